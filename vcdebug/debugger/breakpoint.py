@@ -96,10 +96,10 @@ class Breakpoint:
 
     def hit_seqs(self, recording: Recording) -> Seqs:
         """All events at which it stops or logs; computed once per recording."""
-        asked = (recording, self.condition, self.hit_count)
+        inputs = (recording, self.condition, self.hit_count)
         # By identity: comparing recordings with == would compare all their events.
-        if self._known is None or any(one is not other for one, other in zip(self._known[0], asked, strict=True)):
-            self._known = (asked, self._all_hits(recording))
+        if self._known is None or any(old is not new for old, new in zip(self._known[0], inputs, strict=True)):
+            self._known = (inputs, self._all_hits(recording))
         return self._known[1]
 
     def _all_hits(self, recording: Recording) -> Seqs:
@@ -113,24 +113,24 @@ class Breakpoint:
 
     def log_text(self, recording: Recording, seq: Seq) -> str:
         """Its log text at an event."""
-        fields, own = fields_of(recording, seq), self.kind.FIELDS
+        fields, own_fields = fields_of(recording, seq), self.kind.FIELDS
 
         def field_text(name: str) -> str:
-            return self.kind.field_text(recording, seq, name) if name in own else _value_text(fields(name))
+            return self.kind.field_text(recording, seq, name) if name in own_fields else _value_text(fields(name))
 
-        return _FIELD_IN_TEXT.sub(lambda found: field_text(found[1]), self.log or "")
+        return _FIELD_IN_TEXT.sub(lambda match: field_text(match[1]), self.log or "")
 
     def stop_reason(self, recording: Recording, seq: Seq) -> str:
         """`breakpoint 2 (victim)`, and what the kind has to say about the event."""
-        more = self.kind.stop_detail(recording, seq)
-        return f"breakpoint {self.number} ({self.kind.KIND}){f': {more}' if more else ''}"
+        detail = self.kind.stop_detail(recording, seq)
+        return f"breakpoint {self.number} ({self.kind.KIND}){f': {detail}' if detail else ''}"
 
     def _event_fields(self, recording: Recording, seq: Seq) -> expression.Fields:
         fields = fields_of(recording, seq)
         if not self.kind.FIELDS:
             return fields
-        own = self.kind
-        return lambda name: own.field_value(recording, seq, name) if name in own.FIELDS else fields(name)
+        kind = self.kind
+        return lambda name: kind.field_value(recording, seq, name) if name in kind.FIELDS else fields(name)
 
     def _iter_matches(self, recording: Recording, seq: Seq, step: Step) -> Iterator[Seq]:
         for candidate in _iter_seqs_beyond(self._candidate_seqs(recording), seq, step):
@@ -178,18 +178,18 @@ def _narrow_candidates(recording: Recording, candidates: Seqs, field: str, name:
     """Candidates that state the name, or lie in a span of it; passes over nodes name too many nodes to be listed."""
     if field == NODE and searches:
         return candidates
-    about = recording.index.seqs_about(field, name)
+    mentions = recording.index.seqs_about(field, name)
     # The intersection searches each element of the shorter list in the longer one.
-    if len(about) > len(candidates):
+    if len(mentions) > len(candidates):
         return candidates
     # A dict, not a set: candidates that state the name and also lie in its span count once, in order.
-    kept = dict.fromkeys(_common_seqs(about, candidates))
+    narrowed = dict.fromkeys(_common_seqs(mentions, candidates))
     level = FIELD_LEVELS.get(field)
     for span in recording.index.spans_of(level, name) if level is not None else ():
-        kept.update(
+        narrowed.update(
             dict.fromkeys(candidates[bisect_left(candidates, span.first) : bisect_right(candidates, span.last)])
         )
-    return sorted(kept)
+    return sorted(narrowed)
 
 
 def _iter_seqs_beyond(seqs: Seqs, seq: Seq, step: Step) -> Iterator[Seq]:
@@ -200,12 +200,12 @@ def _iter_seqs_beyond(seqs: Seqs, seq: Seq, step: Step) -> Iterator[Seq]:
 
 
 def _common_seqs(few: Seqs, many: Seqs) -> Seqs:
-    kept: list[Seq] = []
+    common: list[Seq] = []
     for seq in few:
         position = bisect_left(many, seq)
         if position < len(many) and many[position] == seq:
-            kept.append(seq)
-    return kept
+            common.append(seq)
+    return common
 
 
 def _value_text(value: expression.Value) -> str:
@@ -236,17 +236,17 @@ def parse_breakpoint(line: str, number: int, recording: Recording | None = None)
 
 def _quote_function(line: str) -> str:
     """`preempt.go:134 # text`, as articles have it, and `framework.(*Statement).Commit` become one quoted word."""
-    found = _FUNCTION.match(line)
-    return line if found is None else f'{found[1] or ""}function "{found[2]}"{_COMMENT.sub("", line[found.end() :])}'
+    match = _FUNCTION.match(line)
+    return line if match is None else f'{match[1] or ""}function "{match[2]}"{_COMMENT.sub("", line[match.end() :])}'
 
 
 def _quote_bare_log(line: str) -> str:
     """A log text without quotes reaches to the end of the line."""
-    for found in _BARE_LOG.finditer(line):
-        before = line[: found.start()]
+    for match in _BARE_LOG.finditer(line):
+        before = line[: match.start()]
         # The word `log` can also be part of a quoted text in the condition.
         if before.count('"') % 2 == 0 and before.count("'") % 2 == 0:
-            return f"{before} log {_quote_text(found[1].strip())}"
+            return f"{before} log {_quote_text(match[1].strip())}"
     return line
 
 
@@ -308,13 +308,13 @@ def _read_whole_number(reader: expression_tokens.TokenReader) -> int:
     return int(token.text)
 
 
-def _read_log_text(reader: expression_tokens.TokenReader, known: Sequence[str]) -> str:
+def _read_log_text(reader: expression_tokens.TokenReader, field_names: Sequence[str]) -> str:
     token = reader.take_token()
     if token.kind != "text":
         raise reader.error_at("log needs a text in quotes", token)
-    unknown = [name for name in _FIELD_IN_TEXT.findall(token.text_content) if name not in known]
+    unknown = [name for name in _FIELD_IN_TEXT.findall(token.text_content) if name not in field_names]
     if unknown:
-        raise reader.error_at(f"no field {unknown[0]!r}; fields are {', '.join(known)}", token)
+        raise reader.error_at(f"no field {unknown[0]!r}; fields are {', '.join(field_names)}", token)
     return token.text_content
 
 

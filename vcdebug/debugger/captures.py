@@ -60,13 +60,13 @@ def append_capture(
     """
     if open_.branch and open_.start > captures.open_count:
         raise NoRecordingError("the edits are about a cycle that was foreseen", "undo them, then capture again")
-    along = open_.side == ORIGINAL and open_.cycle >= captures.open_count
+    follows = open_.side == ORIGINAL and open_.cycle >= captures.open_count
     surplus = captures.open_count + 1 - MAX_OPEN_CAPTURES
-    if captures.later or surplus > _count_closable(open_, captures.open_count if along else open_.cycle - 1):
+    if captures.later or surplus > _count_closable(open_, captures.open_count if follows else open_.cycle - 1):
         captures.later.append(read)
         captures.newest = recording
         return open_
-    return _open_another(open_, captures, recording, read, captures.open_count + 1 if along else open_.cycle)
+    return _open_another(open_, captures, recording, read, captures.open_count + 1 if follows else open_.cycle)
 
 
 def _count_closable(open_: OpenRecordings, before: int) -> int:

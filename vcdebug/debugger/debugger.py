@@ -120,24 +120,24 @@ class Debugger:
         return self._take_step("out", cursor.step_direction(back=back))
 
     def _take_step(self, verb: cursor.MoveVerb, step: cursor.Step) -> MoveResult:
-        here, _, inside = self.position
+        seq, _, inside = self.position
         last = self._trail[-1] if self._trail and not inside else None
-        if last is not None and (last.verb, last.step, last.target) == (verb, -step, here):
+        if last is not None and (last.verb, last.step, last.target) == (verb, -step, seq):
             self._trail.pop()
             return self._move_to(last.origin, "step", last.inside)
         target = self._target_of(verb, step)
         reason = "step"
         if target is None:
             target, reason = (self.first, "start") if step == cursor.BACKWARD else (self.last_seq, "end")
-        if (target, 0) != (here, inside):
-            self._trail.append(_StepTaken(verb, step, here, target, inside))
+        if (target, 0) != (seq, inside):
+            self._trail.append(_StepTaken(verb, step, seq, target, inside))
         return self._move_to(target, reason)
 
     def _target_of(self, verb: cursor.MoveVerb, step: cursor.Step) -> Seq | None:
-        here, _, inside = self.position
+        seq, _, inside = self.position
         if inside and verb == "out":
-            return here if step == cursor.BACKWARD else cursor.step_over(self.recording, here, step)
-        return cursor.MOVES[verb](self.recording, here, step)
+            return seq if step == cursor.BACKWARD else cursor.step_over(self.recording, seq, step)
+        return cursor.MOVES[verb](self.recording, seq, step)
 
     @property
     def went_up(self) -> bool:
@@ -155,11 +155,11 @@ class Debugger:
 
     def continue_(self, *, back: bool = False) -> MoveResult:
         """To the nearest enabled breakpoint; where there is none the cursor stays, and the reason says so."""
-        step, here = cursor.step_direction(back=back), self.position.seq
-        hit = self.breakpoints.next_stop(self.recording, here, step)
+        step, seq = cursor.step_direction(back=back), self.position.seq
+        hit = self.breakpoints.next_stop(self.recording, seq, step)
         end = 1 if step == cursor.BACKWARD else self.last_seq
         target = end if hit is None else hit.seq
-        self.log.extend(self.breakpoints.log_lines_between(self.recording, here, target, step))
+        self.log.extend(self.breakpoints.log_lines_between(self.recording, seq, target, step))
         if hit is None:
             return MoveResult(self.position, self._describe_no_hit(step))
         point = hit.breakpoint
@@ -172,10 +172,10 @@ class Debugger:
         """That no breakpoint is left in this direction, and whether the other one has some."""
         words = {cursor.FORWARD: ("after", "before", "C"), cursor.BACKWARD: ("before", "after", "c")}
         side, other, key = words[step]
-        back = cursor.BACKWARD if step == cursor.FORWARD else cursor.FORWARD
-        elsewhere = self.breakpoints.next_stop(self.recording, self.position.seq, back)
-        more = f"; there is one {other} it ({key})" if elsewhere is not None else ""
-        return f"no breakpoint {side} event {self.position.seq}{more}"
+        opposite = cursor.BACKWARD if step == cursor.FORWARD else cursor.FORWARD
+        elsewhere = self.breakpoints.next_stop(self.recording, self.position.seq, opposite)
+        hint = f"; there is one {other} it ({key})" if elsewhere is not None else ""
+        return f"no breakpoint {side} event {self.position.seq}{hint}"
 
     def goto_event(self, seq: Seq) -> MoveResult:
         """To an event by number; beyond the ends to the first or last one."""
@@ -186,9 +186,9 @@ class Debugger:
         selection = self.position.selection if selection is None else selection
         if not cursor.is_subject(selection):
             return MoveResult(self.position, "nothing is selected")
-        about = self.recording.index.seqs_about(selection.kind, selection.name)
-        here = self.position.seq
-        target = seq_before(about, here) if back else seq_after(about, here)
+        mentions = self.recording.index.seqs_about(selection.kind, selection.name)
+        seq = self.position.seq
+        target = seq_before(mentions, seq) if back else seq_after(mentions, seq)
         if target is None:
             side = "earlier" if back else "later"
             return MoveResult(self.position, f"no {side} event about {selection}")
@@ -208,13 +208,13 @@ class Debugger:
         The overview is of the whole cycle: from there to the last write of all.
         """
         followed = figure_history(self.recording, figure)
-        here = self.last_seq if self.at_overview else self.seq
-        change = followed.change_at(here) if not self.at_overview else None
-        found = followed.last_change(here if change is None else here - 1)
-        if found is None:
+        seq = self.last_seq if self.at_overview else self.seq
+        change = followed.change_at(seq) if not self.at_overview else None
+        write = followed.last_change(seq if change is None else seq - 1)
+        if write is None:
             return MoveResult(self.position, f"{figure} is as it was when the session opened")
-        old, new = format_figure(figure, found.old), format_figure(figure, found.new)
-        return self._jump_to(found.seq, f"{figure} {old} → {new}")
+        old, new = format_figure(figure, write.old), format_figure(figure, write.new)
+        return self._jump_to(write.seq, f"{figure} {old} → {new}")
 
     def hit_seqs(self, number: int) -> Seqs:
         """All events at which a breakpoint stops."""

@@ -78,8 +78,8 @@ class DebuggerState:
         set_here = (breakpoints, tuple(notebook.watches), bookmarks, elsewhere)
         number = debugger.position.seq
         at_overview = number == OVERVIEW or (number == debugger.first and debugger.at_start)
-        shown = (debugger.recording, debugger.seq, reason, job, task, queue, node)
-        return cls(*shown, *set_here, recordings, source, at_overview, number, debugger.position.inside)
+        position = (debugger.recording, debugger.seq, reason, job, task, queue, node)
+        return cls(*position, *set_here, recordings, source, at_overview, number, debugger.position.inside)
 
 
 class Driver:
@@ -130,9 +130,9 @@ class Driver:
     def show_recordings(self, recordings: OpenRecordings, reason: str, divergence: Seq | None = None) -> DebuggerState:
         """Show other open recordings: beside what was shown up to the divergence, or from the overview of a cycle."""
         self._count_captures()
-        shown = self.open_recordings.shown_recording
+        previous = self.open_recordings.shown_recording
         self.workbench.show_recordings(recordings, divergence)
-        if divergence is None and recordings.shown_recording is not shown:
+        if divergence is None and recordings.shown_recording is not previous:
             debugger = self.debugger
             if debugger.first == OVERVIEW:
                 debugger.place_at(OVERVIEW)
@@ -298,14 +298,14 @@ class Workbench:
         """
         before = self.debugger
         # Keyed by identity: equal recordings of two cycles still have positions of their own.
-        known = id(recordings.shown_recording) in self._debuggers
+        has_debugger = id(recordings.shown_recording) in self._debuggers
         self.recordings = recordings
         after = self.debugger
         if after is before:
             return
         self._came = before.recording, after.last_jump
         self._forget_closed()
-        if divergence is not None and not (known and min(before.seq, after.seq) >= divergence):
+        if divergence is not None and not (has_debugger and min(before.seq, after.seq) >= divergence):
             after.place_at(min(before.position.seq, divergence))
 
     def go_back(self) -> bool:
@@ -321,25 +321,25 @@ class Workbench:
 
     def _place_of(self, recording: Recording) -> OpenRecordings | None:
         for side in (ORIGINAL, BRANCH):
-            for cycle, one in enumerate(self.recordings.cycles_of(side), start=1):
-                if one is recording and (side == ORIGINAL or self.recordings.branch):
+            for cycle, other in enumerate(self.recordings.cycles_of(side), start=1):
+                if other is recording and (side == ORIGINAL or self.recordings.branch):
                     return self.recordings.show_cycle(side, cycle)
         return None
 
     def debugger_of(self, recording: Recording) -> Debugger:
         """The debugger of an open recording, which keeps its position."""
-        found = self._debuggers.get(id(recording))
-        if found is None:
-            found = self._debuggers[id(recording)] = Debugger(recording, self.breakpoints, first=self._first)
-        return found
+        debugger = self._debuggers.get(id(recording))
+        if debugger is None:
+            debugger = self._debuggers[id(recording)] = Debugger(recording, self.breakpoints, first=self._first)
+        return debugger
 
     def _forget_closed(self) -> None:
         """Drop the debuggers of closed recordings."""
-        there = (*self.recordings.original, *self.recordings.branch)
-        kept = {id(recording) for recording in there}
-        self._debuggers = {key: debugger for key, debugger in self._debuggers.items() if key in kept}
+        open_recordings = (*self.recordings.original, *self.recordings.branch)
+        open_ids = {id(recording) for recording in open_recordings}
+        self._debuggers = {key: debugger for key, debugger in self._debuggers.items() if key in open_ids}
         # Without this a closed recording, often hundreds of megabytes, would stay in memory.
-        if self._came is not None and id(self._came[0]) not in kept:
+        if self._came is not None and id(self._came[0]) not in open_ids:
             self._came = None
 
 
@@ -372,17 +372,17 @@ class Verb(NamedTuple):
     run: Callable[[Driver, str], CommandReply]
 
 
-def open_command(what: str) -> Callable[[Driver, str], CommandReply]:
+def open_command(view: str) -> Callable[[Driver, str], CommandReply]:
     """A command that only has the front end show something."""
 
     def open_view(_: Driver, argument: str) -> CommandReply:
-        return CommandReply(show=what, argument=argument)
+        return CommandReply(show=view, argument=argument)
 
     return open_view
 
 
-def parse_number(argument: str, what: str) -> int:
+def parse_number(argument: str, noun: str) -> int:
     """Parse an integer; raises CommandError that names the missing number."""
     if not argument.isdigit():
-        raise CommandError(f"{argument!r} is not a valid {what}")
+        raise CommandError(f"{argument!r} is not a valid {noun}")
     return int(argument)

@@ -76,7 +76,7 @@ def read_expectations(text: str, where: str) -> list[Expectation]:
     cases = document.get("expectations") if isinstance(document, Mapping) else document
     if not isinstance(cases, list) or not cases:
         raise VcdebugError("is not a list of expectations", "each names a snapshot and expected outcomes", where)
-    return [_read_expectation(case, f"{where}: [{at}]") for at, case in enumerate(cases)]
+    return [_read_expectation(case, f"{where}: [{index}]") for index, case in enumerate(cases)]
 
 
 def _read_expectation(raw: object, where: str) -> Expectation:
@@ -85,10 +85,10 @@ def _read_expectation(raw: object, where: str) -> Expectation:
     if not isinstance(snapshot, str):
         raise VcdebugError("missing field snapshot", "a path or the name of a bundled snapshot", where)
     jobs = {
-        job: _check_fields(said, _JOB_KINDS, f"{where}.jobs.{job}") for job, said in _iter_mapping(case.get("jobs"))
+        job: _check_fields(fields, _JOB_KINDS, f"{where}.jobs.{job}") for job, fields in _iter_mapping(case.get("jobs"))
     }
     pods = {
-        pod: _check_fields(said, _POD_KINDS, f"{where}.pods.{pod}") for pod, said in _iter_mapping(case.get("pods"))
+        pod: _check_fields(fields, _POD_KINDS, f"{where}.pods.{pod}") for pod, fields in _iter_mapping(case.get("pods"))
     }
     totals = {field: count for field in TOTAL_FIELDS if isinstance(count := case.get(field), int)}
     if not (jobs or pods or totals):
@@ -110,12 +110,12 @@ def _text_or_empty(raw: object) -> str:
 
 
 def _text_list(raw: object) -> tuple[str, ...]:
-    return (raw,) if isinstance(raw, str) else tuple(str(one) for one in raw) if isinstance(raw, list) else ()
+    return (raw,) if isinstance(raw, str) else tuple(str(item) for item in raw) if isinstance(raw, list) else ()
 
 
 def _iter_mapping(raw: object) -> Iterator[tuple[str, object]]:
     if isinstance(raw, Mapping):
-        yield from ((str(name), said) for name, said in raw.items())
+        yield from ((str(name), value) for name, value in raw.items())
 
 
 def _check_fields(raw: object, kinds: FieldKinds, where: str) -> dict[str, object]:
@@ -125,10 +125,10 @@ def _check_fields(raw: object, kinds: FieldKinds, where: str) -> dict[str, objec
     for field, value in raw.items():
         if field not in kinds:
             raise VcdebugError(f"unknown field {field}", closest_name_hint(str(field), kinds, ", ".join(kinds)), where)
-        wanted = kinds[field]
+        types = kinds[field]
         # The exact type: bool is a subclass of int, and `nodes: true` is an error.
-        if type(value) not in wanted:
-            raise VcdebugError(f"{field} is {value!r}", f"write {' or '.join(_WORDS[one] for one in wanted)}", where)
+        if type(value) not in types:
+            raise VcdebugError(f"{field} is {value!r}", f"write {' or '.join(_WORDS[kind] for kind in types)}", where)
     return {str(field): value for field, value in raw.items()}
 
 
@@ -136,8 +136,8 @@ def check_expectation(expectation: Expectation, recording: Recording) -> list[Ex
     """Compare an expectation with the recording; one verdict per expected field."""
     cycle = _CycleResult(recording)
     return [
-        *(verdict for job, said in expectation.jobs.items() for verdict in _iter_job_verdicts(cycle, job, said)),
-        *(verdict for pod, said in expectation.pods.items() for verdict in _iter_pod_verdicts(cycle, pod, said)),
+        *(verdict for job, fields in expectation.jobs.items() for verdict in _iter_job_verdicts(cycle, job, fields)),
+        *(verdict for pod, fields in expectation.pods.items() for verdict in _iter_pod_verdicts(cycle, pod, fields)),
         *(_compare_value("cycle", field, count, cycle.totals[field]()) for field, count in expectation.totals.items()),
     ]
 
@@ -170,12 +170,11 @@ class _CycleResult:
             return None
 
 
-def _iter_job_verdicts(cycle: _CycleResult, name: str, said: Mapping[str, object]) -> Iterator[ExpectationVerdict]:
+def _iter_job_verdicts(cycle: _CycleResult, name: str, fields: Mapping[str, object]) -> Iterator[ExpectationVerdict]:
     explanation = cycle.find_explanation(name)
     if explanation is None:
-        yield from (
-            ExpectationVerdict(f"job {name}", field, value, "no such job", False) for field, value in said.items()
-        )
+        for field, value in fields.items():
+            yield ExpectationVerdict(f"job {name}", field, value, "no such job", False)
         return
     placed = [effect for effect in cycle.placed if effect.job == explanation.job]
     nodes = sorted(dict.fromkeys(effect.node for effect in placed))
@@ -183,16 +182,17 @@ def _iter_job_verdicts(cycle: _CycleResult, name: str, said: Mapping[str, object
         "placed": explanation.scheduled,
         "cause": explanation.cause_code,
         "pods": len(placed),
-        "nodes": nodes if isinstance(said.get("nodes"), list) else len(nodes),
+        "nodes": nodes if isinstance(fields.get("nodes"), list) else len(nodes),
     }
-    yield from (_compare_value(f"job {explanation.job}", field, value, actual[field]) for field, value in said.items())
+    for field, value in fields.items():
+        yield _compare_value(f"job {explanation.job}", field, value, actual[field])
 
 
-def _iter_pod_verdicts(cycle: _CycleResult, name: str, said: Mapping[str, object]) -> Iterator[ExpectationVerdict]:
+def _iter_pod_verdicts(cycle: _CycleResult, name: str, fields: Mapping[str, object]) -> Iterator[ExpectationVerdict]:
     keys = [key for key in cycle.node_by_pod if key == name or key.rpartition("/")[2] == name]
     if len(keys) != 1:
         missing = "no such pod in the session" if not keys else f"several: {', '.join(keys[:3])}"
-        yield from (ExpectationVerdict(f"pod {name}", field, value, missing, False) for field, value in said.items())
+        yield from (ExpectationVerdict(f"pod {name}", field, value, missing, False) for field, value in fields.items())
         return
     key = keys[0]
     actual: dict[str, object] = {
@@ -200,15 +200,15 @@ def _iter_pod_verdicts(cycle: _CycleResult, name: str, said: Mapping[str, object
         "evicted": key in cycle.evicted,
         "node": cycle.node_by_pod[key] or "none",
     }
-    yield from (_compare_value(f"pod {key}", field, value, actual[field]) for field, value in said.items())
+    yield from (_compare_value(f"pod {key}", field, value, actual[field]) for field, value in fields.items())
 
 
-def _compare_value(about: str, field: str, expected: object, actual: object) -> ExpectationVerdict:
+def _compare_value(subject: str, field: str, expected: object, actual: object) -> ExpectationVerdict:
     """Compare one field: a list means any of its values, but `nodes` of a job means exactly these."""
     if isinstance(expected, list) and isinstance(actual, list):
-        return ExpectationVerdict(about, field, expected, actual, sorted(map(str, expected)) == actual)
-    met = actual in expected if isinstance(expected, list) else expected == actual
-    return ExpectationVerdict(about, field, expected, actual, met)
+        return ExpectationVerdict(subject, field, expected, actual, sorted(map(str, expected)) == actual)
+    holds = actual in expected if isinstance(expected, list) else expected == actual
+    return ExpectationVerdict(subject, field, expected, actual, holds)
 
 
 JOB_STATE: Final = re.compile(r"(\S+) is (not )?(pending|placed|there)", re.IGNORECASE)
@@ -220,20 +220,21 @@ def parse_until(text: str) -> MetReason:
     """`JOB is Pending`, `JOB is placed`, `JOB is there`, with `not`; or the words of a breakpoint."""
     state = JOB_STATE.fullmatch(text.strip())
     if state is not None:
-        return lambda recording: _job_state_reason(recording, state[1], state[3].lower(), wanted=state[2] is None)
+        return lambda recording: _job_state_reason(recording, state[1], state[3].lower(), expected=state[2] is None)
     point = parse_breakpoint(text, 1)
     return lambda recording: _stop_text(list(point.hit_seqs(recording)[:1]), point.command_line())
 
 
-def _job_state_reason(recording: Recording, word: str, state: str, *, wanted: bool) -> str:
+def _job_state_reason(recording: Recording, word: str, state: str, *, expected: bool) -> str:
     try:
         explained = explain_subject(recording, find_subject(recording.snapshot, word))
     except NotFoundError:
-        return f"{word} is not in the snapshot" if state == "there" and not wanted else ""
+        return f"{word} is not in the snapshot" if state == "there" and not expected else ""
     # A Volcano Job that this cycle admits has no pods yet: it is neither Pending nor placed.
     placed = explained.scheduled and explained.cause_code != ADMITTED_CAUSE
     holds = {"there": True, "placed": placed, "pending": not explained.scheduled}[state]
-    return f"{word}: {explained.dominant.sentence_about(workload_names(recording.snapshot))}" if holds is wanted else ""
+    sentence = explained.dominant.sentence_about(workload_names(recording.snapshot))
+    return f"{word}: {sentence}" if holds is expected else ""
 
 
 def _stop_text(hits: list[int], line: str) -> str:

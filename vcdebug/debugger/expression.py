@@ -112,8 +112,8 @@ class EachName:
     condition: Expression
 
     def evaluate(self, fields: Fields) -> Value:
-        found = self.operand.evaluate(fields)
-        names = (found,) if isinstance(found, str) else found
+        value = self.operand.evaluate(fields)
+        names = (value,) if isinstance(value, str) else value
         return isinstance(names, tuple) and self.quantifier(self._holds_for(name, fields) for name in names)
 
     def _holds_for(self, name: str, fields: Fields) -> bool:
@@ -233,26 +233,26 @@ def _is_contained(left: Value, right: Value) -> bool:
     return left in right
 
 
-def parse_expression(line: str, known: KnownFields, check: FigureCheck | None = None) -> Expression:
+def parse_expression(line: str, field_types: KnownFields, check: FigureCheck | None = None) -> Expression:
     """Read a whole line as one condition over the known fields."""
     reader = TokenReader(line)
-    expression = read_expression(reader, known, check)
+    expression = read_expression(reader, field_types, check)
     if reader.next_token.kind != "end":
         raise reader.error_at(f"unexpected {reader.next_token.text!r}")
     return expression
 
 
-def read_expression(reader: TokenReader, known: KnownFields, check: FigureCheck | None = None) -> Expression:
+def read_expression(reader: TokenReader, field_types: KnownFields, check: FigureCheck | None = None) -> Expression:
     """Read a condition at the reader's position; later tokens stay unread. `check` raises for a figure that is none."""
-    return _Parser(reader, known, check).parse_or()
+    return _Parser(reader, field_types, check).parse_or()
 
 
 class _Parser:
     """One method per level of binding, loosest first."""
 
-    def __init__(self, reader: TokenReader, known: KnownFields, check: FigureCheck | None) -> None:
+    def __init__(self, reader: TokenReader, field_types: KnownFields, check: FigureCheck | None) -> None:
         self.reader = reader
-        self.known = known
+        self.known = field_types
         self.check = check
         self.depth = 0
 
@@ -300,9 +300,9 @@ class _Parser:
     def check_types(self, left: Expression, word: str, right: Expression, sign: ExpressionToken) -> None:
         """Refuse what could never hold."""
         # A condition that never holds would run through the whole recording without a stop.
-        why = type_clash(self.type_of(left), word, self.type_of(right))
-        if why:
-            raise self.reader.error_at(f"this can never hold: {why}", sign)
+        clash = type_clash(self.type_of(left), word, self.type_of(right))
+        if clash:
+            raise self.reader.error_at(f"this can never hold: {clash}", sign)
 
     def type_of(self, operand: Expression) -> FieldType:
         if isinstance(operand, FieldReference):
@@ -393,9 +393,9 @@ class _Parser:
         if parts.kind != "part" or not all(words[1:]):
             example = f'{kind.text}("{name.text_content}").PART, such as node("n1").idle.cpu'
             raise self.reader.error_at(f"say which figure: {example}", parts)
-        found = (kind.text, name.text_content, *words[1:])
-        self.check_figure(found, parts if EACH in found else kind)
-        return FieldReference(" ".join(found))
+        figure_words = (kind.text, name.text_content, *words[1:])
+        self.check_figure(figure_words, parts if EACH in figure_words else kind)
+        return FieldReference(" ".join(figure_words))
 
     def check_figure(self, words: tuple[str, ...], token: ExpressionToken) -> None:
         """Refuse a figure that the recording does not have: no event would fulfil a condition on it."""

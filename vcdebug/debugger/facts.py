@@ -67,11 +67,11 @@ def field_sources(fields: Iterable[FieldFact]) -> tuple[Source, ...]:
     return tuple(Source("field", field) for field in fields)
 
 
-def first_sources(rule: str, what: str, sources: Iterable[Source]) -> Origin:
+def first_sources(rule: str, noun: str, sources: Iterable[Source]) -> Origin:
     """The rule with its first sources, and how many there are."""
-    found = tuple(sources)
-    more = f" ({count_noun(len(found), what)}, the first {MAX_SOURCES} are shown)" if len(found) > MAX_SOURCES else ""
-    return Origin(f"{rule}{more}", found[:MAX_SOURCES])
+    items = tuple(sources)
+    note = f" ({count_noun(len(items), noun)}, the first {MAX_SOURCES} are shown)" if len(items) > MAX_SOURCES else ""
+    return Origin(f"{rule}{note}", items[:MAX_SOURCES])
 
 
 # Fields of manifests.
@@ -122,8 +122,8 @@ def _request_fields(recording: Recording, figure: Figure) -> Iterator[FieldFact]
     for part in ("containers", "initContainers"):
         for place, container in enumerate((pod.get("spec") or {}).get(part) or ()):
             for amounts in ("requests", "limits"):
-                stated = (container.get("resources") or {}).get(amounts) or {}
-                if figure.dim in stated or (not figure.dim and stated):
+                stated_amounts = (container.get("resources") or {}).get(amounts) or {}
+                if figure.dim in stated_amounts or (not figure.dim and stated_amounts):
                     steps = ("spec", part, place, "resources", amounts, *((figure.dim,) if figure.dim else ()))
                     yield FieldFact("Pod", figure.name, steps, _format_value(_at(pod, steps)))
                     # A limit counts only where no request is stated.
@@ -153,20 +153,20 @@ MANIFEST_KINDS: Final = {"task": "Pod", "victim": "Pod", "job": "PodGroup", "sub
 """Kind of an element of a queue → the kind of its manifest."""
 
 
-def compared_field(recording: Recording, element: str, name: str, what: str) -> FieldFact | None:
+def compared_field(recording: Recording, element: str, name: str, criterion: str) -> FieldFact | None:
     """The field of an element from which what it is compared by is read; None where there is no such field."""
-    path, kind = COMPARED_FIELDS.get(what), MANIFEST_KINDS[element]
+    path, kind = COMPARED_FIELDS.get(criterion), MANIFEST_KINDS[element]
     manifest = find_manifest(recording, kind, recording.owners.sub_jobs.get(name, name)) if path else None
     if path is None or manifest is None:
         return None
     # A job's UID is its namespace and name; only pods and queues are compared by metadata.uid.
-    return read_field(kind, manifest, *(["metadata", "name"] if (kind, what) == ("PodGroup", "uid") else path))
+    return read_field(kind, manifest, *(["metadata", "name"] if (kind, criterion) == ("PodGroup", "uid") else path))
 
 
 def find_manifest(recording: Recording, kind: str, name: str) -> JsonObject | None:
     """The manifest of an object by `namespace/name`, or by its name alone."""
     manifests = recording.snapshot.objects_of(kind)
-    return next((one for one in manifests if name in (key_of(one), name_of(one))), None)
+    return next((manifest for manifest in manifests if name in (key_of(manifest), name_of(manifest))), None)
 
 
 def read_field(kind: str, manifest: JsonObject, *steps: str | int) -> FieldFact | None:
@@ -207,37 +207,37 @@ COLUMN_PARTS: Final = {
 }
 
 
-def operand_figure(recording: Recording, seq: Seq, found: Equation, term: Term, index: int) -> FigureFact | None:
+def operand_figure(recording: Recording, seq: Seq, equation: Equation, term: Term, index: int) -> FigureFact | None:
     """The figure behind a number of a line: a part of its node, queue, job or task with the column's name and value."""
-    head = found.columns[index].lstrip("=+−- ").strip()
-    shown = term.figures[index]
-    dim = term.name.rpartition(" ")[2] if found.kind == "dimension" else ""
-    if isinstance(shown, DimensionAmount):
-        dim = shown.dimension
+    title = equation.columns[index].lstrip("=+−- ").strip()
+    cell = term.figures[index]
+    dim = term.name.rpartition(" ")[2] if equation.kind == "dimension" else ""
+    if isinstance(cell, DimensionAmount):
+        dim = cell.dimension
     event = recording.event_at(seq)
-    asked = event.plugin if isinstance(event, HookEvent) else ""
+    plugin = event.plugin if isinstance(event, HookEvent) else ""
     candidates = (
         candidate
-        for kind, name in _iter_figure_owners(recording, seq, found, term)
-        for part in COLUMN_PARTS.get(head, (head,))
+        for kind, name in _iter_figure_owners(recording, seq, equation, term)
+        for part in COLUMN_PARTS.get(title, (title,))
         for candidate in named_figures(recording, kind, name, part, dim)
         # Two plugins may keep figures of one name: a plugin's answer reads its own.
-        if not asked or candidate.plugin in ("", asked)
+        if not plugin or candidate.plugin in ("", plugin)
     )
     # An equation may show the state before its event changed it.
-    facts = (FigureFact(candidate, at) for candidate in candidates for at in (seq, seq - 1))
-    return next((fact for fact in facts if _is_shown_value(recording, *fact, shown)), None)
+    facts = (FigureFact(candidate, at_seq) for candidate in candidates for at_seq in (seq, seq - 1))
+    return next((fact for fact in facts if _is_shown_value(recording, *fact, cell)), None)
 
 
-def _iter_figure_owners(recording: Recording, seq: Seq, found: Equation, term: Term) -> Iterator[tuple[str, str]]:
+def _iter_figure_owners(recording: Recording, seq: Seq, equation: Equation, term: Term) -> Iterator[tuple[str, str]]:
     """(kind, name) of possible owners of a term's figures: its task or queue, a queue in its cells, the event's."""
-    if found.kind == "task" and term.name in recording.owners.jobs:
+    if equation.kind == "task" and term.name in recording.owners.jobs:
         yield TASK, term.name
         yield JOB, recording.owners.jobs[term.name]
-    if found.kind == "queue":
+    if equation.kind == "queue":
         yield QUEUE, term.name
-    if QUEUE in found.columns[: len(term.figures)]:
-        yield QUEUE, str(term.figures[found.columns.index(QUEUE)])
+    if QUEUE in equation.columns[: len(term.figures)]:
+        yield QUEUE, str(term.figures[equation.columns.index(QUEUE)])
     fields = fields_of(recording, seq)
     for kind in (NODE, QUEUE, JOB, TASK, PLUGIN):
         name = fields(kind)
@@ -256,8 +256,8 @@ def named_figures(recording: Recording, kind: str, name: str, part: str, dim: st
             yield Figure(kind, name, part, dim, plugin)
 
 
-def _is_shown_value(recording: Recording, candidate: Figure, seq: Seq, shown: object) -> bool:
+def _is_shown_value(recording: Recording, candidate: Figure, seq: Seq, cell: object) -> bool:
     if candidate.dim and candidate.dim not in figures.figure_dimensions(recording, candidate):
         return False
     # As text: a figure may be an amount, a number or a name.
-    return str(figures.figure_value(recording, candidate, seq)) == str(shown)
+    return str(figures.figure_value(recording, candidate, seq)) == str(cell)

@@ -32,11 +32,12 @@ def fields_of(recording: Recording, seq: Seq) -> Fields:
 
 def _figure_at(recording: Recording, seq: Seq, words: str) -> Value:
     """A figure after the event, or before it (`old`), in cores, bytes or pieces; None where the recording has none."""
-    found = _find_figure(recording, words.removeprefix("old "))
-    if found is None:
+    figure = _find_figure(recording, words.removeprefix("old "))
+    if figure is None:
         return None
-    change = figures.figure_history(recording, found).last_change(seq - words.startswith("old "))
-    return figures.comparable_value(found, figures.figure_value(recording, found, 0) if change is None else change.new)
+    change = figures.figure_history(recording, figure).last_change(seq - words.startswith("old "))
+    value = figures.figure_value(recording, figure, 0) if change is None else change.new
+    return figures.comparable_value(figure, value)
 
 
 @per_recording()
@@ -74,9 +75,9 @@ def _event_task(recording: Recording, seq: Seq, event: record.Event) -> Value:
 
 def _event_job(recording: Recording, seq: Seq, event: record.Event) -> Value:
     owners = recording.owners
-    stated = _stated_name(event, "job")
-    if stated is not None:
-        return stated
+    job = _stated_name(event, "job")
+    if job is not None:
+        return job
     sub_job = _stated_name(event, "subjob")
     if sub_job is not None:
         return owners.sub_jobs.get(sub_job)
@@ -90,9 +91,9 @@ def _short_name(name: Value) -> Value:
 
 
 def _event_queue(recording: Recording, seq: Seq, event: record.Event) -> Value:
-    stated = _stated_name(event, "queue")
-    if stated is not None:
-        return stated
+    queue = _stated_name(event, "queue")
+    if queue is not None:
+        return queue
     job = _event_job(recording, seq, event)
     if isinstance(job, str):
         return recording.owners.queues.get(job)
@@ -270,7 +271,7 @@ FIELD_TYPES: Final[KnownFields] = {name: field_type(name) for name in FIELD_READ
 """Field → what it holds where an event has it."""
 
 
-def describe_fields(known: KnownFields) -> str:
+def describe_fields(field_types: KnownFields) -> str:
     """Fields by what they hold, for a help: `number: seq, tier`."""
-    held = group_by_key((kind, name) for name, kind in known.items())
-    return "; ".join(f"{kind}: {', '.join(names)}" for kind, names in held.items())
+    names_by_type = group_by_key((kind, name) for name, kind in field_types.items())
+    return "; ".join(f"{kind}: {', '.join(names)}" for kind, names in names_by_type.items())

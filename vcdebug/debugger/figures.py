@@ -62,9 +62,9 @@ class Figure(NamedTuple):
 
 def figure_value(recording: Recording, figure: Figure, seq: Seq) -> Value:
     """The figure after an event: an amount, a number, a text; None where it does not exist. 0 is the opening state."""
-    found = VALUE_READERS[figure.kind](recording, recording.timeline.state_at(seq), figure)
+    value = VALUE_READERS[figure.kind](recording, recording.timeline.state_at(seq), figure)
     # Dimensions are read from the resource, since a missing one counts as 0 there.
-    return found.get(figure.dim) if figure.dim and isinstance(found, Resource) else found
+    return value.get(figure.dim) if figure.dim and isinstance(value, Resource) else value
 
 
 def _node_value(recording: Recording, state: ClusterState, figure: Figure) -> Value:
@@ -145,40 +145,40 @@ def figure_plugin(recording: Recording, name: str, part: str) -> str:
 def object_names(recording: Recording, kind: str) -> Mapping[str, object]:
     """Every object of a kind."""
     session = recording.session
-    known: Mapping[str, Mapping[str, object]] = {
+    objects_by_kind: Mapping[str, Mapping[str, object]] = {
         NODE: session.nodes,
         QUEUE: session.queues,
         JOB: session.jobs,
         TASK: recording.timeline.tasks,
         PLUGIN: {plugin: None for plugin, figures in recording.timeline.figures.items() if figures.get("")},
     }
-    return known[kind]
+    return objects_by_kind[kind]
 
 
-def format_figure(figure: Figure, found: object) -> str:
+def format_figure(figure: Figure, value: object) -> str:
     """A value of the figure in words: cores, Gi, whole devices."""
-    if isinstance(found, Resource):
-        return format_resource(found)
-    if figure.dim and isinstance(found, float | int):
-        return format_amount(figure.dim, found)
-    if isinstance(found, float):
-        return format_number(found)
-    if isinstance(found, list | tuple):
-        return ", ".join(map(str, found)) or "none"
-    return "none" if found is None or found == "" else str(found)
+    if isinstance(value, Resource):
+        return format_resource(value)
+    if figure.dim and isinstance(value, float | int):
+        return format_amount(figure.dim, value)
+    if isinstance(value, float):
+        return format_number(value)
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value)) or "none"
+    return "none" if value is None or value == "" else str(value)
 
 
-def comparable_value(figure: Figure, found: object) -> bool | int | float | str | None:
+def comparable_value(figure: Figure, value: object) -> bool | int | float | str | None:
     """A value as conditions compare it: cores, bytes, whole devices; several dimensions are a text."""
-    if figure.dim and isinstance(found, float | int):
-        return value_in_units(figure.dim, found)
-    return found if isinstance(found, bool | int | float | str | None) else format_figure(figure, found)
+    if figure.dim and isinstance(value, float | int):
+        return value_in_units(figure.dim, value)
+    return value if isinstance(value, bool | int | float | str | None) else format_figure(figure, value)
 
 
 def figure_dimensions(recording: Recording, figure: Figure) -> tuple[str, ...]:
     """The dimensions of a figure that is an amount."""
-    found = figure_value(recording, figure._replace(dim=""), 0)
-    return all_dimensions(recording) if isinstance(found, Resource) else ()
+    value = figure_value(recording, figure._replace(dim=""), 0)
+    return all_dimensions(recording) if isinstance(value, Resource) else ()
 
 
 @per_recording()
@@ -208,14 +208,14 @@ def parse_figure(recording: Recording, words: tuple[str, ...]) -> Figure:
     """The figure that the words name; raises FigureError with what would be possible."""
     if not words:
         raise FigureError("say which figure", FIGURE_USAGE)
-    kind, rest = words[0], words[1:]
+    kind, name_words = words[0], words[1:]
     if kind not in FIGURE_KINDS:
         raise FigureError(f"no kind of figure {kind!r}", f"figures are {FIGURE_USAGE}")
-    if not rest:
+    if not name_words:
         raise FigureError(f"say which {kind}", FIGURE_USAGE)
-    known = object_names(recording, kind)
-    name, more = _find_name(kind, rest[0], known)
-    return _find_part(recording, kind, name, (*more, *rest[1:]))
+    objects = object_names(recording, kind)
+    name, part_words = _find_name(kind, name_words[0], objects)
+    return _find_part(recording, kind, name, (*part_words, *name_words[1:]))
 
 
 def parse_figure_line(recording: Recording, line: str) -> Figure:
@@ -228,44 +228,44 @@ def find_object_name(recording: Recording, kind: str, word: str) -> str:
     return _find_name(kind, word, object_names(recording, kind))[0]
 
 
-def _find_name(kind: str, word: str, known: Mapping[str, object]) -> tuple[str, tuple[str, ...]]:
+def _find_name(kind: str, word: str, objects: Mapping[str, object]) -> tuple[str, tuple[str, ...]]:
     """(object, rest) of a word with dots, where the object's own name may contain dots."""
     from difflib import get_close_matches
 
-    if word in known:
+    if word in objects:
         return word, ()
-    head = word
-    while "." in head:
-        head = head.rpartition(".")[0]
-        whole = head if head in known else _find_unique(kind, head, known)
-        if whole:
-            return whole, tuple(word[len(head) + 1 :].split(".", 1))
-    whole = _find_unique(kind, word, known)
-    if whole:
-        return whole, ()
-    close = get_close_matches(word, list(known)[:MAX_COMPARED], 3) or list(known)[:MAX_NAMED]
+    prefix = word
+    while "." in prefix:
+        prefix = prefix.rpartition(".")[0]
+        name = prefix if prefix in objects else _find_unique(kind, prefix, objects)
+        if name:
+            return name, tuple(word[len(prefix) + 1 :].split(".", 1))
+    name = _find_unique(kind, word, objects)
+    if name:
+        return name, ()
+    close = get_close_matches(word, list(objects)[:MAX_COMPARED], 3) or list(objects)[:MAX_NAMED]
     raise FigureError(
-        f"no {kind} {word!r}", f"there is {_list_some(close, len(known))}" if known else f"no such {kind}"
+        f"no {kind} {word!r}", f"there is {_list_some(close, len(objects))}" if objects else f"no such {kind}"
     )
 
 
-def _find_unique(kind: str, word: str, known: Mapping[str, object]) -> str:
+def _find_unique(kind: str, word: str, objects: Mapping[str, object]) -> str:
     """A job or task without its namespace, where only one is called so."""
     if kind not in (JOB, TASK) or "/" in word:
         return ""
-    found = [name for name in known if name.endswith(f"/{word}")]
-    return found[0] if len(found) == 1 else ""
+    matches = [name for name in objects if name.endswith(f"/{word}")]
+    return matches[0] if len(matches) == 1 else ""
 
 
 def _find_part(recording: Recording, kind: str, name: str, words: Sequence[str]) -> Figure:
-    known = figure_parts(recording, kind, name)
+    parts = figure_parts(recording, kind, name)
     if not words:
-        raise FigureError(f"say which figure of {kind} {name}", f"it has {_list_some(known)}")
+        raise FigureError(f"say which figure of {kind} {name}", f"it has {_list_some(parts)}")
     plugin, _, part = words[0].rpartition("/")
     books = recording.timeline.figures
-    there = part in (books.get(plugin, {}).get(name, ()) if plugin else known)
-    if not there:
-        raise FigureError(f"{kind} {name} has no figure {words[0]!r}", f"it has {_list_some(known)}")
+    has_part = part in (books.get(plugin, {}).get(name, ()) if plugin else parts)
+    if not has_part:
+        raise FigureError(f"{kind} {name} has no figure {words[0]!r}", f"it has {_list_some(parts)}")
     if kind == PLUGIN:
         plugin = name
     elif not plugin and part not in OWN_PARTS[kind]:
@@ -273,24 +273,24 @@ def _find_part(recording: Recording, kind: str, name: str, words: Sequence[str])
     return _find_dimension(recording, Figure(kind, name, part, "", plugin), words[1:])
 
 
-def _find_dimension(recording: Recording, found: Figure, words: Sequence[str]) -> Figure:
+def _find_dimension(recording: Recording, figure: Figure, words: Sequence[str]) -> Figure:
     if not words:
-        return found
-    known = figure_dimensions(recording, found)
+        return figure
+    dimensions = figure_dimensions(recording, figure)
     if len(words) > 1:
-        raise FigureError(f"unexpected {words[1]!r} after {found} {words[0]}", FIGURE_USAGE)
-    if not known:
-        raise FigureError(f"{found} is one value, without dimensions")
-    short = [dim for dim in known if words[0] in (dim.rsplit("/", 1)[-1], short_name(dim))]
-    if words[0] not in known and len(short) != 1:
-        raise FigureError(f"{found} has no dimension {words[0]!r}", f"it has {_list_some(known)}")
-    return found._replace(dim=words[0] if words[0] in known else short[0])
+        raise FigureError(f"unexpected {words[1]!r} after {figure} {words[0]}", FIGURE_USAGE)
+    if not dimensions:
+        raise FigureError(f"{figure} is one value, without dimensions")
+    short = [dim for dim in dimensions if words[0] in (dim.rsplit("/", 1)[-1], short_name(dim))]
+    if words[0] not in dimensions and len(short) != 1:
+        raise FigureError(f"{figure} has no dimension {words[0]!r}", f"it has {_list_some(dimensions)}")
+    return figure._replace(dim=words[0] if words[0] in dimensions else short[0])
 
 
-def _list_some(known: Collection[str], total: int = 0) -> str:
-    total = total or len(known)
-    shown = list(known)[:MAX_NAMED]
-    return ", ".join(shown) + (f" and {total - len(shown)} more" if total > len(shown) else "")
+def _list_some(names: Collection[str], total: int = 0) -> str:
+    total = total or len(names)
+    first_names = list(names)[:MAX_NAMED]
+    return ", ".join(first_names) + (f" and {total - len(first_names)} more" if total > len(first_names) else "")
 
 
 def iter_figure_completions(recording: Recording, kind: str, name: str) -> Iterator[str]:
@@ -298,10 +298,10 @@ def iter_figure_completions(recording: Recording, kind: str, name: str) -> Itera
     if name not in object_names(recording, kind):
         return
     for part in figure_parts(recording, kind, name):
-        found = parse_figure(recording, (kind, name, part))
+        figure = parse_figure(recording, (kind, name, part))
         yield f"{kind} {name} {part}"
-        if kind in (NODE, PLUGIN) or found.plugin:
-            yield from (f"{kind} {name} {part} {dim}" for dim in figure_dimensions(recording, found))
+        if kind in (NODE, PLUGIN) or figure.plugin:
+            yield from (f"{kind} {name} {part} {dim}" for dim in figure_dimensions(recording, figure))
 
 
 class FigureChange(NamedTuple):
@@ -330,8 +330,8 @@ class FigureHistory(NamedTuple):
 
     def change_at(self, seq: Seq) -> FigureChange | None:
         """The change that an event made, if it made one."""
-        found = self.last_change(seq)
-        return found if found is not None and found.seq == seq else None
+        change = self.last_change(seq)
+        return change if change is not None and change.seq == seq else None
 
 
 @per_recording(most=512)
@@ -339,10 +339,10 @@ def figure_history(recording: Recording, figure: Figure) -> FigureHistory:
     """Every event at which the figure changed; a write of an equal value does not count."""
     values = _iter_counts(recording, figure) if _is_count(figure) else _iter_values(recording, figure)
     last, changes = figure_value(recording, figure, 0), []
-    for seq, found in values:
-        if 0 < seq <= len(recording) and not _is_same_value(last, found):
-            changes.append(FigureChange(seq, last, found))
-            last = found
+    for seq, value in values:
+        if 0 < seq <= len(recording) and not _is_same_value(last, value):
+            changes.append(FigureChange(seq, last, value))
+            last = value
     return FigureHistory(figure, tuple(changes))
 
 
@@ -355,17 +355,17 @@ def iter_changed_figures(recording: Recording, first: Seq, last: Seq) -> Iterato
         for kind in (NODE, TASK)
     }
     jobs = dict.fromkeys(owners[task] for task in moved[TASK] if owners.get(task) in recording.session.jobs)
-    known = {QUEUE: object_names(recording, QUEUE), JOB: jobs, **moved, PLUGIN: object_names(recording, PLUGIN)}
-    for kind, names in known.items():
+    names_by_kind = {QUEUE: object_names(recording, QUEUE), JOB: jobs, **moved, PLUGIN: object_names(recording, PLUGIN)}
+    for kind, names in names_by_kind.items():
         parsed = ((kind, name, part) for name in names for part in figure_parts(recording, kind, name))
         for figure in map(partial(parse_figure, recording), parsed):
             written = figure_history(recording, figure).last_change(last)
             if written is None or written.seq <= first:
                 continue
-            for one in [figure._replace(dim=dim) for dim in figure_dimensions(recording, figure)] or [figure]:
-                values = figure_value(recording, one, first), figure_value(recording, one, last)
+            for dim_figure in [figure._replace(dim=dim) for dim in figure_dimensions(recording, figure)] or [figure]:
+                values = figure_value(recording, dim_figure, first), figure_value(recording, dim_figure, last)
                 if not _is_same_value(*values):
-                    yield one, FigureChange(written.seq, *values)
+                    yield dim_figure, FigureChange(written.seq, *values)
 
 
 def _iter_values(recording: Recording, figure: Figure) -> Iterator[tuple[Seq, Value]]:
@@ -395,9 +395,9 @@ def _iter_counts(recording: Recording, figure: Figure) -> Iterator[tuple[Seq, in
     counts = dict(recording.timeline.opening_counts[figure.name])
     minimum = recording.session.jobs[figure.name].min_available
     for seq, moves in groupby(_status_moves(recording, figure.name), key=itemgetter(0)):
-        for _, before, now in moves:
+        for _, before, after in moves:
             counts[before] -= 1
-            counts[now] = counts.get(now, 0) + 1
+            counts[after] = counts.get(after, 0) + 1
         if figure.part in STATUS_COUNTS:
             yield seq, counts.get(STATUS_COUNTS[figure.part], 0)
         else:
@@ -416,10 +416,10 @@ def _iter_task_moves(recording: Recording, key: TaskKey) -> Iterator[tuple[Seq, 
     line = recording.timeline
     before = line.opening_tasks[key].status
     for seq in dict.fromkeys(line.seqs_written(event_index.TASK, key)):
-        now = line.state_at(seq).tasks[key].status
-        if now is not before:
-            yield seq, before, now
-        before = now
+        after = line.state_at(seq).tasks[key].status
+        if after is not before:
+            yield seq, before, after
+        before = after
 
 
 def _is_same_value(old: object, new: object) -> bool:

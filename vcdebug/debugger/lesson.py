@@ -100,12 +100,12 @@ def read_lesson(file: Path) -> Lesson:
     )
 
 
-def _check_keys(raw: object, known: tuple[str, ...], needed: tuple[str, ...], where: str) -> Mapping[str, object]:
+def _check_keys(raw: object, allowed: tuple[str, ...], needed: tuple[str, ...], where: str) -> Mapping[str, object]:
     if not isinstance(raw, Mapping):
-        raise LessonError("is not a mapping", f"write {', '.join(known)}", where)
+        raise LessonError("is not a mapping", f"write {', '.join(allowed)}", where)
     for key in raw:
-        if key not in known:
-            raise LessonError(f"no field {key}", closest_name_hint(str(key), known, ", ".join(known)), where)
+        if key not in allowed:
+            raise LessonError(f"no field {key}", closest_name_hint(str(key), allowed, ", ".join(allowed)), where)
     for key in needed:
         if not raw.get(key):
             raise LessonError(f"{key} is missing", f"write {key}", where)
@@ -114,10 +114,10 @@ def _check_keys(raw: object, known: tuple[str, ...], needed: tuple[str, ...], wh
 
 def _read_step(raw: object, where: str) -> LessonStep:
     fields = _check_keys(raw, _STEP_KEYS, ("at", "question", "answer", "explanation"), where)
-    at, question, answer, explanation, article = (str(fields.get(key, "")).strip() for key in _STEP_TEXTS)
+    place, question, answer, explanation, article = (str(fields.get(key, "")).strip() for key in _STEP_TEXTS)
     figures, stops = (_mapping_at(fields, key, where) for key in ("figures", "stops"))
     return LessonStep(
-        at,
+        place,
         question,
         answer,
         explanation,
@@ -131,25 +131,25 @@ def _read_step(raw: object, where: str) -> LessonStep:
 
 
 def _mapping_at(fields: Mapping[str, object], key: str, where: str) -> Mapping[object, object]:
-    found = fields.get(key, {})
-    if not isinstance(found, Mapping):
+    mapping = fields.get(key, {})
+    if not isinstance(mapping, Mapping):
         raise LessonError(f"{key} is not a mapping", "write NAME: VALUE", where)
-    return found
+    return mapping
 
 
 def _texts_at(fields: Mapping[str, object], key: str, where: str) -> tuple[str, ...]:
-    found = fields.get(key, [])
-    if not isinstance(found, list):
+    texts = fields.get(key, [])
+    if not isinstance(texts, list):
         raise LessonError(f"{key} is not a list", "write one entry per line", where)
-    return tuple(map(str, found))
+    return tuple(map(str, texts))
 
 
 def show_cycle(open_: OpenRecordings, number: int) -> OpenRecordings:
     """Cycle `number` without edits; runs the cycles that are missing."""
     from vcdebug.whatif.cycles import append_cycles
 
-    shown = replace(open_, side=ORIGINAL, cycle=min(number, len(open_.original)), found=None)
-    return append_cycles(shown, number - shown.cycle) if number > shown.cycle else shown
+    original = replace(open_, side=ORIGINAL, cycle=min(number, len(open_.original)), found=None)
+    return append_cycles(original, number - original.cycle) if number > original.cycle else original
 
 
 def find_place(step: LessonStep, recording: Recording) -> Seq:
@@ -176,11 +176,11 @@ def _names_of(text: str) -> list[str]:
 
 
 def _proof_lines(step: LessonStep, seq: Seq, answer: str) -> list[str]:
-    where = f"event {seq}" if step.cycle == 1 else f"cycle {step.cycle}, event {seq}"
+    place = f"event {seq}" if step.cycle == 1 else f"cycle {step.cycle}, event {seq}"
     return [
-        f"{where}: {step.answer} = {answer}",
-        *(f"{where}: {condition}" for condition in step.holds),
-        *(f"{where}: {text} = {value}" for text, value in step.figures.items()),
+        f"{place}: {step.answer} = {answer}",
+        *(f"{place}: {condition}" for condition in step.holds),
+        *(f"{place}: {text} = {value}" for text, value in step.figures.items()),
         *(f"break {line}: {count_noun(count, 'hit')}" for line, count in step.stops.items()),
     ]
 
@@ -194,8 +194,8 @@ def check_step(step: LessonStep, recording: Recording) -> list[str]:
         if parse_expression(condition, FIELD_TYPES).evaluate(fields_of(recording, seq)) is not True:
             faults.append(f"{condition}: is not true at event {seq}")
     for text, value in step.figures.items():
-        if (found := evaluate_text(recording, seq, text)) != value:
-            faults.append(f"{text}: is {found}, not {value}")
+        if (actual := evaluate_text(recording, seq, text)) != value:
+            faults.append(f"{text}: is {actual}, not {value}")
     for line, count in step.stops.items():
         if (hits := len(parse_breakpoint(line, 1).hit_seqs(recording))) != count:
             faults.append(f"break {line}: {count_noun(hits, 'hit')}, not {count}")

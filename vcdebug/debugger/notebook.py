@@ -75,8 +75,8 @@ class Notebook:
         # A file can come from another version or an editor: one bad entry must not cost the other ones.
         except (VcdebugError, TypeError, ValueError, KeyError) as error:
             self._unread.setdefault(part, []).append(entry)
-            why = error.format_line() if isinstance(error, VcdebugError) else "not in a form that this version knows"
-            return f"{part}: {entry!r}: {why}"
+            reason = error.format_line() if isinstance(error, VcdebugError) else "not in a form that this version knows"
+            return f"{part}: {entry!r}: {reason}"
         return ""
 
     def _read_breakpoint(self, entry: str) -> None:
@@ -90,9 +90,9 @@ class Notebook:
         if seq < 1 or cycle < 1:
             raise ValueError(seq)
         # Files count cycles from the first capture, the notebook from the first open one.
-        there = cycle - self.bookmarks.before
+        own_cycle = cycle - self.bookmarks.before
         self.bookmarks.set_bookmark(
-            seq, _checked_text(entry.get("note", "")), there, branch=bool(entry.get("branch", False))
+            seq, _checked_text(entry.get("note", "")), own_cycle, branch=bool(entry.get("branch", False))
         )
 
 
@@ -142,9 +142,9 @@ class NumberedList(Generic[Thing]):
 
     def remove(self, number: int) -> Thing:
         """Forget one."""
-        thing = self[number]
+        entry = self[number]
         del self._things[number]
-        return thing
+        return entry
 
     def clear(self) -> None:
         """Forget all."""
@@ -201,14 +201,14 @@ class BookmarkList(NumberedList[Bookmark]):
 
     def set_bookmark(self, seq: Seq, note: str = "", cycle: int = 1, *, branch: bool = False) -> Bookmark:
         """Mark an event; a second bookmark of an event replaces its note."""
-        known = self.bookmark_at(seq, cycle, branch=branch)
-        if known is None:
+        bookmark = self.bookmark_at(seq, cycle, branch=branch)
+        if bookmark is None:
             self._last += 1
-            known = Bookmark(self._last, seq, note.strip(), cycle, branch)
+            bookmark = Bookmark(self._last, seq, note.strip(), cycle, branch)
         elif note.strip():
-            known = known._replace(note=note.strip())
-        self._things[known.number] = known._replace(cycle=known.cycle + self.before)
-        return known
+            bookmark = bookmark._replace(note=note.strip())
+        self._things[bookmark.number] = bookmark._replace(cycle=bookmark.cycle + self.before)
+        return bookmark
 
 
 class BreakpointHit(NamedTuple):
@@ -269,9 +269,9 @@ class BreakpointList(NumberedList[Breakpoint]):
         for point in self:
             if not point.enabled or point.log is not None:
                 continue
-            found = point.next_hit(recording, seq, step)
-            if found is not None and (nearest is None or (found - nearest.seq) * step < 0):
-                nearest = BreakpointHit(found, point)
+            hit = point.next_hit(recording, seq, step)
+            if hit is not None and (nearest is None or (hit - nearest.seq) * step < 0):
+                nearest = BreakpointHit(hit, point)
         return nearest
 
     def log_lines_between(self, recording: Recording, seq: Seq, target: Seq, step: Step) -> list[BreakpointLogLine]:
@@ -319,8 +319,8 @@ class WatchValue(NamedTuple):
 
 def names_figure(text: str) -> bool:
     """`node n1 idle` is a figure, `node == "n1"` and `count(victims)` are expressions."""
-    kind, _, rest = text.strip().partition(" ")
-    begins = rest.strip().partition(" ")[0]
+    kind, _, arguments = text.strip().partition(" ")
+    begins = arguments.strip().partition(" ")[0]
     return kind in figures.FIGURE_KINDS and begins[:1].isalnum() and begins not in ("in", "not", "matches", "and", "or")
 
 
@@ -343,16 +343,15 @@ def evaluate_watch(recording: Recording, seq: Seq, watch: Watch) -> WatchValue:
             watch, _evaluated_text(recording, seq, watch.text), _evaluated_text(recording, seq - 1, watch.text)
         )
     try:
-        found = parse_figure(recording, _token_words(watch.text))
+        figure = parse_figure(recording, _token_words(watch.text))
     except FigureError as error:
         return WatchValue(watch, error.message, "")
-    now, before = (figures.format_figure(found, figures.figure_value(recording, found, at)) for at in (seq, seq - 1))
-    change = figure_history(recording, found).last_change(seq)
+    show = partial(figures.format_figure, figure)
+    now, before = (show(figures.figure_value(recording, figure, moment)) for moment in (seq, seq - 1))
+    change = figure_history(recording, figure).last_change(seq)
     if change is None:
         return WatchValue(watch, now, before)
-    return WatchValue(
-        watch, now, before, change, figures.format_figure(found, change.old), figures.format_figure(found, change.new)
-    )
+    return WatchValue(watch, now, before, change, show(change.old), show(change.new))
 
 
 def evaluate_text(recording: Recording, seq: Seq, text: str) -> str:
@@ -391,9 +390,9 @@ class WatchList(NumberedList[Watch]):
     def keep_watch(self, text: str) -> Watch:
         """As add, without a look at a recording."""
         # By normalised text, so that two spellings of a figure give one watch.
-        known = next((watch for watch in self if watch.text == text), None)
-        if known is not None:
-            return known
+        existing = next((watch for watch in self if watch.text == text), None)
+        if existing is not None:
+            return existing
         self._last += 1
         self._things[self._last] = Watch(self._last, text)
         return self._things[self._last]

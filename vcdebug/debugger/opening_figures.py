@@ -80,7 +80,7 @@ def _derive_count(recording: Recording, figure: Figure) -> Origin:
 
 def _minimum_fields(recording: Recording, jobs: Iterable[JobId], dim: str) -> Iterator[Source]:
     """What the PodGroups of jobs state as minResources."""
-    groups = {key_of(one): one for one in recording.snapshot.objects_of("PodGroup")}
+    groups = {key_of(group): group for group in recording.snapshot.objects_of("PodGroup")}
     for job in jobs:
         field = read_field("PodGroup", groups.get(job, {}), "spec", "minResources", *((dim,) if dim else ()))
         if field is not None:
@@ -89,8 +89,8 @@ def _minimum_fields(recording: Recording, jobs: Iterable[JobId], dim: str) -> It
 
 def _derive_elastic(recording: Recording, figure: Figure) -> Origin:
     jobs = (job.uid for job in recording.session.jobs.values() if job.queue == figure.name)
-    stated = _minimum_fields(recording, jobs, figure.dim)
-    return first_sources("resources of its jobs above their minResources", "job", stated)
+    minimums = _minimum_fields(recording, jobs, figure.dim)
+    return first_sources("resources of its jobs above their minResources", "job", minimums)
 
 
 def _derive_held(recording: Recording, figure: Figure) -> Origin:
@@ -98,10 +98,10 @@ def _derive_held(recording: Recording, figure: Figure) -> Origin:
     opening, of_queue = recording.timeline.opening_tasks, figure.kind == QUEUE
     jobs = [job for job in recording.session.jobs.values() if figure.name == (job.queue if of_queue else job.uid)]
     tasks = [task for job in jobs for task in job.tasks.values()]
-    held = [task for task in tasks if figure.part == "request" or opening[task.key].node]
-    what = "are Pending or have a node" if figure.part == "request" else "have a node"
-    whose = "its jobs' pods" if of_queue else "its pods"
-    return first_sources(f"the sum of the requests of {whose} that {what}", "pod", _requests_of(held, figure.dim))
+    summed = [task for task in tasks if figure.part == "request" or opening[task.key].node]
+    state = "are Pending or have a node" if figure.part == "request" else "have a node"
+    pods = "its jobs' pods" if of_queue else "its pods"
+    return first_sources(f"the sum of the requests of {pods} that {state}", "pod", _requests_of(summed, figure.dim))
 
 
 def _derive_job_share(recording: Recording, figure: Figure) -> Origin:
@@ -114,19 +114,19 @@ def _derive_reserved(recording: Recording, figure: Figure) -> Origin:
     """What the PodGroups of a queue, or all of them, reserve since they are admitted."""
     entries = reservation_ledger(recording, 0, figure.name if figure.kind == QUEUE else "")
     jobs = (entry.job for entry in entries if entry.reserved is not None)
-    stated = _minimum_fields(recording, jobs, figure.dim)
-    return first_sources("the sum of what admitted jobs reserve", "job", stated)
+    minimums = _minimum_fields(recording, jobs, figure.dim)
+    return first_sources("the sum of what admitted jobs reserve", "job", minimums)
 
 
 def _derive_limit(recording: Recording, figure: Figure) -> Origin:
     """What a queue deserves, or its limit, from the arithmetic of the plugin that shares out the cluster."""
     find_equation = {"deserved": stated_deserved, "realCapability": real_capability}[figure.part]
-    found = find_equation(recording, figure.name)
-    if found is None:
+    equation = find_equation(recording, figure.name)
+    if equation is None:
         figures_of = (Figure(QUEUE, queue, "weight") for queue in recording.session.queues)
         weights = (Source("weight", FigureFact(weight, 0)) for weight in figures_of)
         return first_sources("shared out by weight, no queue gets more than it requests", "queue", weights)
-    return Origin(found.formula, field_sources(stated_queue_fields(recording, figure)))
+    return Origin(equation.formula, field_sources(stated_queue_fields(recording, figure)))
 
 
 OPENING_RULES: Final[Mapping[tuple[str, str], Callable[[Recording, Figure], Origin]]] = {

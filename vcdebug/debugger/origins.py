@@ -100,14 +100,14 @@ def _figure_origin(recording: Recording, figure: Figure, seq: Seq) -> Origin:
     if figure.part == FUTURE_IDLE:
         return Origin("idle + releasing − pipelined", figure_parts(figure, ("idle", "releasing", "pipelined"), seq))
     if figure.kind == QUEUE and figure.part == "share":
-        found = queue_share(recording, seq, figure.name)
-        dim = found.deciding or ""
-        rule = f"{found.formula}{f'; {dim} decides' if dim else ''}"
+        share = queue_share(recording, seq, figure.name)
+        dim = share.deciding or ""
+        rule = f"{share.formula}{f'; {dim} decides' if dim else ''}"
         return Origin(rule, figure_parts(figure._replace(dim=dim), ("allocated", "deserved"), seq))
     at_the_end = (figure.kind, figure.part) == (TASK, "status") and seq == len(recording)
     if at_the_end and recording.timeline.state_at(seq).tasks[figure.name].status is TaskStatus.PENDING:
         answer = explain_by_name(recording, figure.name)
-        proof = (Source(each.text, EventFact(each.seq)) for each in answer.dominant_evidence if each.seq)
+        proof = (Source(fact.text, EventFact(fact.seq)) for fact in answer.dominant_evidence if fact.seq)
         return Origin(answer.sentence, tuple(proof))
     change = figures.figure_history(recording, figure).last_change(seq)
     return opening_origin(recording, figure) if change is None else _written_origin(recording, figure, change)
@@ -140,29 +140,29 @@ def _event_origin(event: record.Event, recording: Recording, seq: Seq) -> Origin
 
 @_event_origin.register
 def _(event: record.HookEvent, recording: Recording, seq: Seq) -> Origin:
-    found = equation_at(recording, seq)
-    sources = [] if found is None else list(_operands(recording, seq, found))
-    rule = "" if found is None else "; ".join(filter(None, (found.formula, found.note)))
+    equation = equation_at(recording, seq)
+    sources = [] if equation is None else list(_operands(recording, seq, equation))
+    rule = "" if equation is None else "; ".join(filter(None, (equation.formula, equation.note)))
     if event.offers and not event.candidates:
         rule = f"no candidates; {rule}"
     if event.point == hooks.JOB_ENQUEUED.upstream:
         sources += [Source("vote", EventFact(vote)) for vote in _admission_votes(recording, seq)]
         rule = rule or "the job is admitted"
-    if found is None and event.node:
+    if equation is None and event.node:
         room = figure_parts(Figure(NODE, event.node, ""), (FUTURE_IDLE,), seq - 1)
         return Origin(rule or f"what {event.plugin} checks on the node, and its room", room)
-    return Origin(rule, tuple(sources) or tuple(_candidate_sources(recording, seq, event, found)))
+    return Origin(rule, tuple(sources) or tuple(_candidate_sources(recording, seq, event, equation)))
 
 
 def _candidate_sources(
-    recording: Recording, seq: Seq, event: record.HookEvent, found: Equation | None
+    recording: Recording, seq: Seq, event: record.HookEvent, equation: Equation | None
 ) -> Iterator[Source]:
     """The field by which each candidate is judged; its status where there is none."""
     job = event.job or recording.owners.sub_jobs.get(event.sub_job, "")
-    asked = ((TASK, event.candidates), (TASK, (event.task,)), (JOB, (job,)))
-    element, names = next(((kind, found) for kind, found in asked if any(found)), (JOB, ()))
+    kinds = ((TASK, event.candidates), (TASK, (event.task,)), (JOB, (job,)))
+    element, names = next(((kind, keys) for kind, keys in kinds if any(keys)), (JOB, ()))
     for name in names[:MAX_SOURCES]:
-        heads = () if found is None else (*found.columns, *(term.name for term in found.terms[:1]))
+        heads = () if equation is None else (*equation.columns, *(term.name for term in equation.terms[:1]))
         fields = [field for head in heads if (field := compared_field(recording, element, name, head)) is not None]
         facts: Iterable[Fact] = fields[:1]
         if not fields and name in figures.object_names(recording, element):
@@ -182,41 +182,41 @@ def _admission_votes(recording: Recording, seq: Seq) -> Iterator[Seq]:
 @_event_origin.register
 def _(event: record.OpEvent, recording: Recording, seq: Seq) -> Origin:
     if event.op in record.PLACING_OPS:
-        found = find_search(recording, event.task, seq, event.node)
-        freed = (("makes room", at) for at in _evictions_for(recording, seq, event))
-        steps = (("search", found.passed), ("scores", found.scores), ("choice", found.choice), *freed)
-        return Origin(f"{found.action} places it", _steps(steps))
+        decision = find_search(recording, event.task, seq, event.node)
+        freed = (("makes room", eviction) for eviction in _evictions_for(recording, seq, event))
+        steps = (("search", decision.passed), ("scores", decision.scores), ("choice", decision.choice), *freed)
+        return Origin(f"{decision.action} places it", _steps(steps))
     if event.op == record.EVICT_OP:
-        asked = victim_question_before(recording, seq)
-        if asked is None:
+        question = victim_question_before(recording, seq)
+        if question is None:
             rule = f"evicted: {event.reason or 'a plan is applied'}"
             return Origin(rule, _steps(_dry_run_of(recording, seq, event)))
-        votes = (Source(f"tier {seat.tier}", EventFact(seat.seq)) for seat in asked.seats if seat.seq is not None)
-        whom = f" for {asked.task}" if asked.task else ""
-        return Origin(f"a victim{whom}: tier {asked.deciding_tier} decides", tuple(votes))
+        votes = (Source(f"tier {vote.tier}", EventFact(vote.seq)) for vote in question.seats if vote.seq is not None)
+        whom = f" for {question.task}" if question.task else ""
+        return Origin(f"a victim{whom}: tier {question.deciding_tier} decides", tuple(votes))
     return _undo_origin(recording, seq, event)
 
 
 def _undo_origin(recording: Recording, seq: Seq, event: record.OpEvent) -> Origin:
     """The operation that is undone, and the statement that undoes it."""
-    done = _operation_before(recording, seq, event.task)
-    for earlier in range(seq - 1, done or 0, -1):
+    undone = _operation_before(recording, seq, event.task)
+    for earlier in range(seq - 1, undone or 0, -1):
         if isinstance(recording.event_at(earlier), record.StatementEvent):
-            sources = (("statement", earlier), ("undoes", done))
+            sources = (("statement", earlier), ("undoes", undone))
             return Origin("an operation of this statement", _steps(sources))
-    return Origin("a plugin's handler refused the operation", _steps((("undoes", done),)))
+    return Origin("a plugin's handler refused the operation", _steps((("undoes", undone),)))
 
 
 def _steps(steps: Iterable[tuple[str, Seq]]) -> tuple[Source, ...]:
     """Events with their parts in the rule; 0 stands for one that is not there."""
-    return tuple(Source(role, EventFact(at)) for role, at in steps if at)
+    return tuple(Source(role, EventFact(seq)) for role, seq in steps if seq)
 
 
 def _operation_before(recording: Recording, seq: Seq, task: TaskKey, op: str = "") -> Seq:
     """The last operation on the task before an event, of one kind or of any; 0 without one."""
     earlier = seqs_before(recording.index.seqs_about(TASK, task), seq)
     operations = recording.filter_events(record.OpEvent, earlier)
-    return next((at for at, each in operations if each.task == task and op in ("", each.op)), 0)
+    return next((previous for previous, event in operations if event.task == task and op in ("", event.op)), 0)
 
 
 def _dry_run_of(recording: Recording, seq: Seq, event: record.OpEvent) -> Iterator[tuple[str, Seq]]:
@@ -243,13 +243,13 @@ def _evictions_for(recording: Recording, seq: Seq, event: record.OpEvent) -> Ite
 @_event_origin.register
 def _(event: record.StatementEvent, recording: Recording, seq: Seq) -> Origin:
     guard = find_guarding_call(recording, seq)
-    found = equation_at(recording, seq)
-    if found is None:
-        done = (_operation_before(recording, seq, task, op) for op, task, _ in event.ops[:MAX_SOURCES])
+    equation = equation_at(recording, seq)
+    if equation is None:
+        operations = (_operation_before(recording, seq, task, op) for op, task, _ in event.ops[:MAX_SOURCES])
         rule = STATEMENT_RULES[event.what] if event.ops else "no operation was made"
-        return Origin(rule, _steps(zip(repeat("operation"), done)))
-    operands = tuple(_operands(recording, seq, found))
-    return Origin(found.title, operands if guard is None else (Source("decided by", EventFact(guard)),))
+        return Origin(rule, _steps(zip(repeat("operation"), operations)))
+    operands = tuple(_operands(recording, seq, equation))
+    return Origin(equation.title, operands if guard is None else (Source("decided by", EventFact(guard)),))
 
 
 STATEMENT_RULES: Final[Mapping[str, str]] = {
@@ -263,15 +263,15 @@ STATEMENT_RULES: Final[Mapping[str, str]] = {
 
 @_event_origin.register
 def _(event: record.BestEvent, recording: Recording, seq: Seq) -> Origin:
-    found, scores = equation_at(recording, seq), scores_before(recording, seq)
+    equation, scores = equation_at(recording, seq), scores_before(recording, seq)
     sources = _steps((("scores", seq - 1 if event.kind != "node" else 0 if scores is None else scores[0]),))
-    return Origin("" if found is None else f"{found.title}: {found.note}", sources)
+    return Origin("" if equation is None else f"{equation.title}: {equation.note}", sources)
 
 
 @_event_origin.register
 def _(event: record.ScoreEvent, recording: Recording, seq: Seq) -> Origin:
     ranked = rank_nodes(recording, seq)
-    best = join_names((f"{one.node} {format_number(one.total)}" for one in ranked), MAX_SCORES)
+    best = join_names((f"{node_rank.node} {format_number(node_rank.total)}" for node_rank in ranked), MAX_SCORES)
     rule = (
         f"each plugin scores the nodes that the search found: {best}" if ranked else "the search found no node to score"
     )
@@ -284,30 +284,30 @@ def _(event: record.ScoreEvent, recording: Recording, seq: Seq) -> Origin:
 
 @_event_origin.register
 def _(event: record.PredicateEvent, recording: Recording, seq: Seq) -> Origin:
-    found = equation_at(recording, seq)
-    dim = "" if found is None or found.deciding is None else found.deciding
+    equation = equation_at(recording, seq)
+    dim = "" if equation is None or equation.deciding is None else equation.deciding
     request = Source("request", FigureFact(Figure(TASK, event.task, "request", dim), seq))
     nodes = [recording.node_names[row] for row in event.failed.tolist()]
     rooms = (Source("refuses", FigureFact(Figure(NODE, name, FUTURE_IDLE, dim), seq - 1)) for name in nodes if dim)
-    return Origin("" if found is None else found.note, (request, *rooms)[:MAX_SOURCES])
+    return Origin("" if equation is None else equation.note, (request, *rooms)[:MAX_SOURCES])
 
 
 @_event_origin.register
 def _(event: record.PopEvent, recording: Recording, seq: Seq) -> Origin:
-    found, rival = equation_at(recording, seq), next_rival(recording, seq)
-    if found is None or rival is None or found.deciding is None:
+    equation, rival = equation_at(recording, seq), next_rival(recording, seq)
+    if equation is None or rival is None or equation.deciding is None:
         part = {TASK: "status", JOB: "phase", QUEUE: "weight"}.get(event.kind)
-        known = part is not None and event.name in figures.object_names(recording, event.kind)
-        own = figure_parts(Figure(event.kind, event.name, ""), (part,), seq) if known and part else ()
-        return Origin("the only one left in the queue" if rival is None else "", own)
-    kind, what = pop_kind(recording, seq) or TASK, found.deciding
+        is_known = part is not None and event.name in figures.object_names(recording, event.kind)
+        state = figure_parts(Figure(event.kind, event.name, ""), (part,), seq) if is_known and part else ()
+        return Origin("the only one left in the queue" if rival is None else "", state)
+    kind, criterion = pop_kind(recording, seq) or TASK, equation.deciding
     sources: list[Source] = []
     for name in (event.name, rival.name):
-        shown = named_figures(recording, event.kind, name, what.rpartition(" ")[2], "")
-        facts: list[Fact] = [FigureFact(figure, seq - 1) for figure in shown]
-        field = compared_field(recording, kind, name, what)
+        compared = named_figures(recording, event.kind, name, criterion.rpartition(" ")[2], "")
+        facts: list[Fact] = [FigureFact(figure, seq - 1) for figure in compared]
+        field = compared_field(recording, kind, name, criterion)
         sources += [Source(name, fact) for fact in facts or ([field] if field is not None else [])]
-    return Origin(f"{found.title}: {what}", tuple(sources))
+    return Origin(f"{equation.title}: {criterion}", tuple(sources))
 
 
 @_event_origin.register
@@ -335,22 +335,22 @@ def _(event: record.CloseEvent, recording: Recording, seq: Seq) -> Origin:
 
 @_event_origin.register
 def _(event: record.ActionEvent, recording: Recording, seq: Seq) -> Origin:
-    stated = FieldFact("scheduler.conf", "", ("actions",), " ".join(recording.conf.actions))
+    setting = FieldFact("scheduler.conf", "", ("actions",), " ".join(recording.conf.actions))
     rule = f"{event.action} has nothing more to try" if event.what == "end" else "actions run in their order"
-    return Origin(rule, (Source("setting", stated),))
+    return Origin(rule, (Source("setting", setting),))
 
 
 # Operands of an equation: which figure a number in it is.
 
 
-def _operands(recording: Recording, seq: Seq, found: Equation) -> Iterator[Source]:
+def _operands(recording: Recording, seq: Seq, equation: Equation) -> Iterator[Source]:
     """The figures of the deciding line; where none decides, of the first dimension or of each check, task or queue."""
-    judged = [term for term in found.terms if term.holds is not None] or list(found.terms)
-    terms = [found.deciding_term] if found.deciding_term else judged[:1] if found.kind == "dimension" else judged
-    known: dict[Fact, None] = {}
+    lines = [term for term in equation.terms if term.holds is not None] or list(equation.terms)
+    terms = [equation.deciding_term] if equation.deciding_term else lines[:1] if equation.kind == "dimension" else lines
+    facts: dict[Fact, None] = {}
     for term in terms:
-        for index, head in enumerate(found.columns[: len(term.figures)]):
-            fact = operand_figure(recording, seq, found, term, index)
-            if fact is not None and fact not in known and len(known) < MAX_SOURCES:
-                known[fact] = None
-                yield Source(head.lstrip("=+−- "), fact)
+        for index, title in enumerate(equation.columns[: len(term.figures)]):
+            fact = operand_figure(recording, seq, equation, term, index)
+            if fact is not None and fact not in facts and len(facts) < MAX_SOURCES:
+                facts[fact] = None
+                yield Source(title.lstrip("=+−- "), fact)

@@ -95,40 +95,40 @@ def _iter_amounts(recording: Recording, kind: str) -> Iterator[RecordedRow]:
         for part in figures.figure_parts(recording, kind, name):
             figure = figures.parse_figure(recording, (kind, name, part))
             changes = figures.figure_history(recording, figure).changes
-            known: dict[str, float] = {}
-            for seq, found in (
+            last_amounts: dict[str, float] = {}
+            for seq, value in (
                 (0, figures.figure_value(recording, figure, 0)),
-                *((one.seq, one.new) for one in changes),
+                *((change.seq, change.new) for change in changes),
             ):
-                for dim, amount in _split_dimensions(recording, found):
-                    if known.get(dim) != amount:
-                        known[dim] = amount
+                for dim, amount in _split_dimensions(recording, value):
+                    if last_amounts.get(dim) != amount:
+                        last_amounts[dim] = amount
                         yield seq, name, part, figure.plugin, dim, amount
 
 
-def _split_dimensions(recording: Recording, found: object) -> Iterator[tuple[str, float]]:
+def _split_dimensions(recording: Recording, value: object) -> Iterator[tuple[str, float]]:
     """(dimension, amount): each dimension of the recording for an amount, since one that is missing counts as 0."""
-    if isinstance(found, Resource):
+    if isinstance(value, Resource):
         for dim in figures.all_dimensions(recording):
-            yield dim, float(value_in_units(dim, found.get(dim)))
-    elif isinstance(found, int | float) and not isinstance(found, bool):
-        yield "", float(found)
+            yield dim, float(value_in_units(dim, value.get(dim)))
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield "", float(value)
 
 
 def _columns(numbers: str, texts: str, *, after: str = "", place: bool = False) -> Mapping[str, str]:
     """Column → type: numbers, the place where `place` says so, texts, and numbers behind them."""
-    where = PLACE_FIELDS if place else ()
+    place_fields = PLACE_FIELDS if place else ()
     return {
         **dict.fromkeys(numbers.split(), "number"),
-        **dict.fromkeys((*where, *texts.split()), "text"),
+        **dict.fromkeys((*place_fields, *texts.split()), "text"),
         **dict.fromkeys(after.split(), "number"),
     }
 
 
 def _amounts_table(kind: str) -> RecordedTable:
     columns = _columns("seq", f"{kind} figure plugin dimension", after="amount")
-    about = f"each figure of each {kind}: the opening one at seq 0, then each change, in cores, bytes and whole devices"
-    return RecordedTable(about, columns, partial(_iter_amounts, kind=kind))
+    text = f"each figure of each {kind}: the opening one at seq 0, then each change, in cores, bytes and whole devices"
+    return RecordedTable(text, columns, partial(_iter_amounts, kind=kind))
 
 
 _VERDICT_TYPES = {

@@ -63,8 +63,8 @@ class BreakpointKind:
         """Make the kind from the words after its name; raises BreakpointError for an unknown word."""
         for word in words:
             if word not in cls.WORDS:
-                known = f"it takes {', '.join(cls.WORDS)}" if cls.WORDS else "it takes no further arguments"
-                raise BreakpointError(f"break {cls.KIND} does not know {word!r}", hint=known)
+                usage = f"it takes {', '.join(cls.WORDS)}" if cls.WORDS else "it takes no further arguments"
+                raise BreakpointError(f"break {cls.KIND} does not know {word!r}", hint=usage)
         return cls(words)
 
     def candidate_seqs(self, recording: Recording) -> Seqs:
@@ -80,9 +80,9 @@ class BreakpointKind:
     @property
     def matches_every_candidate(self) -> bool:
         """Whether every candidate matches and is its own group, so that no candidate has to be read."""
-        own = type(self)
+        kind = type(self)
         # A kind that overrides neither needs no look at its events, so its hits come straight from the index.
-        return own.is_match is BreakpointKind.is_match and own.first_of_group is BreakpointKind.first_of_group
+        return kind.is_match is BreakpointKind.is_match and kind.first_of_group is BreakpointKind.first_of_group
 
     def first_of_group(self, recording: Recording, seq: Seq) -> Seq:
         """The first event of the group of `seq`; only the first match of a group stops."""

@@ -201,8 +201,8 @@ class VictimBreakpoint(BreakpointKind):
     WATCHES = (record.HookEvent,)
 
     def first_of_group(self, recording: Recording, seq: Seq) -> Seq:
-        asked = hook_calls_at(recording, seq)
-        return seq if asked is None else asked.first
+        calls = hook_calls_at(recording, seq)
+        return seq if calls is None else calls.first
 
 
 class SearchBreakpoint(BreakpointKind):

@@ -51,7 +51,7 @@ class FunctionBreakpoint(BreakpointKind):
         if not self.has_condition:
             return seq
         function = _find_function(recording, self.words[0])
-        frame = next((one for one in frames_at(recording, seq) if one.function == function), None)
+        frame = next((call for call in frames_at(recording, seq) if call.function == function), None)
         span = frame and frame.level is not None and recording.span_tree.span_around(seq, frame.level)
         return span.first if span else seq
 
@@ -80,14 +80,14 @@ def is_function(text: str) -> bool:
 def require_function(recording: Recording, text: str) -> SourceFunction:
     """The function that a name or FILE:LINE means in the replayed release; raises BreakpointError without one."""
     source, release = source_of(recording), recording.session.release.display_name()
-    found = _functions_meant(source, text)
-    if not found:
+    functions = _functions_meant(source, text)
+    if not functions:
         raise BreakpointError(f"{release} has no function {_shown(text)}", hint=_find_elsewhere(source, text))
-    recorded = [one for one in found if one.name in function_names(source, one)]
+    recorded = [function for function in functions if function.name in function_names(source, function)]
     if not recorded:
-        raise BreakpointError(f"no recorded event belongs to {found[-1]} of {release}")
+        raise BreakpointError(f"no recorded event belongs to {functions[-1]} of {release}")
     if len(recorded) > 1 and not _LINE.fullmatch(text):
-        every = ", ".join(one.short_name for one in recorded)
+        every = ", ".join(function.short_name for function in recorded)
         raise BreakpointError(f"{release} has {len(recorded)} functions {text}", hint=f"write one of {every}")
     return recorded[-1]
 
@@ -109,12 +109,12 @@ def calls_of(recording: Recording, function: SourceFunction, *, whole: bool = Fa
         inside = (_inside_span(recording, span, function) for span in spans)
         return sorted(dict.fromkeys(seq for seqs in inside for seq in (seqs if whole else islice(seqs, 1))))
     index, source = recording.index, source_of(recording)
-    asked = [hook for hook, names in source.asking.items() if function.name in names]
-    asked += [hook for (hook, _), names in source.registered.items() if function.name in names]
-    hooks = asked or ([] if function.file.startswith(("util/", "framework/statement")) else list(source.asking))
+    own_hooks = [hook for hook, names in source.asking.items() if function.name in names]
+    own_hooks += [hook for (hook, _), names in source.registered.items() if function.name in names]
+    hooks = own_hooks or ([] if function.file.startswith(("util/", "framework/statement")) else list(source.asking))
     calls = {seq for hook in hooks for seq in index.seqs_at_point(hook) if _begins_call(recording, seq, function)}
-    others = {seq for kind in _CALLED for seq in index.seqs_of_type(kind)} if not asked else ()
-    calls.update(seq for seq in others if frames_at(recording, seq)[-1].function == function)
+    called_seqs = {seq for kind in _CALLED for seq in index.seqs_of_type(kind)} if not own_hooks else ()
+    calls.update(seq for seq in called_seqs if frames_at(recording, seq)[-1].function == function)
     return sorted(calls)
 
 
@@ -141,7 +141,7 @@ def _inside_span(recording: Recording, span: record.Span, function: SourceFuncti
 
 
 def _is_inside(recording: Recording, seq: Seq, function: SourceFunction) -> bool:
-    return any(one.function == function for one in frames_at(recording, seq))
+    return any(frame.function == function for frame in frames_at(recording, seq))
 
 
 def _levels_of(function: SourceFunction) -> set[Level]:
@@ -175,23 +175,23 @@ def _shown(text: str) -> str:
 
 def _find_elsewhere(source: UpstreamSource, text: str) -> str:
     """Which other releases have the function, or a name that was probably meant."""
-    having = [name for name in replayed_sources() if _functions_meant(upstream_source(name), text)]
-    if not having:
+    releases = [name for name in replayed_sources() if _functions_meant(upstream_source(name), text)]
+    if not releases:
         return closest_name_hint(text, [one.name for one in source.functions], "FILE:LINE or a function's name")
-    return f"{_list_releases(having)}: {_functions_meant(upstream_source(having[0]), text)[-1]}"
+    return f"{_list_releases(releases)}: {_functions_meant(upstream_source(releases[0]), text)[-1]}"
 
 
 def _describe_elsewhere(file: str, line: int, function: SourceFunction, release: str) -> str:
     """The functions that other releases have at that line, where they are others."""
-    others: dict[str, list[str]] = {}
+    releases_of: dict[str, list[str]] = {}
     for name in replayed_sources():
-        found = upstream_source(name).functions_at(file, line)
-        if found and found[-1].short_name != function.short_name and name != release.partition(",")[0]:
-            others.setdefault(found[-1].short_name, []).append(name)
-    return "".join(f"; line {line} is in {name} in {_list_releases(names)}" for name, names in others.items())
+        functions = upstream_source(name).functions_at(file, line)
+        if functions and functions[-1].short_name != function.short_name and name != release.partition(",")[0]:
+            releases_of.setdefault(functions[-1].short_name, []).append(name)
+    return "".join(f"; line {line} is in {name} in {_list_releases(names)}" for name, names in releases_of.items())
 
 
 def _list_releases(names: Sequence[str]) -> str:
     """A few of them, and how many more."""
-    more = f" and {len(names) - MAX_RELEASES} more" if len(names) > MAX_RELEASES else ""
-    return ", ".join(names[:MAX_RELEASES]) + more
+    remainder = f" and {len(names) - MAX_RELEASES} more" if len(names) > MAX_RELEASES else ""
+    return ", ".join(names[:MAX_RELEASES]) + remainder

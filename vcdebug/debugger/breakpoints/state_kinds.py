@@ -95,4 +95,4 @@ class InvariantBreakpoint(BreakpointKind):
         )
 
     def _meant_violations(self, recording: Recording) -> list[InvariantViolation]:
-        return [found for found in find_violations(recording) if not self.words or found.rule in self.words]
+        return [violation for violation in find_violations(recording) if not self.words or violation.rule in self.words]

@@ -36,7 +36,7 @@ def find_verb(name: str) -> Verb | None:
     if exact is not None or not name:
         return exact
     # A prefix counts only if it is unique: guessing between commands could undo or overwrite work.
-    close = [verb for verb in every if any(known.startswith(name) for known in verb.names)]
+    close = [verb for verb in every if any(name_of_verb.startswith(name) for name_of_verb in verb.names)]
     return close[0] if len(close) == 1 else None
 
 
@@ -49,8 +49,8 @@ def execute_line(driver: Driver, line: str) -> CommandReply:
         return movement.goto_event(driver, name)
     verb = find_verb(name)
     if verb is None:
-        known = [word for verb in list_verbs() for word in verb.names]
-        raise CommandError(f"no command {name!r}", hint=closest_name_hint(name, known, "? lists them"))
+        verb_names = [word for verb in list_verbs() for word in verb.names]
+        raise CommandError(f"no command {name!r}", hint=closest_name_hint(name, verb_names, "? lists them"))
     if argument.strip() and not verb.usage:
         raise CommandError(f"{name} takes no argument")
     return verb.run(driver, argument.strip())
@@ -64,8 +64,8 @@ class ScriptError(VcdebugError):
     """A line that failed; `number` counts from 1."""
 
     def __init__(self, error: VcdebugError, number: int) -> None:
-        where = f"line {number}: {error.where}" if error.where else f"line {number}"
-        super().__init__(error.message, error.hint, where)
+        place = f"line {number}: {error.where}" if error.where else f"line {number}"
+        super().__init__(error.message, error.hint, place)
         self.number = number
 
 
@@ -101,17 +101,17 @@ def run_script(driver: Driver, lines: Iterable[str]) -> Iterator[ScriptAnswer]:
 def run_line(driver: Driver, number: int, command: str) -> ScriptAnswer:
     """Run one line and its work to the end; raises ScriptError if it fails."""
     # The log grows over the whole session; only lines after this point belong to this command.
-    spoken = len(driver.debugger.log)
+    log_length = len(driver.debugger.log)
     try:
         reply = _finish_reply(execute_line(driver, command))
         if reply.show in SCREEN_ONLY:
             raise CommandError(f"{command.split()[0].lstrip(':')} needs the screen")
     except VcdebugError as error:
         raise ScriptError(error, number) from error
-    here = reply.moment or driver.current_state()
-    log = tuple(driver.debugger.log[spoken:])
+    state = reply.moment or driver.current_state()
+    log = tuple(driver.debugger.log[log_length:])
     moved = reply.moment is not None and not reply.text
-    return ScriptAnswer(number, command, here, moved, reply.text, log, reply.show, reply.argument)
+    return ScriptAnswer(number, command, state, moved, reply.text, log, reply.show, reply.argument)
 
 
 def _finish_reply(reply: CommandReply) -> CommandReply:

@@ -34,10 +34,10 @@ def capture_again(driver: Driver, _: str) -> CommandReply:
     from vcdebug.comparison.cycles import compare_captures
 
     def take_capture() -> CommandReply:
-        taken = take()
-        recording = _replay_capture(taken.snapshot, last)
-        found = compare_captures(last, recording)
-        return CommandReply(then=lambda: _append_arrived(driver, series, recording, taken.read, found))
+        capture = take()
+        recording = _replay_capture(capture.snapshot, last)
+        changes = compare_captures(last, recording)
+        return CommandReply(then=lambda: _append_arrived(driver, series, recording, capture.read, changes))
 
     return CommandReply(text="capturing again", work=take_capture)
 
@@ -47,13 +47,13 @@ def _append_arrived(
     series: captures.CaptureSeries,
     recording: Recording,
     read: captures.ReadCapture,
-    found: CaptureChanges,
+    changes: CaptureChanges,
 ) -> CommandReply:
     after = captures.append_capture(driver.open_recordings, series, recording, read)
-    at = (found.first_difference_seq or len(recording)) if after.shown_recording is recording else None
-    more = "; :changes lists it" if found.first_difference_seq or found.objects else ""
+    seq = (changes.first_difference_seq or len(recording)) if after.shown_recording is recording else None
+    hint = "; :changes lists it" if changes.first_difference_seq or changes.objects else ""
     return CommandReply(
-        driver.show_recordings(after, f"capture {after.cycle}", at), f"captured; {found.format_changes()}{more}"
+        driver.show_recordings(after, f"capture {after.cycle}", seq), f"captured; {changes.format_changes()}{hint}"
     )
 
 
@@ -90,10 +90,10 @@ def open_later(driver: Driver) -> CommandReply | None:
     if series is None or not series.later or (open_.side, open_.cycle) != (ORIGINAL, series.open_count):
         return None
     read, last = series.later[0], series.last_recording(open_)
-    known = series.newest if len(series.later) == 1 else None
+    newest = series.newest if len(series.later) == 1 else None
 
     def read_later() -> CommandReply:
-        recording = known or _replay_capture(read(), last)
+        recording = newest or _replay_capture(read(), last)
         return CommandReply(then=lambda: _show_followed(driver, series, recording))
 
     return CommandReply(text="reading the next capture", work=read_later)
@@ -125,8 +125,8 @@ def goto_closed_bookmark(driver: Driver, mark: Bookmark) -> CommandReply | None:
 
 def _show_changes(driver: Driver, _: str) -> CommandReply:
     if driver.open_recordings.cycle == 1:
-        more = driver.captures is not None and driver.captures.earlier
-        hint = "{ reads the one before, } comes back" if more else "recapture takes the next one"
+        has_earlier = driver.captures is not None and driver.captures.earlier
+        hint = "{ reads the one before, } comes back" if has_earlier else "recapture takes the next one"
         raise CommandError("there is nothing before this capture or cycle", hint)
     return CommandReply(show="changes")
 

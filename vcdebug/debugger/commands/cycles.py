@@ -59,18 +59,18 @@ def _describe_last_cycle(after: OpenRecordings) -> str:
     from vcdebug.recording.effects import cycle_effects
     from vcdebug.whatif.cycles import find_repeat
 
-    done = cycle_effects(after.shown_recording)
-    counts = ((done.bound, "bound"), (done.pipelined, "pipelined"), (done.evicted, "evicted"))
-    said = ", ".join(f"{len(entries)} {word}" for entries, word in counts if entries) or "nothing placed or evicted"
-    found = find_repeat(after.cycles_of(after.side))
-    return f"cycle {after.cycle}: {said}" + (f"; {describe_repeat(found)}" if found is not None else "")
+    effects = cycle_effects(after.shown_recording)
+    counts = ((effects.bound, "bound"), (effects.pipelined, "pipelined"), (effects.evicted, "evicted"))
+    text = ", ".join(f"{len(entries)} {word}" for entries, word in counts if entries) or "nothing placed or evicted"
+    repeat = find_repeat(after.cycles_of(after.side))
+    return f"cycle {after.cycle}: {text}" + (f"; {describe_repeat(repeat)}" if repeat is not None else "")
 
 
-def describe_repeat(found: CycleRepeat) -> str:
+def describe_repeat(repeat: CycleRepeat) -> str:
     """A repeat in one sentence."""
-    leaving, planned = ", ".join(found.evicted), ", ".join(found.given_back)
-    what = f"{leaving} evicted each time" if leaving else f"the eviction of {planned} planned and rolled back each time"
-    return f"cycle {found.later} repeats cycle {found.earlier}: {what}"
+    leaving, planned = ", ".join(repeat.evicted), ", ".join(repeat.given_back)
+    text = f"{leaving} evicted each time" if leaving else f"the eviction of {planned} planned and rolled back each time"
+    return f"cycle {repeat.later} repeats cycle {repeat.earlier}: {text}"
 
 
 def show_cycle(driver: Driver, argument: str) -> CommandReply:

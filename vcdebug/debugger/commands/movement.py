@@ -19,9 +19,9 @@ def _step_command(verb: DriverStep, *, back: bool = False) -> Callable[[Driver, 
 def goto_event(driver: Driver, argument: str) -> CommandReply:
     """To an event: N, +N and -N from here, or CYCLE:N."""
     text = argument.replace(" ", "")
-    cycle, colon, rest = text.partition(":")
+    cycle, colon, seq_text = text.partition(":")
     if colon and cycle.isdigit():
-        return _goto_in_cycle(driver, int(cycle), rest or str(driver.debugger.first))
+        return _goto_in_cycle(driver, int(cycle), seq_text or str(driver.debugger.first))
     first, last = driver.debugger.first, driver.debugger.last_seq
     if not text.removeprefix("+").removeprefix("-").isdigit():
         raise CommandError(f"{argument!r} is not an event number", hint=f"events are {first} to {last}")
@@ -50,7 +50,7 @@ def _show_place(driver: Driver, _: str) -> CommandReply:
     debugger = driver.debugger
     path = " > ".join(span.name for span in debugger.span_path()[1:])
     frames = reversed(frames_at(debugger.recording, debugger.seq))
-    stack = [f"  {number}  {one.function.short_name}  {one.function.place}" for number, one in enumerate(frames)]
+    stack = [f"  {number}  {frame.function.short_name}  {frame.function.place}" for number, frame in enumerate(frames)]
     release = debugger.recording.session.release.display_name()
     place = f"event {debugger.position.seq} of {debugger.last_seq}: {path or 'cycle'} (functions of {release})"
     return CommandReply(driver.current_state(), "\n".join([place, *stack]))

@@ -46,8 +46,8 @@ def _set_condition(driver: Driver, argument: str) -> CommandReply:
     word, _, condition = argument.partition(" ")
     number = parse_number(word, BREAKPOINT)
     point = replace(driver.debugger.breakpoints[number], condition=None)
-    head = f"break {point.kind}"
-    line = f"{head} if {condition.strip()}{point.command_line().removeprefix(head)}" if condition.strip() else ""
+    prefix = f"break {point.kind}"
+    line = f"{prefix} if {condition.strip()}{point.command_line().removeprefix(prefix)}" if condition.strip() else ""
     return CommandReply(driver.current_state(), driver.change_breakpoint(number, line or point.command_line()))
 
 
@@ -56,8 +56,8 @@ def _add_watch(driver: Driver, argument: str) -> CommandReply:
         return CommandReply(show="panel", argument="watch")
     debugger = driver.debugger
     watch = driver.notebook.watches.add_watch(argument, debugger.recording)
-    now = evaluate_watch(debugger.recording, debugger.seq, watch).now
-    return CommandReply(driver.current_state(), f"watch {watch.number}: {watch.text}: {now}")
+    value = evaluate_watch(debugger.recording, debugger.seq, watch).now
+    return CommandReply(driver.current_state(), f"watch {watch.number}: {watch.text}: {value}")
 
 
 def _remove_watch(driver: Driver, argument: str) -> CommandReply:
@@ -65,17 +65,17 @@ def _remove_watch(driver: Driver, argument: str) -> CommandReply:
     if argument == "all":
         watches.clear()
         return CommandReply(driver.current_state(), "nothing is watched")
-    gone = watches.remove(parse_number(argument, WATCH))
-    return CommandReply(driver.current_state(), f"watch {gone.number} removed: {gone.text}")
+    watch = watches.remove(parse_number(argument, WATCH))
+    return CommandReply(driver.current_state(), f"watch {watch.number} removed: {watch.text}")
 
 
 def _last_change(driver: Driver, argument: str) -> CommandReply:
-    found = parse_figure(driver.debugger.recording, tuple(argument.split())) if argument else driver.followed
-    if found is None:
+    figure = parse_figure(driver.debugger.recording, tuple(argument.split())) if argument else driver.followed
+    if figure is None:
         raise CommandError("say which figure", FIGURE_USAGE)
     start = driver.debugger.seq
-    here = driver.last_change(found)
-    return CommandReply(here, "" if here.seq != start else here.reason)
+    state = driver.last_change(figure)
+    return CommandReply(state, "" if state.seq != start else state.reason)
 
 
 def _set_bookmark(driver: Driver, argument: str) -> CommandReply:
@@ -108,11 +108,11 @@ def _remove_bookmark(driver: Driver, argument: str) -> CommandReply:
         bookmarks.clear()
         return CommandReply(driver.current_state(), "no bookmarks")
     cycle, branch = driver.shown_place()
-    here = bookmarks.bookmark_at(driver.debugger.seq, cycle, branch=branch)
-    if not argument and here is None:
+    mark = bookmarks.bookmark_at(driver.debugger.seq, cycle, branch=branch)
+    if not argument and mark is None:
         raise CommandError("no bookmark at this event", "unbookmark N removes another one")
-    gone = bookmarks.remove(here.number if here is not None and not argument else parse_number(argument, BOOKMARK))
-    return CommandReply(driver.current_state(), f"bookmark {gone.number} removed")
+    removed = bookmarks.remove(mark.number if mark is not None and not argument else parse_number(argument, BOOKMARK))
+    return CommandReply(driver.current_state(), f"bookmark {removed.number} removed")
 
 
 def _show_report(_: Driver, argument: str) -> CommandReply:

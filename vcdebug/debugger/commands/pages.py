@@ -34,40 +34,40 @@ def _show_stops(driver: Driver, argument: str) -> CommandReply:
 
 def _probe_fit(driver: Driver, argument: str) -> CommandReply:
     recording = driver.debugger.recording
-    job, most = _parse_fits(recording, driver.current_state().job, argument)
+    job, limit = _parse_fits(recording, driver.current_state().job, argument)
 
     def run_probes() -> CommandReply:
         from vcdebug.whatif.fit_probe import probe_alone, probe_copies
 
-        return CommandReply(text=describe_fit(job, probe_alone(recording, job), probe_copies(recording, job, most)))
+        return CommandReply(text=describe_fit(job, probe_alone(recording, job), probe_copies(recording, job, limit)))
 
     return CommandReply(text=f"replaying with {job} alone, and with copies of it", work=run_probes)
 
 
-def _parse_fits(recording: Recording, here: JobId, argument: str) -> tuple[JobId, int]:
+def _parse_fits(recording: Recording, present_job: JobId, argument: str) -> tuple[JobId, int]:
     """`[JOB] [N]`: the job under that name or the present one, and how many copies are tried."""
     parts = argument.split()
-    most = parse_number(parts.pop(), "number of copies") if parts and parts[-1].isdigit() else MAX_COPIES
-    name = " ".join(parts) or here
+    limit = parse_number(parts.pop(), "number of copies") if parts and parts[-1].isdigit() else MAX_COPIES
+    name = " ".join(parts) or present_job
     if not name:
         raise CommandError("no job at this event", hint="fits JOB")
-    found = [uid for uid in recording.session.jobs if uid == name or uid.rsplit("/", 1)[-1] == name]
-    if len(found) != 1:
+    jobs = [uid for uid in recording.session.jobs if uid == name or uid.rsplit("/", 1)[-1] == name]
+    if len(jobs) != 1:
         raise CommandError(f"no job {name!r} in the session", hint="write namespace/name")
-    if most > MOST_COPIES:
+    if limit > MOST_COPIES:
         raise CommandError(f"at most {format_count(MOST_COPIES)} copies are tried")
-    return found[0], max(most, 1)
+    return jobs[0], max(limit, 1)
 
 
-def describe_fit(job: JobId, one: AloneFit, more: FittingCopies) -> str:
+def describe_fit(job: JobId, alone: AloneFit, copies: FittingCopies) -> str:
     """Both answers in a line."""
-    if one.has_place:
+    if alone.has_place:
         first = f"{job} fits on the cluster if it were alone"
     else:
-        first = f"{job} does not fit even alone ({one.placed} of {one.tasks} tasks): {one.failure_reason}"
-    if more.fitting == more.tried:
-        return f"{first}; at least {more.fitting} more fit now"
-    return f"{first}; {more.fitting or 'no'} more {'fits' if more.fitting < 2 else 'fit'} now: {more.stopped}"
+        first = f"{job} does not fit even alone ({alone.placed} of {alone.tasks} tasks): {alone.failure_reason}"
+    if copies.fitting == copies.tried:
+        return f"{first}; at least {copies.fitting} more fit now"
+    return f"{first}; {copies.fitting or 'no'} more {'fits' if copies.fitting < 2 else 'fit'} now: {copies.stopped}"
 
 
 def _show_log(_: Driver, argument: str) -> CommandReply:

@@ -28,9 +28,9 @@ def _add_edit(driver: Driver, argument: str) -> CommandReply:
     return _apply_change(driver, lambda open_: branch.with_edits(open_, texts), argument)
 
 
-def carry_out(driver: Driver, texts: Sequence[str], what: str) -> CommandReply:
+def carry_out(driver: Driver, texts: Sequence[str], title: str) -> CommandReply:
     """Several edits at once, as one step that can be undone edit by edit."""
-    return _apply_change(driver, lambda open_: branch.with_edits(open_, list(texts)), what)
+    return _apply_change(driver, lambda open_: branch.with_edits(open_, list(texts)), title)
 
 
 def _set_release(driver: Driver, argument: str) -> CommandReply:
@@ -40,15 +40,15 @@ def _set_release(driver: Driver, argument: str) -> CommandReply:
         return CommandReply(
             driver.current_state(), f"{release.describe_trust()}; releases: {', '.join(release_names())}"
         )
-    named = resolve_release(argument)
-    if not named.readable:
-        raise CommandError(named.what, f"releases: {', '.join(release_names())}")
-    said = f" ({named.what}: {named.effect})" if named.what else ""
+    chosen = resolve_release(argument)
+    if not chosen.readable:
+        raise CommandError(chosen.what, f"releases: {', '.join(release_names())}")
+    note = f" ({chosen.what}: {chosen.effect})" if chosen.what else ""
     edit = f"{RELEASE_EDIT}{argument}"
-    return _apply_change(driver, lambda open_: branch.with_edits(open_, [edit]), f"release {named.release.name}{said}")
+    return _apply_change(driver, lambda open_: branch.with_edits(open_, [edit]), f"release {chosen.release.name}{note}")
 
 
-def _apply_change(driver: Driver, change: RecordingsChange, what: str) -> CommandReply:
+def _apply_change(driver: Driver, change: RecordingsChange, title: str) -> CommandReply:
     """Run the branch and look for what has changed; nothing is touched until both are done."""
     # Kept for `then`: the user can move on while the work runs, and the change applies to what was open at its start.
     before = driver.open_recordings
@@ -57,32 +57,32 @@ def _apply_change(driver: Driver, change: RecordingsChange, what: str) -> Comman
         after = change(before)
         after = branch.with_comparison(after) if after.branch else after
         divergence = branch.divergence_seq(before, after) if after.cycle == before.cycle else None
-        return CommandReply(then=lambda: _show_change(driver, after, divergence, what))
+        return CommandReply(then=lambda: _show_change(driver, after, divergence, title))
 
-    return CommandReply(text=f"replaying with {what}", work=replay_change)
-
-
-def _show_change(driver: Driver, after: branch.OpenRecordings, divergence: Seq | None, what: str) -> CommandReply:
-    return CommandReply(driver.show_recordings(after, "what-if", divergence), _describe_change(after, what))
+    return CommandReply(text=f"replaying with {title}", work=replay_change)
 
 
-def _describe_change(after: branch.OpenRecordings, what: str) -> str:
+def _show_change(driver: Driver, after: branch.OpenRecordings, divergence: Seq | None, title: str) -> CommandReply:
+    return CommandReply(driver.show_recordings(after, "what-if", divergence), _describe_change(after, title))
+
+
+def _describe_change(after: branch.OpenRecordings, title: str) -> str:
     if after.found is None:
-        return f"{what}: no edits are left, this is the original"
-    return f"{what}: {describe_difference(after.found)}"
+        return f"{title}: no edits are left, this is the original"
+    return f"{title}: {describe_difference(after.found)}"
 
 
-def describe_difference(found: CycleComparison) -> str:
+def describe_difference(comparison: CycleComparison) -> str:
     """What a comparison came to, in one line."""
-    divergence = found.divergence and (found.divergence.before or found.divergence.after)
-    at = f"; the first difference is event {divergence.seq}; diff (X) shows all" if divergence else ""
-    if found.panics[0] != found.panics[1]:
-        return f"one of the two panics{at}"
-    if found.has_same_decisions:
-        return f"the same decisions{at or ', the same events'}"
-    counts = ((found.jobs, "job"), (found.tasks, "pod"), (found.queues, "queue"))
+    divergence = comparison.divergence and (comparison.divergence.before or comparison.divergence.after)
+    first_difference = f"; the first difference is event {divergence.seq}; diff (X) shows all" if divergence else ""
+    if comparison.panics[0] != comparison.panics[1]:
+        return f"one of the two panics{first_difference}"
+    if comparison.has_same_decisions:
+        return f"the same decisions{first_difference or ', the same events'}"
+    counts = ((comparison.jobs, "job"), (comparison.tasks, "pod"), (comparison.queues, "queue"))
     parts = [count_noun(len(rows), noun) for rows, noun in counts if rows]
-    return f"{', '.join(parts)} changed{at}"
+    return f"{', '.join(parts)} changed{first_difference}"
 
 
 def _undo_edit(driver: Driver, _: str) -> CommandReply:
@@ -161,17 +161,17 @@ def _show_side(driver: Driver, side: branch.RecordingSide, seq: Seq | None) -> C
     if seq is not None:
         return CommandReply(driver.goto_in(after, seq))
     if cycle != before.cycle:
-        said = f"the {side} has no cycle {before.cycle}: this is its cycle {cycle}; advance runs the next one"
-        return CommandReply(driver.show_recordings(after, f"cycle {cycle}"), said)
+        text = f"the {side} has no cycle {before.cycle}: this is its cycle {cycle}; advance runs the next one"
+        return CommandReply(driver.show_recordings(after, f"cycle {cycle}"), text)
     if before.side == side:
         return CommandReply(driver.current_state(), f"this is the {side}")
     if before.found is not None:
         return CommandReply(driver.show_recordings(after, side, branch.divergence_seq(before, after)))
 
     def compare_sides() -> CommandReply:
-        known = branch.with_comparison(after)
-        divergence = branch.divergence_seq(before, known)
-        return CommandReply(then=lambda: CommandReply(driver.show_recordings(known, side, divergence)))
+        compared = branch.with_comparison(after)
+        divergence = branch.divergence_seq(before, compared)
+        return CommandReply(then=lambda: CommandReply(driver.show_recordings(compared, side, divergence)))
 
     return CommandReply(text="comparing", work=compare_sides)
 
@@ -188,11 +188,11 @@ def _show_diff(driver: Driver, argument: str) -> CommandReply:
         return CommandReply(show="diff")
     # Only one side may have been advanced: what both have can be compared.
     cycle = min(before.cycle, len(before.original), len(before.cycles_of(branch.BRANCH)) or before.cycle)
-    before, said = (before, "") if cycle == before.cycle else (before.show_cycle(before.side, cycle), f"cycle {cycle}")
+    before, note = (before, "") if cycle == before.cycle else (before.show_cycle(before.side, cycle), f"cycle {cycle}")
 
     def compare_sides() -> CommandReply:
-        known = branch.with_comparison(before)
-        return CommandReply(then=lambda: CommandReply(driver.show_recordings(known, said or "what-if"), show="diff"))
+        after = branch.with_comparison(before)
+        return CommandReply(then=lambda: CommandReply(driver.show_recordings(after, note or "what-if"), show="diff"))
 
     return CommandReply(text="comparing", work=compare_sides)
 

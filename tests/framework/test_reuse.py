@@ -26,7 +26,7 @@ from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
 
 Change = Callable[[Snapshot], Snapshot]
 
-DESCRIBING = ("name", "description", "origin", "provenance", "problems")
+DESCRIBING = ("name", "description", "origin", "provenance", "problems", "workloads")
 """Parts of a snapshot that no cycle reads."""
 TIERS = ("priority gang", "drf predicates proportion nodeorder binpack")
 OTHER_FLAGS: dict[str, Any] = {

@@ -75,10 +75,13 @@ def test_pod_groups_that_an_update_left_behind_are_told_by_their_replica_sets_an
 def test_pods_that_share_a_pod_group_are_not_said_to_have_one_each() -> None:
     shared = [pod_group("podgroup-a", phase="Running"), *pods("podgroup-a", 3, cpu="1", on="n1")]
     alone = [pod_group("podgroup-b", phase="Pending", min_resources={"cpu": "40"}), *pods("podgroup-b", 1, cpu="40")]
-    told = "Each pod has a PodGroup of its own (minMember 1), so the pods of one application are not a gang."
-    assert told not in explained_job("default/podgroup-b", [*nodes("n1"), *shared, *alone])
+    told = "Each pod of application etl has a PodGroup of its own (minMember 1), so its pods are not a gang."
     other = [pod_group("podgroup-c", phase="Running"), *pods("podgroup-c", 1, cpu="1", on="n1")]
-    assert told in explained_job("default/podgroup-b", [*nodes("n1"), *other, *alone])
+    # Pods that only share an application want no gang; those of different roles need each other.
+    for component, beside, needed in (("taskmanager", other, True), ("jobmanager", other, False), ("x", shared, False)):
+        alone[1]["metadata"]["labels"] = {"app": "etl", "component": component}
+        beside[1]["metadata"]["labels"] = {"app": "etl", "component": "jobmanager"}
+        assert needed is (told in explained_job("default/podgroup-b", [*nodes("n1"), *beside, *alone]))
 
 
 def explained_job(job: str, objects: list[Manifest]) -> tuple[str, ...]:
@@ -160,6 +163,8 @@ def test_pods_that_volcano_groups_one_by_one_are_advised_to_share_a_podgroup() -
         pod_group("podgroup-tm", phase="Pending", min_resources={"cpu": "2"}),
         pod("tm", "podgroup-tm", requests={"cpu": "2"}),
     ]
+    for made, component in ((jm, "jobmanager"), (tm, "taskmanager")):
+        made[-1]["metadata"]["labels"] = {"app": "etl", "component": component}
     found = explain_by_name(replay_cycle(cluster([*limited, *jm, *tm], conf=conf(PLAIN))), "tm")
     (advice,) = (line for line in found.advised if line.beyond_replay)
     share = "Give the pods of one workload one PodGroup, named in annotation scheduling.k8s.io/group-name"

@@ -209,6 +209,10 @@ def test_pods_with_a_group_each_are_told_that_they_are_no_gang() -> None:
         pod_group("podgroup-b", queue="q", phase="Pending", min_resources={"cpu": "2"}),
         *pods("podgroup-b", 1, cpu="2"),
     ]
+    for pod, role in ((held[-1], "driver"), (late[-1], "executor")):
+        pod["metadata"]["labels"] = {"spark-app-selector": "pi", "spark-role": role}
     snapshot = cluster(*CLASSES, *small, *nodes("n1"), *held, *late, conf=conf(PLAIN))
     found = explain_by_name(replay_cycle(snapshot), "default/podgroup-b")
-    assert found.whole_text.endswith("(minMember 1), so the pods of one application are not a gang.")
+    assert found.whole_text.endswith(
+        "application pi has a PodGroup of its own (minMember 1), so its pods are not a gang."
+    )

@@ -13,6 +13,7 @@ from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.releases.release_names import resolve_release
+from vcdebug.snapshot.manifest import WorkloadFacts
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 ENQUEUE = conf_of("gang", "overcommit predicates nodeorder", actions="enqueue, allocate")
@@ -218,3 +219,64 @@ def test_enqueue_is_dropped_together_with_the_veto_that_would_follow(switch: str
     first = next(iter(proven(cluster(node("n1"), priority_class("high", 9), old, waits, conf=conf), "default/j")))
     assert "drops enqueue" in first
     assert (switch == "true") is ("gang: enablePreemptable -> false" in first)
+
+
+def stated_by(kind: str, name: str, objects: list[Manifest], **facts: Any) -> Snapshot:
+    """A cluster of one node in which the owner of these objects is known."""
+    snapshot = cluster(node("n1"), queue("test"), objects, conf=conf_of("gang", "overcommit predicates", actions=ALL))
+    snapshot.workloads = {f"default/{kind} {name}": WorkloadFacts(**facts)}
+    return snapshot
+
+
+ALL = "enqueue, allocate"
+ROLES = {"replicas": {"Launcher": 1, "Worker": 2}}
+
+
+@pytest.mark.parametrize("after", [{}, {"Launcher": "Worker"}])
+def test_a_role_that_has_no_pod_is_named_and_where_it_waits_for_another_the_minimum_is_lowered(
+    after: dict[str, str],
+) -> None:
+    group = owned([pod_group("j", min_member=3)], "MPIJob", "pi")
+    snapshot = stated_by("MPIJob", "pi", [*group, *pods("j", 2, prefix="pi-worker")], **ROLES, after=after)
+    found, fixes = explained(snapshot), proven(snapshot, "default/j")
+    assert "not-enough-pods" == found.cause_code
+    if after:
+        assert found.dominant.facts[0].startswith("MPIJob pi creates its role Launcher (1 pod) only once Worker runs, ")
+        assert ["default/j: minMember 3 -> 2 (Worker then starts, and Launcher is created)"] == list(fixes)
+    else:
+        assert "MPIJob pi has created no pod of its role Launcher (1 pod)." == found.dominant.facts[0]
+        assert "Create the 1 missing pod of the gang (like pi-worker-0)" == next(iter(fixes))
+
+
+def test_a_volcano_job_whose_task_depends_on_another_of_the_same_gang_is_told_so() -> None:
+    tasks = [{"name": "master", "replicas": 1, "dependsOn": {"name": ["worker"]}}, {"name": "worker", "replicas": 2}]
+    job = {"kind": "Job", "apiVersion": "batch.volcano.sh/v1alpha1", "spec": {"minAvailable": 3, "tasks": tasks}}
+    job |= {"metadata": {"name": "hvd", "namespace": "default", "uid": "hvd"}}
+    group = owned([pod_group("j", min_member=3)], "Job", "hvd")
+    snapshot = cluster(node("n1"), [job], group, pods("j", 2, role="worker"), conf=ENQUEUE)
+    assert explained(snapshot).dominant.facts[0].startswith("Job hvd creates its role master (1 pod) only once worker ")
+
+
+@pytest.mark.parametrize("suspended", [True, False])
+def test_a_suspended_owner_is_named_for_its_job_and_for_one_that_its_pod_group_blocks(suspended: bool) -> None:
+    idle = owned([pod_group("idle", min_resources={"cpu": "10"})], "RayCluster", "ray")
+    waits = pod_group("j", phase="Pending", min_resources={"cpu": "6"})
+    snapshot = stated_by("RayCluster", "ray", [*idle, waits], suspended=suspended, queue="q")
+    blocked, own = explained(snapshot), explained(snapshot, "default/idle")
+    belongs = "default/idle belongs to RayCluster ray, which is suspended."
+    assert suspended is (belongs in blocked.dominant.facts)
+    assert suspended is ("RayCluster ray is suspended: no pods are created until it is resumed." in own.dominant.facts)
+    if suspended:
+        first = next(iter(proven(snapshot, "default/j")))
+        assert "Delete 1 of 1 Inqueue PodGroups without pods (default/idle)" == first
+
+
+@pytest.mark.parametrize(("group", "told"), [("podgroup-x", True), ("made-by-hand", False)])
+def test_a_queue_that_only_the_owner_names_is_put_on_the_pods(group: str, told: bool) -> None:
+    mine = owned([pod_group(group), *pods(group, 1, cpu="6")], "Workflow", "hello")
+    full = [pod_group("old", phase="Running"), *pods("old", 1, cpu="8", on="n1")]
+    snapshot = stated_by("Workflow", "hello", [*mine, *full], queue="test")
+    fact = "Workflow hello names queue test, but its pods lack annotation scheduling.volcano.sh/queue-name, "
+    found = explained(snapshot, f"default/{group}")
+    assert told is any(each.startswith(fact) for each in found.dominant.facts)
+    assert told is any(line.repairs for line in found.advised)

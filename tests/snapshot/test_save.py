@@ -9,6 +9,7 @@ from tests.snapshot.manifests import CONF, as_read, cluster
 from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.kinds import KINDS, find_kind
 from vcdebug.snapshot.loader import load_snapshot, snapshot_from_objects
+from vcdebug.snapshot.manifest import WorkloadFacts
 from vcdebug.snapshot.redaction import redact_snapshot
 from vcdebug.snapshot.saved_files import archive_bytes, save_snapshot
 from vcdebug.snapshot.schema import SHAPES
@@ -43,6 +44,23 @@ def test_problems_travel_with_the_snapshot_and_are_not_doubled(tmp_path: Path) -
     assert ["Node gpu-0", "Secret"] == sorted(problem.object for problem in snapshot.problems)
     save_snapshot(snapshot, tmp_path / "a.tar.gz")
     assert snapshot.problems == load_snapshot(tmp_path / "a.tar.gz").problems
+
+
+def test_what_operators_say_about_their_workloads_travels_with_the_snapshot_but_not_with_a_redacted_one(
+    tmp_path: Path,
+) -> None:
+    mpi = {"replicas": 2}
+    spec = {"mpiReplicaSpecs": {"Launcher": {}, "Worker": mpi}, "launcherCreationPolicy": "WaitForWorkersReady"}
+    runs = {"runPolicy": {"suspend": True, "schedulingPolicy": {"queue": "q"}}}
+    broken = {"tasks": 3, "runPolicy": [], "xReplicaSpecs": {"a": {"replicas": "many"}}, "suspend": "yes"}
+    kinds = {"MPIJob": {**spec, **runs}, "Workflow": broken, "Secret": None}
+    more = [{"kind": kind, "metadata": {"name": "w", "namespace": "n"}, "spec": one} for kind, one in kinds.items()]
+    snapshot = snapshot_from_objects([*cluster(), *more], conf=CONF)
+    facts = WorkloadFacts("q", suspended=True, replicas={"Launcher": 1, "Worker": 2}, after={"Launcher": "Worker"})
+    assert {"n/MPIJob w": facts} == snapshot.workloads
+    save_snapshot(snapshot, tmp_path / "a.tar.gz")
+    assert snapshot.workloads == load_snapshot(tmp_path / "a.tar.gz").workloads
+    assert not redact_snapshot(snapshot).workloads
 
 
 def test_an_archive_is_replaced_and_nothing_is_left_beside_it(tmp_path: Path) -> None:

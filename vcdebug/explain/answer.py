@@ -65,6 +65,8 @@ class Advice(NamedTuple):
     """Whether it overrides a taint or a cordon of a node; risky advice is sorted last."""
     last_resort: bool = False
     """Whether it always helps, so that it is shown only where nothing else is known."""
+    repairs: bool = False
+    """Whether it puts right what is stated wrongly, which is tried and shown before anything else."""
     beyond_replay: bool = False
     """Whether it is about what happens outside the scheduler, so that no replay can test it."""
 

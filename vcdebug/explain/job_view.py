@@ -1,6 +1,6 @@
 """The job that a word names, and everything that the gates read of one job."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -21,6 +21,8 @@ from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.visits import JobVisit, TaskTry, job_visits
 from vcdebug.snapshot.manifest import (
     GROUP_ANNOTATION,
+    JsonObject,
+    WorkloadFacts,
     annotations_of,
     key_of,
     metadata_of,
@@ -273,7 +275,7 @@ def _groups_of_workload(snapshot: Snapshot, word: str) -> list[JobId]:
     return jobs or list(found)
 
 
-def _namespace_of(manifest: Manifest) -> str:
+def _namespace_of(manifest: JsonObject) -> str:
     return str(metadata_of(manifest).get("namespace") or "")
 
 
@@ -343,3 +345,44 @@ def _event_sentence(recording: Recording, event: Manifest) -> str:
     shown = message if len(message) <= MAX_MESSAGE else f"{message[:MAX_MESSAGE]}…"
     who = event_reporter(event) or "an event"
     return f'{who} reported{age} about {about.get("kind")} {about.get("name")}: {event.get("reason")} "{shown}".'
+
+
+# What the owner of a job says, an object of another operator mostly
+
+
+@per_recording()
+def _known_workloads(recording: Recording) -> Mapping[str, WorkloadFacts]:
+    """Volcano Jobs among them."""
+    jobs = ((f"{_namespace_of(one)}/Job {name_of(one)}", one) for one in recording.snapshot.objects_of("Job"))
+    return {**recording.snapshot.workloads, **{name: WorkloadFacts.of_manifest(one) for name, one in jobs}}
+
+
+def workloads_of(recording: Recording, manifest: JsonObject) -> Iterator[tuple[str, WorkloadFacts]]:
+    """`PyTorchJob mnist` and what it says, for each owner of an object that is in the snapshot."""
+    known = _known_workloads(recording)
+    for owner in owners_of(manifest):
+        name = f"{owner.get('kind')} {owner.get('name')}"
+        if facts := known.get(f"{_namespace_of(manifest)}/{name}"):
+            yield name, facts
+
+
+class MissingRole(NamedTuple):
+    """A role of which the owner has created no pod yet."""
+
+    owner: str
+    role: str
+    wanted: int
+    first: str
+    """The role that has to run before; empty if none is known."""
+
+
+def missing_roles(recording: Recording, job: JobInfo) -> Iterator[MissingRole]:
+    """The roles of the job's owner that have no pod; those that wait for another role first."""
+    present = [(task.task_role.lower(), f"-{task.name}-".lower()) for task in job.tasks.values()]
+    found = [
+        MissingRole(owner, role, wanted, facts.after.get(role, ""))
+        for owner, facts in workloads_of(recording, job.pod_group.manifest)
+        for role, wanted in facts.replicas.items()
+        if present and wanted and not any(role.lower() == own or f"-{role.lower()}-" in name for own, name in present)
+    ]
+    return iter(sorted(found, key=lambda one: not one.first))

@@ -396,6 +396,7 @@ def total_without(view: JobView, total: Resource, stuck: Sequence[JobInfo]) -> R
 
 def _first_stuck_advice(view: JobView, stuck: Sequence[JobInfo]) -> answer.Advice:
     left, empty = queue_index.find_left_behind(view.recording, stuck), [job.uid for job in stuck if not job.tasks]
+    left |= queue_index.suspended_owners(view.recording, stuck)
     if left:
         return answer.queue_admin_advice(f"Delete Inqueue PodGroups without pods: {join_names(left)}.")
     if empty:
@@ -410,7 +411,8 @@ def _first_stuck_advice(view: JobView, stuck: Sequence[JobInfo]) -> answer.Advic
 def _left_behind_facts(view: JobView, stuck: Sequence[JobInfo]) -> tuple[str, ...]:
     left = queue_index.find_left_behind(view.recording, stuck)
     if not left:
-        return ()
+        idle = queue_index.suspended_owners(view.recording, stuck)
+        return tuple(f"{job} belongs to {owner}, which is suspended." for job, owner in list(idle.items())[:1])
     belongs = "belongs to a ReplicaSet that wants" if len(left) == 1 else "belong to ReplicaSets that want"
     who = "They" if 1 < len(left) == len(stuck) else join_names(left)
     return (f"{who} {belongs} 0 replicas: {join_names(left.values())}.",)

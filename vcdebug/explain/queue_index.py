@@ -5,7 +5,7 @@ from itertools import chain, combinations
 from typing import Final, NamedTuple
 
 from vcdebug.amount_text import count_noun, format_amounts_apart, join_names, rank_by_amount
-from vcdebug.explain.job_view import JobView
+from vcdebug.explain.job_view import JobView, workloads_of
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework import hooks
 from vcdebug.grouping import group_by_key
@@ -212,3 +212,9 @@ def find_left_behind(recording: Recording, jobs: Sequence[JobInfo]) -> dict[JobI
     owners = {key_of(one): owners_of(one) for one in snapshot.objects_of("PodGroup")} if wanted else {}
     owned = [(job, f"{job.namespace}/{owner.get('name')}") for job in jobs for owner in owners.get(job.uid, ())]
     return {job.uid: name for job, name in owned if not job.tasks and wanted.get(name) == 0}
+
+
+def suspended_owners(recording: Recording, jobs: Sequence[JobInfo]) -> dict[JobId, str]:
+    """Jobs without pods whose owner is suspended and left its PodGroup as it was, each with the owner."""
+    found = ((job.uid, workloads_of(recording, job.pod_group.manifest)) for job in jobs if not job.tasks)
+    return {uid: owner for uid, owners in found for owner, facts in owners if facts.suspended}

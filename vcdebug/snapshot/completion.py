@@ -9,12 +9,11 @@ from collections.abc import Iterable, Mapping
 from vcdebug.releases.queues import CAPACITY_TREE_ABSENT
 from vcdebug.snapshot.gathered_objects import GatheredObjects
 from vcdebug.snapshot.kinds import KIND_BY_NAME
-from vcdebug.snapshot.manifest import annotations_of, name_of
+from vcdebug.snapshot.manifest import QUEUE_ANNOTATION, annotations_of, name_of
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 
 DEFAULT_NAMESPACE = "default"
 ROOT_QUEUE = "root"
-QUEUE_NAME_ANNOTATION = "scheduling.volcano.sh/queue-name"
 HIERARCHY_ANNOTATION = "volcano.sh/hierarchy"
 WEIGHTS_ANNOTATION = "volcano.sh/hierarchy-weights"
 ADDED_FILE = "(completed)"
@@ -140,7 +139,7 @@ def _complete_pod_group(pod_group: Manifest, namespaces: Mapping[str, Mapping[st
     spec = _get_part(pod_group, "spec")
     spec["queue"] = spec.get("queue") or DEFAULT_NAMESPACE
     if spec["queue"] == "default":
-        queue = namespaces.get(pod_group["metadata"]["namespace"], {}).get(QUEUE_NAME_ANNOTATION)
+        queue = namespaces.get(pod_group["metadata"]["namespace"], {}).get(QUEUE_ANNOTATION)
         # The namespace's annotation replaces only the default queue, as in Volcano's webhook.
         spec["queue"] = queue or spec["queue"]
     status = _get_part(pod_group, "status")

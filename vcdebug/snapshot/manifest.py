@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
 """The annotation of a pod that names its PodGroup."""
@@ -84,6 +84,61 @@ def _requirement_matches(raw: JsonObject, labels: Mapping[str, str]) -> bool:
     if operator == "Exists":
         return not values and key in labels
     return operator == "DoesNotExist" and not values and key not in labels
+
+
+QUEUE_ANNOTATION = "scheduling.volcano.sh/queue-name"
+"""The annotation that names the queue: Volcano's controller reads it from pods alone."""
+_QUEUE_LABEL = "volcano.sh/queue-name"
+_FIRST_ROLES = ("Master", "PS", "Chief")
+
+
+class WorkloadFacts(NamedTuple):
+    """What the object of an operator says about the pods that are made for it, as far as it is of a known form."""
+
+    queue: str = ""
+    suspended: bool = False
+    replicas: Mapping[str, int] = {}
+    """Role → pods."""
+    after: Mapping[str, str] = {}
+    """Role → role that has to run before its pods are created."""
+
+    @classmethod
+    def of_manifest(cls, manifest: JsonObject) -> WorkloadFacts:
+        """Of an object that nobody has checked."""
+        spec, metadata = object_in(manifest.get("spec")), object_in(manifest.get("metadata"))
+        policy = object_in(spec.get("runPolicy"))
+        stated = (
+            object_in(metadata.get("annotations")).get(QUEUE_ANNOTATION),
+            object_in(metadata.get("labels")).get(_QUEUE_LABEL),
+            object_in(spec.get("batchSchedulerOptions")).get("queue"),
+            object_in(policy.get("schedulingPolicy")).get("queue"),
+        )
+        tasks = [(str(one.get("name")), one) for one in object_list(spec.get("tasks"))]
+        parts = [object_in(value) for key, value in spec.items() if str(key).endswith("ReplicaSpecs")]
+        roles = [*tasks, *((role, object_in(one)) for part in parts for role, one in part.items())]
+        replicas = {str(role): one.get("replicas", 1) for role, one in roles}
+        waits = [(role, object_in(one.get("dependsOn")).get("name")) for role, one in tasks]
+        after = {role: names[0] for role, names in waits if isinstance(names, list) and names}
+        first = next((role for role in _FIRST_ROLES if role in replicas), "")
+        # KubeDL orders roles unless it is told not to.
+        if first and str(manifest.get("apiVersion")).startswith("training.kubedl.io/"):
+            after = {role: first for role in replicas if role != first}
+        if spec.get("launcherCreationPolicy") == "WaitForWorkersReady":
+            after = {"Launcher": "Worker"}
+        suspended = spec.get("suspend") is True or policy.get("suspend") is True
+        queue = next(filter(None, stated), "")
+        return cls.of_document({"queue": queue, "suspended": suspended, "replicas": replicas, "after": after})
+
+    @classmethod
+    def of_document(cls, document: JsonObject) -> WorkloadFacts:
+        """What is valid of the fields in a JSON document."""
+        queue, replicas, after = document.get("queue"), document.get("replicas"), document.get("after")
+        return cls(
+            queue if isinstance(queue, str) else "",
+            document.get("suspended") is True,
+            {role: count for role, count in object_in(replicas).items() if type(count) is int},
+            {role: first for role, first in object_in(after).items() if isinstance(first, str)},
+        )
 
 
 # Types of parsed documents: Any, since users write them and nothing is checked yet.

@@ -153,6 +153,7 @@ def _rewrite_snapshot(snapshot: Snapshot, rewriter: ManifestRewriter) -> Snapsho
         device_config=_rewrite_device_config(snapshot.device_config, rewriter),
         process=_rewrite_process(snapshot.process, rewriter),
         bound={rewriter.rewrite_value(pod): rewriter.rewrite_value(node) for pod, node in snapshot.bound.items()},
+        workloads={},
         problems=[_rewrite_problem(problem, rewriter) for problem in snapshot.problems],
         provenance=_rewrite_provenance(snapshot.provenance, rewriter),
         chance=_rewrite_chance(snapshot.chance, rewriter),

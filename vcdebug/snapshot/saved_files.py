@@ -97,6 +97,8 @@ def _meta_document(snapshot: Snapshot) -> Manifest:
         meta["capture"] = provenance_document(snapshot.provenance)
     if snapshot.bound:
         meta["bound"] = dict(snapshot.bound)
+    if snapshot.workloads:
+        meta["workloads"] = {name: facts._asdict() for name, facts in snapshot.workloads.items()}
     if snapshot.problems:
         meta["problems"] = [[p.file, p.object, p.field, p.what, p.effect] for p in snapshot.problems]
     return meta

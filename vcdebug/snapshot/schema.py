@@ -325,7 +325,7 @@ _JOB = _kind_shape(
     spec=struct_of(
         **dict.fromkeys(("queue", "schedulerName", "priorityClassName"), TEXT),
         minAvailable=INT,
-        tasks=structs_of(name=TEXT, replicas=INT, minAvailable=INT),
+        tasks=structs_of(name=TEXT, replicas=INT, minAvailable=INT, dependsOn=struct_of(name=TEXTS)),
     ),
     status=struct_of(
         state=struct_of(phase=TEXT, reason=TEXT, message=TEXT, lastTransitionTime=TIME),

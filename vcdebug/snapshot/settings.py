@@ -16,7 +16,7 @@ from vcdebug.snapshot.cycle_inputs import (
     PersistenceSetting,
     SchedulerProcess,
 )
-from vcdebug.snapshot.manifest import object_in, object_list
+from vcdebug.snapshot.manifest import WorkloadFacts, object_in, object_list
 from vcdebug.snapshot.problems import Problem, ProblemReport
 from vcdebug.snapshot.provenance import Provenance, read_provenance, stated_time
 from vcdebug.snapshot.shapes import describe_value
@@ -52,6 +52,7 @@ class MetaSettings:
     persistence: PersistenceSetting = "auto"
     capture: Provenance | None = None
     bound: Mapping[str, str] = field(default_factory=dict)
+    workloads: Mapping[str, WorkloadFacts] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     """Problems found when the snapshot was made, whose causes it no longer contains."""
 
@@ -70,6 +71,7 @@ def read_meta(file: str, document: Manifest, report: ProblemReport) -> MetaSetti
         "persistence": _read_persistence,
         "capture": read_provenance,
         "bound": _names_by_name,
+        "workloads": _read_workloads,
         "problems": _read_problems,
     }
     return MetaSettings(**_read_checked(document, readers, file, report))
@@ -197,6 +199,12 @@ def _names_by_name(value: Any) -> dict[str, str] | None:
     if not isinstance(value, dict) or not all(isinstance(text, str) for pair in value.items() for text in pair):
         return None
     return dict(value)
+
+
+def _read_workloads(value: Any) -> dict[str, WorkloadFacts] | None:
+    if not isinstance(value, dict):
+        return None
+    return {str(name): WorkloadFacts.of_document(object_in(one)) for name, one in value.items()}
 
 
 def _list_or_empty(value: Any) -> list[Any]:

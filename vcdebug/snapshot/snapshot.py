@@ -14,7 +14,7 @@ from vcdebug.releases.nodes import FEATURE_GATES_1_33, VOLUMEBINDING_CAPACITY
 from vcdebug.releases.release import NEWEST, Release
 from vcdebug.releases.scheduling import NO_SHARDS, QUEUE_ALLOCATION_GATE
 from vcdebug.snapshot.cycle_inputs import ChanceSettings, ForcedAnswer, PersistenceSetting, SchedulerProcess
-from vcdebug.snapshot.manifest import JsonDict
+from vcdebug.snapshot.manifest import JsonDict, WorkloadFacts
 from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.provenance import Provenance
 
@@ -156,6 +156,8 @@ class Snapshot:
     """Whether task state is restored from pods' annotations."""
     bound: Mapping[str, str] = field(default_factory=dict)
     """Pod → node to which another client binds it during the cycle, unseen by the scheduler."""
+    workloads: Mapping[str, WorkloadFacts] = field(default_factory=dict)
+    """`namespace/Kind name` → what objects of operators say, of kinds that the scheduler does not read."""
     problems: list[Problem] = field(default_factory=list)
     description: str = ""
     origin: str = ""

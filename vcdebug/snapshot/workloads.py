@@ -9,12 +9,18 @@ from typing import Any, Final, NamedTuple
 
 from vcdebug.errors import SnapshotError
 from vcdebug.gotime import api_time_text
-from vcdebug.snapshot.manifest import GROUP_ANNOTATION, MADE_GROUP_PREFIX, metadata_of, name_of, spec_of
+from vcdebug.snapshot.manifest import (
+    GROUP_ANNOTATION,
+    MADE_GROUP_PREFIX,
+    QUEUE_ANNOTATION,
+    metadata_of,
+    name_of,
+    spec_of,
+)
 from vcdebug.snapshot.quantity import milli_value, whole_value
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 MIN_MEMBER: Final = "scheduling.volcano.sh/group-min-member"
-QUEUE_NAME: Final = "scheduling.volcano.sh/queue-name"
 TASK_SPEC: Final = "volcano.sh/task-spec"
 JOB_NAME: Final = "volcano.sh/job-name"
 TASK_INDEX: Final = "volcano.sh/task-index"
@@ -210,7 +216,7 @@ def _build_pod_group_from_pod(
     group = {
         "minMember": minimum,
         "minResources": _sum_resources([(spec, minimum)]),
-        "queue": annotations.get(QUEUE_NAME) or above.get(QUEUE_NAME),
+        "queue": annotations.get(QUEUE_ANNOTATION) or above.get(QUEUE_ANNOTATION),
         "priorityClassName": spec.get("priorityClassName"),
     }
     inherited = {key: text for key, text in {**above, **annotations}.items() if _PREFIX in key}

@@ -1,6 +1,6 @@
 """Why is this job Pending: the last gate that could still have admitted or placed it, and did not."""
 
-from collections import Counter
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
@@ -20,7 +20,7 @@ from vcdebug.explain.answer import (
     seconds_since,
     sort_by_harm,
 )
-from vcdebug.explain.job_view import ExplainSubject, JobView, NotFoundError, event_facts, find_subject
+from vcdebug.explain.job_view import ExplainSubject, JobView, NotFoundError, event_facts, find_subject, workloads_of
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending import checklist
 from vcdebug.explain.pending.gates import (
@@ -52,7 +52,15 @@ from vcdebug.recording.cluster_overview import WaitingSummary, waiting_summary
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.session_closing import crash_change, crash_lines
 from vcdebug.releases.release import NEWEST, Release
-from vcdebug.snapshot.manifest import GROUP_ANNOTATION, MADE_GROUP_PREFIX, JsonObject, key_of, metadata_of, owners_of
+from vcdebug.snapshot.manifest import (
+    GROUP_ANNOTATION,
+    MADE_GROUP_PREFIX,
+    QUEUE_ANNOTATION,
+    JsonObject,
+    key_of,
+    metadata_of,
+    owners_of,
+)
 
 PANIC_CAUSE = "panic"
 CUT_OFF_CAUSE = "cut-off"
@@ -159,15 +167,29 @@ def _beyond_minimum(view: JobView, finding: Finding) -> Finding:
 
 
 def _add_other_groups(view: JobView, finding: Finding) -> Finding:
-    """Add that the pods of one workload are in PodGroups of their own, or that the one made for it has no pods."""
-    if view.job.min_available > 1 or len(view.tasks) != 1:
-        return finding
-    pod = next(iter(view.tasks.values())).pod
-    found = _group_without_pods(view, pod) or _group_of_each_pod(view, pod)
+    """Add what the workload states and the PodGroup does not have: its queue, its PodGroup, or one for all its pods."""
+    found = _stated_queue(view)
+    if found is None and view.job.min_available <= 1 and len(view.tasks) == 1:
+        pod = next(iter(view.tasks.values())).pod
+        found = _group_without_pods(view, pod) or _group_of_each_pod(view, pod)
     if found is None:
         return finding
     fact, advice = found
     return replace(finding, facts=(*finding.facts[:2], fact, *finding.facts[2:]), advice=(*finding.advice, advice))
+
+
+def _stated_queue(view: JobView) -> tuple[str, Advice] | None:
+    """The queue that the owner names and Volcano's controller does not read, since it reads that of pods."""
+    group = view.job.pod_group
+    if not group.name.startswith(MADE_GROUP_PREFIX):
+        return None
+    for owner, stated in workloads_of(view.recording, group.manifest):
+        if stated.queue in view.session.queues and stated.queue != view.queue.name:
+            lacks = f"its pods lack annotation {QUEUE_ANNOTATION}, so their PodGroup is in queue {view.queue.name}"
+            words = f"Put annotation {QUEUE_ANNOTATION}: {stated.queue} on the pods of {owner} (their template)."
+            advice = owner_advice(words, f"PodGroup/{view.job.uid}:spec.queue={stated.queue}")
+            return f"{owner} names queue {stated.queue}, but {lacks}.", advice._replace(repairs=True)
+    return None
 
 
 def _group_without_pods(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
@@ -177,22 +199,28 @@ def _group_without_pods(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
             there = f"PodGroup {group.name} (queue {group.queue}) of {owner} has no pods"
             edit = f"Pod/{pod.key}:metadata.annotations[{GROUP_ANNOTATION}]={group.name}"
             advice = owner_advice(f"Create {pod.name} with annotation {GROUP_ANNOTATION}: {group.name}.", edit)
-            return f"{there}; {pod.name} names {view.job.name} instead.", advice
+            return f"{there}; {pod.name} names {view.job.name} instead.", advice._replace(repairs=True)
     return None
 
 
+_GANG_KINDS: Final = ("RayCluster", "RayJob", "SparkApplication", "FlinkDeployment", "TrainJob", "JobSet")
+"""Owners whose pods need each other, next to the training operator's TFJob, MPIJob and the like."""
+_TRAINING_JOB: Final = re.compile(r"(PyTorch|TF|MPI|XGBoost|Paddle|JAX|MX)Job")
+_ROLE_LABELS: Final = ("component", "spark-role", "ray.io/node-type", "training.kubeflow.org/replica-type")
+_APP_LABELS: Final = ("app", "app.kubernetes.io/instance", "spark-app-selector")
+
+
 def _group_of_each_pod(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
-    """That each pod of the workload has a PodGroup of its own."""
-    lone = _lone_pods(view.recording)
-    owner = next((owner for owner in _owner_names(pod.manifest) if lone[pod.namespace, owner] > 1), None)
-    if owner is None or not (owner or view.job.name.startswith(MADE_GROUP_PREFIX)):
-        return None
-    own = "has a PodGroup of its own (minMember 1), so"
-    how = f"named in annotation {GROUP_ANNOTATION} (an operator with gang scheduling enabled does so)"
-    advice = outside_advice(f"Give the pods of one workload one PodGroup, {how}.")
-    if owner:
-        return f"Each pod of {owner} {own} its pods are not a gang.", advice
-    return f"Each pod {own} the pods of one application are not a gang.", advice
+    """That each pod of a workload has a PodGroup of its own, where its kind or the pods' roles make it a gang."""
+    lone = _lone_roles(view.recording)
+    for app in _applications_of(pod):
+        roles, kind = lone[pod.namespace, app], app.partition(" ")[0]
+        needed = kind in _GANG_KINDS or _TRAINING_JOB.fullmatch(kind) or len(set(filter(None, roles))) > 1
+        if needed and len(roles) > 1:
+            how = f"named in annotation {GROUP_ANNOTATION} (an operator with gang scheduling enabled does so)"
+            advice = outside_advice(f"Give the pods of one workload one PodGroup, {how}.")
+            return f"Each pod of {app} has a PodGroup of its own (minMember 1), so its pods are not a gang.", advice
+    return None
 
 
 def _owner_names(manifest: JsonObject) -> list[str]:
@@ -200,12 +228,20 @@ def _owner_names(manifest: JsonObject) -> list[str]:
     return [f"{owner.get('kind')} {owner.get('name')}" for owner in owners_of(manifest)] or [""]
 
 
+def _applications_of(pod: Pod) -> list[str]:
+    """The pod's owners; without one the application that its labels name."""
+    labels = (pod.labels.get(key) for key in _APP_LABELS)
+    app = next((f"application {label}" for label in labels if label), "")
+    return [name for name in _owner_names(pod.manifest) if name] or [name for name in (app,) if name]
+
+
 @per_recording()
-def _lone_pods(recording: Recording) -> Counter[tuple[str, str]]:
-    """Namespace and owner of pods → how many of them are the only pod of their job."""
+def _lone_roles(recording: Recording) -> Mapping[tuple[str, str], Sequence[str]]:
+    """Namespace and application → the roles of its pods that are the only pod of their job."""
     alone = (job for job in recording.session.jobs.values() if len(job.tasks) == 1)
-    owned = ((job, owner) for job in alone for task in job.tasks.values() for owner in _owner_names(task.pod.manifest))
-    return Counter((job.namespace, owner) for job, owner in owned if owner or job.name.startswith(MADE_GROUP_PREFIX))
+    pods = [task.pod for job in alone for task in job.tasks.values()]
+    roles = [(pod, next((pod.labels[key] for key in _ROLE_LABELS if key in pod.labels), "")) for pod in pods]
+    return group_by_key(((pod.namespace, app), role) for pod, role in roles for app in _applications_of(pod))
 
 
 @per_recording()

@@ -12,6 +12,7 @@ from typing import Final, Literal, NamedTuple
 
 from vcdebug.amount_text import count_noun, format_number
 from vcdebug.explain.answer import AdviceHarm, Explanation
+from vcdebug.explain.job_view import MissingRole, missing_roles
 from vcdebug.explain.plugins.resourcequota import is_quota_count
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId
@@ -161,6 +162,12 @@ class FixSituation:
         """The job's PodGroup; None if it has none."""
         groups = (PodGroup(manifest) for manifest in self.snapshot.objects_of("PodGroup"))
         return next((one for one in groups if f"{one.namespace}/{one.name}" == self.explanation.job), None)
+
+    @cached_property
+    def created_later(self) -> MissingRole | None:
+        """A role whose pods the job's owner creates only once another role runs, while gang waits for both."""
+        roles = missing_roles(self.recording, self.job) if self.job is not None and self.job.tasks else iter(())
+        return next((one for one in roles if one.first), None)
 
     @property
     def group_path(self) -> str:

@@ -89,7 +89,7 @@ def _propose_missing_pod_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]
     """
     group, job, like = situation.pod_group, situation.job, situation.model_pod
     assert group is not None
-    if job is None:
+    if job is None or situation.created_later is not None:
         return
     short = {least.name: least.least - least.have for least in job.valid_roles() if not least.is_reached}
     of_roles = sum(short.values())  # exact: ints
@@ -184,6 +184,16 @@ def _propose_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     group = situation.pod_group
     assert group is not None
     edit = (f"{situation.group_path}:spec.minMember={fix.AMOUNT_BLANK}",)
+    order = situation.created_later
+    if order is not None and situation.job is not None:
+        now = situation.job.valid_task_num()
+        words = (
+            f"{situation.explanation.job}: minMember {group.min_member} -> {now} ({order.first} then starts, and "
+            f"{order.role} is created)"
+        )
+        edits, kind = (f"{situation.group_path}:spec.minMember={now}",), fix.FixKind.REPAIR
+        yield fix.Fix(words, edits, AdviceHarm.JOB, _GANG_CAUSES, stated_kind=kind, aspect="minMember")
+        return
     roles = sum(group.min_task_member.values())  # exact: ints
     # Below the sum of the roles upstream ignores the roles, which is another change than a smaller gang.
     least = max(1, roles)

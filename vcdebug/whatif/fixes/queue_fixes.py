@@ -8,7 +8,13 @@ from vcdebug.amount_text import count_noun, join_names, quantity_text, value_in_
 from vcdebug.explain.answer import AdviceHarm
 from vcdebug.explain.pending.gates.eviction.veto import KEPT
 from vcdebug.explain.plugins.resourcequota import quota_edits
-from vcdebug.explain.queue_index import ENDED_STATUSES, find_left_behind, oversized_capabilities, queue_and_ancestors
+from vcdebug.explain.queue_index import (
+    ENDED_STATUSES,
+    find_left_behind,
+    oversized_capabilities,
+    queue_and_ancestors,
+    suspended_owners,
+)
 from vcdebug.framework.quirks import QUEUE_TREE_BROKEN
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId
@@ -292,7 +298,7 @@ def _propose_released_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix
     ]
     ended = [job for job in held if job.tasks and job.count_tasks(*ENDED_STATUSES) == len(job.tasks)]
     idle = [job for job in held if job.count_tasks(TaskStatus.PENDING) == len(job.tasks)]
-    left = find_left_behind(situation.recording, idle)
+    left = find_left_behind(situation.recording, idle) | suspended_owners(situation.recording, idle)
     others = sorted((job for job in idle if job.uid not in left), key=lambda job: job.priority)
     causes = ("enqueue-held-*", "enqueue-overcommit", "enqueue-queue-quota", "queue-capability")
     for jobs, what, kind in (

@@ -29,6 +29,7 @@ from vcdebug.whatif.branch import edited_snapshot
 from vcdebug.whatif.fixes.fix import (
     AmountRange,
     Fix,
+    FixKind,
     FixSituation,
     are_about_placeholders,
     known_amounts,
@@ -296,6 +297,6 @@ def _propose_advised_fixes(situation: FixSituation, found: Sequence[Fix]) -> Ite
     """Advice that states its edits, unless a proposed fix changes the same fields."""
     known = [{edit.partition("=")[0] for edit in fix.edits} for fix in found]
     for line in situation.explanation.advised:
-        if line.edits and {edit.partition("=")[0] for edit in line.edits} not in known:
+        if line.edits and (line.repairs or {edit.partition("=")[0] for edit in line.edits} not in known):
             words, causes = line.text.removesuffix("."), situation.cause_codes[:1]
-            yield Fix(words, line.edits, line.harm, causes)
+            yield Fix(words, line.edits, line.harm, causes, stated_kind=FixKind.REPAIR if line.repairs else None)

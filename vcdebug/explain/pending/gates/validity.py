@@ -17,7 +17,7 @@ from vcdebug.explain.answer import (
     proof_of,
 )
 from vcdebug.explain.decisions.evictions import Eviction, lost_pods
-from vcdebug.explain.job_view import WAITING_PHASES, JobView
+from vcdebug.explain.job_view import WAITING_PHASES, JobView, missing_roles, workloads_of
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence, other_scheduler_finding
 from vcdebug.explain.plugins.resourcequota import exhausted_quotas, next_pod_amounts
 from vcdebug.framework.hooks import JOB_VALID
@@ -71,7 +71,7 @@ def validity(view: JobView) -> Finding | None:
     full = list(exhausted_quotas(view.recording, job.namespace, next_pod_amounts(view))) if missing else []
     headline, *facts = _validity_lines(view, valid, roles)
     first_of_quota = list({one.quota: one for one in reversed(full)}.values())[:2]
-    updates, update_advice = _rolling_update(view) if missing else ((), ())
+    updates, update_advice = (_rolling_update(view) or _creation_order(view)) if missing else ((), ())
     reasons = [*(one.quota_text for one in first_of_quota), *updates]
     advice = (
         *(one.raise_advice(missing) for one in first_of_quota),
@@ -104,7 +104,28 @@ def _validity_advice(view: JobView, missing: int, valid: int, *, roles: bool, kn
     return (*(() if known_reason else (create,)), *fewer)
 
 
-def _rolling_update(view: JobView) -> tuple[tuple[str, ...], tuple[Advice, ...]]:
+_Reason = tuple[tuple[str, ...], tuple[Advice, ...]]
+
+
+def _creation_order(view: JobView) -> _Reason:
+    """That the owner is suspended, or has created no pod of some role and perhaps waits for another one; the advice."""
+    for owner, facts in workloads_of(view.recording, view.job.pod_group.manifest):
+        if facts.suspended:
+            advice = outside_advice(f"Resume {owner} (suspend: false).")
+            return (f"{owner} is suspended: no pods are created until it is resumed.",), (advice,)
+    for lack in missing_roles(view.recording, view.job):
+        of_role = f"role {lack.role} ({count_noun(lack.wanted, 'pod')})"
+        if not lack.first:
+            advice = outside_advice(f"Find out why {lack.owner} has not created {of_role} ({_CHECKS}).")
+            return (f"{lack.owner} has created no pod of its {of_role}.",), (advice,)
+        waits = f"{lack.owner} creates its {of_role} only once {lack.first} runs"
+        stuck = f"gang starts none of them before {view.job.min_available} pods exist: neither can come first."
+        advice = outside_advice(f"Or let {lack.owner} create {lack.role} without waiting for {lack.first}.")
+        return (f"{waits}, and {stuck}",), (advice,)
+    return (), ()
+
+
+def _rolling_update(view: JobView) -> _Reason | None:
     """Why a ReplicaSet of a Deployment has fewer pods than the job's minimum: it replaces another; and the advice."""
     snapshot, job = view.recording.snapshot, view.job
     groups = (one for one in snapshot.objects_of("PodGroup") if key_of(one) == job.uid)
@@ -118,7 +139,7 @@ def _rolling_update(view: JobView) -> tuple[tuple[str, ...], tuple[Advice, ...]]
             said = f"ReplicaSet {name_of(replicas)} is asked for {asked} of {wanted} replicas: a rolling update"
             advice = outside_advice("Set maxSurge of the Deployment to 100%, so that all new pods exist at once.")
             return (f"{said} adds pods step by step (maxSurge), once earlier ones are Ready.",), (advice,)
-    return (), ()
+    return None
 
 
 def _lost_pods_finding(view: JobView, valid: int, lost: Sequence[Eviction]) -> Finding:

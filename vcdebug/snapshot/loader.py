@@ -140,7 +140,7 @@ def _build_snapshot(
         process=_find_process(gathered, meta) if from_files else settings.read_process(meta.scheduler, *place),
         persistence=meta.persistence,
         bound=meta.bound,
-        workloads={**meta.workloads, **found.workloads},
+        workloads={**meta.workloads, **gathered.workloads},
         problems=_with_saved_problems(report.all_problems(), meta, flags.release),
         description=meta.description,
         provenance=meta.capture,

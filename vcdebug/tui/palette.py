@@ -126,7 +126,9 @@ class PaletteProvider(Provider):
 def format_entry(entry: PaletteEntry, words: Sequence[str]) -> Content:
     """Name and key, and below them kind and description; the words that match are underlined."""
     key = f"   key {entry.key}" if entry.key else ""
-    content = Content.assemble((entry.name, "bold"), (key, "$text-accent"), f"\n{entry.kind}: {entry.help}")
+    content = Content.assemble(
+        (entry.name, "bold"), (key, "$text-accent"), (f"\n{entry.kind}: {entry.help}", "not bold $foreground 70%")
+    )
     spans = (match.span() for word in words for match in re.finditer(re.escape(word), content.plain.casefold()))
     for start, end in spans:
         content = content.stylize("underline", start, end)

@@ -50,8 +50,8 @@ def nodes_table(recording: Recording, seq: Seq, current: str = "") -> Table:
     rows = _node_rows(recording, recording.timeline.earliest_same_seq(seq))
     heads_by_title = {_head_title(head): head for head in heads}
     figures = partial(node_figure, heads_by_title, columns)
-    head = (make_line(muted_piece(LEGEND)),)
-    return Table("Nodes: idle/allocatable", columns, rows, head=head, current=current, figures=figures)
+    head = (make_line(muted_piece(f"idle/allocatable  {LEGEND}")),)
+    return Table("Nodes", columns, rows, head=head, current=current, figures=figures)
 
 
 @per_recording()

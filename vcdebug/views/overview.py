@@ -68,11 +68,7 @@ def _overview_head(recording: Recording) -> tuple[Line, ...]:
     return (
         make_line(sizes, muted_piece(f"   {trust}   clock {snapshot.now:%Y-%m-%d %H:%M:%S}")),
         *((make_line(panic),) if effects.panic is not None else ()),
-        make_line(
-            "after the cycle: ",
-            Piece(outcome, "strong"),
-            muted_piece(f"   actions {' → '.join(recording.conf.actions)}"),
-        ),
+        make_line("after the cycle: ", Piece(outcome, "strong")),
         make_line(""),
     )
 
@@ -222,8 +218,8 @@ def _first_table(recording: Recording) -> Table:
         "overview", (muted_piece("… evictions, placements, problems"), *[Piece("")] * (len(BOARD_COLUMNS) - 1))
     )
     # No wrapping: what is cut stands in the page, and every cause is in sight.
-    head = _overview_head(recording)[1:-1]
-    return replace(board, rows=[*board.rows, overview_row], head=head, rest_below=True)
+    head = (*_overview_head(recording)[1:-1], *board.head)
+    return replace(board, rows=[*board.rows, whole], head=head, rest_below=True)
 
 
 def arithmetic_table(recording: Recording, seq: Seq, at_overview: bool, inside: int) -> Table:

@@ -142,10 +142,11 @@ def board_table(survey: Survey) -> Table:
     from vcdebug.explain.pending.cause_groups import group_by_cause
 
     rows = [_cause_row(group) for group in group_by_cause(survey)]
-    partly = len(survey.partly_waiting_jobs)
-    partly_words = f"; {format_count(partly)} more lack pods above minMember" if partly else ""
+    more = len(survey.partly_waiting_jobs)
+    partly = f"{count_noun(more, 'more job')} with pods missing above minMember" if more else ""
     jobs = f"{format_count(len(survey.unscheduled_jobs))} of {count_noun(survey.jobs, 'job')}"
-    return Table(f"Pending by cause: {jobs}{partly_words}", BOARD_COLUMNS, rows, wraps=False)
+    head = (make_line(muted_piece(partly)),) if partly else ()
+    return Table(f"Pending by cause: {jobs}", BOARD_COLUMNS, rows, head=head, wraps=False)
 
 
 def _cause_row(group: CauseGroup) -> Row:

@@ -50,9 +50,12 @@ def row_strokes(placed: PlacedLine, layout: TableLayout, columns: Sequence[Colum
         if gap and index != layout.columns[0]:
             yield Stroke(" " * gap)
         column = columns[index]
-        yield Stroke(
-            pad_text(piece.text, room, right=column.right, name=column.name), piece.style, cell=index == chosen
-        )
+        text = pad_text(piece.text, room, right=column.right, name=column.name)
+        before, bare, after = text.partition(text.strip()) if index == chosen and text.strip() else ("", text, "")
+        # Without the blanks around it: the mark of a chosen cell is an underline.
+        for part, is_chosen in ((before, False), (bare, index == chosen), (after, False)):
+            if part:
+                yield Stroke(part, piece.style, cell=is_chosen)
 
 
 def fill_line(strokes: Iterable[Stroke], width: int) -> Iterator[Stroke]:

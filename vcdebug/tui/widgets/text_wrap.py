@@ -149,7 +149,7 @@ GUTTER_WIDTH = 2
 MIN_TEXT_COLUMN, MIN_NAME_COLUMN = 16, 22
 """Widths to which columns of text and of names are shortened before columns go out of sight."""
 MAX_WORD_WIDTH = 40
-SAMPLED_ROWS = 100
+SAMPLED_ROWS, SAMPLED_FIRST = 100, 24
 SAMPLE_JITTER = 7
 """The distance between sampled rows varies by this, so that alternating kinds of rows are all sampled."""
 
@@ -160,10 +160,13 @@ def line_width(widths: Sequence[int], gap: int = COLUMN_GAP) -> int:
 
 
 def sample_rows(rows: Sequence[Row]) -> list[Row]:
-    """A sample of at most SAMPLED_ROWS rows, enough to measure widths."""
-    step = max(1, len(rows) // SAMPLED_ROWS)
+    """A sample of the rows, enough to measure widths: the first ones, which differ most, and at most SAMPLED_ROWS."""
+    if len(rows) <= SAMPLED_ROWS:
+        return list(rows)
+    step = len(rows) // SAMPLED_ROWS
     apart = min(step, SAMPLE_JITTER)
-    return [rows[index + number % apart] for number, index in enumerate(range(0, len(rows) - apart + 1, step))]
+    spread = [rows[index + number % apart] for number, index in enumerate(range(0, len(rows) - apart + 1, step))]
+    return [*rows[:SAMPLED_FIRST], *spread]
 
 
 def natural_widths(

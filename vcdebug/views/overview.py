@@ -219,7 +219,7 @@ def _first_table(recording: Recording) -> Table:
     )
     # No wrapping: what is cut stands in the page, and every cause is in sight.
     head = (*_overview_head(recording)[1:-1], *board.head)
-    return replace(board, rows=[*board.rows, whole], head=head, rest_below=True)
+    return replace(board, rows=[*board.rows, overview_row], head=head, rest_below=True)
 
 
 def arithmetic_table(recording: Recording, seq: Seq, at_overview: bool, inside: int) -> Table:

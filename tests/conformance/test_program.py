@@ -101,6 +101,21 @@ def test_a_program_that_dies_before_its_cycle_agrees_with_a_replay_that_panics(t
     assert found.is_agreed
 
 
+@pytest.mark.parametrize(("amounts", "word"), [("<cpu 9.00>", "agreed"), ("", "differs")])
+def test_where_both_panic_after_other_steps_the_statuses_at_that_point_are_not_compared(
+    tmp_path: Path, amounts: str, word: str
+) -> None:
+    snapshot = load_snapshot(Path("tests/golden/crash/wild-30103"))
+    outcome = recorded(snapshot)
+    head, _, same = outcome.panic.partition(": <")
+    queue = next(name for kind, name in outcome.statuses or {} if kind == "Queue")
+    altered = replace(outcome, statuses={**(outcome.statuses or {}), ("Queue", queue): {"cpu": "99"}})
+    said = f"{head}: {amounts or '<' + same}"
+    found = verify_program(snapshot, scheduler(tmp_path, snapshot, altered, panics_at_last=said))
+    assert ("resource is not sufficient to do operation", "differs" == word) == (head, not found.is_agreed)
+    assert (word == "agreed") == any("different steps" in note for note in found.notes)
+
+
 def test_writes_on_their_way_when_the_process_ends_at_once_are_no_difference(tmp_path: Path) -> None:
     arguments = "    arguments:\n      deviceshare.VGPUEnable: true\n      deviceshare.ScheduleWeight: 1\n"
     asks = pod("b-0", "b")

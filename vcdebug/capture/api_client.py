@@ -118,8 +118,8 @@ class Api:
 
     def is_allowed(self, verb: str, kind: ResourceKind, namespace: str = "") -> bool | None:
         """Whether the user may do something in a namespace, else in all; None when the server does not say."""
-        asked = {"verb": verb, "resource": kind.plural, "group": kind.group, "namespace": namespace}
-        attributes = {key: text for key, text in asked.items() if text}
+        action = {"verb": verb, "resource": kind.plural, "group": kind.group, "namespace": namespace}
+        attributes = {key: text for key, text in action.items() if text}
         review = {
             "apiVersion": "authorization.k8s.io/v1",
             "kind": "SelfSubjectAccessReview",
@@ -144,7 +144,7 @@ class Api:
             answer = self._send_once(path, query, last)
             if answer is not None and (last or not _worth_repeating(answer)):
                 return answer
-            pause = min(MAX_WAIT, asked_wait(answer, wait))
+            pause = min(MAX_WAIT, retry_after_seconds(answer, wait))
             self._check_time(pause)
             self._sleep(pause)
             wait *= 2
@@ -200,7 +200,7 @@ def _breaks_off(content: bytes) -> bool:
     return not text or (text.startswith(b"{") and not text.endswith(b"}"))
 
 
-def asked_wait(answer: HttpAnswer | None, otherwise: float) -> float:
+def retry_after_seconds(answer: HttpAnswer | None, otherwise: float) -> float:
     """The seconds of the server's Retry-After header, else `otherwise`."""
     text = answer.headers.get("retry-after", "") if answer is not None else ""
     return float(text) if text.isdecimal() else otherwise

@@ -81,9 +81,9 @@ def capture_cluster(
 def cluster_identity(api: Api, namespace: str = "") -> Provenance:
     """Context, server and user of a capture, and whether pods may be listed in the namespace or in all."""
     allowed = api.is_allowed("list", KIND_BY_NAME["Pod"], namespace)
-    where = f"namespace {namespace}" if namespace else FULL_ACCESS
-    refused = f"{'not ' if not namespace else ''}{where}: pods may not be listed"
-    access = {True: where, False: refused, None: ""}[allowed]
+    scope = f"namespace {namespace}" if namespace else FULL_ACCESS
+    refused = f"{'not ' if not namespace else ''}{scope}: pods may not be listed"
+    access = {True: scope, False: refused, None: ""}[allowed]
     return Provenance(context=api.context, server=api.server, user=api.user, access=access)
 
 
@@ -192,7 +192,7 @@ def measure_usage(
         return {}
     address = url or parsed.metrics.get("address", "")
     try:
-        found = {name: _values_by_instance(address, query, ask or _get_url) for name, query in USAGE_QUERIES.items()}
+        usage = {name: _values_by_instance(address, query, ask or _get_url) for name, query in USAGE_QUERIES.items()}
     except NotMeasured as failure:
         problems.append(
             Problem(PROBLEM_FILE, "node usage", "", f"cannot be read from {USAGE_SOURCE}: {failure}", UNMEASURED_EFFECT)
@@ -200,7 +200,7 @@ def measure_usage(
         return {}
     time = now.isoformat().replace("+00:00", "Z")
     return {
-        node: {"time": time, **{name: {USAGE_PERIOD: values.get(node, 0.0)} for name, values in found.items()}}
+        node: {"time": time, **{name: {USAGE_PERIOD: values.get(node, 0.0)} for name, values in usage.items()}}
         for node in nodes
     }
 

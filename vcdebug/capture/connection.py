@@ -146,7 +146,7 @@ def _load_kubeconfig(options: CaptureOptions, settings: Configuration) -> Contex
 
 
 @contextmanager
-def _as_capture_error(what: str, where: str = "") -> Iterator[None]:
+def _as_capture_error(problem: str, where: str = "") -> Iterator[None]:
     """Turn errors that the client raises, or only logs, while it reads credentials into one CaptureError."""
     log = _LastMessage()
     root = logging.getLogger()
@@ -154,11 +154,11 @@ def _as_capture_error(what: str, where: str = "") -> Iterator[None]:
     try:
         yield
     except BAD_CONFIG as failure:
-        raise CaptureError(f"{what}: {reason_text(failure)}", where=where) from failure
+        raise CaptureError(f"{problem}: {reason_text(failure)}", where=where) from failure
     finally:
         root.removeHandler(log)
     if log.message:
-        raise CaptureError(f"{what}: {log.message}", where=where)
+        raise CaptureError(f"{problem}: {log.message}", where=where)
 
 
 class _LastMessage(logging.Handler):
@@ -231,13 +231,13 @@ def choose_context(options: CaptureOptions) -> ContextChoice:
     contexts = _by_name(documents, "contexts")
     current = [str(document["current-context"]) for document in documents if document.get("current-context")]
     chosen = options.context or next(iter(current), "")
-    where = shown_kubeconfig(options)
+    kubeconfig = shown_kubeconfig(options)
     if not chosen:
         hint = f"choose one with --context: {', '.join(contexts)}" if contexts else ""
-        raise CaptureError("kubeconfig has no current context", hint=hint, where=where)
+        raise CaptureError("kubeconfig has no current context", hint=hint, where=kubeconfig)
     if chosen not in contexts:
         names = ", ".join(contexts)
-        raise CaptureError(f"context {chosen!r} not found in kubeconfig", hint=f"contexts: {names}", where=where)
+        raise CaptureError(f"context {chosen!r} not found in kubeconfig", hint=f"contexts: {names}", where=kubeconfig)
     user = str(_inner_entry(contexts[chosen], "context").get("user") or "")
     entry = _inner_entry(_by_name(documents, "users").get(user, {}), "user")
     return ContextChoice(os.pathsep.join(files), chosen, user, find_impersonation(entry, options))
@@ -246,15 +246,15 @@ def choose_context(options: CaptureOptions) -> ContextChoice:
 def find_impersonation(user: KubeconfigEntry, options: CaptureOptions) -> Impersonation:
     """The impersonation of the options, else of the kubeconfig's user; raises CaptureError for one without a user."""
     extra = user.get("as-user-extra")
-    found = Impersonation(
+    impersonation = Impersonation(
         user=options.as_user or str(user.get("as") or ""),
         uid="" if options.as_user else str(user.get("as-uid") or ""),
         groups=options.as_groups or _text_list(user.get("as-groups")),
         extra={str(key): _text_list(texts) for key, texts in extra.items()} if isinstance(extra, dict) else {},
     )
-    if not found.user and (found.uid or found.groups or found.extra):
+    if not impersonation.user and (impersonation.uid or impersonation.groups or impersonation.extra):
         raise CaptureError("--as-group needs --as", hint="add --as USER")
-    return found
+    return impersonation
 
 
 def shown_kubeconfig(options: CaptureOptions) -> str:
@@ -293,13 +293,13 @@ def _read_document(file: str) -> KubeconfigEntry:
 
 def _by_name(documents: list[KubeconfigEntry], section: str) -> dict[str, KubeconfigEntry]:
     """Name -> entry of one section; of two with the same name the first counts."""
-    found: dict[str, KubeconfigEntry] = {}
+    entry_of_name: dict[str, KubeconfigEntry] = {}
     for document in documents:
         entries = document.get(section)
         for entry in entries if isinstance(entries, list) else ():
             if isinstance(entry, dict):
-                found.setdefault(str(entry.get("name")), entry)
-    return found
+                entry_of_name.setdefault(str(entry.get("name")), entry)
+    return entry_of_name
 
 
 def _inner_entry(entry: KubeconfigEntry, key: str) -> KubeconfigEntry:

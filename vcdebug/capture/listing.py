@@ -229,12 +229,12 @@ def _read_once(api: Api, options: CaptureOptions, progress: Progress | None, ver
     groups: dict[str, list[str]] | None = None
     state, broken, hidden = version, 0, list[ResourceKind]()
     for kind in sorted((kind for kind in KINDS if not kind.settings), key=lambda kind: not kind.required):
-        asked = [
+        listings = [
             Listing(api, kind, options.page_size, progress, state if kind.decides else "", selector, options.namespace)
             for selector in kind.selectors or ("",)
         ]
         try:
-            for listing in asked:
+            for listing in listings:
                 _keep_listing(reading, listing, state)
             broken = 0
         except ApiRefusal as refusal:
@@ -254,7 +254,7 @@ def _read_once(api: Api, options: CaptureOptions, progress: Progress | None, ver
             if kind.required or broken == MAX_BROKEN_KINDS:
                 raise
             _skip_kind(reading, kind, optional_failed(kind, failure))
-        state = state or asked[0].resource_version
+        state = state or listings[0].resource_version
     if hidden:
         reading.problems.append(namespace_problem(hidden, options.namespace))
         reading.missing.extend(kind.name for kind in hidden if kind.decides)

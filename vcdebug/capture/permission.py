@@ -20,8 +20,8 @@ UNUSED_EFFECT = "this cluster's scheduler runs without it, and so does the repla
 
 def can_i(kind: ResourceKind, context_flag: str = "", namespace: str = "") -> str:
     """The kubectl command that tells whether a kind may be listed, in all namespaces or in one."""
-    where = f" --namespace {namespace}" if namespace else " --all-namespaces"
-    return f"kubectl {context_flag}auth can-i {kind.needed_permission}{where if kind.namespaced else ''}"
+    scope = f" --namespace {namespace}" if namespace else " --all-namespaces"
+    return f"kubectl {context_flag}auth can-i {kind.needed_permission}{scope if kind.namespaced else ''}"
 
 
 def required_failed(api: Api, kind: ResourceKind, refusal: ApiRefusal, namespace: str = "") -> VcdebugError:
@@ -39,16 +39,16 @@ def required_failed(api: Api, kind: ResourceKind, refusal: ApiRefusal, namespace
 
 def _forbidden_error(api: Api, kind: ResourceKind, refusal: ApiRefusal, namespace: str) -> CaptureError:
     """The error names the refused permission, and all other missing ones as far as the server tells."""
-    others = [] if namespace else _also_missing(api, kind)
-    where = f" in namespace {namespace}" if namespace else " in all namespaces"
+    missing = [] if namespace else _also_missing(api, kind)
+    scope = f" in namespace {namespace}" if namespace else " in all namespaces"
     message = (
         f'missing permission: verb "list", resource "{kind.plural}", API group "{kind.group}"'
-        f"{where if kind.namespaced else ''} ({refusal.message})"
+        f"{scope if kind.namespaced else ''} ({refusal.message})"
     )
-    also = f"; also missing: {', '.join(other.needed_permission for other in others)}" if others else ""
+    also = f"; also missing: {', '.join(other.needed_permission for other in missing)}" if missing else ""
     hint = f"check: {can_i(kind, api.context_flag, namespace)}"
-    one = "" if namespace else "; with the rights of one namespace: --namespace NAME"
-    return CaptureError(message + also, hint=hint + one, where=api.server)
+    advice = "" if namespace else "; with the rights of one namespace: --namespace NAME"
+    return CaptureError(message + also, hint=hint + advice, where=api.server)
 
 
 def namespace_problem(hidden: list[ResourceKind], namespace: str) -> Problem:
@@ -58,10 +58,10 @@ def namespace_problem(hidden: list[ResourceKind], namespace: str) -> Problem:
     return Problem(PROBLEM_FILE, f"namespace {namespace}", "", f"its rights do not show {names}", effect)
 
 
-def _also_missing(api: Api, known: ResourceKind) -> list[ResourceKind]:
+def _also_missing(api: Api, refused: ResourceKind) -> list[ResourceKind]:
     missing = []
     for kind in KINDS:
-        if kind is known:
+        if kind is refused:
             continue
         allowed = api.is_allowed(kind.needed_permission.partition(" ")[0], kind)
         # A server that does not answer one review answers none.
@@ -78,8 +78,8 @@ def optional_skipped(kind: ResourceKind, refusal: ApiRefusal, groups: dict[str, 
         return _absent_problem(kind, groups)
     effect = _missing_effect(kind)
     if refusal.status == FORBIDDEN:
-        what = f'missing permission "{kind.needed_permission}" (check: {can_i(kind)})'
-        return Problem(PROBLEM_FILE, kind.kubectl_resource, "", what, effect)
+        fault = f'missing permission "{kind.needed_permission}" (check: {can_i(kind)})'
+        return Problem(PROBLEM_FILE, kind.kubectl_resource, "", fault, effect)
     return Problem(PROBLEM_FILE, kind.kubectl_resource, "", f"cannot be listed: {refusal}", effect)
 
 
@@ -95,15 +95,15 @@ def _missing_effect(kind: ResourceKind) -> str:
 def _absent_problem(kind: ResourceKind, groups: dict[str, list[str]]) -> Problem:
     versions = groups.get(kind.group, [])
     if versions and kind.version not in versions:
-        what = f"the cluster serves {kind.group} in version {', '.join(versions)} only, not {kind.version}"
-        return Problem(PROBLEM_FILE, kind.kubectl_resource, "", what, _missing_effect(kind))
+        fault = f"the cluster serves {kind.group} in version {', '.join(versions)} only, not {kind.version}"
+        return Problem(PROBLEM_FILE, kind.kubectl_resource, "", fault, _missing_effect(kind))
     if not versions and kind.group:
-        what = f"the cluster does not serve API group {kind.group}"
+        fault = f"the cluster does not serve API group {kind.group}"
     else:
-        what = "the cluster does not serve this resource"
+        fault = "the cluster does not serve this resource"
     if kind.awaited:
-        return Problem(PROBLEM_FILE, kind.kubectl_resource, "", what, AWAITED_EFFECT)
-    return Problem(PROBLEM_FILE, kind.kubectl_resource, "", what, UNUSED_EFFECT)
+        return Problem(PROBLEM_FILE, kind.kubectl_resource, "", fault, AWAITED_EFFECT)
+    return Problem(PROBLEM_FILE, kind.kubectl_resource, "", fault, UNUSED_EFFECT)
 
 
 def served_groups(api: Api) -> dict[str, list[str]]:

@@ -48,11 +48,11 @@ class PodEvent:
         """The field selector that lists the pod alone."""
         return f"metadata.name={self.name}"
 
-    def has_happened(self, found: list[Manifest]) -> bool:
+    def has_happened(self, pods: list[Manifest]) -> bool:
         """Whether it has happened in the list of the pod, which is empty where the pod does not exist."""
         if self.bind:
-            return any(spec_of(pod).get("nodeName") for pod in found)
-        return not found or bool(metadata_of(found[0]).get("deletionTimestamp"))
+            return any(spec_of(pod).get("nodeName") for pod in pods)
+        return not pods or bool(metadata_of(pods[0]).get("deletionTimestamp"))
 
 
 def find_version_before(
@@ -72,8 +72,8 @@ def find_version_before(
             wait()
 
     def has_happened(version: int) -> bool:
-        found = list_at_version(api, PODS, options, str(version), event.field_selector, event.namespace)
-        return event.has_happened(found)
+        pods = list_at_version(api, PODS, options, str(version), event.field_selector, event.namespace)
+        return event.has_happened(pods)
 
     step = 1
     while not low:

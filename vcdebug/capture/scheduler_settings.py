@@ -75,8 +75,8 @@ def read_settings(api: Api, options: CaptureOptions, objects: scheduler_workload
     Raises CaptureError where the scheduler or ConfigMap that the options name does not exist.
     """
     settings = SchedulerSettings()
-    found = scheduler_workloads.find_schedulers(api, objects, settings.problems, options.scheduler)
-    scheduler = scheduler_workloads.choose_scheduler(found, options.scheduler, api.server, settings.problems)
+    schedulers = scheduler_workloads.find_schedulers(api, objects, settings.problems, options.scheduler)
+    scheduler = scheduler_workloads.choose_scheduler(schedulers, options.scheduler, api.server, settings.problems)
     workload = scheduler.workload if scheduler is not None else None
     container = scheduler.main_container if scheduler is not None else {}
     scheduler_workloads.note_agent_schedulers(objects, settings.problems)
@@ -85,7 +85,7 @@ def read_settings(api: Api, options: CaptureOptions, objects: scheduler_workload
         settings.flags = _scheduler_flags(container, scheduler.problem_place, settings.problems)
         settings.image = str(container.get("image") or "")
         settings.started = scheduler_workloads.started_at(scheduler, objects)
-        settings.schedulers = (scheduler.key, *(other.key for other in found if other is not scheduler))
+        settings.schedulers = (scheduler.key, *(other.key for other in schedulers if other is not scheduler))
     else:
         settings.missing.append(FLAGS_MISSING)
     _find_release(settings, options)
@@ -99,31 +99,31 @@ def read_settings(api: Api, options: CaptureOptions, objects: scheduler_workload
 
 def _find_release(settings: SchedulerSettings, options: CaptureOptions) -> None:
     """The release of the options, else of the image's tag; none for a digest or `latest`."""
-    stated = options.release or release_of_image(settings.image)
+    release = options.release or release_of_image(settings.image)
     report = ProblemReport()
     field = RELEASE_FIELDS[0] if options.release else RELEASE_FIELDS[2]
-    settings.flags = with_release(settings.flags, stated, report, file=PROBLEM_FILE, field=field, image=settings.image)
+    settings.flags = with_release(settings.flags, release, report, file=PROBLEM_FILE, field=field, image=settings.image)
     settings.problems.extend(report.all_problems())
 
 
-def _scheduler_flags(container: Manifest, where: str, problems: list[Problem]) -> SchedulerFlags:
+def _scheduler_flags(container: Manifest, place: str, problems: list[Problem]) -> SchedulerFlags:
     """Upstream's default flags, changed by the container's command line and environment."""
     report = ProblemReport()
-    flags = with_flags(SchedulerFlags(), command_line.flag_values(container), where, report, "scheduler flag ")
+    flags = with_flags(SchedulerFlags(), command_line.flag_values(container), place, report, "scheduler flag ")
     problems.extend(report.all_problems())
-    problems.extend(_iter_unread_flags(container, where))
+    problems.extend(_iter_unread_flags(container, place))
     if command_line.container_environment(container).get(SHARED_VARIABLE) == "true":
         effect = "each scheduler sees only its share of pods and nodes, the replay sees all"
-        problems.append(Problem(where, SHARED_VARIABLE, "", "several schedulers share this cluster", effect))
+        problems.append(Problem(place, SHARED_VARIABLE, "", "several schedulers share this cluster", effect))
     return flags
 
 
-def _iter_unread_flags(container: Manifest, where: str) -> Iterator[Problem]:
+def _iter_unread_flags(container: Manifest, place: str) -> Iterator[Problem]:
     """A problem for each flag whose effect on decisions cannot be replayed."""
-    given = command_line.parse_command_line(container)
+    flags = command_line.parse_command_line(container)
     for flag, effect in UNREAD_FLAGS.items():
-        if given.get(flag, ["false"])[-1] != "false":
-            yield Problem(where, f"--{flag}", "", f"is {given[flag][-1]}", effect)
+        if flags.get(flag, ["false"])[-1] != "false":
+            yield Problem(place, f"--{flag}", "", f"is {flags[flag][-1]}", effect)
 
 
 def _pod_spec(deployment: Manifest | None) -> Manifest:
@@ -183,19 +183,19 @@ def _key_of_file(source: Manifest, file: str) -> str:
     return next((str(item.get("key")) for item in items if item.get("path") == file), "")
 
 
-def _read_conf(api: Api, source: ConfSource, named: bool, problems: list[Problem]) -> str | None:
-    """The configuration; raises CaptureError for a ConfigMap that the user `named`, else adds a problem."""
-    where = f"ConfigMap {source.namespace}/{source.name}"
+def _read_conf(api: Api, source: ConfSource, is_named: bool, problems: list[Problem]) -> str | None:
+    """The configuration; raises CaptureError for a ConfigMap that the user named, else adds a problem."""
+    owner = f"ConfigMap {source.namespace}/{source.name}"
     try:
         data = api.get_object(f"/api/v1/namespaces/{source.namespace}/configmaps/{source.name}").get("data")
-        what = f"has no key {source.key}"
+        fault = f"has no key {source.key}"
         text = _conf_text(object_in(data), source.key)
     except ApiRefusal as refusal:
-        what, text = _refusal_words(source, refusal), None
-    if text is None and named:
-        raise CaptureError(f"{where}: {what}", where=api.server)
+        fault, text = _refusal_words(source, refusal), None
+    if text is None and is_named:
+        raise CaptureError(f"{owner}: {fault}", where=api.server)
     if text is None:
-        problems.append(Problem(PROBLEM_FILE, where, "", what, NO_CONF))
+        problems.append(Problem(PROBLEM_FILE, owner, "", fault, NO_CONF))
     return text
 
 
@@ -240,8 +240,8 @@ def read_device_config(api: Api, conf: str | None, problems: list[Problem], miss
         data = api.get_object(f"/api/v1/namespaces/{namespace}/configmaps/{name}").get("data")
     except ApiRefusal as refusal:
         if refusal.status != NOT_FOUND:
-            what = 'missing permission: verb "get"' if refusal.status == FORBIDDEN else str(refusal)
-            problems.append(Problem(PROBLEM_FILE, f"ConfigMap {namespace}/{name}", "", what, BUILT_IN_NAMES))
+            fault = 'missing permission: verb "get"' if refusal.status == FORBIDDEN else str(refusal)
+            problems.append(Problem(PROBLEM_FILE, f"ConfigMap {namespace}/{name}", "", fault, BUILT_IN_NAMES))
             missing.append(DEVICES_MISSING)
         return None
     text = data.get(DEVICE_CONFIG_FILE) if isinstance(data, dict) else None

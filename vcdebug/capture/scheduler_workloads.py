@@ -65,47 +65,47 @@ class Scheduler:
         return f"{self.key} takes schedulerName {' or '.join(flags.scheduler_names)}{nodes}"
 
 
-def find_schedulers(api: Api, objects: ObjectsByKind, problems: list[Problem], wanted: str = "") -> list[Scheduler]:
+def find_schedulers(api: Api, objects: ObjectsByKind, problems: list[Problem], key: str = "") -> list[Scheduler]:
     """All schedulers, each once, those in Volcano's namespace first; a problem if there is none.
 
-    The workload named `wanted` is one whatever its labels and containers are.
+    The workload named `key` is one whatever its labels and containers are.
     """
-    found = [_workload_scheduler("Deployment", manifest) for manifest in _find_deployments(api, problems)]
-    found += [
+    schedulers = [_workload_scheduler("Deployment", manifest) for manifest in _find_deployments(api, problems)]
+    schedulers += [
         _workload_scheduler("StatefulSet", manifest)
         for manifest in objects.get("StatefulSet", ())
         if _is_ours(manifest)
     ]
-    known = {scheduler.key for scheduler in found}
+    keys = {scheduler.key for scheduler in schedulers}
     for scheduler in _iter_running_schedulers(objects):
-        if scheduler.key not in known:
-            known.add(scheduler.key)
-            found.append(scheduler)
-    if wanted and wanted not in known:
-        found += _named_workload(api, objects, wanted)
-    found.sort(key=lambda scheduler: scheduler.namespace != VOLCANO_NAMESPACE)
-    if not found and not any(problem.object == MISSING_DEPLOYMENT for problem in problems):
+        if scheduler.key not in keys:
+            keys.add(scheduler.key)
+            schedulers.append(scheduler)
+    if key and key not in keys:
+        schedulers += _named_workload(api, objects, key)
+    schedulers.sort(key=lambda scheduler: scheduler.namespace != VOLCANO_NAMESPACE)
+    if not schedulers and not any(problem.object == MISSING_DEPLOYMENT for problem in problems):
         problems.append(
             Problem(PROBLEM_FILE, MISSING_DEPLOYMENT, "", "no Deployment has label app=volcano-scheduler", NO_FLAGS)
         )
-    return found
+    return schedulers
 
 
-def choose_scheduler(schedulers: list[Scheduler], wanted: str, where: str, problems: list[Problem]) -> Scheduler | None:
-    """The scheduler named `wanted`, else the first one, with a problem that names the others.
+def choose_scheduler(schedulers: list[Scheduler], key: str, where: str, problems: list[Problem]) -> Scheduler | None:
+    """The scheduler named `key`, else the first one, with a problem that names the others.
 
     Raises CaptureError if there is none of that name.
     """
-    if wanted:
-        match = next((scheduler for scheduler in schedulers if scheduler.key == wanted), None)
+    if key:
+        match = next((scheduler for scheduler in schedulers if scheduler.key == key), None)
         if match is None:
             names = ", ".join(scheduler.key for scheduler in schedulers) or "none"
-            raise CaptureError(f"scheduler {wanted} not found", hint=f"found: {names}", where=where)
+            raise CaptureError(f"scheduler {key} not found", hint=f"found: {names}", where=where)
         return match
     if len(schedulers) > 1:
-        what = f"there are {len(schedulers)}: {'; '.join(scheduler.describe_pods for scheduler in schedulers)}"
+        fault = f"there are {len(schedulers)}: {'; '.join(scheduler.describe_pods for scheduler in schedulers)}"
         effect = f"using {schedulers[0].key}; choose with --scheduler"
-        problems.append(Problem(PROBLEM_FILE, "schedulers", "", what, effect))
+        problems.append(Problem(PROBLEM_FILE, "schedulers", "", fault, effect))
     return schedulers[0] if schedulers else None
 
 
@@ -121,18 +121,19 @@ def note_stopped(scheduler: Scheduler, problems: list[Problem]) -> None:
 def note_agent_schedulers(objects: ObjectsByKind, problems: list[Problem]) -> None:
     """Add a problem for each running agent-scheduler: it takes pods of its own, and is not replayed."""
     for pod in objects.get("Pod", ()):
-        agents = [one for one in _containers_of(workload_of(pod)) if is_named_scheduler(one, AGENT_SCHEDULER)]
+        containers = _containers_of(workload_of(pod))
+        agents = [container for container in containers if is_named_scheduler(container, AGENT_SCHEDULER)]
         if not agents or not is_up(pod):
             continue
-        given = parse_command_line(agents[0]).get("scheduler-name", [AGENT_SCHEDULER])
+        names = parse_command_line(agents[0]).get("scheduler-name", [AGENT_SCHEDULER])
         metadata, (kind, name) = object_in(pod.get("metadata")), _final_owner(pod, objects)
-        where = f"{kind} {metadata.get('namespace')}/{name}"
+        owner = f"{kind} {metadata.get('namespace')}/{name}"
         effect = "its cycle is not replayed; where it places pods is known from their nodes"
-        found = Problem(
-            PROBLEM_FILE, where, "", f"is an agent-scheduler and takes schedulerName {' or '.join(given)}", effect
+        problem = Problem(
+            PROBLEM_FILE, owner, "", f"is an agent-scheduler and takes schedulerName {' or '.join(names)}", effect
         )
-        if found not in problems:
-            problems.append(found)
+        if problem not in problems:
+            problems.append(problem)
 
 
 def _containers_of(workload: Manifest) -> list[Manifest]:
@@ -140,18 +141,20 @@ def _containers_of(workload: Manifest) -> list[Manifest]:
     return object_list(object_in(template.get("spec")).get("containers"))
 
 
-def _named_workload(api: Api, objects: ObjectsByKind, wanted: str) -> list[Scheduler]:
+def _named_workload(api: Api, objects: ObjectsByKind, key: str) -> list[Scheduler]:
     """The StatefulSet or Deployment of this `namespace/name`, if there is one."""
-    namespace, _, name = wanted.partition("/")
-    sets = [one for one in objects.get("StatefulSet", ()) if key_of(one) == wanted]
+    namespace, _, name = key.partition("/")
+    sets = [manifest for manifest in objects.get("StatefulSet", ()) if key_of(manifest) == key]
     kind = KIND_BY_NAME["Deployment"]
     try:
         page = api.get_object(kind.list_path(namespace), [("fieldSelector", f"metadata.name={name}")])
-        deployments = [one for one in items_of(page, kind) if key_of(one) == wanted]
+        deployments = [manifest for manifest in items_of(page, kind) if key_of(manifest) == key]
     except ApiRefusal:
         deployments = []
-    named = [*(("StatefulSet", one) for one in sets), *(("Deployment", one) for one in deployments)]
-    return [_workload_scheduler(kind_name, manifest) for kind_name, manifest in named]
+    return [
+        *(_workload_scheduler("StatefulSet", manifest) for manifest in sets),
+        *(_workload_scheduler("Deployment", manifest) for manifest in deployments),
+    ]
 
 
 def started_at(scheduler: Scheduler | None, objects: ObjectsByKind) -> datetime | None:
@@ -166,13 +169,13 @@ def _find_deployments(api: Api, problems: list[Problem]) -> list[Manifest]:
     try:
         return items_of(api.get_object(kind.api_path, APP_SELECTOR), kind)
     except ApiRefusal as refusal:
-        what = (
+        fault = (
             f'missing permission "{kind.needed_permission}"' if refusal.status == FORBIDDEN else f"not found: {refusal}"
         )
     try:
         return items_of(api.get_object(f"/apis/apps/v1/namespaces/{VOLCANO_NAMESPACE}/deployments", APP_SELECTOR), kind)
     except ApiRefusal:
-        problems.append(Problem(PROBLEM_FILE, MISSING_DEPLOYMENT, "", what, NO_FLAGS))
+        problems.append(Problem(PROBLEM_FILE, MISSING_DEPLOYMENT, "", fault, NO_FLAGS))
         return []
 
 

@@ -79,17 +79,17 @@ def compare_dump(text: str, snapshot: Snapshot) -> DumpComparison:
 
 def read_documents(text: str) -> tuple[dict[str, JsonObject], int | None]:
     """(complete documents by name, the line at which reading stopped; None where all were read)."""
-    decoder, documents, at = json.JSONDecoder(), dict[str, JsonObject](), 0
+    decoder, documents, position = json.JSONDecoder(), dict[str, JsonObject](), 0
     for name in DOCUMENT_NAMES:
         # The documents lie one behind the other, which json.loads refuses; raw_decode does not skip blanks itself.
-        while at < len(text) and text[at].isspace():
-            at += 1
+        while position < len(text) and text[position].isspace():
+            position += 1
         try:
-            document, at = decoder.raw_decode(text, at)
+            document, position = decoder.raw_decode(text, position)
         except ValueError:
-            return documents, text.count("\n", 0, at) + 1
+            return documents, text.count("\n", 0, position) + 1
         if not isinstance(document, Mapping):
-            return documents, text.count("\n", 0, at) + 1
+            return documents, text.count("\n", 0, position) + 1
         documents[name] = document
     return documents, None
 
@@ -127,28 +127,28 @@ class _DumpWalk:
                 continue
             self._compare_mapping(f"{kind} {key}", "", _mapping_of(dumped[key]), ours[key], is_open=False)
 
-    def _compare_mapping(self, where: str, path: str, dumped: JsonObject, ours: JsonObject, *, is_open: bool) -> None:
+    def _compare_mapping(self, name: str, path: str, dumped: JsonObject, ours: JsonObject, *, is_open: bool) -> None:
         for key in _compared_keys(dumped, ours, is_open=is_open):
             field = f"{path}.{key}" if path else key
-            dumped_value, own = dumped.get(key), ours.get(key)
+            dumped_value, value = dumped.get(key), ours.get(key)
             one_sided = is_open and (key not in dumped or key not in ours)
             if (
-                isinstance(own, Mapping)
+                isinstance(value, Mapping)
                 and not one_sided
                 and (dumped_value is None or isinstance(dumped_value, Mapping))
             ):
                 self._compare_mapping(
-                    where, field, dumped_value or {}, own, is_open=key in _OPEN_MAPS or _is_set(where, path)
+                    name, field, dumped_value or {}, value, is_open=key in _OPEN_MAPS or _is_set(name, path)
                 )
                 continue
             self.fields += 1
-            if one_sided or not _are_equal(dumped_value, own):
-                self.differences.append(FieldDifference(where, field, _value_text(dumped_value), _value_text(own)))
+            if one_sided or not _are_equal(dumped_value, value):
+                self.differences.append(FieldDifference(name, field, _value_text(dumped_value), _value_text(value)))
 
 
-def _is_set(where: str, path: str) -> bool:
+def _is_set(name: str, path: str) -> bool:
     """Whether the mapping is a Go set: of tasks in an index by status, of names in a document about tiers."""
-    return path.endswith("TaskStatusIndex") or where in DOCUMENT_NAMES
+    return path.endswith("TaskStatusIndex") or name in DOCUMENT_NAMES
 
 
 def _compared_keys(dumped: JsonObject, ours: JsonObject, *, is_open: bool) -> Iterator[str]:
@@ -193,8 +193,8 @@ def node_fields(node: NodeInfo) -> DumpFields:
 def job_fields(job: JobInfo) -> DumpFields:
     """A JobInfo with its tasks and sub jobs; the index by status names tasks, whose fields are in Tasks."""
     group = job.pod_group
-    stated = {"spec": {"minMember": group.min_member}, "status": {"phase": group.phase}}
-    return {**go_fields.job_fields(job, show_indexed=lambda task: {"UID": task.uid}), "PodGroup": stated}
+    pod_group = {"spec": {"minMember": group.min_member}, "status": {"phase": group.phase}}
+    return {**go_fields.job_fields(job, show_indexed=lambda task: {"UID": task.uid}), "PodGroup": pod_group}
 
 
 def tier_fields(tree: HyperNodes) -> DumpFields:

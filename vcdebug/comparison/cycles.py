@@ -112,12 +112,12 @@ def iter_changed(
             yield name, left, right
 
 
-def _summary_by_job(done: Effects) -> dict[JobId, JobSummary]:
-    return {summary.job: summary for summary in done.jobs}
+def _summary_by_job(effects: Effects) -> dict[JobId, JobSummary]:
+    return {summary.job: summary for summary in effects.jobs}
 
 
-def _outcome_by_task(recording: Recording, done: Effects) -> dict[TaskKey, TaskOutcome]:
-    evicted = dict.fromkeys(effect.task for effect in done.evicted)
+def _outcome_by_task(recording: Recording, effects: Effects) -> dict[TaskKey, TaskOutcome]:
+    evicted = dict.fromkeys(effect.task for effect in effects.evicted)
     return {
         task.key: TaskOutcome(uid, task.status, task.node_name, task.key in evicted)
         for uid, job in recording.session.jobs.items()
@@ -126,11 +126,11 @@ def _outcome_by_task(recording: Recording, done: Effects) -> dict[TaskKey, TaskO
 
 
 def _queue_changes(before: Recording, after: Recording) -> Iterator[QueueChange]:
-    left, right = _deserved_by_queue(before), _deserved_by_queue(after)
-    for plugin, queue in sorted({**left, **right}):
-        one, other = left.get((plugin, queue)), right.get((plugin, queue))
-        if one is None or other is None or not deep_equal(one, other):
-            yield QueueChange(queue, plugin, one, other)
+    old, new = _deserved_by_queue(before), _deserved_by_queue(after)
+    for plugin, queue in sorted({**old, **new}):
+        old_amount, new_amount = old.get((plugin, queue)), new.get((plugin, queue))
+        if old_amount is None or new_amount is None or not deep_equal(old_amount, new_amount):
+            yield QueueChange(queue, plugin, old_amount, new_amount)
 
 
 def _deserved_by_queue(recording: Recording) -> dict[tuple[str, QueueName], Resource]:
@@ -199,10 +199,10 @@ def _decision_seqs(recording: Recording) -> Seqs:
 
 def _first_divergence(before: Recording, after: Recording, left: Seqs, right: Seqs) -> Divergence | None:
     judge = _EventComparison(before, after)
-    for one, other in zip_longest(left, right):
-        events = None if one is None else before.event_at(one), None if other is None else after.event_at(other)
+    for old, new in zip_longest(left, right):
+        events = None if old is None else before.event_at(old), None if new is None else after.event_at(new)
         if events[0] is None or events[1] is None or not judge.is_same(events[0], events[1]):
-            left_side, right_side = _build_side(before, one), _build_side(after, other)
+            left_side, right_side = _build_side(before, old), _build_side(after, new)
             left_side = _with_open_question(before, left_side, right_side)
             right_side = _with_open_question(after, right_side, left_side)
             return Divergence(left_side, right_side, judge.list_differences(*events))
@@ -225,8 +225,8 @@ def _with_open_question(
     return replace(side, question=finished) if _same_question(finished, other.question) else side
 
 
-def _same_question(one: HookCallGroup | None, other: HookCallGroup | None) -> bool:
-    return one is not None and other is not None and (one.point, one.subject) == (other.point, other.subject)
+def _same_question(left: HookCallGroup | None, right: HookCallGroup | None) -> bool:
+    return left is not None and right is not None and (left.point, left.subject) == (right.point, right.subject)
 
 
 class _EventComparison:
@@ -258,8 +258,8 @@ class _EventComparison:
         """The values that differ; empty for events about different subjects."""
         if left is None or right is None or _event_subject(left) != _event_subject(right):
             return ()
-        found = _iter_differences("", self._decided_fields(0, left), self._decided_fields(1, right))
-        return tuple(difference for difference, _ in zip(found, range(MAX_DIFFERENCES), strict=False))
+        differences = _iter_differences("", self._decided_fields(0, left), self._decided_fields(1, right))
+        return tuple(difference for difference, _ in zip(differences, range(MAX_DIFFERENCES), strict=False))
 
     def _same_search(self, left: record.PredicateEvent, right: record.PredicateEvent) -> bool:
         if left[:3] != right[:3]:
@@ -271,8 +271,8 @@ class _EventComparison:
 
     def _same_code(self, pair: tuple[int, int]) -> bool:
         if pair not in self._codes:
-            one, other = (table.statuses_of(code) for table, code in zip(self._reasons, pair, strict=True))
-            self._codes[pair] = one == other
+            left, right = (table.statuses_of(code) for table, code in zip(self._reasons, pair, strict=True))
+            self._codes[pair] = left == right
         return self._codes[pair]
 
     def _decided_fields(self, side: int, event: record.Event) -> JsonDict:
@@ -291,16 +291,16 @@ def _same_scores(left: record.ScoreEvent, right: record.ScoreEvent) -> bool:
     if not np.array_equal(left.total, right.total, equal_nan=True) or len(left.parts) != len(right.parts):
         return False
     return all(
-        one[0] == other[0] and np.array_equal(one[1], other[1], equal_nan=True)
-        for one, other in zip(left.parts, right.parts, strict=True)
+        left_part[0] == right_part[0] and np.array_equal(left_part[1], right_part[1], equal_nan=True)
+        for left_part, right_part in zip(left.parts, right.parts, strict=True)
     )
 
 
 def _event_subject(event: record.Event) -> tuple[object, ...]:
     """The event's type and subject, without its result."""
     if isinstance(event, record.HookEvent):
-        named = tuple((field, str(value)) for field, value in event.subject if field not in ("vote", "candidates"))
-        return (type(event), event.point, event.plugin, named)
+        names = tuple((field, str(value)) for field, value in event.subject if field not in ("vote", "candidates"))
+        return (type(event), event.point, event.plugin, names)
     return (type(event), getattr(event, "task", None), getattr(event, "kind", None))
 
 
@@ -357,7 +357,7 @@ class CaptureChanges:
             (len(self.decisions.tasks), "pod", " decided differently"),
             (len(self.causes), "cause", ""),
         )
-        counted = [f"{count} {what}{'s' * (count > 1)}{more}" for count, what, more in counts if count]
+        counted = [f"{count} {noun}{'s' * (count > 1)}{suffix}" for count, noun, suffix in counts if count]
         return f"changed: {', '.join(counted)}" if counted else "no changes"
 
 

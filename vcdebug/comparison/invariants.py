@@ -55,9 +55,9 @@ class InvariantViolation(NamedTuple):
 @per_recording()
 def find_violations(recording: Recording) -> tuple[InvariantViolation, ...]:
     """Every event from which on a rule does not hold, or fails in another way than before."""
-    found = [*_node_violations(recording), *_book_violations(recording), *_statement_violations(recording)]
-    named = (violation._replace(quirk=_quirk_behind(recording, violation)) for violation in found)
-    return tuple(sorted(named, key=lambda violation: (violation.seq, violation.rule, violation.name)))
+    violations = [*_node_violations(recording), *_book_violations(recording), *_statement_violations(recording)]
+    explained = (violation._replace(quirk=_quirk_behind(recording, violation)) for violation in violations)
+    return tuple(sorted(explained, key=lambda violation: (violation.seq, violation.rule, violation.name)))
 
 
 def _quirk_behind(recording: Recording, violation: InvariantViolation) -> str:
@@ -74,8 +74,8 @@ def _node_violations(recording: Recording) -> Iterator[InvariantViolation]:
         allocatable = node.allocatable
         seqs = (1, *_seqs_within(recording, recording.timeline.seqs_written(event_index.NODE, name)))
         shares = ((seq, _idle_and_used(recording, name, seq)) for seq in seqs)
-        for seq, both in _first_differing(shares, allocatable):
-            text = f"{name} has {format_resource(both)} of {format_resource(allocatable)}"
+        for seq, total in _first_differing(shares, allocatable):
+            text = f"{name} has {format_resource(total)} of {format_resource(allocatable)}"
             yield InvariantViolation(seq, NODE, name, text)
 
 
@@ -117,20 +117,19 @@ def _violations_of_book(recording: Recording, plugin: str, rule: str, name: str)
     """Compare the book with the sum of its tasks after each event that changes one of them."""
     jobs = list(_jobs_of_book(recording, rule, name))
     moves = sorted(_task_moves(recording, jobs), key=lambda move: move[0])
-    held, passed, last = _held_at_opening(recording, jobs), 0, ""
+    total, passed, last = _requests_at_opening(recording, jobs), 0, ""
     written = _seqs_within(recording, recording.timeline.seqs_written(event_index.BOOK, (plugin, name, "allocated")))
     for seq in dict.fromkeys(merge((1,), written, (seq for seq, _, _ in moves))):
         upto = bisect_right(moves, seq, key=lambda move: move[0])
         for _, sign, request in moves[passed:upto]:
             # Without upstream's assertion: a sum that is wrong must be shown, not end the report.
-            held = held.add(request) if sign > 0 else held.sub_without_assert(request)
+            total = total.add(request) if sign > 0 else total.sub_without_assert(request)
         passed = upto
         booked = recording.timeline.state_at(seq).plugin_amount(plugin, name, "allocated")
-        wrong = "" if _are_equal(booked, held) else f"{booked} {held}"
+        wrong = "" if _are_equal(booked, total) else f"{booked} {total}"
         if wrong and wrong != last:
-            yield InvariantViolation(
-                seq, rule, name, f"{plugin} has {format_resource(booked)} for {name}, its tasks {format_resource(held)}"
-            )
+            text = f"{plugin} has {format_resource(booked)} for {name}, its tasks {format_resource(total)}"
+            yield InvariantViolation(seq, rule, name, text)
         last = wrong
 
 
@@ -151,14 +150,14 @@ def _queues_below(recording: Recording, name: QueueName) -> Iterator[QueueName]:
             yield queue
 
 
-def _held_at_opening(recording: Recording, jobs: Iterable[JobInfo]) -> Resource:
-    held = Resource()
+def _requests_at_opening(recording: Recording, jobs: Iterable[JobInfo]) -> Resource:
+    total = Resource()
     opening = recording.timeline.opening_tasks
     for job in jobs:
         for task in job.tasks.values():
             if _holds_room(opening[task.key].status):
-                held.add(task.resreq)
-    return held
+                total.add(task.resreq)
+    return total
 
 
 def _task_moves(recording: Recording, jobs: Iterable[JobInfo]) -> Iterator[tuple[Seq, int, Resource]]:
@@ -167,10 +166,10 @@ def _task_moves(recording: Recording, jobs: Iterable[JobInfo]) -> Iterator[tuple
         for key in recording.timeline.touched.get(job.uid, ()):
             before = _holds_room(recording.timeline.opening_tasks[key].status)
             for seq in _seqs_within(recording, recording.timeline.seqs_written(event_index.TASK, key)):
-                now = _holds_room(recording.timeline.state_at(seq).tasks[key].status)
-                if now != before:
-                    yield seq, 1 if now else -1, recording.timeline.tasks[key].resreq
-                before = now
+                after = _holds_room(recording.timeline.state_at(seq).tasks[key].status)
+                if after != before:
+                    yield seq, 1 if after else -1, recording.timeline.tasks[key].resreq
+                before = after
 
 
 def _holds_room(status: TaskStatus) -> bool:
@@ -195,7 +194,7 @@ def _statement_violations(recording: Recording) -> Iterator[InvariantViolation]:
             for _, task, _ in event.ops:
                 unsettled.pop(task, None)
         elif isinstance(event, ActionEvent) and event.what == "end" and unsettled:
-            listed = ", ".join(f"{task} at {at}" for task, at in list(unsettled.items())[:3])
-            more = f" and {len(unsettled) - 3} more" if len(unsettled) > 3 else ""
-            yield InvariantViolation(int(seq), STATEMENT, event.action, f"{event.action} leaves open: {listed}{more}")
+            listed = ", ".join(f"{task} at {since}" for task, since in list(unsettled.items())[:3])
+            extra = f" and {len(unsettled) - 3} more" if len(unsettled) > 3 else ""
+            yield InvariantViolation(int(seq), STATEMENT, event.action, f"{event.action} leaves open: {listed}{extra}")
             unsettled.clear()

@@ -66,45 +66,46 @@ class KnownLine(NamedTuple):
 
 def compare_cycle(cycle: LogCycle, replayed: Sequence[ReplayedLine], level: int | None = None) -> LogComparison:
     """Compare the lines in order; unknown lines, and kinds of lines that the replay never prints, do not count."""
-    recognised = ((line, recognise_message(line.file, line.text)) for line in cycle.lines)
-    known = [KnownLine(line, message) for line, message in recognised if message is not None]
-    loudness = inferred_level(known) if level is None else level
-    keys = _compared_keys(known, replayed, loudness)
-    log = [line for line in known if line.message.key in keys]
-    said = [line for line in replayed if line.message_key in keys]
-    walk = _LogWalk(log, said, complete=cycle.complete)
+    pairs = ((line, recognise_message(line.file, line.text)) for line in cycle.lines)
+    recognised = [KnownLine(line, message) for line, message in pairs if message is not None]
+    loudness = inferred_level(recognised) if level is None else level
+    keys = _compared_keys(recognised, replayed, loudness)
+    log = [line for line in recognised if line.message.key in keys]
+    expected = [line for line in replayed if line.message_key in keys]
+    walk = _LogWalk(log, expected, complete=cycle.complete)
     disagreement = walk.find_disagreement()
-    first = known[0].line.number if known else 0
+    first = recognised[0].line.number if recognised else 0
     total = len([line for line in cycle.lines if line.number >= first])
     return LogComparison(cycle, loudness, walk.at, len(log), walk.reordered, total, disagreement)
 
 
-def inferred_level(known: Iterable[KnownLine]) -> int:
+def inferred_level(lines: Iterable[KnownLine]) -> int:
     """The loudest message of certain level that the log has."""
-    return max((line.message.level for line in known if line.message.firm), default=0)
+    return max((line.message.level for line in lines if line.message.firm), default=0)
 
 
-def _compared_keys(known: Sequence[KnownLine], replayed: Sequence[ReplayedLine], level: int) -> dict[str, None]:
+def _compared_keys(lines: Sequence[KnownLine], replayed: Sequence[ReplayedLine], level: int) -> dict[str, None]:
     """Messages of a certain level always count, others where both sides have them."""
-    seen = dict.fromkeys(line.message.key for line in known)
-    said = dict.fromkeys(line.message_key for line in replayed)
+    logged = dict.fromkeys(line.message.key for line in lines)
+    printed = dict.fromkeys(line.message_key for line in replayed)
     firm = (key for key, message in MESSAGE_BY_KEY.items() if message.firm and message.level <= level)
-    return {**dict.fromkeys(firm), **dict.fromkeys(key for key in seen if key in said and not MESSAGE_BY_KEY[key].firm)}
+    shared = (key for key in logged if key in printed and not MESSAGE_BY_KEY[key].firm)
+    return dict.fromkeys((*firm, *shared))
 
 
-def lines_agree(text: str, said: str) -> bool:
+def lines_agree(text: str, expected: str) -> bool:
     """Whether a line says what the replay says; unknown parts agree with anything."""
-    if UNKNOWN_TEXT not in said:
-        return text == said.rstrip()
-    return has_parts_in_order(text, said.rstrip().split(UNKNOWN_TEXT))
+    if UNKNOWN_TEXT not in expected:
+        return text == expected.rstrip()
+    return has_parts_in_order(text, expected.rstrip().split(UNKNOWN_TEXT))
 
 
 class _LogWalk:
     """Walks both sides from the beginning."""
 
-    def __init__(self, log: Sequence[KnownLine], said: Sequence[ReplayedLine], *, complete: bool) -> None:
+    def __init__(self, log: Sequence[KnownLine], expected: Sequence[ReplayedLine], *, complete: bool) -> None:
         self._log = log
-        self._said = said
+        self._said = expected
         self._complete = complete
         self.at = 0
         """Lines agreed so far, on both sides."""
@@ -114,7 +115,7 @@ class _LogWalk:
         """The first disagreement."""
         while self.at < len(self._log) and self.at < len(self._said):
             size = self._run_length()
-            disagreement = self._compare_unordered(size) if size > 1 else self._compare_one()
+            disagreement = self._compare_unordered(size) if size > 1 else self._compare_next()
             if disagreement is not None:
                 return disagreement
         if self.at < len(self._log):
@@ -123,24 +124,24 @@ class _LogWalk:
             return self._build_disagreement("missing")
         return None
 
-    def _lines_match(self, log: int, said: int) -> bool:
-        if log >= len(self._log) or said >= len(self._said):
+    def _lines_match(self, log: int, expected: int) -> bool:
+        if log >= len(self._log) or expected >= len(self._said):
             return False
-        return lines_agree(self._log[log].line.text, self._said[said].text)
+        return lines_agree(self._log[log].line.text, self._said[expected].text)
 
-    def _compare_one(self) -> Disagreement | None:
-        here = self.at
-        if self._lines_match(here, here):
+    def _compare_next(self) -> Disagreement | None:
+        place = self.at
+        if self._lines_match(place, place):
             self.at += 1
             return None
-        if self._lines_match(here, here + 1):
-            return self._build_disagreement("order" if self._lines_match(here + 1, here) else "missing")
-        return self._build_disagreement("extra" if self._lines_match(here + 1, here) else "different")
+        if self._lines_match(place, place + 1):
+            return self._build_disagreement("order" if self._lines_match(place + 1, place) else "missing")
+        return self._build_disagreement("extra" if self._lines_match(place + 1, place) else "different")
 
     def _run_length(self) -> int:
         """How many of the replay's next lines belong to one event and have no order among them."""
         seq = self._said[self.at].seq
-        following = (self._said[at] for at in range(self.at, len(self._said)))
+        following = (self._said[place] for place in range(self.at, len(self._said)))
         run = takewhile(lambda line: line.seq == seq and MESSAGE_BY_KEY[line.message_key].unordered, following)
         return len(list(run))
 
@@ -152,13 +153,13 @@ class _LogWalk:
             self.at = end
             return None
         matched: dict[int, int] = {}
-        for said in range(start, start + size):
-            free = (log for log in range(start, end) if log not in matched and self._lines_match(log, said))
+        for expected in range(start, start + size):
+            free = (log for log in range(start, end) if log not in matched and self._lines_match(log, expected))
             log = next(free, None)
             if log is not None:
-                matched[log] = said
+                matched[log] = expected
         if len(matched) == end - start:
-            self.reordered += len([log for log, said in matched.items() if log != said])
+            self.reordered += len([log for log, expected in matched.items() if log != expected])
             self.at = end
             return None
         return self._first_unmatched(start, size, matched)
@@ -166,18 +167,18 @@ class _LogWalk:
     def _first_unmatched(self, start: int, size: int, matched: dict[int, int]) -> Disagreement:
         """The first line of the run without a counterpart, on either side."""
         written = dict.fromkeys(matched.values())
-        for at in range(start, start + size):
-            extra, missing = at not in matched, at not in written
+        for place in range(start, start + size):
+            extra, missing = place not in matched, place not in written
             if extra or missing:
-                self.at = at
+                self.at = place
                 return self._build_disagreement("different" if extra and missing else "extra" if extra else "missing")
         raise AssertionError("a run without a difference")
 
     def _build_disagreement(self, kind: DisagreementKind) -> Disagreement:
         line = self._log[self.at].line if self.at < len(self._log) else None
-        said = self._said[self.at] if self.at < len(self._said) else None
+        expected = self._said[self.at] if self.at < len(self._said) else None
         agreed = self._log[self.at - 1].line if self.at else None
-        return Disagreement(kind, line, said, agreed)
+        return Disagreement(kind, line, expected, agreed)
 
 
 # The cycle of a log that matches best.

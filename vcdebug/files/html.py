@@ -82,17 +82,17 @@ def _iter_section_lines(section: Section, level: int, anchor: str) -> Iterator[s
     yield "</section>"
 
 
-def _iter_block_lines(blocks: tuple[Block, ...], about: str) -> Iterator[str]:
+def _iter_block_lines(blocks: tuple[Block, ...], label: str) -> Iterator[str]:
     for block in blocks:
         match block:
             case Code(text):
                 yield f'<pre tabindex="0"><code>{escape(text)}</code></pre>'
             case Listed(items):
                 yield "<ul>" + "".join(f"<li>{_line_html(item)}</li>" for item in items) + "</ul>"
-            case Paragraph(said, quoted):
-                yield f"<blockquote><p>{_line_html(said)}</p></blockquote>" if quoted else f"<p>{_line_html(said)}</p>"
+            case Paragraph(line, quoted):
+                yield f"<blockquote><p>{_line_html(line)}</p></blockquote>" if quoted else f"<p>{_line_html(line)}</p>"
             case Table():
-                yield from _iter_table_lines(block, about)
+                yield from _iter_table_lines(block, label)
             case Picture():
                 yield from _iter_picture_lines(block)
 
@@ -126,8 +126,8 @@ def _mark_svg(mark: Mark) -> str:
     return f'<rect x="{x}" y="{y}" {size}{kind}{shade}{tip}'
 
 
-def _line_html(said: Line) -> str:
-    return "".join(_piece_html(piece) for piece in said)
+def _line_html(line: Line) -> str:
+    return "".join(_piece_html(piece) for piece in line)
 
 
 def _piece_html(piece: Piece) -> str:
@@ -135,7 +135,7 @@ def _piece_html(piece: Piece) -> str:
     return f'<span class="{kind}">{text}</span>' if kind and text.strip() else text
 
 
-def _iter_table_lines(table: Table, about: str) -> Iterator[str]:
+def _iter_table_lines(table: Table, label: str) -> Iterator[str]:
     """A table that scrolls on its own if it is wider than the page, also by keys."""
     if not table.rows and not table.head and not table.foot:
         return
@@ -145,7 +145,7 @@ def _iter_table_lines(table: Table, about: str) -> Iterator[str]:
         yield f'<p class="title">{title}</p>'
     yield from _iter_lines_html(table.head)
     if table.rows:
-        yield f'<div class="scroll" tabindex="0" role="region" aria-label="{title or escape(about)}"><table>'
+        yield f'<div class="scroll" tabindex="0" role="region" aria-label="{title or escape(label)}"><table>'
         yield from _iter_head_row_lines(table.columns)
         yield "<tbody>"
         yield from (_row_html(table, row) for row in table.rows)
@@ -155,11 +155,11 @@ def _iter_table_lines(table: Table, about: str) -> Iterator[str]:
 
 
 def _iter_lines_html(lines: tuple[Line, ...]) -> Iterator[str]:
-    shown = [_line_html(said) for said in lines]
-    while shown and not shown[-1].strip():
-        shown.pop()
-    if shown:
-        yield '<p class="lines">' + "\n".join(shown) + "</p>"
+    texts = [_line_html(line) for line in lines]
+    while texts and not texts[-1].strip():
+        texts.pop()
+    if texts:
+        yield '<p class="lines">' + "\n".join(texts) + "</p>"
 
 
 def _iter_head_row_lines(columns: tuple[Column, ...]) -> Iterator[str]:
@@ -176,8 +176,8 @@ def _head_cell(column: Column) -> str:
 
 
 def _row_html(table: Table, row: Row) -> str:
-    here = bool(table.current) and row.key == table.current
-    mark = ' class="here" aria-current="true"' if here else ""
+    is_current = bool(table.current) and row.key == table.current
+    mark = ' class="here" aria-current="true"' if is_current else ""
     cells = (_cell_html(cell, column) for cell, column in zip(row.cells, table.columns, strict=True))
     return f"<tr{mark}>" + "".join(cells) + "</tr>"
 

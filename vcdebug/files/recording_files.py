@@ -97,8 +97,8 @@ def save_recording(recording: Recording, path: Path, step: Callable[[], object] 
     recording.build_indexes(step)
     try:
         with collector_paused(), replace_file(path) as file:
-            for piece in store_recording(recording, program_id(), step):
-                file.write(piece)
+            for data in store_recording(recording, program_id(), step):
+                file.write(data)
     except form.UnstorableError as error:
         raise form.UnstorableError(f"this recording cannot be saved: {error}", where=str(path)) from error
     except OSError as error:
@@ -158,8 +158,8 @@ class RecordingCache:
 
     def list_entries(self) -> list[CachedRecording]:
         """All cached recordings, the last opened first."""
-        found = (CachedRecording(path, status.st_size, status.st_mtime) for path, status in self._iter_cached_files())
-        return sorted(found, key=lambda entry: entry.used, reverse=True)
+        entries = (CachedRecording(path, status.st_size, status.st_mtime) for path, status in self._iter_cached_files())
+        return sorted(entries, key=lambda entry: entry.used, reverse=True)
 
     def remove_all(self) -> int:
         """Delete all cached recordings; gives their number."""
@@ -169,10 +169,10 @@ class RecordingCache:
         return len(entries)
 
     def _make_room(self) -> None:
-        held = 0
+        total = 0
         for entry in self.list_entries():
-            held += entry.size
-            if held > self._most:
+            total += entry.size
+            if total > self._most:
                 entry.path.unlink(missing_ok=True)
 
     def _iter_cached_files(self) -> Iterator[tuple[Path, os.stat_result]]:

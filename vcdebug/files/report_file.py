@@ -78,17 +78,17 @@ def fence_code(text: str) -> str:
     return f"{fence}text\n{text}\n{fence}"
 
 
-def _iter_lines_of(said: Line) -> Iterator[Line]:
-    for text in text_of(said).splitlines() or [""]:
+def _iter_lines_of(line: Line) -> Iterator[Line]:
+    for text in text_of(line).splitlines() or [""]:
         yield (Piece(text),)
 
 
-def _paragraph_text(said: Line) -> str:
-    return _BEGINS.sub(r"\1\\\2", _line_text(said))
+def _paragraph_text(line: Line) -> str:
+    return _BEGINS.sub(r"\1\\\2", _line_text(line))
 
 
-def _line_text(said: Line) -> str:
-    return "".join(_piece_text(piece) for piece in said).strip()
+def _line_text(line: Line) -> str:
+    return "".join(_piece_text(piece) for piece in line).strip()
 
 
 def _piece_text(piece: Piece) -> str:
@@ -107,10 +107,10 @@ def _iter_table_parts(table: Table) -> Iterator[str]:
         return
     if table.title:
         yield f"**{escape_text(table.title)}**"
-    yield from (_paragraph_text(said) for said in table.head if text_of(said).strip())
+    yield from (_paragraph_text(line) for line in table.head if text_of(line).strip())
     if table.rows:
         yield _rows_text(table)
-    yield from (_paragraph_text(said) for said in table.foot if text_of(said).strip())
+    yield from (_paragraph_text(line) for line in table.foot if text_of(line).strip())
 
 
 def _is_panel(table: Table) -> bool:
@@ -161,7 +161,7 @@ def write_report(subject: ReportSubject, file: str, *, force: bool = False) -> s
     return f"wrote {file}, {max(1, len(text.encode()) // 1024)} KiB"
 
 
-def write_here(here: DebuggerState, argument: str, place: str = "") -> str:
+def write_here(state: DebuggerState, argument: str, place: str = "") -> str:
     """Write the report of the shown recording, as the command `report ARGUMENT` asks; gives a message.
 
     `place` is what opens the snapshot on a command line; by default its file or bundled name.
@@ -169,24 +169,24 @@ def write_here(here: DebuggerState, argument: str, place: str = "") -> str:
     file, force = split_force(argument)
     if not file:
         raise ReportError("missing file name", "report FILE.md or FILE.html; --force overwrites")
-    place = place or _snapshot_place(here.recording)
-    typed = _typed_commands(here)
-    commands = (_open_command(place), typed) if typed else (_open_command(place, here.seq),)
-    return write_report(ReportSubject(here.recording, __version__, commands, here.bookmarks), file, force=force)
+    place = place or _snapshot_place(state.recording)
+    typed = _typed_commands(state)
+    commands = (_open_command(place), typed) if typed else (_open_command(place, state.seq),)
+    return write_report(ReportSubject(state.recording, __version__, commands, state.bookmarks), file, force=force)
 
 
 def _open_command(place: str, seq: Seq = 0) -> str:
     return shlex.join(["vcdebug", "open", place, *(["--goto", str(seq)] if seq else [])])
 
 
-def _typed_commands(here: DebuggerState) -> str:
+def _typed_commands(state: DebuggerState) -> str:
     """The debugger's commands that lead to the shown branch, cycle and event; empty in the first recording."""
-    shown = here.recordings
-    if shown is None:
+    recordings = state.recordings
+    if recordings is None:
         return ""
-    lines = [f"set {text}" for text in shown.edit_texts] if shown.side == BRANCH else []
-    lines += ["advance"] * (shown.cycle - 1)
-    return "\n".join([*lines, f"goto {here.seq}"]) if lines else ""
+    lines = [f"set {text}" for text in recordings.edit_texts] if recordings.side == BRANCH else []
+    lines += ["advance"] * (recordings.cycle - 1)
+    return "\n".join([*lines, f"goto {state.seq}"]) if lines else ""
 
 
 def _snapshot_place(recording: Recording) -> str:

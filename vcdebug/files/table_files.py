@@ -106,11 +106,11 @@ def _write_arrow_file(types: Mapping[str, str], rows: Iterable[RecordedRow], fil
     from pyarrow.parquet import ParquetWriter
 
     names = {"number": pa.int64(), "yes or no": pa.bool_(), "list": pa.list_(pa.string())}
-    kinds = [pa.float64() if one in FRACTIONS else names.get(types[one], pa.string()) for one in types]
+    kinds = [pa.float64() if name in FRACTIONS else names.get(types[name], pa.string()) for name in types]
     schema = pa.schema(list(zip(types, kinds, strict=True)))
-    left = iter(rows)
+    remaining = iter(rows)
     with ParquetWriter(file, schema) if form == "parquet" else pa.ipc.new_file(file, schema) as writer:
-        while batch := list(islice(left, BATCH_ROWS)):
+        while batch := list(islice(remaining, BATCH_ROWS)):
             columns = zip(*batch, strict=True)
             filled = [_arrow_column(kind, column) for kind, column in zip(kinds, columns, strict=True)]
             writer.write_batch(pa.record_batch(filled, schema))

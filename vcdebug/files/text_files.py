@@ -107,16 +107,16 @@ def read_notebook(word: str) -> tuple[Notebook, list[str]]:
 
 def save_notes(driver: Driver, argument: str) -> str:
     """Write the notebook to the file named, else next to the snapshot; gives a message."""
-    named, force = split_force(argument)
-    path = check_target(named, force=force) if named else _required_notes_path(driver, "save FILE")
+    file, force = split_force(argument)
+    path = check_target(file, force=force) if file else _required_notes_path(driver, "save FILE")
     write_text(path, json.dumps(driver.notebook.to_data(), ensure_ascii=False, indent=1) + "\n")
     return f"wrote {_contents_words(driver.notebook)} to {path}"
 
 
 def load_notes(driver: Driver, argument: str) -> str:
     """Add the breakpoints, watches and bookmarks of a file; raises VcdebugError for an unreadable entry."""
-    named = argument.strip()
-    path = file_access.expand_path(named) if named else _required_notes_path(driver, "load FILE")
+    file = argument.strip()
+    path = file_access.expand_path(file) if file else _required_notes_path(driver, "load FILE")
     faults = driver.notebook.load_data(read_notes(str(path)))
     driver.refresh_breakpoints()
     if faults:

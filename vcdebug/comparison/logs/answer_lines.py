@@ -27,26 +27,26 @@ from vcdebug.snapshot.manifest import JsonObject, metadata_of, spec_of
 CallSubject = JsonObject
 
 
-def lines_of_answer(at: LogContext, event: HookEvent) -> Iterator[LogCall]:
+def lines_of_answer(context: LogContext, event: HookEvent) -> Iterator[LogCall]:
     """The plugin's lines about one answer; none for most hooks."""
     lines = LINES_BY_CALL.get((event.plugin, event.point))
-    return iter(()) if lines is None else lines(at, dict(event.subject), event.result)
+    return iter(()) if lines is None else lines(context, dict(event.subject), event.result)
 
 
-def _protected_terms(at: LogContext) -> list[Term]:
+def _protected_terms(context: LogContext) -> list[Term]:
     """Candidates of known jobs that the plugin protects."""
-    equation = equation_at(at.recording, at.seq)
+    equation = equation_at(context.recording, context.seq)
     terms = equation.terms if equation is not None else ()
     return [term for term in terms if term.holds is False and term.figures[0] is not None]
 
 
-def gang_valid(at: LogContext, subject: CallSubject, result: CallResult) -> Iterator[LogCall]:
+def gang_valid(context: LogContext, subject: CallSubject, result: CallResult) -> Iterator[LogCall]:
     """Roles are counted unless their minima exceed the job's."""
-    if subject["job"] not in at.recording.session.jobs:
+    if subject["job"] not in context.recording.session.jobs:
         return
-    job = at.recording.session.jobs[subject["job"]]
+    job = context.recording.session.jobs[subject["job"]]
     if not job.are_roles_unchecked():
-        usable = partial(_usable_by_role, at.recording, job.uid, at.seq)
+        usable = partial(_usable_by_role, context.recording, job.uid, context.seq)
         yield "job.valid", job.name, job.namespace, usable, job.task_min_available
 
 
@@ -54,56 +54,56 @@ def _usable_by_role(recording: Recording, job: JobId, seq: Seq) -> Mapping[str, 
     return job_before(recording, job, seq).usable_by_role()
 
 
-def gang_victims(at: LogContext, subject: CallSubject, result: CallResult) -> Iterator[LogCall]:
+def gang_victims(context: LogContext, subject: CallSubject, result: CallResult) -> Iterator[LogCall]:
     """The candidates that their gangs need, then the victims."""
-    for term in _protected_terms(at):
-        job = at.recording.session.jobs[at.task_of(term.name).job]
+    for term in _protected_terms(context):
+        job = context.recording.session.jobs[context.task_of(term.name).job]
         yield "gang.kept", term.name, job.name, *term.figures
-    yield "gang.victims", list(result), partial(at.now.task_text, subject["task"])
+    yield "gang.victims", list(result), partial(context.now.task_text, subject["task"])
 
 
-def priority_victims(at: LogContext, subject: CallSubject, result: CallResult) -> Iterator[LogCall]:
+def priority_victims(context: LogContext, subject: CallSubject, result: CallResult) -> Iterator[LogCall]:
     """The candidates of no lower priority, then the victims."""
-    preemptor = at.task_of(subject["task"])
-    if preemptor.job not in at.recording.session.jobs:
+    preemptor = context.task_of(subject["task"])
+    if preemptor.job not in context.recording.session.jobs:
         return
-    for term in _protected_terms(at):
-        own = at.task_of(term.name).job == preemptor.job
-        yield "priority.task" if own else "priority.job", term.name, *term.figures
+    for term in _protected_terms(context):
+        is_own = context.task_of(term.name).job == preemptor.job
+        yield "priority.task" if is_own else "priority.job", term.name, *term.figures
     yield "priority.victims", list(result)
 
 
-def drf_victims(at: LogContext, subject: CallSubject, result: CallResult) -> Iterator[LogCall]:
+def drf_victims(context: LogContext, subject: CallSubject, result: CallResult) -> Iterator[LogCall]:
     """Nothing where the preemptor's job is gone."""
-    if at.task_of(subject["task"]).job in at.recording.session.jobs:
+    if context.task_of(subject["task"]).job in context.recording.session.jobs:
         yield "drf.victims", list(result)
 
 
-def proportion_victims(at: LogContext, subject: CallSubject, result: CallResult) -> Iterator[LogCall]:
+def proportion_victims(context: LogContext, subject: CallSubject, result: CallResult) -> Iterator[LogCall]:
     """The victims."""
     yield "proportion.victims", list(result)
 
 
-def proportion_overused(at: LogContext, subject: CallSubject, result: CallResult) -> Iterator[LogCall]:
+def proportion_overused(context: LogContext, subject: CallSubject, result: CallResult) -> Iterator[LogCall]:
     """The queue's figures where it is overused."""
     if result:
         figures = (
-            at.current_state.plugin_figure(PROPORTION, subject["queue"], name)
+            context.current_state.plugin_figure(PROPORTION, subject["queue"], name)
             for name in ("deserved", "allocated", "share")
         )
         yield "proportion.overused", subject["queue"], *figures
 
 
-def proportion_refused(at: LogContext, subject: CallSubject, result: CallResult) -> Iterator[LogCall]:
+def proportion_refused(context: LogContext, subject: CallSubject, result: CallResult) -> Iterator[LogCall]:
     """The queue's figures and the whole request, where an open queue refuses it."""
     queue = subject["queue"]
-    if result or at.recording.session.queues[queue].state != OPEN:
+    if result or context.recording.session.queues[queue].state != OPEN:
         return
     request = Resource()
-    candidates = [at.task_of(key) for key in ([subject["task"]] if "task" in subject else subject["candidates"])]
+    candidates = [context.task_of(key) for key in ([subject["task"]] if "task" in subject else subject["candidates"])]
     for task in candidates:
         request.add(task.resreq)
-    figures = (at.current_state.plugin_figure(PROPORTION, queue, name) for name in ("deserved", "allocated"))
+    figures = (context.current_state.plugin_figure(PROPORTION, queue, name) for name in ("deserved", "allocated"))
     yield "proportion.refused", queue, *figures, request, candidates[0].name
 
 
@@ -145,25 +145,25 @@ def _snapshot_lines(recording: Recording) -> Iterator[LogCall]:
     for job, queue in _queue_by_group(recording).items():
         if job not in session.jobs and queue not in session.queues:
             yield "cache.no-queue", queue, job
-    for known in session.jobs.values():
-        yield "cache.priority", known.uid, known.pod_group.priority_class_name, known.priority
+    for info in session.jobs.values():
+        yield "cache.priority", info.uid, info.pod_group.priority_class_name, info.priority
     yield "cache.snapshot", len(session.jobs), len(session.queues), len(session.nodes)
 
 
 def _queue_by_group(recording: Recording) -> Mapping[str, QueueName]:
     """Every PodGroup of the snapshot, with the queue that it means."""
-    found: dict[str, QueueName] = {}
+    queues: dict[str, QueueName] = {}
     for manifest in recording.snapshot.objects_of("PodGroup"):
         metadata, spec = metadata_of(manifest), spec_of(manifest)
         job = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
-        found[job] = spec.get("queue") or recording.snapshot.flags.default_queue
-    return found
+        queues[job] = spec.get("queue") or recording.snapshot.flags.default_queue
+    return queues
 
 
-def jobs_of_proportion(at: LogContext) -> Iterator[LogCall]:
+def jobs_of_proportion(context: LogContext) -> Iterator[LogCall]:
     """Each job that is counted in, and what its queue adds up to then."""
     queues: dict[QueueName, None] = {}
-    for job, attr in iter_counted_jobs(at.recording):
+    for job, attr in iter_counted_jobs(context.recording):
         yield "proportion.job", job.uid
         if job.queue not in queues:
             queues[job.queue] = None
@@ -171,9 +171,9 @@ def jobs_of_proportion(at: LogContext) -> Iterator[LogCall]:
         yield "proportion.sums", job.queue, *(part.clone() for part in attr.job_sums())
 
 
-def rounds_of_proportion(at: LogContext) -> Iterator[LogCall]:
+def rounds_of_proportion(context: LogContext) -> Iterator[LogCall]:
     """Every round of division, queue by queue; queues that take no more are only named."""
-    division = opening_rounds(at.recording)
+    division = opening_rounds(context.recording)
     for number, deal in division.rounds:
         yield from _round_lines(deal, division.attrs)
         if not deal.last and number == len(division.rounds):

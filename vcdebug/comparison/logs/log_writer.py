@@ -29,17 +29,17 @@ BOOK_PLUGINS = (DRF, PROPORTION, CAPACITY)
 """Plugins that print each change of what a job or queue holds."""
 
 
-def lines_of_action(at: LogContext, event: record.ActionEvent) -> Iterator[LogCall]:
+def lines_of_action(context: LogContext, event: record.ActionEvent) -> Iterator[LogCall]:
     """`Enter` and `Leaving`."""
     starts = event.what == "start"
-    at.action = event.action
+    context.action = event.action
     yield (f"{event.action}.enter" if starts else f"{event.action}.leave",)
 
 
-def lines_of_statement(at: LogContext, event: record.StatementEvent) -> Iterator[LogCall]:
+def lines_of_statement(context: LogContext, event: record.StatementEvent) -> Iterator[LogCall]:
     """A statement before its operations; commit hands allocations to the cache."""
     if event.what == "save":
-        steps = (f"task {at.task_of(task).name} {kind} from node {node}" for kind, task, node in event.ops)
+        steps = (f"task {context.task_of(task).name} {kind} from node {node}" for kind, task, node in event.ops)
         yield "statement.save", " ".join(steps)
         return
     yield (f"statement.{event.what}",)
@@ -47,46 +47,46 @@ def lines_of_statement(at: LogContext, event: record.StatementEvent) -> Iterator
         yield from (("cache.bind", task) for kind, task, _ in event.ops if kind == record.ALLOCATE_OP)
 
 
-def lines_of_operation(at: LogContext, event: record.OpEvent) -> Iterator[LogCall]:
+def lines_of_operation(context: LogContext, event: record.OpEvent) -> Iterator[LogCall]:
     """The node's amounts, then the lines of each plugin's event handler in the order of opening."""
     if event.op == "bind":
         yield "cache.bind", event.task
         return
     if event.op == "unallocate":
-        yield "statement.remove", at.task_of(event.task).name, event.node
+        yield "statement.remove", context.task_of(event.task).name, event.node
     elif event.op in AMOUNT_OPS and event.after is not None:
         yield f"statement.{AMOUNT_OPS[event.op]}", event.task, event.node, *event.after[:3]
     books = dict(event.books)
-    for plugin in at.recording.session.plugins:
+    for plugin in context.recording.session.plugins:
         if plugin == PREDICATES:
-            yield from _view_lines(at, event)
+            yield from _view_lines(context, event)
         elif plugin in books and plugin in BOOK_PLUGINS:
             share = books[plugin].get("share", UNKNOWN_TEXT)
-            what = "allocate" if event.op in record.CHARGING_OPS else "deallocate"
-            yield f"{plugin}.{what}", event.task, at.task_of(event.task).resreq, share
+            change = "allocate" if event.op in record.CHARGING_OPS else "deallocate"
+            yield f"{plugin}.{change}", event.task, context.task_of(event.task).resreq, share
         elif (
             plugin == USAGE
             and event.op not in record.CHARGING_OPS
-            and SHADOW_LOAD not in at.recording.snapshot.release.older
+            and SHADOW_LOAD not in context.recording.snapshot.release.older
         ):
             yield "load.deallocate", event.task
     if event.op == record.ALLOCATE_OP and event.via is None:
         yield ("statement.allocating",)
 
 
-def _view_lines(at: LogContext, event: record.OpEvent) -> Iterator[LogCall]:
+def _view_lines(context: LogContext, event: record.OpEvent) -> Iterator[LogCall]:
     """What predicates prints about its view of nodes: a pod whose return was refused stays missing there."""
     if event.op not in record.CHARGING_OPS:
         yield "view.deallocate", event.node
-        missing = event.task in at.lost
-        yield "view.missing" if missing else "view.removed", event.task, event.node, at.task_of(event.task).name
+        missing = event.task in context.lost
+        yield "view.missing" if missing else "view.removed", event.task, event.node, context.task_of(event.task).name
         return
     yield "view.allocate", event.node
-    if any(note.code == VIEW_LOST_POD for note in at.recording.notes_at(at.seq)):
-        at.lost[event.task] = None
+    if any(note.code == VIEW_LOST_POD for note in context.recording.notes_at(context.seq)):
+        context.lost[event.task] = None
         yield "view.refused", event.task
         return
-    at.lost.pop(event.task, None)
+    context.lost.pop(event.task, None)
     yield "view.added", event.task, event.node
 
 
@@ -125,14 +125,14 @@ class ReplayedLine:
 
     __slots__ = ("_message", "_now", "_said", "_text", "level", "seq")
 
-    def __init__(self, seq: Seq, message: LogMessage, said: LogCall, now: LogState) -> None:
+    def __init__(self, seq: Seq, message: LogMessage, call: LogCall, state: LogState) -> None:
         self.seq = seq
         """The event of the line."""
         self.level = message.level
         """The -v level from which it is printed."""
         self._message = message
-        self._said = said
-        self._now = now
+        self._said = call
+        self._now = state
         self._text: str | None = None
 
     @property
@@ -181,38 +181,38 @@ def log_lines(
 def _lines_at_level(
     recording: Recording, lines: Iterable[record.LogPoint], level: int, messages: Mapping[str, LogMessage]
 ) -> Iterator[ReplayedLine]:
-    at = LogContext(recording)
+    context = LogContext(recording)
     reached: Seq = 1
-    for said in _whole_cycle(at, lines):
-        message = messages.get(str(said[0]))
+    for call in _whole_cycle(context, lines):
+        message = messages.get(str(call[0]))
         if message is None or message.level > level:
             continue
-        reached = max(reached, min(at.seq + message.ahead, len(recording)))
-        yield ReplayedLine(reached, message, said, at.now)
+        reached = max(reached, min(context.seq + message.ahead, len(recording)))
+        yield ReplayedLine(reached, message, call, context.now)
 
 
-def _whole_cycle(at: LogContext, lines: Iterable[record.LogPoint]) -> Iterator[LogCall]:
+def _whole_cycle(context: LogContext, lines: Iterable[record.LogPoint]) -> Iterator[LogCall]:
     """The lines before the first event, about each event, and between events."""
-    yield from opening_lines.lines_of_session(at.recording)
+    yield from opening_lines.lines_of_session(context.recording)
     between = iter(lines)
     line = next(between, None)
     while line is not None and not line.seq:
-        yield from _lines_of_engine(at, line)
+        yield from _lines_of_engine(context, line)
         line = next(between, None)
-    for seq, event in enumerate(at.recording.events, start=1):
+    for seq, event in enumerate(context.recording.events, start=1):
         # An event's own lines come first; they see the state before it, lines behind it the state after it.
         of_event = LINES_BY_EVENT.get(type(event))
         if of_event is not None:
-            at.move_to(seq)
-            yield from of_event(at, event)
+            context.move_to(seq)
+            yield from of_event(context, event)
         while line is not None and line.seq == seq:
-            at.move_to(seq, after=True)
-            yield from _lines_of_engine(at, line)
+            context.move_to(seq, after=True)
+            yield from _lines_of_engine(context, line)
             line = next(between, None)
 
 
-def _lines_of_engine(at: LogContext, line: record.LogPoint) -> Iterator[LogCall]:
+def _lines_of_engine(context: LogContext, line: record.LogPoint) -> Iterator[LogCall]:
     """A line of the engine; a key without a dot belongs to the action that runs."""
-    key = line.key if "." in line.key else f"{at.action}.{line.key}"
+    key = line.key if "." in line.key else f"{context.action}.{line.key}"
     in_short = LINES_BY_KEY.get(key)
-    return iter([(key, *line.values)]) if in_short is None else in_short(at, *line.values)
+    return iter([(key, *line.values)]) if in_short is None else in_short(context, *line.values)

@@ -57,10 +57,10 @@ class LogMessage(NamedTuple):
     def write_line(self, values: Iterable[object], tasks_text: Callable[[list[str]], str] = str) -> str:
         """The line with these values for its blanks: a list names tasks, a `partial` is called for its value."""
         computed = [value() if isinstance(value, partial) else value for value in values]
-        shown = [tasks_text(value) if isinstance(value, list) else value for value in computed]
-        named = dict(zip(self.blanks, shown, strict=False))
+        texts = [tasks_text(value) if isinstance(value, list) else value for value in computed]
+        text_by_blank = dict(zip(self.blanks, texts, strict=False))
         return "".join(
-            [before + _fill_blank(named, blank, form) for before, blank, form in _template_pieces(self.text)]
+            [before + _fill_blank(text_by_blank, blank, form) for before, blank, form in _template_pieces(self.text)]
         )
 
 
@@ -71,14 +71,14 @@ def has_parts_in_order(text: str, parts: Sequence[str]) -> bool:
     if not middle:
         return text == first
     *middle, last = middle
-    at, end = len(first), len(text) - len(last)
-    if at > end or not text.startswith(first) or not text.endswith(last):
+    position, end = len(first), len(text) - len(last)
+    if position > end or not text.startswith(first) or not text.endswith(last):
         return False
     for part in middle:
-        found = text.find(part, at, end)
-        if found < 0:
+        start = text.find(part, position, end)
+        if start < 0:
             return False
-        at = found + len(part)
+        position = start + len(part)
     return True
 
 
@@ -88,11 +88,11 @@ def _template_pieces(text: str) -> tuple[tuple[str, str | None, str], ...]:
     return tuple((before, blank, form or "") for before, blank, form, _ in Formatter().parse(text))
 
 
-def _fill_blank(named: Mapping[str, object], blank: str | None, form: str) -> str:
+def _fill_blank(text_by_blank: Mapping[str, object], blank: str | None, form: str) -> str:
     """A blank as Go's %v fills it, or by a width and precision of its own."""
     if blank is None:
         return ""
-    value = named[blank]
+    value = text_by_blank[blank]
     return format(value, form) if form else format_go_value(value)
 
 
@@ -166,16 +166,16 @@ def format_float(value: float) -> str:
         return f"{sign}{digits[0]}{fraction}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
     if exponent < 0:
         return f"{sign}0.{'0' * (-exponent - 1)}{digits}"
-    whole, rest = digits[: exponent + 1].ljust(exponent + 1, "0"), digits[exponent + 1 :]
-    return f"{sign}{whole}.{rest}" if rest else f"{sign}{whole}"
+    integer, decimals = digits[: exponent + 1].ljust(exponent + 1, "0"), digits[exponent + 1 :]
+    return f"{sign}{integer}.{decimals}" if decimals else f"{sign}{integer}"
 
 
 def _shortest_digits(value: float) -> tuple[str, int]:
     """(digits without a point, exponent of the first one)."""
     mantissa, _, exponent = f"{value!r}".partition("e")
-    whole, _, fraction = mantissa.partition(".")
-    digits = (whole + fraction).lstrip("0")
-    first = len(whole) - 1 if whole.strip("0") else -(len(fraction) - len(fraction.lstrip("0"))) - 1
+    integer, _, fraction = mantissa.partition(".")
+    digits = (integer + fraction).lstrip("0")
+    first = len(integer) - 1 if integer.strip("0") else -(len(fraction) - len(fraction.lstrip("0"))) - 1
     return digits.rstrip("0") or "0", first + int(exponent or 0)
 
 
@@ -187,8 +187,8 @@ def format_json_object(entries: Mapping[str, object]) -> str:
 def format_json_text(text: str) -> str:
     """A text in Go's JSON, with its quotes."""
     # Go's encoder escapes these three for HTML, which Python's does not.
-    shown = json.dumps(text, ensure_ascii=False)
-    return shown.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    quoted = json.dumps(text, ensure_ascii=False)
+    return quoted.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 # The state of the recording while its log is written.
@@ -210,12 +210,12 @@ class LogState(NamedTuple):
 
     def task_text(self, key: TaskKey) -> str:
         """TaskInfo.String()."""
-        task, now = self.recording.timeline.tasks[key], self.state.tasks[key]
+        task, state = self.recording.timeline.tasks[key], self.state.tasks[key]
         numa = UNKNOWN_TEXT if NUMA_POLICY in task.pod.annotations else "{ map[]}"
-        node = "" if self.recording.snapshot.release.has_older_form(LOG_TASK_NODE) else f"nodeName {now.node}, "
+        node = "" if self.recording.snapshot.release.has_older_form(LOG_TASK_NODE) else f"nodeName {state.node}, "
         return (
             f"Task ({task.uid}:{key}): taskSpec {task.task_role}, job {task.job}, {node}"
-            f"status {now.status.upstream_name}, pri {task.priority}, resreq {task.resreq}, "
+            f"status {state.status.upstream_name}, pri {task.priority}, resreq {task.resreq}, "
             f"preemptable {format_go_value(task.preemptable)}, revocableZone {task.revocable_zone}, numaInfo {numa}"
         )
 

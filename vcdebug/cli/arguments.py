@@ -32,8 +32,8 @@ OFF_WORDS: Final = ("off", "no", "0")
 class CachedRecordings:
     """Finds recordings in the cache before a replay, and stores new ones after the answer is written."""
 
-    def __init__(self, kept: RecordingCache, later: Callable[[Callable[[], object]], object]) -> None:
-        self._kept = kept
+    def __init__(self, cache: RecordingCache, later: Callable[[Callable[[], object]], object]) -> None:
+        self._kept = cache
         self._later = later
 
     def find_recording(self, source: Source, **options: object) -> tuple[str | None, Recording | None]:
@@ -51,20 +51,20 @@ class CachedRecordings:
 def cached_recordings(args: Namespace, output: Output) -> CachedRecordings | None:
     """The cache as the arguments choose it; None where it is off, or where bounds would cut recordings off."""
     bounded = getattr(args, "max_events", None) or getattr(args, "max_memory", None)
-    kept = None if bounded else open_cache(args)
-    return None if kept is None else CachedRecordings(kept, output.afterwards.append)
+    cache = None if bounded else open_cache(args)
+    return None if cache is None else CachedRecordings(cache, output.afterwards.append)
 
 
 def open_cache(args: Namespace | None = None) -> RecordingCache | None:
     """The cache of recordings; None where it is off. Raises ConfigError for a size that is no number."""
     from vcdebug.files.recording_files import DEFAULT_MEGABYTES, RecordingCache
 
-    said = os.environ.get(CACHE_VARIABLE, "").strip()
-    if said.lower() in OFF_WORDS or getattr(args, "no_cache", False):
+    size_text = os.environ.get(CACHE_VARIABLE, "").strip()
+    if size_text.lower() in OFF_WORDS or getattr(args, "no_cache", False):
         return None
-    if said and not said.isdecimal():
-        raise ConfigError(f"{said!r} is not a size in MB", "give a number, or off", CACHE_VARIABLE)
-    return RecordingCache(cache_folder() / "recordings", int(said or DEFAULT_MEGABYTES))
+    if size_text and not size_text.isdecimal():
+        raise ConfigError(f"{size_text!r} is not a size in MB", "give a number, or off", CACHE_VARIABLE)
+    return RecordingCache(cache_folder() / "recordings", int(size_text or DEFAULT_MEGABYTES))
 
 
 def cache_folder() -> Path:
@@ -94,8 +94,8 @@ def snapshot_source(word: str) -> str | Path:
 
 def one_snapshot_source(word: str) -> str | Path:
     """Like `snapshot_source`, but raises SnapshotError for a folder of several snapshots."""
-    where = snapshot_source(word)
-    return find_only_snapshot(where) if isinstance(where, Path) and where.is_dir() else where
+    source = snapshot_source(word)
+    return find_only_snapshot(source) if isinstance(source, Path) and source.is_dir() else source
 
 
 SNAPSHOT_HELP: Final = (
@@ -196,15 +196,15 @@ def add_shared_arguments(parser: ArgumentParser, *names: str, scope: str = "") -
 
 def add_workers(parser: ArgumentParser, scope: str = "") -> None:
     """Add --workers and --scheduler, which choose where many runs happen."""
-    who = parser.add_mutually_exclusive_group()
-    who.add_argument(
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument(
         "-j",
         "--workers",
         metavar="N",
         type=positive_number,
         help=f"{scope}number of worker processes (default: one per CPU)",
     )
-    who.add_argument(
+    group.add_argument(
         "--scheduler",
         metavar="ADDRESS",
         help=f"{scope}address of a Dask scheduler, for example tcp://host:8786; needs vcdebug[dask]",
@@ -262,14 +262,14 @@ def recording_bound(args: Namespace) -> SizeBound:
 FINISH_RULES: Final = ("none", "thirds")
 
 
-def add_cycle_arguments(parser: ArgumentParser, more: str = "") -> None:
+def add_cycle_arguments(parser: ArgumentParser, suffix: str = "") -> None:
     """Add --cycles and what happens between two cycles."""
     parser.add_argument(
         "--cycles",
         metavar="N",
         type=positive_number,
         default=1,
-        help=f"run N consecutive cycles of one scheduler process{more} (default: 1)",
+        help=f"run N consecutive cycles of one scheduler process{suffix} (default: 1)",
     )
     parser.add_argument(
         "--every",
@@ -296,18 +296,18 @@ def _parse_time_between(text: str) -> timedelta:
     """Parse a duration in Go's form or a number of seconds."""
     from vcdebug.whatif.next_cycle import parse_interval
 
-    found = parse_interval(text)
-    if found is None:
+    interval = parse_interval(text)
+    if interval is None:
         raise ArgumentTypeError(f"{text!r} is not a duration, for example 31s or 1m30s")
-    return found
+    return interval
 
 
 def check_cycle_arguments(args: Namespace) -> None:
     """Raise VcdebugError for options about the time between cycles where there is one cycle."""
     between = ("every", "recreate", "finish", "arrivals")
-    given = [f"--{name}" for name in between if getattr(args, name) not in (None, False)]
-    if args.cycles == 1 and given:
-        raise VcdebugError(f"{given[0]} needs several cycles", "give --cycles N")
+    options = [f"--{name}" for name in between if getattr(args, name) not in (None, False)]
+    if args.cycles == 1 and options:
+        raise VcdebugError(f"{options[0]} needs several cycles", "give --cycles N")
 
 
 def between_cycles(args: Namespace) -> BetweenCycles:

@@ -36,12 +36,12 @@ class BatchResults(Generic[Result]):
     @property
     def results_by_name(self) -> dict[str, Result]:
         """The results of the runs that did not fail."""
-        return {name: one for name, one in self.done.items() if not isinstance(one, RunFailure)}
+        return {name: result for name, result in self.done.items() if not isinstance(result, RunFailure)}
 
     @property
     def failures_by_name(self) -> dict[str, str]:
         """One line per failed run."""
-        return {name: one.line for name, one in self.done.items() if isinstance(one, RunFailure)}
+        return {name: result.line for name, result in self.done.items() if isinstance(result, RunFailure)}
 
     def report_failures(self, output: Output) -> None:
         """Write one notice per failure, which begins with the snapshot's name."""
@@ -53,10 +53,10 @@ class BatchResults(Generic[Result]):
         return [self._build_document(name, document) for name in self.names]
 
     def _build_document(self, name: str, document: Callable[[Result], Mapping[str, object]]) -> dict[str, object]:
-        one = self.done.get(name)
-        if one is None or isinstance(one, RunFailure):
-            return {"snapshot": name, "error": "not checked" if one is None else one.line}
-        return {"snapshot": name, "error": None, **document(one)}
+        result = self.done.get(name)
+        if result is None or isinstance(result, RunFailure):
+            return {"snapshot": name, "error": "not checked" if result is None else result.line}
+        return {"snapshot": name, "error": None, **document(result)}
 
 
 def run_batch(
@@ -65,9 +65,9 @@ def run_batch(
     """Run the function on every item, on the workers that the arguments of `add_workers` choose."""
     from vcdebug.cli.worker_processes import gather_answers
 
-    where = choose_executor(args.workers, runs, args.scheduler, output.write_notice)
-    with count_progress(output, title, runs) as done:
-        return gather_answers(where, function, items, done)
+    executor = choose_executor(args.workers, runs, args.scheduler, output.write_notice)
+    with count_progress(output, title, runs) as count_done:
+        return gather_answers(executor, function, items, count_done)
 
 
 def choose_executor(workers: int | None, runs: int, scheduler: str | None, narrate: Callable[[str], None]) -> Executor:
@@ -90,19 +90,19 @@ def run_snapshots(
     names = tuple(path.relative_to(folder).as_posix() for path in snapshots)
     # A generator: snapshots are read as workers take them, not all at once.
     items = (pack_snapshot(path, name) for path, name in zip(snapshots, names, strict=True))
-    found = run_batch(args, output, "snapshots", function, items, len(names))
-    answers: dict[int, Result | RunFailure] = {**found.results, **found.failures}
-    return BatchResults(names, {names[number]: answers[number] for number in sorted(answers)}), found
+    runs = run_batch(args, output, "snapshots", function, items, len(names))
+    answers: dict[int, Result | RunFailure] = {**runs.results, **runs.failures}
+    return BatchResults(names, {names[number]: answers[number] for number in sorted(answers)}), runs
 
 
-def incomplete_outcome(found: GatheredRuns[Result], words: str, output: Output) -> CommandOutcome | None:
+def incomplete_outcome(runs: GatheredRuns[Result], words: str, output: Output) -> CommandOutcome | None:
     """The outcome of an incomplete batch, None of a complete one; `words` says how many runs are done."""
-    if found.interrupted:
+    if runs.interrupted:
         output.write_notice(f"interrupted: {words}")
         return CommandOutcome.INTERRUPTED
-    if found.broken is not None:
-        output.write_notice(found.broken.line)
-    return CommandOutcome.FAILED if found.failures or found.broken is not None else None
+    if runs.broken is not None:
+        output.write_notice(runs.broken.line)
+    return CommandOutcome.FAILED if runs.failures or runs.broken is not None else None
 
 
 # Snapshots as bytes: a worker of a cluster may see none of our disks.
@@ -152,8 +152,8 @@ def _archive_folder(folder: Path) -> bytes:
 
 def _list_files(folder: Path) -> Iterator[Path]:
     root = folder.resolve()
-    for where, _, names in os.walk(folder):
-        for path in (Path(where, name) for name in names):
+    for parent, _, names in os.walk(folder):
+        for path in (Path(parent, name) for name in names):
             if (
                 is_wanted(path.relative_to(folder).as_posix())
                 and path.is_file()

@@ -33,10 +33,10 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach the host; raises VcdebugError for an unknown one."""
     try:
-        found = getaddrinfo(host, None, type=SOCK_STREAM)
+        addresses = getaddrinfo(host, None, type=SOCK_STREAM)
     except gaierror as error:
         raise VcdebugError("no such host", "for example 127.0.0.1", host) from error
-    return all(ip_address(str(address[4][0]).partition("%")[0]).is_loopback for address in found)
+    return all(ip_address(str(address[4][0]).partition("%")[0]).is_loopback for address in addresses)
 
 
 def open_socket(host: str, port: int) -> socket:
@@ -151,10 +151,10 @@ class BrowserServer(Server):
 
     def _has_token(self, request: web.Request) -> bool:
         """Whether a request carries the token: in its query, as a cookie, or in the header Authorization."""
-        shown = (
+        tokens = (
             request.query.get(TOKEN_NAME, ""),
             request.cookies.get(self._cookie, ""),
             request.headers.get("Authorization", "").removeprefix(f"{TOKEN_NAME} "),
         )
         # compare_digest: == would tell by its duration how many characters are right.
-        return any(secrets.compare_digest(text.encode(), self.token.encode()) for text in shown)
+        return any(secrets.compare_digest(text.encode(), self.token.encode()) for text in tokens)

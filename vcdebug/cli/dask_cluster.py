@@ -91,8 +91,8 @@ class _Campaign(Generic[Item, Result]):
     def _fill_workers(self) -> None:
         """Submit fresh items up to the limit of the present workers."""
         workers: int = sum(self._client.nthreads().values())
-        most = RUNS_AHEAD_PER_WORKER * max(1, workers) + 1
-        for number, item in islice(self._fresh, max(0, most - len(self._tasks))):
+        limit = RUNS_AHEAD_PER_WORKER * max(1, workers) + 1
+        for number, item in islice(self._fresh, max(0, limit - len(self._tasks))):
             self._submit_task(_Task(number, item, alone=False))
 
     def _iter_arriving(self) -> Generator[RunAnswer[Result]]:
@@ -132,19 +132,19 @@ class _Campaign(Generic[Item, Result]):
 def _check_versions(client: Client, address: str) -> None:
     """Raise VcdebugError unless scheduler and workers have this version of vcdebug."""
     # A function of the standard library: one of ours cannot be unpickled where vcdebug is missing.
-    asked = "vcdebug"
-    workers: dict[str, object] = client.run(version, asked, on_error="return")
-    found = [*workers.values(), _version_of_scheduler(client, asked)]
-    others = [one for one in found if one != __version__]
-    if others:
+    package = "vcdebug"
+    workers: dict[str, object] = client.run(version, package, on_error="return")
+    versions = [*workers.values(), _version_of_scheduler(client, package)]
+    mismatches = [installed for installed in versions if installed != __version__]
+    if mismatches:
         raise VcdebugError(
-            f"{len(others)} of {len(found)} workers have no vcdebug {__version__}", INSTALL_HINT, address
+            f"{len(mismatches)} of {len(versions)} workers have no vcdebug {__version__}", INSTALL_HINT, address
         )
 
 
-def _version_of_scheduler(client: Client, asked: str) -> object:
+def _version_of_scheduler(client: Client, package: str) -> object:
     try:
-        return client.run_on_scheduler(version, asked)
+        return client.run_on_scheduler(version, package)
     except PackageNotFoundError:
         return None
 

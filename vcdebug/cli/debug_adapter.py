@@ -101,14 +101,14 @@ class DebugAdapter:
     def answer(self, request: JsonObject) -> Iterator[JsonDict]:
         """The response to a request and the events behind it; a request that fails has a response, too."""
         command, arguments = request["command"], request.get("arguments") or {}
-        found = run_or_failure(lambda: self._handle(command, arguments))
+        reply = run_or_failure(lambda: self._handle(command, arguments))
         response = {"type": "response", "request_seq": request["seq"], "command": command}
-        if isinstance(found, RunFailure):
-            body = {"error": {"id": 1, "format": found.line.replace("{", "(").replace("}", ")"), "showUser": True}}
-            yield {**response, "success": False, "message": found.line, "body": body}
+        if isinstance(reply, RunFailure):
+            body = {"error": {"id": 1, "format": reply.line.replace("{", "(").replace("}", ")"), "showUser": True}}
+            yield {**response, "success": False, "message": reply.line, "body": body}
             return
-        yield {**response, "success": True, "body": found.body}
-        yield from ({"type": "event", "event": name, "body": body} for name, body in found.events)
+        yield {**response, "success": True, "body": reply.body}
+        yield from ({"type": "event", "event": name, "body": body} for name, body in reply.events)
 
     def _handle(self, command: str, arguments: JsonObject) -> Reply:
         if command in STEPS:
@@ -129,8 +129,8 @@ class DebugAdapter:
         self._source_folder = arguments.get("source") or self._source_folder
         self.driver.source = open_source(self._source_folder) if self._source_folder else None
         self._stops_at_entry = arguments.get("stopOnEntry", True)
-        said = [answer_text(run_command(self.driver, line)) for line in arguments.get("commands") or ()]
-        return Reply(events=(*map(_output_event, said), ("initialized", {})))
+        answers = [answer_text(run_command(self.driver, line)) for line in arguments.get("commands") or ()]
+        return Reply(events=(*map(_output_event, answers), ("initialized", {})))
 
     def configuration_done(self, _: JsonObject) -> Reply:
         """Stop at the first event, or at the first breakpoint."""
@@ -146,13 +146,13 @@ class DebugAdapter:
     def _stopped_event(self, reason: str = "") -> tuple[str, JsonDict]:
         """Where the cursor is, and why; the variables of before are no longer known."""
         self._inner.clear()
-        here = self.driver.current_state()
-        hits = [one.number for one in here.breakpoints if one.enabled and here.seq in one.hits]
-        at_breakpoint = here.reason.startswith("breakpoint ")
-        usual = "breakpoint" if at_breakpoint else "step" if here.reason == "step" else "pause"
+        state = self.driver.current_state()
+        hits = [point.number for point in state.breakpoints if point.enabled and state.seq in point.hits]
+        at_breakpoint = state.reason.startswith("breakpoint ")
+        usual = "breakpoint" if at_breakpoint else "step" if state.reason == "step" else "pause"
         return "stopped", {
             "reason": reason or usual,
-            "description": f"event {here.seq}: {here.reason}{_inner_text(here)}",
+            "description": f"event {state.seq}: {state.reason}{_inner_text(state)}",
             "threadId": _shown_thread(self.driver.open_recordings),
             "allThreadsStopped": True,
             **({"hitBreakpointIds": hits} if at_breakpoint else {}),
@@ -163,10 +163,10 @@ class DebugAdapter:
     def _step(self, verb: DriverStep, back: bool, arguments: JsonObject) -> Reply:
         self._show_thread(arguments.get("threadId"))
         log = self.driver.debugger.log
-        spoken = len(log)
+        log_length = len(log)
         self.driver.take_step(verb, back=back)
-        said = [_output_event(f"event {line.seq}  {line.text}") for line in log[spoken:]]
-        return Reply({"allThreadsContinued": True}, (*said, self._stopped_event()))
+        log_events = [_output_event(f"event {line.seq}  {line.text}") for line in log[log_length:]]
+        return Reply({"allThreadsContinued": True}, (*log_events, self._stopped_event()))
 
     def step_back(self, arguments: JsonObject) -> Reply:
         """Undo the last step; before the first one, as `next` backward."""
@@ -198,8 +198,8 @@ class DebugAdapter:
         thread, open_ = arguments["threadId"], self.driver.open_recordings
         side, cycle = _thread_place(thread)
         recording = open_.show_cycle(side, cycle).shown_recording
-        found = frames_at(recording, self.driver.workbench.debugger_of(recording).seq)[::-1]
-        frames = [self._frame(thread * FRAMES_PER_THREAD + at, one.function) for at, one in enumerate(found)]
+        calls = frames_at(recording, self.driver.workbench.debugger_of(recording).seq)[::-1]
+        frames = [self._frame(thread * FRAMES_PER_THREAD + depth, call.function) for depth, call in enumerate(calls)]
         start = arguments.get("startFrame") or 0
         end = start + (arguments.get("levels") or len(frames))
         return Reply({"stackFrames": frames[start:end], "totalFrames": len(frames)})
@@ -208,33 +208,33 @@ class DebugAdapter:
         name, source = function.file.rpartition("/")[2], self.driver.source
         if self._source_folder and source is not None and function.lines_in(source):
             path = expand_path(self._source_folder).absolute() / "pkg" / "scheduler" / function.file
-            there: JsonDict = {"name": name, "path": str(path)}
-            return {"id": number, "name": function.short_name, "line": function.first, "column": 1, "source": there}
+            origin: JsonDict = {"name": name, "path": str(path)}
+            return {"id": number, "name": function.short_name, "line": function.first, "column": 1, "source": origin}
         if function not in self._texts:
             self._texts.append(function)
-        there = {"name": function.place, "sourceReference": self._texts.index(function) + 1}
-        return {"id": number, "name": function.short_name, "line": 1, "column": 1, "source": there}
+        origin = {"name": function.place, "sourceReference": self._texts.index(function) + 1}
+        return {"id": number, "name": function.short_name, "line": 1, "column": 1, "source": origin}
 
     def read_source(self, arguments: JsonObject) -> Reply:
         """The place and rule of a function whose text is not there."""
         number = (arguments.get("source") or arguments)["sourceReference"]
-        here, function = self.driver.current_state(), self._texts[number - 1]
-        if function != function_at(here.recording, here.seq):
-            return Reply({"content": f"{function} in {here.recording.session.release.display_name()}"})
-        return Reply({"content": "\n".join(map(text_of, PAGES["source"].view(here).head))})
+        state, function = self.driver.current_state(), self._texts[number - 1]
+        if function != function_at(state.recording, state.seq):
+            return Reply({"content": f"{function} in {state.recording.session.release.display_name()}"})
+        return Reply({"content": "\n".join(map(text_of, PAGES["source"].view(state).head))})
 
     def list_scopes(self, arguments: JsonObject) -> Reply:
         """Verdicts, equation, figures and fields of the event."""
         self._show_thread(arguments["frameId"] // FRAMES_PER_THREAD)
-        here = self.driver.current_state()
-        made: tuple[tuple[str, Callable[[], list[Variable]]], ...] = (
-            ("Verdicts", lambda: _table_variables(event_view(here.recording, here.seq))),
-            ("Equation", lambda: _table_variables(event_equation(here.recording, here.seq, here.inside))),
-            ("Figures", lambda: _figure_variables(here)),
-            ("Event", lambda: _field_variables(here)),
+        state = self.driver.current_state()
+        readers: tuple[tuple[str, Callable[[], list[Variable]]], ...] = (
+            ("Verdicts", lambda: _table_variables(event_view(state.recording, state.seq))),
+            ("Equation", lambda: _table_variables(event_equation(state.recording, state.seq, state.inside))),
+            ("Figures", lambda: _figure_variables(state)),
+            ("Event", lambda: _field_variables(state)),
         )
         scopes = [
-            {"name": name, "variablesReference": self._refer_to(inner), "expensive": False} for name, inner in made
+            {"name": name, "variablesReference": self._refer_to(inner), "expensive": False} for name, inner in readers
         ]
         return Reply({"scopes": scopes})
 
@@ -251,11 +251,11 @@ class DebugAdapter:
 
     def list_variables(self, arguments: JsonObject) -> Reply:
         """The rows of a scope, or what is below a row."""
-        found = self._variables_of(arguments["variablesReference"])
-        shown = [
-            {"name": one.name, "value": one.value, "variablesReference": self._refer_to(one.inner)} for one in found
+        rows = self._variables_of(arguments["variablesReference"])
+        bodies = [
+            {"name": row.name, "value": row.value, "variablesReference": self._refer_to(row.inner)} for row in rows
         ]
-        return Reply({"variables": shown})
+        return Reply({"variables": bodies})
 
     def evaluate_words(self, arguments: JsonObject) -> Reply:
         """The value of a figure or an expression; in the console also a command, as `:` takes it."""
@@ -269,8 +269,8 @@ class DebugAdapter:
                 raise
         before = self.driver.current_state()
         result = answer_text(run_command(self.driver, text))
-        here = self.driver.current_state()
-        moved = (here.recording, here.seq) != (before.recording, before.seq)
+        after = self.driver.current_state()
+        moved = (after.recording, after.seq) != (before.recording, before.seq)
         return Reply({"result": result, "variablesReference": 0}, (self._stopped_event(),) if moved else ())
 
     # Breakpoints.
@@ -281,28 +281,28 @@ class DebugAdapter:
         file = path.rpartition("pkg/scheduler/")[2] if "pkg/scheduler/" in path else Path(path).name
         points = arguments.get("breakpoints") or ()
         words = [f"{file}:{point['line']}" for point in points]
-        found = self._replace(path, [(f'function "{word}"', point) for word, point in zip(words, points, strict=True)])
-        for word, one in zip(words, found, strict=True):
-            if one["verified"]:
-                one["line"] = require_function(self.driver.debugger.recording, word).first
-        return Reply({"breakpoints": found})
+        functions = [f'function "{word}"' for word in words]
+        answers = self._replace(path, list(zip(functions, points, strict=True)))
+        for word, answer in zip(words, answers, strict=True):
+            if answer["verified"]:
+                answer["line"] = require_function(self.driver.debugger.recording, word).first
+        return Reply({"breakpoints": answers})
 
     def set_function_breakpoints(self, arguments: JsonObject) -> Reply:
         """Breakpoints on functions, and on what else `break` takes."""
-        return Reply(
-            {"breakpoints": self._replace("functions", [(one["name"], one) for one in arguments["breakpoints"]])}
-        )
+        points = [(point["name"], point) for point in arguments["breakpoints"]]
+        return Reply({"breakpoints": self._replace("functions", points)})
 
     def set_data_breakpoints(self, arguments: JsonObject) -> Reply:
         """Breakpoints on changes of figures."""
-        points = [(f"data {one['dataId']}", one) for one in arguments["breakpoints"]]
+        points = [(f"data {point['dataId']}", point) for point in arguments["breakpoints"]]
         return Reply({"breakpoints": self._replace("data", points)})
 
     def data_breakpoint_info(self, arguments: JsonObject) -> Reply:
         """The figure that a variable shows, or that the text names."""
         reference, name = arguments.get("variablesReference"), arguments["name"]
-        known = self._variables_of(reference) if reference else ()
-        figure = next((one.figure for one in known if one.name == name), "")
+        variables = self._variables_of(reference) if reference else ()
+        figure = next((variable.figure for variable in variables if variable.name == name), "")
         if not reference:
             figure = str(figures.parse_figure_line(self.driver.debugger.recording, name))
         description = f"each change of {figure}" if figure else "no figure of the state"
@@ -312,21 +312,21 @@ class DebugAdapter:
         """Set these breakpoints instead of those that the same list has set before."""
         for number in self._set.pop(owner, ()):
             self.driver.remove_breakpoint(number)
-        found = []
+        answers = []
         for words, options in points:
-            said = run_or_failure(partial(self.driver.add_breakpoint, _break_line(words, options)))
-            if isinstance(said, RunFailure):
-                found.append({"verified": False, "message": said.line})
+            answer = run_or_failure(partial(self.driver.add_breakpoint, _break_line(words, options)))
+            if isinstance(answer, RunFailure):
+                answers.append({"verified": False, "message": answer.line})
                 continue
             number = self.driver.current_state().breakpoints[-1].number
             self._set.setdefault(owner, []).append(number)
-            found.append({"id": number, "verified": True, "message": said})
-        return found
+            answers.append({"id": number, "verified": True, "message": answer})
+        return answers
 
 
-def _inner_text(here: DebuggerState) -> str:
+def _inner_text(state: DebuggerState) -> str:
     """`, comparison 2 of 5`: the step inside the event; empty at the event itself."""
-    return f", {inner_words(here.recording, here.seq, here.inside)}" if here.inside else ""
+    return f", {inner_words(state.recording, state.seq, state.inside)}" if state.inside else ""
 
 
 REQUESTS: Final[Mapping[str, Callable[[DebugAdapter, JsonObject], Reply]]] = {
@@ -385,29 +385,30 @@ def _break_line(words: str, options: JsonObject) -> str:
 
 def _table_variables(table: Table) -> list[Variable]:
     """The title and the lines above, a variable per row, and the lines below."""
-    about = Variable("about", "  ".join(filter(None, (table.title, *map(text_of, table.head)))))
-    rows = [_row_variable(table, table.rows[at]) for at in range(min(len(table.rows), MAX_VARIABLES))]
-    more = len(table.rows) - len(rows)
+    heading = Variable("about", "  ".join(filter(None, (table.title, *map(text_of, table.head)))))
+    rows = [_row_variable(table, table.rows[row]) for row in range(min(len(table.rows), MAX_VARIABLES))]
+    hidden = len(table.rows) - len(rows)
     below = [Variable("result", "  ".join(map(text_of, table.foot)))] if table.foot else []
-    return [about, *rows, *([Variable("…", f"{more} more")] if more else []), *below]
+    return [heading, *rows, *([Variable("…", f"{hidden} more")] if hidden else []), *below]
 
 
 def _row_variable(table: Table, row: Row) -> Variable:
     """A row under its first name, with its other cells behind."""
     texts = [cell.text.strip() for cell in row.cells]
-    named = (at for at, text in enumerate(texts) if text and not text.isdigit() and text not in (YES, NO, SKIPPED))
-    first = next(named, 0)
-    cells = [Variable(table.columns[at].title or "-", text) for at, text in enumerate(texts) if text and at != first]
+    filled = [(column, text) for column, text in enumerate(texts) if text]
+    first = next((column for column, text in filled if not text.isdigit() and text not in (YES, NO, SKIPPED)), 0)
+    cells = [Variable(table.columns[column].title or "-", text) for column, text in filled if column != first]
     value = ", ".join(f"{cell.name} {cell.value}".removeprefix("- ") for cell in cells)
     return Variable(texts[first], value, lambda: cells)
 
 
-def _figure_variables(here: DebuggerState) -> list[Variable]:
+def _figure_variables(state: DebuggerState) -> list[Variable]:
     """The objects of the event, each with its figures."""
-    objects = (("job", here.job), ("task", here.task), ("node", here.node), ("queue", here.queue))
-    known = [(kind, name) for kind, name in objects if name in figures.object_names(here.recording, kind)]
+    objects = (("job", state.job), ("task", state.task), ("node", state.node), ("queue", state.queue))
+    present = [(kind, name) for kind, name in objects if name in figures.object_names(state.recording, kind)]
     return [
-        Variable(f"{kind} {name}", "", partial(_parts_of, here.recording, here.seq, kind, name)) for kind, name in known
+        Variable(f"{kind} {name}", "", partial(_parts_of, state.recording, state.seq, kind, name))
+        for kind, name in present
     ]
 
 
@@ -426,8 +427,8 @@ def _figure_variable(recording: Recording, seq: Seq, figure: figures.Figure, nam
     return Variable(name, value, inner, str(figure))
 
 
-def _field_variables(here: DebuggerState) -> list[Variable]:
-    fields = fields_of(here.recording, here.seq)
+def _field_variables(state: DebuggerState) -> list[Variable]:
+    fields = fields_of(state.recording, state.seq)
     read = ((name, fields(name)) for name in FIELD_NAMES)
     return [
         Variable(name, ", ".join(value) if isinstance(value, tuple) else str(value))

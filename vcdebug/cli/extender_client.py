@@ -58,19 +58,19 @@ class ExtenderClient:
         data = json.dumps(body, default=str).encode("utf-8")
         request = Request(url, data=data, headers={"Content-Type": "application/json"}, method="POST")
         with self._opener.open(request, timeout=timeout) as response:
-            taken = _read_body(response, deadline)
-            return TOO_LONG if len(taken) > MAX_BODY_BYTES else WebhookResponse(response.status, taken)
+            content = _read_body(response, deadline)
+            return TOO_LONG if len(content) > MAX_BODY_BYTES else WebhookResponse(response.status, content)
 
 
 def _read_body(response: HTTPResponse, deadline: float | None) -> bytes:
     """The body, or one chunk more than is allowed; raises TimeoutError after the deadline."""
-    taken = bytearray()
+    content = bytearray()
     # read1: `read` would wait for a whole chunk, however slowly a server sends it, beyond the deadline.
-    while len(taken) <= MAX_BODY_BYTES and (chunk := response.read1(CHUNK_BYTES)):
-        taken += chunk
+    while len(content) <= MAX_BODY_BYTES and (chunk := response.read1(CHUNK_BYTES)):
+        content += chunk
         if deadline is not None and time.monotonic() > deadline:
             raise TimeoutError
-    return bytes(taken)
+    return bytes(content)
 
 
 def _checked_host(url: str) -> str:

@@ -48,9 +48,9 @@ class CommandParser(ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         # argparse lists every choice behind the wrong one: a close one is what a reader looks for.
-        said, _, choices = message.partition(" (choose from ")
-        meant = closest_name_hint(said.rpartition(": ")[2].strip("'"), re.findall(r"[\w.-]+", choices))
-        raise UsageError(said if meant else message, meant or f"see {self.prog} --help")
+        fault, _, choices = message.partition(" (choose from ")
+        hint = closest_name_hint(fault.rpartition(": ")[2].strip("'"), re.findall(r"[\w.-]+", choices))
+        raise UsageError(fault if hint else message, hint or f"see {self.prog} --help")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -35,8 +35,8 @@ class WatchCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         """The metrics of this moment."""
         figures = self._figures
-        for what, counted in (("pods", figures.pending_pods), ("jobs", figures.pending_jobs)):
-            metric = GaugeMetricFamily(f"vcdebug_pending_{what}", f"Pending {what} by queue and cause", labels=BY_CAUSE)
+        for noun, counted in (("pods", figures.pending_pods), ("jobs", figures.pending_jobs)):
+            metric = GaugeMetricFamily(f"vcdebug_pending_{noun}", f"Pending {noun} by queue and cause", labels=BY_CAUSE)
             for (queue, cause), count in sorted(counted.items()):
                 metric.add_metric((queue, cause), count)
             yield metric

@@ -27,9 +27,9 @@ MAX_NOTICE_LENGTH = 1200
 def _with_finite_numbers(value: object) -> object:
     """The value with infinity and NaN as text."""
     if isinstance(value, Mapping):
-        return {key: _with_finite_numbers(one) for key, one in value.items()}
+        return {key: _with_finite_numbers(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_with_finite_numbers(one) for one in value]
+        return [_with_finite_numbers(item) for item in value]
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -158,7 +158,7 @@ def count_progress(output: Output, title: str, total: int) -> Iterator[Callable[
         return
     with _build_bars(output, "{task.description}") as progress:
         bar = progress.add_task(title, total=total)
-        yield lambda more: progress.advance(bar, more)
+        yield lambda count: progress.advance(bar, count)
 
 
 def _build_bars(output: Output, title: str) -> Progress:
@@ -182,12 +182,12 @@ def status_line(output: Output, title: str) -> Iterator[StatusCallback]:
         yield lambda text: status.update(Text(make_line_printable(f"{title}: {text}")))
 
 
-def count_reporter(tell: StatusCallback) -> Callable[[int, int], None]:
+def count_reporter(show_status: StatusCallback) -> Callable[[int, int], None]:
     """A callback that takes the items done and all items, and shows them with the time left."""
     from vcdebug.amount_text import TimeEstimate
 
     estimate = TimeEstimate(time.monotonic)
-    return lambda done, total: tell(f"{done} of {total}{estimate.time_left('', done, total)}")
+    return lambda done, total: show_status(f"{done} of {total}{estimate.time_left('', done, total)}")
 
 
 def ignore_progress(*_: object) -> None:

@@ -68,11 +68,11 @@ def write_release_answer(
 
 def write_blocks(blocks: Iterable[Block], output: Output) -> None:
     """Write the printable form of the blocks, with colours on a terminal."""
-    shown = map(make_block_printable, blocks)
+    printable = map(make_block_printable, blocks)
     if output.is_terminal:
-        _write_rich_blocks(shown, output)
+        _write_rich_blocks(printable, output)
         return
-    for line in _iter_plain_lines(shown):
+    for line in _iter_plain_lines(printable):
         output.write_text(line)
 
 
@@ -139,7 +139,7 @@ def _write_rich_line(line: Line, indent: int, console: Console) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    text = Text.assemble(*((piece.text, _COLOURS.get(piece.style, "")) for piece in line))
+    text = Text.assemble(*((span.text, _COLOURS.get(span.style, "")) for span in line))
     console.print(Padding(text, (0, 0, 0, indent), expand=False) if text else "")
 
 
@@ -166,17 +166,17 @@ def _fit_columns(table: Table, width: int) -> tuple[Table, list[str]]:
     """The table without the last columns that do not fit, and their titles; a last column that wraps stays."""
     wraps = bool(table.columns) and table.columns[-1].flexible
     widths = _column_widths(table) if table.columns and not wraps else []
-    needed = list(accumulate((one + len(COLUMN_GAP) for one in widths), initial=table.indent - len(COLUMN_GAP)))
-    kept = max(1, len([end for end in needed[1:] if end <= width]))
-    if wraps or kept >= len(table.columns):
+    needed = list(accumulate((size + len(COLUMN_GAP) for size in widths), initial=table.indent - len(COLUMN_GAP)))
+    count = max(1, len([end for end in needed[1:] if end <= width]))
+    if wraps or count >= len(table.columns):
         return table, []
-    rows = [row._replace(cells=row.cells[:kept]) for row in table.rows]
-    return replace(table, columns=table.columns[:kept], rows=rows), [one.title for one in table.columns[kept:]]
+    rows = [row._replace(cells=row.cells[:count]) for row in table.rows]
+    return replace(table, columns=table.columns[:count], rows=rows), [column.title for column in table.columns[count:]]
 
 
 def _wrap_row(row: str, table: Table, width: int) -> list[str]:
     """The lines of a row: its last cell continues below itself, or below the whole row where that is too narrow."""
-    start = len(" " * table.indent + COLUMN_GAP.join(" " * one for one in (*_column_widths(table)[:-1], 0)))
+    start = len(" " * table.indent + COLUMN_GAP.join(" " * size for size in (*_column_widths(table)[:-1], 0)))
     if len(row) <= width:
         return [row]
     if width - start >= MIN_PROSE_WIDTH:

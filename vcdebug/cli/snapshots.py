@@ -48,18 +48,18 @@ def read_snapshot(word: str, complete: bool | None = None, release: str | None =
 
 
 def _load_source(
-    where: Source, complete: bool | None, release: str | None, tell: StatusCallback = ignore_progress
+    source: Source, complete: bool | None, release: str | None, show_status: StatusCallback = ignore_progress
 ) -> LoadedSnapshot:
-    start, stated = time.perf_counter(), release
+    start, stated_release = time.perf_counter(), release
     if release:
         from vcdebug.releases.release_names import NEAREST, require_release  # only --release needs its patterns
 
         if release.strip() == NEAREST:
-            stated = None
+            stated_release = None
         else:
             require_release(release)
-    if is_recording_file(where):
-        snapshot = _open_recording(where, complete, release).snapshot
+    if is_recording_file(source):
+        snapshot = _open_recording(source, complete, release).snapshot
         # A recording's manifests are read-only sequences; callers may edit those of a snapshot.
         snapshot.objects = {kind: list(manifests) for kind, manifests in snapshot.objects.items()}
         return LoadedSnapshot(snapshot, time.perf_counter() - start)
@@ -68,21 +68,21 @@ def _load_source(
 
     def report_progress(done: int, total: int, name: str) -> bool:
         of = f" {done * 100 // total} %" if total else ""
-        tell(f"reading {Path(name).name}{of}{estimate.time_left(name, done, total)}")
+        show_status(f"reading {Path(name).name}{of}{estimate.time_left(name, done, total)}")
         return True
 
     snapshot = load_snapshot(
-        where, complete=complete, release=stated, notice=Output().write_notice, progress=report_progress
+        source, complete=complete, release=stated_release, notice=Output().write_notice, progress=report_progress
     )
     return LoadedSnapshot(snapshot, time.perf_counter() - start)
 
 
-def _open_recording(where: Source, complete: bool | None, release: str | None) -> Recording:
+def _open_recording(source: Source, complete: bool | None, release: str | None) -> Recording:
     """The recording in a file; raises VcdebugError for options that only apply to a snapshot."""
     if complete is not None or release is not None:
         option = "--release" if complete is None else "--complete"
-        raise VcdebugError(f"{option} needs a snapshot; this is a recording", "open the snapshot", str(where))
-    return open_recording(Path(str(where)))
+        raise VcdebugError(f"{option} needs a snapshot; this is a recording", "open the snapshot", str(source))
+    return open_recording(Path(str(source)))
 
 
 def with_edits(snapshot: Snapshot, edits: Sequence[str]) -> Snapshot:
@@ -108,9 +108,9 @@ def replay_arguments(
     args: Namespace, *, bound: SizeBound | None = None, keeping: CachedRecordings | None = None
 ) -> ReplayedSnapshot:
     """Replay as the parsed arguments say; `keeping` finds and stores recordings in the cache."""
-    asked = {name: value for name, value in vars(args).items() if name in ("seed", "edits", "extender_url")}
+    options = {name: value for name, value in vars(args).items() if name in ("seed", "edits", "extender_url")}
     return replay_snapshot(
-        args.snapshot, complete=args.complete, release=args.release, bound=bound, keeping=keeping, **asked
+        args.snapshot, complete=args.complete, release=args.release, bound=bound, keeping=keeping, **options
     )
 
 
@@ -130,28 +130,28 @@ def replay_snapshot(
     The seed draws what upstream leaves to chance. Without a bound a recording that reaches the limit raises
     CutOffError, else it ends there. The recording in a file is returned unless an option changes it.
     """
-    where = one_snapshot_source(origin) if isinstance(origin, str) else origin
-    if is_recording_file(where) and seed is None and not edits and extender_url is None:
+    source = one_snapshot_source(origin) if isinstance(origin, str) else origin
+    if is_recording_file(source) and seed is None and not edits and extender_url is None:
         start = time.perf_counter()
-        recording = _open_recording(where, complete, release)
+        recording = _open_recording(source, complete, release)
         return ReplayedSnapshot(recording, {"load": time.perf_counter() - start, **recording.seconds})
     start = time.perf_counter()
     key = None
     # The answers of a webhook may differ each time, so such a recording is not cached.
     if keeping is not None and extender_url is None:
-        key, found = keeping.find_recording(
-            where, complete=complete, release=release, seed=seed, edits=_expand_edits(edits)
+        key, cached = keeping.find_recording(
+            source, complete=complete, release=release, seed=seed, edits=_expand_edits(edits)
         )
-        if found is not None:
-            return ReplayedSnapshot(found, {"load": time.perf_counter() - start, **found.seconds})
+        if cached is not None:
+            return ReplayedSnapshot(cached, {"load": time.perf_counter() - start, **cached.seconds})
     ask_extender = extender_client(extender_url)
-    with status_line(Output(), "Ctrl-C stops") as tell:
-        loaded = _load_source(where, complete, release, tell)
+    with status_line(Output(), "Ctrl-C stops") as show_status:
+        loaded = _load_source(source, complete, release, show_status)
         if seed is not None:
             loaded.snapshot.chance = ChanceSettings.from_seed(seed)
         snapshot = with_edits(loaded.snapshot, edits)
         estimate = TimeEstimate(time.monotonic)
-        paced = bound or ProgressBound(partial(_tell_replay, tell, estimate, snapshot.name))
+        paced = bound or ProgressBound(partial(_tell_replay, show_status, estimate, snapshot.name))
         recording = replay_cycle(snapshot, clock=time.perf_counter, ask_extender=ask_extender, bound=paced)
     # `run` passes a bound, because it reports a recording that was cut off.
     if bound is None:
@@ -174,8 +174,8 @@ def open_driver(options: Mapping[str, object]) -> Driver:
     cache = open_cache()
     # At once, since a client may end the process without a word.
     keeping = None if cache is None else CachedRecordings(cache, lambda store: store())
-    given = None if release is None else str(release), None if complete is None else bool(complete)
-    replayed = replay_snapshot(name, release=given[0], complete=given[1], edits=tuple(map(str, edits)), keeping=keeping)
+    typed = None if release is None else str(release), None if complete is None else bool(complete)
+    replayed = replay_snapshot(name, release=typed[0], complete=typed[1], edits=tuple(map(str, edits)), keeping=keeping)
     return Driver(replayed.recording)
 
 
@@ -188,5 +188,5 @@ def _expand_edits(edits: Sequence[str]) -> list[str]:
     return list(expand_edits(edits))
 
 
-def _tell_replay(tell: StatusCallback, estimate: TimeEstimate, name: str, words: str, done: int, total: int) -> None:
-    tell(f"replaying {name}: {estimate.with_time_left(words, done, total)}")
+def _tell_replay(show: StatusCallback, estimate: TimeEstimate, name: str, words: str, done: int, total: int) -> None:
+    show(f"replaying {name}: {estimate.with_time_left(words, done, total)}")

@@ -56,24 +56,24 @@ class GatheredRuns(Generic[Result]):
 
 
 def gather_answers(
-    executor: Executor, function: Callable[[Item], Result], items: Iterable[Item], done: Callable[[int], None]
+    executor: Executor, function: Callable[[Item], Result], items: Iterable[Item], count_done: Callable[[int], None]
 ) -> GatheredRuns[Result]:
-    """Run all items and call `done` after each; Ctrl-C and a lost cluster keep the results so far."""
-    found: dict[int, Result | RunFailure] = {}
+    """Run all items and call `count_done` after each; Ctrl-C and a lost cluster keep the results so far."""
+    results_by_number: dict[int, Result | RunFailure] = {}
     interrupted, broken = False, None
     try:
         with closing(executor.run_all(function, items)) as answers:
             for answer in answers:
-                found[answer.number] = answer.result
-                done(1)
+                results_by_number[answer.number] = answer.result
+                count_done(1)
     except KeyboardInterrupt:
         interrupted = True
     except VcdebugError as error:
-        if not found:
+        if not results_by_number:
             raise
         broken = RunFailure(error.format_line())
     results, failures = {}, {}
-    for number, result in sorted(found.items(), key=lambda pair: pair[0]):
+    for number, result in sorted(results_by_number.items(), key=lambda pair: pair[0]):
         if isinstance(result, RunFailure):
             failures[number] = result
         else:
@@ -121,14 +121,14 @@ class WorkerPool(Generic[Item, Result]):
 
     def __call__(self, items: Sequence[Item], going: Callable[[], bool] = lambda: True) -> list[Result | RunFailure]:
         """One result per item, in order; runs that are under way when `going` turns false are abandoned."""
-        found: dict[int, Result | RunFailure] = {}
+        results: dict[int, Result | RunFailure] = {}
         self._crew.refill_items(items)
         while self._crew.put_to_work(self._workers):
-            found.update((answer.number, answer.result) for answer in self._crew.iter_answers(POLL_SECONDS))
+            results.update((answer.number, answer.result) for answer in self._crew.iter_answers(POLL_SECONDS))
             if not going():
                 self._crew.end_workers()
                 break
-        return [found.get(number, ABANDONED) for number in range(len(items))]
+        return [results.get(number, ABANDONED) for number in range(len(items))]
 
     def end_workers(self) -> None:
         self._crew.end_workers()
@@ -195,13 +195,13 @@ class _Crew(Generic[Item, Result]):
         """Further items, numbered from 0 again; only when all earlier ones are done."""
         self._fresh = enumerate(items)
 
-    def put_to_work(self, most: int) -> bool:
-        """Give every idle worker a task and start workers up to `most`; False when all is done."""
+    def put_to_work(self, max_workers: int) -> bool:
+        """Give every idle worker a task and start workers up to `max_workers`; False when all is done."""
         for worker in self._workers:
             if worker.task is None and (task := self._next_task()) is not None:
                 worker.give_task(task)
         fresh: list[_Task[Item]] = []
-        while len(self._workers) + len(fresh) < most and (task := self._next_task()) is not None:
+        while len(self._workers) + len(fresh) < max_workers and (task := self._next_task()) is not None:
             fresh.append(task)
         # All are started before any is told what to do, which waits for it.
         self.start_workers(len(fresh) - len(self._starting))
@@ -286,23 +286,23 @@ class TrialRounds(Generic[Item, Result]):
         """Asked between trials and while workers run; the remaining trials are left out once it is false."""
         self._pool: WorkerPool[Item, Result] | None = None
 
-    def __call__(self, wanted: Sequence[Item]) -> list[Result | None]:
+    def __call__(self, items: Sequence[Item]) -> list[Result | None]:
         """One result per item, None for a trial that failed or was left out."""
-        done: list[Result | RunFailure] = []
-        while self._pool is None and len(done) < len(wanted):
+        results: list[Result | RunFailure] = []
+        while self._pool is None and len(results) < len(items):
             if not self._going():
-                return [*self._successful_results(done), *[None] * (len(wanted) - len(done))]
+                return [*self._successful_results(results), *[None] * (len(items) - len(results))]
             start = time.perf_counter()
-            done.append(run_or_failure(partial(self._trial, wanted[len(done)])))
+            results.append(run_or_failure(partial(self._trial, items[len(results)])))
             if self._workers > 1 and time.perf_counter() - start > SLOW_TRIAL_SECONDS:
                 self._pool, self._ahead = self._ahead or WorkerPool(self._workers, self._trial), None
-        rest = wanted[len(done) :]
-        if rest and self._pool is not None:
-            done += self._pool(rest, self._going)
-        return self._successful_results(done)
+        items_left = items[len(results) :]
+        if items_left and self._pool is not None:
+            results += self._pool(items_left, self._going)
+        return self._successful_results(results)
 
-    def _successful_results(self, done: list[Result | RunFailure]) -> list[Result | None]:
-        return [None if isinstance(one, RunFailure) else one for one in done]
+    def _successful_results(self, results: list[Result | RunFailure]) -> list[Result | None]:
+        return [None if isinstance(result, RunFailure) else result for result in results]
 
     def close(self) -> None:
         for pool in (self._pool, self._ahead):

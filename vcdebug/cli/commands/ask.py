@@ -63,19 +63,19 @@ class AskCommand(Command):
         from vcdebug.whatif.forecast import QUESTIONS
 
         _swap_question_and_snapshot(args)
-        question = next(one for one in QUESTIONS if one.name == args.question)
+        question = next(known_question for known_question in QUESTIONS if known_question.name == args.question)
         if not args.subject and question.name != "next":
             raise VcdebugError(f"ask {question.name} needs a subject", f"name a {' or '.join(question.about)}")
         check_forecast_arguments(args)
         recording, _ = replay_arguments(args, keeping=cached_recordings(args, output))
-        lacking = incomplete(recording.snapshot)
+        missing = incomplete(recording.snapshot)
         answer = forecast_reply if question.name == WHEN_QUESTION else None
         reply = explanation.answer_question(
             recording, question, args.subject, None if answer is None else partial(answer, recording, args, output)
         )
         report = explanation.reply_document, explanation.reply_blocks
         write_release_answer(args, output, recording.snapshot.release, *report, question.name, reply)
-        return CommandOutcome.UNSCHEDULED if lacking else CommandOutcome.DONE
+        return CommandOutcome.UNSCHEDULED if missing else CommandOutcome.DONE
 
 
 def _swap_question_and_snapshot(args: Namespace) -> None:
@@ -116,17 +116,17 @@ def _parse_run_time(text: str) -> tuple[str, timedelta]:
     from vcdebug.whatif.next_cycle import parse_interval
 
     name, _, time = text.rpartition("=")
-    found = parse_interval(time)
-    if found is None:
+    duration = parse_interval(time)
+    if duration is None:
         raise ArgumentTypeError(f"{time!r} is not a duration, for example 30m or 1h30m")
-    return name, found
+    return name, duration
 
 
 def check_forecast_arguments(args: Namespace) -> None:
     """Raise VcdebugError for options of `ask when` with another question."""
-    given = [f"--{name.replace('_', '-')}" for name in ("run_time", "no_recreate", "cycles") if getattr(args, name)]
-    if args.question != WHEN_QUESTION and given:
-        raise VcdebugError(f"{given[0]} is only for `ask when`", "ask when")
+    options = [f"--{name.replace('_', '-')}" for name in ("run_time", "no_recreate", "cycles") if getattr(args, name)]
+    if args.question != WHEN_QUESTION and options:
+        raise VcdebugError(f"{options[0]} is only for `ask when`", "ask when")
 
 
 def forecast_reply(recording: Recording, args: Namespace, output: Output) -> QuestionReply:
@@ -137,10 +137,10 @@ def forecast_reply(recording: Recording, args: Namespace, output: Output) -> Que
     _check_names(recording, [name for name, _ in args.run_time if name])
     times = dict(args.run_time)
     assumed = ForecastAssumptions(times.pop("", None), times, not args.no_recreate, args.cycles or MAX_CYCLES)
-    with status_line(output, "looking ahead") as tell:
+    with status_line(output, "looking ahead") as show_status:
 
         def report_stage(stage: ForecastCycle) -> None:
-            tell(f"cycle {stage.cycle}, {format_duration(stage.after.total_seconds())} from now")
+            show_status(f"cycle {stage.cycle}, {format_duration(stage.after.total_seconds())} from now")
 
         return forecast_job(recording, args.subject, assumed, report_stage)
 
@@ -148,7 +148,7 @@ def forecast_reply(recording: Recording, args: Namespace, output: Output) -> Que
 def _check_names(recording: Recording, names: list[str]) -> None:
     jobs = recording.session.jobs
     # A typing error in --run-time would otherwise change nothing, silently.
-    known = dict.fromkeys([*jobs, *(task.key for job in jobs.values() for task in job.tasks.values())])
+    session_names = dict.fromkeys([*jobs, *(task.key for job in jobs.values() for task in job.tasks.values())])
     for name in names:
-        if name not in known:
+        if name not in session_names:
             raise VcdebugError(f"{name} is not a job or pod of the session", "write NAMESPACE/NAME=TIME")

@@ -25,20 +25,20 @@ class CacheCommand(Command):
         add_shared_arguments(parser, "json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
-        kept = open_cache()
-        if kept is None:
+        cache = open_cache()
+        if cache is None:
             output.write_notice("the cache is disabled (VCDEBUG_CACHE=off)")
             return CommandOutcome.DONE
         if args.clear:
-            output.write_notice(f"removed {kept.remove_all()} from {kept.folder}")
+            output.write_notice(f"removed {cache.remove_all()} from {cache.folder}")
             return CommandOutcome.DONE
-        entries = kept.list_entries()
+        entries = cache.list_entries()
         size = sum(entry.size for entry in entries)  # exact: ints
         if args.json:
             listed = [{"file": entry.path.name, "bytes": entry.size} for entry in entries]
-            output.write_json({"folder": str(kept.folder), "bytes": size, "recordings": listed})
+            output.write_json({"folder": str(cache.folder), "bytes": size, "recordings": listed})
             return CommandOutcome.DONE
-        output.write_text(f"{count_noun(len(entries), 'cached recording')}, {size >> 20} MB, in {kept.folder}")
+        output.write_text(f"{count_noun(len(entries), 'cached recording')}, {size >> 20} MB, in {cache.folder}")
         for entry in entries:
             used = datetime.fromtimestamp(entry.used, UTC)
             output.write_text(f"  {used:%Y-%m-%d %H:%M}  {entry.size >> 20:>6} MB  {entry.path.name[:16]}")

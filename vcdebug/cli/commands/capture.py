@@ -7,6 +7,7 @@ import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -84,10 +85,10 @@ class CaptureCommand(Command):
         if args.rbac:
             from vcdebug.capture.permission import cluster_role, namespace_role
 
-            whole = cluster_role(config_map_name(args.scheduler_configmap))
-            output.write_text((namespace_role(args.namespace) if args.namespace else whole).rstrip())
+            whole_role = cluster_role(config_map_name(args.scheduler_configmap))
+            output.write_text((namespace_role(args.namespace) if args.namespace else whole_role).rstrip())
             return CommandOutcome.DONE
-        chosen = [one for one in (args.until, args.before_bind, args.before_eviction) if one is not None]
+        chosen = [option for option in (args.until, args.before_bind, args.before_eviction) if option is not None]
         if len(chosen) > 1:
             raise CaptureError("--until, --before-bind and --before-eviction exclude each other", "choose one of them")
         if args.until is not None:
@@ -102,24 +103,21 @@ class CaptureCommand(Command):
             snapshot = capture_before(args, _capture_options(args), output)
         else:
             with capture_progress(output) as progress:
-                snapshot = capture_cluster(
-                    _capture_options(args),
-                    progress,
-                    announce=lambda who: output.write_notice(capture_announcement(who)),
-                )
+                announce = partial(announce_capture, output)
+                snapshot = capture_cluster(_capture_options(args), progress, announce=announce)
         snapshot = ask_for_release(snapshot, output)
         # Redaction moves every clock to one day, so two redacted captures would get the same name by it.
-        captured, done = snapshot.now, make_redaction(snapshot) if args.redact else None
-        snapshot = done.snapshot if done is not None else snapshot
+        captured, redaction = snapshot.now, make_redaction(snapshot) if args.redact else None
+        snapshot = redaction.snapshot if redaction is not None else snapshot
         target = target or Path(capture_file_name(snapshot.name, captured))
         check_target(target, force=args.force)
         save_snapshot(snapshot, target)
-        if done is None:
+        if redaction is None:
             output.write_notice(FULL_NOTE if args.full else SLIM_NOTE)
         _report_capture(snapshot, target, output)
-        if done is not None:
-            report_redaction(done, output)
-            write_mapping(done, args.map, output)
+        if redaction is not None:
+            report_redaction(redaction, output)
+            write_mapping(redaction, args.map, output)
         return _capture_outcome(snapshot, args, output)
 
 
@@ -202,17 +200,17 @@ def _capture_options(args: Namespace) -> CaptureOptions:
     return replace(cluster_options(args), namespace=args.namespace)
 
 
-def config_map_name(wanted: str) -> str:
+def config_map_name(name: str) -> str:
     """The ConfigMap's name without its namespace; Volcano's usual one for an empty text."""
     from vcdebug.capture.scheduler_settings import CONFIG_MAP
 
-    return wanted.rpartition("/")[2] or CONFIG_MAP
+    return name.rpartition("/")[2] or CONFIG_MAP
 
 
-def capture_announcement(who: Provenance) -> str:
-    """One line about the cluster that is about to be read."""
-    reach = f", {who.access}" if who.access else ""
-    return f"reading {who.server} as {who.user or 'an unnamed user'}{reach}"
+def announce_capture(output: Output, provenance: Provenance) -> None:
+    """Write a notice about the cluster that is about to be read."""
+    reach = f", {provenance.access}" if provenance.access else ""
+    output.write_notice(f"reading {provenance.server} as {provenance.user or 'an unnamed user'}{reach}")
 
 
 def parse_seconds(text: str) -> float:
@@ -302,10 +300,7 @@ def capture_before(
 
     bind = args.before_bind is not None
     event = PodEvent.of_pod(args.before_bind or args.before_eviction, bind=bind)
-
-    def announce(who: Provenance) -> None:
-        output.write_notice(capture_announcement(who))
-
+    announce = partial(announce_capture, output)
     try:
         version = find_version_before(event, options, transport, lambda: sleep(args.every))
         return capture_cluster(options, transport=transport, announce=announce, version=version)
@@ -323,12 +318,12 @@ def capture_until(
     from vcdebug.debugger.expectations import parse_until
     from vcdebug.snapshot.saved_files import CaptureHistory
 
-    met = parse_until(args.until)
+    met_reason = parse_until(args.until)
     history = CaptureHistory(captures_folder(args.output), args.keep)  # drops the oldest files
     while True:
-        file, why = _judge_capture(take_patiently(take, args.every, output, sleep), history, met)
-        output.write_notice(f"{file.name}: {why or 'not yet'}")
-        if why:
+        file, reason = _judge_capture(take_patiently(take, args.every, output, sleep), history, met_reason)
+        output.write_notice(f"{file.name}: {reason or 'not yet'}")
+        if reason:
             return file
         sleep(args.every)
 
@@ -356,7 +351,7 @@ def take_patiently(
         return snapshot
 
 
-def _judge_capture(snapshot: Snapshot, history: CaptureHistory, met: MetReason) -> tuple[Path, str]:
+def _judge_capture(snapshot: Snapshot, history: CaptureHistory, met_reason: MetReason) -> tuple[Path, str]:
     """The file of one capture, and why it meets the condition, or an empty text."""
     from vcdebug.recording.recording import disposing
     from vcdebug.recording.replay import replay_cycle
@@ -364,7 +359,7 @@ def _judge_capture(snapshot: Snapshot, history: CaptureHistory, met: MetReason) 
     file = history.add_capture(snapshot)
     # A night holds thousands of captures: each recording is freed before the next one.
     with disposing(replay_cycle(snapshot)) as recording:
-        return file, met(recording)
+        return file, met_reason(recording)
 
 
 def captures_folder(word: str | None) -> Path:

@@ -50,14 +50,14 @@ def list_candidates(words: Sequence[str], commands: Mapping[str, Command]) -> li
     """The completions of the last word; none where only a file fits."""
     *before, word = words or [""]
     if not before:
-        found = list(commands)
+        candidates = list(commands)
     elif before[-1] == "--release":
-        found = list(release_names())
+        candidates = list(release_names())
     elif before[0] in commands:
-        found = [*_long_options(commands[before[0]]), *_snapshot_names(commands[before[0]])]
+        candidates = [*_long_options(commands[before[0]]), *_snapshot_names(commands[before[0]])]
     else:
-        found = []
-    return [one for one in found if one.startswith(word)]
+        candidates = []
+    return [candidate for candidate in candidates if candidate.startswith(word)]
 
 
 def _parser_of(command: Command) -> ArgumentParser:
@@ -74,13 +74,13 @@ def _long_options(command: Command) -> Iterator[str]:
 def _snapshot_names(command: Command) -> Iterator[str]:
     """The bundled snapshots, where a command takes one."""
     if any("SNAPSHOT" in str(action.metavar) for action in _parser_of(command)._actions if not action.option_strings):
-        yield from (one.name for one in list_bundled())
+        yield from (snapshot.name for snapshot in list_bundled())
 
 
 def _fish_lines(commands: Mapping[str, Command], options: Mapping[str, list[str]]) -> Iterator[str]:
     for name, command in commands.items():
-        said = command.HELP.replace("'", "")
-        yield FISH_COMMAND % (name, said)
+        help_text = command.HELP.replace("'", "")
+        yield FISH_COMMAND % (name, help_text)
         for word in options[name]:
             row = FISH_OPTION if word.startswith("--") else FISH_WORD
             yield row % (name, word.removeprefix("--"))

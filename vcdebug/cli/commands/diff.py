@@ -59,20 +59,20 @@ class DiffCommand(Command):
         if args.after is None and not args.edits and args.conf is None and args.release is None:
             raise VcdebugError("nothing to compare with", "give a second snapshot, --set, --conf or --release")
         check_cycle_arguments(args)
-        where = snapshot_source(args.before) if _only_release(args) else None
-        if isinstance(where, Path) and where.is_dir():
+        source = snapshot_source(args.before) if _only_release(args) else None
+        if isinstance(source, Path) and source.is_dir():
             from vcdebug.snapshot.sources import find_snapshots
 
-            snapshots = find_snapshots(where)
+            snapshots = find_snapshots(source)
             if len(snapshots) > 1:
-                return _compare_releases(where, snapshots, args, output)
+                return _compare_releases(source, snapshots, args, output)
         return _compare_two(args, output)
 
 
 def _only_release(args: Namespace) -> bool:
     """Whether the two runs differ in nothing but the release."""
-    others = args.after is not None or args.edits or args.conf is not None or args.cycles > 1
-    return args.release is not None and not others
+    has_others = args.after is not None or args.edits or args.conf is not None or args.cycles > 1
+    return args.release is not None and not has_others
 
 
 def _compare_two(args: Namespace, output: Output) -> CommandOutcome:
@@ -97,18 +97,18 @@ def _compare_two(args: Namespace, output: Output) -> CommandOutcome:
     # `reuse_from` lets the second replay reuse what the edits do not touch.
     runs = base, replay_cycle(with_edits(second, edits), reuse_from=base)
     number, before, after = first_different_cycle(*runs, between_cycles(args), args.cycles)
-    found = compare_cycles(before, after)
+    difference = compare_cycles(before, after)
     sides = ComparedRuns(before, after, _run_titles(args, first, second), tuple(edits), (number, args.cycles))
     parted = _search_upgrade(first, second, args, output)
     if args.json:
-        more = {} if parted is None else {"upgrade": upgrades.upgrade_document(parted)}
-        output.write_json({**comparison.comparison_document(found, sides), **more})
+        upgrade_part = {} if parted is None else {"upgrade": upgrades.upgrade_document(parted)}
+        output.write_json({**comparison.comparison_document(difference, sides), **upgrade_part})
     else:
-        write_blocks(comparison.comparison_blocks(found, sides), output)
+        write_blocks(comparison.comparison_blocks(difference, sides), output)
         write_blocks([] if parted is None else upgrades.upgrade_blocks(parted), output)
     if parted is not None and not parted.finished:
         return CommandOutcome.INTERRUPTED
-    return CommandOutcome.DONE if found.has_same_decisions else CommandOutcome.DIFFERENT
+    return CommandOutcome.DONE if difference.has_same_decisions else CommandOutcome.DIFFERENT
 
 
 def _with_release(snapshot: Snapshot, text: str, output: Output) -> Snapshot:
@@ -143,9 +143,9 @@ def _compare_releases(folder: Path, snapshots: list[Path], args: Namespace, outp
     from vcdebug.cli.reports.upgrades import UpgradeSearcher, wanted_release
 
     release = wanted_release(args.release, output)
-    done, runs = run_snapshots(folder, snapshots, UpgradeSearcher(release, args.complete), args, output)
-    found = upgrades.Upgrades(done.names, done.done, release)
-    write_answer(args, output, upgrades.upgrades_document, upgrades.upgrades_blocks, found)
-    found.report_failures(output)
-    ended = incomplete_outcome(runs, f"checked {len(found.done)} of {count_noun(len(found.names), 'snapshot')}", output)
-    return ended or (CommandOutcome.DIFFERENT if found.different_snapshots else CommandOutcome.DONE)
+    batch, runs = run_snapshots(folder, snapshots, UpgradeSearcher(release, args.complete), args, output)
+    report = upgrades.Upgrades(batch.names, batch.done, release)
+    write_answer(args, output, upgrades.upgrades_document, upgrades.upgrades_blocks, report)
+    report.report_failures(output)
+    ended = incomplete_outcome(runs, f"checked {len(batch.done)} of {count_noun(len(batch.names), 'snapshot')}", output)
+    return ended or (CommandOutcome.DIFFERENT if report.different_snapshots else CommandOutcome.DONE)

@@ -42,14 +42,14 @@ class ExpectCommand(Command):
 
         target = None if args.junit is None else check_target(args.junit, force=True)
         text, folder = read_text(args.file), Path(args.file).parent
-        cases = [case for one in read_expectations(text, args.file) for case in _expand_folder(one, folder)]
+        cases = [expanded for case in read_expectations(text, args.file) for expanded in _expand_folder(case, folder)]
         checked = [_check_expectation(case, folder, complete=args.complete) for case in cases]
         if target is not None:
             write_text(target, make_printable(checks.junit_xml(checked)))
         write_answer(args, output, checks.expectations_document, checks.expectation_blocks, checked)
-        if any(one.error for one in checked):
+        if any(case.error for case in checked):
             return CommandOutcome.FAILED
-        return CommandOutcome.DONE if all(one.is_met for one in checked) else CommandOutcome.DIFFERENT
+        return CommandOutcome.DONE if all(case.is_met for case in checked) else CommandOutcome.DIFFERENT
 
 
 def _expand_folder(case: Expectation, folder: Path) -> Iterator[Expectation]:
@@ -57,12 +57,12 @@ def _expand_folder(case: Expectation, folder: Path) -> Iterator[Expectation]:
     from vcdebug.snapshot.sources import find_snapshots
 
     in_folder = folder / case.snapshot
-    where = in_folder if in_folder.exists() else Path(case.snapshot)
-    found = find_snapshots(where) if where.is_dir() else []
-    if not found:
-        yield replace(case, snapshot=str(where) if where.exists() else case.snapshot)
-    for one in found:
-        yield replace(case, snapshot=str(one), name=f"{case.name}: {one.relative_to(where)}")
+    source = in_folder if in_folder.exists() else Path(case.snapshot)
+    snapshots = find_snapshots(source) if source.is_dir() else []
+    if not snapshots:
+        yield replace(case, snapshot=str(source) if source.exists() else case.snapshot)
+    for snapshot in snapshots:
+        yield replace(case, snapshot=str(snapshot), name=f"{case.name}: {snapshot.relative_to(source)}")
 
 
 def _check_expectation(case: Expectation, folder: Path, *, complete: bool | None) -> CheckedExpectation:
@@ -80,7 +80,7 @@ def _check_expectation(case: Expectation, folder: Path, *, complete: bool | None
             in_folder = folder / case.conf
             snapshot = with_configuration(snapshot, str(in_folder if in_folder.exists() else case.conf))
         with disposing(replay_cycle(with_edits(snapshot, case.all_edits))) as recording:
-            found = tuple(check_expectation(case, require_whole(recording)))
+            verdicts = tuple(check_expectation(case, require_whole(recording)))
     except (VcdebugError, OSError) as error:  # the other expectations are still checked
         return CheckedExpectation(case.name, (), time.perf_counter() - start, str(error))
-    return CheckedExpectation(case.name, found, time.perf_counter() - start, release=recording.snapshot.release)
+    return CheckedExpectation(case.name, verdicts, time.perf_counter() - start, release=recording.snapshot.release)

@@ -50,23 +50,23 @@ class ExplainCommand(Command):
             raise VcdebugError(
                 "--prove needs a job", f"for example: {command_line(args, 'explain', args.snapshot, 'JOB', '--prove')}"
             )
-        where = snapshot_source(args.snapshot)
+        source = snapshot_source(args.snapshot)
         surveyor = Surveyor(args.job, args.complete, tuple(args.edits), args.extender_url, args.release)
-        snapshots = find_snapshots(where) if isinstance(where, Path) and where.is_dir() else []
-        if isinstance(where, Path) and snapshots:
-            return _explain_folder(where, snapshots, surveyor, args, output)
-        recording = surveyor.replay_cycle(where, cached_recordings(args, output))
+        snapshots = find_snapshots(source) if isinstance(source, Path) and source.is_dir() else []
+        if isinstance(source, Path) and snapshots:
+            return _explain_folder(source, snapshots, surveyor, args, output)
+        recording = surveyor.replay_cycle(source, cached_recordings(args, output))
         if args.job is not None:
-            return _explain_one(recording, args, output)
+            return _explain_job(recording, args, output)
         from vcdebug.cli.reports.surveys import Surveys
 
         name = recording.snapshot.name or args.snapshot
-        with status_line(output, "explaining Pending jobs (Ctrl-C to stop)") as tell:
-            found = surveyor.survey_jobs(recording, count_reporter(tell))
-        return _report_surveys(Surveys((name,), {name: found}, _command_line_maker(args)), args, output)
+        with status_line(output, "explaining Pending jobs (Ctrl-C to stop)") as show_status:
+            survey = surveyor.survey_jobs(recording, count_reporter(show_status))
+        return _report_surveys(Surveys((name,), {name: survey}, _command_line_maker(args)), args, output)
 
 
-def _explain_one(recording: Recording, args: Namespace, output: Output) -> CommandOutcome:
+def _explain_job(recording: Recording, args: Namespace, output: Output) -> CommandOutcome:
     from vcdebug.cli.reports.explanation import follow_up_blocks, write_explanation
     from vcdebug.explain.pending.explanation import explain_by_name
 
@@ -88,10 +88,10 @@ def _explain_folder(
     from vcdebug.cli.batch import incomplete_outcome, run_snapshots
     from vcdebug.cli.reports.surveys import Surveys
 
-    found, runs = run_snapshots(folder, snapshots, surveyor, args, output)
-    outcome = _report_surveys(Surveys(found.names, found.done, _command_line_maker(args, folder)), args, output)
+    results, runs = run_snapshots(folder, snapshots, surveyor, args, output)
+    outcome = _report_surveys(Surveys(results.names, results.done, _command_line_maker(args, folder)), args, output)
     return (
-        incomplete_outcome(runs, f"checked {len(found.done)} of {count_noun(len(found.names), 'snapshot')}", output)
+        incomplete_outcome(runs, f"checked {len(results.done)} of {count_noun(len(results.names), 'snapshot')}", output)
         or outcome
     )
 
@@ -106,21 +106,21 @@ def _command_line_maker(args: Namespace, folder: Path | None = None) -> CommandL
     return make_command_line
 
 
-def _report_surveys(found: Surveys, args: Namespace, output: Output) -> CommandOutcome:
+def _report_surveys(surveyed: Surveys, args: Namespace, output: Output) -> CommandOutcome:
     from vcdebug.cli.render import write_answer
     from vcdebug.cli.reports import surveys
 
-    complete = len(found.done) == len(found.names)
+    complete = len(surveyed.done) == len(surveyed.names)
     # A name that no snapshot has is an error; in a folder, a few snapshots may lack it.
-    nowhere = complete and args.job is not None and not any(one.jobs for one in found.results_by_name.values())
+    nowhere = complete and args.job is not None and not any(survey.jobs for survey in surveyed.results_by_name.values())
     if args.json or not nowhere:
         blocks = partial(surveys.survey_blocks, verbose=args.verbose)
-        write_answer(args, output, surveys.survey_document, blocks, found)
-    found.report_failures(output)
+        write_answer(args, output, surveys.survey_document, blocks, surveyed)
+    surveyed.report_failures(output)
     if nowhere:
         output.write_notice(f"{args.job} is in none of the snapshots")
         return CommandOutcome.FAILED
-    if found.failures_by_name:
+    if surveyed.failures_by_name:
         return CommandOutcome.FAILED
-    lacking = any(one.incomplete for one in found.results_by_name.values())
-    return CommandOutcome.UNSCHEDULED if found.unscheduled_jobs or lacking else CommandOutcome.DONE
+    has_incomplete = any(survey.incomplete for survey in surveyed.results_by_name.values())
+    return CommandOutcome.UNSCHEDULED if surveyed.unscheduled_jobs or has_incomplete else CommandOutcome.DONE

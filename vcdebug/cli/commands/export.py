@@ -93,21 +93,21 @@ class QueryCommand(Command):
         from vcdebug.views.notebook import found_table
 
         check_cycle_arguments(args)
-        asked = _AskedRecordings(args, output)
+        recordings = _AskedRecordings(args, output)
         if args.format == "text" and not args.columns:
-            for label, recording in asked:
-                heading = [f"{head} {text}" for head, text in zip(asked.labels, label, strict=True)]
-                found = found_table(recording, 0, args.words)
-                write_blocks([replace(found, title=", ".join((*heading, found.title)))], output)
-            return asked.outcome
+            for label, recording in recordings:
+                heading = [f"{title} {text}" for title, text in zip(recordings.labels, label, strict=True)]
+                matches = found_table(recording, 0, args.words)
+                write_blocks([replace(matches, title=", ".join((*heading, matches.title)))], output)
+            return recordings.outcome
         table = query_table(args.words, args.columns or DEFAULT_COLUMNS)
-        types = {**dict.fromkeys(asked.labels, "text"), **table.types}
-        rows = ((*label, *row) for label, recording in asked for row in table.iter_rows(recording))
+        types = {**dict.fromkeys(recordings.labels, "text"), **table.types}
+        rows = ((*label, *row) for label, recording in recordings for row in table.iter_rows(recording))
         if args.format == "text":
             write_blocks([make_listing(list(types), [list(map(format_cell, row)) for row in rows])], output)
         else:
             TEXT_WRITERS[args.format](types, rows, lambda text: output.write_text(text.removesuffix("\n")))
-        return asked.outcome
+        return recordings.outcome
 
 
 class _AskedRecordings:
@@ -117,23 +117,23 @@ class _AskedRecordings:
         from vcdebug.snapshot.sources import find_snapshots
 
         self._args, self._output = args, output
-        where = snapshot_source(args.snapshot)
-        self._folder = Path(where) if isinstance(where, Path) and where.is_dir() else None
+        source = snapshot_source(args.snapshot)
+        self._folder = Path(source) if isinstance(source, Path) and source.is_dir() else None
         below: list[str | Path] = [*find_snapshots(self._folder)] if self._folder else []
-        self._snapshots = below or [where]
+        self._snapshots = below or [source]
         several = len(self._snapshots) > 1
         self.labels = (*(("snapshot",) if several else ()), *(("cycle",) if args.cycles > 1 else ()))
         self.outcome = CommandOutcome.DONE
 
     def __iter__(self) -> Iterator[tuple[tuple[str, ...], Recording]]:
         for snapshot in self._snapshots:
-            found = run_or_failure(partial(self._replay_snapshot, snapshot))
-            if isinstance(found, RunFailure):
-                self._output.write_notice(found.line)
+            replayed = run_or_failure(partial(self._replay_snapshot, snapshot))
+            if isinstance(replayed, RunFailure):
+                self._output.write_notice(replayed.line)
                 self.outcome = CommandOutcome.FAILED
                 continue
             name = str(Path(snapshot).relative_to(self._folder)) if self._folder and len(self._snapshots) > 1 else ""
-            for cycle, recording in self._iter_cycles(found):
+            for cycle, recording in self._iter_cycles(replayed):
                 yield tuple(filter(None, (name, str(cycle) if self._args.cycles > 1 else ""))), recording
 
     def _replay_snapshot(self, snapshot: str | Path) -> Recording:

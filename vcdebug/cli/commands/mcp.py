@@ -84,8 +84,8 @@ class SnapshotTools:
         recording = self._driver.debugger.recording
         session = recording.session
         counts = ((len(recording), "event"), (len(session.jobs), "job"), (len(session.nodes), "node"))
-        about = f"{snapshot}: {', '.join(count_noun(*count) for count in counts)}"
-        return f"{about}. {recording.snapshot.release.describe_trust()}.\n{self._run('overview')}"
+        summary = f"{snapshot}: {', '.join(count_noun(*count) for count in counts)}"
+        return f"{summary}. {recording.snapshot.release.describe_trust()}.\n{self._run('overview')}"
 
     def explain_job(self, job: str = "") -> str:
         """Why a job or pod is Pending: cause with its numbers, proof, fixes; without a name all Pending jobs."""
@@ -111,8 +111,8 @@ class SnapshotTools:
         """
         _check_edits(edits)
         try:
-            said = [self._run(f"set {edit}") for edit in edits]
-            return "\n".join([*said, self._run("diff"), *([self._run(f"explain {explain}")] if explain else ())])
+            answers = [self._run(f"set {edit}") for edit in edits]
+            return "\n".join([*answers, self._run("diff"), *([self._run(f"explain {explain}")] if explain else ())])
         finally:
             self._run("edits clear")
 
@@ -197,19 +197,19 @@ def _answer_call(call: Callable[[], str]) -> str:
     """The tool's text in bounds, or its failure in one line."""
     from mcp.server.mcpserver.exceptions import ToolError
 
-    found = run_or_failure(call)
-    if isinstance(found, RunFailure):
-        raise ToolError(found.line)
-    return cut_text(found)
+    text = run_or_failure(call)
+    if isinstance(text, RunFailure):
+        raise ToolError(text.line)
+    return cut_text(text)
 
 
 def cut_text(text: str) -> str:
     """The first lines of a long text, and how many are left out."""
     if len(text) <= MAX_CHARACTERS:
         return text
-    kept = text[:MAX_CHARACTERS].rpartition("\n")[0] or text[:MAX_CHARACTERS]
-    left = text.count("\n") - kept.count("\n")
-    return f"{kept}\n… {count_noun(left, 'more line')}: ask for less, with a name or a condition"
+    shown_text = text[:MAX_CHARACTERS].rpartition("\n")[0] or text[:MAX_CHARACTERS]
+    lines_left = text.count("\n") - shown_text.count("\n")
+    return f"{shown_text}\n… {count_noun(lines_left, 'more line')}: ask for less, with a name or a condition"
 
 
 def _check_edits(edits: Sequence[str]) -> None:

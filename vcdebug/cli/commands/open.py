@@ -18,7 +18,7 @@ from vcdebug.cli.arguments import (
     source_reader,
 )
 from vcdebug.cli.commands import Command, CommandOutcome
-from vcdebug.cli.commands.capture import add_cluster_arguments, capture_announcement, cluster_options, parse_seconds
+from vcdebug.cli.commands.capture import add_cluster_arguments, announce_capture, cluster_options, parse_seconds
 from vcdebug.cli.output import Output, capture_progress
 from vcdebug.errors import VcdebugError
 from vcdebug.snapshot.manifest import JsonDict
@@ -121,13 +121,13 @@ class OpenCommand(Command):
 
 def is_live_capture(args: Namespace) -> bool:
     """Whether the arguments name a cluster to capture; raises VcdebugError where they name a snapshot too."""
-    named = any(getattr(args, name, None) for name in ("context", "kubeconfig", "follow"))
-    if named and getattr(args, "snapshot", None):
+    is_live = any(getattr(args, name, None) for name in ("context", "kubeconfig", "follow"))
+    if is_live and getattr(args, "snapshot", None):
         raise VcdebugError(
             "SNAPSHOT cannot be combined with --context, --kubeconfig or --follow",
             "name either a snapshot or a cluster",
         )
-    return named
+    return is_live
 
 
 def _find_theme(word: str | None) -> str | None:
@@ -157,7 +157,7 @@ def first_capture(args: Namespace, options: CaptureOptions, state: Path, output:
     from vcdebug.snapshot.saved_files import CaptureHistory
 
     with capture_progress(output) as progress:
-        first = capture_cluster(options, progress, announce=lambda who: output.write_notice(capture_announcement(who)))
+        first = capture_cluster(options, progress, announce=partial(announce_capture, output))
     history = CaptureHistory(_history_folder(args, first.name, state))
     file = history.add_capture(first)
     return file, CaptureSeries(partial(_take_capture, options, history), [], [partial(load_snapshot, file)])

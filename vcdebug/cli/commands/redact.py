@@ -44,10 +44,10 @@ class RedactCommand(Command):
         target = Path(args.output)
         check_target(target, force=args.force)
         check_mapping_target(args.map, force=args.force)
-        done = make_redaction(read_snapshot(args.snapshot, args.complete).snapshot)
-        save_snapshot(done.snapshot, target)
-        report_redaction(done, output)
-        write_mapping(done, args.map, output)
+        redaction = make_redaction(read_snapshot(args.snapshot, args.complete).snapshot)
+        save_snapshot(redaction.snapshot, target)
+        report_redaction(redaction, output)
+        write_mapping(redaction, args.map, output)
         output.write_text(str(target))
         return CommandOutcome.DONE
 
@@ -83,7 +83,7 @@ def check_mapping_target(path: str | None, *, force: bool) -> None:
         raise SnapshotError("no such folder", where=str(target.parent))
 
 
-def write_mapping(done: Redaction, path: str | None, output: Output) -> None:
+def write_mapping(redaction: Redaction, path: str | None, output: Output) -> None:
     """Write which name became which, to a file that its owner alone can read."""
     if path is None:
         return
@@ -91,18 +91,19 @@ def write_mapping(done: Redaction, path: str | None, output: Output) -> None:
     target = Path(path)
     try:
         with replace_file(target) as file:
-            file.write(f"{json.dumps(done.mapping, indent=1, sort_keys=True)}\n".encode())
+            file.write(f"{json.dumps(redaction.mapping, indent=1, sort_keys=True)}\n".encode())
     except OSError as error:
         raise SnapshotError(f"cannot be written: {error.strerror or error}", where=path) from error
     output.write_notice(f"mapping of names written to {path}; keep it private")
 
 
-def report_redaction(done: Redaction, output: Output) -> None:
+def report_redaction(redaction: Redaction, output: Output) -> None:
     """Write notices about what was replaced, kept and dropped."""
-    parts = ", ".join(f"{len(texts)} {part}" for part, texts in done.mapping.items())
-    output.write_notice(f"replaced {done.replaced} strings ({parts})")
-    output.write_notice(f"kept {done.kept} strings that are scheduler keywords, and every amount; shifted all times")
-    dropped = sorted(done.dropped, key=lambda row: (-row[1], row[0]))
-    shown = ", ".join(f"{name} {count_noun(count, 'time')}" for name, count in dropped[:MAX_SHOWN_FIELDS])
-    more = f", and {len(dropped) - MAX_SHOWN_FIELDS} more fields" if len(dropped) > MAX_SHOWN_FIELDS else ""
-    output.write_notice(f"dropped {shown}{more}" if dropped else "no unknown fields were dropped")
+    parts = ", ".join(f"{len(texts)} {part}" for part, texts in redaction.mapping.items())
+    write = output.write_notice
+    write(f"replaced {redaction.replaced} strings ({parts})")
+    write(f"kept {redaction.kept} strings that are scheduler keywords, and every amount; shifted all times")
+    dropped = sorted(redaction.dropped, key=lambda row: (-row[1], row[0]))
+    fields = ", ".join(f"{name} {count_noun(count, 'time')}" for name, count in dropped[:MAX_SHOWN_FIELDS])
+    remainder = f", and {len(dropped) - MAX_SHOWN_FIELDS} more fields" if len(dropped) > MAX_SHOWN_FIELDS else ""
+    write(f"dropped {fields}{remainder}" if dropped else "no unknown fields were dropped")

@@ -94,8 +94,8 @@ def _read_bookmarks(args: Namespace, output: Output) -> tuple[Bookmark, ...]:
     notebook, faults = read_notebook(args.bookmarks)
     for fault in faults:
         output.write_notice(f"{args.bookmarks}: {fault}")
-    there = tuple(notebook.bookmarks.iter_bookmarks_of(1))
-    if len(there) < len(notebook.bookmarks):
-        rest = len(notebook.bookmarks) - len(there)
-        output.write_notice(f"{args.bookmarks}: ignored {count_noun(rest, 'bookmark')} of other cycles or branches")
-    return there
+    bookmarks = tuple(notebook.bookmarks.iter_bookmarks_of(1))
+    if len(bookmarks) < len(notebook.bookmarks):
+        ignored = len(notebook.bookmarks) - len(bookmarks)
+        output.write_notice(f"{args.bookmarks}: ignored {count_noun(ignored, 'bookmark')} of other cycles or branches")
+    return bookmarks

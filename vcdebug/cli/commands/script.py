@@ -60,14 +60,14 @@ def _answer_lines(driver: Driver, file: str, output: Output) -> CommandOutcome:
     with Path(file).open(encoding="utf-8", errors="replace") if file != STDIN else nullcontext(sys.stdin) as lines:
         for number, line in enumerate(lines, start=1):
             try:
-                shown = run_command(driver, line.strip(), number)
+                report = run_command(driver, line.strip(), number)
             except VcdebugError as error:
                 output.write_json_line({"line": number, "command": line.strip(), "error": error.format_line()})
                 continue
-            if shown.answer.show == "quit":
+            if report.answer.show == "quit":
                 break
-            waits = waits or shown.waits
-            output.write_json_line(answer_document(shown))
+            waits = waits or report.waits
+            output.write_json_line(answer_document(report))
     return CommandOutcome.UNSCHEDULED if waits else CommandOutcome.DONE
 
 
@@ -83,12 +83,12 @@ def _run_lines(driver: Driver, lines: list[str], args: Namespace, output: Output
     waits = False
     try:
         for answer in run_script(driver, lines):
-            shown = script.AnswerReport(answer, driver)
-            waits = waits or shown.waits
+            report = script.AnswerReport(answer, driver)
+            waits = waits or report.waits
             if args.json:
-                steps.append(script.answer_document(shown))
+                steps.append(script.answer_document(report))
             else:
-                write_blocks(script.answer_blocks(shown), output)
+                write_blocks(script.answer_blocks(report), output)
     except ScriptError as error:
         # The steps so far are written before the error ends the command.
         error.where = f"{args.file}: {error.where}"

@@ -101,5 +101,5 @@ def _open_options(args: Namespace) -> Iterator[str]:
         else:
             several = value if isinstance(value, list) else [value]
             # With =, since a value such as -1 would be taken for an option.
-            yield from (f"{action.option_strings[-1]}={one}" for one in several)
+            yield from (f"{action.option_strings[-1]}={item}" for item in several)
     yield from positional

@@ -37,14 +37,14 @@ class SubmitCommand(Command):
         from vcdebug.snapshot.yaml_documents import DocumentError, yaml_documents
 
         try:
-            manifests = [one for one in yaml_documents(read_text(args.manifest)) if isinstance(one, dict)]
+            manifests = [item for item in yaml_documents(read_text(args.manifest)) if isinstance(item, dict)]
         except DocumentError as error:
             raise SnapshotError(f"not YAML: {error}", where=args.manifest) from error
         snapshot = with_edits(read_snapshot(args.snapshot, args.complete, args.release).snapshot, args.edits)
         added = submit_workloads(snapshot, manifests)
         recording = require_whole(replay_cycle(added.snapshot))
-        explanations = [explain_by_name(recording, job) for job in added.jobs]
-        documents = [write_explanation(recording, one, args, output, submit_follow_up_blocks) for one in explanations]
+        answers = [explain_by_name(recording, job) for job in added.jobs]
+        documents = [write_explanation(recording, answer, args, output, submit_follow_up_blocks) for answer in answers]
         if args.json:
             output.write_json({"submitted": documents})
-        return CommandOutcome.DONE if all(one.scheduled for one in explanations) else CommandOutcome.UNSCHEDULED
+        return CommandOutcome.DONE if all(answer.scheduled for answer in answers) else CommandOutcome.UNSCHEDULED

@@ -6,6 +6,7 @@ import time
 from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from vcdebug.cli.arguments import SNAPSHOT_HELP, add_shared_arguments, extender_
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.commands.capture import (
     add_cluster_arguments,
-    capture_announcement,
+    announce_capture,
     cluster_options,
     config_map_name,
     parse_seconds,
@@ -104,10 +105,10 @@ class VerifyCommand(Command):
         return _write_verdicts(cycles, args, output)
 
 
-def _outcome_of(found: Verification) -> CommandOutcome:
-    if found.is_inconclusive:
+def _outcome_of(verification: Verification) -> CommandOutcome:
+    if verification.is_inconclusive:
         return CommandOutcome.INCONCLUSIVE
-    return CommandOutcome.DONE if found.is_agreed else CommandOutcome.DIFFERENT
+    return CommandOutcome.DONE if verification.is_agreed else CommandOutcome.DIFFERENT
 
 
 def _write_verdicts(cycles: Iterable[Verification], args: Namespace, output: Output) -> CommandOutcome:
@@ -119,12 +120,12 @@ def _write_verdicts(cycles: Iterable[Verification], args: Namespace, output: Out
 
     end = None if args.snapshot else time.monotonic() + (args.duration or 0.0)
     outcomes = Counter[CommandOutcome]()
-    for found in cycles:
-        with disposing(found.recording):
+    for verification in cycles:
+        with disposing(verification.recording):
             if args.keep:
-                write_case(found, Path(args.keep))
-            write_answer(args, output, checks.verification_document, checks.verification_blocks, found)
-            outcomes[_outcome_of(found)] += 1
+                write_case(verification, Path(args.keep))
+            write_answer(args, output, checks.verification_document, checks.verification_blocks, verification)
+            outcomes[_outcome_of(verification)] += 1
         output.flush()
         if end is not None and time.monotonic() >= end:
             break
@@ -169,6 +170,6 @@ def _verify_cluster(args: Namespace, output: Output) -> Iterator[Verification]:
     return verify_cluster(
         cluster_options(args),
         Patience(args.wait or WAIT),
-        announce=lambda who: output.write_notice(capture_announcement(who)),
+        announce=partial(announce_capture, output),
         tell=output.write_notice,
     )

@@ -97,17 +97,17 @@ def watch_cluster(
 
     watch = ClusterWatch(args.namespace, parse_until(args.on) if args.on else None)
     history = CaptureHistory(capture.captures_folder(args.keep), args.most)
-    said = tuple[str, ...]()
+    written_lines = tuple[str, ...]()
     with _serving_metrics(args.metrics, watch, output) as note_reading:
         while True:
             snapshot = capture.take_patiently(take, args.every, output, sleep)
             note_reading()
             cycle = watch.judge_capture(snapshot)
             # The log of days has only what changed since the last reading.
-            for line in cycle.lines if cycle.lines != said else ():
+            for line in cycle.lines if cycle.lines != written_lines else ():
                 output.write_text(f"{snapshot.now:%Y-%m-%dT%H:%M:%SZ} {line}")
             output.flush()
-            said = cycle.lines
+            written_lines = cycle.lines
             _act_on(cycle, history, args.do, output)
             sleep(args.every)
 
@@ -143,12 +143,12 @@ def _run_command(command: str, file: Path, reason: str, output: Output) -> None:
     """Run the user's command without a shell; a failure is printed, and watching goes on."""
     environment = {**os.environ, "VCDEBUG_CAPTURE": str(file.absolute()), "VCDEBUG_REASON": reason}
     try:
-        done = subprocess.run(shlex.split(command), env=environment, timeout=MAX_COMMAND_SECONDS, check=False)
+        process = subprocess.run(shlex.split(command), env=environment, timeout=MAX_COMMAND_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         output.write_notice(f"{command}: {error}")
         return
-    if done.returncode:
-        output.write_notice(f"{command}: exit status {done.returncode}")
+    if process.returncode:
+        output.write_notice(f"{command}: exit status {process.returncode}")
 
 
 def _parse_deed(text: str) -> str:

@@ -47,12 +47,12 @@ def log_check_document(checked: LogCheck) -> dict[str, object]:
     }
 
 
-def _disagreement_document(found: Disagreement) -> dict[str, object]:
+def _disagreement_document(disagreement: Disagreement) -> dict[str, object]:
     return {
-        "kind": found.kind,
-        "log": None if found.line is None else _log_document(found.line),
-        "replay": None if found.said is None else {"seq": found.said.seq, "text": found.said.text},
-        "lastAgreed": None if found.agreed is None else _log_document(found.agreed),
+        "kind": disagreement.kind,
+        "log": None if disagreement.line is None else _log_document(disagreement.line),
+        "replay": None if disagreement.said is None else {"seq": disagreement.said.seq, "text": disagreement.said.text},
+        "lastAgreed": None if disagreement.agreed is None else _log_document(disagreement.agreed),
     }
 
 
@@ -72,12 +72,13 @@ def log_check_blocks(checked: LogCheck) -> Iterator[Block]:
     yield from _extent_blocks(checked, best)
 
 
-def _disagreement_blocks(found: Disagreement) -> Iterator[Block]:
-    if found.agreed is not None:
-        yield make_paragraph(f"after   {_log_side(found.agreed)}", "muted", 2)
-    yield make_paragraph(f"log     {LOG_ENDS if found.line is None else _log_side(found.line)}", indent=2)
+def _disagreement_blocks(disagreement: Disagreement) -> Iterator[Block]:
+    if disagreement.agreed is not None:
+        yield make_paragraph(f"after   {_log_side(disagreement.agreed)}", "muted", 2)
+    yield make_paragraph(f"log     {LOG_ENDS if disagreement.line is None else _log_side(disagreement.line)}", indent=2)
+    replayed = disagreement.said
     yield make_paragraph(
-        f"replay  {REPLAY_ENDS if found.said is None else f'event {found.said.seq}: {found.said.text}'}", indent=2
+        f"replay  {REPLAY_ENDS if replayed is None else f'event {replayed.seq}: {replayed.text}'}", indent=2
     )
 
 
@@ -86,9 +87,9 @@ def _log_side(line: KlogLine) -> str:
 
 
 def _extent_blocks(checked: LogCheck, best: LogComparison) -> Iterator[Block]:
-    rest = "" if best.cycle.complete else " (incomplete in the log)"
+    note = "" if best.cycle.complete else " (incomplete in the log)"
     yield make_paragraph(
-        f"cycle {best.cycle.number} of {checked.cycles} in the log{rest} (detected level -v={best.level})"
+        f"cycle {best.cycle.number} of {checked.cycles} in the log{note} (detected level -v={best.level})"
     )
     yield make_paragraph(
         f"compared {format_count(best.covered)} of {format_count(best.total)} lines; "
@@ -123,7 +124,7 @@ def dump_blocks(comparison: DumpComparison) -> Iterator[Block]:
         yield make_paragraph(text, "bad")
     if comparison.differences:
         yield make_paragraph(f"differences: {format_count(len(comparison.differences))}", "bad")
-        rows = tuple((one.object, one.field or "-", one.dumped, one.replayed) for one in comparison.differences)
+        rows = tuple((row.object, row.field or "-", row.dumped, row.replayed) for row in comparison.differences)
         yield make_listing(("object", "field", "dump", "replay"), rows, 2)
     elif not comparison.unread:
         yield make_paragraph("dump and replay agree", "good")
@@ -159,40 +160,40 @@ class CheckedExpectation:
 def expectations_document(checked: Sequence[CheckedExpectation]) -> dict[str, object]:
     """The JSON document of all expectations; the keys are a contract."""
     return {
-        "met": all(one.is_met for one in checked),
+        "met": all(case.is_met for case in checked),
         "expectations": [
             {
-                "name": one.name,
-                "met": one.is_met,
-                "error": one.error or None,
-                "checks": [verdict._asdict() for verdict in one.verdicts],
-                "release": one.release.build_document() if one.release is not None else None,
+                "name": case.name,
+                "met": case.is_met,
+                "error": case.error or None,
+                "checks": [verdict._asdict() for verdict in case.verdicts],
+                "release": case.release.build_document() if case.release is not None else None,
             }
-            for one in checked
+            for case in checked
         ],
     }
 
 
 def expectation_blocks(checked: Sequence[CheckedExpectation]) -> Iterator[Block]:
     """The text report: a line per expectation, and each difference; each release once, with what it replayed."""
-    releases = group_by_key((one.release, one.name) for one in checked if one.release is not None)
-    for one in checked:
+    releases = group_by_key((case.release, case.name) for case in checked if case.release is not None)
+    for case in checked:
         yield make_paragraph(
-            f"{'✓' if one.is_met else '✗'} {one.name}: {_check_summary(one)}", "good" if one.is_met else "bad"
+            f"{'✓' if case.is_met else '✗'} {case.name}: {_check_summary(case)}", "good" if case.is_met else "bad"
         )
-        if one.unmet_verdicts:
-            rows = tuple((v.about, v.field, _value_text(v.expected), _value_text(v.actual)) for v in one.unmet_verdicts)
+        if unmet := case.unmet_verdicts:
+            rows = tuple((v.about, v.field, _value_text(v.expected), _value_text(v.actual)) for v in unmet)
             yield make_listing(("about", "field", "expected", "replayed"), rows, 2)
-    failed = len([one for one in checked if not one.is_met])
+    failed = len([case for case in checked if not case.is_met])
     yield make_paragraph(f"{count_noun(len(checked), 'expectation')}, {failed} failed", "bad" if failed else "good")
     for release, names in releases.items():
         yield release_paragraph(release, f"{join_names(names)}: " if len(releases) > 1 else "")
 
 
-def _check_summary(one: CheckedExpectation) -> str:
-    if one.error:
-        return one.error
-    return f"{len(one.verdicts) - len(one.unmet_verdicts)} of {count_noun(len(one.verdicts), 'check')} passed"
+def _check_summary(case: CheckedExpectation) -> str:
+    if case.error:
+        return case.error
+    return f"{len(case.verdicts) - len(case.unmet_verdicts)} of {count_noun(len(case.verdicts), 'check')} passed"
 
 
 def _value_text(value: object) -> str:
@@ -206,19 +207,19 @@ def junit_xml(checked: Sequence[CheckedExpectation]) -> str:
     import xml.etree.ElementTree as ET
 
     root = ET.Element("testsuites", name="vcdebug expect")
-    for one in checked:
-        suite = ET.SubElement(root, "testsuite", name=one.name, time=f"{one.seconds:.3f}")
-        suite.set("tests", str(max(1, len(one.verdicts))))
-        suite.set("failures", str(len(one.unmet_verdicts)))
-        suite.set("errors", str(int(bool(one.error))))
-        for verdict in one.verdicts:
-            case = ET.SubElement(suite, "testcase", classname=one.name, name=f"{verdict.about} {verdict.field}")
+    for case in checked:
+        suite = ET.SubElement(root, "testsuite", name=case.name, time=f"{case.seconds:.3f}")
+        suite.set("tests", str(max(1, len(case.verdicts))))
+        suite.set("failures", str(len(case.unmet_verdicts)))
+        suite.set("errors", str(int(bool(case.error))))
+        for verdict in case.verdicts:
+            test_case = ET.SubElement(suite, "testcase", classname=case.name, name=f"{verdict.about} {verdict.field}")
             if not verdict.met:
                 message = f"expected {_value_text(verdict.expected)}, got {_value_text(verdict.actual)}"
-                ET.SubElement(case, "failure", message=message)
-        if one.error:
-            case = ET.SubElement(suite, "testcase", classname=one.name, name="replay")
-            ET.SubElement(case, "error", message=one.error)
+                ET.SubElement(test_case, "failure", message=message)
+        if case.error:
+            test_case = ET.SubElement(suite, "testcase", classname=case.name, name="replay")
+            ET.SubElement(test_case, "error", message=case.error)
     ET.indent(root)
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
@@ -232,67 +233,67 @@ MAX_SHOWN_JOBS = 50
 MAX_SHOWN_TEXT = 72
 
 
-def verification_blocks(found: Verification) -> Iterator[Block]:
+def verification_blocks(verification: Verification) -> Iterator[Block]:
     """The text report: the counts, then what differs."""
-    yield make_paragraph(_verification_headline(found), "good" if found.is_agreed else "bad")
-    yield release_paragraph(found.recording.snapshot.release)
-    yield make_paragraph(f"scheduler: {_outcome_summary(found.observed)}; replay: {_outcome_summary(found.predicted)}")
-    if found.is_inconclusive:
+    yield make_paragraph(_verification_headline(verification), "good" if verification.is_agreed else "bad")
+    yield release_paragraph(verification.recording.snapshot.release)
+    observed, predicted = map(_outcome_summary, (verification.observed, verification.predicted))
+    yield make_paragraph(f"scheduler: {observed}; replay: {predicted}")
+    if verification.is_inconclusive:
         overtaken = "other clients changed what every decision depended on; run it again"
         idle = "neither the replay nor the scheduler decided anything; run it when there is a new job"
-        yield make_paragraph(f"inconclusive: {overtaken if found.has_decisions else idle}", "bad")
-    if found.ended:
-        yield make_paragraph(found.ended, "bad")
-    if found.predicted.panic:
-        yield make_paragraph(f"the replay predicts a panic: {found.predicted.panic}")
-    if found.chance:
-        more = f" and {len(found.chance) - MAX_SHOWN_CHOICES} more" if len(found.chance) > MAX_SHOWN_CHOICES else ""
-        yield make_paragraph(
-            f"random choices taken from the scheduler: {', '.join(found.chance[:MAX_SHOWN_CHOICES])}{more}"
-        )
-    yield from (make_paragraph(note) for note in found.notes)
-    names = workload_names(found.recording.snapshot)
-    other = [replace(one, job=names.get(one.job, one.job)) for one in found.jobs if one.word != "agreed"]
+        yield make_paragraph(f"inconclusive: {overtaken if verification.has_decisions else idle}", "bad")
+    if verification.ended:
+        yield make_paragraph(verification.ended, "bad")
+    if verification.predicted.panic:
+        yield make_paragraph(f"the replay predicts a panic: {verification.predicted.panic}")
+    if verification.chance:
+        choices = join_names(verification.chance, MAX_SHOWN_CHOICES)
+        yield make_paragraph(f"random choices taken from the scheduler: {choices}")
+    yield from (make_paragraph(note) for note in verification.notes)
+    names = workload_names(verification.recording.snapshot)
+    other = [replace(job, job=names.get(job.job, job.job)) for job in verification.jobs if job.word != "agreed"]
     if other:
         yield make_paragraph("")
         yield make_listing(
-            DIFFERENCE_HEADS, [row for one in other[:MAX_SHOWN_JOBS] for row in _difference_rows(one)], 2, prose=True
+            DIFFERENCE_HEADS, [row for job in other[:MAX_SHOWN_JOBS] for row in _difference_rows(job)], 2, prose=True
         )
     if len(other) > MAX_SHOWN_JOBS:
         yield make_paragraph(f"{count_noun(len(other) - MAX_SHOWN_JOBS, 'more job')} in --json")
-    for one in other[:MAX_SHOWN_JOBS]:
-        yield from _reason_blocks(one)
-    if found.parting is not None and not found.is_agreed:
+    for job in other[:MAX_SHOWN_JOBS]:
+        yield from _reason_blocks(job)
+    if verification.parting is not None and not verification.is_agreed:
         yield make_paragraph("")
-        yield from _first_difference_blocks(found)
+        yield from _first_difference_blocks(verification)
 
 
-def _verification_headline(found: Verification) -> str:
-    counts = ", ".join(f"{found.count_verdicts(word)} {word}" for word in VERDICT_WORDS if found.count_verdicts(word))
-    name = found.recording.snapshot.name or "snapshot"
-    cycle = f", cycle {found.number}" if found.number > 1 else ""
-    return f"{name}{cycle}: {count_noun(len(found.jobs), 'job')}, {counts or 'none with decisions'}"
+def _verification_headline(verification: Verification) -> str:
+    counted = ((verification.count_verdicts(word), word) for word in VERDICT_WORDS)
+    counts = ", ".join(f"{count} {word}" for count, word in counted if count)
+    name = verification.recording.snapshot.name or "snapshot"
+    cycle = f", cycle {verification.number}" if verification.number > 1 else ""
+    return f"{name}{cycle}: {count_noun(len(verification.jobs), 'job')}, {counts or 'none with decisions'}"
 
 
 def _outcome_summary(outcome: CycleOutcome) -> str:
-    said = f"conditions on {count_noun(len(outcome.groups), 'PodGroup')} and {count_noun(len(outcome.waiting), 'pod')}"
-    return f"{len(outcome.bound)} bound, {len(outcome.evicted)} evicted, {said}"
+    text = f"conditions on {count_noun(len(outcome.groups), 'PodGroup')} and {count_noun(len(outcome.waiting), 'pod')}"
+    return f"{len(outcome.bound)} bound, {len(outcome.evicted)} evicted, {text}"
 
 
-def _difference_rows(one: JobVerdict) -> Iterator[tuple[str, ...]]:
-    decided = [difference for difference in one.differences if difference.is_decision] or one.differences
+def _difference_rows(verdict: JobVerdict) -> Iterator[tuple[str, ...]]:
+    decided = [difference for difference in verdict.differences if difference.is_decision] or verdict.differences
     for place, difference in enumerate(decided):
-        yield (*((one.job, one.word) if place == 0 else ("", "")), *_difference_cells(difference))
+        yield (*((verdict.job, verdict.word) if place == 0 else ("", "")), *_difference_cells(difference))
 
 
-def _difference_cells(one: OutcomeDifference) -> tuple[str, str, str]:
-    about = f"{one.what} {one.subject}" if one.subject != one.job else one.what
-    return about, *excerpts_around_difference(one.predicted, one.observed)
+def _difference_cells(difference: OutcomeDifference) -> tuple[str, str, str]:
+    subject = f"{difference.what} {difference.subject}" if difference.subject != difference.job else difference.what
+    return subject, *excerpts_around_difference(difference.predicted, difference.observed)
 
 
 def excerpts_around_difference(left: str, right: str) -> tuple[str, str]:
     """Both texts; long ones are cut to begin shortly before their first difference."""
-    same = next((at for at, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), 0)
+    same = next((place for place, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), 0)
     begin = max(0, same - MAX_SHOWN_TEXT // 4) if max(len(left), len(right)) > MAX_SHOWN_TEXT else 0
     return _excerpt_text(left, begin), _excerpt_text(right, begin)
 
@@ -304,45 +305,45 @@ def _excerpt_text(text: str, begin: int) -> str:
     return f"{'…' if begin else ''}{text[begin:end]}{'…' if end < len(text) else ''}"
 
 
-def _reason_blocks(one: JobVerdict) -> Iterator[Block]:
-    if one.decision is not None:
-        where = f"event {one.decision.seq}: " if one.decision.seq is not None else ""
-        yield make_paragraph(f"{one.job}: {where}{one.decision.text}", indent=2)
-    for change in one.changes:
-        yield make_paragraph(f"{one.job}: meanwhile {change}", indent=2)
+def _reason_blocks(verdict: JobVerdict) -> Iterator[Block]:
+    if verdict.decision is not None:
+        place = f"event {verdict.decision.seq}: " if verdict.decision.seq is not None else ""
+        yield make_paragraph(f"{verdict.job}: {place}{verdict.decision.text}", indent=2)
+    for change in verdict.changes:
+        yield make_paragraph(f"{verdict.job}: meanwhile {change}", indent=2)
 
 
-def _first_difference_blocks(found: Verification) -> Iterator[Block]:
-    parting = found.parting
+def _first_difference_blocks(verification: Verification) -> Iterator[Block]:
+    parting = verification.parting
     if parting is None:
         return
-    where = f" (event {parting.seq})" if parting.seq is not None else ""
-    yield make_paragraph(f"first log difference{where}:")
+    place = f" (event {parting.seq})" if parting.seq is not None else ""
+    yield make_paragraph(f"first log difference{place}:")
     yield make_paragraph(f"log:    {parting.logged or '(end)'}", indent=2)
     yield make_paragraph(f"replay: {parting.replayed or '(end)'}", indent=2)
 
 
-def verification_document(found: Verification) -> dict[str, object]:
+def verification_document(verification: Verification) -> dict[str, object]:
     """The JSON document of a verification; the keys are a contract."""
-    parting = found.parting
+    parting = verification.parting
     return {
-        "agrees": found.is_agreed and not found.is_inconclusive,
-        "inconclusive": found.is_inconclusive,
-        "name": found.recording.snapshot.name,
-        "cycle": found.number,
-        "release": found.recording.snapshot.release.stated,
-        "replayedRelease": found.recording.snapshot.release.build_document(),
-        "counts": {word.replace(" ", "_"): found.count_verdicts(word) for word in VERDICT_WORDS},
-        "predicted": _outcome_numbers(found.predicted),
-        "observed": _outcome_numbers(found.observed),
-        "ended": found.ended or None,
-        "panic": found.predicted.panic or None,
-        "chance": list(found.chance),
-        "tried": found.tried,
-        "cycles": found.cycles,
-        "notes": list(found.notes),
-        "seconds": round(found.seconds, 3),
-        "jobs": [_verdict_document(one) for one in found.jobs],
+        "agrees": verification.is_agreed and not verification.is_inconclusive,
+        "inconclusive": verification.is_inconclusive,
+        "name": verification.recording.snapshot.name,
+        "cycle": verification.number,
+        "release": verification.recording.snapshot.release.stated,
+        "replayedRelease": verification.recording.snapshot.release.build_document(),
+        "counts": {word.replace(" ", "_"): verification.count_verdicts(word) for word in VERDICT_WORDS},
+        "predicted": _outcome_numbers(verification.predicted),
+        "observed": _outcome_numbers(verification.observed),
+        "ended": verification.ended or None,
+        "panic": verification.predicted.panic or None,
+        "chance": list(verification.chance),
+        "tried": verification.tried,
+        "cycles": verification.cycles,
+        "notes": list(verification.notes),
+        "seconds": round(verification.seconds, 3),
+        "jobs": [_verdict_document(verdict) for verdict in verification.jobs],
         "parting": None if parting is None else {"seq": parting.seq, "log": parting.logged, "replay": parting.replayed},
     }
 
@@ -357,15 +358,15 @@ def _outcome_numbers(outcome: CycleOutcome) -> dict[str, int]:
     }
 
 
-def _verdict_document(one: JobVerdict) -> dict[str, object]:
-    decision = one.decision
+def _verdict_document(verdict: JobVerdict) -> dict[str, object]:
+    decision = verdict.decision
     return {
-        "job": one.job,
-        "verdict": one.word,
+        "job": verdict.job,
+        "verdict": verdict.word,
         "differences": [
-            {"about": found.subject, "what": found.what, "replay": found.predicted, "scheduler": found.observed}
-            for found in one.differences
+            {"about": item.subject, "what": item.what, "replay": item.predicted, "scheduler": item.observed}
+            for item in verdict.differences
         ],
         "decision": None if decision is None else {"seq": decision.seq, "text": decision.text},
-        "meanwhile": list(one.changes),
+        "meanwhile": list(verdict.changes),
     }

@@ -28,7 +28,7 @@ class ComparedRuns(NamedTuple):
     """(number of the compared cycle, cycles run)."""
 
 
-def comparison_blocks(found: CycleComparison, sides: ComparedRuns) -> Iterator[Block]:
+def comparison_blocks(comparison: CycleComparison, sides: ComparedRuns) -> Iterator[Block]:
     """The text report."""
     before, after = sides.before, sides.after
     yield make_paragraph(f"before  {sides.titles[0]}")
@@ -39,21 +39,21 @@ def comparison_blocks(found: CycleComparison, sides: ComparedRuns) -> Iterator[B
     if of > 1:
         yield make_paragraph(
             f"{of} cycles with the same decisions"
-            if found.has_same_decisions
+            if comparison.has_same_decisions
             else f"first cycle with different decisions: {number}"
         )
-    yield make_paragraph(summarize_comparison(found), "good" if found.has_same_decisions else "bad")
-    for side, panic in zip(("before", "after"), found.panics, strict=True):
+    yield make_paragraph(summarize_comparison(comparison), "good" if comparison.has_same_decisions else "bad")
+    for side, panic in zip(("before", "after"), comparison.panics, strict=True):
         if panic is not None:
             yield make_paragraph(f"{side}: scheduler panic: {panic}", "bad")
-    for table in iter_change_tables(found):
+    for table in iter_change_tables(comparison):
         yield from _indented_table(table)
-    if found.divergence is not None:
-        for table in iter_divergence_tables(found.divergence, "first difference", before, after):
+    if comparison.divergence is not None:
+        for table in iter_divergence_tables(comparison.divergence, "first difference", before, after):
             yield from _indented_table(table)
     # The runs may differ earlier in a vote than in an operation; one table is enough where they do not.
-    if found.deeds_part is not None and found.deeds_part != found.divergence:
-        for table in iter_divergence_tables(found.deeds_part, "first different operation", before, after):
+    if comparison.deeds_part is not None and comparison.deeds_part != comparison.divergence:
+        for table in iter_divergence_tables(comparison.deeds_part, "first different operation", before, after):
             yield from _indented_table(table)
 
 
@@ -70,12 +70,12 @@ def _indented_table(table: Table) -> Iterator[Block]:
     yield replace(table, indent=2)
 
 
-def comparison_document(found: CycleComparison, sides: ComparedRuns) -> dict[str, object]:
+def comparison_document(comparison: CycleComparison, sides: ComparedRuns) -> dict[str, object]:
     """The JSON document; the keys are a contract."""
     before, after, titles, edits, (number, of) = sides
     return {
         **({"cycle": number} if of > 1 else {}),
-        "same": found.has_same_decisions,
+        "same": comparison.has_same_decisions,
         "before": titles[0],
         "after": titles[1],
         "edits": list(edits),
@@ -83,12 +83,13 @@ def comparison_document(found: CycleComparison, sides: ComparedRuns) -> dict[str
             "before": before.snapshot.release.build_document(),
             "after": after.snapshot.release.build_document(),
         },
-        "summary": summarize_comparison(found),
+        "summary": summarize_comparison(comparison),
         "jobs": [
-            {"job": c.job, "before": _job_document(c.before), "after": _job_document(c.after)} for c in found.jobs
+            {"job": c.job, "before": _job_document(c.before), "after": _job_document(c.after)} for c in comparison.jobs
         ],
         "tasks": [
-            {"task": c.task, "before": _task_document(c.before), "after": _task_document(c.after)} for c in found.tasks
+            {"task": c.task, "before": _task_document(c.before), "after": _task_document(c.after)}
+            for c in comparison.tasks
         ],
         "queues": [
             {
@@ -97,11 +98,11 @@ def comparison_document(found: CycleComparison, sides: ComparedRuns) -> dict[str
                 "before": _amount_document(c.before),
                 "after": _amount_document(c.after),
             }
-            for c in found.queues
+            for c in comparison.queues
         ],
-        "panics": {"before": found.panics[0], "after": found.panics[1]},
-        "firstDifference": _divergence_document(found.divergence, before, after),
-        "firstOperation": _divergence_document(found.deeds_part, before, after),
+        "panics": {"before": comparison.panics[0], "after": comparison.panics[1]},
+        "firstDifference": _divergence_document(comparison.divergence, before, after),
+        "firstOperation": _divergence_document(comparison.deeds_part, before, after),
     }
 
 
@@ -136,13 +137,13 @@ def _amount_document(amount: Resource | None) -> object:
     return None if amount is None else plain_json(amount)
 
 
-def _divergence_document(found: Divergence | None, before: Recording, after: Recording) -> dict[str, object] | None:
-    if found is None:
+def _divergence_document(point: Divergence | None, before: Recording, after: Recording) -> dict[str, object] | None:
+    if point is None:
         return None
     return {
-        "before": _side_document(found.before, before),
-        "after": _side_document(found.after, after),
-        "differences": [{"field": one.field, "before": one.before, "after": one.after} for one in found.differences],
+        "before": _side_document(point.before, before),
+        "after": _side_document(point.after, after),
+        "differences": [{"field": row.field, "before": row.before, "after": row.after} for row in point.differences],
     }
 
 
@@ -157,16 +158,16 @@ def _side_document(side: DivergenceSide | None, recording: Recording) -> dict[st
     }
 
 
-def _vote_documents(asked: HookCallGroup | None) -> list[dict[str, object]] | None:
-    if asked is None:
+def _vote_documents(call_group: HookCallGroup | None) -> list[dict[str, object]] | None:
+    if call_group is None:
         return None
     return [
         {
-            "tier": seat.tier,
-            "plugin": seat.plugin,
-            "state": seat.state,
-            "answer": plain_json(seat.result),
-            "why": seat.why,
+            "tier": answer.tier,
+            "plugin": answer.plugin,
+            "state": answer.state,
+            "answer": plain_json(answer.result),
+            "why": answer.why,
         }
-        for seat in asked.seats
+        for answer in call_group.seats
     ]

@@ -35,8 +35,8 @@ def inspect_snapshot(snapshot: Snapshot) -> Inspection:
     conf = parse_conf(snapshot.scheduler_conf, snapshot.release)
     # Plugins report what they miss only when a session opens.
     session = open_session(snapshot, conf)
-    found = (*completeness_problems(snapshot), *input_problems(Recording(snapshot, conf, session)))
-    return Inspection(snapshot, conf, found, session.persistence.setting_text)
+    problems = (*completeness_problems(snapshot), *input_problems(Recording(snapshot, conf, session)))
+    return Inspection(snapshot, conf, problems, session.persistence.setting_text)
 
 
 def inspection_document(inspection: Inspection) -> dict[str, object]:
@@ -131,30 +131,31 @@ def inspection_blocks(inspection: Inspection) -> Iterator[Block]:
     yield from (make_paragraph(problem.format_line(), indent=2) for problem in inspection.problems)
 
 
-def _provenance_blocks(found: Provenance) -> Iterator[Block]:
+def _provenance_blocks(provenance: Provenance) -> Iterator[Block]:
     """The cluster, the user of the capture, and whether all objects are of one moment."""
-    place = found.server or "a cluster"
-    who = f" as {found.user}" if found.user else ""
-    reach = f", {found.access}" if found.access else ""
-    yield make_paragraph(f"captured from {place}{who}{reach}")
-    if found.consistent:
-        version = next(iter(found.resource_versions.values()), "")
-        same = len(dict.fromkeys(found.resource_versions.values())) == 1
+    place = provenance.server or "a cluster"
+    user = f" as {provenance.user}" if provenance.user else ""
+    reach = f", {provenance.access}" if provenance.access else ""
+    yield make_paragraph(f"captured from {place}{user}{reach}")
+    if provenance.consistent:
+        version = next(iter(provenance.resource_versions.values()), "")
+        same = len(dict.fromkeys(provenance.resource_versions.values())) == 1
         state = f"resource version {version}" if same else "no changes between two reads"
-        yield make_paragraph(f"consistent capture ({state}){_capture_duration(found)}")
+        yield make_paragraph(f"consistent capture ({state}){_capture_duration(provenance)}")
     else:
-        changed = ", ".join(found.changed) or "objects"
+        changed = ", ".join(provenance.changed) or "objects"
         yield make_paragraph(
-            f"inconsistent capture: {changed} changed while it was read{_capture_duration(found)}", "bad"
+            f"inconsistent capture: {changed} changed while it was read{_capture_duration(provenance)}", "bad"
         )
-    if len(found.schedulers) > 1:
-        yield make_paragraph(f"scheduler {found.schedulers[0]}; also in the cluster: {', '.join(found.schedulers[1:])}")
+    scheduler, *others = provenance.schedulers or ("",)
+    if others:
+        yield make_paragraph(f"scheduler {scheduler}; also in the cluster: {', '.join(others)}")
 
 
-def _capture_duration(found: Provenance) -> str:
-    if found.started is None or found.finished is None:
+def _capture_duration(provenance: Provenance) -> str:
+    if provenance.started is None or provenance.finished is None:
         return ""
-    return f", in {(found.finished - found.started).total_seconds():.0f} s"
+    return f", in {(provenance.finished - provenance.started).total_seconds():.0f} s"
 
 
 def _configuration_blocks(conf: SchedulerConf) -> Iterator[Block]:
@@ -175,8 +176,8 @@ def _configuration_blocks(conf: SchedulerConf) -> Iterator[Block]:
 
 
 def _switch_text(option: PluginOption) -> str:
-    stated = (f"{name}: {str(value).lower()}" for name, value in sorted(option.switches.items()))
-    return ", ".join(stated) or "-"
+    switches = (f"{name}: {str(value).lower()}" for name, value in sorted(option.switches.items()))
+    return ", ".join(switches) or "-"
 
 
 def _argument_text(option: PluginOption) -> str:

@@ -30,22 +30,22 @@ JOB_HEADS = ("job", "queue", "phase", "outcome", "pending#", "ready#", "pods#", 
 
 def cycle_document(recording: Recording, seconds: Mapping[str, float]) -> dict[str, object]:
     """The JSON document of a cycle; everything but `seconds` depends on the snapshot alone."""
-    done = cycle_effects(recording)
+    effects = cycle_effects(recording)
     return {
         "snapshot": recording.snapshot.name,
         "release": recording.snapshot.release.build_document(),
         "events": len(recording),
         "seconds": {stage: round(value, 6) for stage, value in seconds.items()},
-        "actions": [asdict(action) for action in done.actions],
-        "bound": [asdict(entry) for entry in done.bound],
-        "pipelined": [asdict(entry) for entry in done.pipelined],
-        "held": [asdict(entry) for entry in done.held],
-        "evicted": [asdict(entry) for entry in done.evicted],
+        "actions": [asdict(action) for action in effects.actions],
+        "bound": [asdict(entry) for entry in effects.bound],
+        "pipelined": [asdict(entry) for entry in effects.pipelined],
+        "held": [asdict(entry) for entry in effects.held],
+        "evicted": [asdict(entry) for entry in effects.evicted],
         "writes": [write._asdict() for write in api_writes(recording)],
-        "jobs": [job._asdict() for job in done.jobs],
+        "jobs": [job._asdict() for job in effects.jobs],
         "notes": [{"seq": note.seq, "code": note.code, "text": note.text} for note in recording.notes],
         "problems": [problem.format_line() for problem in input_problems(recording)],
-        "panic": done.panic,
+        "panic": effects.panic,
         # Present only for a recording that was cut off: programs test for the key.
         **({"cut": recording.cut_event.bound} if recording.cut_event is not None else {}),
     }
@@ -53,36 +53,36 @@ def cycle_document(recording: Recording, seconds: Mapping[str, float]) -> dict[s
 
 def cycle_blocks(recording: Recording, seconds: Mapping[str, float]) -> Iterator[Block]:
     """The text report of a cycle; `seconds` are those of each stage and action."""
-    done = cycle_effects(recording)
+    effects = cycle_effects(recording)
     yield make_paragraph(_cycle_title(recording, seconds), "title")
     yield make_paragraph(recording.snapshot.release.describe_trust())
     yield from input_problem_lines(recording)
     yield make_paragraph("")
-    yield make_listing(ACTION_HEADS, tuple(_action_rows(done, seconds)))
-    if done.panic is not None:
-        yield make_paragraph(f"the real scheduler panics at event {len(recording)}: {done.panic}", "bad")
-        yield from (make_paragraph(text, indent=2) for text in _crash(recording))
+    yield make_listing(ACTION_HEADS, tuple(_action_rows(effects, seconds)))
+    if effects.panic is not None:
+        yield make_paragraph(f"the real scheduler panics at event {len(recording)}: {effects.panic}", "bad")
+        yield from (make_paragraph(text, indent=2) for text in _crash_lines(recording))
         yield make_paragraph(_panic_cost(recording), indent=2)
     if recording.cut_event is not None:
         yield make_paragraph(f"stopped at the limit of {recording.cut_event.bound}; the cycle is incomplete", "bad")
-    yield from _move_blocks(done)
+    yield from _move_blocks(effects)
     yield from _waiting_blocks(recording)
     yield make_paragraph("")
-    yield make_listing(JOB_HEADS, tuple(_job_rows(done)))
+    yield make_listing(JOB_HEADS, tuple(_job_rows(effects)))
     forced = [f"event {note.seq}  {note.text}" for note in recording.notes if note.code == FORCED_CODE]
     quirks = [f"event {note.seq}  {note.code}: {note.text}" for note in recording.notes if note.code != FORCED_CODE]
     yield from titled_blocks("forced answers", (make_paragraph(text, indent=2) for text in forced))
     yield from titled_blocks("scheduler quirks that occurred", (make_paragraph(text, indent=2) for text in quirks))
 
 
-def _crash(recording: Recording) -> tuple[str, ...]:
+def _crash_lines(recording: Recording) -> tuple[str, ...]:
     event = find_crash(recording)
     return () if event is None else crash_lines(recording, event)
 
 
 def _panic_cost(recording: Recording) -> str:
-    done = cycle_effects(recording)
-    sent = f"{count_noun(len(done.bound), 'bind')} and {count_noun(len(done.evicted), 'eviction')}"
+    effects = cycle_effects(recording)
+    sent = f"{count_noun(len(effects.bound), 'bind')} and {count_noun(len(effects.evicted), 'eviction')}"
     statuses = len([write for write in api_writes(recording) if write.verb in ("status", "condition")])
     closed = "no status or condition of this cycle is written"
     if recording.session.close is not None:
@@ -100,18 +100,18 @@ def _cycle_title(recording: Recording, seconds: Mapping[str, float]) -> str:
     return f"{name}: {size}; {count_noun(len(recording), 'event')} in {seconds.get('cycle', 0.0):.3f} s"
 
 
-def _action_rows(done: Effects, seconds: Mapping[str, float]) -> Iterator[tuple[str, ...]]:
-    for a in done.actions:
-        counts = (a.commits, a.discards, a.bound, a.pipelined, a.evicted)
-        yield (a.action, f"{a.first}-{a.last}", *map(str, counts), f"{seconds.get(a.action, 0.0):.3f}")
+def _action_rows(effects: Effects, seconds: Mapping[str, float]) -> Iterator[tuple[str, ...]]:
+    for row in effects.actions:
+        counts = (row.commits, row.discards, row.bound, row.pipelined, row.evicted)
+        yield (row.action, f"{row.first}-{row.last}", *map(str, counts), f"{seconds.get(row.action, 0.0):.3f}")
 
 
-def _move_blocks(done: Effects) -> Iterator[Block]:
+def _move_blocks(effects: Effects) -> Iterator[Block]:
     for title, entries in (
-        ("bound", done.bound),
-        ("pipelined: reserved on a node, waiting for pods there to terminate", done.pipelined),
-        ("placed, but not bound: its gang is not complete", done.held),
-        ("evicted", done.evicted),
+        ("bound", effects.bound),
+        ("pipelined: reserved on a node, waiting for pods there to terminate", effects.pipelined),
+        ("placed, but not bound: its gang is not complete", effects.held),
+        ("evicted", effects.evicted),
     ):
         yield from titled_listing(
             title,
@@ -125,10 +125,10 @@ def _waiting_blocks(recording: Recording) -> Iterator[Block]:
     return titled_listing("Pending, reserved or evicted", ("job", "why"), rows, prose=True)
 
 
-def _job_rows(done: Effects) -> Iterator[tuple[str, ...]]:
-    for j in done.jobs:
-        counts = (j.pending, j.ready, j.tasks, j.min_available, j.waiting)
-        yield (j.job, j.queue, j.phase or "-", j.outcome, *map(str, counts))
+def _job_rows(effects: Effects) -> Iterator[tuple[str, ...]]:
+    for job in effects.jobs:
+        counts = (job.pending, job.ready, job.tasks, job.min_available, job.waiting)
+        yield (job.job, job.queue, job.phase or "-", job.outcome, *map(str, counts))
 
 
 # `vcdebug run --cycles`
@@ -136,23 +136,23 @@ def _job_rows(done: Effects) -> Iterator[tuple[str, ...]]:
 
 def cycles_document(recordings: Sequence[Recording], seconds: Mapping[str, float]) -> dict[str, object]:
     """The JSON document of several cycles: that of `run` per cycle, and the first repeat."""
-    found = find_repeat(recordings)
+    repeat = find_repeat(recordings)
     return {
         "cycles": [
             {
                 "cycle": number,
-                "now": one.snapshot.now.isoformat(),
-                **cycle_document(one, seconds if number == 1 else {}),
+                "now": recording.snapshot.now.isoformat(),
+                **cycle_document(recording, seconds if number == 1 else {}),
             }
-            for number, one in enumerate(recordings, start=1)
+            for number, recording in enumerate(recordings, start=1)
         ],
         "repeat": None
-        if found is None
+        if repeat is None
         else {
-            "cycle": found.later,
-            "repeats": found.earlier,
-            "evicted": list(found.evicted),
-            "givenBack": list(found.given_back),
+            "cycle": repeat.later,
+            "repeats": repeat.earlier,
+            "evicted": list(repeat.evicted),
+            "givenBack": list(repeat.given_back),
         },
     }
 
@@ -162,11 +162,11 @@ def cycles_blocks(recordings: Sequence[Recording], seconds: Mapping[str, float])
     yield from cycle_blocks(recordings[0], seconds)
     yield make_paragraph("")
     yield replace(cycle_table(tuple(recordings), 0, "cycles"), head=(), foot=(), indent=2)
-    found = find_repeat(recordings)
-    if found is None:
+    repeat = find_repeat(recordings)
+    if repeat is None:
         yield make_paragraph("no repeating cycles", indent=2)
     else:
-        yield make_paragraph(describe_repeat(found), "bad", indent=2)
+        yield make_paragraph(describe_repeat(repeat), "bad", indent=2)
 
 
 # `vcdebug odds`
@@ -176,14 +176,14 @@ MAP_ORDER_WORDS = "map iteration order"
 PARTING_HEADS = ("event#", "runs#", "other result#", "tie#", "operation with fixed choices (random choice before it)")
 
 
-def odds_blocks(odds: OddsTally, base: Recording, wanted: int) -> Iterator[Block]:
-    """The text report of the random runs; `wanted` is how many were requested."""
+def odds_blocks(odds: OddsTally, base: Recording, runs: int) -> Iterator[Block]:
+    """The text report of the random runs; `runs` is how many were requested."""
     name = base.snapshot.name or "snapshot"
     outcomes = "all with the same result" if odds.is_certain else f"{odds.outcomes} different results"
     draws = (
         count_noun(odds.draws, "random run")
-        if odds.draws == wanted
-        else f"only {odds.draws} of {count_noun(wanted, 'random run')} completed"
+        if odds.draws == runs
+        else f"only {odds.draws} of {count_noun(runs, 'random run')} completed"
     )
     yield make_paragraph(f"{name}: {draws}, {outcomes}", "good" if odds.is_certain else "bad")
     if odds.panics:
@@ -191,19 +191,19 @@ def odds_blocks(odds: OddsTally, base: Recording, wanted: int) -> Iterator[Block
     yield make_paragraph("")
     yield make_listing(JOB_ODDS_HEADS, tuple(_job_odds_rows(odds)))
     yield from titled_listing("evicted", ("pod", "runs#"), [(task, str(count)) for task, count in odds.evictions])
-    parting = [_divergence_row(one, base) for one in odds.divergences]
+    parting = [_divergence_row(divergence, base) for divergence in odds.divergences]
     yield from titled_listing("first difference from the run with fixed choices", PARTING_HEADS, parting, prose=True)
     yield from _first_parting_blocks(odds.first_that_matters, base)
 
 
-def _first_parting_blocks(one: DivergenceCount | None, base: Recording) -> Iterator[Block]:
-    if one is None:
+def _first_parting_blocks(divergence: DivergenceCount | None, base: Recording) -> Iterator[Block]:
+    if divergence is None:
         return
-    what = _event_words(base, one.tie) if one.tie is not None else MAP_ORDER_WORDS
-    where = f"event {one.tie}" if one.tie is not None else f"before event {one.seq}"
+    choice = _event_words(base, divergence.tie) if divergence.tie is not None else MAP_ORDER_WORDS
+    place = f"event {divergence.tie}" if divergence.tie is not None else f"before event {divergence.seq}"
     yield make_paragraph("")
     yield make_paragraph(
-        f"first random choice that changes the result: {what} ({where}), in {count_noun(one.changed, 'run')}"
+        f"first random choice that changes the result: {choice} ({place}), in {count_noun(divergence.changed, 'run')}"
     )
 
 
@@ -214,22 +214,23 @@ def _job_odds_rows(odds: OddsTally) -> Iterator[tuple[str, ...]]:
         yield job.job, job.queue, str(job.placed), str(odds.draws), share, str(job.moved), base
 
 
-def _divergence_row(one: DivergenceCount, base: Recording) -> tuple[str, ...]:
-    tie = _event_words(base, one.tie) if one.tie is not None else MAP_ORDER_WORDS
-    numbers = (one.seq, one.draws, one.changed)
-    return *map(str, numbers), str(one.tie or "-"), f"{_event_words(base, one.seq)} (after random choice: {tie})"
+def _divergence_row(divergence: DivergenceCount, base: Recording) -> tuple[str, ...]:
+    tie = _event_words(base, divergence.tie) if divergence.tie is not None else MAP_ORDER_WORDS
+    numbers = (divergence.seq, divergence.draws, divergence.changed)
+    words = f"{_event_words(base, divergence.seq)} (after random choice: {tie})"
+    return *map(str, numbers), str(divergence.tie or "-"), words
 
 
 def _event_words(recording: Recording, seq: int) -> str:
-    what = event_headline(recording.event_at(seq))
-    return f"{' > '.join(path_words(recording, seq))}  {what.what}  {what.outcome.text}".strip()
+    headline = event_headline(recording.event_at(seq))
+    return f"{' > '.join(path_words(recording, seq))}  {headline.what}  {headline.outcome.text}".strip()
 
 
-def odds_document(odds: OddsTally, base: Recording, wanted: int) -> dict[str, object]:
+def odds_document(odds: OddsTally, base: Recording, runs: int) -> dict[str, object]:
     """The JSON document of the random runs; the keys are a contract."""
     return {
         "draws": odds.draws,
-        "wanted": wanted,
+        "wanted": runs,
         "outcomes": odds.outcomes,
         "panics": odds.panics,
         "jobs": [
@@ -239,12 +240,12 @@ def odds_document(odds: OddsTally, base: Recording, wanted: int) -> dict[str, ob
         "evictions": [{"task": task, "draws": count} for task, count in odds.evictions],
         "divergences": [
             {
-                "seq": one.seq,
-                "text": _event_words(base, one.seq),
-                "tie": one.tie,
-                "draws": one.draws,
-                "other_outcome": one.changed,
+                "seq": divergence.seq,
+                "text": _event_words(base, divergence.seq),
+                "tie": divergence.tie,
+                "draws": divergence.draws,
+                "other_outcome": divergence.changed,
             }
-            for one in odds.divergences
+            for divergence in odds.divergences
         ],
     }

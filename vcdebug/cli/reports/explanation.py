@@ -101,9 +101,9 @@ def explanation_blocks(
 def _evidence_blocks(explanation: Explanation, *, verbose: bool) -> Iterator[Block]:
     """The cause code, the arithmetic behind the first line, and the events that prove it."""
     lines = explanation.dominant.lines
-    rows = [f"event {one.seq}: {one.text}" for one in explanation.dominant_evidence]
-    left = (len(lines) - MAX_ARITHMETIC_LINES, "more line"), (len(rows) - MAX_EVIDENCE_ROWS, "more event")
-    hidden = [count_noun(count, noun) for count, noun in left if count > 0]
+    rows = [f"event {event.seq}: {event.text}" for event in explanation.dominant_evidence]
+    surplus = (len(lines) - MAX_ARITHMETIC_LINES, "more line"), (len(rows) - MAX_EVIDENCE_ROWS, "more event")
+    hidden = [count_noun(count, noun) for count, noun in surplus if count > 0]
     if hidden and not verbose:
         rows = [*rows[:MAX_EVIDENCE_ROWS], f"… {' and '.join(hidden)}: --verbose"]
         lines = lines[:MAX_ARITHMETIC_LINES]
@@ -113,22 +113,22 @@ def _evidence_blocks(explanation: Explanation, *, verbose: bool) -> Iterator[Blo
     yield from (make_paragraph(text, indent=2) for text in (*lines, *rows))
 
 
-def _cut_list(texts: Sequence[str], most: int, noun: str, *, verbose: bool) -> Sequence[str]:
+def _cut_list(texts: Sequence[str], limit: int, noun: str, *, verbose: bool) -> Sequence[str]:
     """The first of the texts and how many more there are; all of them with `verbose`."""
-    left = len(texts) - most
-    return texts if verbose or left <= 0 else [*texts[:most], f"… {count_noun(left, f'more {noun}')}: --verbose"]
+    surplus = len(texts) - limit
+    return texts if verbose or surplus <= 0 else [*texts[:limit], f"… {count_noun(surplus, f'more {noun}')}: --verbose"]
 
 
 def _step_block(step: ExplanationStep) -> Block:
-    where = f"  event {', '.join(map(str, step.seqs))}" if step.seqs else ""
-    text = f"{STEP_MARKS[step.state]} {step.name}{f': {step.text}' if step.text else ''}{where}"
+    events = f"  event {', '.join(map(str, step.seqs))}" if step.seqs else ""
+    text = f"{STEP_MARKS[step.state]} {step.name}{f': {step.text}' if step.text else ''}{events}"
     return make_paragraph(text, STEP_STYLES[step.state], 2)
 
 
 def _blocker_blocks(explanation: Explanation, *, verbose: bool) -> Iterator[Block]:
     texts = [f"- {finding.reason} ({finding.cause})" for finding in explanation.contributing]
-    shown = _cut_list(texts, MAX_BLOCKERS, "blocker", verbose=verbose)
-    return titled_blocks("Other blockers", (make_paragraph(text, indent=2) for text in shown))
+    listed = _cut_list(texts, MAX_BLOCKERS, "blocker", verbose=verbose)
+    return titled_blocks("Other blockers", (make_paragraph(text, indent=2) for text in listed))
 
 
 UNTRIED_TITLE = "Suggested fixes (not tested on this snapshot)"
@@ -137,8 +137,8 @@ UNTRIED_TITLE = "Suggested fixes (not tested on this snapshot)"
 def advice_blocks(explanation: Explanation, title: str, *, verbose: bool = True) -> Iterator[Block]:
     """Advice, the least harmful first; no blocks where there is none."""
     lines = [f"- {line.text}  [{ADVICE_OWNER[line.harm]}]" for line in explanation.advised]
-    shown = _cut_list(lines, MAX_ADVICE_LINES, "fix", verbose=verbose)
-    return titled_blocks(title, (make_paragraph(text, indent=2) for text in shown))
+    listed = _cut_list(lines, MAX_ADVICE_LINES, "fix", verbose=verbose)
+    return titled_blocks(title, (make_paragraph(text, indent=2) for text in listed))
 
 
 # `vcdebug ask`
@@ -148,9 +148,9 @@ def answer_question(
     recording: Recording, question: NamedQuestion, subject: str, forecast: Callable[[], QuestionReply] | None = None
 ) -> QuestionReply:
     """The answer, with what the snapshot lacks or makes doubtful; `forecast` answers in place of the question."""
-    lacking = incomplete(recording.snapshot)
-    if lacking:
-        reply = QuestionReply(f"{question.words}? Cannot be answered: {lacking}.", data={"incomplete": lacking})
+    missing = incomplete(recording.snapshot)
+    if missing:
+        reply = QuestionReply(f"{question.words}? Cannot be answered: {missing}.", data={"incomplete": missing})
     else:
         reply = question.answer(recording, subject) if forecast is None else forecast()
     if doubt := doubt_of_input(recording):
@@ -160,7 +160,7 @@ def answer_question(
 
 def reply_document(question: str, reply: QuestionReply) -> dict[str, object]:
     """The JSON document of a reply; the keys are a contract."""
-    evidence = [{"seq": one.seq, "text": one.text} for one in reply.evidence]
+    evidence = [{"seq": event.seq, "text": event.text} for event in reply.evidence]
     body = {"question": question, "sentence": reply.sentence, "lines": list(reply.lines)}
     return {**body, "evidence": evidence, **reply.data}
 
@@ -171,7 +171,7 @@ def reply_blocks(question: str, reply: QuestionReply) -> Iterator[Block]:
     yield from (make_paragraph(line, indent=2) for line in reply.lines)
     for sheet in reply.sheets:
         yield from titled_blocks(sheet.title, [make_listing(sheet.heads, sheet.rows, 2)])
-    rows = [(str(one.seq), one.text) for one in reply.evidence]
+    rows = [(str(event.seq), event.text) for event in reply.evidence]
     yield from titled_listing("Evidence", ("event#", "what happened"), rows)
 
 
@@ -187,20 +187,20 @@ def command_line(args: Namespace, command: str, snapshot: str, *words: str) -> s
 
 def follow_up_blocks(explanation: Explanation, args: Namespace, *, tested: bool) -> Iterator[Block]:
     """Command lines of further questions about a Pending job; the short answer has those about fixes and steps."""
-    where, job = args.snapshot, explanation.job
+    snapshot, job = args.snapshot, explanation.job
     yield from _FOLLOW_UP_TITLE
     if not args.prove:
         words = "more fixes, with their edits" if tested else "test fixes"
-        yield _follow_up_line(words, command_line(args, "explain", where, args.job, "--prove"))
+        yield _follow_up_line(words, command_line(args, "explain", snapshot, args.job, "--prove"))
     if not args.verbose:
         yield _follow_up_line(
-            "scheduling steps, more questions", command_line(args, "explain", where, args.job, "--verbose")
+            "scheduling steps, more questions", command_line(args, "explain", snapshot, args.job, "--verbose")
         )
         return
     yield _follow_up_line("about the cause", f"docs/causes.md, section {explanation.cause_code}")
-    yield _follow_up_line("forecast", command_line(args, "ask when", where, job))
-    yield _follow_up_line("what holds the resources", command_line(args, "ask holders", where, job))
-    yield _follow_up_line("which jobs go first", command_line(args, "ask next", where))
+    yield _follow_up_line("forecast", command_line(args, "ask when", snapshot, job))
+    yield _follow_up_line("what holds the resources", command_line(args, "ask holders", snapshot, job))
+    yield _follow_up_line("which jobs go first", command_line(args, "ask next", snapshot))
 
 
 def submit_follow_up_blocks(_: Explanation, args: Namespace, *, tested: bool) -> Iterator[Block]:

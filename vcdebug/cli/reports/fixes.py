@@ -51,22 +51,22 @@ def fix_blocks(search: FixSearch, source: str, budget: int = 0) -> Iterator[Bloc
 
     The first proven plan comes with the command line that shows it.
     """
-    found = search.best_plans
-    works = bool(found) and found[0].is_proven
+    plans = search.best_plans
+    works = bool(plans) and plans[0].is_proven
     yield make_paragraph("")
-    if found:
+    if plans:
         tried = count_noun(search.trial_count, "replay")
         further = "Changes that remove this blocker but not the next"
         title = "Fixes that work on this snapshot" if works else further
         yield make_paragraph(f"{title} ({tried})", "title")
-    for number, remedy in enumerate(found, start=1):
+    for number, remedy in enumerate(plans, start=1):
         yield from _fix_lines(number, remedy)
-    if said := describe_conclusion(search):
+    if conclusion := describe_conclusion(search):
         longer = "" if search.finished or not budget else f" Use --budget {3 * budget} to search longer."
-        yield make_paragraph(f"{said}{longer}", "bad")
+        yield make_paragraph(f"{conclusion}{longer}", "bad")
     if works:
         yield make_paragraph("")
-        yield make_paragraph(f"Show the difference: vcdebug diff {shlex.quote(source)} {_edit_options(found[0])}")
+        yield make_paragraph(f"Show the difference: vcdebug diff {shlex.quote(source)} {_edit_options(plans[0])}")
 
 
 def _fix_lines(number: int, remedy: TriedPlan) -> Iterator[Block]:
@@ -81,12 +81,12 @@ def _fix_lines(number: int, remedy: TriedPlan) -> Iterator[Block]:
 
 def short_fix_blocks(search: FixSearch, explanation: Explanation) -> Iterator[Block]:
     """The first tested fixes, a line each, and advice that no replay can test; no blocks where nothing works."""
-    found = short_plans(search)
-    if not found:
+    plans = short_plans(search)
+    if not plans:
         return
     yield make_paragraph("")
     yield make_paragraph("Fixes (tested on this snapshot)", "title")
-    for number, remedy in enumerate(found, start=1):
+    for number, remedy in enumerate(plans, start=1):
         yield make_paragraph(f"{number}. {describe_short_plan(remedy)}", indent=2)
     for line in explanation.advised:
         if line.beyond_replay:
@@ -96,9 +96,9 @@ def short_fix_blocks(search: FixSearch, explanation: Explanation) -> Iterator[Bl
 def _edit_options(remedy: TriedPlan) -> str:
     """The edits as --set options; a long list is cut and says how many are left out."""
     edits = remedy.plan.all_edits
-    shown = " ".join(f"--set {shlex.quote(edit)}" for edit in edits[:_MAX_SHOWN_EDITS])
-    left = len(edits) - _MAX_SHOWN_EDITS
-    return f"{shown}  ({count_noun(left, 'more edit')} in --json)" if left > 0 else shown
+    options = " ".join(f"--set {shlex.quote(edit)}" for edit in edits[:_MAX_SHOWN_EDITS])
+    surplus = len(edits) - _MAX_SHOWN_EDITS
+    return f"{options}  ({count_noun(surplus, 'more edit')} in --json)" if surplus > 0 else options
 
 
 MIN_BUDGET_SHARE = 0.5
@@ -120,13 +120,13 @@ def search_fixes(
     # At least a share of the budget, else reading a large snapshot would leave no time for any trial.
     end = max(output.started + seconds, time.perf_counter() + seconds * MIN_BUDGET_SHARE)
     with (
-        status_line(output, "Trying fixes… (Ctrl-C to stop)") as tell,
+        status_line(output, "Trying fixes… (Ctrl-C to stop)") as show_status,
         closing(_trial_rounds(recording, explanation, workers, lambda: time.perf_counter() < end)) as run,
     ):
 
         def may_continue(search: FixSearch) -> bool:
-            found = len([remedy for remedy in search.best_plans if remedy.is_proven])
-            tell(f"{count_noun(search.trial_count, 'replay')}, {found} found")
+            proven = len([remedy for remedy in search.best_plans if remedy.is_proven])
+            show_status(f"{count_noun(search.trial_count, 'replay')}, {proven} found")
             return time.perf_counter() < end
 
         try:

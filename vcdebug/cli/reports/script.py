@@ -57,60 +57,60 @@ class AnswerReport:
             raise ScriptError(error, answer.number) from error
 
     def _read_answer(self) -> None:
-        answer, here = self.answer, self.answer.here
+        answer, state = self.answer, self.answer.here
         if answer.show == "help":
             self._show_table(verbs_table())
         elif answer.show == "panel":
-            self._show_table(find_panel(here, answer.argument))
+            self._show_table(find_panel(state, answer.argument))
         elif answer.show == "log":
-            self._show_table(log_table(here.recording, here.seq, int(answer.argument or DEFAULT_LEVEL)))
+            self._show_table(log_table(state.recording, state.seq, int(answer.argument or DEFAULT_LEVEL)))
         elif answer.show in PAGES:
-            self._show_table(PAGES[answer.show].view(here, *filter(None, (answer.argument,))))
+            self._show_table(PAGES[answer.show].view(state, *filter(None, (answer.argument,))))
         elif answer.show == "report":
-            self.written = write_here(here, answer.argument)
+            self.written = write_here(state, answer.argument)
         elif answer.show == "save":
             self.written = save_notes(self._driver, answer.argument)
         elif answer.show == "load":
             self.written = load_notes(self._driver, answer.argument)
         elif answer.show == "ask":
-            self._ask_question(here, answer.argument)
+            self._ask_question(state, answer.argument)
         elif answer.show == "explain":
-            self._explain_jobs(here, answer.argument or job_at(here))
+            self._explain_jobs(state, answer.argument or job_at(state))
         elif answer.show == "prove":
-            self._search_fixes(here, answer.argument or job_at(here))
+            self._search_fixes(state, answer.argument or job_at(state))
 
-    def _show_table(self, shown: Table) -> None:
-        self.table, self.cells = format_table(shown), shown
+    def _show_table(self, table: Table) -> None:
+        self.table, self.cells = format_table(table), table
 
-    def _ask_question(self, here: DebuggerState, words: str) -> None:
+    def _ask_question(self, state: DebuggerState, words: str) -> None:
         name, _, subject = words.partition(" ")
-        found = next((question for question in QUESTIONS if question.name == name), None)
-        if found is None:
+        question = next((question for question in QUESTIONS if question.name == name), None)
+        if question is None:
             raise VcdebugError(f"unknown question {name!r}", f"questions: {', '.join(one.name for one in QUESTIONS)}")
-        if found.about and not subject and found.name != "next":
-            raise VcdebugError(f"ask {name} needs a subject", f"name a {' or '.join(found.about)}")
-        self.reply = name, pending.answer_question(here.recording, found, subject.strip())
+        if question.about and not subject and question.name != "next":
+            raise VcdebugError(f"ask {name} needs a subject", f"name a {' or '.join(question.about)}")
+        self.reply = name, pending.answer_question(state.recording, question, subject.strip())
 
-    def _explain_jobs(self, here: DebuggerState, job: str) -> None:
+    def _explain_jobs(self, state: DebuggerState, job: str) -> None:
         if job:
-            self.explanation = explain_by_name(here.recording, job)
+            self.explanation = explain_by_name(state.recording, job)
             self.waits = not self.explanation.scheduled
         else:
-            self._show_table(PAGES["waiting"].view(here))
-            self.waits = bool(survey_jobs(here.recording).unscheduled_jobs)
+            self._show_table(PAGES["waiting"].view(state))
+            self.waits = bool(survey_jobs(state.recording).unscheduled_jobs)
 
-    def _search_fixes(self, here: DebuggerState, job: str) -> None:
+    def _search_fixes(self, state: DebuggerState, job: str) -> None:
         from vcdebug.cli.reports.fixes import search_fixes
 
         if not job:
             raise VcdebugError("say which job", "prove JOB")
-        explanation = explain_by_name(here.recording, job)
+        explanation = explain_by_name(state.recording, job)
         self.waits = not explanation.scheduled
         if explanation.scheduled:
             self.explanation = explanation
             return
         # With one worker: a client's process cannot be forked while it has threads.
-        self.fixes = search_fixes(here.recording, explanation, Output(), seconds=DEFAULT_BUDGET_SECONDS, workers=1)
+        self.fixes = search_fixes(state.recording, explanation, Output(), seconds=DEFAULT_BUDGET_SECONDS, workers=1)
 
 
 def run_command(driver: Driver, line: str, number: int = 1) -> AnswerReport:
@@ -121,89 +121,90 @@ def run_command(driver: Driver, line: str, number: int = 1) -> AnswerReport:
         raise error.__cause__ or error from None
 
 
-def answer_text(shown: AnswerReport) -> str:
+def answer_text(report: AnswerReport) -> str:
     """The answer as a pipe gets it, without the line that repeats the command."""
-    return plain_text(islice(answer_blocks(shown), 1, None))
+    return plain_text(islice(answer_blocks(report), 1, None))
 
 
-def answer_blocks(shown: AnswerReport) -> Iterator[Block]:
+def answer_blocks(report: AnswerReport) -> Iterator[Block]:
     """The text report: the command, then its result."""
-    answer = shown.answer
+    answer = report.answer
     yield make_paragraph(f":{answer.command.removeprefix(':')}", "title")
     yield from (
-        make_paragraph(f"event {said.seq}  breakpoint {said.number}: {said.text}", indent=2) for said in answer.log
+        make_paragraph(f"event {line.seq}  breakpoint {line.number}: {line.text}", indent=2) for line in answer.log
     )
     if answer.text:
         yield make_paragraph(answer.text, indent=2)
-    if shown.written:
-        yield make_paragraph(shown.written, indent=2)
-    if shown.table:
-        yield from (make_paragraph(text, indent=2) for text in shown.table.rstrip("\n").split("\n"))
-    if shown.explanation is not None:
-        yield from pending.explanation_blocks(shown.explanation)
-    if shown.reply is not None:
-        yield from pending.reply_blocks(*shown.reply)
-    if shown.fixes is not None:
+    if report.written:
+        yield make_paragraph(report.written, indent=2)
+    if report.table:
+        yield from (make_paragraph(text, indent=2) for text in report.table.rstrip("\n").split("\n"))
+    if report.explanation is not None:
+        yield from pending.explanation_blocks(report.explanation)
+    if report.reply is not None:
+        yield from pending.reply_blocks(*report.reply)
+    if report.fixes is not None:
         from vcdebug.cli.reports.fixes import fix_blocks
 
-        yield from fix_blocks(shown.fixes, answer.here.recording.snapshot.name)
-    told = (answer.text, shown.table, shown.written, shown.explanation, shown.reply, shown.fixes)
-    if answer.moved or not any(told):
+        yield from fix_blocks(report.fixes, answer.here.recording.snapshot.name)
+    results = (answer.text, report.table, report.written, report.explanation, report.reply, report.fixes)
+    if answer.moved or not any(results):
         yield make_paragraph(_event_line(answer), indent=2)
 
 
 def _event_line(answer: ScriptAnswer) -> str:
-    here = answer.here
-    what = event_headline(here.recording.event_at(here.seq))
-    where = " > ".join(path_words(here.recording, here.seq, here.inside)) or "cycle"
-    return f"event {here.seq}  {where}  {what.what}  {what.outcome.text}".rstrip() + f"  ({here.reason})"
+    state = answer.here
+    headline = event_headline(state.recording.event_at(state.seq))
+    path = " > ".join(path_words(state.recording, state.seq, state.inside)) or "cycle"
+    return f"event {state.seq}  {path}  {headline.what}  {headline.outcome.text}".rstrip() + f"  ({state.reason})"
 
 
-def answer_document(shown: AnswerReport) -> dict[str, object]:
+def answer_document(report: AnswerReport) -> dict[str, object]:
     """The JSON document of one command; the keys are a contract."""
-    answer, here = shown.answer, shown.answer.here
+    answer, state = report.answer, report.answer.here
     body: dict[str, object] = {
         "line": answer.number,
         "command": answer.command,
-        "seq": here.seq,
-        "reason": here.reason,
+        "seq": state.seq,
+        "reason": state.reason,
         "path": [
-            {"level": span.level.name.lower(), "name": span.name} for span in here.recording.span_tree.path_to(here.seq)
+            {"level": span.level.name.lower(), "name": span.name}
+            for span in state.recording.span_tree.path_to(state.seq)
         ],
-        "event": event_json(here.recording, here.seq),
+        "event": event_json(state.recording, state.seq),
         "text": answer.text,
-        "log": [{"seq": said.seq, "breakpoint": said.number, "text": said.text} for said in answer.log],
+        "log": [{"seq": line.seq, "breakpoint": line.number, "text": line.text} for line in answer.log],
     }
-    if here.recordings is not None:
+    if state.recordings is not None:
         body["shown"] = {
-            "side": here.recordings.side,
-            "cycle": here.recordings.cycle,
-            "cycles": here.recordings.cycle_count,
-            "edits": list(here.recordings.edit_texts),
+            "side": state.recordings.side,
+            "cycle": state.recordings.cycle,
+            "cycles": state.recordings.cycle_count,
+            "edits": list(state.recordings.edit_texts),
         }
-    if answer.show == "diff" and here.recordings is not None and not answer.argument:
-        body["comparison"] = _recordings_comparison(here.recordings)
-    if shown.written:
-        body["written"] = shown.written
-    if shown.table:
-        body["table"] = shown.table.rstrip("\n").split("\n")
-    if shown.cells is not None:
-        body["columns"] = [column.title for column in shown.cells.columns]
-        body["rows"] = [[cell.text for cell in row.cells] for row in shown.cells.rows]
-    if shown.reply is not None:
-        body["answer"] = pending.reply_document(*shown.reply)
-    if shown.explanation is not None:
-        body["explanation"] = pending.explanation_document(shown.explanation)
-    if shown.fixes is not None:
+    if answer.show == "diff" and state.recordings is not None and not answer.argument:
+        body["comparison"] = _recordings_comparison(state.recordings)
+    if report.written:
+        body["written"] = report.written
+    if report.table:
+        body["table"] = report.table.rstrip("\n").split("\n")
+    if report.cells is not None:
+        body["columns"] = [column.title for column in report.cells.columns]
+        body["rows"] = [[cell.text for cell in row.cells] for row in report.cells.rows]
+    if report.reply is not None:
+        body["answer"] = pending.reply_document(*report.reply)
+    if report.explanation is not None:
+        body["explanation"] = pending.explanation_document(report.explanation)
+    if report.fixes is not None:
         from vcdebug.cli.reports.fixes import fix_documents
 
-        body["remedies"] = fix_documents(shown.fixes)
+        body["remedies"] = fix_documents(report.fixes)
     return body
 
 
 def _recordings_comparison(open_: OpenRecordings) -> dict[str, object]:
     before, after = open_.both_sides()
-    found = open_.found if open_.found is not None else compare_cycles(before, after)
+    difference = open_.found if open_.found is not None else compare_cycles(before, after)
     return comparison.comparison_document(
-        found, comparison.ComparedRuns(before, after, ("original", "branch"), open_.edit_texts)
+        difference, comparison.ComparedRuns(before, after, ("original", "branch"), open_.edit_texts)
     )

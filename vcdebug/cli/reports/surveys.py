@@ -30,122 +30,122 @@ class Surveys(BatchResults[Survey]):
     @property
     def unscheduled_jobs(self) -> int:
         """How many jobs stay unscheduled."""
-        return len([job for one in self.results_by_name.values() for job in one.unscheduled_jobs])
+        return len([job for survey in self.results_by_name.values() for job in survey.unscheduled_jobs])
 
     def causes_by_frequency(self) -> list[tuple[str, int, int]]:
         """(cause, jobs, snapshots), the most frequent first."""
         jobs = group_by_key(
             (job.explanation.cause_code, name)
-            for name, one in self.results_by_name.items()
-            for job in one.unscheduled_jobs
+            for name, survey in self.results_by_name.items()
+            for job in survey.unscheduled_jobs
         )
         counted = [(cause, len(names), len(dict.fromkeys(names))) for cause, names in jobs.items()]
         return sorted(counted, key=lambda row: (-row[1], row[0]))
 
 
-def survey_blocks(found: Surveys, *, verbose: bool = False) -> Iterator[Block]:
+def survey_blocks(surveys: Surveys, *, verbose: bool = False) -> Iterator[Block]:
     """The text report; only `verbose` lists many Pending jobs one by one instead of by cause."""
-    spaced = True
-    for name, one in found.results_by_name.items():
-        section = list(_survey_section(name, one, verbose=verbose))
+    spaced, results = True, surveys.results_by_name
+    for name, survey in results.items():
+        section = list(_survey_section(name, survey, verbose=verbose))
         if len(section) > 1 and not spaced:
             yield make_paragraph("")
         yield from section
         spaced = len(section) > 1
         if spaced:
             yield make_paragraph("")
-    if not spaced and len(found.names) > 1:
+    if not spaced and len(surveys.names) > 1:
         yield make_paragraph("")
-    yield from _total_blocks(found)
-    if found.unscheduled_jobs:
-        name, job = next((name, job) for name, one in found.results_by_name.items() for job in one.unscheduled_jobs)
-        command = found.again("explain", name, job.explanation.job)
+    yield from _total_blocks(surveys)
+    if surveys.unscheduled_jobs:
+        name, job = next((name, job) for name, survey in results.items() for job in survey.unscheduled_jobs)
+        command = surveys.again("explain", name, job.explanation.job)
         yield make_paragraph(f"Details and fixes for {job.explanation.job}: {command}", "muted")
 
 
-def _survey_section(name: str, one: Survey, *, verbose: bool) -> Iterator[Block]:
+def _survey_section(name: str, survey: Survey, *, verbose: bool) -> Iterator[Block]:
     yield make_paragraph(
-        f"{name}: {_survey_headline(one)}; {one.release.describe_trust()}",
-        "bad" if one.unscheduled_jobs or one.incomplete else "good",
+        f"{name}: {_survey_headline(survey)}; {survey.release.describe_trust()}",
+        "bad" if survey.unscheduled_jobs or survey.incomplete else "good",
     )
-    if one.doubt:
-        yield make_paragraph(f"Caution: this answer can be wrong: {one.doubt}", "bad", 2)
-    if len(one.unscheduled_jobs) > MAX_LISTED_JOBS and not verbose:
+    if survey.doubt:
+        yield make_paragraph(f"Caution: this answer can be wrong: {survey.doubt}", "bad", 2)
+    if len(survey.unscheduled_jobs) > MAX_LISTED_JOBS and not verbose:
         # The answer about one job has no use for the modules behind it.
         from vcdebug.views.pending import board_table
 
-        yield replace(board_table(one), title="", indent=2)
-    elif one.explained:
-        yield make_listing(JOB_COLUMNS, tuple(_job_row(job) for job in one.explained), 2, prose=True)
-    if one.problems:
-        yield make_paragraph(f"{count_noun(one.problems, 'input problem')} (list: vcdebug inspect)", "muted", 2)
+        yield replace(board_table(survey), title="", indent=2)
+    elif survey.explained:
+        yield make_listing(JOB_COLUMNS, tuple(_job_row(job) for job in survey.explained), 2, prose=True)
+    if survey.problems:
+        yield make_paragraph(f"{count_noun(survey.problems, 'input problem')} (list: vcdebug inspect)", "muted", 2)
 
 
-def _survey_headline(one: Survey) -> str:
-    if one.incomplete:
-        return f"capture-incomplete: {one.incomplete}"
-    if not one.jobs:
-        return "not in this snapshot" if one.named else "no jobs"
-    waiting, partly = len(one.unscheduled_jobs), len(one.partly_waiting_jobs)
-    have = "has" if partly == 1 else "have"
+def _survey_headline(survey: Survey) -> str:
+    if survey.incomplete:
+        return f"capture-incomplete: {survey.incomplete}"
+    if not survey.jobs:
+        return "not in this snapshot" if survey.named else "no jobs"
+    waiting, partly = len(survey.unscheduled_jobs), len(survey.partly_waiting_jobs)
+    verb = "has" if partly == 1 else "have"
     if waiting:
-        more = f"; {partly} more {have} missing pods" if partly else ""
-        return f"{waiting} of {count_noun(one.jobs, 'job')} {'is' if waiting == 1 else 'are'} not scheduled{more}"
+        extra = f"; {partly} more {verb} missing pods" if partly else ""
+        return f"{waiting} of {count_noun(survey.jobs, 'job')} {'is' if waiting == 1 else 'are'} not scheduled{extra}"
     if partly:
-        return f"all {count_noun(one.jobs, 'job')} are scheduled; {partly} still {have} missing pods"
-    return "scheduled" if one.named else f"no Pending jobs ({one.jobs} in total)"
+        return f"all {count_noun(survey.jobs, 'job')} are scheduled; {partly} still {verb} missing pods"
+    return "scheduled" if survey.named else f"no Pending jobs ({survey.jobs} in total)"
 
 
 def _job_row(job: SurveyedJob) -> tuple[str, ...]:
-    found = job.explanation
-    why = job.shown_finding
-    return found.pod or found.job, job.queue or "-", str(job.pending), why.cause, why.reason
+    explanation = job.explanation
+    finding = job.shown_finding
+    return explanation.pod or explanation.job, job.queue or "-", str(job.pending), finding.cause, finding.reason
 
 
-def _total_blocks(found: Surveys) -> Iterator[Block]:
-    several = len(found.names) > 1
+def _total_blocks(surveys: Surveys) -> Iterator[Block]:
+    several = len(surveys.names) > 1
     if several:
-        surveys = found.results_by_name.values()
-        looked = count_noun(len(surveys), "snapshot")
-        if len(surveys) < len(found.names):
-            looked = f"only {len(surveys)} of {count_noun(len(found.names), 'snapshot')}"
-        jobs = len([job for one in surveys for job in range(one.jobs)])
-        are = "is" if found.unscheduled_jobs == 1 else "are"
+        results = surveys.results_by_name.values()
+        looked = count_noun(len(results), "snapshot")
+        if len(results) < len(surveys.names):
+            looked = f"only {len(results)} of {count_noun(len(surveys.names), 'snapshot')}"
+        jobs = len([job for survey in results for job in range(survey.jobs)])
+        are = "is" if surveys.unscheduled_jobs == 1 else "are"
         yield make_paragraph(
-            f"{looked}: {found.unscheduled_jobs} of {count_noun(jobs, 'job')} {are} not scheduled", "title"
+            f"{looked}: {surveys.unscheduled_jobs} of {count_noun(jobs, 'job')} {are} not scheduled", "title"
         )
-    if found.unscheduled_jobs and (several or found.unscheduled_jobs > 1):
+    if surveys.unscheduled_jobs and (several or surveys.unscheduled_jobs > 1):
         heads = ("cause", "jobs#", "snapshots#") if several else ("cause", "jobs#")
         rows = tuple(
-            (cause, str(jobs), str(snapshots))[: len(heads)] for cause, jobs, snapshots in found.causes_by_frequency()
+            (cause, str(jobs), str(snapshots))[: len(heads)] for cause, jobs, snapshots in surveys.causes_by_frequency()
         )
         yield make_listing(heads, rows, 2)
         yield make_paragraph("")
 
 
-def survey_document(found: Surveys) -> dict[str, object]:
+def survey_document(surveys: Surveys) -> dict[str, object]:
     """The JSON document; the keys are a contract."""
     return {
-        "snapshots": found.build_documents(_snapshot_document),
-        "unscheduled": found.unscheduled_jobs,
+        "snapshots": surveys.build_documents(_snapshot_document),
+        "unscheduled": surveys.unscheduled_jobs,
         "causes": [
             {"cause": cause, "jobs": jobs, "snapshots": snapshots}
-            for cause, jobs, snapshots in found.causes_by_frequency()
+            for cause, jobs, snapshots in surveys.causes_by_frequency()
         ],
     }
 
 
-def _snapshot_document(one: Survey) -> dict[str, object]:
+def _snapshot_document(survey: Survey) -> dict[str, object]:
     return {
-        "jobs": one.jobs,
-        "unscheduled": len(one.unscheduled_jobs),
-        "problems": one.problems,
-        "release": one.release.build_document(),
-        **({"doubt": one.doubt} if one.doubt else {}),
-        **({"incomplete": one.incomplete} if one.incomplete else {}),
+        "jobs": survey.jobs,
+        "unscheduled": len(survey.unscheduled_jobs),
+        "problems": survey.problems,
+        "release": survey.release.build_document(),
+        **({"doubt": survey.doubt} if survey.doubt else {}),
+        **({"incomplete": survey.incomplete} if survey.incomplete else {}),
         "explanations": [
             {"queue": job.queue, "pending": job.pending, **explanation.explanation_document(job.explanation)}
-            for job in one.explained
+            for job in survey.explained
         ],
     }
 
@@ -166,10 +166,10 @@ class Surveyor:
         with disposing(self.replay_cycle(item.open_file())) as recording:
             return self.survey_jobs(recording)
 
-    def replay_cycle(self, where: Source, keeping: CachedRecordings | None = None) -> Recording:
+    def replay_cycle(self, source: Source, keeping: CachedRecordings | None = None) -> Recording:
         """Replay a snapshot under the edits and options of the command."""
         return replay_snapshot(
-            where,
+            source,
             complete=self.complete,
             release=self.release,
             edits=self.edits,

@@ -41,12 +41,12 @@ class CaptureSeries:
         return len(self.open)
 
     def last_recording(self, open_: OpenRecordings) -> Recording:
-        """The recording of the last of all."""
+        """The recording of the newest capture."""
         return self.newest or open_.original[self.open_count - 1]
 
     @property
     def all_captures(self) -> list[ReadCapture]:
-        """Every one of them, in order."""
+        """Every capture, from the oldest to the newest."""
         return [*self.earlier, *self.open, *self.later]
 
 
@@ -70,14 +70,14 @@ def append_capture(
 
 
 def _count_closable(open_: OpenRecordings, before: int) -> int:
-    """How many of the oldest may go: not what is shown, and not what edits are about."""
+    """How many of the `before` oldest captures may be closed: with edits, only those before the first edited cycle."""
     return min(before, open_.start - 1) if open_.branch else before
 
 
 def _open_another(
     open_: OpenRecordings, captures: CaptureSeries, recording: Recording, read: ReadCapture, cycle: int
 ) -> OpenRecordings:
-    """One more is open, and as many of the oldest less as are too many."""
+    """Append a capture and show `cycle`; the oldest captures beyond the limit are closed."""
     # Forecast cycles after the last capture are dropped: the real cluster went another way.
     line = (*open_.original[: captures.open_count], recording)
     captures.open.append(read)
@@ -89,7 +89,7 @@ def _open_another(
 
 
 def open_next_capture(open_: OpenRecordings, captures: CaptureSeries, recording: Recording) -> OpenRecordings:
-    """With the capture behind the last one that is open, which is shown."""
+    """Open and show the capture after the last open one."""
     read = captures.later.pop(0)
     if not captures.later:
         captures.newest = None
@@ -97,7 +97,7 @@ def open_next_capture(open_: OpenRecordings, captures: CaptureSeries, recording:
 
 
 def open_previous_capture(open_: OpenRecordings, captures: CaptureSeries, recording: Recording) -> OpenRecordings:
-    """With the capture before the first one, which is shown; the last one goes where there are too many."""
+    """Open and show the capture before the first open one; beyond the limit the last one is closed."""
     line = (recording, *open_.original)
     captures.open.insert(0, captures.earlier.pop())
     start = open_.start + 1 if open_.branch else open_.start
@@ -113,7 +113,7 @@ def open_previous_capture(open_: OpenRecordings, captures: CaptureSeries, record
 def open_only_capture(
     open_: OpenRecordings, captures: CaptureSeries, index: int, recording: Recording
 ) -> OpenRecordings:
-    """With one of all captures, and nothing else; it counts from 0."""
+    """Close all captures but the one at `index` of `all_captures`."""
     last = captures.last_recording(open_)
     every = captures.all_captures
     captures.earlier, captures.open, captures.later = every[:index], every[index : index + 1], every[index + 1 :]

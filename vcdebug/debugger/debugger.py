@@ -22,7 +22,7 @@ class MoveResult(NamedTuple):
 
 
 class _StepTaken(NamedTuple):
-    """A step that its own opposite undoes exactly."""
+    """A step; the opposite step right after it returns exactly to its origin."""
 
     verb: cursor.MoveVerb
     step: cursor.Step
@@ -72,7 +72,7 @@ class Debugger:
         return name if isinstance(name, str) else ""
 
     def select_subject(self, selection: cursor.CursorSelection = cursor.NO_SELECTION) -> None:
-        """Look at a task, job, node, queue or plugin; the event stays."""
+        """Select a task, job, node, queue or plugin at the current event."""
         self.position = self.position._replace(selection=selection)
 
     @property
@@ -81,7 +81,7 @@ class Debugger:
         return self.position.seq == cursor.OVERVIEW
 
     def place_at(self, seq: Seq) -> None:
-        """Begin at an event: no movement led there, and the last jump stays what it was."""
+        """Place the cursor at an event; this counts neither as a step nor as a jump."""
         self._trail.clear()
         self._move_to(self._within(seq), "")
 
@@ -141,7 +141,7 @@ class Debugger:
 
     @property
     def went_up(self) -> bool:
-        """Whether the last step led out of a span, backward: its opposite leads down again."""
+        """Whether the last step was a backward step out, which a forward step out undoes."""
         return (
             bool(self._trail)
             and self._trail[-1].target == self.position.seq
@@ -196,7 +196,7 @@ class Debugger:
         return self._jump_to(target, f"about {selection}")
 
     def last_position(self) -> MoveResult:
-        """Where the last jump began; again, back to where it led."""
+        """Go to where the last jump began; called again, return to where it led."""
         target = self._last
         stop = self._jump_to(target.seq, "last position")
         self.position = target

@@ -33,7 +33,7 @@ class BreakpointStatus:
 
 @dataclass(frozen=True, slots=True)
 class DebuggerState:
-    """The present event of a recording, with what a front end shows around it."""
+    """The current event of a recording, with what a front end shows around it."""
 
     recording: Recording
     seq: Seq
@@ -71,7 +71,7 @@ class DebuggerState:
         recordings: OpenRecordings,
         source: Callable[[str], Sequence[str]] | None = None,
     ) -> DebuggerState:
-        """The debugger's present position."""
+        """The state at the debugger's current position."""
         job, task, queue, node = map(debugger.enclosing_name, ("job", "task", "queue", "node"))
         bookmarks = tuple(notebook.bookmarks.iter_bookmarks_of(recordings.cycle, branch=recordings.side == BRANCH))
         elsewhere = tuple(mark for mark in notebook.bookmarks if mark not in bookmarks)
@@ -83,7 +83,7 @@ class DebuggerState:
 
 
 class Driver:
-    """The recordings that lie open, with the reason of the last stop, giving a DebuggerState for each."""
+    """The open recordings and the reason of the last stop; movements return the new DebuggerState."""
 
     def __init__(self, recording: Recording, *, first: Seq = 1) -> None:
         self.workbench = Workbench(recording, first)
@@ -99,12 +99,12 @@ class Driver:
 
     @property
     def debugger(self) -> Debugger:
-        """The shown recording's."""
+        """The debugger of the shown recording."""
         return self.workbench.debugger
 
     @property
     def open_recordings(self) -> OpenRecordings:
-        """What lies open."""
+        """The open recordings."""
         return self.workbench.recordings
 
     @property
@@ -118,7 +118,7 @@ class Driver:
         self._count_captures()
 
     def _count_captures(self) -> None:
-        """Bookmarks are counted from the first one that is open."""
+        """Tell the bookmarks how many captures come before the first open one."""
         self.notebook.bookmarks.before = len(self._captures.earlier) if self._captures is not None else 0
 
     def current_state(self) -> DebuggerState:
@@ -188,11 +188,11 @@ class Driver:
         return None
 
     def step_down(self) -> DebuggerState:
-        """Back down the last way up; where there was none, into what comes next."""
+        """Undo a backward step out, if that was the last step; else step to the next event or inner step."""
         return self.take_step("out" if self.debugger.went_up else "inside", back=False)
 
     def goto_event(self, seq: Seq) -> DebuggerState:
-        """To an event by number."""
+        """Go to an event by its number."""
         return self._after_stop(self.debugger.goto_event(seq))
 
     def last_position(self) -> DebuggerState:
@@ -222,13 +222,13 @@ class Driver:
         return self.open_recordings.cycle, self.open_recordings.side == BRANCH
 
     def add_breakpoint(self, line: str) -> str:
-        """Set one; the words say how often it will stop."""
+        """Set a breakpoint; returns its number, its words and how often it stops."""
         point = self.debugger.breakpoints.add_breakpoint(line, self.debugger.recording)
         self.refresh_breakpoints()
         return self._describe_breakpoint(point)
 
     def change_breakpoint(self, number: int, line: str) -> str:
-        """Other words for one."""
+        """Redefine a breakpoint; returns its number, its words and how often it stops."""
         point = self.debugger.breakpoints.replace_breakpoint(number, line, self.debugger.recording)
         self.refresh_breakpoints()
         return self._describe_breakpoint(point)
@@ -240,19 +240,19 @@ class Driver:
         return f"breakpoint {point.number}: {point.command_line()}: {times}{f' ({meaning})' if meaning else ''}"
 
     def toggle_breakpoint(self, number: int) -> str:
-        """Switch one off or on."""
+        """Enable or disable a breakpoint; returns a message."""
         point = self.debugger.breakpoints.toggle_breakpoint(number)
         self.refresh_breakpoints()
         return f"breakpoint {number} is {'on' if point.enabled else 'off'}"
 
     def remove_breakpoint(self, number: int) -> str:
-        """Forget one."""
+        """Remove a breakpoint; returns a message."""
         self.debugger.breakpoints.remove(number)
         self.refresh_breakpoints()
         return f"breakpoint {number} removed"
 
     def clear_breakpoints(self) -> str:
-        """Forget all."""
+        """Remove all breakpoints; returns a message."""
         self.debugger.breakpoints.clear()
         self.refresh_breakpoints()
         return "no breakpoints"
@@ -282,7 +282,7 @@ class Workbench:
 
     @property
     def debugger(self) -> Debugger:
-        """The shown recording's."""
+        """The debugger of the shown recording."""
         return self.debugger_of(self.recordings.shown_recording)
 
     @property
@@ -309,7 +309,7 @@ class Workbench:
             after.place_at(min(before.position.seq, divergence))
 
     def go_back(self) -> bool:
-        """Show what was shown before, if no jump was made since; whether it was."""
+        """Show the previous recording, unless a jump was made since; returns whether it is shown."""
         came = self._came
         if came is None or self.debugger.last_jump is not came[1]:
             return False
@@ -344,7 +344,7 @@ class Workbench:
 
 
 class CommandError(VcdebugError):
-    """A line that is no command."""
+    """A command line that cannot be run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,7 +143,7 @@ def check_expectation(expectation: Expectation, recording: Recording) -> list[Ex
 
 
 class _CycleResult:
-    """What a cycle did, asked for by name."""
+    """The placements, evictions and totals of a cycle."""
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording

@@ -67,7 +67,7 @@ class Expression(Protocol):
     """A condition or a subexpression."""
 
     def evaluate(self, fields: Fields) -> Value:
-        """What it comes to for one event."""
+        """Its value for one event, whose fields `fields` looks up."""
         ...
 
 
@@ -145,7 +145,7 @@ def _is_number(value: Value) -> TypeGuard[int | float]:
 
 @dataclass(frozen=True, slots=True)
 class NotExpression:
-    """The opposite."""
+    """`not`: whether the operand does not hold."""
 
     operand: Expression
 
@@ -298,7 +298,7 @@ class _Parser:
         return ComparisonExpression(left, word, right)
 
     def check_types(self, left: Expression, word: str, right: Expression, sign: ExpressionToken) -> None:
-        """Refuse what could never hold."""
+        """Raise ExpressionError for a comparison that can never hold."""
         # A condition that never holds would run through the whole recording without a stop.
         clash = type_clash(self.type_of(left), word, self.type_of(right))
         if clash:
@@ -398,7 +398,7 @@ class _Parser:
         return FieldReference(" ".join(figure_words))
 
     def check_figure(self, words: tuple[str, ...], token: ExpressionToken) -> None:
-        """Refuse a figure that the recording does not have: no event would fulfil a condition on it."""
+        """Raise ExpressionError for a figure that the recording does not have."""
         if self.check is None or EACH in words:
             return
         try:
@@ -425,7 +425,7 @@ class _Parser:
         raise self.reader.error_at(f"expected a field or a value, found {token.shown_text}", token)
 
     def parse_number(self, minus: ExpressionToken) -> Expression:
-        """What a minus sign stands before."""
+        """The operand of a minus sign."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise self.reader.error_at("nested too deeply")
@@ -477,7 +477,7 @@ KnownFields = Mapping[str, FieldType]
 
 
 def type_of_value(value: object) -> FieldType:
-    """What a constant is."""
+    """The type of a constant."""
     if isinstance(value, bool):
         return "yes or no"
     if isinstance(value, int | float):

@@ -29,7 +29,7 @@ class ExpressionError(VcdebugError):
 
 
 class ExpressionToken(NamedTuple):
-    """A piece of a line: kind is text, number, part, name, sign or end."""
+    """A token of a line: kind is text, number, part, name, sign or end."""
 
     kind: str
     text: str
@@ -37,7 +37,7 @@ class ExpressionToken(NamedTuple):
 
     @property
     def shown_text(self) -> str:
-        """As a message names it."""
+        """The token as an error message names it."""
         return repr(self.text) if self.kind != "end" else "the end"
 
     @property
@@ -47,7 +47,7 @@ class ExpressionToken(NamedTuple):
 
 
 def tokens_of(line: str) -> list[ExpressionToken]:
-    """All pieces of a line and an `end`."""
+    """The tokens of a line, then an `end` token."""
     tokens: list[ExpressionToken] = []
     position = 0
     while line[position:].strip():
@@ -88,10 +88,10 @@ class TokenReader:
         return self.take_token() if self.next_token.kind in ("name", "sign") and self.next_token.text in texts else None
 
     def expect_token(self, text: str) -> None:
-        """As accept, or fail."""
+        """As accept_token; raises ExpressionError for another token."""
         if self.accept_token(text) is None:
             raise self.error_at(f"expected {text!r}, found {self.next_token.shown_text}")
 
     def error_at(self, message: str, token: ExpressionToken | None = None) -> ExpressionError:
-        """A fault at a token, by default at the next one."""
+        """An error at a token, by default at the next one."""
         return ExpressionError(message, self.line, (token or self.next_token).position)

@@ -154,7 +154,7 @@ MANIFEST_KINDS: Final = {"task": "Pod", "victim": "Pod", "job": "PodGroup", "sub
 
 
 def compared_field(recording: Recording, element: str, name: str, criterion: str) -> FieldFact | None:
-    """The field of an element from which what it is compared by is read; None where there is no such field."""
+    """The manifest field behind a criterion by which an element is compared; None without one."""
     path, kind = COMPARED_FIELDS.get(criterion), MANIFEST_KINDS[element]
     manifest = find_manifest(recording, kind, recording.owners.sub_jobs.get(name, name)) if path else None
     if path is None or manifest is None:

@@ -18,7 +18,7 @@ FieldReader = Callable[[Recording, Seq, record.Event], Value]
 
 
 def fields_of(recording: Recording, seq: Seq) -> Fields:
-    """A look-up of the event's fields; a name that is none has no value."""
+    """A function from a field's name to its value at the event; None for an unknown name."""
     event = recording.event_at(seq)
 
     def look_up(name: str) -> Value:

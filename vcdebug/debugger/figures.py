@@ -143,7 +143,7 @@ def figure_plugin(recording: Recording, name: str, part: str) -> str:
 
 
 def object_names(recording: Recording, kind: str) -> Mapping[str, object]:
-    """Every object of a kind."""
+    """The session's objects of a kind, by name."""
     session = recording.session
     objects_by_kind: Mapping[str, Mapping[str, object]] = {
         NODE: session.nodes,
@@ -219,7 +219,7 @@ def parse_figure(recording: Recording, words: tuple[str, ...]) -> Figure:
 
 
 def parse_figure_line(recording: Recording, line: str) -> Figure:
-    """As figure, from one line."""
+    """As parse_figure, from one line."""
     return parse_figure(recording, tuple(line.split()))
 
 

@@ -119,7 +119,7 @@ Thing = TypeVar("Thing")
 
 
 class NumberedList(Generic[Thing]):
-    """Things by number; numbers are never used twice."""
+    """Entries by number; a number is never used twice."""
 
     WHAT: ClassVar[str]
     MISSING: ClassVar[type[VcdebugError]]
@@ -141,18 +141,18 @@ class NumberedList(Generic[Thing]):
         return self._things[number]
 
     def remove(self, number: int) -> Thing:
-        """Forget one."""
+        """Remove and return an entry; raises MISSING for an unknown number."""
         entry = self[number]
         del self._things[number]
         return entry
 
     def clear(self) -> None:
-        """Forget all."""
+        """Remove all entries."""
         self._things.clear()
 
 
 class BookmarkError(VcdebugError):
-    """A bookmark that is not there."""
+    """A bookmark that does not exist."""
 
 
 class Bookmark(NamedTuple):
@@ -238,7 +238,7 @@ class BreakpointList(NumberedList[Breakpoint]):
         """Log lines so far, of whichever recording."""
 
     def add_breakpoint(self, line: str, recording: Recording | None = None) -> Breakpoint:
-        """Set one: `victim if plugin == "gang"`, with or without `break` before it.
+        """Set a breakpoint: `victim if plugin == "gang"`, with or without `break` before it.
 
         With a recording, names that it does not have are an error.
         """
@@ -248,7 +248,7 @@ class BreakpointList(NumberedList[Breakpoint]):
         return point
 
     def toggle_breakpoint(self, number: int) -> Breakpoint:
-        """Switch one off, or on again."""
+        """Enable or disable a breakpoint."""
         point = self[number]
         point.enabled = not point.enabled
         return point
@@ -289,11 +289,11 @@ def _is_passed(seq: Seq, hit: Seq, target: Seq, step: Step) -> bool:
 
 
 class WatchError(VcdebugError):
-    """Something that cannot be watched."""
+    """A text that is neither a figure nor an expression of the recording."""
 
 
 class Watch(NamedTuple):
-    """One thing that is watched, as it was written."""
+    """A watched figure or expression, as the user wrote it."""
 
     number: int
     text: str
@@ -388,7 +388,7 @@ class WatchList(NumberedList[Watch]):
         return self.keep_watch(normalize_watch(recording, text))
 
     def keep_watch(self, text: str) -> Watch:
-        """As add, without a look at a recording."""
+        """As add_watch, without checking the text against a recording."""
         # By normalised text, so that two spellings of a figure give one watch.
         existing = next((watch for watch in self if watch.text == text), None)
         if existing is not None:

@@ -134,7 +134,7 @@ def _written_origin(recording: Recording, figure: Figure, change: figures.Figure
 
 @singledispatch
 def _event_origin(event: record.Event, recording: Recording, seq: Seq) -> Origin:
-    """Nothing is known of what the event follows from."""
+    """By default the origin of an event is unknown."""
     return Origin()
 
 
@@ -208,7 +208,7 @@ def _undo_origin(recording: Recording, seq: Seq, event: record.OpEvent) -> Origi
 
 
 def _steps(steps: Iterable[tuple[str, Seq]]) -> tuple[Source, ...]:
-    """Events with their parts in the rule; 0 stands for one that is not there."""
+    """(part in the rule, event) pairs as sources; event 0 stands for none and is left out."""
     return tuple(Source(role, EventFact(seq)) for role, seq in steps if seq)
 
 

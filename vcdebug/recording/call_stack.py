@@ -26,7 +26,7 @@ class Frame(NamedTuple):
 
 
 class StackPlace(NamedTuple):
-    """What the rows of an action ask."""
+    """What an ActionRow reads of an event to judge whether its function is being run."""
 
     key: str
     """A hook's name, an operation, or `pop job`, `best node`, `commit` and the like."""
@@ -255,7 +255,7 @@ ROWS: Final[Mapping[str, tuple[ActionRow, ...]]] = {
 
 
 def event_key(event: record.Event) -> str:
-    """The event in the words of the rows."""
+    """The event's kind as the rows of ROWS name it, such as `pop job` or `commit`."""
     match event:
         case record.HookEvent():
             return event.point
@@ -300,9 +300,9 @@ def source_of(recording: Recording) -> UpstreamSource:
     return upstream_source(recording.session.release.name)
 
 
-def function_names(source: UpstreamSource, of: SourceFunction) -> set[str]:
-    """Names of the functions in the file of one that events can belong to."""
-    folder, _, subpath = of.file.partition("/")
+def function_names(source: UpstreamSource, function: SourceFunction) -> set[str]:
+    """Names of the functions to which events can belong, in the file of the function `function`."""
+    folder, _, subpath = function.file.partition("/")
     if folder == "plugins":
         # A trace does not list the calls of hooks that have no form there, save single-node predicates.
         traced_hooks = {hook.upstream for hook in hooks.HOOKS if hook.show is not None} | {hooks.PREDICATE.upstream}
@@ -317,7 +317,7 @@ def function_names(source: UpstreamSource, of: SourceFunction) -> set[str]:
         rows = (
             row.function
             for name, rows in ROWS.items()
-            if f"{of.file}/".startswith((name, "actions/utils"))
+            if f"{function.file}/".startswith((name, "actions/utils"))
             for row in rows
         )
         return {"Execute", *rows}

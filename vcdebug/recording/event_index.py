@@ -159,17 +159,17 @@ class Mentions:
         self._names: list[IntArray] = []
 
     def add_names(self, seqs: IntArray, names: Iterable[str]) -> None:
-        """Events, and the name that each states."""
+        """Add events with the name that each mentions."""
         self._seqs.append(seqs)
         self._names.append(self._numbers.numbers_of(names, len(seqs)))
 
     def add_name_lists(self, seqs: IntArray, lists: Sequence[Sequence[str]]) -> None:
-        """Events, and the names that each states."""
+        """Add events with the names that each mentions."""
         lengths = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
         self.add_names(np.repeat(seqs, lengths), chain.from_iterable(lists))
 
     def add_owners(self, owned: Mentions, owners: Mapping[str, str]) -> None:
-        """Events that mention a thing of another kind mention its owner; some things have none."""
+        """Add the owners of the names that the events in `owned` mention; some names have no owner."""
         owner_names = (owners.get(name) for name in owned._numbers)
         table = np.array([-1 if name is None else self._numbers[name] for name in owner_names], dtype=np.int64)
         for seqs, names in zip(owned._seqs, owned._names, strict=True):
@@ -249,7 +249,7 @@ class Owners(NamedTuple):
 
     @classmethod
     def from_session(cls, session: Session) -> Owners:
-        """From the jobs of a session."""
+        """The owners in a session."""
         jobs = session.jobs.values()
         return cls(
             {task.key: job.uid for job in jobs for task in job.tasks.values()},

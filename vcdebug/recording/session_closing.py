@@ -147,7 +147,7 @@ def _format_pod_counts(job: JobInfo) -> str:
 
 
 def _phase_reason(recording: Recording, job: JobInfo) -> str:
-    """The rule of the phase, with its figures."""
+    """The rule by which the phase was chosen, with its figures."""
     group = job.pod_group
     scheduled, finished = counted_for_phase(job, recording.session.release), group.succeeded + group.failed
     if group.phase == UNKNOWN:

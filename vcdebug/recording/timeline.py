@@ -82,12 +82,12 @@ class StateTimeline:
 
     @cached_property
     def moving(self) -> Mapping[TaskKey, None]:
-        """Tasks that change at all."""
+        """Tasks that some event of the cycle changes."""
         return dict.fromkeys(self._change_index.changed_names(TASK))
 
     @cached_property
     def touched(self) -> Mapping[JobId, Sequence[TaskKey]]:
-        """Tasks that change at all, by job."""
+        """Tasks that some event of the cycle changes, by job."""
         owned = ((self._owners.jobs.get(key), key) for key in self.moving)
         return group_by_key((job, key) for job, key in owned if job is not None)
 

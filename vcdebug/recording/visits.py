@@ -192,7 +192,7 @@ def spans_inside(recording: Recording, span: record.Span) -> Iterator[record.Spa
 
 
 def next_task_turn(recording: Recording, seq: Seq, is_wanted_action: Callable[[str], bool]) -> Seq | None:
-    """Where the next turn of a task begins in the actions that are wanted by name; None without one."""
+    """The first event of the next task's turn in an action whose name `is_wanted_action` accepts; None without one."""
     actions = recording.span_tree.children_of(recording.span_tree.path_to(seq)[0])
     return next(
         (

@@ -54,7 +54,7 @@ class StatementBreakpoint(BreakpointKind):
 
     @property
     def meant_moments(self) -> tuple[str, ...]:
-        """The moments that count."""
+        """The statement events and operations at which it stops."""
         if not self.words:
             return USUAL_MOMENTS
         return tuple(name for word in self.words for name in MOMENT_GROUPS.get(word, (word,)))

@@ -70,7 +70,7 @@ class ScriptError(VcdebugError):
 
 
 class ScriptAnswer(NamedTuple):
-    """What one line came to."""
+    """The result of one line."""
 
     number: int
     command: str

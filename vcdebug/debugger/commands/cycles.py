@@ -36,7 +36,7 @@ def advance_cycles(driver: Driver, argument: str) -> CommandReply:
 
 
 def _parse_advance(argument: str) -> tuple[int, BetweenCycles]:
-    """(how many, what happens between two)."""
+    """(number of cycles, what happens between two cycles)."""
     from vcdebug.whatif.next_cycle import ONE_SECOND, BetweenCycles, parse_interval
 
     words = argument.split()
@@ -55,7 +55,7 @@ def _parse_advance(argument: str) -> tuple[int, BetweenCycles]:
 
 
 def _describe_last_cycle(after: OpenRecordings) -> str:
-    """What the last cycle did, and whether it is one that was there before."""
+    """What the last cycle did, and which earlier cycle it repeats, if any."""
     from vcdebug.recording.effects import cycle_effects
     from vcdebug.whatif.cycles import find_repeat
 

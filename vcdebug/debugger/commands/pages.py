@@ -21,7 +21,7 @@ MOST_COPIES: Final = 10_000
 
 
 def find_stops(recording: Recording, line: str) -> list[Seq]:
-    """Every event at which such a breakpoint would stop."""
+    """Every event at which a breakpoint of these words would stop."""
     return list(parse_breakpoint(line, 0).hit_seqs(recording))
 
 
@@ -60,7 +60,7 @@ def _parse_fits(recording: Recording, present_job: JobId, argument: str) -> tupl
 
 
 def describe_fit(job: JobId, alone: AloneFit, copies: FittingCopies) -> str:
-    """Both answers in a line."""
+    """Whether the job fits alone and how many copies fit, in one line."""
     if alone.has_place:
         first = f"{job} fits on the cluster if it were alone"
     else:

@@ -29,7 +29,7 @@ def _add_edit(driver: Driver, argument: str) -> CommandReply:
 
 
 def carry_out(driver: Driver, texts: Sequence[str], title: str) -> CommandReply:
-    """Several edits at once, as one step that can be undone edit by edit."""
+    """Apply several edits in one replay; each can be undone on its own."""
     return _apply_change(driver, lambda open_: branch.with_edits(open_, list(texts)), title)
 
 
@@ -73,7 +73,7 @@ def _describe_change(after: branch.OpenRecordings, title: str) -> str:
 
 
 def describe_difference(comparison: CycleComparison) -> str:
-    """What a comparison came to, in one line."""
+    """The result of a comparison in one line."""
     divergence = comparison.divergence and (comparison.divergence.before or comparison.divergence.after)
     first_difference = f"; the first difference is event {divergence.seq}; diff (X) shows all" if divergence else ""
     if comparison.panics[0] != comparison.panics[1]:

@@ -39,29 +39,29 @@ def collector_paused(*, look: bool = False) -> Iterator[None]:
 def freeze_heap() -> None:
     """Exclude everything allocated so far from collections (gc.freeze)."""
     gc.freeze()
-    _HeapState.kept = True
+    _HeapState.is_frozen = True
     _HeapState.blocks = sys.getallocatedblocks()
 
 
 def unfreeze_heap() -> None:
     """Include everything in collections again, after a large object was dropped."""
     gc.unfreeze()
-    _HeapState.kept = False
+    _HeapState.is_frozen = False
 
 
 class _HeapState:
     """Memory blocks after the last full collection, and the growth that triggers the next one."""
 
     blocks = 0
-    most = MIN_GROWTH_BLOCKS
-    kept = False
+    max_growth = MIN_GROWTH_BLOCKS
+    is_frozen = False
     """Whether freeze_heap is in force. gc.get_freeze_count would count every object."""
 
 
 def _promote_to_old() -> None:
     """Move everything to the oldest generation; otherwise the next young collection would search all of it."""
     # Unfreezing would also release what freeze_heap has excluded for good.
-    if _HeapState.kept:
+    if _HeapState.is_frozen:
         return
     gc.freeze()
     gc.unfreeze()
@@ -73,10 +73,12 @@ def _collect_if_grown() -> None:
     blocks = sys.getallocatedblocks()
     _HeapState.blocks = min(_HeapState.blocks, blocks)
     grown = blocks - _HeapState.blocks
-    if grown <= _HeapState.most:
+    if grown <= _HeapState.max_growth:
         return
     gc.collect()
     _HeapState.blocks = sys.getallocatedblocks()
-    _HeapState.most = (
-        MIN_GROWTH_BLOCKS if blocks - _HeapState.blocks > grown // 10 else min(2 * _HeapState.most, MAX_GROWTH_BLOCKS)
+    _HeapState.max_growth = (
+        MIN_GROWTH_BLOCKS
+        if blocks - _HeapState.blocks > grown // 10
+        else min(2 * _HeapState.max_growth, MAX_GROWTH_BLOCKS)
     )  # exact: ints

@@ -14,22 +14,22 @@ from vcdebug.releases.scheduling import GETBOOL_STRINGS
 class TrackedMapping(Mapping[object, object]):
     """A map that remembers which of its keys were read."""
 
-    __slots__ = ("_asked", "_values")
+    __slots__ = ("_read_keys", "_values")
 
     def __init__(self, values: Mapping[object, object]) -> None:
         self._values = values
-        self._asked: dict[object, None] = {}
+        self._read_keys: dict[object, None] = {}
 
     def __getitem__(self, key: object) -> object:
-        self._asked[key] = None
+        self._read_keys[key] = None
         return self._values[key]
 
     def __contains__(self, key: object) -> bool:
-        self._asked[key] = None
+        self._read_keys[key] = None
         return key in self._values
 
     def __iter__(self) -> Iterator[object]:
-        self._asked.update(dict.fromkeys(self._values))
+        self._read_keys.update(dict.fromkeys(self._values))
         return iter(self._values)
 
     def __len__(self) -> int:
@@ -38,7 +38,7 @@ class TrackedMapping(Mapping[object, object]):
     @property
     def unread_keys(self) -> list[object]:
         """Keys that were never read."""
-        return [key for key in self._values if key not in self._asked]
+        return [key for key in self._values if key not in self._read_keys]
 
 
 class Arguments:

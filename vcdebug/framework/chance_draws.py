@@ -18,19 +18,19 @@ from vcdebug.snapshot.cycle_inputs import ChanceSettings, mix_bits
 class DomainRows:
     """Rows of names that upstream goes through in random order: in the order that the settings state."""
 
-    __slots__ = ("_begun", "_known")
+    __slots__ = ("_positions", "_orders")
 
     def __init__(self, orders: Mapping[str, str]) -> None:
-        self._known = {holder: names.split(";") for holder, names in orders.items()}
-        self._begun: dict[str, int] = {}
+        self._orders = {holder: names.split(";") for holder, names in orders.items()}
+        self._positions: dict[str, int] = {}
 
     def next_row(self, holder: str, row: list[str]) -> list[str]:
         """The next row of a job or sub job, in the stated order if that has exactly these names."""
-        begin = self._begun.get(holder, 0)
-        known_row = self._known.get(holder, [])[begin : begin + len(row)]
+        begin = self._positions.get(holder, 0)
+        known_row = self._orders.get(holder, [])[begin : begin + len(row)]
         if sorted(known_row) != sorted(row):
             return row
-        self._begun[holder] = begin + len(row)
+        self._positions[holder] = begin + len(row)
         return known_row
 
 
@@ -143,19 +143,19 @@ def put_first(nodes: list[NodeInfo], name: NodeName) -> list[NodeInfo]:
 class KnownSearches:
     """The stated searches of every task, in order."""
 
-    __slots__ = ("_made", "_known")
+    __slots__ = ("_search_counts", "_searches")
 
     def __init__(self, chance: ChanceSettings) -> None:
-        self._known = chance.searches
-        self._made: dict[TaskKey, int] = {}
+        self._searches = chance.searches
+        self._search_counts: dict[TaskKey, int] = {}
 
     def next_search_rows(self, task: TaskKey, nodes: NodeRows) -> IntArray | None:
         """The rows that the next search for a task visits, in order; None if none are stated or all nodes are."""
-        text = self._known.get(task)
+        text = self._searches.get(task)
         if text is None:
             return None
-        index = self._made.get(task, 0)
-        self._made[task] = index + 1
+        index = self._search_counts.get(task, 0)
+        self._search_counts[task] = index + 1
         searches = text.split(";")
         rows = parse_ranges(searches[index], len(nodes.table)) if index < len(searches) else None
         if rows is None or len(rows) >= len(nodes) or not np.isin(rows, nodes.rows).all():

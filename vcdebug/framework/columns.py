@@ -128,26 +128,26 @@ class ChangeLog(ColumnSequence[StateChange]):
 class NoteLog(ColumnSequence[Note]):
     """Notes in order; a text with blanks is put together when it is read."""
 
-    __slots__ = ("_about", "_codes", "_seqs", "_texts")
+    __slots__ = ("_values", "_codes", "_seqs", "_texts")
 
     def __init__(self) -> None:
         self._seqs = array("I")
         self._codes: list[str] = []
         self._texts: list[str] = []
-        self._about: list[tuple[object, ...]] = []
+        self._values: list[tuple[object, ...]] = []
 
     def append(self, seq: Seq, code: str, text: str, values: tuple[object, ...] = ()) -> None:
         """One more note; `values` fill the blanks of the text."""
         self._seqs.append(seq)
         self._codes.append(code)
         self._texts.append(text)
-        self._about.append(values)
+        self._values.append(values)
 
     def __len__(self) -> int:
         return len(self._seqs)
 
     def _make_element(self, index: int) -> Note:
-        text, values = self._texts[index], self._about[index]
+        text, values = self._texts[index], self._values[index]
         return Note(self._seqs[index], self._codes[index], text.format(*values) if values else text)
 
 
@@ -190,7 +190,7 @@ def _discard_line(_row: object) -> None:
 class SpanLog(ColumnSequence[Span]):
     """Spans in order of their beginning; to be read once the cycle is over, and then the same object each time."""
 
-    __slots__ = ("_made", "_open", "firsts", "lasts", "levels", "names", "parents")
+    __slots__ = ("_spans", "_open", "firsts", "lasts", "levels", "names", "parents")
 
     def __init__(self) -> None:
         self.levels: list[Level] = []
@@ -199,7 +199,7 @@ class SpanLog(ColumnSequence[Span]):
         self.lasts = array("I")
         self.parents = array("i")
         self._open: list[int] = []
-        self._made: dict[int, Span] = {}
+        self._spans: dict[int, Span] = {}
 
     def open_span(self, level: Level, name: str, first: Seq) -> None:
         """Open a span inside the one that is open."""
@@ -224,8 +224,8 @@ class SpanLog(ColumnSequence[Span]):
         return len(self.lasts)
 
     def _make_element(self, index: int) -> Span:
-        span = self._made.get(index)
+        span = self._spans.get(index)
         if span is None:
             fields = (self.levels[index], self.names[index], self.firsts[index], self.parents[index], self.lasts[index])
-            span = self._made[index] = Span(index, *fields)
+            span = self._spans[index] = Span(index, *fields)
         return span

@@ -79,13 +79,13 @@ class FigureLayout(NamedTuple):
 class FigureLog:
     """A row per operation."""
 
-    __slots__ = ("_layout_of", "_layouts", "_numbers", "_other_of", "_others")
+    __slots__ = ("_layout_of", "_layouts", "_numbers", "_other_of", "_objects")
 
     def __init__(self) -> None:
         self._numbers = array("d")
         self._layouts: list[FigureLayout] = []
         self._layout_of: dict[tuple[object, ...], int] = {}
-        self._others: list[Value] = []
+        self._objects: list[Value] = []
         """Figures that are neither amounts nor floats; equal texts once."""
         self._other_of: dict[str, int] = {}
 
@@ -131,8 +131,8 @@ class FigureLog:
         return number
 
     def _add_other(self, value: object) -> int:
-        self._others.append(value)
-        return len(self._others) - 1
+        self._objects.append(value)
+        return len(self._objects) - 1
 
     def _new_layout(self, shape: tuple[Value, ...]) -> int:
         number = self._layout_of[shape] = len(self._layouts)
@@ -147,7 +147,7 @@ class FigureLog:
     def task_state(self, place: RowPlace) -> tuple[TaskStatus, NodeName]:
         """What the task has become, and the node that it names."""
         status, node = self._numbers[place + TASK_CELL : place + NODE_CELL]
-        return TaskStatus(int(status)), self._others[int(node)]
+        return TaskStatus(int(status)), self._objects[int(node)]
 
     def node_amounts(self, place: RowPlace) -> NodeAmounts | None:
         """What the operation's node had then; None where the session has no such node."""
@@ -183,7 +183,7 @@ class FigureLog:
     def _owner_names(self, entry: FigureEntry, numbers: FloatArray, places: IntArray) -> Sequence[str]:
         names = [""] * len(places)
         for cell in reversed(entry.owner_cells()):
-            cell_names = map(self._others.__getitem__, numbers[places + cell.at].astype(np.int64).tolist())
+            cell_names = map(self._objects.__getitem__, numbers[places + cell.at].astype(np.int64).tolist())
             names = [str(name) if name else other for name, other in zip(cell_names, names, strict=True)]
         return names
 
@@ -203,7 +203,7 @@ class FigureLog:
         if cell.kind is float:
             return numbers[start]
         if isinstance(cell.kind, type):
-            return self._others[int(numbers[start])]
+            return self._objects[int(numbers[start])]
         max_task_num, names = cell.kind
         scalars = None if names is None else dict(zip(names, numbers[start + 2 : start + 2 + len(names)], strict=True))
         return Resource(numbers[start], numbers[start + 1], scalars, max_task_num)

@@ -29,17 +29,17 @@ class ForcedAnswers:
     """The forced answers of one run: each is given once, at its event."""
 
     def __init__(self, answers: Sequence[ForcedAnswer], record: Record) -> None:
-        self._waiting: dict[Seq, ForcedAnswer] = {answer.seq: answer for answer in answers}
+        self._pending: dict[Seq, ForcedAnswer] = {answer.seq: answer for answer in answers}
         self._record = record
-        self._given: list[ForcedAnswer] = []
+        self._used: list[ForcedAnswer] = []
 
     def take_answer(self, hook: str, plugin: str) -> ForcedAnswer | None:
         """The answer for the next event, if it is for this plugin and hook."""
-        answer = self._waiting.get(self._record.next_seq)
+        answer = self._pending.get(self._record.next_seq)
         if answer is None or answer.hook not in ("", hook) or answer.plugin not in ("", plugin):
             return None
-        self._given.append(answer)
-        return self._waiting.pop(answer.seq)
+        self._used.append(answer)
+        return self._pending.pop(answer.seq)
 
     def note_forced(self, plugin: str, own_answer: object, result: object) -> None:
         """Say at the next event that this is not the plugin's own answer."""
@@ -50,7 +50,7 @@ class ForcedAnswers:
     def check_all_given(self) -> None:
         """Raises EditError for an answer that did not apply: its event is missing or is another one."""
         events = self._record.events
-        for answer in sorted([*self._waiting.values(), *self._given]):
+        for answer in sorted([*self._pending.values(), *self._used]):
             if answer.seq > len(events):
                 raise answer.make_error(f"event {answer.seq} does not exist in the edited run ({len(events)} events)")
             event = events[answer.seq - 1]

@@ -33,13 +33,13 @@ class NodeQuestion(NamedTuple):
 class NodeVerdictCache:
     """The answers about every node of a session."""
 
-    __slots__ = ("_answers", "_judge", "_kept", "_reasons", "_table")
+    __slots__ = ("_answers", "_judge", "_passing_codes", "_reasons", "_table")
 
     def __init__(self, table: NodeTable, reasons: ReasonTable, judge: NodeJudge) -> None:
         self._table = table
         self._reasons = reasons
         self._judge = judge
-        self._kept: dict[tuple[int, int], tuple[Codes, Codes]] = {}
+        self._passing_codes: dict[tuple[int, int], tuple[Codes, Codes]] = {}
         self._answers: RowCache[np.uint16] = RowCache(len(table), table.changes)
 
     def plugin_codes(self, task: TaskInfo) -> Codes | None:
@@ -67,9 +67,9 @@ class NodeVerdictCache:
     def _cached_passing(self, codes: Codes, action: int) -> Codes:
         """Without the codes that the action lets pass."""
         # The array is kept with the answer: its id would otherwise be given to another array.
-        entry = self._kept.get((id(codes), action))
+        entry = self._passing_codes.get((id(codes), action))
         if entry is None:
-            entry = self._kept[id(codes), action] = (codes, self._mask_passing(codes, action))
+            entry = self._passing_codes[id(codes), action] = (codes, self._mask_passing(codes, action))
         return entry[1]
 
     def _mask_passing(self, codes: Codes, action: int) -> Codes:

@@ -70,21 +70,21 @@ class WorkBound(SizeBound):
     It counts work, never seconds, so that an answer is the same on every machine.
     """
 
-    __slots__ = ("_left", "_seen")
+    __slots__ = ("_remaining", "_counted_events")
 
     def __init__(self, work: int) -> None:
         super().__init__()
-        self._left, self._seen = work, 0
+        self._remaining, self._counted_events = work, 0
         self.next_look = EVENTS_PER_LOOK
 
     def check_size(self, events: Sequence[object]) -> None:
         """Subtract what was recorded since the last check; raises RecordFullError once nothing is left."""
-        self._left -= work_of_events(events[self._seen :])
-        self._seen = len(events)
-        if self._left < 0:
+        self._remaining -= work_of_events(events[self._counted_events :])
+        self._counted_events = len(events)
+        if self._remaining < 0:
             raise RecordFullError("the work of a replay inside an answer")
         super().check_size(events)
-        self.next_look = self._seen + EVENTS_PER_LOOK
+        self.next_look = self._counted_events + EVENTS_PER_LOOK
 
 
 def _event_arrays(event: object) -> tuple[IntArray | KeptScores | Codes, ...]:

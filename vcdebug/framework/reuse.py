@@ -127,8 +127,8 @@ class PreviousCycle:
         self._steps = _iter_steps(old, conf)
         self._node_count = len(new.node_names)
         self._pods = pods
-        self._before = old.reasons
-        self._now = new.reasons
+        self._old_reasons = old.reasons
+        self._new_reasons = new.reasons
         self._last: SearchStep | None = None
 
     def repeat_step(self, step: PlainStep) -> None:
@@ -158,7 +158,7 @@ class PreviousCycle:
             return False
         # Codes number reasons in the order in which a cycle meets them.
         codes = event.codes
-        return not len(codes) or self._now.adopt_codes(self._before, int(np.maximum.reduce(codes)))
+        return not len(codes) or self._new_reasons.adopt_codes(self._old_reasons, int(np.maximum.reduce(codes)))
 
     def find_scores(self, task: TaskInfo, nodes: NodeRows) -> ScoreEvent | None:
         """The scores of these nodes, if the last search was reused; None where plugins have to be asked."""

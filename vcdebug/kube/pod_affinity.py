@@ -97,7 +97,7 @@ class IncomingTermsTable:
 
     def __init__(self, namespace_labels: Mapping[str, Labels]) -> None:
         self._namespace_labels = namespace_labels
-        self._known: dict[PodAffinityTerms, IncomingPodTerms] = {}
+        self._incoming: dict[PodAffinityTerms, IncomingPodTerms] = {}
         self._matches: dict[tuple[AffinityTerm, LabelGroup], bool] = {}
 
     def namespace_labels(self, namespace: str) -> Labels | None:
@@ -113,9 +113,9 @@ class IncomingTermsTable:
 
     def incoming_terms(self, terms: PodAffinityTerms) -> IncomingPodTerms:
         """The expanded terms."""
-        incoming = self._known.get(terms)
+        incoming = self._incoming.get(terms)
         if incoming is None:
-            incoming = self._known[terms] = self._expand_all(terms)
+            incoming = self._incoming[terms] = self._expand_all(terms)
         return incoming
 
     def _expand_all(self, terms: PodAffinityTerms) -> IncomingPodTerms:

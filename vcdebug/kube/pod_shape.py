@@ -53,7 +53,7 @@ class PodShapes:
         self._release = release
         self._incoming_pod_level = not release.has_older_form(NODEORDER_POD_LEVEL_REQUESTS)
         """Whether pod-level requests count for the pod's own balanced score."""
-        self._known: dict[tuple[str, bool, int, int, int], tuple[object, PodShape]] = {}
+        self._shapes: dict[tuple[str, bool, int, int, int], tuple[object, PodShape]] = {}
         """By namespace, deletion, and the ids of labels, affinity and burden, which the value keeps alive."""
         self._burdens: dict[int, tuple[object, PodBurden]] = {}
         """By the id of the tuple of request sources, which the value keeps alive."""
@@ -79,12 +79,12 @@ class PodShapes:
     def _find_shape(self, pod: Pod) -> PodShape:
         labels, affinity, burden = pod.labels, pod.spec.get("affinity"), self.pod_burden(pod)
         key = (pod.namespace, pod.deleting, id(labels), id(affinity), id(burden))
-        entry = self._known.get(key)
+        entry = self._shapes.get(key)
         if entry is None:
             shape = PodShape(
                 self._mark, self.label_group(pod), self._affinity_terms(pod), burden.ports, burden.requests
             )
-            entry = self._known[key] = ((labels, affinity, burden), shape)
+            entry = self._shapes[key] = ((labels, affinity, burden), shape)
         return entry[1]
 
     def pod_burden(self, pod: Pod) -> PodBurden:

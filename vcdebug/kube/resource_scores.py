@@ -109,8 +109,8 @@ class ResourceScores:
         self._absolute = absolute
         self._best_effort = best_effort
         self._before: RowCache[np.int64] = RowCache(len(view), view.changes)
-        self._known: RowCache[np.float64] = RowCache(len(view), view.changes)
-        self._both: RowCache[np.float64 | np.float32] = RowCache(len(view), view.changes)
+        self._scores: RowCache[np.float64] = RowCache(len(view), view.changes)
+        self._score_pairs: RowCache[np.float64 | np.float32] = RowCache(len(view), view.changes)
         self.beyond = False
         """Whether a score was below 0 or above 100, as wrapped amounts make it."""
 
@@ -124,7 +124,7 @@ class ResourceScores:
             least: KeptScores = self._plain_scores(pod)[LEAST_ROW][rows]
             return least
         amounts, weight = pod.incoming_non_zero, self._weights.least
-        return self._known.cached_values(
+        return self._scores.cached_values(
             ("least", amounts),
             lambda changed: weighted_rows(least_allocated(self._view, amounts, changed), weight),
             lambda row: self._average_of_one(pod, row, _least_of_one) * weight,
@@ -135,7 +135,7 @@ class ResourceScores:
         amounts, weight = pod.incoming_non_zero, self._weights.most
         if self._view.has_immense_amounts:
             return self._one_by_one(lambda row: self._average_of_one(pod, row, _most_of_one), rows, weight)
-        return self._known.cached_values(
+        return self._scores.cached_values(
             ("most", amounts),
             lambda changed: weighted_rows(most_allocated(self._view, amounts, changed), weight),
             lambda row: self._average_of_one(pod, row, _most_of_one) * weight,
@@ -153,7 +153,7 @@ class ResourceScores:
         if self._view.complete and not amounts.gpu:
             balanced: KeptScores = self._plain_scores(pod)[BALANCED_ROW][rows]
             return balanced
-        return self._known.cached_values(
+        return self._scores.cached_values(
             ("balanced", amounts),
             lambda changed: weighted_rows(self._balanced_scores(amounts, changed), weight),
             lambda row: self._balanced_one(amounts, row) * weight,
@@ -172,7 +172,7 @@ class ResourceScores:
         """Least allocated above balanced allocation, both weighed, where only cpu and memory count and every node has
         both: two scores of one gathering.
         """
-        return self._both.cached_values(
+        return self._score_pairs.cached_values(
             pod,
             lambda rows: plain_scores(self._view, pod, rows, self._weights, absolute=self._absolute),
             lambda row: self._plain_of_one(pod, row),

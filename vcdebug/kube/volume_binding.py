@@ -96,7 +96,7 @@ class VolumeBinding:
         self._provisioning = VolumeProvisioning(listers)
         self._reads_attributes = not listers.flags.release.has_older_form(VOLUME_ATTRIBUTES_UNREAD)
         self._knows_attributes = listers.flags.is_gate_on("VolumeAttributesClass")
-        self._taken: dict[str, str] = {}
+        self._assumed: dict[str, str] = {}
         """volume name → key of the claim it is assumed bound to."""
         self._selected: dict[str, NodeName] = {}
         """claim key → node it is assumed to be provisioned on."""
@@ -179,7 +179,7 @@ class VolumeBinding:
 
     def _assumed_volume(self, volume: Manifest) -> Manifest:
         """The volume with the claimRef that this session's reservations give it."""
-        claim_key = self._taken.get(name_of(volume))
+        claim_key = self._assumed.get(name_of(volume))
         if claim_key is None:
             return volume
         namespace, name = claim_key.split("/", 1)
@@ -310,21 +310,21 @@ class VolumeBinding:
         """Assume what Filter decided for the node."""
         volumes = state.by_node.get(node, NO_VOLUMES)
         for claim_key, volume_name in volumes.bindings:
-            self._taken[volume_name] = claim_key
+            self._assumed[volume_name] = claim_key
         for claim_key in volumes.provisions:
             self._selected[claim_key] = node
 
     def reserved_volumes(self) -> dict[str, str]:
         """Claim → the volume it is assumed to be bound to, or the node where one is to be made for it, in words."""
         volumes = self._listers.volumes
-        texts = {claim: volume_words(volumes[name]) for name, claim in self._taken.items()}
+        texts = {claim: volume_words(volumes[name]) for name, claim in self._assumed.items()}
         return texts | {claim: f"{NEW_VOLUME}{node}" for claim, node in self._selected.items()}
 
     def unreserve(self, state: VolumeState, node: NodeName) -> None:
         """Release what was assumed for the node."""
         volumes = state.by_node.get(node, NO_VOLUMES)
         for _, volume_name in volumes.bindings:
-            self._taken.pop(volume_name, None)
+            self._assumed.pop(volume_name, None)
         for claim_key in volumes.provisions:
             self._selected.pop(claim_key, None)
 

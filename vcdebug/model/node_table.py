@@ -35,11 +35,11 @@ class NodeTable:
         "_alone",
         "_amounts",
         "_columns",
-        "_lacking",
-        "_seen",
+        "_shortages",
+        "_refreshed_until",
         "_changes_read",
-        "_asked_for",
-        "_wanted",
+        "_request_amounts",
+        "_request_columns",
         "changes",
         "coming_and_going",
         "dims",
@@ -59,18 +59,18 @@ class NodeTable:
         """Rows whose amounts changed, one entry per change, ever growing."""
         self.coming_and_going = False
         """Whether any node ever had a Releasing or Pipelined task; until then future amounts equal the idle ones."""
-        self._seen: dict[NodeField, int] = {}
+        self._refreshed_until: dict[NodeField, int] = {}
         """The length of `changes` up to which each field is refreshed."""
         self._amounts: list[NodeAmounts] = []
         self._changes_read = 0
-        self._wanted: dict[WantedAmounts, tuple[IntArray, FloatArray]] = {}
-        self._asked_for: dict[int, tuple[Resource, WantedAmounts]] = {}
+        self._request_columns: dict[WantedAmounts, tuple[IntArray, FloatArray]] = {}
+        self._request_amounts: dict[int, tuple[Resource, WantedAmounts]] = {}
         self._alone: dict[Row, NodeRows] = {}
         self.no_rows = NodeRows(self, np.zeros(0, dtype=np.int64))
         self.every: IntArray = np.arange(len(self.nodes), dtype=np.int64)
         """The rows of all nodes; read only."""
         self.every.flags.writeable = False
-        self._lacking: RowCache[np.uint16] = RowCache(len(self.nodes), self.changes)
+        self._shortages: RowCache[np.uint16] = RowCache(len(self.nodes), self.changes)
         self._columns: dict[NodeField, FloatArray] = {}
         for row, node in enumerate(self.nodes):
             node.row, node.table = row, self
@@ -93,7 +93,7 @@ class NodeTable:
         del self.no_rows
 
     def _fill_table(self) -> None:
-        self._wanted = {}
+        self._request_columns = {}
         # One more column than dimensions stays 0: index -1 is what `dims.get(name, -1)` reads for unknown names.
         shape = (len(self.dims) + 1, len(self.nodes))
         self._columns = {field: np.zeros(shape) for field in (*LIVE_FIELDS, *FIXED_FIELDS)}
@@ -102,7 +102,7 @@ class NodeTable:
                 self._fill_columns(columns, [self._amount_of(node, field) for node in self.nodes])
         if not self.coming_and_going:
             self._columns["future"][:] = self._columns["idle"]
-        self._seen = dict.fromkeys(LIVE_FIELDS, len(self.changes))
+        self._refreshed_until = dict.fromkeys(LIVE_FIELDS, len(self.changes))
 
     def _fill_columns(self, columns: FloatArray, amounts: list[Resource]) -> None:
         columns[0] = [amount.milli_cpu for amount in amounts]
@@ -143,8 +143,8 @@ class NodeTable:
         return tuple(self._amounts)
 
     def _refresh_rows(self, field: NodeField) -> None:
-        dirty = dict.fromkeys(self.changes[self._seen[field] :])
-        self._seen[field] = len(self.changes)
+        dirty = dict.fromkeys(self.changes[self._refreshed_until[field] :])
+        self._refreshed_until[field] = len(self.changes)
         dims = self.dims.keys()
         for row in dirty:
             node = self.nodes[row]
@@ -169,7 +169,7 @@ class NodeTable:
         return self._refreshed_columns(field)[:-1]
 
     def _refreshed_columns(self, field: NodeField) -> FloatArray:
-        if self._seen.get(field, len(self.changes)) < len(self.changes):
+        if self._refreshed_until.get(field, len(self.changes)) < len(self.changes):
             self._refresh_rows(field)
         return self._columns[field]
 
@@ -180,7 +180,7 @@ class NodeTable:
         amounts = self.wanted_amounts(request)
         if field == "future":
             field = self.room_field()
-        return self._lacking.cached_values(
+        return self._shortages.cached_values(
             (field, amounts),
             lambda rows: self.first_lacking(amounts, field, rows),
             lambda row: self.lacking_of_one(amounts, field, row),
@@ -192,9 +192,9 @@ class NodeTable:
 
     def wanted_amounts(self, request: Resource) -> WantedAmounts:
         """The dimensions and amounts of a request; cached by identity, since tasks of one template share the object."""
-        entry = self._asked_for.get(id(request))
+        entry = self._request_amounts.get(id(request))
         if entry is None:
-            entry = self._asked_for[id(request)] = (request, tuple(request.items()))
+            entry = self._request_amounts[id(request)] = (request, tuple(request.items()))
         return entry[1]
 
     def lacking_of_one(self, request: WantedAmounts, field: NodeField, row: Row) -> int:
@@ -220,10 +220,10 @@ class NodeTable:
 
     def _as_columns(self, request: WantedAmounts) -> tuple[IntArray, FloatArray]:
         """Column numbers of the dimensions and their amounts, as arrays of shape (dimensions, 1)."""
-        columns = self._wanted.get(request)
+        columns = self._request_columns.get(request)
         if columns is None:
             dims = np.array([[self.dims.get(name, -1)] for name, _ in request])
-            columns = self._wanted[request] = (dims, np.array([[amount] for _, amount in request]))
+            columns = self._request_columns[request] = (dims, np.array([[amount] for _, amount in request]))
         return columns
 
     def all_rows(self) -> NodeRows:

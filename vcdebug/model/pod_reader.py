@@ -77,17 +77,17 @@ class PodReader:
         self._requests = PodRequestCache(snapshot.flags, self._ignored)
         self._requests_at_start = PodRequestCache(snapshot.flags)
         self._process, self._now = snapshot.process, snapshot.now
-        self._words: dict[tuple[str, int, int], tuple[object, object, PodAttributes]] = {}
+        self._attributes: dict[tuple[str, int, int], tuple[object, object, PodAttributes]] = {}
         """By namespace and the identities of annotations and labels, which are kept in the value."""
         self._keeps_unread = snapshot.release.has_older_form(ADD_POD_ON_ERROR)
         self._gate_known = not snapshot.release.has_older_form(QUEUE_ALLOCATION_GATE)
         self._policy_known = not snapshot.release.has_older_form(PREEMPTION_POLICY_UNREAD)
-        self._known: Mapping[int, TaskInfo] = {}
+        self._earlier_tasks: Mapping[int, TaskInfo] = {}
         self._same_volumes = self._same_claims = False
         inputs = pod_inputs(snapshot, ignored)
         self._last_kept = inputs.last_kept
         if earlier is not None and earlier.inputs == inputs:
-            self._known = earlier.by_manifest
+            self._earlier_tasks = earlier.by_manifest
             self._same_volumes = all(snapshot.shares_list(kind, earlier.snapshot) for kind in VOLUME_KINDS)
             self._same_claims = snapshot.shares_list(CLAIM_KIND, earlier.snapshot)
         self._reads_claims = not snapshot.release.has_older_form(DRA_QUOTA)
@@ -100,12 +100,12 @@ class PodReader:
     def read_tasks(self, manifests: Iterable[Manifest]) -> Iterator[TaskInfo]:
         """Of every pod that the cache holds, in the order of the manifests."""
         for manifest in manifests:
-            task = (self._copy_known_task(manifest) if self._known else None) or self._read_task(manifest)
+            task = (self._copy_known_task(manifest) if self._earlier_tasks else None) or self._read_task(manifest)
             if task is not None:
                 yield task
 
     def _copy_known_task(self, manifest: Manifest) -> TaskInfo | None:
-        task = self._known.get(id(manifest))
+        task = self._earlier_tasks.get(id(manifest))
         if task is None or task.pod.manifest is not manifest:
             return None
         if not self._same_volumes and task.pod.spec.get("volumes"):
@@ -151,9 +151,9 @@ class PodReader:
     def _attributes_of(self, pod: Pod) -> PodAttributes:
         annotations, labels = pod.annotations, pod.labels
         key = (pod.namespace, id(annotations), id(labels))
-        entry = self._words.get(key)
+        entry = self._attributes.get(key)
         if entry is None:
-            entry = self._words[key] = (annotations, labels, PodAttributes.of_pod(pod))
+            entry = self._attributes[key] = (annotations, labels, PodAttributes.of_pod(pod))
         return entry[2]
 
 

@@ -23,7 +23,7 @@ class PodRequestCache:
     def __init__(self, flags: SchedulerFlags, ignored: tuple[str, ...] = ()) -> None:
         self._flags = flags
         self._ignored = ignored
-        self._known: dict[tuple[str, str], Resource] = {}
+        self._by_text: dict[tuple[str, str], Resource] = {}
         self._of_parts: dict[tuple[int, ...], tuple[tuple[object, ...], Resource]] = {}
         """By the identities of the request's sources. The value holds the sources, so that no id is used twice."""
 
@@ -40,9 +40,9 @@ class PodRequestCache:
 
     def _find_by_text(self, pod: Pod) -> Resource:
         text = (pod.resources_text, pod.resized_text)
-        request = self._known.get(text)
+        request = self._by_text.get(text)
         if request is None:
-            request = self._known[text] = get_pod_resource_request(pod, self._flags, self._ignored)
+            request = self._by_text[text] = get_pod_resource_request(pod, self._flags, self._ignored)
         return request
 
 
@@ -50,17 +50,17 @@ class RequestSums:
     """A cache of sums of requests, for the many jobs whose pods have the same requests."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, ...], tuple[Sequence[Resource], Resource]] = {}
+        self._sums: dict[tuple[int, ...], tuple[Sequence[Resource], Resource]] = {}
         """By the identities of the requests, which the value holds."""
 
     def sum_of(self, requests: Sequence[Resource]) -> Resource:
         """The sum of all requests in their order; a copy that belongs to the caller."""
         key = tuple(map(id, requests))
-        entry = self._known.get(key)
+        entry = self._sums.get(key)
         if entry is None:
             total = Resource()
             add_grouped(total, requests)
-            entry = self._known[key] = (requests, total)
+            entry = self._sums[key] = (requests, total)
         return entry[1].clone()
 
 
@@ -256,12 +256,12 @@ class StatedAmounts:
     def __init__(self, ignored: tuple[str, ...] = ()) -> None:
         self.ignored = ignored
         """Names that the release drops."""
-        self._known: dict[int, tuple[object, Resource]] = {}
+        self._amounts: dict[int, tuple[object, Resource]] = {}
         """The value holds the list, so that no other list gets its id."""
 
     def amounts_of(self, amounts: ResourceList | None) -> Resource:
         """The amounts of a list; an empty Resource for None."""
-        entry = self._known.get(id(amounts))
+        entry = self._amounts.get(id(amounts))
         if entry is None:
-            entry = self._known[id(amounts)] = (amounts, Resource.from_list(drop_ignored(amounts, self.ignored)))
+            entry = self._amounts[id(amounts)] = (amounts, Resource.from_list(drop_ignored(amounts, self.ignored)))
         return entry[1]

@@ -64,7 +64,7 @@ class Binpack(Plugin):
         if self.weight == 0:
             ssn.withdraw_hook(self, NODE_ORDER.method)
         table = ssn.node_table
-        self._known: RowCache[np.float64] = RowCache(len(table), table.changes)
+        self._scores: RowCache[np.float64] = RowCache(len(table), table.changes)
         self._counted: dict[WantedAmounts, CountedResources] = {}
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
@@ -74,7 +74,7 @@ class Binpack(Plugin):
         counted = self._counted.get(request)
         if counted is None:
             counted = self._counted[request] = self._counted_resources(task.resreq)
-        node_scores = self._known.cached_values(
+        node_scores = self._scores.cached_values(
             request,
             lambda rows: self._score_rows_counted(counted, table, rows),
             lambda row: self._score_counted(counted, table.nodes[row]),

@@ -243,7 +243,7 @@ class NodeOrder(Plugin):
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/nodeorder.OnSessionOpen."""
         self.scorers = Scorers(ssn, self._weights)
-        self._asked = self.scorers.counting_scorers()
+        self._counting_scorers = self.scorers.counting_scorers()
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
         """Upstream: plugins/nodeorder.NodeOrderFn."""
@@ -252,14 +252,14 @@ class NodeOrder(Plugin):
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
         """Upstream: plugins/nodeorder.BatchNodeOrderFn."""
-        scores = sum_batch_scores(self._asked, task.pod, self.scorers.view.shapes.pod_shape(task.pod), nodes)
+        scores = sum_batch_scores(self._counting_scorers, task.pod, self.scorers.view.shapes.pod_shape(task.pod), nodes)
         if scores is not None and self.scorers.resources.beyond:
             self._check_scores(scores, nodes)
         return scores
 
     def _check_scores(self, scores: NodeScores, nodes: NodeRows) -> None:
         """Upstream: plugins/util/nodescore/score_helper.CalculatePluginScore."""
-        weights = {BATCH_PART[part]: (weight, part) for weight, part, _ in self._asked}
+        weights = {BATCH_PART[part]: (weight, part) for weight, part, _ in self._counting_scorers}
         for key, weighted in scores.parts:
             weight, part = weights[key]
             for row, score in zip(nodes.rows.tolist(), (weighted / weight).tolist(), strict=True):

@@ -78,7 +78,7 @@ class CountedGzip(io.RawIOBase):
         self._start = packed.tell()
         self._stream = gzip.GzipFile(fileobj=packed)
         self._budget = budget
-        self._where = name
+        self._name = name
         self._count = 0
 
     def readable(self) -> bool:
@@ -92,10 +92,10 @@ class CountedGzip(io.RawIOBase):
 
     def _count_data(self, data: bytes) -> bytes:
         self._count += len(data)
-        self._budget.take_bytes(len(data), self._where)
+        self._budget.take_bytes(len(data), self._name)
         packed = max(1, self._packed.tell() - self._start)
         if self._count > RATIO_FREE_BYTES and self._count > MAX_RATIO * packed:
-            raise SnapshotError(f"compression ratio exceeds {MAX_RATIO} (rejected as unsafe)", where=self._where)
+            raise SnapshotError(f"compression ratio exceeds {MAX_RATIO} (rejected as unsafe)", where=self._name)
         return data
 
 

@@ -44,35 +44,35 @@ class PathReader:
 
     def __init__(self, text: str, start: int, end: int) -> None:
         self._text = text
-        self._at = start
+        self._position = start
         self._end = end
 
     def read_steps(self) -> tuple[PathStep, ...]:
         """All steps up to the end."""
         steps: list[PathStep] = []
-        while self._at < self._end:
-            if self._text[self._at] == "[":
+        while self._position < self._end:
+            if self._text[self._position] == "[":
                 steps.append(self._read_bracket())
-            elif self._text[self._at] == "." and steps:
-                self._at += 1
+            elif self._text[self._position] == "." and steps:
+                self._position += 1
                 steps.append(self._read_key())
             else:
                 steps.append(self._read_key())
         if not steps:
-            raise EditError("missing path", self._text, self._at)
+            raise EditError("missing path", self._text, self._position)
         return tuple(steps)
 
     def _read_key(self) -> PathStep:
-        start = self._at
-        while self._at < self._end and self._text[self._at] not in ".[":
-            self._at += 1
-        name = self._text[start : self._at].strip()
+        start = self._position
+        while self._position < self._end and self._text[self._position] not in ".[":
+            self._position += 1
+        name = self._text[start : self._position].strip()
         if not name:
             raise EditError("missing field name", self._text, start)
         return PathStep(name, start)
 
     def _read_bracket(self) -> PathStep:
-        start = self._at
+        start = self._position
         quote = self._text[start + 1 : start + 2]
         if quote in ('"', "'"):
             close = self._text.find(quote + "]", start + 2, self._end)
@@ -84,7 +84,7 @@ class PathReader:
             raise EditError("the bracket is not closed", self._text, start)
         if not content:
             raise EditError("the brackets are empty", self._text, start)
-        self._at = after
+        self._position = after
         return PathStep(content, start, bracketed=True)
 
 

@@ -86,7 +86,7 @@ class ObjectReader:
         self._intake = intake
         self._last = ("", "")
         """Kind and apiVersion of the previous object."""
-        self._ways: dict[str, tuple[Decoder[Any], _FieldFinisher]] = {}
+        self._decoders: dict[str, tuple[Decoder[Any], _FieldFinisher]] = {}
 
     def read_object(self, text: Raw, defaults: Mapping[str, Any]) -> Manifest | None:
         """The object as Shape.slim_value makes it, or None in doubt. `defaults`: kind and apiVersion of the List."""
@@ -100,7 +100,7 @@ class ObjectReader:
                 if row is None or row.settings:
                     return None
                 self._last = kind, version
-            return self._ways[kind][1].finish_fields(fields)
+            return self._decoders[kind][1].finish_fields(fields)
         except _IN_DOUBT:
             return None
 
@@ -110,7 +110,7 @@ class ObjectReader:
         last = self._last[0]
         if last:
             try:
-                fields: Manifest = self._ways[last][0].decode(text)
+                fields: Manifest = self._decoders[last][0].decode(text)
             except msgspec.ValidationError:
                 pass
             else:
@@ -120,12 +120,12 @@ class ObjectReader:
         return self._decoder_of(kind).decode(text)
 
     def _decoder_of(self, kind: str) -> Decoder[Manifest]:
-        entry = self._ways.get(kind)
+        entry = self._decoders.get(kind)
         if entry is None:
             shape = SHAPES.get(kind)
             if shape is None:
                 raise MisfitError
-            entry = self._ways[kind] = Decoder(_type_of_fields(shape)), _FieldFinisher(shape, self._intake)
+            entry = self._decoders[kind] = Decoder(_type_of_fields(shape)), _FieldFinisher(shape, self._intake)
         return entry[0]
 
 

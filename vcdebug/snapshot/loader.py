@@ -270,21 +270,21 @@ class LoadMeter:
 
     def __init__(self, progress: Progress | None) -> None:
         self._progress = progress
-        self._done = 0
+        self._done_bytes = 0
         self._total = 0
         self._name = ""
 
     def begin_file(self, done: int, total: int, name: str) -> None:
         """Note that a file begins after `done` of `total` bytes."""
-        self._done, self._total, self._name = done, total, name
+        self._done_bytes, self._total, self._name = done, total, name
         self._report_progress(done, total, name)
 
     def reader_callback(self, file: SourceFile) -> ReadSoFar | None:
         """The callback for the reader of a file; a member of an archive has its own total."""
         if self._progress is None:
             return None
-        is_current = file.name == self._name and self._done + len(file.data) <= self._total
-        before, total = (self._done, self._total) if is_current else (0, len(file.data))
+        is_current = file.name == self._name and self._done_bytes + len(file.data) <= self._total
+        before, total = (self._done_bytes, self._total) if is_current else (0, len(file.data))
         return lambda read: self._report_progress(before + read, total, file.name)
 
     def _report_progress(self, done: int, total: int, name: str) -> None:

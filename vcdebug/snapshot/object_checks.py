@@ -34,22 +34,22 @@ class _DanglingNames:
     """Collects names of missing objects: one Problem per target, with a count."""
 
     def __init__(self, gathered: GatheredObjects) -> None:
-        self._found = gathered
-        self._seen: dict[tuple[str, str, str], list[Any]] = {}
+        self._gathered = gathered
+        self._names: dict[tuple[str, str, str], list[Any]] = {}
 
     def add_name(self, kind: str, index: int, field: str, target: str, effect: str) -> None:
         """Note that a field of the object at `index` names a missing target."""
-        entry = self._seen.setdefault((kind, field, target), [index, 0, effect])
+        entry = self._names.setdefault((kind, field, target), [index, 0, effect])
         entry[1] += 1
 
     def add_problems(self) -> None:
-        for (kind, field, target), (index, count, effect) in self._seen.items():
-            manifest = self._found.objects[kind][index]
+        for (kind, field, target), (index, count, effect) in self._names.items():
+            manifest = self._gathered.objects[kind][index]
             references = f" (referenced by {count} {kind} objects)" if count > 1 else ""
-            self._found.report.add_problem(
+            self._gathered.report.add_problem(
                 f"{target} is not in the snapshot{references}",
                 effect,
-                file=self._found.files[kind][index],
+                file=self._gathered.files[kind][index],
                 object=f"{kind} {object_name(manifest)}",
                 field=field,
             )

@@ -193,18 +193,18 @@ class _AliasExpansion:
     """Measures the size and depth of a document with all aliases expanded, without expanding them."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[int, int]] = {}
+        self._sizes: dict[int, tuple[int, int]] = {}
         self._open: dict[int, bool] = {}
 
     def measure_node(self, node: yaml.Node) -> tuple[int, int, int]:
         """(values with aliases expanded, depth, values as written)."""
         size, depth = self._visit_node(node)
-        return size, depth, len(self._known)
+        return size, depth, len(self._sizes)
 
     def _visit_node(self, node: yaml.Node) -> tuple[int, int]:
         key = id(node)
-        if key in self._known:
-            return self._known[key]
+        if key in self._sizes:
+            return self._sizes[key]
         if key in self._open:
             raise DocumentError(f"{_position_text(node)}recursive YAML alias")
         self._open[key] = True
@@ -216,7 +216,7 @@ class _AliasExpansion:
         del self._open[key]
         if depth >= MAX_DEPTH:
             raise DocumentError(f"{_position_text(node)}nests deeper than {MAX_DEPTH} levels")
-        self._known[key] = size, depth + 1
+        self._sizes[key] = size, depth + 1
         return size, depth + 1
 
 

@@ -74,7 +74,7 @@ class DeviceAllocators:
         elif features.taint_rules and listers.device_taint_rules:
             self.unknown = "DeviceTaintRules are not replayed"
         self._pools = DevicePools([read_slice(manifest) for manifest in listers.resource_slices], features, ordering)
-        self._known: dict[
+        self._outcomes: dict[
             ClaimShape, dict[NodeName, tuple[list[list[allocations.HeldDevice] | None], AllocationOutcome]]
         ] = {}
         self._reader = ClaimReader(listers.device_classes, features)
@@ -109,11 +109,11 @@ class DeviceAllocators:
         self, shape: ClaimShape
     ) -> dict[NodeName, tuple[list[list[allocations.HeldDevice] | None], AllocationOutcome]]:
         """Node → (devices taken in its pools at the time of the search, outcome), for one shape."""
-        outcomes = self._known.get(shape)
+        outcomes = self._outcomes.get(shape)
         if outcomes is None:
-            if len(self._known) == MAX_CACHED_SHAPES:
-                del self._known[next(iter(self._known))]
-            outcomes = self._known[shape] = {}
+            if len(self._outcomes) == MAX_CACHED_SHAPES:
+                del self._outcomes[next(iter(self._outcomes))]
+            outcomes = self._outcomes[shape] = {}
         return outcomes
 
     def _run_search(

@@ -255,13 +255,13 @@ class DevicePools:
         self._of_node = group_by_key(
             (one.place.node, one) for one in self._slices if one.place.node and not one.counters
         )
-        self._seen: dict[NodeName, tuple[DevicePool, ...]] = {}
+        self._pools_by_node: dict[NodeName, tuple[DevicePool, ...]] = {}
 
     def seen_by(self, node: NodeName, labels: Labels) -> tuple[DevicePool, ...]:
         """The node's pools, in the order in which they are tried; raises Undecided."""
-        pools = self._seen.get(node)
+        pools = self._pools_by_node.get(node)
         if pools is None:
-            pools = self._seen[node] = tuple(self._gather_pools(node, labels))
+            pools = self._pools_by_node[node] = tuple(self._gather_pools(node, labels))
         return pools
 
     def _gather_pools(self, node: NodeName, labels: Labels) -> list[DevicePool]:

@@ -158,13 +158,13 @@ class DeviceSelection:
         self._of_class = of_class
         self._of_request = of_request
         self._capacity = capacity
-        self._known: dict[Device, bool | _SelectorFailure | str] = {}
+        self._verdicts: dict[Device, bool | _SelectorFailure | str] = {}
 
     def takes_device(self, device: Device, claim: str) -> bool:
         """Whether the device matches all selectors; raises AllocationError and Undecided."""
-        verdict = self._known.get(device)
+        verdict = self._verdicts.get(device)
         if verdict is None:
-            verdict = self._known[device] = self._evaluate_selectors(device)
+            verdict = self._verdicts[device] = self._evaluate_selectors(device)
         if isinstance(verdict, bool):
             return verdict
         if isinstance(verdict, str):

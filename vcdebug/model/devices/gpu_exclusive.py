@@ -39,12 +39,12 @@ def matching_rules(pod: Pod, rules: Iterable[ExclusiveRule]) -> IndexSet:
 class ExclusiveLedger:
     """A ledger of virtual GPUs on which cards of the same rule count as full."""
 
-    __slots__ = ("_inner", "_pod_rules", "_pod_uids", "_rules", "_taken")
+    __slots__ = ("_inner", "_pod_rules", "_pod_uids", "_rules", "_cards_by_rule")
 
     def __init__(self, inner: VgpuLedger, rules: list[ExclusiveRule]) -> None:
         self._inner = inner
         self._rules = rules
-        self._taken: dict[int, IndexSet] = {}
+        self._cards_by_rule: dict[int, IndexSet] = {}
         """Rule → cards that its pods are on."""
         self._pod_rules: dict[str, IndexSet] = {}
         self._pod_uids: dict[str, str] = {}
@@ -68,7 +68,7 @@ class ExclusiveLedger:
     def _mark_taken(self, rules: IndexSet, cards: Iterable[int]) -> None:
         for index in cards:
             for rule in rules:
-                self._taken.setdefault(rule, {})[index] = None
+                self._cards_by_rule.setdefault(rule, {})[index] = None
 
     def _track_pod(self, pod: Pod) -> None:
         """Upstream: plugins/deviceshare/gpuexclusive.trackPodFromPodMap."""
@@ -80,12 +80,12 @@ class ExclusiveLedger:
     def _untrack_pod(self, pod: Pod) -> None:
         """Upstream: plugins/deviceshare/gpuexclusive.untrackPod."""
         for rule in self._pod_rules.pop(pod.key, {}):
-            cards = self._taken.get(rule, {})
+            cards = self._cards_by_rule.get(rule, {})
             for index in list(cards):
                 if not self._still_used(index, pod):
                     del cards[index]
             if not cards:
-                self._taken.pop(rule, None)
+                self._cards_by_rule.pop(rule, None)
 
     def _still_used(self, index: int, leaving: Pod) -> bool:
         """Whether another pod that matches any rule is on the card."""
@@ -98,7 +98,7 @@ class ExclusiveLedger:
         """
         saved: dict[int, int] = {}
         for rule in matching_rules(pod, self._rules):
-            for index in self._taken.get(rule, {}):
+            for index in self._cards_by_rule.get(rule, {}):
                 card = self._inner.cards[index]
                 saved.setdefault(index, card.number)
                 card.number = card.used_number
@@ -171,7 +171,7 @@ class ExclusiveLedger:
     def clone(self) -> ExclusiveLedger:
         """Upstream: plugins/deviceshare/gpuexclusive.DeepCopy."""
         copy = ExclusiveLedger(self._inner.clone(), self._rules)
-        copy._taken = {rule: dict(cards) for rule, cards in self._taken.items()}
+        copy._cards_by_rule = {rule: dict(cards) for rule, cards in self._cards_by_rule.items()}
         copy._pod_rules = {key: dict(rules) for key, rules in self._pod_rules.items()}
         copy._pod_uids = dict(self._pod_uids)
         return copy

@@ -43,7 +43,7 @@ class NpuChoice(NamedTuple):
 class HamiAscendLedger:
     """The cards of one kind on one node."""
 
-    __slots__ = ("_core_mode", "_given", "_keys", "_notes", "_settings", "cards", "kind", "node", "policy")
+    __slots__ = ("_core_mode", "_chosen_cards", "_keys", "_notes", "_settings", "cards", "kind", "node", "policy")
 
     def __init__(
         self, node: str, kind: NpuKind, cards: Mapping[str, npus.Npu], settings: NpuSettings, *, core_mode: bool
@@ -58,7 +58,7 @@ class HamiAscendLedger:
         self._keys = npus.AnnotationKeys.for_kind(kind.word)
         self._notes = PodAnnotations() if settings.notes is None else settings.notes
         self._core_mode = core_mode
-        self._given: dict[str, list[list[HeldCard]]] = {}
+        self._chosen_cards: dict[str, list[list[HeldCard]]] = {}
         """Pod UID → cards per container of its last allocation in this session."""
 
     @classmethod
@@ -235,7 +235,7 @@ class HamiAscendLedger:
         choice = self._select_devices(pod, self.policy)
         if choice.error is not None:
             return NOT_SELECTED.format(pod.name, choice.error)
-        self._given[pod.uid] = choice.containers
+        self._chosen_cards[pod.uid] = choice.containers
         self._add_resource(npus.encode_pod_single_device(self.kind.word, choice.containers), pod)
         return None
 
@@ -258,7 +258,7 @@ class HamiAscendLedger:
 
     def bind_annotations(self, pod: Pod) -> Mapping[str, str]:
         """Upstream: api/devices/ascend/hami/device_info.CreateAnnotations."""
-        containers = self._given.get(pod.uid)
+        containers = self._chosen_cards.get(pod.uid)
         if containers is None:
             return {}
         text = npus.encode_pod_single_device(self.kind.word, containers)
@@ -278,7 +278,7 @@ class HamiAscendLedger:
         cards = {name: card.clone() for name, card in self.cards.items()}
         copy = HamiAscendLedger(self.node, self.kind, cards, self._settings, core_mode=self._core_mode)
         copy.policy = self.policy
-        copy._given = dict(self._given)
+        copy._chosen_cards = dict(self._chosen_cards)
         return copy
 
 

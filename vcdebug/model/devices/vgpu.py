@@ -86,7 +86,7 @@ class VgpuChoice(NamedTuple):
 class VgpuLedger:
     """The cards of a node by their position in its register annotation."""
 
-    __slots__ = ("_given", "_notes", "cards", "last_score", "node", "policy", "rules", "sharing")
+    __slots__ = ("_chosen_cards", "_notes", "cards", "last_score", "node", "policy", "rules", "sharing")
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class VgpuLedger:
         """The policy of allocations; a filter gets its own."""
         self.last_score = 0.0
         """The score of the last pod that passed the filter on this node: upstream keeps it on the node, not per pod."""
-        self._given: dict[str, tuple[HeldCard, ...]] = {}
+        self._chosen_cards: dict[str, tuple[HeldCard, ...]] = {}
         """Pod UID → cards of its last allocation in this session."""
 
     @classmethod
@@ -203,7 +203,7 @@ class VgpuLedger:
         choice = self._choose_cards(pod, self.cards, self.policy, keeps_charges=self.rules.leaks)
         if choice.error is not None:
             return choice.error
-        self._given[pod.uid] = tuple(choice.held)
+        self._chosen_cards[pod.uid] = tuple(choice.held)
         self._add_to_pod_map(pod, choice.held)
         if self.rules.on_pods and not self.rules.leaks:
             notes = {
@@ -229,7 +229,7 @@ class VgpuLedger:
     def charge_bound(self, pod: Pod) -> None:
         """A bound pod's annotations reach the ledger that the cache shares with sessions, which counts them too."""
         if self.rules.counts_news:
-            self._add_resource(pod, self._given.get(pod.uid, ()))
+            self._add_resource(pod, self._chosen_cards.get(pod.uid, ()))
 
     def _is_assigned_here(self, pod: Pod) -> bool:
         """Whether the pod already names cards of this node."""
@@ -251,7 +251,7 @@ class VgpuLedger:
 
     def bind_annotations(self, pod: Pod) -> Mapping[str, str]:
         """Upstream: api/devices/nvidia/vgpu/utils.encodePodDevices."""
-        held_cards = self._given.get(pod.uid, ())
+        held_cards = self._chosen_cards.get(pod.uid, ())
         text = ":".join(f"{card.uuid},{NVIDIA},{card.memory},{card.core}" for card in held_cards)
         return {ASSIGNED_ANNOTATION: text} if text else {}
 
@@ -273,7 +273,7 @@ class VgpuLedger:
         cards = {index: card.clone() for index, card in self.cards.items()}
         copy = VgpuLedger(self.node, cards, self.sharing, self.policy, self.rules, self._notes)
         copy.last_score = self.last_score
-        copy._given = dict(self._given)
+        copy._chosen_cards = dict(self._chosen_cards)
         return copy
 
     def resource_reqs(self, pod: Pod, cards: Cards) -> Iterator[ContainerRequest]:

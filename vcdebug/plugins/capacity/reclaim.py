@@ -53,13 +53,13 @@ class ReclaimCall:
         self._attrs = attrs
         self._ancestor_level = ancestor_level
         self._asker = asker
-        self._held: dict[QueueName, Resource] = {}
+        self._allocated: dict[QueueName, Resource] = {}
 
     def judge_candidate(self, task: TaskInfo, attr: queue_attr.CapacityQueueAttr) -> JudgedCandidate:
         """One candidate of a queue; a victim is off the queue, and the ancestors that were asked, with the next.
         Upstream: plugins/capacity.shouldSkipReclaimee, plugins/capacity.isImmediateVictim.
         """
-        allocated = self._held_by(attr)
+        allocated = self._allocated_of(attr)
         if self._asker is not None and not queue_attr.has_shared_dimension(task, self._asker.task):
             return JudgedCandidate(attr, allocated, NO_OVERLAP)
         if queue_attr.short_of_guarantee(attr, allocated, task):
@@ -71,15 +71,15 @@ class ReclaimCall:
         ancestors: dict[QueueName, None] = {}
         for name in self._ancestors_to_check(attr):
             ancestor = self._attrs.get(name)
-            if ancestor is None or not queue_attr.exceeds_deserved(ancestor, self._held_by(ancestor), task):
+            if ancestor is None or not queue_attr.exceeds_deserved(ancestor, self._allocated_of(ancestor), task):
                 return JudgedCandidate(attr, allocated, ANCESTOR, name)
             ancestors[name] = None
         for name in (attr.name, *ancestors):
-            self._held[name] = self._held[name].clone().sub(task.resreq)
+            self._allocated[name] = self._allocated[name].clone().sub(task.resreq)
         return JudgedCandidate(attr, allocated)
 
-    def _held_by(self, attr: queue_attr.CapacityQueueAttr) -> Resource:
-        return self._held.setdefault(attr.name, attr.allocated)
+    def _allocated_of(self, attr: queue_attr.CapacityQueueAttr) -> Resource:
+        return self._allocated.setdefault(attr.name, attr.allocated)
 
     def _nothing_deserved(self, attr: queue_attr.CapacityQueueAttr, task: TaskInfo) -> bool:
         """Whether both queues are relatives that deserve nothing in their tasks' dimensions."""
@@ -115,7 +115,7 @@ class WholeReclaimCall(ReclaimCall):
 
     def judge_candidate(self, task: TaskInfo, attr: queue_attr.CapacityQueueAttr) -> JudgedCandidate:
         """One candidate of a queue; a victim is off the queue with the next."""
-        allocated, asker = self._held_by(attr), self._asker
+        allocated, asker = self._allocated_of(attr), self._asker
         if asker is not None and asker.needs_whole and allocated.less_partly(asker.task.resreq):
             return JudgedCandidate(attr, allocated, TOO_SMALL)
         # A dimension that the queue does not state is one in which it deserves everything.
@@ -123,7 +123,7 @@ class WholeReclaimCall(ReclaimCall):
             return JudgedCandidate(attr, allocated, DESERVED)
         if queue_attr.short_of_guarantee(attr, allocated, task):
             return JudgedCandidate(attr, allocated, GUARANTEE)
-        self._held[attr.name] = allocated.clone().sub(task.resreq)
+        self._allocated[attr.name] = allocated.clone().sub(task.resreq)
         return JudgedCandidate(attr, allocated)
 
 

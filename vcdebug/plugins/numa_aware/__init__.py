@@ -83,7 +83,7 @@ class NumaAware(Plugin):
         )
         self._free: dict[NodeName, BitSet | None] = {name: info.free_cpus for name, info in self._info.items()}
         self._assigned: dict[TaskId, dict[NodeName, BitSet]] = {}
-        self._known: dict[AssignmentKey, assignment.Assignment] = {}
+        self._assignments: dict[AssignmentKey, assignment.Assignment] = {}
         self._charged: dict[TaskId, tuple[NodeName, TaskKey]] = {}
         """Tasks that an allocate event placed and no event has taken back."""
 
@@ -129,9 +129,9 @@ class NumaAware(Plugin):
         free = self._free[info.name]
         # Assigning is a search over subsets of NUMA nodes; thousands of equal nodes answer alike.
         question = (info.topology, info.topology_policy, info.reserved_cpus, free, needs)
-        answer = self._known.get(question)
+        answer = self._assignments.get(question)
         if answer is None:
-            answer = self._known[question] = assignment.assign_containers(info, free, containers)
+            answer = self._assignments[question] = assignment.assign_containers(info, free, containers)
         if answer.refused is not None:
             reason = _not_assigned(answer.refused)
             return self._ssn.reasons.code_of((FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, reason, self.name),))

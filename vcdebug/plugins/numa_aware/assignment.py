@@ -200,39 +200,39 @@ def take_by_topology(topology: CpuTopology, cpus: BitSet, count: int) -> BitSet 
     if count < 1:
         return 0
     work = _Accumulator(topology, cpus & topology.cpus, count)
-    if count > work.left.bit_count():
+    if count > work.free.bit_count():
         return None
     work.take_sockets()
     work.take_cores()
     work.take_single()
-    return work.taken
+    return work.result
 
 
 class _Accumulator:
     """`left` shrinks, `taken` grows, until `needed` is below 1."""
 
-    __slots__ = ("_topology", "left", "needed", "taken")
+    __slots__ = ("_topology", "free", "needed", "result")
 
     def __init__(self, topology: CpuTopology, cpus: BitSet, count: int) -> None:
         self._topology = topology
-        self.left = cpus
-        self.taken = 0
+        self.free = cpus
+        self.result = 0
         self.needed = count
 
     def _take_cpus(self, cpus: BitSet) -> None:
         """Upstream: plugins/numaaware/provider/cpumanager/cpu_assignment.take."""
-        self.taken |= cpus
-        self.left &= ~cpus
+        self.result |= cpus
+        self.free &= ~cpus
         self.needed -= cpus.bit_count()
 
     def take_sockets(self) -> None:
         """Take whole sockets while more is needed."""
         # Upstream intersects socket numbers with CPU numbers: a socket whose number is no free CPU is passed over.
         topology = self._topology
-        for socket in self._that_are_cpus(topology.sockets_of(self.left)):
+        for socket in self._that_are_cpus(topology.sockets_of(self.free)):
             if self.needed < max(topology.cpus_per_socket, 1):
                 return
-            self._take_cpus(topology.in_socket[socket] & self.left)
+            self._take_cpus(topology.in_socket[socket] & self.free)
 
     def take_cores(self) -> None:
         """Take whole cores while more is needed; core numbers are intersected with CPU numbers too."""
@@ -242,17 +242,17 @@ class _Accumulator:
         for core in self._free_cores():
             if self.needed < max(topology.cpus_per_core, 1):
                 return
-            self._take_cpus(topology.in_core[core] & self.left)
+            self._take_cpus(topology.in_core[core] & self.free)
 
     def _that_are_cpus(self, numbers: list[int]) -> list[int]:
-        return [number for number in numbers if number >= 0 and self.left >> number & 1]
+        return [number for number in numbers if number >= 0 and self.free >> number & 1]
 
     def _free_cores(self) -> list[int]:
         """Upstream: plugins/numaaware/provider/cpumanager/cpu_assignment.freeCores."""
         topology = self._topology
         by_socket = {
-            socket: self._that_are_cpus(topology.cores_of(topology.in_socket[socket] & self.left))
-            for socket in topology.sockets_of(self.left)
+            socket: self._that_are_cpus(topology.cores_of(topology.in_socket[socket] & self.free))
+            for socket in topology.sockets_of(self.free)
         }
         ordered = sort_slice(by_socket, lambda a, b: len(by_socket[a]) < len(by_socket[b]) or a < b)
         return [core for socket in ordered for core in by_socket[socket]]
@@ -263,9 +263,9 @@ class _Accumulator:
             return
         topology = self._topology
         # Go's own sort: upstream joins the terms of its comparison by OR, which is no order, so the algorithm decides.
-        cores = sort_slice(topology.cores_of(self.left), self._core_less)
+        cores = sort_slice(topology.cores_of(self.free), self._core_less)
         for core in cores:
-            for cpu in set_members(topology.in_core[core] & self.left):
+            for cpu in set_members(topology.in_core[core] & self.free):
                 if self.needed < 1:
                     return
                 self._take_cpus(bit_set((cpu,)))
@@ -281,8 +281,8 @@ class _Accumulator:
         socket = topology.places[first].socket
         on_socket = topology.in_socket[socket]
         return (
-            (on_socket & self.taken).bit_count(),
-            (on_socket & self.left).bit_count(),
-            (topology.in_core[core] & self.left).bit_count(),
+            (on_socket & self.result).bit_count(),
+            (on_socket & self.free).bit_count(),
+            (topology.in_core[core] & self.free).bit_count(),
             socket,
         )

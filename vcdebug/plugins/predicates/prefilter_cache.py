@@ -26,12 +26,12 @@ from vcdebug.plugins.predicates.static_filters import StaticFilters
 class PreFilterVerdicts:
     """The codes of all nodes for a pod until PreFilter runs again."""
 
-    __slots__ = ("asked", "codes", "pod", "state")
+    __slots__ = ("pod_filters", "codes", "pod", "state")
 
     def __init__(self, pod: Pod, state: CycleState, asked: Sequence[KubernetesFilter] = ()) -> None:
         self.pod = pod
         self.state = state
-        self.asked = asked
+        self.pod_filters = asked
         """The filters that do not skip the pod, after those that read the node alone."""
         self.codes: dict[bool, Codes] = {}
         """Codes for nodes that may take more pods (False) and for full ones (True), computed on demand."""
@@ -108,11 +108,11 @@ class PreFilterCache:
         Upstream: plugins/predicates.predicateByStablefilter.
         """
         pod, size = foretold.pod, len(self._every)
-        if foretold.asked:
+        if foretold.pod_filters:
             chain = VerdictChain(
                 self._reasons, self._cached_codes(self._verdicts_by_placement(pod, foretold.state), full)
             )
-            for candidate in foretold.asked:
+            for candidate in foretold.pod_filters:
                 run_filter(candidate, chain, pod, foretold.state, self._every)
             return chain.row_codes()
         chain = VerdictChain(self._reasons, np.zeros(size, dtype=np.uint16))

@@ -31,17 +31,17 @@ class StaticFilters:
         """`taints_named`: the reason names the taint; `affinity_first`: before the cordon."""
         self._view = view
         self.statuses: tuple[FitStatus, ...] = STATUSES
-        self._named: dict[Taint, int] | None = {} if taints_named else None
+        self._taint_positions: dict[Taint, int] | None = {} if taints_named else None
         """Position of the status that names a taint."""
         self._affinity_first = affinity_first
         self.affinity_on, self.taints_on = affinity_on, taints_on
-        self._known: dict[NodeConstraints, IntArray] = {}
+        self._indexes: dict[NodeConstraints, IntArray] = {}
 
     def verdict_index(self, placement: NodeConstraints) -> IntArray:
         """Position in `statuses` (0 fits) for every node of the view."""
-        index = self._known.get(placement)
+        index = self._indexes.get(placement)
         if index is None:
-            index = self._known[placement] = self._compute_index(placement)
+            index = self._indexes[placement] = self._compute_index(placement)
         return index
 
     def _compute_index(self, placement: NodeConstraints) -> IntArray:
@@ -60,11 +60,12 @@ class StaticFilters:
 
     def _tainted_index(self, placement: NodeConstraints) -> IntArray:
         taints = self._view.taints
-        if self._named is None:
+        if self._taint_positions is None:
             return np.where(taints.untolerated_rows(placement.tolerations), TAINTED, 0).astype(INDEX_DTYPE)
         first, kinds = taints.first_untolerated(placement.tolerations)
         positions = np.array(
-            [0 if taint is None else self._status_position(self._named, taint) for taint in first], INDEX_DTYPE
+            [0 if taint is None else self._status_position(self._taint_positions, taint) for taint in first],
+            INDEX_DTYPE,
         )
         rows: IntArray = positions[kinds]
         return rows

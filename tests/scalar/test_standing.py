@@ -20,7 +20,7 @@ SEEDS = range(60)
 
 
 def known_of(ssn: Session) -> NodeVerdictCache:
-    return NodeVerdictCache(ssn.node_table, ssn.reasons, ssn.plugins["predicates"].standing_codes)
+    return NodeVerdictCache(ssn.node_table, ssn.reasons, ssn.plugins["predicates"].precomputed_codes)
 
 
 def searches(ssn: Session, random: Random) -> list[tuple[TaskInfo, NodeRows, NodeJudge]]:

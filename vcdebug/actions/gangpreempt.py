@@ -45,5 +45,5 @@ class GangPreempt(Action):
     def may_start(self, ssn: Session, queue: QueueInfo, pending: list[TaskInfo]) -> bool:
         return True
 
-    def passes_over(self, ssn: Session, queue: QueueInfo) -> bool:
+    def skips_queue(self, ssn: Session, queue: QueueInfo) -> bool:
         return not queue.preemptable and ssn.release.has_older_form(PR_5373)

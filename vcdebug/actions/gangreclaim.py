@@ -52,5 +52,5 @@ class GangReclaim(Action):
         ssn.log("refused", queue.name, pending[0].job)
         return False
 
-    def passes_over(self, ssn: Session, queue: QueueInfo) -> bool:
+    def skips_queue(self, ssn: Session, queue: QueueInfo) -> bool:
         return ssn.ask_plugins(OVERUSED, queue)

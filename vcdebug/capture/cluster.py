@@ -21,7 +21,7 @@ from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.manifest import Json, JsonDict, name_of, object_in
 from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.provenance import Provenance, stated_time
-from vcdebug.snapshot.schema import keep_what_decides
+from vcdebug.snapshot.schema import drop_unread_fields
 from vcdebug.snapshot.snapshot import DEFAULT_NOW, Manifest, SchedulerFlags, Snapshot
 
 IN_CLUSTER = "in-cluster"
@@ -59,7 +59,7 @@ def capture_cluster(
     usage = measure_usage(settings.conf, options.usage_url, nodes, now, problems)
     snapshot = Snapshot(
         name=api.context or IN_CLUSTER,
-        objects=reading.objects if options.full else keep_what_decides(reading.objects),
+        objects=reading.objects if options.full else drop_unread_fields(reading.objects),
         scheduler_conf=settings.conf,
         now=now,
         usage=usage,

@@ -184,7 +184,7 @@ def _new_verdict_cache(ssn: Session) -> NodeVerdictCache | None:
     judges = [call.plugin for tier in ssn.plugin_calls[hooks.PREDICATE.method] for call in tier]
     if len(judges) != 1:
         return None
-    return NodeVerdictCache(ssn.node_table, ssn.reasons, ssn.plugins[judges[0]].standing_codes)
+    return NodeVerdictCache(ssn.node_table, ssn.reasons, ssn.plugins[judges[0]].precomputed_codes)
 
 
 def open_plugins(ssn: Session, plugins: Registry) -> None:
@@ -201,10 +201,10 @@ def open_plugins(ssn: Session, plugins: Registry) -> None:
             if option.name in plugins:
                 _open_plugin(ssn, resolve_reference(plugins[option.name]), option.arguments)
     ssn.plugin_calls = build_plugin_calls(ssn.conf, ssn.functions, ssn.record, ssn.release)
-    _drop_unheard_judges(ssn)
+    _drop_later_predicates(ssn)
 
 
-def _drop_unheard_judges(ssn: Session) -> None:
+def _drop_later_predicates(ssn: Session) -> None:
     """Drop the predicates of plugins that come after one that ends the judging."""
     release = ssn.release
     last_judges = [

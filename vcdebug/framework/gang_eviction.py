@@ -50,7 +50,7 @@ class GangRules(Protocol):
         """Whether the queue may evict for these pods."""
         ...
 
-    def passes_over(self, ssn: Session, queue: QueueInfo) -> bool:
+    def skips_queue(self, ssn: Session, queue: QueueInfo) -> bool:
         """Whether the queue is skipped with all its jobs."""
         ...
 
@@ -74,7 +74,7 @@ class GangEviction:
         while starving.queues:
             queue = starving.queues.pop()
             with ssn.open_span(Level.QUEUE, queue.name):
-                if self.rules.passes_over(ssn, queue):
+                if self.rules.skips_queue(ssn, queue):
                     continue
                 jobs = starving.jobs[queue.name]
                 while jobs:

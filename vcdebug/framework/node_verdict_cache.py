@@ -11,7 +11,7 @@ import numpy as np
 
 from vcdebug.model.fit_errors import ReasonTable
 from vcdebug.model.names import Codes, IntArray
-from vcdebug.model.node_table import NodeField, NodeTable, RowCache, WantedAmounts
+from vcdebug.model.node_table import NodeField, NodeTable, RequestAmounts, RowCache
 from vcdebug.model.task import TaskInfo
 
 ALLOCATE, PREEMPT = 0, 1
@@ -19,7 +19,7 @@ ALLOCATE, PREEMPT = 0, 1
 
 
 NodeJudge = Callable[[TaskInfo], Codes | None]
-"""The only judging plugin's `standing_codes`."""
+"""The only judging plugin's `precomputed_codes`."""
 
 
 class NodeQuestion(NamedTuple):
@@ -61,7 +61,7 @@ class NodeVerdictCache:
     def _with_room_uncached(self, task: TaskInfo, passing: Codes) -> Codes:
         """As _with_room, for answers that are not kept."""
         table, request = self._table, task.init_resreq
-        short = self._shortage_codes(table.wanted_amounts(request))[table.lacking_dimensions(request, "future")]
+        short = self._shortage_codes(table.request_amounts(request))[table.lacking_dimensions(request, "future")]
         return np.where(short, short, passing)
 
     def _cached_passing(self, codes: Codes, action: int) -> Codes:
@@ -79,21 +79,21 @@ class NodeVerdictCache:
     def _with_room(self, task: TaskInfo, passing: Codes) -> Codes:
         """The first dimension of InitResreq that FutureIdle lacks, else what the plugin says."""
         table = self._table
-        request, field = table.wanted_amounts(task.init_resreq), table.room_field()
+        request, field = table.request_amounts(task.init_resreq), table.room_field()
         return self._answers.cached_values(
             (id(passing), field, request),
             lambda rows: self._row_codes(request, field, passing, rows),
             lambda row: self._row_code(request, field, passing, row),
         )
 
-    def _row_codes(self, request: WantedAmounts, field: NodeField, passing: Codes, rows: IntArray) -> Codes:
+    def _row_codes(self, request: RequestAmounts, field: NodeField, passing: Codes, rows: IntArray) -> Codes:
         short = self._shortage_codes(request)[self._table.first_lacking(request, field, rows)]
         answers: Codes = np.where(short, short, passing[rows])
         return answers
 
-    def _row_code(self, request: WantedAmounts, field: NodeField, passing: Codes, row: int) -> int:
-        dimension = self._table.lacking_of_one(request, field, row)
+    def _row_code(self, request: RequestAmounts, field: NodeField, passing: Codes, row: int) -> int:
+        dimension = self._table.first_lacking_on_node(request, field, row)
         return self._shortage_codes(request).item(dimension) if dimension else passing.item(row)
 
-    def _shortage_codes(self, request: WantedAmounts) -> Codes:
+    def _shortage_codes(self, request: RequestAmounts) -> Codes:
         return self._reasons.shortage_codes(tuple([name for name, _ in request]))

@@ -95,7 +95,7 @@ def shortage_codes(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
     """The first dimension of InitResreq that FutureIdle lacks, as `Insufficient <name>`."""
     table, request = nodes.table, task.init_resreq
     dimensions = table.lacking_dimensions(request, "future")[nodes.rows]
-    codes: Codes = ssn.reasons.shortage_codes(tuple([name for name, _ in table.wanted_amounts(request)]))[dimensions]
+    codes: Codes = ssn.reasons.shortage_codes(tuple([name for name, _ in table.request_amounts(request)]))[dimensions]
     return codes
 
 
@@ -173,9 +173,9 @@ class PredicateHelper:
         return NodeRows(nodes.table, event.feasible), errors
 
     def _search_from(self, task: TaskInfo, nodes: NodeRows, start: int, judge: NodeJudge, group: str) -> PredicateEvent:
-        codes = self._known_codes(task, nodes, judge, group)
+        codes = self._cached_codes(task, nodes, judge, group)
         if codes is not None:
-            return self._search_known(task, nodes, start, codes)
+            return self._search_cached(task, nodes, start, codes)
         order = np.concatenate((nodes.rows[start:], nodes.rows[:start])) if start else nodes.rows
         feasible, codes = self._search_nodes(task, order, self._nodes_to_find(len(order)), judge, group)
         failing, size = codes.nonzero()[0], len(codes)
@@ -184,7 +184,7 @@ class PredicateHelper:
             feasible = nodes.rows[start : start + len(feasible)]
         return fast_tuple(PredicateEvent, (task.key, len(order), size, feasible, order[failing], codes[failing]))
 
-    def _known_codes(self, task: TaskInfo, nodes: NodeRows, judge: NodeJudge, group: str) -> Codes | None:
+    def _cached_codes(self, task: TaskInfo, nodes: NodeRows, judge: NodeJudge, group: str) -> Codes | None:
         """The code of each of these nodes if NodeVerdictCache has them; None where the plugins have to be asked."""
         cache, question = self._ssn.verdict_cache, QUESTION_OF_JUDGE.get(judge)
         if cache is None or question is None or self._ssn.sharding == "hard":
@@ -197,7 +197,7 @@ class PredicateHelper:
             codes = np.where(cached_errors, cached_errors, codes)
         return codes if nodes.rows is nodes.table.every else codes[nodes.rows]
 
-    def _search_known(self, task: TaskInfo, nodes: NodeRows, start: int, codes: Codes) -> PredicateEvent:
+    def _search_cached(self, task: TaskInfo, nodes: NodeRows, start: int, codes: Codes) -> PredicateEvent:
         """As _search_from, where the code of every node is known."""
         size, want = len(codes), self._nodes_to_find(len(codes))
         around = np.concatenate((codes[start:], codes[:start])) if start else codes
@@ -326,7 +326,7 @@ def predicate_node(ssn: Session, task: TaskInfo, node: NodeInfo) -> int:
             record.silent += 1
             code: int = plugin_call.call(task, row).item(0)
             record.silent -= 1
-            result = ssn.shown_code(code) if code else None
+            result = ssn.status_documents_of(code) if code else None
             record.append(fast_tuple(HookEvent, (PREDICATE.upstream, plugin_call.plugin, subject, result)))
             if code:
                 return code

@@ -210,7 +210,7 @@ def best_with_score(ssn: Session, task: TaskInfo, feasible: NodeRows) -> NodeAnd
 
 def _room_groups(ssn: Session, task: TaskInfo, feasible: NodeRows) -> Iterator[NodeRows]:
     # Where no pod is leaving or awaited, what fits once pods have gone fits now.
-    if not feasible.table.coming_and_going:
+    if not feasible.table.future_differs:
         yield from shard_groups(ssn, feasible)
         return
     idle = feasible.fits_request(task.init_resreq, "idle")

@@ -304,7 +304,7 @@ class Session:
         for seq, (plugin, key, figures) in sorted(written, key=itemgetter(0)):
             self.record.add_change("book", (plugin, key), figures, seq)
 
-    def shown_code(self, code: int) -> list[dict[str, object]]:
+    def status_documents_of(self, code: int) -> list[dict[str, object]]:
         """The statuses behind a code as the trace writes them: the same object each time."""
         documents = self._shown_codes.get(code)
         if documents is None:
@@ -345,7 +345,7 @@ class Session:
         self.record.add_note(code, text, *values, at_last=at_last)
 
     @cached_property
-    def leaves_refused(self) -> bool:
+    def keeps_refused_pipelines(self) -> bool:
         """Whether a statement keeps a pipeline that a handler refused."""
         has_older_form = self.release.has_older_form
         return has_older_form(STATEMENT_NO_SELF_ROLLBACK) and not has_older_form(REFUSED_PIPELINE_UNDONE)
@@ -447,9 +447,10 @@ class Plugin:
     def on_session_open(self, ssn: Session) -> None:
         """Build this session's state; `ssn.withdraw_hook` leaves hooks out that upstream registers on a condition."""
 
-    def standing_codes(self, task: TaskInfo) -> Codes | None:
-        """The codes of `predicate` for every node, if it knows them beforehand and takes no notes; None: `predicate`
-        has to be asked. A read-only array holds for the whole session.
+    def precomputed_codes(self, task: TaskInfo) -> Codes | None:
+        """What `predicate` would answer for every node, where that is known and adds no notes; None: ask `predicate`.
+
+        A read-only array holds for the whole session.
         """
         return None
 

@@ -159,6 +159,6 @@ class Statement:
             return None
         if operation.kind == "pipeline":
             return self.pipeline(
-                task, task.node_name, eviction=task.eviction_occurred, undone=not self._ssn.leaves_refused
+                task, task.node_name, eviction=task.eviction_occurred, undone=not self._ssn.keeps_refused_pipelines
             )
         return self.allocate(task, task.node_name)

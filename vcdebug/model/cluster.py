@@ -297,10 +297,10 @@ def _initial_tasks(node: NodeInfo) -> Iterator[tuple[TaskKey, TaskInfo]]:
     for key in sorted(node.tasks):
         task = node.tasks[key]
         if task.pod.stated_node == node.name:
-            yield key, task if _is_as_read(task) else task.clone_initial()
+            yield key, task if _is_unchanged(task) else task.clone_initial()
 
 
-def _is_as_read(task: TaskInfo) -> bool:
+def _is_unchanged(task: TaskInfo) -> bool:
     return task.last_transaction is None and task.status is get_task_status(task.pod)
 
 

@@ -18,10 +18,10 @@ from vcdebug.model.resource import CPU, MEMORY, MIN_RESOURCE, Resource
 
 NodeField = Literal["idle", "used", "releasing", "pipelined", "future", "allocatable", "capability"]
 LIVE_FIELDS: tuple[NodeField, ...] = ("idle", "used", "releasing", "pipelined", "future")
-COMING_OR_GOING: tuple[NodeField, ...] = ("releasing", "pipelined")
+FUTURE_FIELDS: tuple[NodeField, ...] = ("releasing", "pipelined")
 """0 on every node until the first task is Releasing or Pipelined."""
 FIXED_FIELDS: tuple[NodeField, ...] = ("allocatable", "capability")
-WantedAmounts = tuple[tuple[str, float], ...]
+RequestAmounts = tuple[tuple[str, float], ...]
 """The dimensions of a request with their amounts, in order."""
 
 
@@ -41,7 +41,7 @@ class NodeTable:
         "_request_amounts",
         "_request_columns",
         "changes",
-        "coming_and_going",
+        "future_differs",
         "dims",
         "every",
         "names",
@@ -57,14 +57,14 @@ class NodeTable:
         self.dims: dict[str, int] = {CPU: 0, MEMORY: 1}
         self.changes: list[Row] = []
         """Rows whose amounts changed, one entry per change, ever growing."""
-        self.coming_and_going = False
+        self.future_differs = False
         """Whether any node ever had a Releasing or Pipelined task; until then future amounts equal the idle ones."""
         self._refreshed_until: dict[NodeField, int] = {}
         """The length of `changes` up to which each field is refreshed."""
         self._amounts: list[NodeAmounts] = []
         self._changes_read = 0
-        self._request_columns: dict[WantedAmounts, tuple[IntArray, FloatArray]] = {}
-        self._request_amounts: dict[int, tuple[Resource, WantedAmounts]] = {}
+        self._request_columns: dict[RequestAmounts, tuple[IntArray, FloatArray]] = {}
+        self._request_amounts: dict[int, tuple[Resource, RequestAmounts]] = {}
         self._alone: dict[Row, NodeRows] = {}
         self.no_rows = NodeRows(self, np.zeros(0, dtype=np.int64))
         self.every: IntArray = np.arange(len(self.nodes), dtype=np.int64)
@@ -74,8 +74,8 @@ class NodeTable:
         self._columns: dict[NodeField, FloatArray] = {}
         for row, node in enumerate(self.nodes):
             node.row, node.table = row, self
-            if _comes_or_goes(node):
-                self.coming_and_going = True
+            if _future_differs(node):
+                self.future_differs = True
         self._number_dimensions(
             [amount for node in self.nodes for amount in (node.allocatable, node.used, node.capability)]
         )
@@ -98,9 +98,9 @@ class NodeTable:
         shape = (len(self.dims) + 1, len(self.nodes))
         self._columns = {field: np.zeros(shape) for field in (*LIVE_FIELDS, *FIXED_FIELDS)}
         for field, columns in self._columns.items():
-            if self.coming_and_going or field not in (*COMING_OR_GOING, "future"):
+            if self.future_differs or field not in (*FUTURE_FIELDS, "future"):
                 self._fill_columns(columns, [self._amount_of(node, field) for node in self.nodes])
-        if not self.coming_and_going:
+        if not self.future_differs:
             self._columns["future"][:] = self._columns["idle"]
         self._refreshed_until = dict.fromkeys(LIVE_FIELDS, len(self.changes))
 
@@ -125,13 +125,13 @@ class NodeTable:
         if field != "future":
             amount: Resource = getattr(node, field)
             return amount
-        return node.future_idle() if self.coming_and_going else node.idle
+        return node.future_idle() if self.future_differs else node.idle
 
     def mark_changed(self, row: Row) -> None:
         """Note that a node's amounts changed."""
         self.changes.append(row)
-        if not self.coming_and_going:
-            self.coming_and_going = _comes_or_goes(self.nodes[row])
+        if not self.future_differs:
+            self.future_differs = _future_differs(self.nodes[row])
 
     def node_amounts(self) -> tuple[NodeAmounts, ...]:
         """The current amounts of every node; copies only nodes that changed since the last call."""
@@ -177,27 +177,27 @@ class NodeTable:
         """Per node the position (from 1) of the first requested dimension that the field's amounts do not hold, with
         upstream's tolerance; 0 where all fit. Read only, and cached by the request, which must never change.
         """
-        amounts = self.wanted_amounts(request)
+        amounts = self.request_amounts(request)
         if field == "future":
             field = self.room_field()
         return self._shortages.cached_values(
             (field, amounts),
             lambda rows: self.first_lacking(amounts, field, rows),
-            lambda row: self.lacking_of_one(amounts, field, row),
+            lambda row: self.first_lacking_on_node(amounts, field, row),
         )
 
     def room_field(self) -> NodeField:
         """The field with future amounts: the idle ones until the first task is Releasing or Pipelined."""
-        return "future" if self.coming_and_going else "idle"
+        return "future" if self.future_differs else "idle"
 
-    def wanted_amounts(self, request: Resource) -> WantedAmounts:
+    def request_amounts(self, request: Resource) -> RequestAmounts:
         """The dimensions and amounts of a request; cached by identity, since tasks of one template share the object."""
         entry = self._request_amounts.get(id(request))
         if entry is None:
             entry = self._request_amounts[id(request)] = (request, tuple(request.items()))
         return entry[1]
 
-    def lacking_of_one(self, request: WantedAmounts, field: NodeField, row: Row) -> int:
+    def first_lacking_on_node(self, request: RequestAmounts, field: NodeField, row: Row) -> int:
         """As lacking_dimensions, for one node: faster than arrays of one element."""
         amounts = self._amount_of(self.nodes[row], field)
         for position, (name, amount) in enumerate(request, 1):
@@ -205,7 +205,7 @@ class NodeTable:
                 return position
         return 0
 
-    def first_lacking(self, request: WantedAmounts, field: NodeField, rows: IntArray) -> Codes:
+    def first_lacking(self, request: RequestAmounts, field: NodeField, rows: IntArray) -> Codes:
         """As lacking_dimensions, for some nodes."""
         columns = self._refreshed_columns(field)
         dims, amounts = self._as_columns(request)
@@ -218,7 +218,7 @@ class NodeTable:
             first[short] = fits[:, short].argmin(axis=0) + 1
         return first
 
-    def _as_columns(self, request: WantedAmounts) -> tuple[IntArray, FloatArray]:
+    def _as_columns(self, request: RequestAmounts) -> tuple[IntArray, FloatArray]:
         """Column numbers of the dimensions and their amounts, as arrays of shape (dimensions, 1)."""
         columns = self._request_columns.get(request)
         if columns is None:
@@ -303,7 +303,7 @@ def constant_array(value: float, size: int) -> FloatArray:
     return np.broadcast_to(np.array([value]), size)
 
 
-def _comes_or_goes(node: NodeInfo) -> bool:
+def _future_differs(node: NodeInfo) -> bool:
     """Whether the node's releasing or pipelined amounts were ever added to."""
     leaving, awaited = node.releasing, node.pipelined
     leaves = leaving.milli_cpu or leaving.memory or leaving.scalars

@@ -11,7 +11,7 @@ from vcdebug.framework.plugin_answers import NodeScores
 from vcdebug.framework.session import Plugin, Session
 from vcdebug.model.names import BoolArray, FloatArray, IntArray
 from vcdebug.model.node import NodeInfo
-from vcdebug.model.node_table import NodeRows, NodeTable, RowCache, WantedAmounts, zero_array
+from vcdebug.model.node_table import NodeRows, NodeTable, RequestAmounts, RowCache, zero_array
 from vcdebug.model.resource import CPU, MEMORY, Resource
 from vcdebug.model.task import TaskInfo
 
@@ -65,12 +65,12 @@ class Binpack(Plugin):
             ssn.withdraw_hook(self, NODE_ORDER.method)
         table = ssn.node_table
         self._scores: RowCache[np.float64] = RowCache(len(table), table.changes)
-        self._counted: dict[WantedAmounts, CountedResources] = {}
+        self._counted: dict[RequestAmounts, CountedResources] = {}
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
         """Upstream: plugins/binpack.nodeOrderFn."""
         table = nodes.table
-        request = table.wanted_amounts(task.resreq)
+        request = table.request_amounts(task.resreq)
         counted = self._counted.get(request)
         if counted is None:
             counted = self._counted[request] = self._counted_resources(task.resreq)

@@ -319,11 +319,11 @@ class TwoKinds(Plugin):
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
         """Sum of the batch scorers; every node has an entry, also where all of them skip."""
         shape = self.scorers.view.shapes.pod_shape(task.pod)
-        if self._counts_workers and not shape.affinity.error and not self._counter_is_there():
+        if self._counts_workers and not shape.affinity.error and not self._has_worker_counter():
             raise SchedulerPanic(NIL_POINTER_TEXT)
         return sum_batch_scores(self._batch, task.pod, shape, nodes) or zero_scores(len(nodes))
 
-    def _counter_is_there(self) -> bool:
+    def _has_worker_counter(self) -> bool:
         """The affinity scorer counts its workers with a metric that only predicates' PrePredicate makes.
         Upstream: plugins/predicates (metrics.Register).
         """

@@ -116,7 +116,7 @@ class GatheredObjects:
     def _add_documents(self, file: SourceFile, read_so_far: ReadSoFar | None) -> None:
         tell = partial(self._note_repeated, file.name)
         self._has_scheduler = has_mark(file.data)
-        documents = read_documents(file.data, read_so_far, unread=self._intake is not None, tell_repeated=tell)
+        documents = read_documents(file.data, read_so_far, unread=self._intake is not None, report_repeated=tell)
         for number, raw in enumerate(documents, start=1):
             document = self._read_object_text(raw, {}, file.name)
             if isinstance(document, OpenList):
@@ -350,14 +350,14 @@ def read_documents(
     read_so_far: ReadSoFar | None = None,
     *,
     unread: bool = False,
-    tell_repeated: TellRepeated | None = None,
+    report_repeated: TellRepeated | None = None,
 ) -> Iterator[Any]:
     """Yield the documents of a file, a large list as OpenList; raises DocumentError at the first error.
 
-    `unread`: a large file may yield an ObjectText per object. `tell_repeated` is called for repeated keys of YAML.
+    `unread`: a large file may yield an ObjectText per object. `report_repeated` is called for repeated keys of YAML.
     """
     if not starts_like_json(data):
-        yield from yaml_documents(decode_text(data), read_so_far, tell_repeated)
+        yield from yaml_documents(decode_text(data), read_so_far, report_repeated)
         return
     # Two readers: msgspec for large valid files, and the patient one below, which can say where a file is damaged.
     texts = _object_texts(data, read_so_far) if unread and len(data) >= LARGE_JSON_BYTES else None
@@ -373,7 +373,7 @@ def read_documents(
         # A document was read: then it is damaged JSON, and not YAML that looks like JSON.
         if count or len(data) >= YAML_RETRY_BYTES or not _looks_like_yaml_flow(data):
             raise
-        yield from yaml_documents(decode_text(data), tell_repeated=tell_repeated)
+        yield from yaml_documents(decode_text(data), report_repeated=report_repeated)
     except RecursionError as error:
         raise DocumentError(f"nests deeper than {MAX_DEPTH} levels") from error
 

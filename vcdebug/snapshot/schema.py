@@ -407,7 +407,7 @@ def slim_manifest(
     return slim
 
 
-def keep_what_decides(objects: Mapping[str, list[Manifest]]) -> dict[str, list[Manifest]]:
+def drop_unread_fields(objects: Mapping[str, list[Manifest]]) -> dict[str, list[Manifest]]:
     """Objects without what the scheduler does not read: environment, commands, arguments, most annotations."""
     return {kind: [_deciding_part(kind, manifest) for manifest in manifests] for kind, manifests in objects.items()}
 

@@ -35,26 +35,26 @@ class _KubernetesLoader(SAFE_LOADER):  # type: ignore[misc]
     """PyYAML's safe loader with Kubernetes' implicit types: null, bool, int, float, else text."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}
-    tell_repeated: TellRepeated | None = None
+    report_repeated: TellRepeated | None = None
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         """A mapping with text keys, as in JSON; of a repeated key the last value counts, as in Go."""
-        if self.tell_repeated is not None:
-            self._tell_repeated_keys(node)
+        if self.report_repeated is not None:
+            self._report_repeated_keys(node)
         if any(key.tag == "tag:yaml.org,2002:merge" for key, _ in node.value):
             self.flatten_mapping(node)
         return {self._key_text(key): self.construct_object(value, deep=deep) for key, value in node.value}
 
-    def _tell_repeated_keys(self, node: yaml.MappingNode) -> None:
+    def _report_repeated_keys(self, node: yaml.MappingNode) -> None:
         """Report repeated keys; before `<<` is merged, whose keys own keys may replace."""
-        assert self.tell_repeated is not None
+        assert self.report_repeated is not None
         if len({key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)}) == len(node.value):
             return
         seen: dict[str, None] = {}
         for key, _ in node.value:
             text = self._key_text(key)
             if text in seen:
-                self.tell_repeated(text, key.start_mark.line + 1)
+                self.report_repeated(text, key.start_mark.line + 1)
             seen[text] = None
 
     def _key_text(self, node: yaml.Node) -> str:
@@ -99,14 +99,14 @@ for _tag in ("set", "omap", "pairs"):
 
 
 def yaml_documents(
-    text: str, read_so_far: Callable[[int], None] | None = None, tell_repeated: TellRepeated | None = None
+    text: str, read_so_far: Callable[[int], None] | None = None, report_repeated: TellRepeated | None = None
 ) -> Iterator[Any]:
     """Yield the documents of a YAML stream; raises DocumentError at the first error."""
     refuse_deep(text)
     aliases = "&" in text and "*" in text
     try:
         loader = _KubernetesLoader(text if read_so_far is None else _ObservedText(text, read_so_far))
-        loader.tell_repeated = tell_repeated
+        loader.report_repeated = report_repeated
         try:
             while loader.check_node():
                 node = loader.get_node()

@@ -202,7 +202,7 @@ def place_task(ssn: Session, statement: Statement, task: TaskInfo, node: NodeInf
     ssn.log("limited", task.key, node.name)
     if node.fits_future_idle(task.init_resreq):
         ssn.log("pipelining", task.key, node.name, task.init_resreq, node.releasing.clone())
-        return statement.pipeline(task, node.name, eviction=False, undone=not ssn.leaves_refused)
+        return statement.pipeline(task, node.name, eviction=False, undone=not ssn.keeps_refused_pipelines)
     return None
 
 

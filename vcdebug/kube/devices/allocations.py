@@ -168,7 +168,7 @@ class SearchLedger:
     def is_free(self, request: RequestData, device: Device, claim: int) -> bool:
         """Whether no claim holds the device; with admin access, whether this claim has not taken it yet."""
         if request.admin:
-            return self.is_unnoted(request) or claim not in self._trying.get(device.id, ())
+            return self.is_unrecorded(request) or claim not in self._trying.get(device.id, ())
         return device.id not in self._in_use.devices and not self._trying.get(device.id)
 
     def has_room(self, request: RequestData, device: Device) -> bool:
@@ -221,7 +221,7 @@ class SearchLedger:
     def take_device(self, request: RequestData, device: Device, claim: int) -> CapacityAmounts:
         """Take the device and return the capacity that is taken of it if it is shared."""
         if not self.is_shared(device):
-            if not self.is_unnoted(request):
+            if not self.is_unrecorded(request):
                 self._trying.setdefault(device.id, []).append(claim)
             return NO_AMOUNTS
         part = consumed_capacity(request.capacity, device.capacity)
@@ -230,7 +230,7 @@ class SearchLedger:
             amounts[name] = amounts.get(name, 0) + amount
         return part
 
-    def is_unnoted(self, request: RequestData) -> bool:
+    def is_unrecorded(self, request: RequestData) -> bool:
         """Whether devices of the request are not recorded as taken (admin access in old allocators)."""
         return request.admin and self._features.forgetful
 
@@ -238,7 +238,7 @@ class SearchLedger:
         self, request: RequestData, device: Device, pool: DevicePool | None, claim: int, part: CapacityAmounts
     ) -> None:
         """Undo `take_device`. The counters of a shared device stay charged, as upstream's."""
-        if self.is_unnoted(request):
+        if self.is_unrecorded(request):
             return
         if self.is_shared(device):
             amounts = self._parts.get(device.id, {})

@@ -142,7 +142,7 @@ class DeviceSearch:
                 raise _invalid_pool_error(pool)
             if not self._take_device(request, device, pool, claim):
                 continue
-            again = 0 if self._ledger.is_unnoted(request) else index + 1
+            again = 0 if self._ledger.is_unrecorded(request) else index + 1
             following = partial(self._try_next, request, claim, place, device_index + 1, again)
             if self._continue_or_undo(request, device, pool, claim, following):
                 return True
@@ -152,7 +152,7 @@ class DeviceSearch:
 
     def _has_enough_devices(self, request: RequestData, claim: int) -> bool:
         """Whether enough devices match, ignoring constraints: a quick refusal before the search branches."""
-        missing = 1 if self._ledger.is_unnoted(request) else request.count
+        missing = 1 if self._ledger.is_unrecorded(request) else request.count
         for device, _ in self._devices:
             if self._fits_request(request, device, claim):
                 missing -= 1

@@ -140,7 +140,7 @@ class Capacity(Plugin):
         if left.priority != right.priority:
             return right.priority - left.priority
         attrs = self.queues[left.name], self.queues[right.name]
-        return queue_attr.parents_last(*attrs) or queue_attr.compare_share(*self.queues_to_compare(*attrs))
+        return queue_attr.compare_leaves_first(*attrs) or queue_attr.compare_share(*self.queues_to_compare(*attrs))
 
     def queues_to_compare(
         self, left: queue_attr.CapacityQueueAttr, right: queue_attr.CapacityQueueAttr

@@ -262,7 +262,7 @@ def count_job_in(attr: CapacityQueueAttr, job: JobInfo, demands: ClaimDemands | 
     attr.elastic.add(elastic_resource(job, form))
 
 
-def parents_last(left: CapacityQueueAttr, right: CapacityQueueAttr) -> int:
+def compare_leaves_first(left: CapacityQueueAttr, right: CapacityQueueAttr) -> int:
     """Leaves go first."""
     return int(bool(left.children)) - int(bool(right.children))
 

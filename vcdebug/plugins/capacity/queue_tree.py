@@ -295,7 +295,7 @@ def note_broken_tree(ssn: Session, reason: str) -> None:
 
 
 def note_endless_copy(ssn: Session, circle: Sequence[QueueName]) -> None:
-    """The first PrePredicate never returns."""
+    """Note that the first PrePredicate never returns."""
     ssn.note_quirk(QUEUE_CYCLE, f"{circle_text(circle)}: copying the queues never ends")
 
 
@@ -306,5 +306,5 @@ def note_mistaken_parents(ssn: Session, attrs: Attrs) -> None:
 
 
 def note_mistaken_cousins(ssn: Session, name: QueueName) -> None:
-    """A question about a queue overwrites ancestors."""
+    """Note that reading a queue's ancestors overwrites those of its cousins."""
     ssn.note_quirk(ANCESTORS_OVERWRITTEN, f"queue {name} is now the parent of its cousins one level deeper")

@@ -93,7 +93,7 @@ class Extender(Plugin):
     def on_session_close(self, ssn: Session) -> None:
         """Notify the webhook. Upstream: plugins/extender.OnSessionClose."""
         if "on_session_close" in self._verbs:
-            self._tell_webhook("on_session_close", "", dict)
+            self._notify_webhook("on_session_close", "", dict)
 
     @property
     def known_answers(self) -> answers.AnswersByVerb:
@@ -130,7 +130,7 @@ class Extender(Plugin):
         """Upstream: plugins/extender.send."""
         return self._answers.ask_or_note(answers.WebhookQuestion(method, self._verbs[method], key, body))
 
-    def _tell_webhook(self, method: str, key: str, body: Callable[[], answers.Body]) -> answers.WebhookReply | None:
+    def _notify_webhook(self, method: str, key: str, body: Callable[[], answers.Body]) -> answers.WebhookReply | None:
         return self._answers.ask_webhook(answers.WebhookQuestion(method, self._verbs[method], key, body))
 
     def is_interested(self, task: TaskInfo) -> bool:
@@ -225,7 +225,7 @@ class Extender(Plugin):
 
     def job_enqueued(self, job: JobInfo) -> None:
         """Notify the webhook; its answer is not read."""
-        self._tell_webhook(JOB_ENQUEUED.method, job.uid, partial(answers.job_body, job))
+        self._notify_webhook(JOB_ENQUEUED.method, job.uid, partial(answers.job_body, job))
 
     def overused(self, queue: QueueInfo) -> bool:
         return self._yes_or_no("overused", queue.name, partial(answers.queue_body, queue), neutral=False)

@@ -101,11 +101,11 @@ class NetworkTopologyAware(Plugin):
     def gradient_request(self, asks: JobInfo | SubJobInfo, purpose: int) -> GradientRequest | None:
         """What a HyperNode must be like to be tried; None where the given one is tried as a whole."""
         tier = _hard_tier(asks.network_topology)
-        if tier is None or (isinstance(asks, SubJobInfo) and self._passes_on(asks)):
+        if tier is None or (isinstance(asks, SubJobInfo) and self._shares_hyper_node(asks)):
             return None
         return GradientRequest(tier, asks.allocated_hyper_node, asks.get_min_resources(), purpose)
 
-    def _passes_on(self, sub_job: SubJobInfo) -> bool:
+    def _shares_hyper_node(self, sub_job: SubJobInfo) -> bool:
         """Whether the HyperNode of a job without subgroup policies is its sub job's as well."""
         return self._tries_whole and not self._jobs[sub_job.job].pod_group.sub_group_policies
 
@@ -325,12 +325,12 @@ class TopologyWeights:
         # 2^31 apart, but in such a gap the weights soon vanish in the sum, or are infinite: the rest changes no sum.
         weights: dict[int, float] = {}
         for tier, following in pairwise([*present, present[-1] + 1]):
-            counted = range(tier, min(following, tier + 1 + self._counted_in_a_gap))
+            counted = range(tier, min(following, tier + 1 + self._max_counted_gap))
             weights.update((number, int_power(self.fading, number - 1)) for number in counted)
         return weights
 
     @property
-    def _counted_in_a_gap(self) -> int:
+    def _max_counted_gap(self) -> int:
         """How many absent tiers one after the other can change a sum of weights."""
         # Of two numbers of which one is 2^54 times the other, the sum is the larger one; weights that grow are infinite
         # after 2^11 doublings.

@@ -152,7 +152,7 @@ class NumaAware(Plugin):
         if info is None:
             return NumaRoom(policy, "", "", {}, 0, 0, (), refusal or "")
         free, containers = self._free[node], task.pod.spec.get("containers") or ()
-        cpus = () if refusal else tuple(assignment.given_cpus(info, free, containers))
+        cpus = () if refusal else tuple(assignment.iter_container_cpus(info, free, containers))
         refused = next((_not_assigned(reservation.name) for reservation in cpus if reservation.cpus is None), "")
         places, manager = info.topology.in_numa, info.cpu_manager_policy
         reserved = assignment.reserved_cpus(info)

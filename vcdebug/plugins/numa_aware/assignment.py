@@ -65,7 +65,7 @@ def assign_containers(info: NumaInfo, free: BitSet | None, containers: Sequence[
     Upstream: plugins/numaaware/policy/factory.AccumulateProvidersHints, plugins/numaaware/policy/factory.Allocate.
     """
     cpus = 0
-    for container in given_cpus(info, free, containers):
+    for container in iter_container_cpus(info, free, containers):
         if container.cpus is None:
             return Assignment(0, container.name)
         cpus |= container.cpus
@@ -77,8 +77,10 @@ def reserved_cpus(info: NumaInfo) -> BitSet:
     return take_by_topology(info.topology, info.topology.cpus, info.reserved_cpus) or 0
 
 
-def given_cpus(info: NumaInfo, free: BitSet | None, containers: Sequence[JsonObject]) -> Iterator[ContainerCpus]:
-    """Container by container, up to one that is refused."""
+def iter_container_cpus(
+    info: NumaInfo, free: BitSet | None, containers: Sequence[JsonObject]
+) -> Iterator[ContainerCpus]:
+    """The CPUs of one container after the other, up to one that is refused."""
     reserved = reserved_cpus(info)
     for container in containers:
         name, need = container.get("name") or "", cpu_request(container)
@@ -229,7 +231,7 @@ class _Accumulator:
         """Take whole sockets while more is needed."""
         # Upstream intersects socket numbers with CPU numbers: a socket whose number is no free CPU is passed over.
         topology = self._topology
-        for socket in self._that_are_cpus(topology.sockets_of(self.free)):
+        for socket in self._only_free_cpus(topology.sockets_of(self.free)):
             if self.needed < max(topology.cpus_per_socket, 1):
                 return
             self._take_cpus(topology.in_socket[socket] & self.free)
@@ -244,14 +246,14 @@ class _Accumulator:
                 return
             self._take_cpus(topology.in_core[core] & self.free)
 
-    def _that_are_cpus(self, numbers: list[int]) -> list[int]:
+    def _only_free_cpus(self, numbers: list[int]) -> list[int]:
         return [number for number in numbers if number >= 0 and self.free >> number & 1]
 
     def _free_cores(self) -> list[int]:
         """Upstream: plugins/numaaware/provider/cpumanager/cpu_assignment.freeCores."""
         topology = self._topology
         by_socket = {
-            socket: self._that_are_cpus(topology.cores_of(topology.in_socket[socket] & self.free))
+            socket: self._only_free_cpus(topology.cores_of(topology.in_socket[socket] & self.free))
             for socket in topology.sockets_of(self.free)
         }
         ordered = sort_slice(by_socket, lambda a, b: len(by_socket[a]) < len(by_socket[b]) or a < b)

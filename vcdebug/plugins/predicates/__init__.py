@@ -101,7 +101,9 @@ class Predicates(Plugin):
         rates = rates_of(self.arguments) if has_older_form(node_changes.PROPORTIONAL_PREDICATE) else None
         self._proportional = None if rates is None else ProportionalFilter(ssn, rates)
         self._filters = self._build_filters(listers)
-        self._foretelling = None if self._cache is not None or self._ends_at_first else self._new_prefilter_cache(ssn)
+        self._prefilter_cache: PreFilterCache | None = None
+        if self._cache is None and not self._ends_at_first:
+            self._prefilter_cache = PreFilterCache(self._view, ssn.reasons, self._stable, self._max_pods, self._filters)
         self._by_filter = [(candidate.name, candidate) for candidate in self._filters]
         self._reserving: tuple[VolumeBindingFilter | DynamicResourcesFilter, ...]
         self._reserving = self._ordered_filters(self._volumes, self._claims)
@@ -109,9 +111,6 @@ class Predicates(Plugin):
         self._affinity_prepares = self._affinity_on and not has_older_form(node_changes.PREFILTER_REGISTRATIONS)
         without = LATER_PRE_FILTERS if has_older_form(node_changes.PREFILTER_REGISTRATIONS) else ()
         self._preparing = tuple(candidate for candidate in self._filters if candidate.name not in without)
-
-    def _new_prefilter_cache(self, ssn: Session) -> PreFilterCache:
-        return PreFilterCache(self._view, ssn.reasons, self._stable, self._max_pods, self._filters)
 
     def _claims_on(self, ssn: Session) -> bool:
         """Whether resource claims are filtered: by the feature gate, in older releases also by an argument."""
@@ -149,8 +148,8 @@ class Predicates(Plugin):
         if pod.has_restartable_init_container and not self._ssn.flags.is_gate_on("SidecarContainers"):
             return PluginError(NO_SIDECARS)
         state = self._ssn.cycle_state(task)
-        if self._foretelling is not None:
-            self._foretelling.clear_last()
+        if self._prefilter_cache is not None:
+            self._prefilter_cache.clear_last()
         skipped: list[str] = []
         error = self._run_pre_filters(task, state, skipped)
         # Only added to, as upstream: a filter that skipped a task once stays skipped in this session.
@@ -186,12 +185,12 @@ class Predicates(Plugin):
         """Upstream: plugins/predicates.Predicate."""
         rows, pod = nodes.rows, task.pod
         state = self._ssn.cycle_state(task)
-        foretelling = self._foretelling
-        foretold = None if foretelling is None else foretelling.verdicts_for(pod, state)
-        if foretelling is not None and foretold is not None:
+        cache = self._prefilter_cache
+        verdicts = None if cache is None else cache.verdicts_for(pod, state)
+        if cache is not None and verdicts is not None:
             if len(rows) == 1:
-                return filters.single_code(foretelling.code_of_row(foretold, rows.item()))
-            codes: Codes = foretelling.codes_of_all(foretold)[rows]
+                return filters.single_code(cache.code_of_row(verdicts, rows.item()))
+            codes: Codes = cache.codes_of_all(verdicts)[rows]
             return codes
         if len(rows) == 1:
             return filters.single_code(self._predicate_one(pod, state, rows))
@@ -210,12 +209,12 @@ class Predicates(Plugin):
             codes[codes == self._ssn.reasons.code_of((filters.TOO_MANY_PODS,))] = 0
         return codes
 
-    def standing_codes(self, task: TaskInfo) -> Codes | None:
+    def precomputed_codes(self, task: TaskInfo) -> Codes | None:
         """The codes of all nodes where PreFilter settled every filter's answer; else None."""
-        if self._foretelling is None:
+        if self._prefilter_cache is None:
             return None
-        foretold = self._foretelling.verdicts_for(task.pod, self._ssn.cycle_state(task))
-        return None if foretold is None else self._foretelling.codes_of_all(foretold)
+        verdicts = self._prefilter_cache.verdicts_for(task.pod, self._ssn.cycle_state(task))
+        return None if verdicts is None else self._prefilter_cache.codes_of_all(verdicts)
 
     def _first_codes(self, pod: Pod, rows: IntArray) -> Codes:
         """Full nodes first, then the stable filters. Upstream: plugins/predicates.predicateByStablefilter."""

@@ -34,8 +34,8 @@ class KubernetesFilter(Protocol):
     """One Kubernetes plugin's PreFilter and Filter."""
 
     name: str
-    foretells: bool
-    """Whether PreFilter settles the answer about every node, whatever changes there later."""
+    decides_every_node: bool
+    """Whether PreFilter alone decides every node, whatever changes there later."""
 
     def pre_filter(self, pod: Pod, state: CycleState) -> bool:
         """Prepare the pod's state; False means Skip; raises PreFilterError."""
@@ -63,7 +63,7 @@ class NodePortsFilter:
     """Host ports must be free."""
 
     name = "NodePorts"
-    foretells = False
+    decides_every_node = False
     STATE = "PreFilterNodePorts"
     FAILED = fit_errors.FitStatus(fit_errors.UNSCHEDULABLE, NO_FREE_PORTS)
 
@@ -90,7 +90,7 @@ class InterPodAffinityFilter:
     """Pod affinity and anti-affinity, the pod's own and that of pods already placed."""
 
     name = "InterPodAffinity"
-    foretells = True
+    decides_every_node = True
     STATE = "PreFilterInterPodAffinity"
     MISSING = f'error reading "{STATE}" from cycleState: not found'
     STATUSES = (
@@ -140,7 +140,7 @@ class PodTopologySpreadFilter:
     """Hard topology spread constraints."""
 
     name = "PodTopologySpread"
-    foretells = True
+    decides_every_node = True
     STATE = "PreFilterPodTopologySpread"
     STATUSES = (
         fit_errors.FitStatus(fit_errors.UNSCHEDULABLE_AND_UNRESOLVABLE, topology_spread.MISSING_LABEL_REASON),

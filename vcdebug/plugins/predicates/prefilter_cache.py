@@ -59,7 +59,7 @@ class PreFilterCache:
         self._last: tuple[CycleState, PreFilterVerdicts | None] | None = None
 
     def clear_last(self) -> None:
-        """PreFilter runs again."""
+        """Forget the last pod's verdicts, since PreFilter runs again."""
         self._last = None
 
     def verdicts_for(self, pod: Pod, state: CycleState) -> PreFilterVerdicts | None:
@@ -73,7 +73,7 @@ class PreFilterCache:
         pod_filters: list[KubernetesFilter] = []
         for candidate in self._filters:
             if candidate.name not in state.skip:
-                if not candidate.foretells:
+                if not candidate.decides_every_node:
                     return None
                 pod_filters.append(candidate)
         return PreFilterVerdicts(pod, state, pod_filters) if pod_filters else self._verdicts_by_placement(pod, state)
@@ -86,16 +86,16 @@ class PreFilterCache:
             verdicts = self._by_constraints[constraints] = PreFilterVerdicts(pod, state)
         return verdicts
 
-    def code_of_row(self, foretold: PreFilterVerdicts, row: Row) -> int:
+    def code_of_row(self, verdicts: PreFilterVerdicts, row: Row) -> int:
         """The code of one node; actions ask again after each eviction."""
         full: bool = self._most_pods.item(row) <= self._view.pod_count.item(row)
-        return self._cached_codes(foretold, full).item(row)
+        return self._cached_codes(verdicts, full).item(row)
 
-    def codes_of_all(self, foretold: PreFilterVerdicts) -> Codes:
+    def codes_of_all(self, verdicts: PreFilterVerdicts) -> Codes:
         """The codes of all nodes; do not write to the array."""
         full = self._most_pods <= self._view.pod_count
-        free = self._cached_codes(foretold, False)
-        return np.where(full, self._cached_codes(foretold, True), free) if np.count_nonzero(full) else free
+        free = self._cached_codes(verdicts, False)
+        return np.where(full, self._cached_codes(verdicts, True), free) if np.count_nonzero(full) else free
 
     def _cached_codes(self, verdicts: PreFilterVerdicts, full: bool) -> Codes:
         codes = verdicts.codes.get(full)
@@ -103,17 +103,17 @@ class PreFilterCache:
             codes = verdicts.codes[full] = self._compute_codes(verdicts, full)
         return codes
 
-    def _compute_codes(self, foretold: PreFilterVerdicts, full: bool) -> Codes:
+    def _compute_codes(self, verdicts: PreFilterVerdicts, full: bool) -> Codes:
         """The number of pods first, then what the node alone decides, then the filters.
         Upstream: plugins/predicates.predicateByStablefilter.
         """
-        pod, size = foretold.pod, len(self._every)
-        if foretold.pod_filters:
+        pod, size = verdicts.pod, len(self._every)
+        if verdicts.pod_filters:
             chain = VerdictChain(
-                self._reasons, self._cached_codes(self._verdicts_by_placement(pod, foretold.state), full)
+                self._reasons, self._cached_codes(self._verdicts_by_placement(pod, verdicts.state), full)
             )
-            for candidate in foretold.pod_filters:
-                run_filter(candidate, chain, pod, foretold.state, self._every)
+            for candidate in verdicts.pod_filters:
+                run_filter(candidate, chain, pod, verdicts.state, self._every)
             return chain.row_codes()
         chain = VerdictChain(self._reasons, np.zeros(size, dtype=np.uint16))
         if full:

@@ -66,7 +66,7 @@ class ProportionalFilter:
     """A pod that requests no accelerator must leave enough cpu and memory for the idle ones."""
 
     name = "Proportional"
-    foretells = False
+    decides_every_node = False
 
     def __init__(self, ssn: Session, rates: tuple[AcceleratorRate, ...]) -> None:
         self._rates = rates

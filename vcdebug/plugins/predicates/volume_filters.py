@@ -26,7 +26,7 @@ class NodeVolumeLimitsFilter:
     """A node attaches only so many volumes of a CSI driver."""
 
     name = "NodeVolumeLimits"
-    foretells = False
+    decides_every_node = False
 
     def __init__(self, view: NodeView, listers: Listers) -> None:
         self._view = view
@@ -45,7 +45,7 @@ class VolumeZoneFilter:
     """Bound volumes with zone labels need a node in one of those zones."""
 
     name = "VolumeZone"
-    foretells = False
+    decides_every_node = False
     STATE = "PreFilterVolumeZone"
     FAILED = FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, ZONE_CONFLICT)
 
@@ -76,7 +76,7 @@ class VolumeBindingFilter:
     """Bound volumes must be reachable, unbound ones available or provisionable."""
 
     name = "VolumeBinding"
-    foretells = False
+    decides_every_node = False
     STATE = "VolumeBinding"
 
     def __init__(self, view: NodeView, listers: Listers) -> None:
@@ -119,7 +119,7 @@ class DynamicResourcesFilter:
     """Resource claims: allocated ones must be usable on the node, others find their devices there."""
 
     name = "DynamicResources"
-    foretells = False
+    decides_every_node = False
     STATE = "DynamicResources"
 
     def __init__(self, ssn: Session, view: NodeView, listers: Listers) -> None:

@@ -46,7 +46,7 @@ class Accounts:
 
 
 class AccountHolder(Protocol):
-    """A plugin, as far as it keeps accounts."""
+    """What a plugin that keeps accounts has."""
 
     accounts: ClassVar[tuple[Accounts, ...]]
 
@@ -129,7 +129,7 @@ class OpenAccounts:
         """Where an operation counts in other accounts too."""
 
     def mark_stale(self, task: TaskInfo) -> None:
-        """Handlers are about to change the accounts of the task's job."""
+        """Note that handlers are about to change the accounts of the task's job."""
         for stale in self._stale_jobs:
             stale[task.job] = None
 
@@ -180,5 +180,5 @@ def _figure_reader(accounts: Accounts, names: tuple[str, ...]) -> Callable[[obje
 
 
 def _copy_figures(values: dict[str, Value]) -> Figures:
-    """Figures that later changes of the plugin do not reach."""
+    """Copies of figures, which later changes of the plugin leave as they are."""
     return {name: value.clone() if isinstance(value, Resource) else value for name, value in values.items()}

@@ -78,7 +78,7 @@ class RandomDraws:
         return nodes[min(self._placements.get(task, 0), len(nodes) - 1)]
 
     def count_placement(self, task: TaskKey) -> None:
-        """The task was put on a node."""
+        """Count that the task was put on a node."""
         if task in self._choices:
             self._placements[task] = self._placements.get(task, 0) + 1
 
@@ -97,7 +97,7 @@ class RandomDraws:
         return names[place] if place < len(names) else ""
 
     def count_dry_run(self, task: TaskKey) -> None:
-        """A dry run for the task has found a node."""
+        """Count a dry run that has found a node for the task."""
         self._won[task] = self._won.get(task, 0) + 1
 
     def chosen_first(self, nodes: list[NodeInfo], task: TaskKey) -> list[NodeInfo]:
@@ -128,7 +128,7 @@ class RandomDraws:
 
 
 def turns_by_name(names: str) -> dict[NodeName, int]:
-    """The place of each of several names."""
+    """Name → its place in a text of names with `;` between them."""
     return {name: place for place, name in enumerate(names.split(";"))}
 
 
@@ -164,7 +164,7 @@ class KnownSearches:
 
 
 def parse_ranges(ranges: str, nodes: int) -> IntArray | None:
-    """The places of `4-6,0-1`; None where one is named twice or not there."""
+    """The rows of ranges such as `4-6,0-1`; None where a row is named twice or does not exist."""
     pairs = [part.split("-") for part in ranges.split(",")]
     bounds = [(int(first), int(last)) for first, last in pairs]
     if any(not first <= last < nodes for first, last in bounds):

@@ -28,7 +28,7 @@ HookFunctions = dict[tuple[str, str], Call]
 
 
 class RecordedCall(NamedTuple):
-    """What makes up a plugin's function that leaves an event."""
+    """A plugin's function with what it takes to record its calls."""
 
     function: Call
     plugin: str

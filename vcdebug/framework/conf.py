@@ -151,7 +151,7 @@ def _parse_conf(text: str, known_actions: Registry, *, skips: bool = False) -> S
 
 
 def _parse_actions(text: str, known_actions: Registry, skipped: list[Problem] | None) -> tuple[str, ...]:
-    """Those that are named; `skipped` takes down the others, without it they are refused."""
+    """The actions that the text names; an unknown one is added to `skipped`, or raises ConfigError without it."""
     names = tuple(name.strip() for name in text.split(","))
     for name in names:
         if name in known_actions:

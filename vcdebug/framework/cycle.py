@@ -132,7 +132,7 @@ def run_session(
     acting = False
     with record.open_span(Level.CYCLE, "cycle"):
         try:
-            _fail_where_reading_failed(ssn)
+            _raise_cache_panic(ssn)
             _open_session(ssn, plugins, forced)
             ssn.previous_cycle = None if reuse_from is None else find_previous_cycle(reuse_from, ssn)
             tick("open")
@@ -160,7 +160,7 @@ def run_session(
     forced.check_all_given()
 
 
-def _fail_where_reading_failed(ssn: Session) -> None:
+def _raise_cache_panic(ssn: Session) -> None:
     """Raise the panic of the cache, which reads pods before any cycle."""
     if ssn.cluster.panic is not None:
         message, pod = ssn.cluster.panic
@@ -289,7 +289,7 @@ def record_state(ssn: Session, when: str) -> None:
 
 
 def _job_state(ssn: Session, job: JobInfo) -> JobState:
-    """The job's summary; the last one if it is equal."""
+    """The job's summary; the object of the last state event if it is equal."""
     index, last = job.task_status_index, ssn.job_states.get(job.uid)
     counts = {status.upstream_name: len(index[status]) for status in (sorted(index) if len(index) > 1 else index)}
     state = JobState(job.queue, job.priority, job.min_available, job.pod_group.phase, counts)
@@ -331,7 +331,7 @@ def _frames(panic: BaseException) -> Iterator[FrameType]:
 
 
 def _upstream_names(frame: FrameType) -> list[str]:
-    """What the docstring says; a plugin's hook, which says nothing, is named by the plugin and the hook."""
+    """The upstream functions that the function's docstring names; of a plugin's hook without one, plugin and hook."""
     # A frame does not know its function: the docstring is the first constant of the code.
     code, owner = frame.f_code, frame.f_locals.get("self")
     names = _UPSTREAM.findall(code.co_consts[0]) if code.co_consts and isinstance(code.co_consts[0], str) else []

@@ -77,7 +77,7 @@ class FigureLayout(NamedTuple):
 
 
 class FigureLog:
-    """A row per operation."""
+    """The figures that operations changed: one row of numbers per operation."""
 
     __slots__ = ("_layout_of", "_layouts", "_numbers", "_other_of", "_objects")
 
@@ -94,7 +94,7 @@ class FigureLog:
     def write_row(
         self, task: TaskInfo, node: NodeInfo | None, heads: tuple[FigureHead, ...] = (), values: Sequence[Value] = ()
     ) -> RowPlace:
-        """Keep what an operation on the task left behind: the node's amounts, then what the heads name."""
+        """Add what an operation on the task changed: the node's amounts, then what the heads name."""
         cells: list[float] = [0.0, task.status, self._text_number(task.node_name)]
         shape: list[object] = [heads]
         if node is not None:
@@ -188,7 +188,7 @@ class FigureLog:
         return names
 
     def figure_value(self, place: RowPlace, plugin: str, owner: str, figure: str) -> Value:
-        """One figure; of a ledger and a ripple about the same the ripple's, which holds last."""
+        """One figure; where a ledger and a ripple have it, the ripple's, which is the later one."""
         for entry in reversed(self._layout_at(place).entries):
             if entry.plugin == plugin and figure in entry.cells and self._owner_name(place, entry) == owner:
                 return self._cell_value(place, entry.cells[figure])
@@ -216,7 +216,7 @@ def _row_packer(count: int) -> Callable[..., bytes]:
 
 
 def _build_layout(heads: tuple[FigureHead, ...], kinds: Sequence[FigureKind]) -> FigureLayout:
-    """Where everything lies: first what no head names, the node's amounts."""
+    """Where each figure lies in a row: the node's amounts, which no head names, come first."""
     cells = _consecutive_cells(kinds, NODE_CELL)
     position = len(kinds) - sum(len(head.names) for head in heads)  # exact: ints
     node, entries = tuple(cells[:position]), []
@@ -228,7 +228,7 @@ def _build_layout(heads: tuple[FigureHead, ...], kinds: Sequence[FigureKind]) ->
 
 
 def _figure_kinds(shape: Sequence[Value]) -> list[FigureKind]:
-    """What figures are: an amount lies flat, its largest number of tasks before the names of its scalars."""
+    """The kinds of the figures; an amount is flat in the shape: its maximum of tasks, then its scalars' names."""
     starts = [index for index, part in enumerate(shape) if isinstance(part, int | type)]
     kinds: list[FigureKind] = []
     for start, end in pairwise([*starts, len(shape)]):
@@ -238,7 +238,7 @@ def _figure_kinds(shape: Sequence[Value]) -> list[FigureKind]:
 
 
 def _scalar_names(names: Sequence[str | None]) -> tuple[str, ...] | None:
-    """A single None means a nil map."""
+    """The names of an amount's scalars; None for a nil map, for which a single None stands."""
     return None if names and names[0] is None else tuple(name for name in names if name is not None)
 
 

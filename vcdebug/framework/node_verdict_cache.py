@@ -59,13 +59,13 @@ class NodeVerdictCache:
         return self._with_room(task, passing) if question.room else passing
 
     def _with_room_uncached(self, task: TaskInfo, passing: Codes) -> Codes:
-        """As _with_room, for answers that are not kept."""
+        """As _with_room, for answers that are not cached."""
         table, request = self._table, task.init_resreq
         short = self._shortage_codes(table.request_amounts(request))[table.lacking_dimensions(request, "future")]
         return np.where(short, short, passing)
 
     def _cached_passing(self, codes: Codes, action: int) -> Codes:
-        """Without the codes that the action lets pass."""
+        """The codes without those that the action lets pass, cached."""
         # The array is kept with the answer: its id would otherwise be given to another array.
         entry = self._passing_codes.get((id(codes), action))
         if entry is None:

@@ -58,7 +58,7 @@ class PriorityQueue(Generic[T]):
             child = parent
 
     def pop(self) -> T:
-        """Swap the first to the end, sift down, and record what left. Upstream: util/priority_queue.Pop."""
+        """Swap the first to the end, sift down, and record the item. Upstream: util/priority_queue.Pop."""
         items, less = self._items, self._less
         last = len(items) - 1
         items[0], items[last] = items[last], items[0]

@@ -224,8 +224,8 @@ class PredicateHelper:
     ) -> PredicateEvent | None:
         """A search that visits the nodes at which a real scheduler is known to have looked; None where none can have.
 
-        It ends at the first fitting node too many, behind which every other worker may have found one more: these are
-        dropped, and it is not known which. The node that was chosen was not.
+        Upstream's workers stop one node after the search has enough, so that each may have found one more. Which nodes
+        are dropped then is not known, but the node that was chosen is kept.
         """
         want = self._nodes_to_find(len(nodes))
         codes = self._check_nodes(task, visited, judge, self._cached_errors(task, group))

@@ -88,7 +88,7 @@ class WorkBound(SizeBound):
 
 
 def _event_arrays(event: object) -> tuple[IntArray | KeptScores | Codes, ...]:
-    """What an event keeps for each node."""
+    """The arrays of an event that have an element per node."""
     if isinstance(event, PredicateEvent):
         return event.feasible, event.failed, event.codes
     assert isinstance(event, ScoreEvent)

@@ -155,7 +155,7 @@ def select_with_score(ssn: Session, task: TaskInfo, scored: ScoredNodes | None) 
 
 
 def _highest_total(ssn: Session, task: TaskInfo, scored: ScoredNodes) -> NodeAndScore:
-    """One of the nodes with the highest total; NaN and minus infinity never win, nor once anything up to -1."""
+    """One of the nodes with the highest total; NaN and minus infinity never win, in older releases nothing up to -1."""
     total = scored.total
     worst = -1.0 if ssn.release.has_older_form(BEST_ABOVE_MINUS_ONE) else -np.inf
     best = float(np.maximum.reduce(total, initial=-np.inf))
@@ -174,7 +174,7 @@ def _highest_total(ssn: Session, task: TaskInfo, scored: ScoredNodes) -> NodeAnd
 
 
 def sort_nodes(ssn: Session, task: TaskInfo, scored: ScoredNodes | None) -> list[NodeInfo]:
-    """Nodes by descending total, equal ones in their order, or in the one that is known; a NaN loses its node.
+    """Nodes by descending total, equal ones in their order or in the known one; a node with NaN is left out.
     Upstream: util/scheduler_helper.SortNodes.
     """
     if scored is None:

@@ -352,7 +352,7 @@ class Session:
 
     @cached_property
     def cache_volumes(self) -> CacheVolumes | None:
-        """Volumes where they are no predicate."""
+        """The volumes that the cache assumes at allocations; None in releases where a predicate does that."""
         return CacheVolumes(Listers(self.snapshot)) if self.release.has_older_form(VOLUMES_AT_ALLOCATION) else None
 
     # Nodes

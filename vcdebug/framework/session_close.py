@@ -106,7 +106,7 @@ def counted_for_phase(job: JobInfo, release: Release) -> int:
 
 
 def _job_close(job: JobInfo, placed: dict[tuple[TaskStatus, NodeName], TaskClose]) -> JobClose:
-    """`placed` holds what was made already: tasks on a node with the same status close alike.
+    """`placed` caches the closes of tasks, which are equal for one status and node.
     Upstream: framework/job_updater.updateJob.
     """
     tasks: dict[str, TaskClose] = {}
@@ -242,7 +242,7 @@ def process_after(ssn: Session) -> SchedulerProcess:
 
 
 def _hyper_nodes(ssn: Session) -> Mapping[str, Mapping[str, str]]:
-    """The cache takes over what a session says of its dirty jobs; sub jobs without tasks keep theirs."""
+    """Hypernodes by job in the cache after the session, which replaces those of its dirty jobs' sub jobs with tasks."""
     by_job = {job: dict(names) for job, names in ssn.process.hyper_nodes.items()}
     for uid in ssn.dirty_jobs:
         job = ssn.jobs[uid]

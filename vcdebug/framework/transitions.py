@@ -86,7 +86,7 @@ def unevict(ssn: Session, task: TaskInfo) -> None:
 
 
 def allocate_volumes(ssn: Session, task: TaskInfo, host: str, *, at_once: bool) -> str | None:
-    """Assume the task's volumes on the node, where the cache does that; its error, which ends it `at_once`."""
+    """Assume the task's volumes on the node, where the cache does that; the error, which ends it if `at_once`."""
     volumes, node = ssn.cache_volumes, ssn.nodes.get(host)
     return None if volumes is None or node is None else volumes.allocate(task.pod, host, node.labels, at_once=at_once)
 

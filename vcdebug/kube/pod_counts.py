@@ -50,7 +50,7 @@ class PodCounts:
             self.record_pod(row, group, 1)
 
     def record_pod(self, row: Row, group: LabelGroup, sign: int) -> None:
-        """A pod came to a node (sign 1) or left it (sign -1)."""
+        """Count a pod that came to a node (sign 1) or left it (sign -1)."""
         rows = self._rows_of.get(group)
         if rows is None:
             rows = self._rows_of[group] = {}

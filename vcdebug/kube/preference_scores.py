@@ -57,7 +57,7 @@ class PreferenceScores:
         return self._intolerable_counts(placement)[0][rows]
 
     def _intolerable_counts(self, placement: NodeConstraints) -> tuple[IntArray, bool]:
-        """Of every node, and whether any of them has one."""
+        """(number of PreferNoSchedule taints per node that are not tolerated, whether any node has one)."""
         counts = self._taints.get(placement)
         if counts is None:
             raw = self._view.taints.intolerable_preferences(placement.tolerations)

@@ -159,7 +159,7 @@ class VolumeLimits:
         return driver, str(volume[source].get(field) or "")
 
     def _migrates_portworx(self, csi_node: Manifest) -> bool:
-        """Always, or where gate and node say so."""
+        """Whether Portworx volumes count as CSI volumes: always, or where gate and node say so."""
         if not self._asks_node:
             return True
         notes = annotations_of(csi_node)

@@ -153,7 +153,7 @@ class ClusterInfo:
         self._place_tasks(ordered)
 
     def _place_tasks(self, tasks: Sequence[TaskInfo]) -> None:
-        """Nodes do not look at jobs, nor one at the other: each takes its tasks together, in their order."""
+        """Add the tasks to their nodes and jobs, which do not depend on each other: each gets its tasks together."""
         on_nodes: defaultdict[NodeName, list[TaskInfo]] = defaultdict(list)
         of_jobs: defaultdict[JobId, list[TaskInfo]] = defaultdict(list)
         for task in tasks:
@@ -265,7 +265,7 @@ class ReusableCluster:
         return same and self._has_same_nodes(cluster)
 
     def _has_same_nodes(self, cluster: ClusterInfo) -> bool:
-        """Whether the nodes are these: what is on another one is not known here."""
+        """Whether the cluster has exactly these nodes: the amounts of any other are not known here."""
         if not self._cluster.snapshot.shares_list(_LIMITS_KIND, cluster.snapshot):
             return False
         nodes = self._cluster.nodes

@@ -34,7 +34,7 @@ class AmountsTable(Protocol):
     changes: list[Row]
 
     def mark_changed(self, row: Row) -> None:
-        """A node's amounts changed."""
+        """Note that a node's amounts changed."""
 
 
 class NodeInfo:
@@ -375,7 +375,7 @@ class NodeAmounts(NamedTuple):
         return self.idle.clone().add(self.releasing).sub_without_assert(self.pipelined)
 
     def future_without(self, removed: Iterable[TaskInfo]) -> Resource:
-        """The same once these tasks are gone."""
+        """FutureIdle after these tasks were removed."""
         future = self.future_idle()
         for task in removed:
             future.add(task.resreq)

@@ -163,7 +163,7 @@ class PodGroup:
         self.running, self.failed, self.succeeded = status.running, status.failed, status.succeeded
 
     def is_made_for_pods(self) -> bool:
-        """Whether Volcano's controller made it for pods that are there, so that minResources is what they asked."""
+        """Whether Volcano's controller made it for existing pods, so that minResources is what these request."""
         return any(owner.get("kind") in PLAIN_OWNERS for owner in owners_of(self.manifest))
 
     def drop_sub_groups(self) -> None:

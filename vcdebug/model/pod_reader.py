@@ -30,7 +30,7 @@ CLAIM_KIND: Final = "ResourceClaim"
 
 
 class PodInputs(NamedTuple):
-    """What decides, apart from the pod, its volumes and its claims, as which task a pod is read."""
+    """What a task depends on besides its pod and the pod's volumes and claims."""
 
     flags: SchedulerFlags
     ignored: tuple[str, ...]
@@ -98,7 +98,7 @@ class PodReader:
         """Pods that the cache does not hold although it should, and why."""
 
     def read_tasks(self, manifests: Iterable[Manifest]) -> Iterator[TaskInfo]:
-        """Of every pod that the cache holds, in the order of the manifests."""
+        """A task for every pod that the cache holds, in the order of the manifests."""
         for manifest in manifests:
             task = (self._copy_known_task(manifest) if self._earlier_tasks else None) or self._read_task(manifest)
             if task is not None:

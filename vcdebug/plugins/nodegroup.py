@@ -48,7 +48,7 @@ class GroupAffinity:
 
     @property
     def is_empty(self) -> bool:
-        """No group is named."""
+        """Whether no group is named."""
         return not (self.required or self.preferred or self.anti_required or self.anti_preferred)
 
     def accepts_group(self, group: Group) -> bool:

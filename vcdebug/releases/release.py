@@ -82,7 +82,7 @@ class Release:
         return tuple(change for change in CHANGES.values() if not change.replayed and change.is_in_force(version))
 
     def display_name(self) -> str:
-        """Its name for messages."""
+        """The release's name for messages."""
         tag, _, _ = self.name.partition(",")
         coming = COMING_TAGS.get(Tag.from_text(tag)) if tag != MASTER else None
         if coming is not None:

@@ -36,7 +36,7 @@ class SourceFunction(NamedTuple):
         return f"{self.file}:{self.first}"
 
     def lines_in(self, source: Callable[[str], Sequence[str]]) -> Sequence[str]:
-        """Its text; none where the files that `source` reads, perhaps of another release, have something else there."""
+        """The function's lines; none where the files of `source`, perhaps of another release, have others there."""
         lines = source(self.file)[self.first - 1 : self.last]
         return lines if lines and self.name in lines[0] else ()
 

@@ -167,7 +167,7 @@ def of_soft_topology(job: JobInfo) -> bool:
 
 
 def keep_hyper_node(ssn: Session, job: JobInfo, hyper_node: str) -> None:
-    """The job's HyperNode from now on."""
+    """Set the job's HyperNode from now on."""
     if job.allocated_hyper_node != hyper_node:
         job.allocated_hyper_node = hyper_node
         ssn.mark_job_dirty(job)

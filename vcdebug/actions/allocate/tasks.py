@@ -289,7 +289,7 @@ def is_ready(ssn: Session, job: JobInfo, statement: Statement) -> bool:
 
 
 def note_left_open(ssn: Session, job: JobInfo, statement: Statement) -> None:
-    """The statement is neither committed nor discarded."""
+    """Note that the statement is neither committed nor discarded."""
     if len(statement):
         text = f"{job.uid} keeps {len(statement)} operations uncommitted until the session closes"
         ssn.note_quirk(STATEMENT_LEFT_OPEN, text, at_last=True)

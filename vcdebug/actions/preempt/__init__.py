@@ -295,7 +295,7 @@ RoomMaker = Callable[["Session", Statement, "TaskInfo", "NodeInfo", Sequence["Ta
 
 
 def room_maker(ssn: Session) -> RoomMaker:
-    """The form of the release."""
+    """The function that makes room on a node in this release."""
     evicting = (
         _until_size_fits
         if ssn.release.has_older_form(scheduling.PREEMPT_NO_PREDICATE_RECHECK)

@@ -217,7 +217,7 @@ def task_keys_of(tasks: list[TaskInfo]) -> list[TaskKey]:
 
 
 def candidates_in_time(candidates: list[Candidate], winner: NodeName) -> list[Candidate]:
-    """Without the candidates that must have come too late."""
+    """The candidates without those that must have been found after the search had ended."""
     # Workers try nodes side by side from a random one on: where a node is known to have won, none of the candidates
     # that ended the search was better than it.
     if not candidates or candidates[0].node.name != winner:

@@ -54,7 +54,7 @@ class ShareRules(NamedTuple):
 
     @classmethod
     def for_release(cls, release: Release) -> ShareRules:
-        """As the release has them."""
+        """The rules of a release."""
         has_older_form = release.has_older_form
         return cls(
             has_older_form(changes.GPUSHARE_IDLE_WRAPS),
@@ -244,7 +244,7 @@ def get_gpu_index(pod: Pod) -> list[int] | None:
 
 
 def held_indexes(pod: Pod) -> list[int]:
-    """The same of a pod that asks for shared GPUs; none of any other."""
+    """As get_gpu_index, for a pod that asks for shared GPUs; none for any other pod."""
     return (get_gpu_index(pod) or []) if _memory_of(pod) > 0 or _number_of(pod) > 0 else []
 
 

@@ -70,7 +70,7 @@ class DeviceQuota:
         return copy
 
     def add_demand(self, demand: pod_claims.TaskDemand) -> None:
-        """A task is allocated; a claim counts once.
+        """Add the devices of an allocated task; a claim counts once.
         Upstream: plugins/capacity.addTaskDRAAllocated, plugins/capacity.updateDRAAllocated.
         """
         # Claims are shared between pods: their devices count with the first task and until the last.
@@ -81,7 +81,7 @@ class DeviceQuota:
             self.claim_refs[key] = references + 1
 
     def remove_demand(self, demand: pod_claims.TaskDemand) -> None:
-        """A task is gone; a claim counts until its last task.
+        """Subtract the devices of a removed task; a claim counts until its last task.
         Upstream: plugins/capacity.removeTaskDRAAllocated, plugins/capacity.subtractDRAAllocated.
         """
         for key, devices in demand.by_claim.items():

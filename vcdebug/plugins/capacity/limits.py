@@ -26,7 +26,7 @@ DEVICES_NAME = "dra-resource-exceeded"
 
 
 def iter_pending_tasks(ssn: Session) -> Iterator[tuple[QueueName, TaskInfo]]:
-    """With the queues that they wait in."""
+    """Pending tasks with the queues that they wait in."""
     return ((job.queue, task) for job in ssn.jobs.values() for task in job.tasks_with_status(TaskStatus.PENDING))
 
 

@@ -213,13 +213,13 @@ class CapacityQueueAttr:
         return self.ancestors[-distance] if 0 < distance <= len(self.ancestors) else None
 
     def add_allocated_task(self, task: TaskInfo, demand: TaskDemand | None) -> None:
-        """The task is allocated; the share is left as it was."""
+        """Add an allocated task; the share is not updated."""
         self.allocated = self.allocated.clone().add(task.resreq)
         if demand is not None and self.devices is not None:
             self.devices.add_demand(demand)
 
     def remove_allocated(self, request: Resource, demand: TaskDemand | None) -> None:
-        """A task with this request is gone; the share is left as it was."""
+        """Subtract the request of a removed task; the share is not updated."""
         self.allocated = self.allocated.clone().sub(request)
         if demand is not None and self.devices is not None:
             self.devices.remove_demand(demand)

@@ -290,7 +290,7 @@ def new_flat_attr(queue: QueueInfo, total: Resource, guaranteed: Resource, form:
 
 
 def note_broken_tree(ssn: Session, reason: str) -> None:
-    """The tree is broken: everything is refused from here on."""
+    """Note that the tree is broken: everything is refused from here on."""
     ssn.note_quirk(QUEUE_TREE_BROKEN, f"{reason}: capacity refuses all jobs and tasks of this cycle")
 
 
@@ -300,7 +300,7 @@ def note_endless_copy(ssn: Session, circle: Sequence[QueueName]) -> None:
 
 
 def note_mistaken_parents(ssn: Session, attrs: Attrs) -> None:
-    """Linking the queues has overwritten ancestors."""
+    """Note that linking the queues has overwritten ancestors."""
     for name, other in mistaken_parents(attrs).items():
         ssn.note_quirk(ANCESTORS_OVERWRITTEN, f"queue {name} takes {other} for its parent: their lists share memory")
 

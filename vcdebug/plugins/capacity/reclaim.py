@@ -56,7 +56,7 @@ class ReclaimCall:
         self._allocated: dict[QueueName, Resource] = {}
 
     def judge_candidate(self, task: TaskInfo, attr: queue_attr.CapacityQueueAttr) -> JudgedCandidate:
-        """One candidate of a queue; a victim is off the queue, and the ancestors that were asked, with the next.
+        """Judge one candidate; a victim is subtracted from its queue and the ancestors asked, for the next one.
         Upstream: plugins/capacity.shouldSkipReclaimee, plugins/capacity.isImmediateVictim.
         """
         allocated = self._allocated_of(attr)
@@ -114,7 +114,7 @@ class WholeReclaimCall(ReclaimCall):
     """The older form: a queue that exceeds its deserved amount in some dimension allows any task to be evicted."""
 
     def judge_candidate(self, task: TaskInfo, attr: queue_attr.CapacityQueueAttr) -> JudgedCandidate:
-        """One candidate of a queue; a victim is off the queue with the next."""
+        """Judge one candidate; a victim is subtracted from its queue, for the next one."""
         allocated, asker = self._allocated_of(attr), self._asker
         if asker is not None and asker.needs_whole and allocated.less_partly(asker.task.resreq):
             return JudgedCandidate(attr, allocated, TOO_SMALL)

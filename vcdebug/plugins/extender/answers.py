@@ -82,7 +82,7 @@ class WebhookAnswers:
         return merged
 
     def ask_or_note(self, question: WebhookQuestion) -> WebhookReply | None:
-        """The answer; None marks the event where the real scheduler had one."""
+        """The answer; without one, the next event gets a note that the real scheduler had one."""
         reply = self.ask_webhook(question)
         if reply is None:
             self.note_missing(question.verb, question.key)
@@ -122,7 +122,7 @@ class WebhookAnswers:
         return answer
 
     def note_missing(self, verb: str, key: str) -> None:
-        """A note at the next event."""
+        """Note at the next event that the answer is missing."""
         object_text = f" about {key}" if key else ""
         note_unknown(self._ssn, EXTENDER_UNKNOWN, f"the extender would have been asked `{verb}`{object_text}")
 

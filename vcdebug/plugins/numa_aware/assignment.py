@@ -211,7 +211,7 @@ def take_by_topology(topology: CpuTopology, cpus: BitSet, count: int) -> BitSet 
 
 
 class _Accumulator:
-    """`left` shrinks, `taken` grows, until `needed` is below 1."""
+    """`free` shrinks and `result` grows, until `needed` is below 1."""
 
     __slots__ = ("_topology", "free", "needed", "result")
 

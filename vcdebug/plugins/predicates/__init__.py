@@ -204,7 +204,7 @@ class Predicates(Plugin):
         return filters.VerdictChain(self._ssn.reasons, codes, ends_at_first=self._ends_at_first)
 
     def _drop_full(self, codes: Codes) -> Codes:
-        """The codes, 0 for rows with too many pods and nothing else where that is no reason."""
+        """The codes; 0 for rows with too many pods and nothing else, in releases where that alone is no reason."""
         if self._ends_at_first:
             codes[codes == self._ssn.reasons.code_of((filters.TOO_MANY_PODS,))] = 0
         return codes

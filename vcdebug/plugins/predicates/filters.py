@@ -273,26 +273,26 @@ PROMISED_TEXT = (
 
 
 def note_refused(ssn: Session, task: TaskInfo, error: str) -> None:
-    """Reserve refused a pod that is pipelined, before its node is written into it."""
+    """Note that Reserve refused a pipelined pod, before the pod names its node."""
     if task.status is TaskStatus.PIPELINED and error == NO_ALLOCATION and task.pod.node_name != task.node_name:
         ssn.note_quirk(quirks.PROMISE_WITHOUT_NODE, PROMISED_TEXT, task.key, task.node_name, error)
 
 
 def note_not_restored(ssn: Session, task: TaskInfo, error: str) -> None:
-    """An eviction was undone, but Reserve refused the pod's return."""
+    """Note that an eviction was undone, but Reserve refused the pod's return."""
     if task.status is TaskStatus.RUNNING:
         ssn.note_quirk(quirks.VIEW_LOST_POD, LOST_POD_TEXT, task.key, task.node_name, error)
 
 
 def note_stays_skipped(ssn: Session, task: TaskInfo, filter_name: str) -> None:
-    """PreFilter wants the filter now, but it was skipped once for this task."""
+    """Note that PreFilter wants a filter that was skipped before for this task."""
     ssn.note_quirk(
         quirks.FILTER_STAYS_SKIPPED, f"{filter_name} was skipped once for {task.key} and stays skipped in this session"
     )
 
 
 def note_overlooked_anti_affinity(ssn: Session, task: TaskInfo) -> None:
-    """Later pods do not see the anti-affinity of this placed pod."""
+    """Note that later pods do not see the anti-affinity of this placed pod."""
     ssn.note_quirk(
         quirks.ANTI_AFFINITY_MISSED,
         f"required anti-affinity of {task.key} is not seen by later pods: {task.node_name} held no such pod when the "
@@ -301,7 +301,7 @@ def note_overlooked_anti_affinity(ssn: Session, task: TaskInfo) -> None:
 
 
 def note_device_charged(ssn: Session, task: TaskInfo, device: str) -> None:
-    """Undoing a placement does not free the cards."""
+    """Note that undoing a placement does not free the cards."""
     ssn.note_quirk(
         quirks.DEVICE_STAYS_CHARGED,
         f"cards ({device}) on {task.node_name} stay charged for {task.key} until the session ends: they are looked up "
@@ -310,7 +310,7 @@ def note_device_charged(ssn: Session, task: TaskInfo, device: str) -> None:
 
 
 def note_undecided_claims(ssn: Session, pod: Pod, cause: str) -> None:
-    """The replay cannot know which devices the pod's claims get."""
+    """Note that the replay cannot know which devices the pod's claims get."""
     ssn.note_quirk(
         quirks.CLAIMS_UNDECIDED,
         f"{pod.key} has resource claims that the scheduler would allocate now: "

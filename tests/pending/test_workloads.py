@@ -280,3 +280,45 @@ def test_a_queue_that_only_the_owner_names_is_put_on_the_pods(group: str, told: 
     found = explained(snapshot, f"default/{group}")
     assert told is any(each.startswith(fact) for each in found.dominant.facts)
     assert told is any(line.repairs for line in found.advised)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_cluster_autoscaler_is_said_to_miss_the_pods_of_a_gang_that_found_places(count: int) -> None:
+    gang = [pod_group("j", min_member=count + 1), *pods("j", count + 1, cpu="6")]
+    snapshot = cluster([node(f"n{number}") for number in range(count)], gang, conf=conf_of("gang", "predicates"))
+    seen = f"A cluster autoscaler adds nodes for 1 of the {count + 1} Pending pods: the condition of the other {count}"
+    assert any(fact.startswith(seen) for fact in explained(snapshot).dominant.facts)
+
+
+@pytest.mark.parametrize(("asked", "told"), [("11", True), ("9", False)])
+def test_pods_of_a_job_that_was_admitted_with_more_than_the_cluster_has_are_told_so(asked: str, told: bool) -> None:
+    job = [pod_group("j", phase="Running", min_resources={"cpu": asked}), *pods("j", 1, cpu="6", on="n1")]
+    snapshot = cluster(node("n1"), job, pods("j", 1, cpu="5", prefix="more"), conf=ENQUEUE)
+    found = explained(snapshot)
+    assert told is (
+        f"The PodGroup was admitted with minResources of {asked} cpu; the cluster has 10." in found.whole_text
+    )
+    assert told is any(line.text.startswith("Set overcommit-factor to 1: ") for line in found.advised)
+
+
+@pytest.mark.parametrize(("cpu", "told"), [("20", True), ("8", False)])
+def test_what_no_node_has_is_not_admitted_and_a_cluster_autoscaler_needs_pods(cpu: str, told: bool) -> None:
+    full = [pod_group("old", phase="Running"), *pods("old", 1, cpu="9", on="n1")]
+    snapshot = cluster(node("n1"), full, pod_group("j", phase="Pending", min_resources={"cpu": cpu}), conf=ENQUEUE)
+    found = explained(snapshot)
+    assert "enqueue-overcommit" == found.cause_code
+    assert told is any(line.text.startswith("For a cluster autoscaler, drop enqueue") for line in found.advised)
+
+
+@pytest.mark.parametrize("release", ["v1.11.2", "v1.12.0"])
+def test_a_release_that_asks_no_parent_queue_at_admission_is_named_with_the_pull_request(release: str) -> None:
+    org = [queue("root"), queue("org", parent="root", capability={"cpu": "4"})]
+    leaves = [queue(name, parent="org", capability={"cpu": "4"}) for name in ("a", "b")]
+    full = [pod_group("old", queue="a", phase="Running"), *pods("old", 1, cpu="4", on="n1")]
+    waits = [pod_group("j", queue="b"), *pods("j", 1, cpu="2")]
+    snapshot = cluster(node("n1"), org, leaves, full, waits, conf=HIERARCHY)
+    snapshot.flags = replace(snapshot.flags, release=resolve_release(release).release)
+    found = explained(snapshot)
+    assert "queue-not-allocatable" == found.cause_code
+    told = "v1.11.2 admits jobs by their own queue alone; parents are asked at admission since v1.12.0 (#4119), "
+    assert (release == "v1.11.2") is found.dominant.facts[0].startswith(told)

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from vcdebug.actions import ALLOCATE, BACKFILL
-from vcdebug.amount_text import format_age
+from vcdebug.amount_text import count_noun, format_age
 from vcdebug.errors import VcdebugError
 from vcdebug.framework.record import ActionEvent, HookEvent
 from vcdebug.framework.registry import ActionFacts
@@ -386,3 +386,13 @@ def missing_roles(recording: Recording, job: JobInfo) -> Iterator[MissingRole]:
         if present and wanted and not any(role.lower() == own or f"-{role.lower()}-" in name for own, name in present)
     ]
     return iter(sorted(found, key=lambda one: not one.first))
+
+
+def condition_facts(view: JobView) -> tuple[str, ...]:
+    """What a cluster autoscaler reads of a gang of which some pods found places."""
+    reasons = [view.job.task_scheduling_reason(task.uid)[0] for task in view.left_over]
+    placed = reasons.count("Schedulable")
+    if not 0 < placed < len(reasons):
+        return ()
+    seen = f"{len(reasons) - placed} of the {count_noun(len(reasons), 'Pending pod')}"
+    return (f'A cluster autoscaler adds nodes for {seen}: the condition of the other {placed} says "Schedulable".',)

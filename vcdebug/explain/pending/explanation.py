@@ -1,15 +1,14 @@
 """Why is this job Pending: the last gate that could still have admitted or placed it, and did not."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from vcdebug.amount_text import count_noun
+from vcdebug.amount_text import count_noun, format_amounts_apart
 from vcdebug.errors import VcdebugError
 from vcdebug.explain import queue_index
 from vcdebug.explain.answer import (
-    Advice,
+    AdviceHarm,
     CauseHeadline,
     Evidence,
     Explanation,
@@ -20,7 +19,14 @@ from vcdebug.explain.answer import (
     seconds_since,
     sort_by_harm,
 )
-from vcdebug.explain.job_view import ExplainSubject, JobView, NotFoundError, event_facts, find_subject, workloads_of
+from vcdebug.explain.job_view import (
+    ExplainSubject,
+    JobView,
+    NotFoundError,
+    condition_facts,
+    event_facts,
+    find_subject,
+)
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending import checklist
 from vcdebug.explain.pending.gates import (
@@ -36,30 +42,25 @@ from vcdebug.explain.pending.gates.eviction import Gate, GateChance
 from vcdebug.explain.pending.gates.eviction.entitlement import NOT_STARVING
 from vcdebug.explain.pending.gates.not_in_session import PLACES_CAUSE, capture_incomplete, incomplete
 from vcdebug.explain.pending.gates.placed import ADMITTED_CAUSE, HAS_CAUSES, PHANTOM_CAUSE, stopping_findings
-from vcdebug.explain.pending.gates.queue_limits import NOT_ALLOCATABLE
+from vcdebug.explain.pending.gates.queue_limits import NOT_ALLOCATABLE, allocatable_refusals
+from vcdebug.explain.pending.gates.validity import add_other_groups
 from vcdebug.explain.pending.no_node import MIXED_CAUSE, POD_COUNT, hopeless_finding
 from vcdebug.explain.plugins.gang import DISCARD_CAUSE
 from vcdebug.framework.record import CutEvent, PanicEvent
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.garbage_collection import collector_paused
-from vcdebug.grouping import group_by_key
 from vcdebug.model.devices import DeviceLedger
 from vcdebug.model.names import QueueName
-from vcdebug.model.pod import Pod
-from vcdebug.model.pod_group import PodGroup
+from vcdebug.model.resource import PODS
 from vcdebug.model.task import TaskInfo, TaskStatus
+from vcdebug.plugins import OVERCOMMIT
 from vcdebug.recording.cluster_overview import WaitingSummary, waiting_summary
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.session_closing import crash_change, crash_lines
 from vcdebug.releases.release import NEWEST, Release
 from vcdebug.snapshot.manifest import (
-    GROUP_ANNOTATION,
-    MADE_GROUP_PREFIX,
-    QUEUE_ANNOTATION,
-    JsonObject,
     key_of,
     metadata_of,
-    owners_of,
 )
 
 PANIC_CAUSE = "panic"
@@ -145,8 +146,11 @@ def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explana
         once.setdefault(finding.cause, finding)
     first, *others = once.values()
     dominant, way = _add_turn(view, _beyond_minimum(view, first)), checklist.checklist_steps(view)
+    # More nodes are no help where a queue refuses.
+    if dominant.cause == DISCARD_CAUSE and not allocatable_refusals(view):
+        dominant = replace(dominant, facts=(*dominant.facts, *condition_facts(view)))
     if dominant.cause not in HAS_CAUSES:
-        dominant = _add_other_groups(view, dominant)
+        dominant = add_other_groups(view, dominant)
         once[dominant.cause] = dominant
     advice = sort_by_harm(line for finding in once.values() for line in finding.advice)
     return Explanation(view.job.uid, subject.pod, dominant.cause in HAS_CAUSES, dominant, tuple(others), advice, way)
@@ -163,94 +167,23 @@ def _beyond_minimum(view: JobView, finding: Finding) -> Finding:
         return finding
     met = f"minMember {view.job.min_available} is met by {count_noun(ready, 'ready pod')}"
     fact = f"{met}, so gang does not block the other {len(view.left_over)}."
+    beyond = _beyond_cluster(view)
+    if beyond:
+        lower = f"Set overcommit-factor to 1: jobs with {beyond[0]} are then not admitted."
+        also = (outside_advice(lower, AdviceHarm.CLUSTER),) if OVERCOMMIT in view.recording.conf.plugin_names() else ()
+        return replace(finding, facts=(*finding.facts, fact, beyond[1]), advice=(*finding.advice, *also))
     return replace(finding, facts=(*finding.facts, fact))
 
 
-def _add_other_groups(view: JobView, finding: Finding) -> Finding:
-    """Add what the workload states and the PodGroup does not have: its queue, its PodGroup, or one for all its pods."""
-    found = _stated_queue(view)
-    if found is None and view.job.min_available <= 1 and len(view.tasks) == 1:
-        pod = next(iter(view.tasks.values())).pod
-        found = _group_without_pods(view, pod) or _group_of_each_pod(view, pod)
-    if found is None:
-        return finding
-    fact, advice = found
-    return replace(finding, facts=(*finding.facts[:2], fact, *finding.facts[2:]), advice=(*finding.advice, advice))
-
-
-def _stated_queue(view: JobView) -> tuple[str, Advice] | None:
-    """The queue that the owner names and Volcano's controller does not read, since it reads that of pods."""
-    group = view.job.pod_group
-    if not group.name.startswith(MADE_GROUP_PREFIX):
-        return None
-    for owner, stated in workloads_of(view.recording, group.manifest):
-        if stated.queue in view.session.queues and stated.queue != view.queue.name:
-            lacks = f"its pods lack annotation {QUEUE_ANNOTATION}, so their PodGroup is in queue {view.queue.name}"
-            words = f"Put annotation {QUEUE_ANNOTATION}: {stated.queue} on the pods of {owner} (their template)."
-            advice = owner_advice(words, f"PodGroup/{view.job.uid}:spec.queue={stated.queue}")
-            return f"{owner} names queue {stated.queue}, but {lacks}.", advice._replace(repairs=True)
+def _beyond_cluster(view: JobView) -> tuple[str, str] | None:
+    """What the PodGroup was admitted with and the cluster does not have, and a sentence about it."""
+    minimum, total = view.job.pod_group.min_resources, view.session.total_resource
+    for name, asked in minimum.items() if minimum is not None else ():
+        if name != PODS and 0 < total.get(name) < asked:
+            wanted, has = format_amounts_apart(name, asked, total.get(name))
+            words = f"more {name} than the cluster has"
+            return words, f"The PodGroup was admitted with minResources of {wanted} {name}; the cluster has {has}."
     return None
-
-
-def _group_without_pods(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
-    """The PodGroup that was made for the pod's workload, and that no pod names."""
-    for group, owner in reversed(_empty_groups(view.recording).get(pod.namespace, ())):
-        if owner and pod.name.startswith(f"{owner.partition(' ')[2]}-"):
-            there = f"PodGroup {group.name} (queue {group.queue}) of {owner} has no pods"
-            edit = f"Pod/{pod.key}:metadata.annotations[{GROUP_ANNOTATION}]={group.name}"
-            advice = owner_advice(f"Create {pod.name} with annotation {GROUP_ANNOTATION}: {group.name}.", edit)
-            return f"{there}; {pod.name} names {view.job.name} instead.", advice._replace(repairs=True)
-    return None
-
-
-_GANG_KINDS: Final = ("RayCluster", "RayJob", "SparkApplication", "FlinkDeployment", "TrainJob", "JobSet")
-"""Owners whose pods need each other, next to the training operator's TFJob, MPIJob and the like."""
-_TRAINING_JOB: Final = re.compile(r"(PyTorch|TF|MPI|XGBoost|Paddle|JAX|MX)Job")
-_ROLE_LABELS: Final = ("component", "spark-role", "ray.io/node-type", "training.kubeflow.org/replica-type")
-_APP_LABELS: Final = ("app", "app.kubernetes.io/instance", "spark-app-selector")
-
-
-def _group_of_each_pod(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
-    """That each pod of a workload has a PodGroup of its own, where its kind or the pods' roles make it a gang."""
-    lone = _lone_roles(view.recording)
-    for app in _applications_of(pod):
-        roles, kind = lone[pod.namespace, app], app.partition(" ")[0]
-        needed = kind in _GANG_KINDS or _TRAINING_JOB.fullmatch(kind) or len(set(filter(None, roles))) > 1
-        if needed and len(roles) > 1:
-            how = f"named in annotation {GROUP_ANNOTATION} (an operator with gang scheduling enabled does so)"
-            advice = outside_advice(f"Give the pods of one workload one PodGroup, {how}.")
-            return f"Each pod of {app} has a PodGroup of its own (minMember 1), so its pods are not a gang.", advice
-    return None
-
-
-def _owner_names(manifest: JsonObject) -> list[str]:
-    """`PyTorchJob mnist`, for each owner; one empty name without owners."""
-    return [f"{owner.get('kind')} {owner.get('name')}" for owner in owners_of(manifest)] or [""]
-
-
-def _applications_of(pod: Pod) -> list[str]:
-    """The pod's owners; without one the application that its labels name."""
-    labels = (pod.labels.get(key) for key in _APP_LABELS)
-    app = next((f"application {label}" for label in labels if label), "")
-    return [name for name in _owner_names(pod.manifest) if name] or [name for name in (app,) if name]
-
-
-@per_recording()
-def _lone_roles(recording: Recording) -> Mapping[tuple[str, str], Sequence[str]]:
-    """Namespace and application → the roles of its pods that are the only pod of their job."""
-    alone = (job for job in recording.session.jobs.values() if len(job.tasks) == 1)
-    pods = [task.pod for job in alone for task in job.tasks.values()]
-    roles = [(pod, next((pod.labels[key] for key in _ROLE_LABELS if key in pod.labels), "")) for pod in pods]
-    return group_by_key(((pod.namespace, app), role) for pod, role in roles for app in _applications_of(pod))
-
-
-@per_recording()
-def _empty_groups(recording: Recording) -> Mapping[str, Sequence[tuple[PodGroup, str]]]:
-    """Namespace → PodGroups without pods, each with its owner."""
-    empty = {job.uid for job in recording.session.jobs.values() if not job.tasks}
-    groups = (one for one in recording.snapshot.objects_of("PodGroup") if key_of(one) in empty)
-    owned = [(PodGroup(one), owner) for one in groups for owner in _owner_names(one)]
-    return group_by_key((group.namespace, (group, owner)) for group, owner in owned)
 
 
 def _add_turn(view: JobView, finding: Finding) -> Finding:

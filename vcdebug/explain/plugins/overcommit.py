@@ -22,6 +22,12 @@ NAME, CAUSE = "overcommit", "enqueue-overcommit"
 UNREAD = f"{FACTOR_KEY} is set next to arguments, not under it, so the default {{factor}} applies."
 
 
+_AUTOSCALER_ADVICE = answer.outside_advice(
+    "For a cluster autoscaler, drop enqueue from actions: it adds nodes for pods, which are created after admission.",
+    answer.AdviceHarm.CLUSTER,
+)
+
+
 def admission_check(recording: Recording, seq: Seq, job: JobInfo) -> LimitCheck:
     """The job's minimum against the idle room of the enlarged cluster, as they were before an event."""
     state = state_before(recording, seq)
@@ -90,6 +96,8 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer.Findi
     missing = " and ".join(amount_text.format_named_amount(each, value) for each, value in short.items())
     held = any(used.get(each) + inqueue.get(each) > 0 for each in short)
     advice = _overcommit_advice(wanted, total, names, missing if held else "", unread=unread)
+    if not view.tasks and any(minimum.get(each) > total.get(each) for each in names):
+        advice = (*advice, _AUTOSCALER_ADVICE)
     headline, evidence = answer.rejected_headline(view.job.uid, reason), queue_findings.rejection_evidence(seq, NAME)
     return answer.Finding(CAUSE, headline, numbers, evidence, advice, lines, facts)
 

@@ -31,6 +31,7 @@ from vcdebug.plugins import (
     SLA,
     USAGE,
 )
+from vcdebug.releases.release import SUPPORTED_TAGS
 from vcdebug.snapshot.edit_path import field_step
 from vcdebug.snapshot.go_yaml import load_yaml
 from vcdebug.snapshot.manifest import JsonObject, labels_of, name_of, spec_of, status_of
@@ -236,6 +237,7 @@ _MAX_PERCENT: Final = 100
 
 def propose_configuration_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Fixes on the scheduler's configuration."""
+    yield from _propose_upgrade_fixes(situation)
     yield from _propose_accepted_fixes(situation)
     yield from _propose_missing_action_fixes(situation)
     yield from _propose_action_order_fixes(situation)
@@ -250,6 +252,14 @@ def propose_configuration_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix
     yield from _propose_order_fixes(situation)
     yield from _propose_sla_tier_fixes(situation)
     yield from _propose_node_group_fixes(situation)
+
+
+def _propose_upgrade_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """The newest release, where an older one with rules of its own is replayed."""
+    release, newest = situation.snapshot.release, SUPPORTED_TAGS[0]
+    if release.stated and release.older and release.name != str(newest):
+        words, edits = f"Upgrade Volcano {release.name} -> {newest}", (f"flag:release={newest}",)
+        yield fix.Fix(words, edits, AdviceHarm.CLUSTER, ("*",), stated_kind=fix.FixKind.MORE_ROOM, aspect="release")
 
 
 def _propose_accepted_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:

@@ -16,6 +16,7 @@ from vcdebug.model.queue import OPEN
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo, is_allocated_status
 from vcdebug.recording.state_before import sum_resources
+from vcdebug.releases.queues import CAPACITY_ADMISSION_LEAF_ONLY
 
 NOT_ALLOCATABLE = "queue-not-allocatable"
 OVERUSED = "overused"
@@ -144,6 +145,7 @@ def not_allocatable_finding(
     facts = (
         *_too_large_facts(limit, alone),
         *([" ".join((deadlock, *holders))] if deadlock else _rejected_alike_facts(view, limit)),
+        *_unasked_parent_facts(view, limit),
         *_share_facts(view, event.plugin, limit),
         *queue_findings.gang_request_facts(view, limit),
         *queue_findings.sibling_facts(view, seq, event.plugin, limit),
@@ -154,6 +156,17 @@ def not_allocatable_finding(
     advice = _larger_limit_advice(limit, alone) if alone else _more_share_advice(view, event.plugin, limit, seq)
     lines = (*limit.arithmetic_lines(), *rounds)
     return answer.Finding(NOT_ALLOCATABLE, headline, numbers, evidence, advice, lines, facts)
+
+
+def _unasked_parent_facts(view: JobView, limit: QueueCheck) -> tuple[str, ...]:
+    """That the release admitted the job without asking the queue that has no room for it."""
+    release, change = view.recording.snapshot.release, CAPACITY_ADMISSION_LEAF_ONLY
+    if limit.queue == view.queue.name or not release.has_older_form(change):
+        return ()
+    later = (
+        f"asked at admission since {join_names(change.fixed_in)} ({change.pull}), where the job would get no pods yet"
+    )
+    return (f"{release.display_name()} admits jobs by their own queue alone; parents are {later}.",)
 
 
 def _too_large_facts(limit: QueueCheck, name: str) -> tuple[str, ...]:

@@ -1,7 +1,10 @@
 """gang's JobValid and scheduling gates: can the pods that exist make the gang at all?"""
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
 
 from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import capitalize_first, count_noun, join_names
@@ -21,8 +24,22 @@ from vcdebug.explain.job_view import WAITING_PHASES, JobView, missing_roles, wor
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence, other_scheduler_finding
 from vcdebug.explain.plugins.resourcequota import exhausted_quotas, next_pod_amounts
 from vcdebug.framework.hooks import JOB_VALID
+from vcdebug.grouping import group_by_key
+from vcdebug.model.pod import Pod
+from vcdebug.model.pod_group import PodGroup
 from vcdebug.model.task import TaskStatus
-from vcdebug.snapshot.manifest import annotations_of, key_of, name_of, owners_of, spec_of
+from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.snapshot.manifest import (
+    GROUP_ANNOTATION,
+    MADE_GROUP_PREFIX,
+    QUEUE_ANNOTATION,
+    JsonObject,
+    annotations_of,
+    key_of,
+    name_of,
+    owners_of,
+    spec_of,
+)
 
 NOT_ENOUGH = "not-enough-pods"
 GATED = "scheduling-gate"
@@ -229,3 +246,93 @@ def gated(view: JobView) -> Finding | None:
         outside_advice(f"The controller that {owns} {join_names(gates)} must remove it from spec.schedulingGates."),
     )
     return Finding(GATED, headline, numbers, evidence, advice, facts=facts)
+
+
+# What the workload states and its PodGroup does not have
+
+
+def add_other_groups(view: JobView, finding: Finding) -> Finding:
+    """Add what the workload states and the PodGroup does not have: its queue, its PodGroup, or one for all its pods."""
+    found = _stated_queue(view)
+    if found is None and view.job.min_available <= 1 and len(view.tasks) == 1:
+        pod = next(iter(view.tasks.values())).pod
+        found = _group_without_pods(view, pod) or _group_of_each_pod(view, pod)
+    if found is None:
+        return finding
+    fact, advice = found
+    return replace(finding, facts=(*finding.facts[:2], fact, *finding.facts[2:]), advice=(*finding.advice, advice))
+
+
+def _stated_queue(view: JobView) -> tuple[str, Advice] | None:
+    """The queue that the owner names and Volcano's controller does not read, since it reads that of pods."""
+    group = view.job.pod_group
+    if not group.name.startswith(MADE_GROUP_PREFIX):
+        return None
+    for owner, stated in workloads_of(view.recording, group.manifest):
+        if stated.queue in view.session.queues and stated.queue != view.queue.name:
+            lacks = f"its pods lack annotation {QUEUE_ANNOTATION}, so their PodGroup is in queue {view.queue.name}"
+            words = f"Put annotation {QUEUE_ANNOTATION}: {stated.queue} on the pods of {owner} (their template)."
+            advice = owner_advice(words, f"PodGroup/{view.job.uid}:spec.queue={stated.queue}")
+            return f"{owner} names queue {stated.queue}, but {lacks}.", advice._replace(repairs=True)
+    return None
+
+
+def _group_without_pods(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
+    """The PodGroup that was made for the pod's workload, and that no pod names."""
+    for group, owner in reversed(_empty_groups(view.recording).get(pod.namespace, ())):
+        if owner and pod.name.startswith(f"{owner.partition(' ')[2]}-"):
+            there = f"PodGroup {group.name} (queue {group.queue}) of {owner} has no pods"
+            edit = f"Pod/{pod.key}:metadata.annotations[{GROUP_ANNOTATION}]={group.name}"
+            advice = owner_advice(f"Create {pod.name} with annotation {GROUP_ANNOTATION}: {group.name}.", edit)
+            return f"{there}; {pod.name} names {view.job.name} instead.", advice._replace(repairs=True)
+    return None
+
+
+_GANG_KINDS: Final = ("RayCluster", "RayJob", "SparkApplication", "FlinkDeployment", "TrainJob", "JobSet")
+"""Owners whose pods need each other, next to the training operator's TFJob, MPIJob and the like."""
+_TRAINING_JOB: Final = re.compile(r"(PyTorch|TF|MPI|XGBoost|Paddle|JAX|MX)Job")
+_ROLE_LABELS: Final = ("component", "spark-role", "ray.io/node-type", "training.kubeflow.org/replica-type")
+_APP_LABELS: Final = ("app", "app.kubernetes.io/instance", "spark-app-selector")
+
+
+def _group_of_each_pod(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
+    """That each pod of a workload has a PodGroup of its own, where its kind or the pods' roles make it a gang."""
+    lone = _lone_roles(view.recording)
+    for app in _applications_of(pod):
+        roles, kind = lone[pod.namespace, app], app.partition(" ")[0]
+        needed = kind in _GANG_KINDS or _TRAINING_JOB.fullmatch(kind) or len(set(filter(None, roles))) > 1
+        if needed and len(roles) > 1:
+            how = f"named in annotation {GROUP_ANNOTATION} (an operator with gang scheduling enabled does so)"
+            advice = outside_advice(f"Give the pods of one workload one PodGroup, {how}.")
+            return f"Each pod of {app} has a PodGroup of its own (minMember 1), so its pods are not a gang.", advice
+    return None
+
+
+def _owner_names(manifest: JsonObject) -> list[str]:
+    """`PyTorchJob mnist`, for each owner; one empty name without owners."""
+    return [f"{owner.get('kind')} {owner.get('name')}" for owner in owners_of(manifest)] or [""]
+
+
+def _applications_of(pod: Pod) -> list[str]:
+    """The pod's owners; without one the application that its labels name."""
+    labels = (pod.labels.get(key) for key in _APP_LABELS)
+    app = next((f"application {label}" for label in labels if label), "")
+    return [name for name in _owner_names(pod.manifest) if name] or [name for name in (app,) if name]
+
+
+@per_recording()
+def _lone_roles(recording: Recording) -> Mapping[tuple[str, str], Sequence[str]]:
+    """Namespace and application → the roles of its pods that are the only pod of their job."""
+    alone = (job for job in recording.session.jobs.values() if len(job.tasks) == 1)
+    pods = [task.pod for job in alone for task in job.tasks.values()]
+    roles = [(pod, next((pod.labels[key] for key in _ROLE_LABELS if key in pod.labels), "")) for pod in pods]
+    return group_by_key(((pod.namespace, app), role) for pod, role in roles for app in _applications_of(pod))
+
+
+@per_recording()
+def _empty_groups(recording: Recording) -> Mapping[str, Sequence[tuple[PodGroup, str]]]:
+    """Namespace → PodGroups without pods, each with its owner."""
+    empty = {job.uid for job in recording.session.jobs.values() if not job.tasks}
+    groups = (one for one in recording.snapshot.objects_of("PodGroup") if key_of(one) in empty)
+    owned = [(PodGroup(one), owner) for one in groups for owner in _owner_names(one)]
+    return group_by_key((group.namespace, (group, owner)) for group, owner in owned)

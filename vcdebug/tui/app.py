@@ -267,7 +267,7 @@ class TerminalWatch:
             self._leave_without_terminal()
 
     def _on_signal(self, number: signal.Signals) -> None:
-        """Leave; where it is said a second time, leave soon.
+        """End the debugger; a second signal ends it within EXIT_TIMEOUT_SECONDS.
 
         The handlers stay: the signal's default would end the process before the terminal is as it was.
         """

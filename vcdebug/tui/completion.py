@@ -64,7 +64,7 @@ def _words_after(verb: str, before: str, moment: DebuggerState | None) -> list[s
 
 
 def _breakpoint_words(words: list[str], moment: DebuggerState | None) -> Iterator[str]:
-    """A kind, its own words, a condition about what one sees, options."""
+    """Completions of `break`: a kind, the words of the kind, `if` with the selected objects, options."""
     if not words or words == ["function"]:
         yield from BREAKPOINT_KINDS if not words else ()
         yield from recorded_functions(moment.recording) if moment is not None else ()

@@ -173,7 +173,7 @@ class SessionStore:
         self._save_json("theme.json", {"theme": name, "instead of": usual})
 
     def is_first_time(self) -> bool:
-        """Whether the hint of the first start is still to be shown; true once."""
+        """Whether this is the first start, which shows a hint; records it, so that the answer is true once."""
         if self.folder is None or (self.folder / "told").exists():
             return False
         self._save_json("told", True)

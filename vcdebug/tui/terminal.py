@@ -38,9 +38,10 @@ FOLLOW_LAPS: Final = 3
 
 
 class TypeAhead:
-    """A paste, a macro or a slow connection sends many keys at once; the first may move the focus of the second.
+    """Delivers typed keys one at a time: of keys that arrive together, the first may move the focus of the second.
 
-    A follower goes from queue to queue behind the key: when it comes through, everything before it has been done.
+    After each key a callback goes through the message queue of every widget up to the app. When it returns, the key's
+    effects are done, and the next key follows.
     """
 
     def __init__(self, app: App[int], give: Callable[[events.Key], Awaitable[None]]) -> None:
@@ -110,7 +111,7 @@ class TypeAhead:
 SETTLING_SECONDS: Final = 1.0
 """Seconds after a change of size in which every frame is sent whole."""
 MOST_PASSED: Final = 8
-"""Unchanged characters up to which they are written again, which is shorter than moving the cursor."""
+"""So many unchanged characters are written again, which takes fewer bytes than moving the cursor."""
 Cell = tuple[str, str]
 """A character, and the parameters of its style (SGR); the second half of a wide character has no character."""
 _TOKEN: Final = re.compile(r"\x1b\[(\d+);(\d+)H|\x1b\[([\d;]*)m|\n|([^\x1b\n]+)|(\x1b)")
@@ -265,7 +266,7 @@ _STYLE: Final = re.compile(
 
 
 class _Grounds(dict[str, str]):
-    """What shows of a style on a space, by style."""
+    """Cache: style → its background part, all that shows of a style on a space."""
 
     def __missing__(self, style: str) -> str:
         found = _STYLE.fullmatch(style)

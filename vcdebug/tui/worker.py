@@ -86,10 +86,10 @@ def load_and_replay(
     kept: RecordingCache | None = None,
     drawn: Callable[[], object] = lambda: None,
 ) -> None:
-    """Read the snapshot, execute its cycle, and say how it went; called in a thread of its own.
+    """Read the snapshot, replay its cycle and post the result; runs in a thread of its own.
 
-    After another snapshot, what that one has left may be cleared away. What is kept for the next time is written once
-    the recording is on the screen, for which `drawn` waits.
+    `after`: another snapshot was open, so that its memory may be collected. The cache is written once `drawn` returns,
+    when the recording is on the screen.
     """
     wanted = stop or StopRequest()
     teller = ProgressReporter(post, wanted)

@@ -1,4 +1,4 @@
-"""What if: edits make a branch of a recording; the recording itself stays. Nothing here changes what it is given."""
+"""Edits, and the branch of cycles that they make. Functions return new values; recordings are never modified."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _with_conf(snapshot: Snapshot, edit: Edit) -> Snapshot:
 
 
 def with_edits(open_: OpenRecordings, texts: Iterable[str]) -> OpenRecordings:
-    """Further edits of the shown cycle, and the branch that they make; what was undone is forgotten."""
+    """Add edits of the shown cycle and replay the branch; edits that were undone cannot be redone any more."""
     if open_.edits and open_.cycle != open_.start:
         raise NoRecordingError(
             f"the edits are about cycle {open_.start}, and this is cycle {open_.cycle}",
@@ -60,7 +60,7 @@ def with_edits(open_: OpenRecordings, texts: Iterable[str]) -> OpenRecordings:
 
 
 def without_last(open_: OpenRecordings) -> OpenRecordings:
-    """The last edit undone."""
+    """Undo the last edit; raises NoRecordingError without one."""
     if not open_.edits:
         raise NoRecordingError("no edit to undo")
     # The whole branch runs again from the original, since an edit has no inverse.
@@ -69,14 +69,14 @@ def without_last(open_: OpenRecordings) -> OpenRecordings:
 
 
 def without_any(open_: OpenRecordings) -> OpenRecordings:
-    """All edits undone, the last one first."""
+    """Undo all edits, the last one first."""
     if not open_.edits:
         return open_
     return _rerun_branch(replace(open_, undone=(*open_.undone, *reversed(open_.edits))), ())
 
 
 def with_redone(open_: OpenRecordings) -> OpenRecordings:
-    """The edit that was undone last made again."""
+    """Make the edit again that was undone last; raises NoRecordingError without one."""
     if not open_.undone:
         raise NoRecordingError("no edit to redo")
     return _rerun_branch(replace(open_, undone=open_.undone[:-1]), (*open_.edits, open_.undone[-1]))
@@ -113,7 +113,7 @@ def divergence_seq(before: OpenRecordings, after: OpenRecordings) -> Seq:
 
 
 def _is_about(*, found_in: OpenRecordings, one: Recording, other: Recording) -> bool:
-    """Whether the comparison of the shown cycle is that of these two recordings."""
+    """Whether the comparison of the shown cycle is of exactly these two recordings."""
     pair = found_in.both_sides() if found_in.branch else ()
     # By identity: comparing two recordings event by event would cost what the check is to save.
     return any(one is side for side in pair) and any(other is side for side in pair)
@@ -130,7 +130,7 @@ class NoRecordingError(VcdebugError):
 
 @dataclass(frozen=True, slots=True)
 class OpenRecordings:
-    """What lies open, and which recording of it is shown. Cycles count from 1; the original always stays."""
+    """The original cycles, the branch that edits make, and which recording is shown. Cycles count from 1."""
 
     original: tuple[Recording, ...]
     branch: tuple[Recording, ...] = ()

@@ -26,9 +26,9 @@ class CycleRepeat(NamedTuple):
     earlier: int
     later: int
     evicted: tuple[TaskKey, ...]
-    """The pods that leave each time."""
+    """Pods that each repetition evicts."""
     given_back: tuple[TaskKey, ...]
-    """Pods whose eviction is planned in every cycle and undone with the statement."""
+    """Pods that each repetition evicts in a statement and discards again."""
 
 
 def replay_next_cycle(
@@ -89,7 +89,7 @@ class CycleChain:
 def first_different_cycle(
     before: Recording, after: Recording, between: BetweenCycles, count: int
 ) -> tuple[int, Recording, Recording]:
-    """Two processes side by side: the first cycle in which they decide otherwise, else the last one of both."""
+    """Run two processes side by side: the first cycle whose decisions differ, else the last one of both."""
     chains = CycleChain(before, between), CycleChain(after, between)
     for number in range(1, count + 1):
         # A recording that was cut off would look like a difference of the two processes.

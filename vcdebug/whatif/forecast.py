@@ -63,7 +63,7 @@ def run_forecast(
     assumed: ForecastAssumptions,
     tell: Callable[[ForecastCycle], None] = lambda _: None,
 ) -> JobForecast:
-    """First as if no pod ended by itself; where the job is not placed that way and pods could end, as if all did."""
+    """Forecast without pods that finish; if that does not place the job, forecast again with assumed run times."""
     between = _assumed_interval(recording.snapshot, assumed)
     course = _run_course(JobCourse(recording, subject, between), assumed, tell)
     ending = RunTimes(recording.snapshot.now, assumed.each, assumed.stated)
@@ -97,7 +97,7 @@ def _build_forecast(
 
 
 def _assumed_interval(snapshot: Snapshot, assumed: ForecastAssumptions) -> BetweenCycles:
-    """Pods that are leaving already do not come back, and those that are long overdue do not leave."""
+    """Terminating pods are not recreated; pods more than OVERDUE_AFTER past their deletion time stay."""
     leaving = [pod for pod in map(Pod, snapshot.objects_of("Pod")) if pod.deleting]
     overdue = [pod.key for pod in leaving if _is_overdue(pod, snapshot)]
     return BetweenCycles(
@@ -129,6 +129,7 @@ WHEN_QUESTION = NamedQuestion("when", "When will it be scheduled", ("job", "pod"
 
 
 _ENDED = " ended"
+"""How the words about a change end where pods finished."""
 
 
 class JobForecast(NamedTuple):
@@ -268,15 +269,15 @@ class Deadlock(NamedTuple):
     """The incomplete jobs that block the job."""
 
     holders: tuple[JobId, ...]
-    """With these gone the job is placed: one where one is enough."""
+    """Deleting these jobs places the job; a single one if that suffices."""
     mutual: bool
-    """Whether the job itself holds something, as they do."""
+    """Whether the job itself holds resources that they need."""
     edits: tuple[str, ...]
-    """What ends them."""
+    """Edits that delete the pods of the holders."""
 
 
 def find_deadlock(recording: Recording, subject: ExplainSubject) -> Deadlock | None:
-    """None unless the job would be placed without the pods of other incomplete gangs."""
+    """The deadlock, if the job would be placed without the pods of other incomplete gangs."""
     jobs = recording.session.jobs
     holders = [job for job in jobs.values() if job.uid != subject.job and holds_while_pending(job)]
     if not holders:

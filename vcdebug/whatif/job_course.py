@@ -31,7 +31,7 @@ ForecastOutcome = Literal["placed", "admitted", "never", "repeats", "panic", "un
 """unknown: not within the cycles that were run."""
 MAX_CYCLES: Final = 60
 QUIET_CYCLES: Final = 2
-"""Cycles that change nothing, one after the other, from which on only the clock can."""
+"""Unchanged cycles in a row, after which only the clock can change anything."""
 STATUSES_WITH_NODE: Final = (TaskStatus.BINDING, TaskStatus.BOUND, TaskStatus.RUNNING, TaskStatus.SUCCEEDED)
 
 
@@ -51,7 +51,7 @@ class ForecastCycle(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CycleLoop:
-    """Cycles that come again and again: from one to the last before the first comes again."""
+    """A range of cycles that repeats; `first` to `last` is one repetition."""
 
     first: int
     last: int
@@ -74,7 +74,9 @@ class JobCourse:
         self._quiet = 0
         self._quiet_since = self._start
         self._seen: dict[object, int] = {}
+        """Starting state → its cycle, since the last loop."""
         self._ever: dict[object, None] = {}
+        """Every starting state so far."""
 
     def run_cycles(self, most: int = MAX_CYCLES) -> Iterator[ForecastCycle]:
         """Yield each cycle when it ends, until the outcome is known or `most` cycles have run."""
@@ -118,7 +120,7 @@ class JobCourse:
         return "admitted" if self._waits_for_its_pods(stage.explanation) else "unknown"
 
     def _has_place(self) -> bool:
-        """Every pod, where the gang was whole from the start; else the gang, or the pod that was asked about."""
+        """Whether the pod has a node; without a pod, all pods of a gang that was ready at first, else its minimum."""
         job = self.recording.session.jobs.get(self._subject.job)
         if job is None:
             return False
@@ -159,7 +161,7 @@ class JobCourse:
         )
 
     def _note_repeat(self) -> None:
-        """A cycle that starts like an earlier one, with evictions in between."""
+        """Note a loop: this cycle starts like an earlier one, and pods were evicted in between."""
         # Counts without names, since evicted pods come back under other names.
         key = frozenset(state_counts(self.recording.snapshot).items())
         if key not in self._ever:
@@ -173,7 +175,7 @@ class JobCourse:
         self._seen.setdefault(key, number)
 
     def _between_outside_the_loop(self) -> BetweenCycles:
-        """Without the ends of pods that a loop evicts before they come."""
+        """The interval in which pods that the loop evicts never finish."""
         if self.loop is None or self._between.run_times is None:
             return self._between
         return replace(self._between, stuck={**self._between.stuck, **dict.fromkeys(self.loop.evicted)})
@@ -230,7 +232,7 @@ class TimedChange(NamedTuple):
     at: datetime
     words: str = ""
     again: bool = False
-    """Whether it comes again and again."""
+    """Whether it recurs."""
 
 
 def next_change_time(
@@ -238,7 +240,7 @@ def next_change_time(
 ) -> datetime | None:
     """The first time after a cycle at which anything may change; None where nothing will any more.
 
-    What comes again and again is waited for once.
+    A recurring change counts only within a day after `quiet_since`.
     """
     now = recording.snapshot.now
     clock = [*iter_clock_changes(recording), *_iter_periodic_changes(recording, quiet_since)]
@@ -318,5 +320,5 @@ def _iter_periodic_changes(recording: Recording, quiet_since: datetime) -> Itera
 
 
 def _time_of(nanoseconds: int) -> datetime:
-    """Not before it: a fraction of a microsecond counts as a whole one."""
+    """Nanoseconds since the epoch as a datetime, rounded up to a microsecond."""
     return _EPOCH + timedelta(microseconds=-(-nanoseconds // 1000))  # exact: ints

@@ -1,7 +1,7 @@
-"""What happens between two cycles: one section per rule, and `advance`, which applies them in order.
+"""What happens between two cycles: one section per rule, and `next_snapshot`, which applies them in order.
 
-Differs: of the cluster's other actors only those act that a cycle itself sets going, or that `Between` names. No volume
-is provisioned, binds and evictions always succeed.
+Differs: of the cluster's other actors only those act that a cycle itself sets going, or that `BetweenCycles` names. No
+volume is provisioned, binds and evictions always succeed.
 """
 
 import re
@@ -134,7 +134,7 @@ class BetweenCycles:
 
 
 def parse_interval(text: str) -> timedelta | None:
-    """A time between two cycles: seconds, or a duration as Go writes it, to the microsecond; None where none passes."""
+    """A time between two cycles: seconds, or a duration as Go writes it, to the microsecond; None for other text."""
     found = parse_duration(f"{text}s" if _PLAIN_NUMBER.fullmatch(text) else text)
     if found is None or not MICROSECOND <= found <= _MAX_NANOSECONDS:
         return None
@@ -383,7 +383,7 @@ def with_condition(status: JsonObject, condition: JsonObject, now: datetime) -> 
 
 
 def leaving_pod(manifest: Manifest, now: datetime) -> Manifest:
-    """Deleted, as the API server marks it: the time at which the grace period ends; a second time changes nothing."""
+    """The pod as the API server marks it when it is deleted: with the time at which its grace period ends."""
     if metadata_of(manifest).get("deletionTimestamp"):
         return manifest
     grace = spec_of(manifest).get("terminationGracePeriodSeconds")

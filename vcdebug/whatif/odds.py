@@ -19,7 +19,7 @@ from vcdebug.snapshot.snapshot import Snapshot
 
 
 class CycleDraw(NamedTuple):
-    """What came of one seed; small, so that it travels between processes."""
+    """The outcome of one seed; small, because processes exchange it."""
 
     seed: int
     placed: tuple[JobId, ...]
@@ -38,7 +38,7 @@ class CycleDraw(NamedTuple):
 
 
 class JobOdds(NamedTuple):
-    """How often a job fared well."""
+    """In how many draws the job is placed."""
 
     job: JobId
     queue: str
@@ -46,7 +46,7 @@ class JobOdds(NamedTuple):
     moved: int
     """Draws in which some of its pods were bound or pipelined."""
     base: bool
-    """Whether it is placed without any draw."""
+    """Whether the base recording places it."""
 
 
 class DivergenceCount(NamedTuple):

@@ -41,7 +41,7 @@ class MixtureTrial(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _ListeningRelease(Release):
-    """A release that remembers what it was asked."""
+    """A release that records which changes the rules consult."""
 
     asked: dict[str, None] = field(default_factory=dict, compare=False)
 
@@ -161,7 +161,7 @@ class UpgradeSearch:
 
     @property
     def failed_count(self) -> int:
-        """Trials that came to nothing."""
+        """Trials whose replay failed."""
         return len([one for one in self._tried.values() if one is None])
 
     @property
@@ -201,7 +201,7 @@ class UpgradeSearch:
         return tuple(name for name in self._all if name != left_out)
 
     def _find_smallest(self, first: MixtureTrial | None) -> UpgradeRounds:
-        """Begin with what decides alone, then what is asked about, then everything; take away what is idle."""
+        """Reduce the first set that suffices: changes that decide alone, that alter it alone, consulted ones."""
         if first is not None and not first.decided:
             self.deciding = ()
             return

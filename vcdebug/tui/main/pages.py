@@ -308,7 +308,7 @@ class LessonCommands:
 
 
 class CommandTargets:
-    """The targets of commands, in `by_name`: pages, panels and files."""
+    """What commands open, by name: pages, panels and files."""
 
     def __init__(
         self,

@@ -343,7 +343,7 @@ class MainScreen(Screen[NextScreen]):
         self.parts.page_opener.open_table(help_table(self.settings.keys, self.keeper.lines, focused))
 
     def action_explain(self, name: str = "") -> None:
-        """Why a job waits: the one named, the one under the cursor, the present one; without any, all that wait."""
+        """Why a job is Pending: the named one, the one under the cursor, or the current one; else all Pending jobs."""
         row = self.focused_grid.cursor_row
         if not self.parts.page_opener.open_explanation(name, row.subject if row is not None else ("", "")):
             self.parts.command_targets.open_waiting_jobs()

@@ -38,7 +38,7 @@ class LogPanel(PanelExtra):
     def build_table(self, moment: DebuggerState) -> Table:
         """The log at the chosen level, or as much louder as the event's own lines need.
 
-        The lines of a long one are found while keys go on working.
+        A long log is read in slices between keys.
         """
         from vcdebug.views.log import log_reading, log_so_far, quietest_level_at
 

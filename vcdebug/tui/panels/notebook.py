@@ -53,7 +53,7 @@ def _breakpoint_row(stand: BreakpointStatus, moment: DebuggerState) -> Row:
 
 
 class WatchesPanel(PanelExtra):
-    """Takes one off the list."""
+    """The key that removes a watch."""
 
     FOOTER = (("panel.go", "to its change"), ("watch.remove", "remove"))
     KEYS: ClassVar[tuple[Binding, ...]] = (
@@ -63,7 +63,7 @@ class WatchesPanel(PanelExtra):
 
 
 class BookmarksPanel(PanelExtra):
-    """Takes one off the list."""
+    """The keys that open and remove a bookmark."""
 
     FOOTER = (("bookmarks.go", "go there"), ("bookmarks.remove", "remove"))
     KEYS: ClassVar[tuple[Binding, ...]] = (

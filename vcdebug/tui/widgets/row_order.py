@@ -187,7 +187,7 @@ def _replace_zeros_by_length(written: Bytes, begins: IntArray, firsts: IntArray,
 
 
 def _compare_places(keys: Bytes, starts: IntArray, ends: IntArray) -> IntArray:
-    """Compare a word of each text that is still level with another, then the next word of those that still are."""
+    """Rank the texts by words of 8 bytes: the first word of all, then the next word of those that are still equal."""
     places = np.zeros(len(starts), dtype=np.int64)
     level, at = np.arange(len(starts)), starts
     while len(level) > 1 and (at < ends).any():

@@ -248,7 +248,7 @@ class TreeRoom(NamedTuple):
     start: int
     """The start of the second column, unless a longer name moves it."""
     number: int = 0
-    """(cells of the number, gap before it)."""
+    """Cells of the number and of the gap before it."""
     close: bool = False
     """Whether the indent of a level is reduced."""
     words: bool = True

@@ -111,7 +111,7 @@ class Fix:
     stated_kind: FixKind | None = None
     """None where the kind follows from the harm."""
     aspect: str = ""
-    """What it changes, where it may be one of very many changes at once; of one aspect only one is made."""
+    """What the fix changes, such as a queue's weight; a plan holds at most one fix per aspect."""
 
     @property
     def kind(self) -> FixKind:

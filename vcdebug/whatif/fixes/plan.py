@@ -104,7 +104,7 @@ class TriedPlan:
 
 
 def _rank_of_kind(fix: Fix, amount: int | None) -> FixKind:
-    """The kind of a fix; to do with less than half is asking for another job, which is proposed late."""
+    """The kind of a fix; a request below half of the present one ranks as late as OTHER_PODS."""
     if fix.kind is FixKind.SMALLER and fix.amount is not None and amount is not None and amount * 2 < fix.amount.fails:
         return FixKind.OTHER_PODS
     return fix.kind

@@ -84,7 +84,7 @@ def _is_stated(spec: object, path: tuple[str, ...]) -> bool:
 
 
 def _propose_smaller_request_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Pods that ask alike shrink alike, in the container that asks for most."""
+    """One fix per group of pods with equal requests: a smaller request in their largest container."""
     for resource in fix.resources_of(situation.pending_pods):
         if is_offered_nowhere(situation, resource):
             continue

@@ -101,7 +101,7 @@ def _iter_subtree_faults(queues: Mapping[QueueName, Manifest], name: QueueName) 
 def _largest_capability(
     queues: Mapping[QueueName, Manifest], name: QueueName, resource: str, above: tuple[QueueName, ...]
 ) -> int:
-    """Of a queue, or where it states none of the queues below it; `above` ends a circle of parents."""
+    """The capability of a queue, else the largest of its descendants; `above` guards against a circle of parents."""
     own = _limits_of(queues[name], "capability").get(resource, 0)
     if own or name in above:
         return own

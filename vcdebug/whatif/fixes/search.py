@@ -33,7 +33,7 @@ TRIALS_PER_ROUND: Final = 8
 FRONTIER_SIZE: Final = 4
 """Plans of one size that are built upon."""
 TRIALS_AT_ONCE: Final = 2
-"""Trials of which often the first decides."""
+"""Trials per round where the first success ends the search."""
 MAX_ON_TOP: Final = 12
 """Fixes that are tried on top of each of them."""
 
@@ -52,7 +52,7 @@ class FixSearch:
         self._relevant = relevant
         self._proven: list[TriedPlan] = []
         self._steps: list[TriedPlan] = []
-        """Plans that got the job further, but not in."""
+        """Plans that change the cause or place more pods, but do not reach the goal."""
         self._tried: dict[EditTexts, TrialOutcome | None] = {}
         self._tight: list[frozenset[str]] = []
         """Families whose smallest working amounts are known."""

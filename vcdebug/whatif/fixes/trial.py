@@ -85,7 +85,7 @@ class TrialOutcome(NamedTuple):
     admitted: bool = False
     """Whether the job is admitted, and has no pods yet."""
     later: str = ""
-    """What minResources counted for pods that are not there yet, where it is not what it was."""
+    """What minResources still reserves for missing pods, after an edit of minResources."""
     assumed: AssumedPods | None = None
     """The pods assumed for an admitted job without pods; None if their size is unknown."""
     others_on_added: int = 0

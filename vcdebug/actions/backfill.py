@@ -38,7 +38,7 @@ class Backfill(Action):
 
     def _pick_up_pending_tasks(self, ssn: Session) -> list[tuple[JobInfo, TaskInfo]]:
         """Upstream: actions/backfill.pickUpPendingTasks."""
-        waiting = QueuedJobs(ssn)
+        queued = QueuedJobs(ssn)
         heaps: dict[str, PriorityQueue[TaskInfo]] = {}
         for job in ssn.jobs.values():
             if job.is_pending() or is_invalid(ssn, job):
@@ -46,10 +46,10 @@ class Backfill(Action):
             tasks = self._best_effort(ssn, job)
             if tasks:
                 heaps[job.uid] = task_queue(ssn).extend(tasks)
-                waiting.add_job(ssn.queues[job.queue], job)
+                queued.add_job(ssn.queues[job.queue], job)
         picked: list[tuple[JobInfo, TaskInfo]] = []
-        while waiting.queues:
-            jobs = waiting.jobs[waiting.queues.pop().name]
+        while queued.queues:
+            jobs = queued.jobs[queued.queues.pop().name]
             while jobs:
                 job = jobs.pop()
                 heap = heaps[job.uid]

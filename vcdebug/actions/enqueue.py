@@ -16,10 +16,10 @@ class Enqueue(Action):
 
     def execute(self, ssn: Session) -> None:
         """Pop queues until none has a pending job left. Upstream: actions/enqueue.Execute."""
-        waiting = self._collect_jobs(ssn)
-        while waiting.queues:
-            queue = waiting.queues.pop()
-            jobs = waiting.jobs[queue.name]
+        queued = self._collect_jobs(ssn)
+        while queued.queues:
+            queue = queued.queues.pop()
+            jobs = queued.jobs[queue.name]
             if not jobs:
                 continue
             with ssn.open_span(Level.QUEUE, queue.name):
@@ -27,17 +27,17 @@ class Enqueue(Action):
                 with ssn.open_span(Level.JOB, job.uid):
                     self._admit_job(ssn, job)
             # Also after a refusal: the queue's other jobs are asked in the same run.
-            waiting.queues.push(queue)
+            queued.queues.push(queue)
 
     def _collect_jobs(self, ssn: Session) -> QueuedJobs:
-        waiting = QueuedJobs(ssn)
+        queued = QueuedJobs(ssn)
         for job in ssn.jobs.values():
             queue = ssn.queues[job.queue]
-            waiting.add_queue(queue, job)
+            queued.add_queue(queue, job)
             if job.is_pending():
-                waiting.add_job(queue, job)
-        ssn.log("try", len([jobs for jobs in waiting.jobs.values() if jobs]))
-        return waiting
+                queued.add_job(queue, job)
+        ssn.log("try", len([jobs for jobs in queued.jobs.values() if jobs]))
+        return queued
 
     def _admit_job(self, ssn: Session, job: JobInfo) -> None:
         """A PodGroup without minResources passes unasked; a refused one is not asked again in this session."""

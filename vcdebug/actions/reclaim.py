@@ -200,8 +200,8 @@ class ReclaimAtOnce(Action):
         while starving.queues:
             queue = starving.queues.pop()
             with ssn.open_span(Level.QUEUE, queue.name):
-                again = self._take_turn(ssn, queue, starving.jobs[queue.name], heaps)
-            if again:
+                goes_back = self._take_turn(ssn, queue, starving.jobs[queue.name], heaps)
+            if goes_back:
                 starving.queues.push(queue)
 
     def _take_turn(

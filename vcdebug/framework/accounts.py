@@ -101,8 +101,8 @@ class AccountLedger:
             return {"queues": {name: _copy_figures(self._read(account)) for name, account in self._all.items()}}
         stale = self._all if len(self._last) != len(self._all) else self.stale
         if stale:
-            read = {name: _copy_figures(self._read(self._all[name])) for name in stale if name in self._all}
-            self._last = {**self._last, **read}
+            figures = {name: _copy_figures(self._read(self._all[name])) for name in stale if name in self._all}
+            self._last = {**self._last, **figures}
             self.stale.clear()
         return {"jobs": self._last}
 

@@ -135,7 +135,7 @@ def is_starving(ssn: Session, job: JobInfo) -> bool:
 
 
 def collect_starving(
-    ssn: Session, on_starving: Callable[[JobInfo], None], waiting: Callable[[Session, JobInfo], bool] = is_starving
+    ssn: Session, on_starving: Callable[[JobInfo], None], is_waiting: Callable[[Session, JobInfo], bool] = is_starving
 ) -> QueuedJobs:
     """Queues of all admitted valid jobs with the starving jobs in heaps; `on_starving` is called with each of these."""
     queued = QueuedJobs(ssn)
@@ -144,7 +144,7 @@ def collect_starving(
             continue
         queue = ssn.queues[job.queue]
         queued.add_queue(queue, job)
-        if waiting(ssn, job):
+        if is_waiting(ssn, job):
             queued.add_job(queue, job)
             on_starving(job)
     return queued
@@ -168,10 +168,10 @@ NOT_RECLAIMABLE, GROUP_NOT_PREEMPTABLE, NOT_LOWER = "not-reclaimable", "group-pr
 """The rules; ASKS_NOTHING: for a best-effort preemptor, pods with requests are no candidates."""
 
 
-def candidates_on(node: NodeInfo, spares: CandidateFilter) -> CandidateTasks:
+def candidates_on(node: NodeInfo, excludes: CandidateFilter) -> CandidateTasks:
     """The node's tasks that the action's own filter does not exclude, by `namespace/name`."""
     # Upstream copies each candidate; here only victims are copied, when they are about to be evicted.
-    return CandidateTasks([task for task in node.tasks_in_order() if not spares(task)])
+    return CandidateTasks([task for task in node.tasks_in_order() if not excludes(task)])
 
 
 def copy_tasks(tasks: Sequence[TaskInfo]) -> list[TaskInfo]:

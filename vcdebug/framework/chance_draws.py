@@ -123,8 +123,8 @@ class RandomDraws:
         """The index of the group that is drawn for several tasks among equally good groups of nodes."""
         place = self.draw_below(len(domains))
         choices = [node for task in tasks if (node := self.known_choice(task))]
-        holding = [index for index, nodes in enumerate(domains) if choices and all(node in nodes for node in choices)]
-        return holding[0] if holding else place
+        indexes = [index for index, nodes in enumerate(domains) if choices and all(node in nodes for node in choices)]
+        return indexes[0] if indexes else place
 
 
 def turns_by_name(names: str) -> dict[NodeName, int]:

@@ -179,8 +179,8 @@ def _parse_option(raw: Json, path: str, problems: list[Problem]) -> PluginOption
 
 
 def _unknown_key(key: str, path: str) -> Problem:
-    meant = find_meant_switch(key)
-    hint = f" (did you mean {meant}?)" if meant else ""
+    switch = find_meant_switch(key)
+    hint = f" (did you mean {switch}?)" if switch else ""
     return Problem(CONF_FILE, path, key, f"unknown switch{hint}", "ignored; the default applies")
 
 

@@ -176,9 +176,9 @@ class FigureLog:
         numbers = np.frombuffer(self._numbers, dtype=np.float64)
         layouts = numbers[places].astype(np.int64)
         for number, layout in enumerate(self._layouts):
-            having = np.flatnonzero(layouts == number)
+            positions = np.flatnonzero(layouts == number)
             for entry in layout.entries:
-                yield entry, having, self._owner_names(entry, numbers, places[having])
+                yield entry, positions, self._owner_names(entry, numbers, places[positions])
 
     def _owner_names(self, entry: FigureEntry, numbers: FloatArray, places: IntArray) -> Sequence[str]:
         names = [""] * len(places)

@@ -58,9 +58,9 @@ class ForcedAnswers:
                 name = type(event).__name__.removesuffix("Event").lower()
                 raise answer.make_error(f"event {answer.seq} is not a plugin call (it is a {name})", OTHER_RUN_HINT)
             if answer.hook not in ("", event.point) or answer.plugin not in ("", event.plugin):
-                meant = " of ".join(word for word in (answer.hook, answer.plugin) if word)
+                call_name = " of ".join(word for word in (answer.hook, answer.plugin) if word)
                 raise answer.make_error(
-                    f"event {answer.seq} is {event.point} of {event.plugin}, not {meant}", OTHER_RUN_HINT
+                    f"event {answer.seq} is {event.point} of {event.plugin}, not {call_name}", OTHER_RUN_HINT
                 )
 
 
@@ -159,10 +159,10 @@ AnswerReader = Callable[[ForcedAnswer, Args], Answer]
 
 def forced_value(gives: AnswerForm, answer: ForcedAnswer, args: Args) -> Answer:
     """The answer in the form in which a plugin gives it; raises EditError for one that the hook cannot give."""
-    read = ANSWER_READERS.get(gives)
-    if read is None:
+    reader = ANSWER_READERS.get(gives)
+    if reader is None:
         raise answer.make_error(f"{answer.plugin or 'the plugin'} is only notified at this event and gives no answer")
-    return read(answer, args)
+    return reader(answer, args)
 
 
 def choice_text(gives: AnswerForm) -> str:

@@ -306,8 +306,8 @@ def create_job_bundles(job: JobInfo, tasks: list[TaskInfo]) -> list[Bundle]:
     if safe:
         bundles.append(Bundle(BundleType.SAFE, job, safe, sum_requests(safe), Resource()))
     if whole:
-        everything = sum_requests(job.tasks[uid] for uid in sorted(job.tasks))
-        bundles.append(Bundle(BundleType.WHOLE, job, whole, sum_requests(whole), everything))
+        job_request = sum_requests(job.tasks[uid] for uid in sorted(job.tasks))
+        bundles.append(Bundle(BundleType.WHOLE, job, whole, sum_requests(whole), job_request))
     return bundles
 
 

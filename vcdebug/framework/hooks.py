@@ -95,11 +95,11 @@ def show_task(args: Args, answer: Answer) -> TracedCall:
 
 def show_victims(args: Args, answer: Answer) -> TracedCall:
     """Which candidates may be evicted for this task?"""
-    (asking, candidates), (offered, vote) = args, answer
+    (task, candidates), (offered, vote) = args, answer
     field = candidates.trace_field if type(candidates) is CandidateTasks else (CANDIDATES, task_keys(candidates))
     victims = task_keys(offered)
     # The same tuple where all candidates are allowed, so that a recording keeps it once.
-    subject = (asking.pod.subject[0], field, _VOTES.get(vote) or (VOTE, vote))
+    subject = (task.pod.subject[0], field, _VOTES.get(vote) or (VOTE, vote))
     return subject, field[1] if victims == field[1] else victims
 
 

@@ -61,8 +61,8 @@ class NodeVerdictCache:
     def _with_room_uncached(self, task: TaskInfo, passing: Codes) -> Codes:
         """As _with_room, for answers that are not cached."""
         table, request = self._table, task.init_resreq
-        short = self._shortage_codes(table.request_amounts(request))[table.lacking_dimensions(request, "future")]
-        return np.where(short, short, passing)
+        shortages = self._shortage_codes(table.request_amounts(request))[table.lacking_dimensions(request, "future")]
+        return np.where(shortages, shortages, passing)
 
     def _cached_passing(self, codes: Codes, action: int) -> Codes:
         """The codes without those that the action lets pass, cached."""
@@ -87,8 +87,8 @@ class NodeVerdictCache:
         )
 
     def _row_codes(self, request: RequestAmounts, field: NodeField, passing: Codes, rows: IntArray) -> Codes:
-        short = self._shortage_codes(request)[self._table.first_lacking(request, field, rows)]
-        answers: Codes = np.where(short, short, passing[rows])
+        shortages = self._shortage_codes(request)[self._table.first_lacking(request, field, rows)]
+        answers: Codes = np.where(shortages, shortages, passing[rows])
         return answers
 
     def _row_code(self, request: RequestAmounts, field: NodeField, passing: Codes, row: int) -> int:

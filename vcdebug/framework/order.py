@@ -186,8 +186,8 @@ def build_worksheet(ssn: Session, job: JobInfo, placeable: Callable[[TaskInfo], 
     sub_jobs: PriorityQueue[SubJobInfo] = PriorityQueue(sub_job_less, "subjob", lambda sj: sj.uid, ssn.record)
     tasks: dict[SubJobId, PriorityQueue[TaskInfo]] = {}
     for sub_job in job.sub_jobs_in_order():
-        waiting = [*sub_job.tasks_with_status(TaskStatus.PENDING), *_restored_tasks(ssn, sub_job)]
-        heap = task_queue(ssn).extend(task for task in waiting if placeable(task))
+        pending = [*sub_job.tasks_with_status(TaskStatus.PENDING), *_restored_tasks(ssn, sub_job)]
+        heap = task_queue(ssn).extend(task for task in pending if placeable(task))
         if heap:
             tasks[sub_job.uid] = heap
             sub_jobs.push(sub_job)

@@ -27,12 +27,12 @@ def clamp_request(ssn: Session, plugin: str, holder: str, holdings: Resource, re
     """The request, with amounts cut to what the holder has; unchanged without persistence."""
     if not ssn.persistence.on:
         return request
-    short = [name for name, amount in request.items() if holdings.get(name) < amount]
-    if not short:
+    names = [name for name, amount in request.items() if holdings.get(name) < amount]
+    if not names:
         return request
-    ssn.note_quirk(BOOKS_CLAMPED, f"{plugin}: {holder} has less {', '.join(short)} than is released; it stays at 0")
+    ssn.note_quirk(BOOKS_CLAMPED, f"{plugin}: {holder} has less {', '.join(names)} than is released; it stays at 0")
     cut = request.clone()
-    for name in short:
+    for name in names:
         set_amount(cut, name, max(holdings.get(name), 0.0))
     return cut
 

@@ -102,10 +102,10 @@ def shortage_codes(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
 def _judge_with_room(action: int, ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
     """The resource test first; plugins are asked only about nodes with room."""
     codes = shortage_codes(ssn, task, nodes)
-    short = _count_codes(codes)
-    if not short:
+    shortages = _count_codes(codes)
+    if not shortages:
         return _drop_passing_codes(ssn, ask_predicates(ssn, task, nodes), action)
-    if short < len(codes):
+    if shortages < len(codes):
         has_room = codes == 0
         codes[has_room] = _drop_passing_codes(ssn, ask_predicates(ssn, task, nodes.select_where(has_room)), action)
     return codes
@@ -243,14 +243,14 @@ class PredicateHelper:
         """Where the node that a real scheduler chose was not checked, a sample that begins there if it fits."""
         if event.processed == len(nodes) or self._exact:
             return event
-        chosen = self._chosen_row(task)
-        if chosen < 0 or chosen in event.feasible:
+        chosen_row = self._chosen_row(task)
+        if chosen_row < 0 or chosen_row in event.feasible:
             return event
-        positions = np.flatnonzero(nodes.rows == chosen)
+        positions = np.flatnonzero(nodes.rows == chosen_row)
         if not len(positions):
             return event
         other = self._search_from(task, nodes, positions.item(0), judge, group)
-        return other if chosen in other.feasible else event
+        return other if chosen_row in other.feasible else event
 
     def _chosen_row(self, task: TaskInfo) -> int:
         """The row of the node that a real scheduler is known to have chosen; -1 where none is."""

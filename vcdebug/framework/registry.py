@@ -60,9 +60,9 @@ def registry_for(
     release: Release, newest: Registry, older_forms: OtherForms, later: Mapping[str, Change] | None = None
 ) -> Registry:
     """The classes of a release; `later` are names that it does not have before a change."""
-    chosen = {
+    older = {
         name: next((form for change, form in forms if release.has_older_form(change)), newest[name])
         for name, forms in older_forms.items()
     }
     absent = [name for name, change in (later or {}).items() if release.has_older_form(change)]
-    return {name: form for name, form in {**newest, **chosen}.items() if name not in absent}
+    return {name: form for name, form in {**newest, **older}.items() if name not in absent}

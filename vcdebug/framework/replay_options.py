@@ -43,7 +43,7 @@ class SizeBound:
         count = len(events)
         # Neighbouring events may share arrays, which then count once.
         arrays = [_event_arrays(event) for event in events[self._weighed :] if event.__class__ in EVENTS_WITH_ARRAYS]
-        sizes = {id(array): array.nbytes for some in arrays for array in some}
+        sizes = {id(array): array.nbytes for event_arrays in arrays for array in event_arrays}
         self.array_bytes += sum(sizes.values())  # exact: ints
         self._weighed = count
         if count >= self._events:

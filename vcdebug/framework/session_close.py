@@ -133,10 +133,10 @@ def queue_statuses(ssn: Session) -> dict[str, dict[str, str]]:
     charged: dict[QueueName, list[JobInfo]] = {name: [] for name in ssn.queues}
     only_running = ssn.release.has_older_form(QUEUE_STATUS_RUNNING)
     counted = (TaskStatus.RUNNING,) if only_running else ALLOCATED_CLASS
-    holding = [job for job in ssn.jobs.values() if job.count_tasks(*counted)]
-    above = {name: _queue_ancestors(ssn, name) for name in dict.fromkeys(job.queue for job in holding)}
-    for job in holding:
-        for name in (job.queue, *above[job.queue]):
+    charging_jobs = [job for job in ssn.jobs.values() if job.count_tasks(*counted)]
+    ancestors = {name: _queue_ancestors(ssn, name) for name in dict.fromkeys(job.queue for job in charging_jobs)}
+    for job in charging_jobs:
+        for name in (job.queue, *ancestors[job.queue]):
             charged[name].append(job)
 
     def list_requests(job: JobInfo) -> list[Resource]:

@@ -72,17 +72,17 @@ def pod_affinity_terms(affinity: JsonObject, namespace: str) -> PodAffinityTerms
     if not affinity:
         return NO_TERMS
     errors: list[str] = []
-    together, apart = affinity.get("podAffinity"), affinity.get("podAntiAffinity")
+    affinity_spec, anti_spec = affinity.get("podAffinity"), affinity.get("podAntiAffinity")
 
     def parsed(owner: JsonObject | None, field: str, label: str) -> Terms:
         return _parse_terms((owner or {}).get(field) or (), namespace, label, errors)
 
     return PodAffinityTerms(
-        has_affinity=together is not None or apart is not None,
-        required_affinity=parsed(together, REQUIRED, "requiredAffinityTerms"),
-        required_anti_affinity=parsed(apart, REQUIRED, "requiredAntiAffinityTerms"),
-        preferred_affinity=parsed(together, PREFERRED, "preferredAffinityTerms"),
-        preferred_anti_affinity=parsed(apart, PREFERRED, "preferredAntiAffinityTerms"),
+        has_affinity=affinity_spec is not None or anti_spec is not None,
+        required_affinity=parsed(affinity_spec, REQUIRED, "requiredAffinityTerms"),
+        required_anti_affinity=parsed(anti_spec, REQUIRED, "requiredAntiAffinityTerms"),
+        preferred_affinity=parsed(affinity_spec, PREFERRED, "preferredAffinityTerms"),
+        preferred_anti_affinity=parsed(anti_spec, PREFERRED, "preferredAntiAffinityTerms"),
         error=errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]" if errors else "",
     )
 

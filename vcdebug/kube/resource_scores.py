@@ -246,8 +246,8 @@ def plain_scores(
     np.divide(requested, allocatable, out=filled[0])
     np.divide(requested + _column_of(pod.incoming), allocatable, out=filled[1])
     np.minimum(filled, 1.0, out=filled)
-    apart = np.abs((filled[:, 0] - filled[:, 1]) / 2.0)
-    before, after = ((1.0 - apart) * float(MAX_SCORE)).astype(np.int64)
+    deviation = np.abs((filled[:, 0] - filled[:, 1]) / 2.0)
+    before, after = ((1.0 - deviation) * float(MAX_SCORE)).astype(np.int64)
     balanced = after
     if not absolute:
         change = after - before + MAX_SCORE // 2  # exact: ints
@@ -372,8 +372,8 @@ def _most_of_one(allocatable: int, requested: int) -> int:
 
 def balance_of_one(view: NodeView, added: ScoredAmounts, row: Row, *, gpu: bool) -> int:
     """As _balance_of_rows, for one node."""
-    looked = _requested_figures(view, added, row, gpu=gpu)
-    shares = [_filled_share(capacity, used + incoming) for _, capacity, used, incoming in looked if capacity]
+    figures = _requested_figures(view, added, row, gpu=gpu)
+    shares = [_filled_share(capacity, used + incoming) for _, capacity, used, incoming in figures if capacity]
     return trunc_int64((1.0 - _deviation_of_one(shares)) * float(MAX_SCORE))
 
 

@@ -147,8 +147,8 @@ class VolumeBinding:
         claim = self._listers.claims.get(f"{pod.namespace}/{name.name}")
         if claim is None:
             text = not_found_text("persistentvolumeclaim", name.name)
-            waiting = f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name.name}"'
-            raise VolumeBindingError(waiting if name.ephemeral else text)
+            waiting_text = f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name.name}"'
+            raise VolumeBindingError(waiting_text if name.ephemeral else text)
         return claim
 
     def _checked_claim(self, pod: Pod, name: ClaimName) -> Manifest:
@@ -245,10 +245,10 @@ class VolumeBinding:
             if volume is None:
                 yield ClaimFit(key_of(claim), name, False, "the volume does not exist")
             else:
-                near = is_reachable(volume, node_labels)
-                yield ClaimFit(key_of(claim), name, near, "bound" if near else f"bound; {_affinity_text(volume)}")
-        waiting = [claim for claim in state.delayed if self._selected_node(claim) is None]
-        bindings = dict(self._match_claims(state, waiting, node_labels)[0])
+                fits = is_reachable(volume, node_labels)
+                yield ClaimFit(key_of(claim), name, fits, "bound" if fits else f"bound; {_affinity_text(volume)}")
+        unselected = [claim for claim in state.delayed if self._selected_node(claim) is None]
+        bindings = dict(self._match_claims(state, unselected, node_labels)[0])
         for claim in state.delayed:
             yield self._delayed_fit(claim, node, node_labels, bindings)
 

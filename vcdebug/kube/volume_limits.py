@@ -166,7 +166,7 @@ class VolumeLimits:
         return self._portworx_on and PORTWORX_PLUGIN in (notes.get(MIGRATED_PLUGINS) or "").split(",")
 
     def _with_attachments(self, attached: VolumeDrivers, node: str) -> VolumeDrivers:
-        everything = dict(attached)
+        all_volumes = dict(attached)
         for attachment in self._listers.volume_attachments:
             source = (spec_of(attachment).get("source") or {}).get("persistentVolumeName") or ""
             volume = self._listers.volumes.get(source)
@@ -174,14 +174,14 @@ class VolumeLimits:
             if spec_of(attachment).get("nodeName") == node and csi is not None:
                 driver = spec_of(attachment).get("attacher") or ""
                 # An attachment of a volume that a pod uses already must not count twice: same key.
-                everything.setdefault(f"{driver}/{csi.get('volumeHandle') or ''}", driver)
-        return everything
+                all_volumes.setdefault(f"{driver}/{csi.get('volumeHandle') or ''}", driver)
+        return all_volumes
 
 
 def _make_counts(
-    new: VolumeDrivers, everything: VolumeDrivers, attached: VolumeDrivers, limits: dict[str, int]
+    new: VolumeDrivers, all_volumes: VolumeDrivers, attached: VolumeDrivers, limits: dict[str, int]
 ) -> tuple[DriverCount, ...]:
-    in_use = Counter(everything.values())
+    in_use = Counter(all_volumes.values())
     added = Counter(driver for key, driver in new.items() if key not in attached)
     return tuple(
         DriverCount(driver, in_use.get(driver, 0), count, limits[driver])

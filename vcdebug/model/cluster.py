@@ -277,13 +277,13 @@ class ReusableCluster:
         cluster.unseen = self._cluster.unseen
         for name, node in cluster.nodes.items():
             self._fill_node(node, self._cluster.nodes[name])
-        loose = [*self._cluster.orphans]
+        orphans = [*self._cluster.orphans]
         for uid, job in self._cluster.jobs.items():
             if uid not in cluster.jobs:
-                loose += job.tasks.values()
+                orphans += job.tasks.values()
             elif not _fill_job(cluster.jobs[uid], job):
                 _add_all(job.tasks.values(), cluster.jobs[uid].add_task_info)
-        _add_all(loose, cluster.add_to_job)
+        _add_all(orphans, cluster.add_to_job)
 
     def _fill_node(self, node: NodeInfo, before: NodeInfo) -> None:
         amounts = node.last_amounts = self._amounts[node.name]

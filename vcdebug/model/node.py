@@ -202,8 +202,8 @@ class NodeInfo:
         for task in tasks:
             if task.key not in self.tasks:
                 self.tasks[task.key] = task if shared else task.clone()
-        awaited = [task.resreq for task in self.tasks.values() if task.status is TaskStatus.PIPELINED]
-        leaving = [task.resreq for task in self.tasks.values() if task.status is TaskStatus.RELEASING]
+        pipelined = [task.resreq for task in self.tasks.values() if task.status is TaskStatus.PIPELINED]
+        releasing = [task.resreq for task in self.tasks.values() if task.status is TaskStatus.RELEASING]
         placed = [task.resreq for task in self.tasks.values() if task.status is not TaskStatus.PIPELINED]
         self.used.add_all(placed)
         # One subtraction of the sum equals one per task only while every number is a whole one that floats hold
@@ -211,8 +211,8 @@ class NodeInfo:
         is_whole = self.idle.milli_cpu.is_integer() and self.idle.memory.is_integer()
         for request in (self.used,) if is_whole and self.idle.sums_exactly() and self.used.sums_exactly() else placed:
             self.idle.sub_without_assert(request)
-        self.releasing.add_all(leaving)
-        self.pipelined.add_all(awaited)
+        self.releasing.add_all(releasing)
+        self.pipelined.add_all(pipelined)
 
     def _binding_error(self, task: TaskInfo) -> str | None:
         fits, names = task.resreq.less_equal_with_resources_name(self.idle)
@@ -356,8 +356,8 @@ class NodeAmounts(NamedTuple):
         """The node's amounts now."""
         last = node.last_amounts
         if last is None:
-            leaving, awaited = node.releasing.copy_unless(_NO_RESOURCE), node.pipelined.copy_unless(_NO_RESOURCE)
-            amounts = cls(node.idle.clone(), node.used.clone(), leaving, awaited)
+            releasing, pipelined = node.releasing.copy_unless(_NO_RESOURCE), node.pipelined.copy_unless(_NO_RESOURCE)
+            amounts = cls(node.idle.clone(), node.used.clone(), releasing, pipelined)
         else:
             amounts = cls(
                 node.idle.copy_unless(last.idle),

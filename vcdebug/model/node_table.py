@@ -213,9 +213,9 @@ class NodeTable:
         available = columns[dims[:, 0]] if len(rows) == len(self.nodes) else columns[dims, rows]
         fits = fits_amount(amounts, available)
         first: Codes = np.zeros(len(rows), dtype=np.uint16)
-        short = (~np.logical_and.reduce(fits)).nonzero()[0]
-        if len(short):
-            first[short] = fits[:, short].argmin(axis=0) + 1
+        short_rows = (~np.logical_and.reduce(fits)).nonzero()[0]
+        if len(short_rows):
+            first[short_rows] = fits[:, short_rows].argmin(axis=0) + 1
         return first
 
     def _as_columns(self, request: RequestAmounts) -> tuple[IntArray, FloatArray]:
@@ -305,9 +305,9 @@ def constant_array(value: float, size: int) -> FloatArray:
 
 def _future_differs(node: NodeInfo) -> bool:
     """Whether the node's releasing or pipelined amounts were ever added to."""
-    leaving, awaited = node.releasing, node.pipelined
-    leaves = leaving.milli_cpu or leaving.memory or leaving.scalars
-    return bool(leaves or awaited.milli_cpu or awaited.memory or awaited.scalars)
+    releasing, pipelined = node.releasing, node.pipelined
+    leaves = releasing.milli_cpu or releasing.memory or releasing.scalars
+    return bool(leaves or pipelined.milli_cpu or pipelined.memory or pipelined.scalars)
 
 
 def fits_amount(amount: float | FloatArray, available: FloatArray) -> BoolArray:

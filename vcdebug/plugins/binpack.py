@@ -154,8 +154,8 @@ class Binpack(Plugin):
 
 def _resource_weights(arguments: Arguments) -> dict[str, int]:
     """Weights by resource; cpu and memory come from their own keys whatever the list says."""
-    listed = (name.strip() for name in arguments.get_string(RESOURCES_KEY, "").split(","))
-    weights = {name: arguments.get_weight(f"{RESOURCES_KEY}.{name}") for name in listed if name}
+    names = (name.strip() for name in arguments.get_string(RESOURCES_KEY, "").split(","))
+    weights = {name: arguments.get_weight(f"{RESOURCES_KEY}.{name}") for name in names if name}
     weights[CPU] = arguments.get_weight("binpack.cpu")
     weights[MEMORY] = arguments.get_weight("binpack.memory")
     return weights

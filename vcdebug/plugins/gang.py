@@ -141,11 +141,10 @@ def unready_first(left: bool, right: bool) -> int:
 
 def is_leaving(job: JobInfo) -> bool:
     """Whether the gang is below its minimum only because of pods that are being deleted."""
-    leaving = job.releasing_scheduled_task_num()
-    waiting = job.has_pending_tasks() or job.waiting_task_num() > 0
-    return (
-        not job.is_ready() and leaving > 0 and not waiting and job.scheduled_task_num() + leaving >= job.min_available
-    )
+    releasing = job.releasing_scheduled_task_num()
+    if job.is_ready() or not releasing or job.has_pending_tasks() or job.waiting_task_num():
+        return False
+    return job.scheduled_task_num() + releasing >= job.min_available
 
 
 def gang_condition(job: JobInfo) -> Condition:

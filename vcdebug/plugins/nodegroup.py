@@ -145,13 +145,13 @@ class NodeGroup(Plugin):
         affinities = {name: groups.affinity for name, groups in self._queues.items()}
         for name, groups in self._queues.items():
             seen = {name: None}
-            above = name
-            while affinities[above] is None and above != ROOT_QUEUE:
-                above = queues[above].parent or ROOT_QUEUE
-                if above in seen or above not in queues:
+            ancestor = name
+            while affinities[ancestor] is None and ancestor != ROOT_QUEUE:
+                ancestor = queues[ancestor].parent or ROOT_QUEUE
+                if ancestor in seen or ancestor not in queues:
                     break
-                seen[above] = None
-                groups.affinity = affinities[above]
+                seen[ancestor] = None
+                groups.affinity = affinities[ancestor]
 
     # Hooks
 

@@ -43,8 +43,8 @@ class Pdb(Plugin):
         """Upstream: plugins/pdb.OnSessionOpen."""
         self.ssn = ssn
         manifests = ssn.snapshot.objects_of("PodDisruptionBudget") if ssn.flags.is_gate_on(FEATURE_GATE) else []
-        read = (read_budget(manifest) for manifest in manifests)
-        self.budgets = [budget for budget in read if budget is not None]
+        budgets = (read_budget(manifest) for manifest in manifests)
+        self.budgets = [budget for budget in budgets if budget is not None]
 
     def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
         """Upstream: plugins/pdb.wrappedPdbFilterFn."""

@@ -76,15 +76,15 @@ class PriorityRank(NamedTuple):
 
 
 def rank_candidate(
-    jobs: Mapping[JobId, JobInfo], candidate: TaskInfo, asking: JobInfo, preemptor: TaskInfo | None = None
+    jobs: Mapping[JobId, JobInfo], candidate: TaskInfo, preemptor_job: JobInfo, preemptor: TaskInfo | None = None
 ) -> PriorityRank:
     """By their jobs' priorities; inside the preemptor's own job by the tasks'."""
     job = jobs.get(candidate.job)
     if job is None:
-        return PriorityRank("job", None, asking.priority)
-    if preemptor is not None and job.uid == asking.uid:
+        return PriorityRank("job", None, preemptor_job.priority)
+    if preemptor is not None and job.uid == preemptor_job.uid:
         return fast_tuple(PriorityRank, ("task", candidate.priority, preemptor.priority))
-    return fast_tuple(PriorityRank, ("job", job.priority, asking.priority))
+    return fast_tuple(PriorityRank, ("job", job.priority, preemptor_job.priority))
 
 
 def higher_first(left: int, right: int) -> int:

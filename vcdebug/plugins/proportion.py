@@ -192,11 +192,11 @@ class Proportion(Plugin):
     def overused(self, queue: QueueInfo) -> bool:
         """Whether every deserved dimension is used up; one that is not, such as pods, keeps this False."""
         attr = self.queues[queue.name]
-        short = attr.unused_dimensions()
-        if short and CPU not in short and MEMORY not in short and attr.deserved.milli_cpu > 0:
-            text = f"{queue.name} is not overused although cpu and memory are used up: {', '.join(short)} are not"
+        unused = attr.unused_dimensions()
+        if unused and CPU not in unused and MEMORY not in unused and attr.deserved.milli_cpu > 0:
+            text = f"{queue.name} is not overused although cpu and memory are used up: {', '.join(unused)} are not"
             self.ssn.note_quirk(OVERUSED_KEPT_FALSE, text)
-        return not short
+        return not unused
 
     def allocatable(self, queue: QueueInfo, task: TaskInfo) -> bool:
         """Upstream: plugins/proportion.queueAllocatable."""

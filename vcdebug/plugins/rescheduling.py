@@ -190,10 +190,10 @@ class Rescheduling(Plugin):
         pods = [task.pod for task in busy.node.tasks_in_order()]
         # Go's own sort: the comparison is no order for best-effort pods, so the algorithm decides.
         for pod in sort_slice(pods, self._goes_before):
-            above = any(busy.percents[name] >= target[name] for name in MEASURED_DIMENSIONS)
+            is_above = any(busy.percents[name] >= target[name] for name in MEASURED_DIMENSIONS)
             measures = dict(busy.percents), dict(budget)
-            if not above or any(room == 0 for room in budget.values()):
-                reason = BELOW_TARGETS if not above else NO_ROOM_LEFT
+            if not is_above or any(room == 0 for room in budget.values()):
+                reason = BELOW_TARGETS if not is_above else NO_ROOM_LEFT
                 return [*steps, EvictionStep(name, pod.key, *measures, None, reason)]
             # By name alone, as upstream: a pod of another namespace may be found in its place.
             task = next((task for task in tasks if task.pod.name == pod.name), None)

@@ -127,8 +127,8 @@ class ResourceStrategyFit(Plugin):
                 never: BoolArray = np.zeros(len(nodes), dtype=np.bool_)
                 yield FitPart(name, strategy, capacity, filled, nodes.zero_scores(), never)
                 continue
-            good = filled if strategy.kind == MOST_ALLOCATED else capacity - filled
-            part = np.where(counts, good * float(strategy.weight) / np.where(counts, capacity, 1.0), 0.0)
+            scored_amount = filled if strategy.kind == MOST_ALLOCATED else capacity - filled
+            part = np.where(counts, scored_amount * float(strategy.weight) / np.where(counts, capacity, 1.0), 0.0)
             yield FitPart(name, strategy, capacity, filled, part, counts & (filled > capacity))
 
     @property
@@ -294,7 +294,7 @@ def _clean_strategies(strategies: Mapping[str, Strategy]) -> dict[str, Strategy]
 
 def _decode_scarce(value: object) -> ScarceResources:
     fields = FieldReader(value)
-    enabled, listed, weight = (
+    enabled, names_text, weight = (
         decode_bool(fields.get_field("enable")),
         decode_text(fields.get_field("resources")),
         decode_int(fields.get_field("weight")),
@@ -302,19 +302,19 @@ def _decode_scarce(value: object) -> ScarceResources:
     weights = decode_table(fields.get_field("resourceWeight"), decode_int)
     if not enabled:
         return ScarceResources(0, {})
-    listed_weights = {name: weights.get(name, 1) for name in _listed_names(listed)}
+    listed_weights = {name: weights.get(name, 1) for name in _listed_names(names_text)}
     return ScarceResources(weight, {name: 1 if part < 0 else part for name, part in listed_weights.items()})
 
 
 def _decode_rates(value: object) -> dict[str, Rates] | None:
     fields = FieldReader(value)
-    enabled, listed = decode_bool(fields.get_field("enable")), decode_text(fields.get_field("resources"))
+    enabled, names_text = decode_bool(fields.get_field("enable")), decode_text(fields.get_field("resources"))
     rates = decode_table(fields.get_field("resourceProportion"), decode_float)
     if not enabled:
         return None
     return {
         name: Rates(_stated_rate(rates, f"{name}.cpu"), _stated_rate(rates, f"{name}.memory"))
-        for name in _listed_names(listed)
+        for name in _listed_names(names_text)
     }
 
 
@@ -323,8 +323,8 @@ def _stated_rate(rates: Mapping[str, float], key: str) -> float:
     return 1.0 if rate < 0 else rate
 
 
-def _listed_names(listed: str) -> Iterator[str]:
-    yield from sorted(name for name in dict.fromkeys(part.strip() for part in listed.split(",")) if name)
+def _listed_names(names_text: str) -> Iterator[str]:
+    yield from sorted(name for name in dict.fromkeys(part.strip() for part in names_text.split(",")) if name)
 
 
 # Arguments decoded into structures: a value of the wrong type ends the scheduler's process.
@@ -400,8 +400,8 @@ class FieldReader:
         """The field's value, None when it is absent."""
         if name in self._raw:
             return self._raw[name]
-        alike = sorted(key for key in self._raw if isinstance(key, str) and key.lower() == name.lower())
-        return self._raw[alike[0]] if alike else None
+        matching_keys = sorted(key for key in self._raw if isinstance(key, str) and key.lower() == name.lower())
+        return self._raw[matching_keys[0]] if matching_keys else None
 
 
 def _require_mapping(value: object) -> Mapping[object, object]:

@@ -84,8 +84,8 @@ class TaskTopology(Plugin):
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
         """Upstream: plugins/task-topology/topology.NodeOrderFn."""
-        together = self.bucket_scores(task, nodes)
-        return NodeScores(nodes.zero_scores() if together is None else together.scores)
+        bucket_scores = self.bucket_scores(task, nodes)
+        return NodeScores(nodes.zero_scores() if bucket_scores is None else bucket_scores.scores)
 
     def bucket_scores(self, task: TaskInfo, nodes: NodeRows) -> BucketScores | None:
         """The scores with their parts; None for a task without a bucket."""
@@ -261,14 +261,14 @@ class JobBuckets:
 
     def _most_liked(self, role: Role) -> Bucket | None:
         """The bucket of most affinity, among equals one of smaller request; None when all repel the role."""
-        chosen: Bucket | None = None
+        best_bucket: Bucket | None = None
         best = 0
         for bucket in self.buckets:
             affinity = self.topology.role_affinity(role, bucket.roles)
-            better = chosen is None or affinity > best
-            if better or (chosen and affinity == best and bucket.request_score < chosen.request_score):
-                chosen, best = bucket, affinity
-        return chosen if best >= 0 else None
+            is_better = best_bucket is None or affinity > best
+            if is_better or (best_bucket and affinity == best and bucket.request_score < best_bucket.request_score):
+                best_bucket, best = bucket, affinity
+        return best_bucket if best >= 0 else None
 
     def get_bucket(self, task: TaskInfo) -> Bucket | None:
         """The task's bucket, None when its role has no topology. Upstream: plugins/task-topology/manager.GetBucket."""
@@ -361,12 +361,12 @@ def read_topology(job: JobInfo) -> RoleTopology | None:
     annotations = job.pod_group.annotations
     if not any(key in annotations for key in (AFFINITY_KEY, ANTI_AFFINITY_KEY, TASK_ORDER_KEY)):
         return None
-    affinity, apart = (_parse_groups(annotations.get(key)) for key in (AFFINITY_KEY, ANTI_AFFINITY_KEY))
+    affinity, anti_affinity = (_parse_groups(annotations.get(key)) for key in (AFFINITY_KEY, ANTI_AFFINITY_KEY))
     order = annotations[TASK_ORDER_KEY].split(",") if TASK_ORDER_KEY in annotations else []
     roles = dict.fromkeys(task.task_role for task in job.tasks.values())
-    if not all(_is_valid(group, roles) for group in (*affinity, *apart, order)):
+    if not all(_is_valid(group, roles) for group in (*affinity, *anti_affinity, order)):
         return None
-    return RoleTopology(affinity, apart, order)
+    return RoleTopology(affinity, anti_affinity, order)
 
 
 def _parse_groups(text: str | None) -> RoleGroups:

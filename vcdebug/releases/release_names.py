@@ -91,11 +91,11 @@ def require_release(text: str) -> NamedRelease:
     resolved = resolve_release(text)
     if not resolved.readable:
         version = "v1.99" if text.strip() == NEAREST else text.strip()
-        meant = closest_name_hint(text, release_names())
+        name_hint = closest_name_hint(text, release_names())
         ways = f"releases: {', '.join(release_names())}"
         # Where `nearest` is there already, a switch is at fault.
         nearest = "" if f",{NEAREST}" in text else f"; {version},{NEAREST} replays the nearest of them"
-        raise VcdebugError(resolved.what, f"{meant} {ways}{nearest}".strip(), "--release")
+        raise VcdebugError(resolved.what, f"{name_hint} {ways}{nearest}".strip(), "--release")
     return resolved
 
 
@@ -131,9 +131,9 @@ def _format_differences(tag: Tag, release: Release) -> str:
         return f", which differs in what changed before v{'.'.join(map(str, _OLDEST_LINE))}"
     nearest = None if release.name == MASTER else Tag.from_text(release.name)
     in_nearest = {change.id: nearest is not None and change.is_in_force(nearest) for change in CHANGES.values()}
-    apart = [change for change in CHANGES.values() if change.is_in_force(tag) is not in_nearest[change.id]]
+    differing = [change for change in CHANGES.values() if change.is_in_force(tag) is not in_nearest[change.id]]
     # From high impact to texts; sorted is stable, so that equal weights keep the table's order.
-    heavy = sorted(apart, key=lambda change: "HMLT".index(change.weight))
+    heavy = sorted(differing, key=lambda change: "HMLT".index(change.weight))
     if not heavy:
         return ""
     names = ", ".join(change.id for change in heavy[:MAX_NAMED_CHANGES])
@@ -148,10 +148,10 @@ def _apply_switch(base: NamedRelease, switch: str) -> NamedRelease:
         from difflib import get_close_matches  # slow to import, and needed only for a misspelt change
 
         close = get_close_matches(switch.lstrip("+-"), CHANGES, 1)
-        meant = f": did you mean {close[0]}?" if close else ""
+        hint = f": did you mean {close[0]}?" if close else ""
         if re.match(r"[+-]pr-?\d", switch):
-            meant = f"; open pull requests are {', '.join(one.id for one in CHANGES.values() if one.is_proposed)}"
-        return base._replace(what=f"unknown change {_shorten_name(switch)}{meant}", effect="ignored", readable=False)
+            hint = f"; open pull requests are {', '.join(one.id for one in CHANGES.values() if one.is_proposed)}"
+        return base._replace(what=f"unknown change {_shorten_name(switch)}{hint}", effect="ignored", readable=False)
     if not change.replayed:
         return base._replace(what=f"the old behavior of {change.id} is not replayed", effect="ignored")
     return base._replace(release=base.release.with_change(change, older=match[1] == "+"))

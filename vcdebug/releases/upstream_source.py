@@ -118,9 +118,9 @@ def upstream_source(release: str) -> UpstreamSource:
             hook, plugin, name = row[1:].split()
             source.registered.setdefault((hook, plugin), []).append(name)
         elif row[0] == "!":
-            hook, *asking = row[1:].split()
-            source.asking[hook] = tuple(name for name in asking if name != _NEVER_CALLED)
-            source.called.update([hook] if asking[-1] != _NEVER_CALLED else [])
+            hook, *callers = row[1:].split()
+            source.asking[hook] = tuple(name for name in callers if name != _NEVER_CALLED)
+            source.called.update([hook] if callers[-1] != _NEVER_CALLED else [])
         else:
             name, first, last = row.split()
             function = SourceFunction(file, name, int(first), int(last))

@@ -113,8 +113,8 @@ def _read_templates_of(geometry: JsonObject) -> tuple[MigTemplate, ...]:
     )
 
 
-def _iter_mappings(listed: object) -> Iterator[JsonObject]:
-    return (item for item in (listed if isinstance(listed, list) else ()) if isinstance(item, dict))
+def _iter_mappings(values: object) -> Iterator[JsonObject]:
+    return (item for item in (values if isinstance(values, list) else ()) if isinstance(item, dict))
 
 
 def _int_or_zero(number: object) -> int:

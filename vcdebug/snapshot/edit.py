@@ -115,8 +115,8 @@ def _parse_target(text: str, target: str) -> tuple[str, str]:
     kind = _KINDS.get(word.lower())
     if kind is None:
         close = get_close_matches(word.lower(), [*_KINDS, *SETTING_KINDS], 1)
-        meant = _KINDS.get(close[0], close[0]) if close else ""
-        raise EditError(f"unknown kind {word!r}", text, 0, f"did you mean {meant}?" if meant else f"write {EDIT_FORMS}")
+        guess = _KINDS.get(close[0], close[0]) if close else ""
+        raise EditError(f"unknown kind {word!r}", text, 0, f"did you mean {guess}?" if guess else f"write {EDIT_FORMS}")
     if not name or name.startswith("/") or name.endswith("/") or name.count("/") > 1:
         raise EditError("missing object name", text, len(word), f"write {kind}/[NAMESPACE/]NAME:...")
     return kind, name

@@ -307,8 +307,8 @@ def missing_kinds(snapshot: Snapshot) -> tuple[ResourceKind, ...]:
 
     Pods are among them only together with another kind: a PodGroup may be waiting for its pods.
     """
-    looked = snapshot.provenance.resource_versions if snapshot.provenance is not None else {}
-    absent = [name for name in (*NEEDED, "Pod") if not snapshot.objects_of(name) and name not in looked]
+    captured = snapshot.provenance.resource_versions if snapshot.provenance is not None else {}
+    absent = [name for name in (*NEEDED, "Pod") if not snapshot.objects_of(name) and name not in captured]
     return tuple(KIND_BY_NAME[name] for name in absent) if absent != ["Pod"] else ()
 
 

@@ -64,11 +64,11 @@ class ProblemReport:
 
     def all_problems(self) -> list[Problem]:
         """All Problems, with one line for the rest of each sort."""
-        listed = [
+        problems = [
             problem if times == 1 else replace(problem, what=f"{problem.what} ({times} times)")
             for problem, times in self._listed.items()
         ]
-        return listed + [_count_of_rest(sort, files) for sort, files in self._alike.items() if len(files) > MAX_ALIKE]
+        return problems + [_count_of_rest(sort, files) for sort, files in self._alike.items() if len(files) > MAX_ALIKE]
 
 
 def _count_of_rest(sort: _Sort, files: list[str]) -> Problem:

@@ -63,10 +63,10 @@ def make_redaction(snapshot: Snapshot) -> Redaction:
     """The snapshot with pseudonyms, the mapping, and counts."""
     # Two passes with one function: whatever the first one does not collect, the second one could not replace.
     names = Pseudonyms(_clock_shift(snapshot), max(map(len, snapshot.objects.values()), default=0))
-    read = _rewrite_snapshot(snapshot, ManifestRewriter(names, collecting=True))
-    for name in _indexed_names(read):
+    rewritten = _rewrite_snapshot(snapshot, ManifestRewriter(names, collecting=True))
+    for name in _indexed_names(rewritten):
         names.keep_index(name)
-    for value in _compared_values(read):
+    for value in _compared_values(rewritten):
         names.keep_integer(value)
     names.choose_pseudonyms()
     rewriter = ManifestRewriter(names)

@@ -417,8 +417,8 @@ def _deciding_part(kind: str, manifest: Manifest) -> Manifest:
     annotations = (deciding.get("metadata") or {}).get("annotations")
     # kubectl's annotation of what was last applied repeats a whole manifest.
     if isinstance(annotations, dict):
-        read = {key: text for key, text in annotations.items() if is_read_annotation(key)}
-        deciding["metadata"] = {**deciding["metadata"], "annotations": read}
+        read_annotations = {key: text for key, text in annotations.items() if is_read_annotation(key)}
+        deciding["metadata"] = {**deciding["metadata"], "annotations": read_annotations}
     return deciding
 
 

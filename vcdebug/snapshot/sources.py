@@ -135,10 +135,10 @@ def _folder_paths(folder: Path, budget: archive.UnpackBudget, report: ProblemRep
     """Regular files below a folder in name order, without devices and links that lead out of it."""
     root = folder.resolve()
     paths: list[Path] = []
-    waiting = [folder]
-    while waiting:
+    folders = [folder]
+    while folders:
         try:
-            entries = sorted(waiting.pop().iterdir())
+            entries = sorted(folders.pop().iterdir())
         except OSError as error:
             report.add_problem(describe_read_error(error), "folder ignored", file=str(folder))
             continue
@@ -147,7 +147,7 @@ def _folder_paths(folder: Path, budget: archive.UnpackBudget, report: ProblemRep
             if path.name.startswith("."):
                 continue
             if path.is_dir() and not path.is_symlink():
-                waiting.append(path)
+                folders.append(path)
             # Resolved: a link in an unpacked archive could otherwise read any file of the machine.
             elif path.is_file() and path.resolve().is_relative_to(root):
                 paths.append(path)

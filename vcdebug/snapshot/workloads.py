@@ -139,16 +139,16 @@ def _min_resources(snapshot: Snapshot, tasks: Sequence[Mapping[str, Any]], minim
     ordered = sorted(tasks, key=lambda task: -_pod_priority(snapshot, (task.get("template") or {}).get("spec") or {}))
     by_task = minimum >= sum(_task_minimum(task) for task in tasks)  # exact: ints
     counts = [_task_minimum(task) if by_task else int(task.get("replicas") or 0) for task in ordered]
-    remaining, chosen = minimum, []
+    remaining, counts_by_task = minimum, []
     for task, count in zip(ordered, counts, strict=True):
-        chosen.append((task, min(remaining, count)))
+        counts_by_task.append((task, min(remaining, count)))
         remaining -= min(remaining, count)
-    for place, (task, count) in enumerate(chosen if by_task else ()):
+    for place, (task, count) in enumerate(counts_by_task if by_task else ()):
         extra = min(remaining, int(task.get("replicas") or 0) - count)
-        chosen[place] = (task, count + extra)
+        counts_by_task[place] = (task, count + extra)
         remaining -= extra
     return _sum_resources(
-        [((task.get("template") or {}).get("spec") or {}, count) for task, count in chosen if count > 0]
+        [((task.get("template") or {}).get("spec") or {}, count) for task, count in counts_by_task if count > 0]
     )
 
 

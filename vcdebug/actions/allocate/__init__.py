@@ -30,24 +30,24 @@ class Allocate(Action):
         self._keeps_nomination = ssn.release.has_older_form(FLAT_NOMINATION)
         self._worksheets: dict[JobId, Worksheet] = {}
         self._flat: dict[JobId, PriorityQueue[TaskInfo]] = {}
-        waiting = self._build_allocate_context(ssn)
-        take_turns(ssn, waiting, partial(self._allocate_resources, ssn, waiting))
+        queued = self._build_allocate_context(ssn)
+        take_turns(ssn, queued, partial(self._allocate_resources, ssn, queued))
 
-    def _allocate_resources(self, ssn: Session, waiting: QueuedJobs, queue: QueueInfo) -> None:
+    def _allocate_resources(self, ssn: Session, queued: QueuedJobs, queue: QueueInfo) -> None:
         """Upstream: actions/allocate.allocateResources."""
-        job = waiting.jobs[queue.name].pop()
+        job = queued.jobs[queue.name].pop()
         with ssn.open_span(Level.JOB, job.uid):
             if domains.goes_by_domains(ssn, job):
-                again = domains.allocate_in_domains(ssn, self._domains, job, self._worksheets[job.uid])
+                goes_back = domains.allocate_in_domains(ssn, self._domains, job, self._worksheets[job.uid])
             else:
-                again = self._allocate_flat(ssn, job)
-        if again:
-            waiting.jobs[queue.name].push(job)
-        waiting.queues.push(queue)
+                goes_back = self._allocate_flat(ssn, job)
+        if goes_back:
+            queued.jobs[queue.name].push(job)
+        queued.queues.push(queue)
 
     def _build_allocate_context(self, ssn: Session) -> QueuedJobs:
         """Upstream: actions/allocate.buildAllocateContext."""
-        waiting = QueuedJobs(ssn)
+        queued = QueuedJobs(ssn)
         for job in ssn.jobs.values():
             if not_admitted(ssn, job) or is_invalid(ssn, job):
                 continue
@@ -57,12 +57,12 @@ class Allocate(Action):
             worksheet = build_worksheet(ssn, job, partial(is_placeable, ssn))
             if worksheet.empty:
                 continue
-            waiting.add_job(ssn.queues[job.queue], job)
+            queued.add_job(ssn.queues[job.queue], job)
             self._worksheets[job.uid] = worksheet
             if not job.contains_hard_topology() and job.uid in worksheet.tasks:
                 self._flat[job.uid] = worksheet.tasks[job.uid]
-        ssn.log("try", len(waiting.jobs))
-        return waiting
+        ssn.log("try", len(queued.jobs))
+        return queued
 
     def _allocate_flat(self, ssn: Session, job: JobInfo) -> bool:
         """All other jobs: True when the job goes back into its queue.

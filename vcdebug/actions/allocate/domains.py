@@ -56,15 +56,15 @@ class DomainDecisions:
         """Widen the job's and its sub jobs' hypernodes; earlier visits' records count again.
         Upstream: actions/allocate/recorder.UpdateDecisionToJob.
         """
-        chosen = self._jobs.get(job.uid, "")
-        if not chosen:
+        decided = self._jobs.get(job.uid, "")
+        if not decided:
             return
         tree = self._ssn.hyper_nodes
         old = job.allocated_hyper_node
-        job.allocated_hyper_node = tree.get_lca_hyper_node(old, chosen)
+        job.allocated_hyper_node = tree.get_lca_hyper_node(old, decided)
         if old != job.allocated_hyper_node:
             self._ssn.log("recorder.job", job.uid, old, job.allocated_hyper_node)
-        for uid, hyper_node in sorted(self._sub_jobs.get((job.uid, chosen), {}).items()):
+        for uid, hyper_node in sorted(self._sub_jobs.get((job.uid, decided), {}).items()):
             sub_job = job.sub_jobs.get(uid)
             if sub_job is not None:
                 old = sub_job.allocated_hyper_node
@@ -315,6 +315,6 @@ def _place_nominated(ssn: Session, sub_job: SubJobInfo, placements: Placements) 
 def _invalidate_nomination(sub_job: SubJobInfo, tasks: PriorityQueue[TaskInfo]) -> None:
     """Upstream: actions/allocate.invalidateSubJobNomination."""
     sub_job.nominated_hyper_node = ""
-    waiting = tasks.clone()
-    while waiting:
-        waiting.pop().pod.nominated_node_name = ""
+    pending = tasks.clone()
+    while pending:
+        pending.pop().pod.nominated_node_name = ""

@@ -52,28 +52,28 @@ class RetryingAllocate(Action):
         self._domains = DomainSearch(ssn, TaskPlacement(ssn, error_cache=self.error_cache))
         self._worksheets: dict[JobId, Worksheet] = {}
         self._tasks: dict[JobId, PriorityQueue[TaskInfo]] = {}
-        waiting = self._build_allocate_context(ssn)
-        take_turns(ssn, waiting, partial(self._allocate_resources, ssn, waiting), "turn")
+        queued = self._build_allocate_context(ssn)
+        take_turns(ssn, queued, partial(self._allocate_resources, ssn, queued), "turn")
 
     def _build_allocate_context(self, ssn: Session) -> QueuedJobs:
         """Jobs without pending tasks too. Upstream: actions/allocate.buildAllocateContext."""
-        waiting = QueuedJobs(ssn)
+        queued = QueuedJobs(ssn)
         for job in ssn.jobs.values():
             if not not_admitted(ssn, job) and not is_invalid(ssn, job):
-                waiting.add_job(ssn.queues[job.queue], job)
-        ssn.log("try", len(waiting.jobs))
-        return waiting
+                queued.add_job(ssn.queues[job.queue], job)
+        ssn.log("try", len(queued.jobs))
+        return queued
 
-    def _allocate_resources(self, ssn: Session, waiting: QueuedJobs, queue: QueueInfo) -> None:
+    def _allocate_resources(self, ssn: Session, queued: QueuedJobs, queue: QueueInfo) -> None:
         """Upstream: actions/allocate.allocateResources."""
-        job = waiting.jobs[queue.name].pop()
+        job = queued.jobs[queue.name].pop()
         with ssn.open_span(Level.JOB, job.uid):
             if self._ends_the_turn(ssn, job):
                 return
-            again = self._allocate_job(ssn, job)
-        if again:
-            waiting.jobs[queue.name].push(job)
-        waiting.queues.push(queue)
+            goes_back = self._allocate_job(ssn, job)
+        if goes_back:
+            queued.jobs[queue.name].push(job)
+        queued.queues.push(queue)
 
     def _ends_the_turn(self, ssn: Session, job: JobInfo) -> bool:
         """Whether the job asks for hard topology where the tree cannot be used: then no job behind it gets a turn."""
@@ -108,8 +108,8 @@ class RetryingAllocate(Action):
 
     def _tasks_of(self, ssn: Session, job: JobInfo) -> PriorityQueue[TaskInfo]:
         if job.uid not in self._tasks:
-            waiting = [task for task in job.tasks_with_status(TaskStatus.PENDING) if is_placeable(ssn, task)]
-            self._tasks[job.uid] = task_queue(ssn).extend(waiting)
+            pending = [task for task in job.tasks_with_status(TaskStatus.PENDING) if is_placeable(ssn, task)]
+            self._tasks[job.uid] = task_queue(ssn).extend(pending)
         return self._tasks[job.uid]
 
 
@@ -280,8 +280,8 @@ class TierSearch:
         ssn = self._ssn
         solutions: dict[str, TierSolution] = {}
         names = ssn.cluster.ordering.order_keys(ssn.hyper_nodes.tiers[tier])
-        tried = {name: holds for name in names if (holds := self._common_hyper_node(job, name, tier, highest))}
-        for name in ssn.draws.job_domains.next_row(job.uid, list(tried)):
+        holders = {name: holds for name in names if (holds := self._common_hyper_node(job, name, tier, highest))}
+        for name in ssn.draws.job_domains.next_row(job.uid, list(holders)):
             # Only the last HyperNode's fit errors stay on the job.
             job.reset_fit_errors()
             ssn.log("tier-try", job.uid, name, tier)
@@ -292,7 +292,7 @@ class TierSearch:
             elif not len(statement):
                 ssn.log("tier-nothing", job.uid, name, tier)
             else:
-                solutions[name] = TierSolution(Statement.save_operations(ssn, statement), remaining, tried[name])
+                solutions[name] = TierSolution(Statement.save_operations(ssn, statement), remaining, holders[name])
                 statement.discard()
         return solutions
 

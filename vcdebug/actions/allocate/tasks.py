@@ -264,17 +264,17 @@ def is_placeable(ssn: Session, task: TaskInfo) -> bool:
     return True
 
 
-def take_turns(ssn: Session, waiting: QueuedJobs, visit: Callable[[QueueInfo], None], turn: str = "") -> None:
+def take_turns(ssn: Session, queued: QueuedJobs, visit: Callable[[QueueInfo], None], turn: str = "") -> None:
     """Pop queues until none has a job left; a visit puts its queue back. `turn` is the log key of each turn."""
-    while waiting.queues:
-        queue = waiting.queues.pop()
+    while queued.queues:
+        queue = queued.queues.pop()
         with ssn.open_span(Level.QUEUE, queue.name):
             if ssn.ask_plugins(OVERUSED, queue):
                 ssn.log("overused", queue.name)
                 continue
             if turn:
                 ssn.log(turn, queue.name)
-            if waiting.jobs[queue.name]:
+            if queued.jobs[queue.name]:
                 visit(queue)
             else:
                 ssn.log("no-jobs", queue.name)

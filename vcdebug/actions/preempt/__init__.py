@@ -66,8 +66,8 @@ class Preempt(Action):
                 while jobs:
                     job = jobs.pop()
                     with ssn.open_span(Level.JOB, job.uid):
-                        again = self._preempt_between_jobs(ssn, helper, job, heaps[job.uid])
-                    if again:
+                        goes_back = self._preempt_between_jobs(ssn, helper, job, heaps[job.uid])
+                    if goes_back:
                         jobs.push(job)
                 ssn.log("no-jobs", queue.name)
                 for job in all_starving if self._queues_by_name else under_request.get(queue.name, ()):

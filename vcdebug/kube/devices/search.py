@@ -142,8 +142,8 @@ class DeviceSearch:
                 raise _invalid_pool_error(pool)
             if not self._take_device(request, device, pool, claim):
                 continue
-            again = 0 if self._ledger.is_unrecorded(request) else index + 1
-            following = partial(self._try_next, request, claim, place, device_index + 1, again)
+            next_index = 0 if self._ledger.is_unrecorded(request) else index + 1
+            following = partial(self._try_next, request, claim, place, device_index + 1, next_index)
             if self._continue_or_undo(request, device, pool, claim, following):
                 return True
         if self._invalid is not None and not self._features.stops_at_all:

@@ -262,11 +262,11 @@ def _number_of(pod: Pod) -> int:
 
 def _largest_limit(pod: Pod, name: str) -> int:
     """Limits of all containers together, or of the greediest init container."""
-    together = 0
+    total = 0
     for container in pod.spec.get("containers") or ():
-        together += whole_limit(container, name)
+        total += whole_limit(container, name)
     first = [whole_limit(container, name) for container in pod.spec.get("initContainers") or ()]
-    return max([together, *first, 0])
+    return max([total, *first, 0])
 
 
 class NilLedger:

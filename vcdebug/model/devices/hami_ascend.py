@@ -203,7 +203,7 @@ class HamiAscendLedger:
         Upstream: api/devices/ascend/hami/device_info.selectDevices.
         """
         cards = self._get_device_snapshot(pod, policy)
-        together = self.kind.word.startswith(NETWORKED_KIND) and npus.have_network_id(cards)
+        by_network = self.kind.word.startswith(NETWORKED_KIND) and npus.have_network_id(cards)
         chosen: dict[str, None] = {}
         containers: list[list[HeldCard]] = []
         for request in self.resource_reqs(pod, cards[0]):
@@ -214,7 +214,7 @@ class HamiAscendLedger:
                 return NpuChoice([], TOO_FEW_DEVICES)
             picked = (
                 npus.select_devices_with_topology(request.number, fitting)
-                if together
+                if by_network
                 else fitting[: max(request.number, 1)]
             )
             chosen.update(dict.fromkeys(card.uuid for card in picked))

@@ -214,8 +214,8 @@ class CardFilter(NamedTuple):
         """Upstream's error when no card of the node has an accepted UUID."""
         if not (self.allowed or self.denied) or any(map(self.accepts_uuid, uuids)):
             return None
-        use, avoid = self.annotations.get(USE_UUID, ""), self.annotations.get(NO_USE_UUID, "")
-        return NO_UUID_MATCHES.format(USE_UUID, use, NO_USE_UUID, avoid, node)
+        allowed, denied = self.annotations.get(USE_UUID, ""), self.annotations.get(NO_USE_UUID, "")
+        return NO_UUID_MATCHES.format(USE_UUID, allowed, NO_USE_UUID, denied, node)
 
 
 def _split_names(text: str) -> tuple[str, ...]:

@@ -226,10 +226,10 @@ class Capacity(Plugin):
 
     def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> plugin_answers.VictimAnswer:
         """Candidates of queues that hold more than they deserve. Upstream: plugins/capacity.OnSessionOpen."""
-        asking = self.queue_of(reclaimer)
-        if not self.ready or asking is None:
+        queue = self.queue_of(reclaimer)
+        if not self.ready or queue is None:
             return [], plugin_answers.REJECT
-        reclaim = self.reclaim(self.queues, self.ancestor_level, ReclaimAsker(reclaimer, asking, self.reclaims_whole))
+        reclaim = self.reclaim(self.queues, self.ancestor_level, ReclaimAsker(reclaimer, queue, self.reclaims_whole))
         victims = []
         for task in candidates if self.takes_as_listed else self.eviction_order(candidates, reclaimer):
             attr = self.queue_of(task)
@@ -239,9 +239,9 @@ class Capacity(Plugin):
 
     def eviction_order(self, candidates: list[TaskInfo], reclaimer: TaskInfo) -> Iterator[TaskInfo]:
         """The candidates in the order of eviction."""
-        waiting = build_victims_queue(self.ssn, candidates, reclaimer)
-        while waiting:
-            yield waiting.pop()
+        victims = build_victims_queue(self.ssn, candidates, reclaimer)
+        while victims:
+            yield victims.pop()
 
     def unified_evictable(
         self, context: plugin_answers.EvictionContext, candidates: list[TaskInfo]

@@ -156,12 +156,12 @@ class ClaimDemands:
 
     def _representative_tasks(self, job: JobInfo) -> list[tuple[TaskInfo, int]]:
         tasks = [job.tasks[uid] for uid in sorted(job.tasks)]
-        asking = [task for task in tasks if self.demand_of(task) is not None]
+        requesting = [task for task in tasks if self.demand_of(task) is not None]
         if not job.task_min_available:
-            asking.sort(key=lambda task: (task.namespace, task.name, task.uid))
-            return [(task, 1) for task in asking[: max(job.min_available, 0)]]
+            requesting.sort(key=lambda task: (task.namespace, task.name, task.uid))
+            return [(task, 1) for task in requesting[: max(job.min_available, 0)]]
         first: dict[str, TaskInfo] = {}
-        for task in asking:
+        for task in requesting:
             first.setdefault(task.task_role, task)
         minimums = ((task, job.task_min_available.get(role, 0)) for role, task in first.items())
         return [(task, minimum) for task, minimum in minimums if minimum > 0]

@@ -96,13 +96,13 @@ def find_circle(attrs: Attrs) -> tuple[QueueName, ...]:
     passed: dict[QueueName, None] = {}
     for name in attrs:
         path: dict[QueueName, None] = {}
-        above: QueueName | None = name
-        while above is not None and above not in passed:
-            path[above] = passed[above] = None
-            above = parents.get(above)
-        if above is not None and above in path:
+        ancestor: QueueName | None = name
+        while ancestor is not None and ancestor not in passed:
+            path[ancestor] = passed[ancestor] = None
+            ancestor = parents.get(ancestor)
+        if ancestor is not None and ancestor in path:
             names = list(path)
-            return tuple(names[names.index(above) :])
+            return tuple(names[names.index(ancestor) :])
     return ()
 
 
@@ -175,13 +175,13 @@ def _limit_root(root: CapacityQueueAttr, total: Resource, form: CapacityForm) ->
 
 def limit_below(attr: CapacityQueueAttr, form: CapacityForm) -> str:
     """The queue's children and theirs, branch by branch. Upstream: plugins/capacity.checkHierarchicalQueue."""
-    waiting = [attr]  # no recursion: a chain of queues can be longer than the stack
-    while waiting:
-        parent = waiting.pop()
+    queues = [attr]  # no recursion: a chain of queues can be longer than the stack
+    while queues:
+        parent = queues.pop()
         violation = limit_children(parent, form)
         if violation:
             return violation
-        waiting.extend(parent.children[name] for name in sorted(parent.children, reverse=True))
+        queues.extend(parent.children[name] for name in sorted(parent.children, reverse=True))
     return ""
 
 

@@ -89,9 +89,9 @@ class ReclaimCall:
             self._asker.task, self._asker.queue.deserved
         )
 
-    def _shares_near_ancestor(self, attr: queue_attr.CapacityQueueAttr, asking: queue_attr.CapacityQueueAttr) -> bool:
+    def _shares_near_ancestor(self, attr: queue_attr.CapacityQueueAttr, asker: queue_attr.CapacityQueueAttr) -> bool:
         """Whether both share a near ancestor. Upstream: plugins/capacity.sharesAnyNonRootAncestorWithinLevel."""
-        near_ancestors = self._near_ancestors(asking)
+        near_ancestors = self._near_ancestors(asker)
         return any(name != ROOT_QUEUE and name in near_ancestors for name in self._near_ancestors(attr))
 
     def _near_ancestors(self, attr: queue_attr.CapacityQueueAttr) -> list[QueueName]:

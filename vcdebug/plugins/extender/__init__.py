@@ -179,9 +179,9 @@ class Extender(Plugin):
         if reply is None:
             return None
         node_scores, error = reply.read_field("nodeScore", dict, None)
-        message, bad = reply.read_field("errorMessage", str, "")
-        scores, worse = _read_numbers(node_scores or {})
-        failure = error or bad or worse
+        message, message_error = reply.read_field("errorMessage", str, "")
+        scores, number_error = _read_numbers(node_scores or {})
+        failure = error or message_error or number_error
         if failure:
             if self._ignorable:
                 return None
@@ -206,11 +206,11 @@ class Extender(Plugin):
         if reply is None:
             return [], ABSTAIN
         status, error = reply.read_field("status", int, ABSTAIN)
-        listed, bad = reply.read_field("victims", list, [])
+        victims, bad = reply.read_field("victims", list, [])
         if error or bad:
             return [], PERMIT if self._ignorable else REJECT
         by_key = {task.key: task for task in candidates}
-        return [by_key[key] for item in listed if (key := answers.task_key(item)) in by_key], status
+        return [by_key[key] for item in victims if (key := answers.task_key(item)) in by_key], status
 
     # Jobs and queues
 

@@ -109,9 +109,9 @@ class WebhookAnswers:
 
     def _next_answer(self, question: WebhookQuestion, answers: list[Answer]) -> Answer:
         """The recorded answers of one question in turn; the last one repeats."""
-        use = self._uses.get((question.verb, question.key), 0)
-        self._uses[question.verb, question.key] = use + 1
-        return answers[min(use, len(answers) - 1)]
+        index = self._uses.get((question.verb, question.key), 0)
+        self._uses[question.verb, question.key] = index + 1
+        return answers[min(index, len(answers) - 1)]
 
     def _call_webhook(self, question: WebhookQuestion) -> Answer | None:
         ask = self._ssn.ask_extender
@@ -364,9 +364,9 @@ def _pod_group(group: PodGroup) -> Body:
 
 def _waiting_time(annotations: Mapping[str, str]) -> int | None:
     for key in WAITING_TIMES:
-        waiting = parse_duration(annotations.get(key, ""))
-        if waiting is not None and waiting > 0:
-            return waiting
+        duration = parse_duration(annotations.get(key, ""))
+        if duration is not None and duration > 0:
+            return duration
     return None
 
 

@@ -362,8 +362,8 @@ class TopologyWeights:
 def _resource_weights(arguments: Arguments) -> dict[str, int]:
     """cpu and memory come from their own keys whatever the list says."""
     names_text = arguments.raw.get(RESOURCES_KEY)
-    listed = (name.strip() for name in (names_text if isinstance(names_text, str) else "").split(","))
-    weights = {name: arguments.get_weight(f"{RESOURCES_KEY}.{name}") for name in listed if name}
+    names = (name.strip() for name in (names_text if isinstance(names_text, str) else "").split(","))
+    weights = {name: arguments.get_weight(f"{RESOURCES_KEY}.{name}") for name in names if name}
     weights[CPU] = arguments.get_weight("hypernode.binpack.cpu")
     weights[MEMORY] = arguments.get_weight("hypernode.binpack.memory")
     return weights

@@ -154,14 +154,14 @@ def hyper_node_gradient(domains: HyperNodeDomains, hyper_node: str, request: Gra
 
 def iter_reachable(domains: HyperNodeDomains, root: str) -> Iterator[str]:
     """The search root and all HyperNodes below it, level by level; none without a root."""
-    waiting = [root] if root else []
-    seen = dict.fromkeys(waiting)
-    for name in waiting:
+    pending = [root] if root else []
+    seen = dict.fromkeys(pending)
+    for name in pending:
         yield name
         children = domains.ordering.order_keys(domains.tree.by_name[name].children)
         new = [child for child in children if child not in seen]
         seen.update(dict.fromkeys(new))
-        waiting.extend(new)
+        pending.extend(new)
 
 
 def search_root(tree: HyperNodes, hyper_node: str, request: GradientRequest) -> str:

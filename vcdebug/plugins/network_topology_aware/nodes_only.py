@@ -81,7 +81,7 @@ class NodesOnly(Plugin):
         holders = [self._holding_hyper_node(name) for name in nodes.node_names]
         tied = _tied_best(self._by_name(holders, lambda name: self._closeness_score(name, allocated)))
         name = holders[index]
-        near = JobNearness(
+        nearness = JobNearness(
             name,
             allocated,
             self._tree.stated_lca(name, allocated),
@@ -89,7 +89,7 @@ class NodesOnly(Plugin):
             self._task_share(name, self._jobs[task.job]),
             bool(tied[index]),
         )
-        return NodeNearness((), near, BASE_SCORE * self._weight, float(scores.total[index]))
+        return NodeNearness((), nearness, BASE_SCORE * self._weight, float(scores.total[index]))
 
     def _holding_hyper_node(self, node: NodeName) -> str:
         if node not in self._holders:

@@ -91,17 +91,17 @@ def iter_container_cpus(
             yield ContainerCpus(name, need, None, listed_hints)
             return
         free = free or 0
-        chosen = _allocate_cpus(info.topology, free & ~reserved, best, need)
-        free &= ~chosen
-        yield ContainerCpus(name, need, chosen, listed_hints)
+        cpus = _allocate_cpus(info.topology, free & ~reserved, best, need)
+        free &= ~cpus
+        yield ContainerCpus(name, need, cpus, listed_hints)
 
 
 def _node_sets(topology: CpuTopology) -> Iterator[tuple[int, BitSet]]:
     """(size, set) of every subset of the NUMA nodes, smaller ones first. Upstream: plugins/numaaware/policy.iterate."""
     nodes = topology.numa_nodes
     for size in range(1, len(nodes) + 1):
-        for chosen in combinations(nodes, size):
-            yield size, bit_set(chosen)
+        for subset in combinations(nodes, size):
+            yield size, bit_set(subset)
 
 
 def _numa_mask(info: NumaInfo) -> BitSet:

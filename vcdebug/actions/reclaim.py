@@ -119,15 +119,15 @@ class Reclaim(Action):
         # A running sum as upstream keeps it: evictions move the node's own FutureIdle too, and would count twice.
         available = node.future_idle()
         heap = build_victims_queue(ssn, action.copy_tasks(victims), task)
-        before, freed = len(trial), Resource()
-        while heap and ((self._evicts_first and len(trial) == before) or not task.init_resreq.less_equal(available)):
+        begin, freed = len(trial), Resource()
+        while heap and ((self._evicts_first and len(trial) == begin) or not task.init_resreq.less_equal(available)):
             victim = heap.pop()
             ssn.log("victim", victim.key, task.key)
             trial.evict(victim, EVICTION_REASON)
             available.add(victim.resreq)
             freed.add(victim.resreq)
         ssn.log("sum", freed, task.key, task.init_resreq, node.name, available)
-        evicted = len(trial) > before
+        evicted = len(trial) > begin
         if self._shares_statement:
             return self._pipelined_in_shared(statement, task, node, available, evicted=evicted)
         if not task.init_resreq.less_equal(available):

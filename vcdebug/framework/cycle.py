@@ -94,14 +94,14 @@ def _evicts_only_copies(conf: SchedulerConf) -> bool:
     return all(action.evicts_copies or not action.evicts for action in facts)
 
 
-def _reusable_cluster(before: Session, conf: SchedulerConf) -> ReusableCluster | None:
+def _reusable_cluster(old: Session, conf: SchedulerConf) -> ReusableCluster | None:
     """None where one of the two cycles may change the tasks that it began with, or the earlier one never opened."""
-    if not (_evicts_only_copies(before.conf) and _evicts_only_copies(conf)):
+    if not (_evicts_only_copies(old.conf) and _evicts_only_copies(conf)):
         return None
-    opened = next((event for event in before.record.events if isinstance(event, StateEvent)), None)
+    opened = next((event for event in old.record.events if isinstance(event, StateEvent)), None)
     if opened is None:
         return None
-    return ReusableCluster(before.cluster, dict(zip(before.node_table.names, opened.nodes, strict=True)))
+    return ReusableCluster(old.cluster, dict(zip(old.node_table.names, opened.nodes, strict=True)))
 
 
 def ignored_resources(snapshot: Snapshot, conf: SchedulerConf, plugins: Registry) -> tuple[str, ...]:
@@ -129,26 +129,26 @@ def run_session(
     record = ssn.record
     record.node_names = ssn.node_table.names
     forced = ForcedAnswers(ssn.snapshot.answers, record)
-    acting = False
+    in_action = False
     with record.open_span(Level.CYCLE, "cycle"):
         try:
             _raise_cache_panic(ssn)
             _open_session(ssn, plugins, forced)
             ssn.previous_cycle = None if reuse_from is None else find_previous_cycle(reuse_from, ssn)
             tick("open")
-            acting = True
+            in_action = True
             for name in ssn.conf.actions:
                 if name in actions:
                     _run_action(ssn, name, actions)
                     tick(name)
-            acting = False
+            in_action = False
             close_session(ssn)
             tick("close")
         except PANICS as panic:
             record.silent = 0
             record.append(panic_event(panic))
             # Upstream defers the close only once the session is open.
-            if acting and isinstance(panic, SchedulerPanic):
+            if in_action and isinstance(panic, SchedulerPanic):
                 close_after_panic(ssn)
         except RecordFullError as full:
             record.silent = 0
@@ -212,11 +212,11 @@ def _drop_later_predicates(ssn: Session) -> None:
         for name, plugin in ssn.plugins.items()
         if plugin.judges_last and release.has_older_form(plugin.judges_last)
     ]
-    heard = True
+    is_asked = True
     for tier in ssn.plugin_calls[hooks.PREDICATE.method] if last_judges else ():
-        ends = next((place for place, call in enumerate(tier, start=1) if call.plugin in last_judges), len(tier) + 1)
-        del tier[ends if heard else 0 :]
-        heard = heard and ends > len(tier)
+        end = next((place for place, call in enumerate(tier, start=1) if call.plugin in last_judges), len(tier) + 1)
+        del tier[end if is_asked else 0 :]
+        is_asked = is_asked and end > len(tier)
 
 
 def _open_plugin(ssn: Session, kind: type[Plugin], arguments: Mapping[object, object]) -> None:

@@ -284,8 +284,8 @@ def _role_surplus(job: JobInfo) -> dict[str, int]:
         return {}
     ready: dict[str, int] = {}
     for task in job.tasks.values():
-        placed = task.status in ALLOCATED_CLASS or task.status is TaskStatus.SUCCEEDED
-        if placed or (task.status is TaskStatus.PENDING and task.init_resreq.is_empty()):
+        is_placed = task.status in ALLOCATED_CLASS or task.status is TaskStatus.SUCCEEDED
+        if is_placed or (task.status is TaskStatus.PENDING and task.init_resreq.is_empty()):
             ready[task.task_role] = ready.get(task.task_role, 0) + 1
     return {role: ready.get(role, 0) - minimum for role, minimum in job.task_min_available.items()}
 
@@ -298,16 +298,16 @@ def create_job_bundles(job: JobInfo, tasks: list[TaskInfo]) -> list[Bundle]:
     surplus = _GangSurplus(job)
     if surplus.is_broken:
         return [Bundle(BundleType.SAFE, job, ordered, sum_requests(ordered), Resource())]
-    safe: list[TaskInfo] = []
-    whole: list[TaskInfo] = []
+    spare: list[TaskInfo] = []
+    needed: list[TaskInfo] = []
     for task in ordered:
-        (safe if surplus.remove_if_spare(task) else whole).append(task)
+        (spare if surplus.remove_if_spare(task) else needed).append(task)
     bundles: list[Bundle] = []
-    if safe:
-        bundles.append(Bundle(BundleType.SAFE, job, safe, sum_requests(safe), Resource()))
-    if whole:
+    if spare:
+        bundles.append(Bundle(BundleType.SAFE, job, spare, sum_requests(spare), Resource()))
+    if needed:
         job_request = sum_requests(job.tasks[uid] for uid in sorted(job.tasks))
-        bundles.append(Bundle(BundleType.WHOLE, job, whole, sum_requests(whole), job_request))
+        bundles.append(Bundle(BundleType.WHOLE, job, needed, sum_requests(needed), job_request))
     return bundles
 
 

@@ -157,12 +157,12 @@ def select_with_score(ssn: Session, task: TaskInfo, scored: ScoredNodes | None) 
 def _highest_total(ssn: Session, task: TaskInfo, scored: ScoredNodes) -> NodeAndScore:
     """One of the nodes with the highest total; NaN and minus infinity never win, in older releases nothing up to -1."""
     total = scored.total
-    worst = -1.0 if ssn.release.has_older_form(BEST_ABOVE_MINUS_ONE) else -np.inf
+    threshold = -1.0 if ssn.release.has_older_form(BEST_ABOVE_MINUS_ONE) else -np.inf
     best = float(np.maximum.reduce(total, initial=-np.inf))
     # Go's > is false for NaN, so that NaN never wins; numpy's maximum is NaN where any number is.
-    if not best > worst:
-        best = float(total[total > worst].max(initial=worst))
-        if best == worst:
+    if not best > threshold:
+        best = float(total[total > threshold].max(initial=threshold))
+        if best == threshold:
             return NO_NODE
     positions = (total == best).nonzero()[0]
     tied: list[int] = scored.nodes.rows[positions].tolist()
@@ -218,5 +218,5 @@ def _room_groups(ssn: Session, task: TaskInfo, feasible: NodeRows) -> Iterator[N
         yield from shard_groups(ssn, feasible)
         return
     yield from shard_groups(ssn, feasible.select_where(idle))
-    later = feasible.select_where(~idle)
-    yield from shard_groups(ssn, later.select_where(later.fits_request(task.init_resreq, "future")))
+    without_idle = feasible.select_where(~idle)
+    yield from shard_groups(ssn, without_idle.select_where(without_idle.fits_request(task.init_resreq, "future")))

@@ -64,8 +64,8 @@ def _run_close(ssn: Session) -> CloseEvent:
         ssn.plugins[name].on_session_close(ssn)
     for job in ssn.jobs.values():
         _update_phase(ssn, job)
-    placed: dict[tuple[TaskStatus, NodeName], TaskClose] = {}
-    jobs = {uid: _job_close(job, placed) for uid, job in ssn.jobs.items()}
+    closes: dict[tuple[TaskStatus, NodeName], TaskClose] = {}
+    jobs = {uid: _job_close(job, closes) for uid, job in ssn.jobs.items()}
     # Kept before the queues' statuses, which may panic: job statuses have been written by then.
     ssn.close = CloseEvent(jobs, {}, ssn.node_table.node_amounts())
     return ssn.close._replace(queues=queue_statuses(ssn))
@@ -98,27 +98,27 @@ def _get_pod_group_phase(ssn: Session, job: JobInfo, *, running_unschedulable: b
 def counted_for_phase(job: JobInfo, release: Release) -> int:
     """Tasks that a PodGroup's minMember is compared with when the session closes."""
     if release.has_older_form(PODGROUP_RUNNING_AT_ALLOCATION):
-        counted = job.count_tasks(*ALLOCATED_CLASS, TaskStatus.SUCCEEDED)
-        counted += 0 if release.has_older_form(FAILED_UNCOUNTED) else job.count_tasks(TaskStatus.FAILED)
+        count = job.count_tasks(*ALLOCATED_CLASS, TaskStatus.SUCCEEDED)
+        count += 0 if release.has_older_form(FAILED_UNCOUNTED) else job.count_tasks(TaskStatus.FAILED)
     else:
-        counted = job.scheduled_task_num()
-    return counted if release.has_older_form(PODGROUP_PHASE_RELEASING) else counted + job.releasing_scheduled_task_num()
+        count = job.scheduled_task_num()
+    return count if release.has_older_form(PODGROUP_PHASE_RELEASING) else count + job.releasing_scheduled_task_num()
 
 
-def _job_close(job: JobInfo, placed: dict[tuple[TaskStatus, NodeName], TaskClose]) -> JobClose:
-    """`placed` caches the closes of tasks, which are equal for one status and node.
+def _job_close(job: JobInfo, closes: dict[tuple[TaskStatus, NodeName], TaskClose]) -> JobClose:
+    """`closes` caches the closes of tasks, which are equal for one status and node.
     Upstream: framework/job_updater.updateJob.
     """
     tasks: dict[str, TaskClose] = {}
     for uid in sorted(job.tasks):
         task = job.tasks[uid]
         place = (task.status, task.node_name)
-        close = placed.get(place)
+        close = closes.get(place)
         if close is None:
             if task.status in _EXPLAINED_STATUSES:
                 close = fast_tuple(TaskClose, (*place, *job.task_scheduling_reason(uid)))
             else:
-                close = placed[place] = fast_tuple(TaskClose, (*place, None, None, None))
+                close = closes[place] = fast_tuple(TaskClose, (*place, None, None, None))
         tasks[task.key] = close
     group = job.pod_group
     fields = (group.phase, tuple(group.conditions), job.fit_error(), job.job_fit_errors, tasks)
@@ -132,15 +132,15 @@ def queue_statuses(ssn: Session) -> dict[str, dict[str, str]]:
     devices = not ssn.release.has_older_form(VGPU_SCALARS_IGNORED) and any(node.devices for node in ssn.nodes.values())
     charged: dict[QueueName, list[JobInfo]] = {name: [] for name in ssn.queues}
     only_running = ssn.release.has_older_form(QUEUE_STATUS_RUNNING)
-    counted = (TaskStatus.RUNNING,) if only_running else ALLOCATED_CLASS
-    charging_jobs = [job for job in ssn.jobs.values() if job.count_tasks(*counted)]
+    statuses = (TaskStatus.RUNNING,) if only_running else ALLOCATED_CLASS
+    charging_jobs = [job for job in ssn.jobs.values() if job.count_tasks(*statuses)]
     ancestors = {name: _queue_ancestors(ssn, name) for name in dict.fromkeys(job.queue for job in charging_jobs)}
     for job in charging_jobs:
         for name in (job.queue, *ancestors[job.queue]):
             charged[name].append(job)
 
     def list_requests(job: JobInfo) -> list[Resource]:
-        tasks = [job.tasks[uid] for uid in sorted(job.tasks) if job.tasks[uid].status in counted]
+        tasks = [job.tasks[uid] for uid in sorted(job.tasks) if job.tasks[uid].status in statuses]
         return [_charged_request(ssn, task) if devices else task.resreq for task in tasks]
 
     def known_allocated(job: JobInfo) -> Resource | None:

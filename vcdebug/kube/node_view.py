@@ -59,11 +59,11 @@ class ResourceColumns:
         if amounts:
             self.milli_cpu[:], self.memory[:], self.gpu[:] = zip(*amounts, strict=True)
 
-    def add_many(self, rows: IntArray, which: Sequence[int], amounts: Sequence[ScoredAmounts]) -> None:
+    def add_many(self, rows: IntArray, indexes: Sequence[int], amounts: Sequence[ScoredAmounts]) -> None:
         """Add amounts[which[i]] to rows[i]; sums that are too large wrap around."""
         # np.add.at and not `+=`: a row that occurs twice must be added to twice.
         for column, values in zip((self.milli_cpu, self.memory, self.gpu), zip(*amounts, strict=True), strict=False):
-            np.add.at(column, rows, np.array(values, dtype=np.int64)[which])
+            np.add.at(column, rows, np.array(values, dtype=np.int64)[indexes])
 
 
 def _parse_scored(amounts: Mapping[str, object]) -> ScoredAmounts:
@@ -170,14 +170,14 @@ class NodeView:
         """Count all pods of a new view at once: the same as add_pod for each."""
         # Pods of one template share their burden: amounts are converted once per distinct one.
         rows: IntArray = np.repeat(np.arange(len(self), dtype=np.int64), self.pod_count)
-        placed = list(chain.from_iterable(self.pods))
-        burdens = list(map(self.shapes.pod_burden, placed))
+        pods = list(chain.from_iterable(self.pods))
+        burdens = list(map(self.shapes.pod_burden, pods))
         distinct = {id(burden): burden for burden in burdens}
         numbers = {key: number for number, key in enumerate(distinct)}
-        which = [numbers[id(burden)] for burden in burdens]
-        self.requested.add_many(rows, which, [burden.requests.requested for burden in distinct.values()])
-        self.non_zero_requested.add_many(rows, which, [burden.requests.non_zero for burden in distinct.values()])
-        for row, pod, burden in zip(rows.tolist(), placed, burdens, strict=True):
+        indexes = [numbers[id(burden)] for burden in burdens]
+        self.requested.add_many(rows, indexes, [burden.requests.requested for burden in distinct.values()])
+        self.non_zero_requested.add_many(rows, indexes, [burden.requests.non_zero for burden in distinct.values()])
+        for row, pod, burden in zip(rows.tolist(), pods, burdens, strict=True):
             if burden.ports:
                 self.ports.add_ports(row, burden.ports)
             # Most pods have no affinity: only for the others is a whole PodShape parsed here.

@@ -433,6 +433,6 @@ def _deviation_of_rows(shares: list[FloatArray], present: list[BoolArray]) -> Fl
         squares = squares + np.where(has_resource, (share - mean) * (share - mean), 0.0)
         signed = np.where(has_resource, np.where(first, share, signed - share), signed)
         first = first & ~has_resource
-    many = np.sqrt(squares / np.where(number == 0, 1, number).astype(np.float64))
-    deviation: FloatArray = np.where(number == 2, np.abs(signed / 2.0), np.where(number > 2, many, 0.0))
+    deviation_of_many = np.sqrt(squares / np.where(number == 0, 1, number).astype(np.float64))
+    deviation: FloatArray = np.where(number == 2, np.abs(signed / 2.0), np.where(number > 2, deviation_of_many, 0.0))
     return deviation

@@ -207,10 +207,10 @@ class SpreadScore:
     def spread_result(self, rows: IntArray, *, require_all: bool) -> SpreadResult:
         """Every constraint over the candidates, their sum, and the scores."""
         labelled = rows_with_all_keys(self._view, self._constraints)
-        counted = labelled if require_all else self._view.labels.all_rows()
-        ignored = ~counted[rows]
+        counted_rows = labelled if require_all else self._view.labels.all_rows()
+        ignored = ~counted_rows[rows]
         raw: FloatArray = np.zeros(len(rows), dtype=np.float64)
-        parts = tuple([self._score_part(constraint, rows, ignored, counted) for constraint in self._constraints])
+        parts = tuple([self._score_part(constraint, rows, ignored, counted_rows) for constraint in self._constraints])
         for part in parts:
             raw = raw + part.raw
         rounded = np.where(ignored, 0, round_half_away_rows(raw))

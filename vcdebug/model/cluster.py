@@ -159,9 +159,9 @@ class ClusterInfo:
         for task in tasks:
             on_nodes[task.node_name].append(task)
             of_jobs[task.job].append(task)
-        for name, placed in on_nodes.items():
+        for name, node_tasks in on_nodes.items():
             if name and name in self.nodes:
-                active = [task for task in placed if not is_completed_status(task.status)]
+                active = [task for task in node_tasks if not is_completed_status(task.status)]
                 self.nodes[name].add_initial_tasks(active, shared=self._shared)
         sums = RequestSums()
         for uid, owned in of_jobs.items():
@@ -229,9 +229,9 @@ def _csi_limits(snapshot: Snapshot) -> dict[NodeName, dict[str, float]]:
 
 def _earlier_tasks(cluster: ClusterInfo) -> EarlierTasks:
     """What the pods say has stayed in its tasks, whatever the cycle has made of these."""
-    placed = (node.tasks.values() for node in cluster.nodes.values())
+    node_tasks = (node.tasks.values() for node in cluster.nodes.values())
     of_jobs = (job.tasks.values() for job in cluster.jobs.values())
-    tasks = chain(chain.from_iterable(placed), chain.from_iterable(of_jobs), cluster.orphans)
+    tasks = chain(chain.from_iterable(node_tasks), chain.from_iterable(of_jobs), cluster.orphans)
     inputs = pod_inputs(cluster.snapshot, cluster.ignored)
     return EarlierTasks(cluster.snapshot, inputs, {id(task.pod.manifest): task for task in tasks})
 
@@ -285,11 +285,11 @@ class ReusableCluster:
                 _add_all(job.tasks.values(), cluster.jobs[uid].add_task_info)
         _add_all(orphans, cluster.add_to_job)
 
-    def _fill_node(self, node: NodeInfo, before: NodeInfo) -> None:
+    def _fill_node(self, node: NodeInfo, old: NodeInfo) -> None:
         amounts = node.last_amounts = self._amounts[node.name]
         node.idle, node.used = amounts.idle.clone(), amounts.used.clone()
         node.releasing, node.pipelined = amounts.releasing.clone(), amounts.pipelined.clone()
-        node.tasks = dict(_initial_tasks(before) if before.row in self._changed else before.tasks)
+        node.tasks = dict(_initial_tasks(old) if old.row in self._changed else old.tasks)
 
 
 def _initial_tasks(node: NodeInfo) -> Iterator[tuple[TaskKey, TaskInfo]]:
@@ -304,18 +304,18 @@ def _is_unchanged(task: TaskInfo) -> bool:
     return task.last_transaction is None and task.status is get_task_status(task.pod)
 
 
-def _fill_job(job: JobInfo, before: JobInfo) -> bool:
+def _fill_job(job: JobInfo, old: JobInfo) -> bool:
     """False where tasks are in groups, or the earlier cycle has changed some of them."""
-    if job.pod_group.sub_group_policies or before.pod_group.sub_group_policies or before.changes != len(before.tasks):
+    if job.pod_group.sub_group_policies or old.pod_group.sub_group_policies or old.changes != len(old.tasks):
         return False
-    if not before.tasks:
+    if not old.tasks:
         return True
     tasks = {
-        uid: task.clone_initial() if task.status is TaskStatus.PENDING else task for uid, task in before.tasks.items()
+        uid: task.clone_initial() if task.status is TaskStatus.PENDING else task for uid, task in old.tasks.items()
     }
-    job.total_request, job.allocated = before.total_request.clone(), before.allocated.clone()
-    job.task_to_sub_job = before.task_to_sub_job.copy()
-    job.begin_undivided(tasks).priority = before.sub_jobs[job.uid].priority
+    job.total_request, job.allocated = old.total_request.clone(), old.allocated.clone()
+    job.task_to_sub_job = old.task_to_sub_job.copy()
+    job.begin_undivided(tasks).priority = old.sub_jobs[job.uid].priority
     return True
 
 

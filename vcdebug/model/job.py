@@ -106,10 +106,10 @@ class JobInfo(TaskSet):
         self.task_to_sub_job = dict.fromkeys(by_uid, self.uid)
         self.total_request = sums.sum_of([task.resreq for task in tasks])
         sub_job = self.begin_undivided(by_uid)
-        placed = [status for status in self.task_status_index if status & ALLOCATED_MASK]
-        if len(placed) == len(self.task_status_index):
+        allocated_statuses = [status for status in self.task_status_index if status & ALLOCATED_MASK]
+        if len(allocated_statuses) == len(self.task_status_index):
             self.allocated = self.total_request.clone()
-        elif placed:
+        elif allocated_statuses:
             self.allocated = sums.sum_of([task.resreq for task in tasks if task.status & ALLOCATED_MASK])
         # A sub job's priority starts at 0 and only grows, so that negative priorities never show.
         sub_job.priority = max(0, *[task.priority for task in tasks])

@@ -144,8 +144,7 @@ class Pod:
         """All resources of the spec as one text, equal for pods of one template."""
         spec = self.spec
         containers = [container.get("resources") for container in spec.get("containers") or ()]
-        before: list[JsonObject] = spec.get("initContainers") or []
-        initial = [(c.get("resources"), c.get("restartPolicy")) for c in before] if before else before
+        initial = [(c.get("resources"), c.get("restartPolicy")) for c in spec.get("initContainers") or ()]
         return repr((containers, initial, spec.get("resources"), spec.get("overhead")))
 
     @property

@@ -107,17 +107,17 @@ class TaskSet:
         if not entries:
             del self.task_status_index[status]
 
-    def reindex_task(self, task: TaskInfo, before: TaskStatus) -> None:
+    def reindex_task(self, task: TaskInfo, old_status: TaskStatus) -> None:
         """unindex_task and index_task in one: the task moves from one status to the one that it has now."""
         uid, status, index = task.uid, task.status, self.task_status_index
-        entries = index.get(before)
+        entries = index.get(old_status)
         if entries is not None and uid in entries:
-            if before is TaskStatus.PENDING and entries[uid].best_effort:
+            if old_status is TaskStatus.PENDING and entries[uid].best_effort:
                 self._idle_pending -= 1
             self.changes += 1
             del entries[uid]
             if not entries:
-                del index[before]
+                del index[old_status]
         self.changes += 1
         entries = index.get(status)
         if entries is None:
@@ -253,12 +253,12 @@ class SubJobInfo(TaskSet):
         self.tasks.pop(task.uid, None)
         self.unindex_task(task.uid, task.status)
 
-    def exchange_task(self, task: TaskInfo, before: TaskStatus) -> None:
-        """delete_task and add_task in one, where the task had the status `before` when it was deleted."""
+    def exchange_task(self, task: TaskInfo, old_status: TaskStatus) -> None:
+        """delete_task and add_task in one, where the task had the status `old_status` when it was deleted."""
         tasks, uid = self.tasks, task.uid
         tasks.pop(uid, None)
         tasks[uid] = task
-        self.reindex_task(task, before)
+        self.reindex_task(task, old_status)
         if task.priority > self.priority:
             self.priority = task.priority
 

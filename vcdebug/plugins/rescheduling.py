@@ -125,13 +125,13 @@ class Rescheduling(Plugin):
         for key in READ_KEYS:
             self.arguments.raw.get(key)  # counts as read, whichever tier's entry is in force
         self.problems = tuple(_missing_inputs(ssn.snapshot, self._settings.period))
-        due = _time_to_run(ssn, self._settings.interval)
-        if due:
+        is_due = _time_to_run(ssn, self._settings.interval)
+        if is_due:
             # Looking at the time counts as a run, whatever follows from it.
             ssn.process = replace(ssn.process, last_rescheduling=ssn.snapshot.now)
-        if not due or STRATEGY not in self._settings.strategies:
+        if not is_due or STRATEGY not in self._settings.strategies:
             ssn.withdraw_hook(self, VICTIM_TASKS.method)
-        if not due:
+        if not is_due:
             ssn.log("rescheduling.not-due")
         elif STRATEGY in self._settings.strategies:
             ssn.log("rescheduling.strategy", STRATEGY)

@@ -106,9 +106,9 @@ class Tdm(Plugin):
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
         """Revocable nodes first; a shut zone is an error there. Upstream: plugins/tdm.nodeOrderFn."""
         zones = [node.revocable_zone for node in nodes.node_infos]
-        shut = np.array([self._errors.get(zone) is not None for zone in zones], dtype=np.bool_)
-        usable = np.array([bool(zone) for zone in zones], dtype=np.bool_) & ~shut & bool(task.revocable_zone)
-        return NodeScores(np.where(usable, MAX_SCORE, 0.0), failed=shut if shut.any() else None)
+        is_shut = np.array([self._errors.get(zone) is not None for zone in zones], dtype=np.bool_)
+        usable = np.array([bool(zone) for zone in zones], dtype=np.bool_) & ~is_shut & bool(task.revocable_zone)
+        return NodeScores(np.where(usable, MAX_SCORE, 0.0), failed=is_shut if is_shut.any() else None)
 
     # Victims
 

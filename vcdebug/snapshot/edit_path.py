@@ -76,15 +76,15 @@ class PathReader:
         quote = self._text[start + 1 : start + 2]
         if quote in ('"', "'"):
             close = self._text.find(quote + "]", start + 2, self._end)
-            content, after = self._text[start + 2 : close], close + 2
+            content, end = self._text[start + 2 : close], close + 2
         else:
             close = self._text.find("]", start, self._end)
-            content, after = self._text[start + 1 : close], close + 1
+            content, end = self._text[start + 1 : close], close + 1
         if close < 0:
             raise EditError("the bracket is not closed", self._text, start)
         if not content:
             raise EditError("the brackets are empty", self._text, start)
-        self._position = after
+        self._position = end
         return PathStep(content, start, bracketed=True)
 
 

@@ -56,12 +56,12 @@ def _find_place(manifests: list[Manifest], edit: Edit) -> int:
     if index is not None:
         return index
     names = [object_name(manifest) for manifest in manifests]
-    bare = [place for place, name in enumerate(names) if name.rpartition("/")[2] == edit.name]
-    if len(bare) == 1:
-        return bare[0]
+    matches = [place for place, name in enumerate(names) if name.rpartition("/")[2] == edit.name]
+    if len(matches) == 1:
+        return matches[0]
     position = len(edit.text.partition("/")[0]) + 1
-    if bare:
-        raise edit.make_error("ambiguous name", position, f"objects: {', '.join(names[place] for place in bare)}")
+    if matches:
+        raise edit.make_error("ambiguous name", position, f"objects: {', '.join(names[place] for place in matches)}")
     hint = closest_name_hint(edit.name, names, f"available: {', '.join(names)}" if 0 < len(names) <= 8 else "")
     raise edit.make_error(f"{edit.subject_text} not found", position, hint)
 

@@ -45,8 +45,8 @@ class ResourceKind:
     def list_path(self, namespace: str = "") -> str:
         """The API path of the list in a namespace; over all of them for an empty one, or a kind that has none."""
         prefix = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
-        within = f"/namespaces/{namespace}" if namespace and self.namespaced else ""
-        return f"{prefix}{within}/{self.plural}"
+        namespace_part = f"/namespaces/{namespace}" if namespace and self.namespaced else ""
+        return f"{prefix}{namespace_part}/{self.plural}"
 
     @property
     def kubectl_resource(self) -> str:

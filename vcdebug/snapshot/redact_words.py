@@ -211,13 +211,13 @@ class Pseudonyms:
     def move_time(self, text: str) -> str:
         """The time of the redacted clock, in the same form; what is no time, or too early, stays."""
         moment = MOMENT.fullmatch(text)
+        if moment is None:
+            return text
         try:
-            moved = moment and datetime.fromisoformat(moment[1].replace(".", "-").upper()) + self.ago
+            shifted = datetime.fromisoformat(moment[1].replace(".", "-").upper()) + self.ago
         except (ValueError, OverflowError):
             return text
-        return (
-            moved.strftime(f"%Y{moment[2]}%m{moment[2]}%d{text[10]}%H:%M:%S") + moment[3] if moment and moved else text
-        )
+        return shifted.strftime(f"%Y{moment[2]}%m{moment[2]}%d{text[10]}%H:%M:%S") + moment[3]
 
     def _replace_words(self, text: str, become: Callable[[str], str]) -> str:
         return WORD.sub(lambda word: self._number_at(word) or become(word[0]), text)

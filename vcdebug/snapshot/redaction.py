@@ -71,12 +71,12 @@ def make_redaction(snapshot: Snapshot) -> Redaction:
     names.choose_pseudonyms()
     rewriter = ManifestRewriter(names)
     written = _rewrite_snapshot(snapshot, rewriter)
-    every = {real: new for texts in rewriter.texts.values() for real, new in texts.items()}
+    every = {text: new for texts in rewriter.texts.values() for text, new in texts.items()}
     mapping = {
-        part: {real: new for real, new in sorted(texts.items()) if real != new}
+        part: {text: new for text, new in sorted(texts.items()) if text != new}
         for part, texts in sorted(rewriter.texts.items())
     }
-    replaced = len([real for real, new in every.items() if real != new])
+    replaced = len([text for text, new in every.items() if text != new])
     return Redaction(
         written,
         {part: texts for part, texts in mapping.items() if texts},

@@ -473,8 +473,8 @@ def has_mark(text: bytes) -> bool:
 def is_running_scheduler(pod: Manifest) -> bool:
     """Whether it is a running pod of Volcano's scheduler, by its label or a container."""
     labels, spec = object_in(object_in(pod.get("metadata")).get("labels")), object_in(pod.get("spec"))
-    ours = labels.get("app") == APP_LABEL or any(map(is_named_scheduler, object_list(spec.get("containers"))))
-    return ours and is_up(pod)
+    is_scheduler = labels.get("app") == APP_LABEL or any(map(is_named_scheduler, object_list(spec.get("containers"))))
+    return is_scheduler and is_up(pod)
 
 
 def is_up(pod: Manifest) -> bool:

@@ -87,12 +87,12 @@ class DomainSearch:
         self._ssn.log("domains", job.queue, job.uid, job.allocated_hyper_node, len(worksheet.sub_jobs))
         if worksheet.empty:
             return None
-        before = {sub_job.uid: sub_job.allocated_hyper_node for sub_job in job.sub_jobs.values()}
+        old = {sub_job.uid: sub_job.allocated_hyper_node for sub_job in job.sub_jobs.values()}
         gradients = self._ssn.ask_plugins(hooks.HYPER_NODE_GRADIENT_FOR_JOB, job, hyper_node, ALLOCATE_PURPOSE)
         for gradient, row in enumerate([[hyper_node]] if gradients is None else gradients):
             solutions: dict[str, Solution] = {}
             for candidate in self._ssn.draws.job_domains.next_row(job.uid, row):
-                solution = self._try_job(job, worksheet.clone(), candidate, before)
+                solution = self._try_job(job, worksheet.clone(), candidate, old)
                 if solution is not None:
                     solutions[candidate] = solution
             if solutions:
@@ -101,7 +101,7 @@ class DomainSearch:
         self._ssn.log("job-fail", job.uid)
         return None
 
-    def _try_job(self, job: JobInfo, trial: Worksheet, hyper_node: str, before: dict[SubJobId, str]) -> Solution | None:
+    def _try_job(self, job: JobInfo, trial: Worksheet, hyper_node: str, old: dict[SubJobId, str]) -> Solution | None:
         ssn = self._ssn
         ssn.log("domain", job.uid, hyper_node)
         job.reset_fit_errors()
@@ -119,7 +119,7 @@ class DomainSearch:
             if ssn.ask_plugins(hooks.JOB_READY, job):
                 break
         # The dry run has narrowed the sub jobs' hypernodes; the next hypernode starts from the same place.
-        for uid, value in before.items():
+        for uid, value in old.items():
             job.sub_jobs[uid].allocated_hyper_node = value
         if not statements:
             return None

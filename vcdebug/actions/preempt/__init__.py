@@ -126,19 +126,19 @@ class Preempt(Action):
     ) -> bool:
         """Whether the job goes back into its queue: once it was, after a task that found room and a commit."""
         statement = Statement(ssn)
-        placed = False
+        is_placed = False
         while ssn.ask_plugins(JOB_STARVING, job):
             if not tasks:
                 ssn.log("no-task", job.uid)
                 break
             task = tasks.pop()
             with ssn.open_span(Level.TASK, task.key):
-                placed = self._preempt_for_task(ssn, helper, statement, task, self.victim_filter(ssn, job, task))
+                is_placed = self._preempt_for_task(ssn, helper, statement, task, self.victim_filter(ssn, job, task))
         if not ssn.ask_plugins(JOB_PIPELINED, job):
             statement.discard()
             return False
         statement.commit()
-        return placed and self._requeues
+        return is_placed and self._requeues
 
     def _preempt_within_job(
         self, ssn: Session, helper: placement.PredicateHelper, job: JobInfo, heaps: TaskHeaps
@@ -152,14 +152,14 @@ class Preempt(Action):
             task = tasks.pop()
             statement = Statement(ssn)
             with ssn.open_span(Level.TASK, task.key):
-                placed = self._preempt_for_task(
+                is_placed = self._preempt_for_task(
                     ssn, helper, statement, task, self.victim_filter(ssn, job, task, within=True)
                 )
-                if placed or self._commits_failures:
+                if is_placed or self._commits_failures:
                     statement.commit()
                 else:
                     statement.discard()
-                if not placed:
+                if not is_placed:
                     return
 
     def _preempt_for_task(
@@ -183,10 +183,10 @@ class Preempt(Action):
         for group in placement.shard_groups(ssn, feasible):
             if self.topology_aware is not None:
                 shared = self._shares_statement
-                placed = self.topology_aware.preempt_for_task(ssn, statement, task, group, skip_rule, shared=shared)
+                is_placed = self.topology_aware.preempt_for_task(ssn, statement, task, group, skip_rule, shared=shared)
             else:
-                placed = self._preempt_normal(ssn, statement, task, group, skip_rule)
-            if placed:
+                is_placed = self._preempt_normal(ssn, statement, task, group, skip_rule)
+            if is_placed:
                 return True
         if self.topology_aware is not None:
             ssn.log("no-candidates", task.key)
@@ -335,9 +335,9 @@ def _in_shared_statement(
     evicting: EvictFunction,
 ) -> bool:
     """Keep the evictions in any case; a refused pipeline counts as room found."""
-    before = len(statement)
+    begin = len(statement)
     fits = evicting(ssn, statement, build_victims_queue(ssn, victims, task), task, node)
-    frees = _frees_something(ssn, statement, before, task)
+    frees = _frees_something(ssn, statement, begin, task)
     if fits:
         statement.pipeline(task, node.name, eviction=frees)
     return fits

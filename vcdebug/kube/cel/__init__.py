@@ -68,13 +68,13 @@ class Semver(NamedTuple):
         match = _VERSION.fullmatch(_normalize_version(text) if normalize else text)
         if match is None:
             raise Undecided(f"{text!r} is not a version")
-        major, minor, patch, before = match.groups()
-        parts = tuple((not part.isdigit(), int(part) if part.isdigit() else 0, part) for part in _split_parts(before))
+        major, minor, patch, suffix = match.groups()
+        parts = tuple((not part.isdigit(), int(part) if part.isdigit() else 0, part) for part in _split_parts(suffix))
         return cls(int(major), int(minor), int(patch), not parts, parts)
 
 
-def _split_parts(before: str | None) -> list[str]:
-    return before.split(".") if before else []
+def _split_parts(suffix: str | None) -> list[str]:
+    return suffix.split(".") if suffix else []
 
 
 def _normalize_version(text: str) -> str:

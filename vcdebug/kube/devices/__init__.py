@@ -52,15 +52,15 @@ def features_of(flags: SchedulerFlags) -> AllocatorFeatures:
     # Upstream has several allocators and takes the oldest one that supports all enabled gates, per library version.
     gate, library = flags.is_gate_on, flags.release.kubernetes_version
     if flags.release.has_older_form(DEVICE_FEATURES_1_33):
-        nothing = AllocatorFeatures(gate("DRAAdminAccess"), *[False] * (len(AllocatorFeatures._fields) - 1))
-        return nothing._replace(
+        oldest = AllocatorFeatures(gate("DRAAdminAccess"), *[False] * (len(AllocatorFeatures._fields) - 1))
+        return oldest._replace(
             pools_by_node=True, forgetful=True, stops_at_all=library <= OLDEST_LIBRARY, known=library >= OLDEST_LIBRARY
         )
     has_status = gate("DRAResourceClaimDeviceStatus")
     bindings = gate("DRADeviceBindingConditions") and has_status
     capacity, taints, counters = gate("DRAConsumableCapacity"), gate("DRADeviceTaints"), gate("DRAPartitionableDevices")
     newer, by_node = bindings or capacity, library < WHOLE_POOLS_LIBRARY
-    begun = newer or (by_node and (taints or counters))
+    needs_newer = newer or (by_node and (taints or counters))
     return AllocatorFeatures(
         admin=gate("DRAAdminAccess"),
         alternatives=gate("DRAPrioritizedList"),
@@ -76,7 +76,7 @@ def features_of(flags: SchedulerFlags) -> AllocatorFeatures:
         distinct_by_address=by_node,
         forgetful=False,
         stops_at_all=False,
-        known=library >= NEWEST_LIBRARY or (library >= OLDEST_LIBRARY and not begun),
+        known=library >= NEWEST_LIBRARY or (library >= OLDEST_LIBRARY and not needs_newer),
     )
 
 

@@ -182,20 +182,20 @@ def _round_up(request: int | None, raw: JsonObject) -> int:
     if request is None:
         default = policy.get("default")
         return nano_value(default if default is not None else raw.get("value"))
-    within, values = policy.get("validRange") or {}, policy.get("validValues")
-    if within.get("min") is not None:
-        return _round_to_step(request, within)
+    valid_range, values = policy.get("validRange") or {}, policy.get("validValues")
+    if valid_range.get("min") is not None:
+        return _round_to_step(request, valid_range)
     allowed = [nano_value(text) for text in values or ()]
     return next((amount for amount in allowed if request <= amount), request)
 
 
-def _round_to_step(request: int, within: JsonObject) -> int:
-    minimum = nano_value(within["min"])
+def _round_to_step(request: int, valid_range: JsonObject) -> int:
+    minimum = nano_value(valid_range["min"])
     if request < minimum:
         return minimum
-    if within.get("step") is None:
+    if valid_range.get("step") is None:
         return request
-    begin, step = _whole_units(minimum), _whole_units(nano_value(within["step"]))
+    begin, step = _whole_units(minimum), _whole_units(nano_value(valid_range["step"]))
     added = _whole_units(request) - begin
     return (begin + step * (int_div(added, step) + (int_mod(added, step) != 0))) * NANO_PER_UNIT
 
@@ -204,16 +204,16 @@ def _is_forbidden(amount: int, policy: JsonObject | None) -> bool:
     """Whether the device's request policy excludes the amount."""
     if policy is None or (policy.get("default") is not None and amount == nano_value(policy["default"])):
         return False
-    within = policy.get("validRange")
-    if within is None:
+    valid_range = policy.get("validRange")
+    if valid_range is None:
         allowed = [nano_value(text) for text in policy.get("validValues") or ()]
         return bool(allowed) and amount not in allowed
-    if within.get("max") is not None and amount > nano_value(within["max"]):
+    if valid_range.get("max") is not None and amount > nano_value(valid_range["max"]):
         return True
-    if within.get("step") is None:
+    if valid_range.get("step") is None:
         return False
-    begin = _whole_units(nano_value(within.get("min")))
-    return int_mod(_whole_units(amount) - begin, _whole_units(nano_value(within["step"]))) != 0
+    begin = _whole_units(nano_value(valid_range.get("min")))
+    return int_mod(_whole_units(amount) - begin, _whole_units(nano_value(valid_range["step"]))) != 0
 
 
 def _whole_units(nano: int) -> int:

@@ -292,22 +292,22 @@ def _get_position(geometry: Geometry, index: int, used_numbers: list[int]) -> in
     """The position of the first free number of an instance, counted over all instances of the geometry.
     Upstream: api/devices/nvidia/vgpu/mig.getPosition.
     """
-    before = 0
+    offset = 0
     for instance in geometry.instances[:index]:
-        before += instance.number
+        offset += instance.number
     numbers = range(geometry.instances[index].number)
-    return before + next((number for number in numbers if number not in used_numbers), 0)
+    return offset + next((number for number in numbers if number not in used_numbers), 0)
 
 
 def _find_position(geometry: Geometry, position: int) -> tuple[MigTemplate, int]:
     """The instance at a position, and its number among those of its name.
     Upstream: api/devices/nvidia/vgpu/mig.findPosition.
     """
-    before = 0
+    offset = 0
     for instance in geometry.instances:
-        if position < before + instance.number:
-            return instance, position - before
-        before += instance.number
+        if position < offset + instance.number:
+            return instance, position - offset
+        offset += instance.number
     raise SchedulerPanic(NOT_IN_GROUP)
 
 

@@ -46,9 +46,9 @@ def build_tree(
     root = attrs.get(ROOT_QUEUE)
     if root is None:
         return NO_ROOT
-    wrong = limit_from_root(root, total, form)
-    if wrong:
-        return wrong
+    fault = limit_from_root(root, total, form)
+    if fault:
+        return fault
     for attr in attrs.values():
         attr.update_share()
     return None
@@ -109,10 +109,10 @@ def find_circle(attrs: Attrs) -> tuple[QueueName, ...]:
 def mistaken_parents(attrs: Attrs) -> dict[QueueName, QueueName]:
     """Queue whose last ancestor a cousin has overwritten → the queue that is named instead."""
     children = [(child, attr.name) for attr in attrs.values() for child in attr.children.values()]
-    wrong = {
+    mistaken = {
         child.name: child.ancestor_at_depth(1) for child, parent in children if child.ancestor_at_depth(1) != parent
     }
-    return {name: other for name, other in sorted(wrong.items()) if other is not None}
+    return {name: other for name, other in sorted(mistaken.items()) if other is not None}
 
 
 def count_job(attrs: Attrs, job: JobInfo, demands: ClaimDemands | None, form: ReservationForm) -> bool:
@@ -120,10 +120,10 @@ def count_job(attrs: Attrs, job: JobInfo, demands: ClaimDemands | None, form: Re
     attr = attrs[job.queue]
     if attr.children:
         return False
-    before = [total.clone() for total in _job_sums(attr)]
+    sums_before = [total.clone() for total in _job_sums(attr)]
     devices_before = clone_demand(attr.devices.allocated) if attr.devices is not None else {}
     count_job_in(attr, job, demands, form)
-    added = [total.clone().sub(earlier) for total, earlier in zip(_job_sums(attr), before, strict=True)]
+    added = [total.clone().sub(earlier) for total, earlier in zip(_job_sums(attr), sums_before, strict=True)]
     for name in attr.ancestors:
         for total, addition in zip(_job_sums(attrs[name]), added, strict=True):
             total.add(addition)

@@ -164,9 +164,9 @@ class Extender(Plugin):
         if reply is None:
             return 0
         message, error = reply.read_field("status", str, "")
-        code, bad = reply.read_field("code", int, SUCCESS)
-        if error or bad:
-            return 0 if self._ignorable else self._ssn.reasons.error_code(error or bad or "")
+        code, code_error = reply.read_field("code", int, SUCCESS)
+        if error or code_error:
+            return 0 if self._ignorable else self._ssn.reasons.error_code(error or code_error or "")
         if not message:
             return 0
         return self._ssn.reasons.code_of((FitStatus(ERROR if code == SUCCESS else code, message, self.name),))
@@ -206,8 +206,8 @@ class Extender(Plugin):
         if reply is None:
             return [], ABSTAIN
         status, error = reply.read_field("status", int, ABSTAIN)
-        victims, bad = reply.read_field("victims", list, [])
-        if error or bad:
+        victims, victims_error = reply.read_field("victims", list, [])
+        if error or victims_error:
             return [], PERMIT if self._ignorable else REJECT
         by_key = {task.key: task for task in candidates}
         return [by_key[key] for item in victims if (key := answers.task_key(item)) in by_key], status

@@ -42,8 +42,8 @@ class WebhookReply(NamedTuple):
         value = self.body.get(name)
         if value is None:
             return default, self.error
-        wrong = not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool)
-        if wrong or (kind is int and abs(value) > MAX_INT64):
+        is_wrong = not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool)
+        if is_wrong or (kind is int and abs(value) > MAX_INT64):
             return default, BAD_ANSWER.format(name)
         return value, self.error
 

@@ -184,10 +184,7 @@ def _preemptable_by_gangs(job: JobInfo) -> bool:
 
 def sum_init_requests(pending: list[TaskInfo]) -> Resource:
     """What the tasks of a gang need to start."""
-    need = Resource()
-    for task in pending:
-        need.add(task.init_resreq)
-    return need
+    return Resource().add_all(task.init_resreq for task in pending)
 
 
 def idle_and_releasing(ssn: Session, domain: str) -> Resource:
@@ -229,10 +226,7 @@ class Bundle:
 
 def sum_requests(tasks: Iterable[TaskInfo]) -> Resource:
     """The tasks' requests added in order. Upstream: actions/utils/bundle.sumTasks, actions/utils/util.SumResreq."""
-    total = Resource()
-    for task in tasks:
-        total.add(task.resreq)
-    return total
+    return Resource().add_all(task.resreq for task in tasks)
 
 
 class _GangSurplus:

@@ -73,11 +73,9 @@ class GangPlanner:
         if worksheet.empty:
             return None
         was_ready = ssn.ask_plugins(hooks.JOB_READY, self._job)
-        chain: list[Statement] = []
-        if victims:
-            chain.append(Statement(ssn))
-            for victim in victims:
-                chain[0].evict(victim, self._reason)
+        chain = [Statement(ssn)] if victims else []
+        for victim in victims:
+            chain[0].evict(victim, self._reason)
         try:
             hyper_nodes = self._place_sub_jobs(worksheet, domain, chain, evicting=bool(victims), was_ready=was_ready)
             return None if hyper_nodes is None else GangPlan(Statement.save_operations(ssn, *chain), hyper_nodes)

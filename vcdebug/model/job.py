@@ -381,10 +381,7 @@ class JobInfo(TaskSet):
         gated = [uid for uid, task in self.tasks.items() if task.sch_gated and not task.pod.has_only_volcano_gate]
         if not gated:
             return None
-        total = Resource()
-        for uid in sorted(gated):
-            total.add(self.tasks[uid].resreq)
-        return total
+        return Resource().add_all(self.tasks[uid].resreq for uid in sorted(gated))
 
     def deduct_sch_gated_resources(self, resource: Resource) -> Resource:
         """`resource` less what gated tasks request, never below 0. Upstream: api/job_info.DeductSchGatedResources."""

@@ -376,7 +376,4 @@ class NodeAmounts(NamedTuple):
 
     def future_without(self, removed: Iterable[TaskInfo]) -> Resource:
         """FutureIdle after these tasks were removed."""
-        future = self.future_idle()
-        for task in removed:
-            future.add(task.resreq)
-        return future
+        return self.future_idle().add_all(task.resreq for task in removed)

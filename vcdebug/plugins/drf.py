@@ -239,10 +239,7 @@ class Hierarchy:
             self.update_node(child, demanding)
             if child.share.value != 0 and not child.saturated:
                 smallest = min(smallest, self.totals.largest_share(child.share.allocated))
-        total = Resource()
-        for child in children:
-            if child.share.value != 0:
-                total.add(scaled_allocation(child, smallest))
+        total = Resource().add_all(scaled_allocation(child, smallest) for child in children if child.share.value != 0)
         node.share = DominantShare(self.totals, total)
         node.saturated = all(child.saturated for child in children)
 

@@ -277,8 +277,7 @@ def queue_of(pod: Pod) -> QueueName:
     """The queue that a pod names, by label or annotation."""
     if QUEUE_NAME in pod.labels:
         return pod.labels[QUEUE_NAME]
-    name = pod.annotations.get(QUEUE_NAME)
-    return pod.annotations.get(QUEUE_NAME_ANNOTATION, "") if name is None else name
+    return pod.annotations.get(QUEUE_NAME, pod.annotations.get(QUEUE_NAME_ANNOTATION, ""))
 
 
 class NodeGroupByPod(Plugin):

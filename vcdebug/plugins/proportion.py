@@ -203,10 +203,7 @@ class Proportion(Plugin):
         return self.fits_deserved(queue, task.resreq)
 
     def preemptive(self, queue: QueueInfo, tasks: list[TaskInfo]) -> bool:
-        request = Resource()
-        for task in tasks:
-            request.add(task.resreq)
-        return self.fits_deserved(queue, request)
+        return self.fits_deserved(queue, Resource().add_all(task.resreq for task in tasks))
 
     def fits_deserved(self, queue: QueueInfo, request: Resource) -> bool:
         """Whether an open queue stays within what it deserves, in the dimensions asked for."""

@@ -373,8 +373,6 @@ def _evict_victim(ssn: Session, statement: Statement, victim: TaskInfo, task: Ta
 
 def _frees_something(ssn: Session, statement: Statement, since: int, task: TaskInfo) -> bool:
     """Whether what was evicted on this node requested anything."""
-    freed = Resource()
-    for operation in statement.operations[since:]:
-        freed.add(operation.task.resreq)
+    freed = Resource().add_all(operation.task.resreq for operation in statement.operations[since:])
     ssn.log("sum", freed, task.key, task.init_resreq)
     return len(statement) > since and not freed.is_empty()

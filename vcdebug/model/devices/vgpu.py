@@ -121,17 +121,14 @@ class VgpuLedger:
         """None for a node that registers no cards, or has no allocatable virtual GPUs.
         Upstream: api/devices/nvidia/vgpu/device_info.NewGPUDevices.
         """
-        alive = (
-            _has_allocatable_vgpus(manifest)
-            if now is None or not rules.shakes_hands
-            else is_plugin_alive(manifest, now)
-        )
+        if now is not None and rules.shakes_hands:
+            alive = is_plugin_alive(manifest, now)
+        else:
+            alive = _has_allocatable_vgpus(manifest)
         cards, mode = _decode_node_devices(manifest, rules) if alive else ({}, "")
-        return (
-            cls(manifest["metadata"]["name"], cards, _get_sharing_handler(mode, rules), policy, rules, notes)
-            if cards
-            else None
-        )
+        if not cards:
+            return None
+        return cls(manifest["metadata"]["name"], cards, _get_sharing_handler(mode, rules), policy, rules, notes)
 
     def held_by(self, pod: Pod) -> list[HeldCard]:
         """The cards in the pod's annotations."""

@@ -199,9 +199,7 @@ class Capacity(Plugin):
         if not self.ready or not self.is_served(queue):
             return False
         attr = self.queues[queue.name]
-        request = Resource()
-        for task in tasks:
-            request.add(task.resreq)
+        request = Resource().add_all(task.resreq for task in tasks)
         if self.heeds_limit and not self.limits.check_room(attr, attr.allocated, request).is_within_limit:
             return False
         counted = counted_request(self.ssn, attr.name, request)

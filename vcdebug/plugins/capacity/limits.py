@@ -118,10 +118,6 @@ class Reservations:
 
     def reserved_for_others(self, queue: QueueName, task: TaskInfo) -> Resource:
         """The sum of the queue's reservations for other tasks."""
-        total = Resource()
         reserved = self._tasks.get(queue, {})
         # In one order: floats added in the order of a map could differ in the last bit.
-        for uid in sorted(reserved):
-            if uid != task.uid:
-                total.add(reserved[uid].resreq)
-        return total
+        return Resource().add_all(reserved[uid].resreq for uid in sorted(reserved) if uid != task.uid)

@@ -263,9 +263,7 @@ def build_flat(
     form: CapacityForm = NEWEST_FORM,
 ) -> Attrs:
     """The queues that have jobs. Upstream: plugins/capacity.buildQueueAttrs."""
-    guaranteed = Resource()
-    for queue in queues.values():
-        guaranteed.add(Resource.from_list(queue.guarantee))
+    guaranteed = Resource().add_all(Resource.from_list(queue.guarantee) for queue in queues.values())
     attrs: Attrs = {}
     for job in jobs:
         if form.asserts_total:

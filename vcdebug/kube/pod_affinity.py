@@ -285,12 +285,12 @@ def _affinity_satisfied(state: AffinityState, labels: NodeLabels, rows: IntArray
         labelled &= ids >= 0
         populated &= state.affinity[term.topology_key][ids] > 0
     # The rule for the first pod of a group costs a scan of all counts: only if some node is refused.
-    if not populated.all() and _first_of_its_kind(state):
+    if not populated.all() and _opens_group(state):
         return labelled
     return labelled & populated
 
 
-def _first_of_its_kind(state: AffinityState) -> bool:
+def _opens_group(state: AffinityState) -> bool:
     """No pod anywhere matches, and the pod would match itself: it may open the group."""
     if any(counts.any() for counts in state.affinity.values()):
         return False

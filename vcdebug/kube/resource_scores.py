@@ -111,13 +111,13 @@ class ResourceScores:
         self._before: RowCache[np.int64] = RowCache(len(view), view.changes)
         self._scores: RowCache[np.float64] = RowCache(len(view), view.changes)
         self._score_pairs: RowCache[np.float64 | np.float32] = RowCache(len(view), view.changes)
-        self.beyond = False
+        self.has_overflow = False
         """Whether a score was below 0 or above 100, as wrapped amounts make it."""
 
     def least_allocated(self, pod: PodRequests, rows: IntArray) -> KeptScores:
         """As the function, for these rows, times the weight."""
         if self._view.has_immense_amounts:
-            return self._one_by_one(
+            return self._score_row_by_row(
                 lambda row: self._average_of_one(pod, row, _least_of_one), rows, self._weights.least
             )
         if self._view.complete and not pod.incoming.gpu:
@@ -134,7 +134,7 @@ class ResourceScores:
         """As the function, for these rows, times the weight."""
         amounts, weight = pod.incoming_non_zero, self._weights.most
         if self._view.has_immense_amounts:
-            return self._one_by_one(lambda row: self._average_of_one(pod, row, _most_of_one), rows, weight)
+            return self._score_row_by_row(lambda row: self._average_of_one(pod, row, _most_of_one), rows, weight)
         return self._scores.cached_values(
             ("most", amounts),
             lambda changed: weighted_rows(most_allocated(self._view, amounts, changed), weight),
@@ -149,7 +149,7 @@ class ResourceScores:
         if not (any(amounts) or self._best_effort):
             return None
         if self._view.has_immense_amounts:
-            return self._one_by_one(lambda row: self._balanced_one(amounts, row), rows, weight)
+            return self._score_row_by_row(lambda row: self._balanced_one(amounts, row), rows, weight)
         if self._view.complete and not amounts.gpu:
             balanced: KeptScores = self._plain_scores(pod)[BALANCED_ROW][rows]
             return balanced
@@ -159,10 +159,10 @@ class ResourceScores:
             lambda row: self._balanced_one(amounts, row) * weight,
         )[rows]
 
-    def _one_by_one(self, score: Callable[[Row], int], rows: IntArray, weight: float) -> FloatArray:
+    def _score_row_by_row(self, score: Callable[[Row], int], rows: IntArray, weight: float) -> FloatArray:
         """Scores row by row, for amounts so large that numpy's columns would overflow elsewhere than Go does."""
         scores = [score(row) for row in rows.tolist()]
-        self.beyond = self.beyond or not all(0 <= value <= MAX_SCORE for value in scores)
+        self.has_overflow = self.has_overflow or not all(0 <= value <= MAX_SCORE for value in scores)
         return weighted_rows(np.array(scores, dtype=np.int64), weight)
 
     def _average_of_one(self, pod: PodRequests, row: Row, score: Callable[[int, int], int]) -> int:
@@ -175,10 +175,10 @@ class ResourceScores:
         return self._score_pairs.cached_values(
             pod,
             lambda rows: plain_scores(self._view, pod, rows, self._weights, absolute=self._absolute),
-            lambda row: self._plain_of_one(pod, row),
+            lambda row: self._plain_scores_of_row(pod, row),
         )
 
-    def _plain_of_one(self, pod: PodRequests, row: Row) -> tuple[float, float]:
+    def _plain_scores_of_row(self, pod: PodRequests, row: Row) -> tuple[float, float]:
         """As plain_scores, for one node."""
         view, added = self._view, pod.incoming_non_zero
         cpu, memory = view.allocatable.both[:, row].tolist()

@@ -35,7 +35,7 @@ class HyperNodeInfo:
         )
 
 
-class _Unfinished(NamedTuple):
+class _UnfinishedHyperNode(NamedTuple):
     """A HyperNode whose real nodes are being collected."""
 
     members: Iterator[JsonObject]
@@ -101,8 +101,8 @@ class HyperNodes:
                 elif child:
                     chain[child] = self._begin(child)
 
-    def _begin(self, name: str) -> _Unfinished:
-        return _Unfinished(iter(spec_of(self.by_name[name].manifest).get("members") or ()), {})
+    def _begin(self, name: str) -> _UnfinishedHyperNode:
+        return _UnfinishedHyperNode(iter(spec_of(self.by_name[name].manifest).get("members") or ()), {})
 
     def _adopt_child(self, parent: HyperNodeInfo, child: str) -> str:
         """The child's name; empty for none, and for a child of another parent."""

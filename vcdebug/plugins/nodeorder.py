@@ -253,7 +253,7 @@ class NodeOrder(Plugin):
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
         """Upstream: plugins/nodeorder.BatchNodeOrderFn."""
         scores = sum_batch_scores(self._counting_scorers, task.pod, self.scorers.view.shapes.pod_shape(task.pod), nodes)
-        if scores is not None and self.scorers.resources.beyond:
+        if scores is not None and self.scorers.resources.has_overflow:
             self._check_scores(scores, nodes)
         return scores
 

@@ -157,8 +157,7 @@ class Proportion(Plugin):
         self.ssn = ssn
         self.jobs = ssn.jobs
         self.total.add(ssn.total_resource)
-        for queue in ssn.queues.values():
-            self.guaranteed.add(Resource.from_list(queue.guarantee))
+        self.guaranteed.add_all(Resource.from_list(queue.guarantee) for queue in ssn.queues.values())
         ssn.log("proportion.total", self.total)
         ssn.log("proportion.guarantee", self.guaranteed)
         jobs = job_amounts.jobs_by_queue(ssn.jobs.values())

@@ -268,23 +268,25 @@ class DevicePools:
         """The node's pools; those with binding conditions come last, since they delay the pod."""
         by_pool: dict[PoolId, list[DeviceSlice]] = {}
         for device_slice in (*self._of_node.get(node, ()), *self._everywhere):
-            if self._is_about(device_slice, node, labels):
+            if self._concerns_node(device_slice, node, labels):
                 _add_slice(by_pool.setdefault(device_slice.pool, []), device_slice)
         pools = {str(pool): built for pool, slices in by_pool.items() for built in self._build_pool(pool, slices)}
         if not self._features.by_name:
             return [pools[name] for name in self._ordering.order_keys(pools)]
         return sorted(pools.values(), key=lambda pool: (pool.binds_late, pool.id))
 
-    def _is_about(self, one: DeviceSlice, node: NodeName, labels: Labels) -> bool:
-        if self._features.counters and one.counters:
+    def _concerns_node(self, device_slice: DeviceSlice, node: NodeName, labels: Labels) -> bool:
+        if self._features.counters and device_slice.counters:
             return True
-        if not self._features.counters and (one.per_device is not None or self._leaves_out(one)):
+        if not self._features.counters and (device_slice.per_device is not None or self._skips_slice(device_slice)):
             return False
-        if one.place.node or one.place.everywhere or one.place.selector is not None:
-            return one.place.includes_node(labels, node)
-        return bool(one.per_device) and any(device.place.includes_node(labels, node) for device in one.devices)
+        if device_slice.place.node or device_slice.place.everywhere or device_slice.place.selector is not None:
+            return device_slice.place.includes_node(labels, node)
+        if not device_slice.per_device:
+            return False
+        return any(device.place.includes_node(labels, node) for device in device_slice.devices)
 
-    def _leaves_out(self, device_slice: DeviceSlice) -> bool:
+    def _skips_slice(self, device_slice: DeviceSlice) -> bool:
         """Whether a slice with counters is skipped, since the allocator does not know counters."""
         features = self._features
         if not device_slice.counters or features.stops_at_all:

@@ -247,17 +247,17 @@ class DeviceConstraint(ABC):
 
     def add_device(self, request: RequestData, device: Device) -> bool:
         """Add the device if the constraint allows it; False otherwise."""
-        if not self._is_about(request):
+        if not self._covers_request(request):
             return True
         value = _attribute_value(device, self._attribute)
         return value is not None and self._accepts_value(request, value)
 
     def remove_device(self, request: RequestData) -> None:
         """Remove the request's last device."""
-        if self._is_about(request):
+        if self._covers_request(request):
             self._forget_device(request)
 
-    def _is_about(self, request: RequestData) -> bool:
+    def _covers_request(self, request: RequestData) -> bool:
         names = (request.parent or request.name, request.result_name)
         return not self._requests or any(name in self._requests for name in names)
 

@@ -107,10 +107,10 @@ class Predicates(Plugin):
         self._by_filter = [(candidate.name, candidate) for candidate in self._filters]
         self._reserving: tuple[VolumeBindingFilter | DynamicResourcesFilter, ...]
         self._reserving = self._ordered_filters(self._volumes, self._claims)
-        self._giving_back = [candidate for candidate in (self._claims, self._volumes) if candidate is not None]
+        self._unreserving = [candidate for candidate in (self._claims, self._volumes) if candidate is not None]
         self._affinity_prepares = self._affinity_on and not has_older_form(node_changes.PREFILTER_REGISTRATIONS)
         without = LATER_PRE_FILTERS if has_older_form(node_changes.PREFILTER_REGISTRATIONS) else ()
-        self._preparing = tuple(candidate for candidate in self._filters if candidate.name not in without)
+        self._pre_filtering = tuple(candidate for candidate in self._filters if candidate.name not in without)
 
     def _claims_on(self, ssn: Session) -> bool:
         """Whether resource claims are filtered: by the feature gate, in older releases also by an argument."""
@@ -168,7 +168,7 @@ class Predicates(Plugin):
                 skipped.append(NODE_AFFINITY)
             elif placement.names_conflict:
                 return _pre_predicate_error(NODE_AFFINITY, TERMS_CONFLICT)
-        for candidate in self._preparing:
+        for candidate in self._pre_filtering:
             try:
                 applies = candidate.pre_filter(pod, state)
             except filters.PreFilterError as error:
@@ -414,7 +414,7 @@ class Predicates(Plugin):
         if row is None:
             return
         state = self._ssn.cycle_state(task)
-        for reserving in self._giving_back:
+        for reserving in self._unreserving:
             reserving.unreserve(state, task.pod.node_name)
         if self._release_devices(task):
             self._view.remove_pod(row, task.pod.uid)

@@ -6,7 +6,7 @@ Upstream: k8s plugin volumebinding, its binder and assume caches; component-help
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -103,36 +103,24 @@ class VolumeBinding:
 
     def pre_filter(self, pod: Pod) -> VolumeState | None:
         """The pod's claims; None without any (Skip); raises VolumeBindingError."""
-        if not pod.spec.get("volumes"):
-            return None
-        names = list(claim_names(pod))
-        claims = [self._checked_claim(pod, name) for name in names]
+        names = list(claim_names(pod)) if pod.spec.get("volumes") else []
         if not names:
             return None
-        state = VolumeState()
-        immediate = False
-        for claim in claims:
-            if is_fully_bound(claim):
-                state.bound.append(claim)
-            elif self._is_delayed(claim) and not spec_of(claim).get("volumeName"):
-                state.delayed.append(claim)
-            else:
-                immediate = True
-        if immediate:
+        state = self._sort_claims([self._checked_claim(pod, name) for name in names])
+        if state.immediate:
             raise VolumeBindingError(UNBOUND_IMMEDIATE)
-        for claim in state.delayed:
-            state.candidates[storage_class_name(claim)] = self._volumes_of(storage_class_name(claim))
         return state
 
     def read_claims(self, pod: Pod) -> VolumeState:
         """The pod's claims without the checks of PreFilter; raises VolumeBindingError.
         Upstream: capabilities/volumebinding (GetPodVolumeClaims).
         """
+        return self._sort_claims(self._owned_claim(pod, name) for name in claim_names(pod))
+
+    def _sort_claims(self, claims: Iterable[Manifest]) -> VolumeState:
+        """The claims by how they are bound, and the volumes that those bound with the placement could have."""
         state = VolumeState()
-        for name in claim_names(pod):
-            claim = self._found_claim(pod, name)
-            if name.ephemeral and not is_owned_by(claim, pod):
-                raise VolumeBindingError(not_owner_text(claim, pod))
+        for claim in claims:
             if is_fully_bound(claim):
                 state.bound.append(claim)
             elif self._is_delayed(claim) and not spec_of(claim).get("volumeName"):
@@ -149,6 +137,12 @@ class VolumeBinding:
             text = not_found_text("persistentvolumeclaim", name.name)
             waiting_text = f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name.name}"'
             raise VolumeBindingError(waiting_text if name.ephemeral else text)
+        return claim
+
+    def _owned_claim(self, pod: Pod, name: ClaimName) -> Manifest:
+        claim = self._found_claim(pod, name)
+        if name.ephemeral and not is_owned_by(claim, pod):
+            raise VolumeBindingError(not_owner_text(claim, pod))
         return claim
 
     def _checked_claim(self, pod: Pod, name: ClaimName) -> Manifest:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from vcdebug.snapshot.problems import ProblemReport
-from vcdebug.snapshot.redact_words import is_read_annotation
 from vcdebug.snapshot.shapes import (
     BOOL,
     DROP,
@@ -413,6 +412,9 @@ def drop_unread_fields(objects: Mapping[str, list[Manifest]]) -> dict[str, list[
 
 
 def _deciding_part(kind: str, manifest: Manifest) -> Manifest:
+    # Its patterns take longer to compile than a small snapshot takes to load, which needs none of them.
+    from vcdebug.snapshot.redact_words import is_read_annotation
+
     deciding: Manifest = SHAPES[kind].keep_named(manifest)
     annotations = (deciding.get("metadata") or {}).get("annotations")
     # kubectl's annotation of what was last applied repeats a whole manifest.

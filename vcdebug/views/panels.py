@@ -1,18 +1,22 @@
 """The registry of panels and pages: each is a table about the current event, the same on screen and in a script."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 from vcdebug.debugger import commands
 from vcdebug.debugger.commands import CommandError
 from vcdebug.debugger.cursor import OVERVIEW
 from vcdebug.debugger.driver import DebuggerState
-from vcdebug.debugger.lesson import Lesson
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.views.pieces import Piece, muted_piece
 from vcdebug.views.table import Column, Row, Table
+
+if TYPE_CHECKING:
+    from vcdebug.debugger.lesson import Lesson
 
 PanelGroup = Literal["cycle", "cluster", "debugger"]
 PANEL_GROUPS: Final[tuple[PanelGroup, ...]] = get_args(PanelGroup)

@@ -15,13 +15,10 @@ from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.task import TaskStatus
 from vcdebug.recording.recording import Recording
 from vcdebug.views.bars import gang_line
-from vcdebug.views.document import make_listing
 from vcdebug.views.pieces import NO, SOME, YES, Line, Piece, Style, make_line, muted_piece
 from vcdebug.views.table import Column, Row, Table, format_table, plain_columns
-from vcdebug.whatif.fixes.plan import describe_result
-from vcdebug.whatif.fixes.search import describe_conclusion
-from vcdebug.whatif.forecast import QUESTIONS
 
+# Forecasts, trials and questions are many modules, which the first frame, with its answer, does not need.
 if TYPE_CHECKING:
     from vcdebug.explain.answer import NamedQuestion, QuestionReply, ReplySheet
     from vcdebug.explain.pending.cause_groups import CauseGroup
@@ -190,6 +187,8 @@ FIX_COLUMNS: Final = (
 
 def fixes_table(search: FixSearch, job: JobId) -> Table:
     """A row per fix, the best first: change, result, cost for other jobs, owner; its key is its index."""
+    from vcdebug.whatif.fixes.search import describe_conclusion
+
     plans = search.best_plans
     rows = [_fix_row(number, plan) for number, plan in enumerate(plans)]
     works = bool(plans) and plans[0].is_proven
@@ -204,6 +203,8 @@ def fixes_table(search: FixSearch, job: JobId) -> Table:
 
 
 def _fix_row(number: int, tried: TriedPlan) -> Row:
+    from vcdebug.whatif.fixes.plan import describe_result
+
     mark = YES if tried.is_proven else NO
     cells = (
         Piece(str(number + 1)),
@@ -226,6 +227,8 @@ SUBJECT_KINDS: Final = {"job": "job", "pod": "task", "node": "node", "queue": "q
 
 def questions_table(here: DebuggerState, kind: str = "", name: str = "") -> Table:
     """The questions about a row's subject (kind, name); the key of each row is its command."""
+    from vcdebug.whatif.forecast import QUESTIONS
+
     job = job_at(here, kind, name)
     questions = [("Why is it Pending, or how was it scheduled", job, f"explain {job}")] if job else []
     questions += [("Which changes would get it scheduled", job, f"prove {job}")] if job else []
@@ -280,6 +283,8 @@ def subject_of(here: DebuggerState, question: NamedQuestion, kind: str = "", nam
 
 def question_named(word: str) -> NamedQuestion:
     """The question with a name that begins with `word`; raises CommandError unless there is exactly one."""
+    from vcdebug.whatif.forecast import QUESTIONS
+
     matching = [question for question in QUESTIONS if word and question.name.startswith(word)]
     if len(matching) != 1:
         raise CommandError(f"no question {word!r}", hint=", ".join(question.name for question in QUESTIONS))
@@ -301,6 +306,8 @@ def answer_table(question: NamedQuestion, subject: str, reply: QuestionReply) ->
 
 
 def _iter_sheet_lines(sheet: ReplySheet) -> Iterator[Line]:
+    from vcdebug.views.document import make_listing
+
     yield make_line(Piece(sheet.title, "title"))
     # The first line of a listing is its title, which is empty.
     yield from (make_line(f"  {text}") for text in format_table(make_listing(sheet.heads, sheet.rows)).splitlines()[1:])

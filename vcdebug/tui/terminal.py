@@ -10,6 +10,8 @@ from codecs import getincrementaldecoder
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from itertools import groupby
+from operator import eq
 from time import monotonic
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -171,6 +173,29 @@ class TerminalContent:
         for start in [start for start, known in texts.items() if start < end and known[2] > column]:
             del texts[start]
         texts[column] = (text, style, end)
+        return self._put_narrow(changes, row, column, text, style) or self._put_characters(changes, place, text, style)
+
+    def _put_narrow(self, changes: _Changes, row: int, column: int, text: str, style: str) -> bool:
+        """As `_put_characters` and faster, for characters of one cell over such; whether all of them are."""
+        places = [(row, column + index) for index in range(len(text))]
+        shown = [self._cells.get(place) for place in ((row, column - 1), *places, (row, column + len(text)))]
+        characters = {*text, *(cell[0] for cell in shown if cell is not None)}
+        if not (changes.written.isdisjoint(places) and all(map(_is_narrow, characters))):
+            return False
+        changes.written.update(places)
+        ground = self._grounds[style]
+        cells = [(character, ground if character == " " else style) for character in text]
+        start = 0
+        for is_same, part in groupby(map(eq, cells, shown[1:])):
+            end = start + len([*part])
+            hand_on = changes.pass_text if is_same else changes.add_text
+            hand_on(row, column + start, text[start:end], style, column + end)
+            start = end
+        self._cells.update(zip(places, cells, strict=True))
+        return True
+
+    def _put_characters(self, changes: _Changes, place: tuple[int, int], text: str, style: str) -> bool:
+        row, column = place
         for character in text:
             width = 1 if character.isascii() else get_character_cell_size(character)
             first, last = (row, column), (row, column + width - 1)
@@ -181,10 +206,10 @@ class TerminalContent:
             changes.written.add(last)
             cell = (character, self._grounds[style] if character == " " else style)
             if self._cells.get(first) != cell:
-                changes.add_cell(row, column, cell, width)
+                changes.add_text(row, column, character, style, column + width)
                 self._set_cell(row, column, cell, width)
             else:
-                changes.pass_cell(row, column, cell, width)
+                changes.pass_text(row, column, character, style, column + width)
             column += width
         return True
 
@@ -197,6 +222,10 @@ class TerminalContent:
         self._cells[row, column] = cell
         if width > 1:
             self._cells[row, column + 1] = ("", cell[1])
+
+
+def _is_narrow(character: str) -> bool:
+    return character != "" and (character.isascii() or get_character_cell_size(character) == 1)
 
 
 class _Run(NamedTuple):
@@ -220,30 +249,38 @@ class _Changes:
         self._passed = ""
         """A few unchanged characters behind the last change, which take fewer bytes than a move over them."""
 
-    def add_cell(self, row: int, column: int, cell: Cell, width: int) -> None:
-        """Add one cell."""
-        character, style = cell
-        if (row, column) == self._place and len(self._passed) <= MOST_PASSED:
+    def add_text(self, row: int, column: int, text: str, style: str, end: int) -> None:
+        """Add text in a style up to a column; of leading spaces only the ground shows."""
+        bare = text.lstrip(" ")
+        spaces = len(text) - len(bare)
+        if spaces:
+            self._add_run(_Run(row, column, text[:spaces], column + spaces), self._grounds[style])
+        if bare:
+            self._add_run(_Run(row, column + spaces, bare, end), style)
+
+    def _add_run(self, run: _Run, style: str) -> None:
+        if (run.row, run.column) == self._place and len(self._passed) <= MOST_PASSED:
             before = self._runs[self._style].pop()
             # Spaces take the style of the text before or after them where both look the same.
             if before.text.isspace() and not self._passed.strip() and self._grounds[style] == self._style:
                 self._style = style
-            joined = self._style == style or (character == " " and self._grounds[self._style] == style)
-            if joined:
-                run = before._replace(text=f"{before.text}{self._passed}{character}", end=column + width)
-                self._runs.setdefault(self._style, []).append(run)
-                self._place, self._passed = (row, column + width), ""
+            if self._style == style or (not run.text.strip(" ") and self._grounds[self._style] == style):
+                joined = before._replace(text=f"{before.text}{self._passed}{run.text}", end=run.end)
+                self._runs.setdefault(self._style, []).append(joined)
+                self._place, self._passed = (run.row, run.end), ""
                 return
             self._runs[self._style].append(before)
-        self._runs.setdefault(style, []).append(_Run(row, column, character, column + width))
-        self._place, self._style, self._passed = (row, column + width), style, ""
+        self._runs.setdefault(style, []).append(run)
+        self._place, self._style, self._passed = (run.row, run.end), style, ""
 
-    def pass_cell(self, row: int, column: int, cell: Cell, width: int) -> None:
-        """Go over a cell that shows the same already."""
-        looks_same = cell[1] in (self._style, self._grounds[self._style] if cell[0] == " " else self._style)
-        if (row, column) == self._place and looks_same:
-            self._passed += cell[0]
-            self._place = (row, column + width)
+    def pass_text(self, row: int, column: int, text: str, style: str, end: int) -> None:
+        """Go over text that is shown already."""
+        looks_same = style == self._style or (
+            not text.strip(" ") and self._grounds[style] in (self._style, self._grounds[self._style])
+        )
+        if (row, column) == self._place and looks_same and len(self._passed) + len(text) <= MOST_PASSED:
+            self._passed += text
+            self._place = (row, end)
 
     def write_all(self, place: tuple[int, int]) -> str:
         """Everything, and the cursor moved to its place."""

@@ -200,9 +200,9 @@ def plugin_failures(plugin: str, room: NodeFits) -> Iterator[ConstraintFailure]:
 
 def _card_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
     # Older releases check devices in predicates, without the plugin deviceshare: the ledgers decide, not the plugin.
-    find = explainer_for(DEVICESHARE).failures
     has_devices = any(room.view.session.nodes[node.name].devices for node in room.node_fits)
-    return find(room) if find is not None and has_devices else iter(())
+    find = explainer_for(DEVICESHARE).failures if has_devices else None
+    return find(room) if find is not None else iter(())
 
 
 _FAILURE_FINDERS: tuple[Callable[[NodeFits], Iterator[ConstraintFailure]], ...] = (

@@ -12,7 +12,6 @@ from vcdebug.amount_text import count_noun, format_number
 from vcdebug.explain import predicate_reasons
 from vcdebug.explain.equation import Equation, Term, first_failing
 from vcdebug.explain.plugins import AskedNode, PluginExplainer
-from vcdebug.explain.plugins.deviceshare import cards_equation
 from vcdebug.kube import taints
 from vcdebug.kube.dynamic_resources import ClaimState
 from vcdebug.kube.node_affinity import NodeTerm
@@ -23,7 +22,6 @@ from vcdebug.kube.ports import HostPort
 from vcdebug.kube.topology_spread import rows_with_all_keys, spread_domains
 from vcdebug.kube.volume_binding import VolumeState
 from vcdebug.kube.volume_zone import ZoneLimit, zone_of
-from vcdebug.model.devices.card_states import card_overview
 from vcdebug.model.node import NodeInfo
 from vcdebug.plugins.predicates import POD_NUMBER, STABLE, Predicates, volume_filters
 from vcdebug.plugins.predicates.filters import InterPodAffinityFilter, NodePortsFilter, PodTopologySpreadFilter
@@ -365,6 +363,10 @@ def simulated_equations(asked: AskedNode) -> Iterator[Equation]:
         if check == InterPodAffinityFilter.name:
             yield inside.filter_equation(plugin, asked, objection)
         else:
+            # With the rules of every kind of card, which few clusters have.
+            from vcdebug.explain.plugins.deviceshare import cards_equation
+            from vcdebug.model.devices.card_states import card_overview
+
             yield cards_equation(asked, check, card_overview(asked.node.devices[check], asked.pod), objection)
 
 

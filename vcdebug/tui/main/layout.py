@@ -148,7 +148,7 @@ def _interpolate(steps: int, over: int, least: int, most: int) -> int:
 
 
 _PANEL_VIEWS: Final = {panel.command_name: panel for panel in PANELS}
-EMPTY_FRAME_DELAY: Final = 0.25
+EMPTY_FRAME_DELAY: Final = 0.5
 """Seconds in which most recordings are loaded, so that they never show empty frames."""
 
 

@@ -322,3 +322,40 @@ def test_a_release_that_asks_no_parent_queue_at_admission_is_named_with_the_pull
     assert "queue-not-allocatable" == found.cause_code
     told = "v1.11.2 admits jobs by their own queue alone; parents are asked at admission since v1.12.0 (#4119), "
     assert (release == "v1.11.2") is found.dominant.facts[0].startswith(told)
+
+
+@pytest.mark.parametrize("group", ["podgroup-of-the-old-one", "made-by-hand"])
+def test_a_pod_that_names_the_pod_group_of_an_earlier_owner_is_deleted(group: str) -> None:
+    pod = owned(pods(group, 1, cpu="1", prefix="web"), "StatefulSet", "web")
+    other = [pod_group("other", phase="Running"), *pods("other", 1, on="n1")]
+    first = next(iter(proven(cluster(node("n1"), other, pod, conf=ENQUEUE), "default/web-0")))
+    again = "Delete web-0: StatefulSet web creates it again, with a PodGroup (Volcano's controller makes none for "
+    assert first.startswith(again if group.startswith("podgroup-") else f"Create PodGroup default/{group}")
+
+
+@pytest.mark.parametrize(("stated", "first"), [("reserch", "set spec.queue to research"), ("xyz", "Create queue xyz")])
+def test_a_queue_name_that_is_nearly_right_is_corrected_before_a_queue_is_created(stated: str, first: str) -> None:
+    job = [pod_group("j", queue=stated), *pods("j", 1)]
+    snapshot = cluster(node("n1"), queue("default"), queue("research"), job, conf=ENQUEUE)
+    assert first in next(iter(proven(snapshot, "default/j")))
+
+
+def test_a_job_in_a_queue_with_children_is_moved_to_one_of_them_first() -> None:
+    tree = [queue("root"), queue("aaa", parent="root"), queue("org", parent="root"), queue("leaf", parent="org")]
+    job = [pod_group("j", queue="org", phase="Pending", min_resources={"cpu": "1"}), *pods("j", 1)]
+    conf = conf_of("gang", "predicates capacity", actions=ALL, arguments={"capacity": {"enableHierarchy": "true"}})
+    first = next(iter(proven(cluster(node("n1"), tree, job, conf=conf), "default/j")))
+    assert "Move default/j to queue leaf, a child of org" == first
+
+
+@pytest.mark.parametrize(("known", "meant"), [("data", True), ("logs", False)])
+def test_a_claim_that_does_not_exist_is_named_with_the_closest_one_of_the_namespace(known: str, meant: bool) -> None:
+    metadata = {"name": known, "namespace": "default", "uid": known}
+    claim = {"kind": "PersistentVolumeClaim", "apiVersion": "v1", "metadata": metadata, "status": {"phase": "Bound"}}
+    mounts = [{"name": "empty", "emptyDir": {}}, {"name": "v", "persistentVolumeClaim": {"claimName": "dta"}}]
+    job = [pod_group("j"), *pods("j", 1, volumes=mounts)]
+    found = explained(cluster(node("n1"), [claim], job, conf=conf_of("gang", "predicates")))
+    told = f"PersistentVolumeClaim dta is not in this snapshot (the namespace has {known}"
+    assert f"{told}{'; did you mean data?' if meant else ''})." in found.dominant.facts
+    edits = ("Pod/default/j-0:spec.volumes[1].persistentVolumeClaim.claimName=data",)
+    assert meant is any(edits == line.edits for line in found.advised)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
 from vcdebug.amount_text import count_noun, join_names
@@ -28,7 +29,7 @@ from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.pod import Pod
 from vcdebug.plugins.predicates import Predicates
 from vcdebug.plugins.predicates.volume_filters import DynamicResourcesFilter
-from vcdebug.snapshot.manifest import name_of, spec_of
+from vcdebug.snapshot.manifest import metadata_of, name_of, object_in, spec_of
 from vcdebug.snapshot.snapshot import Manifest
 
 if TYPE_CHECKING:
@@ -162,6 +163,7 @@ def _pod_affinity_failure(room: NodeFits, term: AffinityTerm) -> ConstraintFailu
 VOLUME_ELSEWHERE_REASONS: Final = ("persistentvolume's node affinity", "volume node affinity conflict")
 NONE_TO_BIND: Final = "available persistent volumes to bind"
 UNBOUND_REASONS: Final = ("persistentvolume had no name", "unbound immediate")
+_MISSING_CLAIM: Final = re.compile(r'persistentvolumeclaim "([^"]+)" not found')
 _MISSING_CLASS: Final = re.compile(r'storageclass\S* "([^"]+)" not found')
 
 
@@ -173,6 +175,7 @@ def find_volume_shortages(room: NodeFits) -> Iterator[ConstraintFailure]:
         return
     named = claim_names_of(room.task.pod)
     yield from _missing_class_failures(room, reasons)
+    yield from _missing_claim_failures(room, reasons)
     # Upstream's reason already names the claim.
     if not named or any(f'"{name}"' in reason for name in named for reason in reasons):
         return
@@ -255,6 +258,28 @@ def _missing_class_failures(room: NodeFits, reasons: Sequence[str]) -> Iterator[
             f"StorageClass {name} is not in this snapshot ({there})",
             (cluster_admin_advice(f"Create StorageClass {name}, or name an existing one in the claim."),),
             ConstraintKind.VOLUME,
+        )
+
+
+def _missing_claim_failures(room: NodeFits, reasons: Sequence[str]) -> Iterator[ConstraintFailure]:
+    """A claim that does not exist, and the one of its namespace whose name is closest."""
+    pod, every = room.task.pod, room.view.recording.snapshot.objects_of("PersistentVolumeClaim")
+    known = [name_of(one) for one in every if metadata_of(one).get("namespace") == pod.namespace]
+    for name in dict.fromkeys(one for reason in reasons for one in _MISSING_CLAIM.findall(reason)):
+        close = next(iter(get_close_matches(name, known, 1)), "")
+        edits = [
+            f"Pod/{task.key}:spec.volumes[{at}].persistentVolumeClaim.claimName={close}"
+            for task in room.view.left_over
+            for at, volume in enumerate(task.pod.spec.get("volumes") or ())
+            if object_in(volume.get("persistentVolumeClaim")).get("claimName") == name
+        ]
+        use = owner_advice(f"Name claim {close} in the pods' volumes instead of {name}.", *edits)
+        create = owner_advice(f"Create PersistentVolumeClaim {name}, or name an existing one in the pod's volumes.")
+        asked = f"; did you mean {close}?" if close else ""
+        there = f"the namespace has {join_names(known, MAX_HOLDERS) if known else 'none'}{asked}"
+        advice = (use._replace(repairs=True), create) if close else (create,)
+        yield ConstraintFailure(
+            f"PersistentVolumeClaim {name} is not in this snapshot ({there})", advice, ConstraintKind.VOLUME
         )
 
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from vcdebug.actions import ENQUEUE
 from vcdebug.amount_text import capitalize_first, count_noun, join_names
 from vcdebug.explain.answer import AdviceHarm
+from vcdebug.explain.pending.gates.not_in_session import new_group_text
 from vcdebug.explain.plugins import resourcequota
 from vcdebug.explain.plugins.priority import VICTIM_PRIORITY
 from vcdebug.model.pod import TASK_SPEC_KEY, Pod
@@ -67,20 +67,18 @@ def _propose_scheduler_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 def _propose_group_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """The PodGroup that the pods name, or one for a pod that names none."""
-    # Without enqueue among the actions no action admits a Pending PodGroup.
-    phase = "Pending" if ENQUEUE in situation.recording.conf.actions else "Inqueue"
     for pod in situation.pending_pods[:1]:
         job = situation.explanation.job
         name = job.partition("/")[2] if pod.job_id else f"{MADE_GROUP_PREFIX}{pod.name}"
-        spec = f"{{minMember: 1, queue: {situation.snapshot.flags.default_queue}}}"
-        manifest = f"{{apiVersion: scheduling.volcano.sh/v1beta1, spec: {spec}, status: {{phase: {phase}}}}}"
+        manifest = new_group_text(situation.recording, situation.snapshot.flags.default_queue)
         edits = [f"PodGroup/{pod.namespace}/{name}:+={manifest}"]
         if not pod.job_id:
             edits.append(f"Pod/{pod.key}:metadata.annotations[{GROUP_ANNOTATION}]={name}")
-        words = f"Create PodGroup {pod.namespace}/{name}"
-        yield fix.Fix(
-            words, tuple(edits), AdviceHarm.JOB, ("podgroup-missing",), stated_kind=fix.FixKind.REPAIR, aspect="group"
-        )
+        words, causes = f"Create PodGroup {pod.namespace}/{name}", ("podgroup-missing",)
+        # By hand only where the controller would not make it for new pods.
+        by_hand = any(line.repairs for line in situation.explanation.advised)
+        kind = fix.FixKind.OWN_SETTINGS if by_hand else fix.FixKind.REPAIR
+        yield fix.Fix(words, tuple(edits), AdviceHarm.JOB, causes, stated_kind=kind, aspect="group")
 
 
 def _propose_missing_pod_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -370,14 +368,18 @@ def _stated_priority(situation: fix.FixSituation) -> int:
 
 def _propose_queue_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Open queues without children."""
-    parents = {spec_of(m).get("parent") for m in situation.snapshot.objects_of("Queue")}
+    parents = {name_of(m): spec_of(m).get("parent") for m in situation.snapshot.objects_of("Queue")}
     open_ = [name_of(m) for m in situation.snapshot.objects_of("Queue") if status_of(m).get("state") == "Open"]
     # Jobs are placed in leaf queues only.
-    others = [name for name in open_ if name not in (situation.queue_name, "root") and name not in parents]
+    others = [name for name in open_ if name not in (situation.queue_name, "root") and name not in parents.values()]
+    # A job in a queue with children was meant for one of them.
+    others.sort(key=lambda name: parents[name] != situation.queue_name)
     for name in others[:_MAX_QUEUES]:
-        edits = (f"{situation.group_path}:spec.queue={name}",)
-        words = f"Bypass: move {situation.explanation.job} to queue {name}"
-        yield fix.Fix(words, edits, AdviceHarm.JOB, _OTHER_QUEUE_CAUSES, stated_kind=fix.FixKind.BYPASS)
+        edits, is_child = (f"{situation.group_path}:spec.queue={name}",), parents[name] == situation.queue_name
+        words = f"{'Move' if is_child else 'Bypass: move'} {situation.explanation.job} to queue {name}"
+        kind = fix.FixKind.REPAIR if is_child else fix.FixKind.BYPASS
+        shown = f"{words}, a child of {situation.queue_name}" if is_child else words
+        yield fix.Fix(shown, edits, AdviceHarm.JOB, _OTHER_QUEUE_CAUSES, stated_kind=kind)
 
 
 def _propose_gate_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:

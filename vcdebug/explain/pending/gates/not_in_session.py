@@ -1,7 +1,8 @@
 """Jobs and pods that the session never sees."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from vcdebug.actions import ENQUEUE
 from vcdebug.amount_text import count_noun, join_names
 from vcdebug.explain.answer import (
     Advice,
@@ -19,10 +20,10 @@ from vcdebug.explain.job_view import ExplainSubject
 from vcdebug.framework.record import StateEvent
 from vcdebug.model.names import JobId
 from vcdebug.model.pod import Pod, PodIdentity
-from vcdebug.model.pod_group import PENDING, PodGroup
+from vcdebug.model.pod_group import INQUEUE, PENDING, PodGroup
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.writes import iter_unscheduled_messages
-from vcdebug.snapshot.manifest import GROUP_ANNOTATION, key_of, object_in, owners_of, status_of
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION, MADE_GROUP_PREFIX, key_of, object_in, owners_of, status_of
 from vcdebug.snapshot.object_checks import join_kinds, missing_kinds, supplying_command
 from vcdebug.snapshot.reported_events import ENDED_JOB_PHASES
 from vcdebug.snapshot.snapshot import Snapshot
@@ -165,6 +166,7 @@ def _queue_missing_finding(recording: Recording, subject: ExplainSubject, queue:
     facts = (f"Queues in the snapshot: {join_names(queues, 6)}.{f' Did you mean {close}?' if close else ''}",)
     edits = (f"PodGroup/{subject.job}:spec.queue={close}",) if close else ()
     other = owner_advice(f"PodGroup {subject.job}: set spec.queue to {close or 'an existing queue'}.", *edits)
+    other = other._replace(repairs=bool(close))
     evidence = opening_evidence(recording, "the session opens without the job")
     advice = (other, queue_admin_advice(f"Create queue {queue}."))
     numbers = {"queues": count(len(queues), "queues")}
@@ -193,15 +195,42 @@ def _no_pod_group_finding(recording: Recording, subject: ExplainSubject, pods: l
     pods_words = "the pod" if len(pods) == 1 else "the pods"
     evidence = opening_evidence(recording, f"the session opens without a job for {pods_words}")
     headline, numbers = pending_headline(subject.job or subject.pod or "", reason), {"pods": count(len(pods), "pods")}
-    owned = next((pod for pod in pods if owners_of(pod.manifest)), None) if subject.job else None
-    again: tuple[Advice, ...] = ()
-    if owned is not None:
-        owner = owners_of(owned.manifest)[0]
-        made = f"{owner.get('kind')} {owner.get('name')} creates it again, and Volcano's controller its PodGroup"
-        again = (
-            outside_advice(f"Or delete {owned.name}: {made}; it makes none while annotation group-name is there."),
-        )
+    again = _recreation_advice(recording, pods) if subject.job else (_CONTROLLER_ADVICE,)
     return Finding(POD_GROUP_MISSING, headline, numbers, evidence, (owner_advice(advice), *again), facts=facts)
+
+
+_CONTROLLER_ADVICE = outside_advice("Check that Volcano's controller runs: it creates a PodGroup for each plain pod.")
+
+
+def _recreation_advice(recording: Recording, pods: Sequence[Pod]) -> tuple[Advice, ...]:
+    """Pods that name a PodGroup which Volcano's controller made for an earlier owner: new pods get a new one."""
+    owned = [(pod, owners_of(pod.manifest)[0]) for pod in pods if not pod.node_name and owners_of(pod.manifest)]
+    if not owned:
+        return ()
+    owner = owned[0][1]
+    who, name = f"{owner.get('kind')} {owner.get('name')}", f"{MADE_GROUP_PREFIX}{owner.get('uid')}"
+    there, made = (
+        owned[0][0].annotations.get(GROUP_ANNOTATION, ""),
+        "Volcano's controller makes none for pods that name",
+    )
+    if not there.startswith(MADE_GROUP_PREFIX) or there == name:
+        return (outside_advice(f"Find out why {who} has no PodGroup {there}; {made} one."),)
+    namespace = owned[0][0].namespace
+    edits = [
+        f"PodGroup/{namespace}/{name}:+={new_group_text(recording, recording.snapshot.flags.default_queue)}",
+        *(f"Pod/{pod.key}:metadata.annotations[{GROUP_ANNOTATION}]={name}" for pod, _ in owned),
+    ]
+    one = "it" if len(owned) == 1 else "them"
+    words = f"Delete {join_names(pod.name for pod, _ in owned)}: {who} creates {one} again, with a PodGroup"
+    return (owner_advice(f"{words} ({made} an earlier one).", *edits)._replace(repairs=True),)
+
+
+def new_group_text(recording: Recording, queue: str) -> str:
+    """The manifest of a PodGroup as Volcano's controller makes it for one pod, as an edit takes it."""
+    # Without enqueue among the actions no action admits a Pending PodGroup.
+    phase = PENDING if ENQUEUE in recording.conf.actions else INQUEUE
+    spec = f"{{minMember: 1, queue: {queue}}}"
+    return f"{{apiVersion: scheduling.volcano.sh/v1beta1, spec: {spec}, status: {{phase: {phase}}}}}"
 
 
 def _unmade_group_finding(recording: Recording, subject: ExplainSubject) -> Finding | None:

@@ -230,10 +230,9 @@ def gated(view: JobView) -> Finding | None:
     gate = "a scheduling gate" if len(gates) == 1 else "scheduling gates"
     headline = pending_headline(job.uid, f"{count_noun(len(closed), 'pod')} {have} {gate} ({join_names(gates)})")
     pods = join_names(task.name for task in closed)
-    least = f"{count_noun(job.min_available, 'pod')} that minMember requires"
-    rest = f"{reachable} of the {least} {'is' if reachable == 1 else 'are'} available"
-    met = reachable >= job.min_available
-    facts = (f"minMember {job.min_available} is met without {pods}." if met else f"Without {pods}, {rest}.",)
+    met, verb = reachable >= job.min_available, "is" if reachable == 1 else "are"
+    short = f"minMember asks for {job.min_available}; without {pods}, {reachable} {verb} available."
+    facts = (f"minMember {job.min_available} is met without {pods}." if met else short,)
     numbers = {
         "pods.gated": count(len(closed), "pods"),
         "pods.usable": count(reachable, "pods"),

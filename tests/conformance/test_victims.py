@@ -6,15 +6,15 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, queue
 from vcdebug.conformance.cycle_outcome import predicted_outcome
-from vcdebug.conformance.nearest_replay import ENOUGH_ALIKE, follow_scheduler, other_victims
+from vcdebug.conformance.nearest_replay import follow_scheduler, other_victims
 from vcdebug.conformance.verdicts import BOUND, EVICTED, NOTHING_DONE, OutcomeDifference
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.cycle_inputs import ChanceSettings
 from vcdebug.snapshot.snapshot import Snapshot
 
 MEMBERS = 9
-KEEPS_THE_LAST_BUT_ONE = 14
-"""The first seed under which the gang keeps a-7, so that a-8 and a-6 go."""
+KEEPS_THE_LAST = 24
+"""The first seed under which the gang keeps a-8, so that a-7 and a-6 go."""
 
 
 def reclaimed() -> Snapshot:
@@ -31,10 +31,10 @@ def drawn(seed: int) -> Snapshot:
 
 
 def test_a_rare_choice_of_victims_is_found_behind_many_that_are_alike() -> None:
-    seen = predicted_outcome(replay_cycle(drawn(KEEPS_THE_LAST_BUT_ONE)))
-    assert ["default/a-8", "default/a-6"] == [*seen.evicted]
-    usual = {tuple(predicted_outcome(replay_cycle(drawn(seed))).evicted) for seed in range(1, ENOUGH_ALIKE + 3)}
-    assert {("default/a-8", "default/a-7")} == usual
+    seen = predicted_outcome(replay_cycle(drawn(KEEPS_THE_LAST)))
+    assert {"default/a-7", "default/a-6"} == {*seen.evicted}
+    before = [predicted_outcome(replay_cycle(drawn(seed))).evicted for seed in range(1, KEEPS_THE_LAST)]
+    assert all("default/a-8" in evicted for evicted in before)
     assert (0, 0) == follow_scheduler(reclaimed(), seen).difference_rank
 
 

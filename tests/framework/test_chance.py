@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tests.actions.outcome import ops
-from tests.builders import cluster, conf_of, node, pod_group, pods
+from tests.builders import cluster, conf_of, node, open_session, pod_group, pods
 from vcdebug.framework.chance_draws import RandomDraws
 from vcdebug.framework.record import BestEvent
 from vcdebug.recording.replay import replay_cycle
@@ -62,6 +62,16 @@ def test_an_order_seed_permutes_keys_and_none_sorts_them() -> None:
     assert sorted(keys) == MapOrder().order_keys(reversed(keys))
     assert sorted(keys) == sorted(drawn) != drawn
     assert drawn == MapOrder(3).order_keys(reversed(keys))
+
+
+def test_with_an_order_seed_each_visit_of_a_node_is_in_another_order() -> None:
+    ssn = open_session(cluster(node("n1"), pod_group("j"), pods("j", 5, on="n1")), "gang")
+    tasks = ssn.nodes["n1"].tasks_in_order()
+    draws, again, rule = (RandomDraws(ChanceSettings(order_seed=seed)) for seed in (3, 3, None))
+    visits = [[task.name for task in draws.next_visit(tasks)] for _ in range(3)]
+    assert 3 == len({*map(tuple, visits)})
+    assert visits == [[task.name for task in again.next_visit(tasks)] for _ in range(3)]
+    assert [tasks, tasks] == [rule.next_visit(tasks), rule.next_visit(tasks)]
 
 
 def test_draws_stay_below_their_bound_and_are_zero_without_a_seed() -> None:

@@ -168,7 +168,7 @@ def skip_reason(
 def _valid_victims(ssn: Session, job: JobInfo, task: TaskInfo, node: NodeInfo) -> list[TaskInfo] | None:
     """The victims on the node, without which it can hold the task; None where it cannot."""
     ssn.log("node", task.key, node.name)
-    reclaimees = action.candidates_on(node, partial(skip_reason, ssn.jobs, ssn.queues, job))
+    reclaimees = action.candidates_on(ssn, node, partial(skip_reason, ssn.jobs, ssn.queues, job))
     if not reclaimees:
         ssn.log("nobody", node.name)
         return None

@@ -168,10 +168,10 @@ NOT_RECLAIMABLE, GROUP_NOT_PREEMPTABLE, NOT_LOWER = "not-reclaimable", "group-pr
 """The rules; ASKS_NOTHING: for a best-effort preemptor, pods with requests are no candidates."""
 
 
-def candidates_on(node: NodeInfo, excludes: CandidateFilter) -> CandidateTasks:
+def candidates_on(ssn: Session, node: NodeInfo, excludes: CandidateFilter) -> CandidateTasks:
     """The node's tasks that the action's own filter does not exclude, by `namespace/name`."""
     # Upstream copies each candidate; here only victims are copied, when they are about to be evicted.
-    return CandidateTasks([task for task in node.tasks_in_order() if not excludes(task)])
+    return CandidateTasks([task for task in ssn.draws.next_visit(node.tasks_in_order()) if not excludes(task)])
 
 
 def copy_tasks(tasks: Sequence[TaskInfo]) -> list[TaskInfo]:

@@ -12,7 +12,8 @@ from vcdebug.gomath import int_mod
 from vcdebug.model.names import IntArray, NodeName, TaskKey
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.node_table import NodeRows
-from vcdebug.snapshot.cycle_inputs import ChanceSettings, mix_bits
+from vcdebug.model.task import TaskInfo
+from vcdebug.snapshot.cycle_inputs import ChanceSettings, mix_bits, mix_text
 
 
 class DomainRows:
@@ -44,7 +45,9 @@ class RandomDraws:
         "_placements",
         "_preempts",
         "_reclaims",
+        "_order_seed",
         "_seed",
+        "_visits",
         "_won",
         "job_domains",
         "sub_job_domains",
@@ -52,6 +55,8 @@ class RandomDraws:
 
     def __init__(self, chance: ChanceSettings) -> None:
         self._seed = chance.tie_seed
+        self._order_seed = chance.order_seed
+        self._visits = 0
         self._choices = chance.choices
         self._dry_runs = chance.dry_runs
         self._preempts = chance.preempts
@@ -68,6 +73,14 @@ class RandomDraws:
             return 0
         self._count += 1
         return int_mod(mix_bits(self._seed + self._count) >> 1, bound)
+
+    def next_visit(self, tasks: list[TaskInfo]) -> list[TaskInfo]:
+        """A node's tasks, as they are visited this time: Go draws another order of a map at each visit."""
+        if self._order_seed is None:
+            return tasks
+        self._visits += 1
+        seed = mix_bits(self._order_seed + self._visits)
+        return sorted(tasks, key=lambda task: mix_text(seed, task.key))
 
     def known_choice(self, task: TaskKey) -> NodeName:
         """The node that the settings state for a task's next placement; empty without one."""

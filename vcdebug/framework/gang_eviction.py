@@ -160,7 +160,7 @@ class GangEviction:
         by_job: dict[JobId, list[TaskInfo]] = {}
         rows = ssn.hyper_node_rows(domain)
         for node in rows.node_infos if rows is not None else ():
-            for task in action.copy_tasks(action.candidates_on(node, lambda t: self.skip_reason(ssn, job, t))):
+            for task in action.copy_tasks(action.candidates_on(ssn, node, lambda t: self.skip_reason(ssn, job, t))):
                 by_job.setdefault(task.job, []).append(task)
         return by_job
 

@@ -157,7 +157,7 @@ class TopologyAwarePreemption:
     ) -> list[TaskInfo]:
         """Evict until the task fits, then reprieve the most valuable. Upstream: actions/preempt.SelectVictimsOnNode."""
         simulation = NodeSimulation(ssn, ssn.cycle_state(task).clone(), task, node.clone())
-        candidates = CandidateTasks(copy_tasks(candidates_on(simulation.node, skip_rule)))
+        candidates = CandidateTasks(copy_tasks(candidates_on(ssn, simulation.node, skip_rule)))
         ssn.log("candidates", task_keys_of(candidates))
         victims = ssn.ask_plugins(hooks.PREEMPTABLE, task, candidates) or []
         if not validate_victims(ssn, task, simulation.node, victims):

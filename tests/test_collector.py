@@ -52,7 +52,7 @@ class Ring:
 
 def test_what_was_dropped_is_found_before_the_next_cycle_once_much_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(garbage_collection, "MIN_GROWTH_BLOCKS", 10_000)
-    monkeypatch.setattr(_HeapState, "most", 10_000)
+    monkeypatch.setattr(_HeapState, "max_growth", 10_000)
     monkeypatch.setattr(_HeapState, "blocks", sys.getallocatedblocks())
     with collector_paused(look=True):
         dropped = ref(Ring())
@@ -72,7 +72,7 @@ def test_what_is_let_go_leads_to_no_search(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(_HeapState, "blocks", sys.getallocatedblocks())
     with disposing(replay_cycle(snapshot)) as recording:
         alive = ref(recording.session.plugins["gang"])
-        monkeypatch.setattr(_HeapState, "most", 2 * (sys.getallocatedblocks() - _HeapState.blocks))
+        monkeypatch.setattr(_HeapState, "max_growth", 2 * (sys.getallocatedblocks() - _HeapState.blocks))
         cycle_effects(recording)
     del recording
     assert alive() is None

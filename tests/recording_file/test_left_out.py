@@ -53,5 +53,5 @@ def written_to(method: ast.stmt) -> Iterator[str]:
 def test_no_mapping_by_identity_is_stored() -> None:
     found = [(kind, name) for kind, name in by_identity() if kind not in NEVER_STORED]
     left_out = [(place.split(":")[1], name) for place, names in STORED_INSTEAD.items() for name in names]
-    assert {"_asked_for", "_known", "_burdens", "_placement_of"} <= {name for _, name in found}
+    assert {"_request_amounts", "_shapes", "_burdens", "_placement_of"} <= {name for _, name in found}
     assert [] == [one for one in found if one not in left_out]

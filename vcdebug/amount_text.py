@@ -268,6 +268,14 @@ def count_noun(value: int, noun: str) -> str:
     return f"{format_count(value)} {noun}{ending}"
 
 
+_PLURAL_VERBS: Final[Mapping[str, str]] = {"is": "are", "was": "were", "has": "have"}
+
+
+def verb_for(count: int, verb: str) -> str:
+    """The verb that agrees with a number of things: `is` or `are`, `has` or `have`, `asks` or `ask`."""
+    return verb if count == 1 else _PLURAL_VERBS.get(verb) or verb.removesuffix("s")
+
+
 def capitalize_first(text: str) -> str:
     """The text with its first letter as a capital; the other letters keep their case, unlike str.capitalize."""
     return text[:1].upper() + text[1:]

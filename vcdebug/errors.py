@@ -24,10 +24,20 @@ class VcdebugError(Exception):
 
 def closest_name_hint(word: str, names: Iterable[str], otherwise: str = "") -> str:
     """A hint that names the closest of the names; `otherwise` where none is close."""
+    close = closest_name(word, names)
+    return f"did you mean {close}?" if close else otherwise
+
+
+def closest_name(word: str, names: Iterable[str], near: float = 0.6) -> str:
+    """The name that is most like the word; empty where none is near enough (0 to 1)."""
+    return next(iter(closest_names(word, names, 1, near)), "")
+
+
+def closest_names(word: str, names: Iterable[str], most: int, near: float = 0.6) -> list[str]:
+    """The names that are most like the word."""
     from difflib import get_close_matches  # slow to import, and needed only for a misspelt name
 
-    close = get_close_matches(word, list(names), 1)
-    return f"did you mean {close[0]}?" if close else otherwise
+    return get_close_matches(word, list(names), most, near)
 
 
 class SnapshotError(VcdebugError):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tests.architecture.source_tree import ROOT
-from vcdebug.releases import devices, nodes, proposals, queues, scheduling, topology
+from vcdebug.releases import devices, nodes, queues, scheduling, topology
 from vcdebug.releases.change import Tag
 from vcdebug.releases.release import CHANGES, COMING_TAGS, MASTER_DESCRIPTION, SUPPORTED_TAGS, release_at_tag
 
@@ -154,7 +154,8 @@ def _releases() -> Iterator[str]:
 
 
 def _group(title: str, module: object) -> Iterator[str]:
-    rows = [change for change in CHANGES.values() if getattr(module, "CHANGES", ()).count(change)]
+    merged = [change for change in CHANGES.values() if not change.is_proposed]
+    rows = [change for change in merged if getattr(module, "CHANGES", ()).count(change)]
     yield f"## {title}\n"
     yield "| change | up to then | decides | weight | releases with it | upstream |"
     yield "|---|---|---|---|---|---|"
@@ -166,7 +167,7 @@ def _group(title: str, module: object) -> Iterator[str]:
 
 def _proposals() -> Iterator[str]:
     yield PROPOSALS
-    for change in proposals.CHANGES:
+    for change in filter(lambda change: change.is_proposed, CHANGES.values()):
         yield _row(f"`{change.id}`", change.what, change.decides, change.weight, change.pull)
     yield "\nOther open pull requests have no switch. What they would change:\n"
     yield "| upstream | would change |"

@@ -6,11 +6,12 @@ from tests.builders import cluster, conf_of, node, pod_group, pods, priority_cla
 from tests.recorded import GOLDEN, bundled, golden
 from vcdebug.explain.decisions.equations import equation_at, room_equation
 from vcdebug.explain.equation import Equation
-from vcdebug.explain.plugins import PLUGINS, explainer_for
+from vcdebug.explain.plugins import explainer_for
 from vcdebug.explain.plugins.extender import QUESTIONS
 from vcdebug.framework.record import ActionEvent, HookEvent, Level, OpEvent, PredicateEvent, StatementEvent
 from vcdebug.model.names import NodeName
 from vcdebug.model.resource import at_most
+from vcdebug.plugins import PLUGINS
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.recording.state_before import state_before, task_of

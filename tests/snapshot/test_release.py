@@ -48,7 +48,7 @@ def test_a_mended_rule_is_new_from_the_first_tag_of_each_branch_that_has_it(tag:
 
 
 def test_an_older_form_that_still_older_releases_lack_begins_with_a_tag() -> None:
-    change = Change("a", "b", "c", "v1.15.1; #1; L", since="v1.15.0")
+    change = Change("b", "c", "v1.15.1; #1; L", since="v1.15.0")
     assert [False, True, False] == [change.is_in_force(Tag.from_text(tag)) for tag in ("v1.14.4", "v1.15.0", "v1.15.1")]
 
 

@@ -10,7 +10,7 @@ from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo, is_preemptable_status
-from vcdebug.releases.proposals import PR_5373
+from vcdebug.releases.queues import PR_5373
 
 
 class GangPreempt(Action):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from textwrap import dedent
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from vcdebug.cli.output import Output
 from vcdebug.errors import ConfigError, SnapshotError, VcdebugError
@@ -113,101 +116,92 @@ def positive_number(text: str) -> int:
     return int(text)
 
 
-def _argument_row(*flags: str, **how: Any) -> tuple[tuple[str, ...], Mapping[str, Any]]:  # Any: what argparse takes
-    return flags, how
+# Options as `--help` lists them.
+
+_OPTION_ROW: Final = re.compile(r"(?m)^(\S.*?)(?:  +|\n +)(\S.*(?:\n +\S.*)*)")
+OptionExtras = Mapping[str, Mapping[str, Any]]  # Any: what argparse takes
+"""An option, or the word of a positional argument → what argparse takes besides: type, default, dest."""
 
 
-SHARED_ARGUMENTS: Final = {
-    "snapshot": _argument_row("snapshot", metavar="SNAPSHOT", help=SNAPSHOT_HELP),
-    "release": _argument_row(
-        "--release",
-        metavar="VERSION",
-        help="Volcano release to replay, for example v1.14.4; v1.99,nearest picks the nearest supported one "
-        "(default: the release recorded in the snapshot)",
-    ),
-    "complete": _argument_row(
-        "--complete",
-        action="store_true",
-        default=None,  # None leaves it to the snapshot's own setting
-        help="complete hand-written manifests with server defaults: uid, phase, namespace (default: automatic)",
-    ),
-    "edits": _argument_row(
-        "--set",
-        metavar="EDIT",
-        dest="edits",
-        action="append",
-        default=[],
-        help="change the input before the replay: KIND/[NAMESPACE/]NAME:PATH=VALUE, conf:PATH=VALUE, "
-        "flag:NAME=VALUE, chance:NAME=VALUE, replay:NAME=VALUE or answer:EVENT=VALUE; PATH- removes a field, "
-        ":- an object; @FILE reads edits from a file; repeatable",
-    ),
-    "extender": _argument_row(
-        "--extender-url",
-        metavar="URL",
-        help="call this extender webhook for answers that extender.json lacks (default: such answers are unknown)",
-    ),
-    "max-events": _argument_row(
-        "--max-events",
-        metavar="N",
-        type=positive_number,
-        help="stop after N events (default: 5 million)",
-    ),
-    "max-memory": _argument_row(
-        "--max-memory",
-        metavar="MB",
-        type=positive_number,
-        help="stop when the recording reaches about MB megabytes (default: 8000)",
-    ),
-    "no-cache": _argument_row(
-        "--no-cache",
-        action="store_true",
-        help=f"neither read nor write the cache of recordings (as {CACHE_VARIABLE}=off)",
-    ),
-    "source": _argument_row(
-        "--source",
-        metavar="DIR",
-        help=f"checkout of Volcano for the command `source` (default: {SOURCE_VARIABLE})",
-    ),
-    "json": _argument_row("--json", action="store_true", help="print JSON"),
-    "prove": _argument_row(
-        "--prove",
-        action="store_true",
-        help="try fixes on copies of the snapshot and list those that work, least harmful first",
-    ),
-    "verbose": _argument_row(
-        "-v", "--verbose", action="store_true", help="show every step through the cycle, and lists in full"
-    ),
-    "budget": _argument_row(
-        "--budget",
-        metavar="SECONDS",
-        type=positive_number,
-        default=DEFAULT_BUDGET_SECONDS,
-        help=f"with --prove: time budget in seconds (default: {DEFAULT_BUDGET_SECONDS})",
-    ),
+class TakesArguments(Protocol):
+    """A parser, or a group of its options."""
+
+    def add_argument(self, *names: str, **how: Any) -> object:  # Any: what argparse takes
+        """Add one argument."""
+
+
+def add_options(parser: TakesArguments, rows: str, extras: OptionExtras = MappingProxyType({})) -> None:
+    """Add options that are written as a help lists them, one per line: `-o, --output FILE  file to write`.
+
+    An option without a word for its value is a switch, a word alone a positional argument. Indented lines go on.
+    """
+    for words, text in read_options(rows):
+        _add_option(parser, words, text, extras)
+
+
+def read_options(rows: str) -> Iterator[tuple[str, str]]:
+    """(`-o, --output FILE`, its help) of each row."""
+    return ((found[1], " ".join(found[2].split())) for found in _OPTION_ROW.finditer(dedent(rows)))
+
+
+def _add_option(parser: TakesArguments, words: str, text: str, extras: OptionExtras) -> None:
+    names = words.replace(",", "").split()
+    value = "" if names[-1].startswith("-") else names.pop()
+    more = extras.get(names[-1] if names else value, {})
+    if value:
+        parser.add_argument(*(names or [value.lower()]), metavar=value, help=text, **more)
+    else:
+        parser.add_argument(*names, action="store_true", help=text, **more)
+
+
+SHARED_OPTIONS: Final = f"""
+SNAPSHOT             {SNAPSHOT_HELP}
+--release VERSION    Volcano release to replay, for example v1.14.4; v1.99,nearest picks the nearest supported one
+                     (default: the release recorded in the snapshot)
+--complete           complete hand-written manifests with server defaults: uid, phase, namespace (default: automatic)
+--set EDIT           change the input before the replay: KIND/[NAMESPACE/]NAME:PATH=VALUE, conf:PATH=VALUE,
+                     flag:NAME=VALUE, chance:NAME=VALUE, replay:NAME=VALUE or answer:EVENT=VALUE; PATH- removes a
+                     field, :- an object; @FILE reads edits from a file; repeatable
+--extender-url URL   call this extender webhook for answers that extender.json lacks (default: such answers are
+                     unknown)
+--max-events N       stop after N events (default: 5 million)
+--max-memory MB      stop when the recording reaches about MB megabytes (default: 8000)
+--no-cache           neither read nor write the cache of recordings (as {CACHE_VARIABLE}=off)
+--source DIR         checkout of Volcano for the command `source` (default: {SOURCE_VARIABLE})
+--json               print JSON
+--prove              try fixes on copies of the snapshot and list those that work, least harmful first
+-v, --verbose        show every step through the cycle, and lists in full
+--budget SECONDS     with --prove: time budget in seconds (default: {DEFAULT_BUDGET_SECONDS})
+"""
+"""Options of several commands."""
+SHARED_EXTRAS: Final[OptionExtras] = {
+    # None leaves it to the snapshot's own setting.
+    "--complete": {"default": None},
+    "--set": {"dest": "edits", "action": "append", "default": []},
+    "--max-events": {"type": positive_number},
+    "--max-memory": {"type": positive_number},
+    "--budget": {"type": positive_number, "default": DEFAULT_BUDGET_SECONDS},
 }
 
 
-def add_shared_arguments(parser: ArgumentParser, *names: str, scope: str = "") -> None:
-    """Add rows of SHARED_ARGUMENTS by name; the scope is put before each help text."""
+def add_shared_options(parser: TakesArguments, *names: str, scope: str = "") -> None:
+    """Add rows of SHARED_OPTIONS by name; the scope is put before each help text."""
+    rows = dict(read_options(SHARED_OPTIONS))
     for name in names:
-        flags, how = SHARED_ARGUMENTS[name]
-        parser.add_argument(*flags, **{**how, "help": f"{scope}{how['help']}"})
+        words = next(words for words in rows if name in re.split(r"[ ,]+", words))
+        _add_option(parser, words, f"{scope}{rows[words]}", SHARED_EXTRAS)
 
 
 def add_workers(parser: ArgumentParser, scope: str = "") -> None:
     """Add --workers and --scheduler, which choose where many runs happen."""
     group = parser.add_mutually_exclusive_group()
-    group.add_argument(
-        "-j",
-        "--workers",
-        metavar="N",
-        type=positive_number,
-        help=f"{scope}number of worker processes (default: one per CPU)",
-    )
-    group.add_argument(
-        "--scheduler",
-        metavar="ADDRESS",
-        help=f"{scope}address of a Dask scheduler, for example tcp://host:8786; needs vcdebug[dask]",
+    add_options(
+        group,
+        f"""
+        -j, --workers N      {scope}number of worker processes (default: one per CPU)
+        --scheduler ADDRESS  {scope}address of a Dask scheduler, for example tcp://host:8786; needs vcdebug[dask]
+        """,
+        {"--workers": {"type": positive_number}},
     )
 
 
@@ -264,31 +258,21 @@ FINISH_RULES: Final = ("none", "thirds")
 
 def add_cycle_arguments(parser: ArgumentParser, suffix: str = "") -> None:
     """Add --cycles and what happens between two cycles."""
-    parser.add_argument(
-        "--cycles",
-        metavar="N",
-        type=positive_number,
-        default=1,
-        help=f"run N consecutive cycles of one scheduler process{suffix} (default: 1)",
-    )
-    parser.add_argument(
-        "--every",
-        metavar="TIME",
-        type=_parse_time_between,
-        help="interval between cycles, for example 31s or 1m30s (default: 1s)",
-    )
-    parser.add_argument("--recreate", action="store_true", help="recreate pods that terminate between cycles")
-    parser.add_argument(
-        "--finish",
-        metavar="RULE",
-        choices=FINISH_RULES,
-        help="running pods that complete between cycles: none, or thirds (every third pod by name, rotating) "
-        "(default: none)",
-    )
-    parser.add_argument(
-        "--arrivals",
-        metavar="FILE",
-        help='objects to add between cycles, as JSON: {"2": [manifest, ...]} adds before cycle 2',
+    add_options(
+        parser,
+        f"""
+        --cycles N       run N consecutive cycles of one scheduler process{suffix} (default: 1)
+        --every TIME     interval between cycles, for example 31s or 1m30s (default: 1s)
+        --recreate       recreate pods that terminate between cycles
+        --finish RULE    running pods that complete between cycles: none, or thirds (every third pod by name, rotating)
+                         (default: none)
+        --arrivals FILE  objects to add between cycles, as JSON: {{"2": [manifest, ...]}} adds before cycle 2
+        """,
+        {
+            "--cycles": {"type": positive_number, "default": 1},
+            "--every": {"type": _parse_time_between},
+            "--finish": {"choices": FINISH_RULES},
+        },
     )
 
 

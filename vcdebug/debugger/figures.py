@@ -3,12 +3,12 @@
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import groupby
+from itertools import groupby, islice
 from operator import itemgetter
 from typing import Final, NamedTuple
 
 from vcdebug.amount_text import format_amount, format_number, format_resource, short_name, value_in_units
-from vcdebug.errors import VcdebugError
+from vcdebug.errors import VcdebugError, closest_names
 from vcdebug.framework.figures import Value
 from vcdebug.framework.record import NodeAmounts
 from vcdebug.model.names import JobId, Seq, TaskKey
@@ -230,8 +230,6 @@ def find_object_name(recording: Recording, kind: str, word: str) -> str:
 
 def _find_name(kind: str, word: str, objects: Mapping[str, object]) -> tuple[str, tuple[str, ...]]:
     """(object, rest) of a word with dots, where the object's own name may contain dots."""
-    from difflib import get_close_matches
-
     if word in objects:
         return word, ()
     prefix = word
@@ -243,7 +241,7 @@ def _find_name(kind: str, word: str, objects: Mapping[str, object]) -> tuple[str
     name = _find_unique(kind, word, objects)
     if name:
         return name, ()
-    close = get_close_matches(word, list(objects)[:MAX_COMPARED], 3) or list(objects)[:MAX_NAMED]
+    close = closest_names(word, islice(objects, MAX_COMPARED), 3) or list(objects)[:MAX_NAMED]
     raise FigureError(
         f"no {kind} {word!r}", f"there is {_list_some(close, len(objects))}" if objects else f"no such {kind}"
     )

@@ -221,7 +221,7 @@ class ExplanationStep:
 
     name: str
     state: StepState
-    text: str
+    text: str = ""
     seqs: tuple[Seq, ...] = ()
 
 

@@ -128,6 +128,19 @@ def all_hold(terms: tuple[Term, ...]) -> bool:
     return first_failing(terms) is None
 
 
+def judged_equation(
+    title: str, formula: str, columns: tuple[str, ...], terms: tuple[Term, ...], note: str = "", compared: str = ""
+) -> Equation:
+    """An equation of amounts that holds if all of its lines do; the first that does not decides."""
+    decided = first_failing(terms)
+    return Equation(title, formula, columns, "dimension", terms, decided is None, decided, note, compared)
+
+
+def barred_equation(title: str, formula: str, reason: str) -> Equation:
+    """The equation of what is refused before any arithmetic."""
+    return Equation(title, formula, (), "dimension", (), False, None, reason)
+
+
 ResourceWriter = Callable[[Resource], str]
 """Writes a whole resource: with full names, or as briefly as a table has room for."""
 

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from vcdebug.actions import ALLOCATE, BACKFILL
 from vcdebug.amount_text import count_noun, format_age
-from vcdebug.errors import VcdebugError
+from vcdebug.errors import VcdebugError, closest_names
 from vcdebug.framework.record import ActionEvent, HookEvent
 from vcdebug.framework.registry import ActionFacts
 from vcdebug.framework.subject import name_in
@@ -96,17 +96,18 @@ class JobView:
         visited = [*self.visits_of(ALLOCATE)[-1:], *self.visits_of(BACKFILL)]
         return [attempt for visit in visited for attempt in visit.tries]
 
+    def failed_tries(self, task: TaskKey = "") -> list[TaskTry]:
+        """The tries that gave a task no node; without a task, those of the whole job."""
+        failed = (attempt for attempt in self.placing_tries if attempt.last_placement is None)
+        return [attempt for attempt in failed if task in ("", attempt.task)]
+
     @cached_property
     def blocked_task(self) -> TaskInfo | None:
         """The task on which placing failed: the pod that was asked about, or the first that found no place."""
         if self.pod in self.tasks:
             return self.tasks[self.pod]
-        tried = [
-            attempt.task
-            for attempt in self.placing_tries
-            if attempt.last_placement is None and attempt.task in self.tasks
-        ]
-        stuck = [self.tasks[key] for key in tried if self.tasks[key].status not in PLACED_STATUSES]
+        tried = [self.tasks[attempt.task] for attempt in self.failed_tries() if attempt.task in self.tasks]
+        stuck = [task for task in tried if task.status not in PLACED_STATUSES]
         waiting = [task for task in self.left_over if not task.sch_gated] or self.left_over
         return stuck[0] if stuck else (waiting[0] if waiting else None)
 
@@ -286,14 +287,11 @@ def _require_unique(keys: Sequence[str], word: str) -> str:
 
 
 def _unknown_name_error(word: str, known: Sequence[str]) -> NotFoundError:
-    # Imported here: only a misspelt name needs it.
-    from difflib import get_close_matches
-
     tails = {key.rpartition("/")[2]: key for key in known}
     wanted = word.rpartition("/")[2]
     close = (
-        get_close_matches(word, known, 3, 0.5)
-        or [tails[tail] for tail in get_close_matches(wanted, list(tails), 3, 0.5)]
+        closest_names(word, known, 3, 0.5)
+        or [tails[tail] for tail in closest_names(wanted, tails, 3, 0.5)]
         or [key for tail, key in tails.items() if wanted and wanted in tail][:3]
     )
     if close:

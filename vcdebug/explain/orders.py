@@ -83,6 +83,11 @@ class OrderComparison(NamedTuple):
         return next((step for step in self.steps if step.order_sign), None)
 
     @property
+    def deciding_words(self) -> str:
+        """` (priority)`: what decides; empty where everything is equal."""
+        return f" ({self.deciding_step.difference.what})" if self.deciding_step is not None else ""
+
+    @property
     def order_sign(self) -> int:
         """-1 where the left one goes first."""
         decided = self.deciding_step

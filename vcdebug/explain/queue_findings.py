@@ -10,6 +10,7 @@ from vcdebug.amount_text import (
     format_named_amount,
     join_names,
     join_ranked_amounts,
+    verb_for,
 )
 from vcdebug.explain import answer, queue_index
 from vcdebug.explain.equation import QueueCheck, first_exceeded
@@ -27,7 +28,7 @@ from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import CAPACITY
 from vcdebug.recording.input_problems import circle_of_queues
 from vcdebug.recording.recording import Recording, per_recording
-from vcdebug.recording.state_before import sum_resources
+from vcdebug.recording.state_before import sum_resources, sum_smallest
 
 
 def guarantee_facts(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> tuple[str, ...]:
@@ -80,10 +81,7 @@ def gang_request_facts(view: JobView, limit: QueueCheck) -> tuple[str, ...]:
     lacks, waiting = job.min_available - job.ready_task_num(), unbound_tasks(view)
     if lacks < 2 or lacks > len(waiting) or not limit.exceeded_dimensions:
         return ()
-    asked = 0.0
-    # The smallest pods: if even these exceed the limit, no choice of pods fits. A loop, as Go adds, not sum().
-    for value in sorted(task.resreq.get(name) for task in waiting)[:lacks]:
-        asked += value
+    asked = sum_smallest((task.resreq for task in waiting), name, lacks)
     if asked <= limit.check.limit.get(name):
         return ()
     hard = f"; the queue's hard limit is {limit.format_limit(name)}" if limit.is_capability else ""
@@ -188,8 +186,8 @@ def sibling_facts(view: JobView, seq: Seq, plugin: str, limit: QueueCheck) -> tu
         ]
     ]
     kept = [queue for queue in holders if not queues[queue].reclaimable]
-    has = "has" if len(kept) == 1 else "have"
-    closed = f"; {join_names(kept)} {has} spec.reclaimable: false, so reclaim cannot evict pods there" if kept else ""
+    have = f"{join_names(kept)} {verb_for(len(kept), 'has')} spec.reclaimable: false"
+    closed = f"; {have}, so reclaim cannot evict pods there" if kept else ""
     return (f"{capitalize_first(join_names(parts))}{closed}.",)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, combinations
 from typing import Final, NamedTuple
 
-from vcdebug.amount_text import count_noun, format_amounts_apart, join_names, rank_by_amount
+from vcdebug.amount_text import count_noun, format_amounts_apart, join_names, rank_by_amount, verb_for
 from vcdebug.explain.job_view import JobView, workloads_of
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework import hooks
@@ -16,7 +16,7 @@ from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo, TaskStatus, is_allocated_status
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
-from vcdebug.snapshot.manifest import key_of, owners_of, spec_of
+from vcdebug.snapshot.manifest import key_of, owner_keys, spec_of
 
 
 class _Holding(NamedTuple):
@@ -78,8 +78,8 @@ def turns_at_end(recording: Recording, queue: QueueName, jobs: tuple[JobId, ...]
     orders: dict[tuple[JobId, JobId], tuple[int, str]] = {}
     for left, right in combinations(jobs, 2):
         found = order_of(recording, len(recording), "job", left, right)
-        by = f" ({found.deciding_step.difference.what})" if found.deciding_step is not None else ""
-        orders[left, right], orders[right, left] = (found.order_sign, by), (-found.order_sign, by)
+        orders[left, right] = found.order_sign, found.deciding_words
+        orders[right, left] = -found.order_sign, found.deciding_words
     return {uid: (_turn_sentence(queue, [other for other in jobs if other != uid], uid, orders),) for uid in jobs}
 
 
@@ -90,8 +90,7 @@ def _turn_sentence(
     _, by = orders[uid, (earlier or others)[0]]
     if not earlier:
         return f"Of the {len(others) + 1} jobs with Pending pods in queue {queue}, it is tried first{by}."
-    verb = "is" if len(earlier) == 1 else "are"
-    return f"{join_names(earlier)} of the same queue {verb} tried before it{by}."
+    return f"{join_names(earlier)} of the same queue {verb_for(len(earlier), 'is')} tried before it{by}."
 
 
 @per_recording()
@@ -207,11 +206,9 @@ def _refused_facts(view: JobView, stuck: Sequence[JobInfo]) -> tuple[str, ...]:
 
 def find_left_behind(recording: Recording, jobs: Sequence[JobInfo]) -> dict[JobId, str]:
     """Jobs without pods that an update left behind, each with its ReplicaSet that wants 0 replicas."""
-    snapshot = recording.snapshot
-    wanted = {key_of(one): spec_of(one).get("replicas") for one in snapshot.objects_of("ReplicaSet")}
-    owners = {key_of(one): owners_of(one) for one in snapshot.objects_of("PodGroup")} if wanted else {}
-    owned = [(job, f"{job.namespace}/{owner.get('name')}") for job in jobs for owner in owners.get(job.uid, ())]
-    return {job.uid: name for job, name in owned if not job.tasks and wanted.get(name) == 0}
+    wanted = {key_of(one): spec_of(one).get("replicas") for one in recording.snapshot.objects_of("ReplicaSet")}
+    owned = [(job, key) for job in jobs if wanted and not job.tasks for key in owner_keys(job.pod_group.manifest)]
+    return {job.uid: key for job, key in owned if wanted.get(key) == 0}
 
 
 def suspended_owners(recording: Recording, jobs: Sequence[JobInfo]) -> dict[JobId, str]:

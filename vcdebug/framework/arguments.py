@@ -3,12 +3,24 @@
 Upstream: framework/arguments.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
 
 from vcdebug.model.pod import parse_bool
 from vcdebug.releases.change import Change
 from vcdebug.releases.release import Release
 from vcdebug.releases.scheduling import GETBOOL_STRINGS
+
+Read = TypeVar("Read")
+
+
+def _float_or_none(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _int_or_none(value: object) -> int | None:
+    # Python's bool is an int; Go's is not.
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 class TrackedMapping(Mapping[object, object]):
@@ -59,23 +71,22 @@ class Arguments:
         self.replaced = {}
         self._quoted = quoted
 
-    def _is_stated(self, key: str, default: object) -> bool:
-        """Whether the map has the key; the default of one that it has not is kept."""
-        if key in self.raw:
-            return True
-        self.defaults[key] = default
-        return False
+    def _read_value(self, key: str, default: Read, read: Callable[[object], Read | None]) -> Read:
+        """What `read` makes of the key's value; the default where the map has none, or one that cannot be read (None).
+
+        Either kind of default is noted.
+        """
+        if key not in self.raw:
+            self.defaults[key] = default
+            return default
+        value = read(self.raw[key])
+        if value is None:
+            value = self.replaced[key] = default
+        return value
 
     def get_int(self, key: str, default: int) -> int:
         """A YAML integer; a float or quoted number is refused. Upstream: framework/arguments.GetInt."""
-        if not self._is_stated(key, default):
-            return default
-        value = self.raw.get(key)
-        # Python's bool is an int; Go's is not.
-        if isinstance(value, int) and not isinstance(value, bool):
-            return value
-        self.replaced[key] = default
-        return default
+        return self._read_value(key, default, _int_or_none)
 
     def get_weight(self, key: str) -> int:
         """An integer, 1 by default and in place of a negative one."""
@@ -86,36 +97,21 @@ class Arguments:
 
     def get_float64(self, key: str, default: float) -> float:
         """A YAML float or integer. Upstream: framework/arguments.GetFloat64."""
-        if not self._is_stated(key, default):
-            return default
-        value = self.raw.get(key)
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            return float(value)
-        self.replaced[key] = default
-        return default
+        return self._read_value(key, default, _float_or_none)
 
     def get_bool(self, key: str, *, default: bool) -> bool:
         """A YAML boolean, or a string that Go's ParseBool takes. Upstream: framework/arguments.GetBool."""
-        if not self._is_stated(key, default):
-            return default
-        value = self.raw.get(key)
-        if isinstance(value, bool):
-            return value
-        parsed = parse_bool(value) if self._quoted and isinstance(value, str) else None
-        if parsed is None:
-            self.replaced[key] = default
-            return default
-        return parsed
+
+        def read_bool(value: object) -> bool | None:
+            if isinstance(value, bool):
+                return value
+            return parse_bool(value) if self._quoted and isinstance(value, str) else None
+
+        return self._read_value(key, default, read_bool)
 
     def get_string(self, key: str, default: str) -> str:
         """A YAML string; a bare number is refused. Upstream: framework/arguments.GetString."""
-        if not self._is_stated(key, default):
-            return default
-        value = self.raw.get(key)
-        if isinstance(value, str):
-            return value
-        self.replaced[key] = default
-        return default
+        return self._read_value(key, default, lambda value: value if isinstance(value, str) else None)
 
 
 def release_arguments(

@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from vcdebug.errors import closest_name_hint
 from vcdebug.framework import hooks
 from vcdebug.framework.combine import Answer, Args, PluginCall, RecordedCall, Tiers
 from vcdebug.framework.hooks import HOOKS, PREDICATE, AnswerForm, AnyHook
@@ -212,10 +213,8 @@ def _find_candidate(answer: ForcedAnswer, word: str, candidates: Sequence[TaskIn
     names = [task.key for task in candidates]
     if matches:
         raise answer.make_error(f"ambiguous candidate {word}", f"candidates: {', '.join(t.key for t in matches)}")
-    from difflib import get_close_matches  # only a misspelt name needs it
-
-    close = get_close_matches(word, [*names, *(task.name for task in candidates)], 1)
-    hint = f"did you mean {close[0]}?" if close else f"candidates: {', '.join(names) or 'none'}"
+    known = [*names, *(task.name for task in candidates)]
+    hint = closest_name_hint(word, known, f"candidates: {', '.join(names) or 'none'}")
     raise answer.make_error(f"{word} is not a candidate at this event", hint)
 
 

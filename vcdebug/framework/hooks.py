@@ -5,9 +5,10 @@ Upstream: framework/session_plugins.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, ParamSpec, TypeVar
 
 from vcdebug.framework import combine
 from vcdebug.framework.combine import Answer, Args, CombiningRule, ShowFunction, Tiers
@@ -166,6 +167,7 @@ def _error_document(text: str | None) -> dict[str, str] | None:
     return None if text is None else {"error": text}
 
 
+_WORD_START: Final = re.compile(r"(?<!^)(?=[A-Z])")
 P = ParamSpec("P")
 R = TypeVar("R")
 AnswerForm = Literal[
@@ -190,8 +192,6 @@ AnswerForm = Literal[
 class Hook(Generic[P, R]):
     """One extension point; P are the arguments of a plugin's method, R is the combined answer."""
 
-    method: str
-    """The plugin method."""
     upstream: str
     """The point's name in a trace and in upstream's code."""
     switches: tuple[str, ...]
@@ -207,11 +207,14 @@ class Hook(Generic[P, R]):
     """How a call is recorded in the older form of a change."""
     rule_of_node: CombiningRule[Any] | None = None  # Any: it is asked about recorded answers only
     """How the answers about a single node combine, where a trace lists these alone."""
+    method: str = field(init=False, repr=False, compare=False)
+    """The plugin's method: upstream's name in snake case."""
     combine: Callable[[Tiers, Args], R] = field(init=False, repr=False, compare=False)
     """The rule's function, bound here because every question of a cycle calls it."""
 
     def __post_init__(self) -> None:
         # A frozen dataclass refuses a plain assignment.
+        object.__setattr__(self, "method", _WORD_START.sub("_", self.upstream).lower())
         object.__setattr__(self, "combine", self.rule.combine)
 
     @property
@@ -228,112 +231,77 @@ AnyHook = Hook[Any, Any]  # Any: the table has hooks of each form
 """A hook, where its arguments and answer are only passed on."""
 HyperNodeRows = list[list[str]]
 
-JOB_ORDER: Hook[[JobInfo, JobInfo], int] = Hook(
-    "job_order", "JobOrder", ("enableJobOrder",), combine.FIRST_DIFFERENCE, "comparison"
-)
+JOB_ORDER: Hook[[JobInfo, JobInfo], int] = Hook("JobOrder", ("enableJobOrder",), combine.FIRST_DIFFERENCE, "comparison")
 QUEUE_ORDER: Hook[[QueueInfo, QueueInfo], int] = Hook(
-    "queue_order", "QueueOrder", ("enableQueueOrder",), combine.FIRST_DIFFERENCE, "comparison"
+    "QueueOrder", ("enableQueueOrder",), combine.FIRST_DIFFERENCE, "comparison"
 )
 VICTIM_QUEUE_ORDER: Hook[[QueueInfo, QueueInfo, QueueInfo], int] = Hook(
-    "victim_queue_order", "VictimQueueOrder", (), combine.FIRST_DIFFERENCE, "comparison", later=CAPACITY_TREE_ABSENT
+    "VictimQueueOrder", (), combine.FIRST_DIFFERENCE, "comparison", later=CAPACITY_TREE_ABSENT
 )
 TASK_ORDER: Hook[[TaskInfo, TaskInfo], int] = Hook(
-    "task_order", "TaskOrder", ("enableTaskOrder",), combine.FIRST_DIFFERENCE, "comparison"
+    "TaskOrder", ("enableTaskOrder",), combine.FIRST_DIFFERENCE, "comparison"
 )
 SUB_JOB_ORDER: Hook[[SubJobInfo, SubJobInfo], int] = Hook(
-    "sub_job_order",
-    "SubJobOrder",
-    ("enabledSubJobOrder",),
-    combine.FIRST_DIFFERENCE,
-    "comparison",
-    later=SUBJOBS_ABSENT,
+    "SubJobOrder", ("enabledSubJobOrder",), combine.FIRST_DIFFERENCE, "comparison", later=SUBJOBS_ABSENT
 )
 CLUSTER_ORDER: Hook[[str, str], int] = Hook(
-    "cluster_order", "ClusterOrder", ("enabledClusterOrder",), combine.FIRST_DIFFERENCE, "comparison"
+    "ClusterOrder", ("enabledClusterOrder",), combine.FIRST_DIFFERENCE, "comparison"
 )
 JOB_VALID: Hook[[JobInfo], ValidateResult | None] = Hook(
-    "job_valid", "JobValid", (), combine.FIRST_FAILURE, "validity", show_job_valid
+    "JobValid", (), combine.FIRST_FAILURE, "validity", show_job_valid
 )
-JOB_READY: Hook[[JobInfo], bool] = Hook(
-    "job_ready", "JobReady", ("enableJobReady",), combine.ALL_TRUE, "truth", show_job
-)
+JOB_READY: Hook[[JobInfo], bool] = Hook("JobReady", ("enableJobReady",), combine.ALL_TRUE, "truth", show_job)
 SUB_JOB_READY: Hook[[JobInfo, SubJobInfo], bool] = Hook(
-    "sub_job_ready", "SubJobReady", ("enabledSubJobReady",), combine.ALL_TRUE, "truth", show_sub_job, SUBJOBS_ABSENT
+    "SubJobReady", ("enabledSubJobReady",), combine.ALL_TRUE, "truth", show_sub_job, SUBJOBS_ABSENT
 )
-JOB_PIPELINED: Hook[[JobInfo], bool] = Hook(
-    "job_pipelined", "JobPipelined", ("enableJobPipelined",), combine.VOTE, "vote", show_job
-)
+JOB_PIPELINED: Hook[[JobInfo], bool] = Hook("JobPipelined", ("enableJobPipelined",), combine.VOTE, "vote", show_job)
 SUB_JOB_PIPELINED: Hook[[JobInfo, SubJobInfo], bool] = Hook(
-    "sub_job_pipelined",
-    "SubJobPipelined",
-    ("enabledSubJobPipelined",),
-    combine.VOTE,
-    "vote",
-    show_sub_job,
-    SUBJOBS_ABSENT,
+    "SubJobPipelined", ("enabledSubJobPipelined",), combine.VOTE, "vote", show_sub_job, SUBJOBS_ABSENT
 )
-JOB_ENQUEUEABLE: Hook[[JobInfo], bool] = Hook(
-    "job_enqueueable", "JobEnqueueable", ("enableJobEnqueued",), combine.VOTE, "vote", show_job
-)
-JOB_ENQUEUED: Hook[[JobInfo], None] = Hook(
-    "job_enqueued", "JobEnqueued", ("enableJobEnqueued",), combine.CALL_ALL, "nothing", show_job
-)
+JOB_ENQUEUEABLE: Hook[[JobInfo], bool] = Hook("JobEnqueueable", ("enableJobEnqueued",), combine.VOTE, "vote", show_job)
+JOB_ENQUEUED: Hook[[JobInfo], None] = Hook("JobEnqueued", ("enableJobEnqueued",), combine.CALL_ALL, "nothing", show_job)
 JOB_STARVING: Hook[[JobInfo], bool] = Hook(
-    "job_starving", "JobStarving", ("enableJobStarving",), combine.FIRST_TIER_ALL, "truth", show_job
+    "JobStarving", ("enableJobStarving",), combine.FIRST_TIER_ALL, "truth", show_job
 )
-OVERUSED: Hook[[QueueInfo], bool] = Hook(
-    "overused", "Overused", ("enabledOverused",), combine.ANY_TRUE, "truth", show_queue
-)
+OVERUSED: Hook[[QueueInfo], bool] = Hook("Overused", ("enabledOverused",), combine.ANY_TRUE, "truth", show_queue)
 PREEMPTIVE: Hook[[QueueInfo, list[TaskInfo]], bool] = Hook(
-    "preemptive", "Preemptive", ("enablePreemptive",), combine.ALL_TRUE, "truth", show_queue_candidates
+    "Preemptive", ("enablePreemptive",), combine.ALL_TRUE, "truth", show_queue_candidates
 )
 ALLOCATABLE: Hook[[QueueInfo, TaskInfo], bool] = Hook(
-    "allocatable", "Allocatable", ("enabledAllocatable",), combine.ALL_TRUE, "truth", show_queue_task
+    "Allocatable", ("enabledAllocatable",), combine.ALL_TRUE, "truth", show_queue_task
 )
 PREEMPTABLE: Hook[[TaskInfo, list[TaskInfo]], list[TaskInfo] | None] = Hook(
-    "preemptable", "Preemptable", ("enablePreemptable",), combine.TIER_INTERSECTION, "victims", show_victims
+    "Preemptable", ("enablePreemptable",), combine.TIER_INTERSECTION, "victims", show_victims
 )
 RECLAIMABLE: Hook[[TaskInfo, list[TaskInfo]], list[TaskInfo] | None] = Hook(
-    "reclaimable", "Reclaimable", ("enableReclaimable",), combine.TIER_INTERSECTION, "victims", show_victims
+    "Reclaimable", ("enableReclaimable",), combine.TIER_INTERSECTION, "victims", show_victims
 )
 UNIFIED_EVICTABLE: Hook[[EvictionContext, list[TaskInfo]], list[TaskInfo] | None] = Hook(
-    "unified_evictable",
-    "UnifiedEvictable",
-    (),
-    combine.TIER_INTERSECTION,
-    "victims",
-    show_unified_victims,
-    GANG_EVICTION,
+    "UnifiedEvictable", (), combine.TIER_INTERSECTION, "victims", show_unified_victims, GANG_EVICTION
 )
 VICTIM_TASKS: Hook[[list[TaskInfo]], list[TaskInfo]] = Hook(
-    "victim_tasks", "VictimTasks", ("enabledVictim",), combine.FIRST_UNION, "tasks", show_victim_tasks
+    "VictimTasks", ("enabledVictim",), combine.FIRST_UNION, "tasks", show_victim_tasks
 )
 PRE_PREDICATE: Hook[[TaskInfo], PluginError | None] = Hook(
-    "pre_predicate", "PrePredicate", ("enablePredicate",), combine.FIRST_ERROR, "error", show_pre_predicate
+    "PrePredicate", ("enablePredicate",), combine.FIRST_ERROR, "error", show_pre_predicate
 )
 PREDICATE: Hook[[TaskInfo, NodeRows], dict[str, Codes]] = Hook(
-    "predicate", "Predicate", ("enablePredicate",), combine.EACH_ANSWER, "verdict", rule_of_node=combine.FIRST_OBJECTION
+    "Predicate", ("enablePredicate",), combine.EACH_ANSWER, "verdict", rule_of_node=combine.FIRST_OBJECTION
 )
 """Vectorised; framework/placement narrows the rows itself, and records single-node calls."""
 NODE_ORDER: Hook[[TaskInfo, NodeRows], dict[str, NodeScores]] = Hook(
-    "node_order", "NodeOrder", ("enableNodeOrder",), combine.EACH_ANSWER, "scores"
+    "NodeOrder", ("enableNodeOrder",), combine.EACH_ANSWER, "scores"
 )
 BATCH_NODE_ORDER: Hook[[TaskInfo, NodeRows], dict[str, NodeScores | None]] = Hook(
-    "batch_node_order", "BatchNodeOrder", ("enableNodeOrder",), combine.EACH_ANSWER, "scores"
+    "BatchNodeOrder", ("enableNodeOrder",), combine.EACH_ANSWER, "scores"
 )
 BEST_NODE: Hook[[TaskInfo, NodeRows], NodeInfo | None] = Hook(
-    "best_node", "BestNode", ("enableBestNode",), combine.FIRST_NODE, "node", show_task
+    "BestNode", ("enableBestNode",), combine.FIRST_NODE, "node", show_task
 )
 HYPER_NODE_ORDER: Hook[[SubJobInfo, dict[str, list[str]]], dict[str, dict[str, float]]] = Hook(
-    "hyper_node_order",
-    "HyperNodeOrder",
-    ("enabledHyperNodeOrder",),
-    combine.EACH_ANSWER,
-    "scores",
-    show_hyper_node_order,
+    "HyperNodeOrder", ("enabledHyperNodeOrder",), combine.EACH_ANSWER, "scores", show_hyper_node_order
 )
 HYPER_NODE_GRADIENT_FOR_JOB: Hook[[JobInfo, str, int], HyperNodeRows | None] = Hook(
-    "hyper_node_gradient_for_job",
     "HyperNodeGradientForJob",
     ("enabledHyperNodeGradient",),
     combine.FIRST_ANSWER,
@@ -343,7 +311,6 @@ HYPER_NODE_GRADIENT_FOR_JOB: Hook[[JobInfo, str, int], HyperNodeRows | None] = H
     earlier=(GANG_EVICTION, without_purpose(show_gradient_job)),
 )
 HYPER_NODE_GRADIENT_FOR_SUB_JOB: Hook[[SubJobInfo, str, int], HyperNodeRows | None] = Hook(
-    "hyper_node_gradient_for_sub_job",
     "HyperNodeGradientForSubJob",
     ("enabledHyperNodeGradient",),
     combine.FIRST_ANSWER,
@@ -352,30 +319,15 @@ HYPER_NODE_GRADIENT_FOR_SUB_JOB: Hook[[SubJobInfo, str, int], HyperNodeRows | No
     NTA_NODE_SCORE_ONLY,
     earlier=(GANG_EVICTION, without_purpose(show_gradient_sub_job)),
 )
-TARGET_JOB: Hook[[list[JobInfo]], JobInfo | None] = Hook(
-    "target_job", "TargetJob", ("enableTargetJob",), combine.FIRST_ANSWER, "job"
-)
-RESERVED_NODES: Hook[[], None] = Hook(
-    "reserved_nodes", "ReservedNodes", ("enableReservedNodes",), combine.CALL_ALL, "nothing"
-)
+TARGET_JOB: Hook[[list[JobInfo]], JobInfo | None] = Hook("TargetJob", ("enableTargetJob",), combine.FIRST_ANSWER, "job")
+RESERVED_NODES: Hook[[], None] = Hook("ReservedNodes", ("enableReservedNodes",), combine.CALL_ALL, "nothing")
 SIMULATE_ALLOCATABLE: Hook[[CycleState, QueueInfo, TaskInfo], bool] = Hook(
-    "simulate_allocatable",
-    "SimulateAllocatable",
-    ("enabledAllocatable",),
-    combine.ALL_TRUE,
-    "truth",
-    show_state_queue_task,
+    "SimulateAllocatable", ("enabledAllocatable",), combine.ALL_TRUE, "truth", show_state_queue_task
 )
 SIMULATE_PREDICATE: Hook[[CycleState, TaskInfo, NodeInfo], str | None] = Hook(
-    "simulate_predicate",
-    "SimulatePredicate",
-    ("enablePredicate",),
-    combine.FIRST_OBJECTION,
-    "objection",
-    show_state_task_node,
+    "SimulatePredicate", ("enablePredicate",), combine.FIRST_OBJECTION, "objection", show_state_task_node
 )
 SIMULATE_ADD_TASK: Hook[[CycleState, TaskInfo, TaskInfo, NodeInfo], str | None] = Hook(
-    "simulate_add_task",
     "SimulateAddTask",
     ("enablePreemptable", "enabledAllocatable"),
     combine.FIRST_OBJECTION,
@@ -383,7 +335,6 @@ SIMULATE_ADD_TASK: Hook[[CycleState, TaskInfo, TaskInfo, NodeInfo], str | None] 
     show_state_other_task,
 )
 SIMULATE_REMOVE_TASK: Hook[[CycleState, TaskInfo, TaskInfo, NodeInfo], str | None] = Hook(
-    "simulate_remove_task",
     "SimulateRemoveTask",
     ("enablePreemptable", "enabledAllocatable"),
     combine.FIRST_OBJECTION,

@@ -12,8 +12,7 @@ from vcdebug.framework.record import ALLOCATE_OP, StatementEvent, fast_tuple
 from vcdebug.framework.session import Session
 from vcdebug.model.names import NodeName
 from vcdebug.model.task import TaskInfo, TaskStatus
-from vcdebug.releases.proposals import PR_5884
-from vcdebug.releases.scheduling import VOLUMES_REFUSE_AT_ONCE
+from vcdebug.releases.scheduling import PR_5884, VOLUMES_REFUSE_AT_ONCE
 
 OperationKind = Literal["evict", "pipeline", "allocate"]
 

@@ -13,7 +13,7 @@ from vcdebug.framework.session import Session
 from vcdebug.model.devices import BoundCharging
 from vcdebug.model.node import binding_error
 from vcdebug.model.task import TaskInfo, TaskStatus
-from vcdebug.releases.proposals import PR_5854
+from vcdebug.releases.scheduling import PR_5854
 
 
 def update_status(ssn: Session, task: TaskInfo, status: TaskStatus) -> str | None:

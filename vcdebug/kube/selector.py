@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from vcdebug.snapshot.manifest import JsonObject
@@ -98,14 +98,17 @@ def label_selector(raw: JsonObject | None) -> Selector:
     match_labels = raw.get("matchLabels") or {}
     # Sorted, since Go's map has no order and the first invalid pair decides the error's text.
     requirements = [_checked_requirement(key, "In", (match_labels[key],)) for key in sorted(match_labels)]
-    for expression in raw.get("matchExpressions") or ():
+    known = (*_SET_OPERATORS, *_PRESENCE_OPERATORS)
+    return Selector((*requirements, *_iter_requirements(raw.get("matchExpressions") or (), "label", known)))
+
+
+def _iter_requirements(expressions: Sequence[JsonObject], kind: str, operators: Sequence[str]) -> Iterator[Requirement]:
+    """The requirements of a selector of a kind, which knows these operators; raises SelectorError."""
+    for expression in expressions:
         operator = expression.get("operator", "")
-        if operator not in _SET_OPERATORS and operator not in _PRESENCE_OPERATORS:
-            raise SelectorError(f"{_json_quoted(operator)} is not a valid label selector operator")
-        requirements.append(
-            _checked_requirement(expression.get("key", ""), operator, tuple(expression.get("values") or ()))
-        )
-    return Selector(tuple(requirements))
+        if operator not in operators:
+            raise SelectorError(f"{_json_quoted(operator)} is not a valid {kind} selector operator")
+        yield _checked_requirement(expression.get("key", ""), operator, tuple(expression.get("values") or ()))
 
 
 def equality_selector(raw: Labels) -> Selector:
@@ -115,15 +118,8 @@ def equality_selector(raw: Labels) -> Selector:
 
 def node_requirements(expressions: Sequence[JsonObject]) -> Selector:
     """The matchExpressions of a node selector term; raises SelectorError."""
-    requirements = []
-    for expression in expressions:
-        operator = expression.get("operator", "")
-        if operator not in (*_SET_OPERATORS, *_PRESENCE_OPERATORS, *_ORDER_OPERATORS):
-            raise SelectorError(f"{_json_quoted(operator)} is not a valid node selector operator")
-        requirements.append(
-            _checked_requirement(expression.get("key", ""), operator, tuple(expression.get("values") or ()))
-        )
-    return Selector(tuple(requirements))
+    known = (*_SET_OPERATORS, *_PRESENCE_OPERATORS, *_ORDER_OPERATORS)
+    return Selector(tuple(_iter_requirements(expressions, "node", known)))
 
 
 def _checked_requirement(key: str, operator: str, values: tuple[str, ...]) -> Requirement:

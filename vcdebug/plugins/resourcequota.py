@@ -8,8 +8,7 @@ from vcdebug.framework.plugin_answers import PERMIT, REJECT
 from vcdebug.framework.session import Plugin, Session
 from vcdebug.kube.listers import Manifest
 from vcdebug.model.job import JobInfo
-from vcdebug.releases.proposals import PR_5744, PR_5800
-from vcdebug.releases.queues import ENQUEUE_INQUEUE_AT_VOTE
+from vcdebug.releases.queues import ENQUEUE_INQUEUE_AT_VOTE, PR_5744, PR_5800
 from vcdebug.snapshot.manifest import key_of, metadata_of, spec_of, status_of
 from vcdebug.snapshot.quantity import go_struct_text, nano_value
 

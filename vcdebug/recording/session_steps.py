@@ -11,6 +11,7 @@ from functools import partial
 from typing import Final, Literal, NamedTuple
 
 from vcdebug.amount_text import count_noun
+from vcdebug.errors import closest_name
 from vcdebug.framework.conf import PluginOption
 from vcdebug.framework.hooks import HOOKS, JOB_VALID, AnyHook, all_switches
 from vcdebug.framework.record import HookEvent, JobState, StateEvent
@@ -362,7 +363,8 @@ def unregistered_points(recording: Recording) -> list[str]:
 
 def _build_registration(recording: Recording, tier: int, option: PluginOption, hook: AnyHook) -> HookRegistration:
     misspelt = next(
-        (word for word in _unknown_switches(recording, option) if _nearest_switch(word) in hook.switches), ""
+        (word for word in _unknown_switches(recording, option) if closest_name(word, all_switches()) in hook.switches),
+        "",
     )
     switch = " or ".join(hook.switches)
     return HookRegistration(tier, option.name, hook.upstream, switch, switch_state(option, hook), misspelt)
@@ -386,12 +388,6 @@ def _unknown_switches(recording: Recording, option: PluginOption) -> list[str]:
         if other is option
     ]
     return [problem.field for problem in recording.conf.problems if problem.object in places and problem.field]
-
-
-def _nearest_switch(word: str) -> str:
-    from difflib import get_close_matches
-
-    return next(iter(get_close_matches(word, list(all_switches()), 1)), "")
 
 
 def handler_subjects(recording: Recording) -> Iterator[tuple[str, str]]:

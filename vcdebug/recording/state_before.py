@@ -66,6 +66,15 @@ def sum_resources(parts: Iterable[Resource]) -> Resource:
     return total
 
 
+def sum_smallest(parts: Iterable[Resource], name: str, number: int) -> float:
+    """The least that so many of the parts have together of a dimension: if it is too much, no choice of them fits."""
+    total = 0.0
+    # A loop, as Go adds, not sum().
+    for value in sorted(part.get(name) for part in parts)[:number]:
+        total += value
+    return total
+
+
 def job_of(recording: Recording, task: TaskKey) -> JobInfo | None:
     """The session's job of a task, for what never changes about it."""
     return recording.session.jobs.get(task_of(recording, task).job)

@@ -84,10 +84,19 @@ class TaskTry:
         """Calls of these hooks about the task, those for one node left out."""
         return list(_calls_of(self.own_events, points))
 
+    def refusals(self, *points: str) -> list[NumberedCall]:
+        """The calls of these hooks about the task that answer no."""
+        return [(seq, event) for seq, event in self.task_calls(*points) if not event.result]
+
     @cached_property
     def predicate_passes(self) -> list[tuple[Seq, record.PredicateEvent]]:
         """Passes of predicates over nodes."""
         return [(seq, event) for seq, event in self.events if isinstance(event, record.PredicateEvent)]
+
+    @property
+    def empty_passes(self) -> list[tuple[Seq, record.PredicateEvent]]:
+        """The passes that left no node."""
+        return [(seq, event) for seq, event in self.predicate_passes if not len(event.feasible)]
 
     @cached_property
     def last_placement(self) -> tuple[Seq, record.OpEvent] | None:
@@ -114,6 +123,10 @@ class JobVisit:
     def visit_calls(self, *points: str) -> list[NumberedCall]:
         """Calls of these hooks in the visit."""
         return list(_calls_of(self.events, points))
+
+    def refusals(self, *points: str) -> list[NumberedCall]:
+        """The calls of these hooks that answer no."""
+        return [(seq, event) for seq, event in self.visit_calls(*points) if not event.result]
 
     @property
     def was_committed(self) -> bool:

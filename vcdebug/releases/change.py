@@ -38,7 +38,6 @@ class Tag(NamedTuple):
 class Change(NamedTuple):
     """The older form of a rule, and the first releases without it."""
 
-    id: str
     what: str
     """The behavior of the older form, in one sentence."""
     decides: str
@@ -51,6 +50,8 @@ class Change(NamedTuple):
     """Whether the replay supports the older form."""
     unshown: str = ""
     """Why no recording shows the older form; required for a change that is not replayed."""
+    id: str = ""
+    """As switches and `diff --release` name it: by default the constant's name, `vgpu-uuid-lists`."""
 
     @property
     def fixed_in(self) -> tuple[str, ...]:
@@ -69,7 +70,10 @@ class Change(NamedTuple):
 
     @property
     def is_proposed(self) -> bool:
-        """Whether it is an open pull request: a form that no release has yet."""
+        """Whether it is an open pull request: `what` is then its behavior, which no release has yet.
+
+        `master,+pr-5884` replays the latest rules with that one merged.
+        """
         return not self.fixed_in
 
     def is_in_force(self, tag: Tag) -> bool:
@@ -80,3 +84,11 @@ class Change(NamedTuple):
         # A fix of the release's own branch decides; v1.14.5 may have a backport that v1.15.0 does not.
         branch_fixes = [fix for fix in fixes if fix.release_line == tag.release_line]
         return tag < branch_fixes[0] if branch_fixes else any(tag.release_line < fix.release_line for fix in fixes)
+
+
+def name_changes(module: dict[str, object]) -> tuple[Change, ...]:
+    """The changes that are constants of a module, there and here with their ids."""
+    changes = ((name, one) for name, one in module.items() if isinstance(one, Change))
+    named = {name: one._replace(id=one.id or name.lower().replace("_", "-")) for name, one in changes}
+    module.update(named)
+    return tuple(named.values())

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
-from vcdebug.releases import devices, nodes, proposals, queues, scheduling, topology
+from vcdebug.releases import devices, nodes, queues, scheduling, topology
 from vcdebug.releases.change import Change, Tag
 from vcdebug.releases.nodes import (
     FEATURE_GATES_1_30,
@@ -136,10 +136,9 @@ def release_names() -> tuple[str, ...]:
     return MASTER, *map(str, COMING_TAGS), *map(str, SUPPORTED_TAGS)
 
 
+_EVERY = [change for module in (scheduling, topology, queues, nodes, devices) for change in module.CHANGES]
 CHANGES: dict[str, Change] = {
-    change.id: change
-    for module in (scheduling, topology, queues, nodes, devices, proposals)
-    for change in module.CHANGES
+    change.id: change for change in sorted(_EVERY, key=lambda change: change.id if change.is_proposed else "")
 }
 """Every change by its id, in the order of the documentation's table."""
 

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 from typing import NamedTuple
 
-from vcdebug.errors import VcdebugError, closest_name_hint
+from vcdebug.errors import VcdebugError, closest_name, closest_name_hint
 from vcdebug.releases.change import Change, Tag
 from vcdebug.releases.release import (
     CHANGES,
@@ -145,10 +145,8 @@ def _apply_switch(base: NamedRelease, switch: str) -> NamedRelease:
     match = _SWITCH.fullmatch(switch)
     change: Change | None = CHANGES.get(match[2]) if match else None
     if match is None or change is None:
-        from difflib import get_close_matches  # slow to import, and needed only for a misspelt change
-
-        close = get_close_matches(switch.lstrip("+-"), CHANGES, 1)
-        hint = f": did you mean {close[0]}?" if close else ""
+        meant = closest_name(switch.lstrip("+-"), CHANGES)
+        hint = f": did you mean {meant}?" if meant else ""
         if re.match(r"[+-]pr-?\d", switch):
             hint = f"; open pull requests are {', '.join(one.id for one in CHANGES.values() if one.is_proposed)}"
         return base._replace(what=f"unknown change {_shorten_name(switch)}{hint}", effect="ignored", readable=False)

@@ -9,7 +9,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +16,7 @@ from typing import Any, Final
 import yaml
 
 from vcdebug.amount_text import count_noun
-from vcdebug.errors import SnapshotError
+from vcdebug.errors import SnapshotError, closest_name
 from vcdebug.snapshot.edit_path import APPEND_SIGN, EditChange, EditError, PathReader, PathStep, find_path_end
 from vcdebug.snapshot.file_access import read_file, replace_file
 from vcdebug.snapshot.go_yaml import edited_document
@@ -114,8 +113,8 @@ def _parse_target(text: str, target: str) -> tuple[str, str]:
         return word.lower(), ""
     kind = _KINDS.get(word.lower())
     if kind is None:
-        close = get_close_matches(word.lower(), [*_KINDS, *SETTING_KINDS], 1)
-        guess = _KINDS.get(close[0], close[0]) if close else ""
+        close = closest_name(word.lower(), [*_KINDS, *SETTING_KINDS])
+        guess = _KINDS.get(close, close)
         raise EditError(f"unknown kind {word!r}", text, 0, f"did you mean {guess}?" if guess else f"write {EDIT_FORMS}")
     if not name or name.startswith("/") or name.endswith("/") or name.count("/") > 1:
         raise EditError("missing object name", text, len(word), f"write {kind}/[NAMESPACE/]NAME:...")

@@ -54,6 +54,12 @@ def owners_of(manifest: JsonObject) -> Sequence[JsonObject]:
     return metadata_of(manifest).get("ownerReferences") or ()
 
 
+def owner_keys(manifest: JsonObject) -> list[str]:
+    """`namespace/name` of the object's owners, which are in its own namespace."""
+    namespace = metadata_of(manifest).get("namespace") or ""
+    return [f"{namespace}/{owner.get('name')}" for owner in owners_of(manifest)]
+
+
 def spec_of(manifest: JsonObject) -> JsonObject:
     """The object's spec."""
     spec: JsonObject = manifest.get("spec") or {}

@@ -17,16 +17,16 @@ from vcdebug.recording.event_index import Seqs
 from vcdebug.recording.recording import Recording
 from vcdebug.views.headline import answer_piece, bare_name, event_headline, path_words, placing_words, task_list_or
 from vcdebug.views.pieces import Line, Piece, Style, make_line, muted_piece
-from vcdebug.views.table import Column, Row, Table, plain_columns
+from vcdebug.views.table import Column, Row, Table, table_columns
 from vcdebug.views.votes import asked_about, outcome_words
 from vcdebug.whatif.branch import BRANCH, ORIGINAL, OpenRecordings
 
 ABSENT_TEXT = "not there"
-JOB_COLUMNS = (Column("job", name=True), Column("queue"), Column("before"), Column("after"))
-TASK_COLUMNS = (Column("pod", name=True), Column("before", flexible=True), Column("after", flexible=True))
-QUEUE_COLUMNS = (Column("queue"), Column("plugin"), Column("before", flexible=True), Column("after", flexible=True))
-VOTE_COLUMNS = (Column("tier"), Column("plugin"), Column("before", flexible=True), Column("after", flexible=True))
-DIFFERENCE_COLUMNS = (Column("field", flexible=True), Column("before", flexible=True), Column("after", flexible=True))
+JOB_COLUMNS = table_columns("job@", "queue", "before", "after")
+TASK_COLUMNS = table_columns("pod@", "before~", "after~")
+QUEUE_COLUMNS = table_columns("queue", "plugin", "before~", "after~")
+VOTE_COLUMNS = table_columns("tier", "plugin", "before~", "after~")
+DIFFERENCE_COLUMNS = table_columns("field~", "before~", "after~")
 QuestionPair = tuple[HookCallGroup | None, HookCallGroup | None]
 GOOD_OUTCOMES = ("bound", "running", "pipelined", "done")
 
@@ -211,8 +211,8 @@ def outcome_cell(call: HookCallGroup | None) -> Piece:
 
 # Original and branch: the edits, and what they changed; each row leads to its event in either recording.
 
-SIDE_COLUMNS = (Column("", flexible=True), Column("original", flexible=True), Column("branch", flexible=True))
-EDIT_COLUMNS = (Column("", right=True), Column("edit", flexible=True), Column(""))
+SIDE_COLUMNS = table_columns("~", "original~", "branch~")
+EDIT_COLUMNS = table_columns("#", "edit~", "")
 RecordingPair = tuple[Recording, Recording]
 SeqPair = tuple[Seq, Seq]
 
@@ -262,7 +262,7 @@ def _moments_table(recording: Recording, first: Seq, last: Seq) -> Table:
     for figure, change in iter_changed_figures(recording, first, last):
         cells = (str(figure), format_figure(figure, change.old), format_figure(figure, change.new), str(change.seq))
         rows.append(Row(f"{change.seq}#{figure}", tuple(map(Piece, cells)), change.seq))
-    columns = (Column("figure", flexible=True), *plain_columns(f"event {first}#", f"event {last}#", "last change#"))
+    columns = (Column("figure", flexible=True), *table_columns(f"event {first}#", f"event {last}#", "last change#"))
     title = f"Events {first} to {last}: {count_noun(len(rows), 'figure')} changed"
     return Table(title, columns, rows)
 

@@ -14,9 +14,9 @@ from vcdebug.releases.release import Release
 from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.snapshot import SchedulerFlags
 from vcdebug.views.pieces import Line, Piece, make_line, muted_piece
-from vcdebug.views.table import Column, Row, Table
+from vcdebug.views.table import Row, Table, table_columns
 
-CONF_COLUMNS = (Column("part"), Column("name"), Column("set to", flexible=True, least=16))
+CONF_COLUMNS = table_columns("part", "name", "set to~16")
 WRONG_MARK = "!"
 BY_DEFAULT = "by default"
 STICKY_ARGUMENTS = (

@@ -11,13 +11,19 @@ from vcdebug.recording.effects import Effects, cycle_effects
 from vcdebug.recording.recording import Recording
 from vcdebug.views.bars import draw_bar
 from vcdebug.views.pieces import GANG_SIGNS, Line, Piece, make_line, muted_piece
-from vcdebug.views.table import Column, Row, Table, plain_columns
+from vcdebug.views.table import Row, Table, table_columns
 from vcdebug.whatif.cycles import CycleRepeat, find_repeat
 
-CYCLE_COLUMNS = (
-    *plain_columns("cycle#", "clock", "events#", "bound#", "pipelined#", "evicted#", "unscheduled#"),
-    Column("█ bound ▒ pipelined · Pending"),
-    Column("", flexible=True),
+CYCLE_COLUMNS = table_columns(
+    "cycle#",
+    "clock",
+    "events#",
+    "bound#",
+    "pipelined#",
+    "evicted#",
+    "unscheduled#",
+    "█ bound ▒ pipelined · Pending",
+    "~",
 )
 CYCLE_BAR_WIDTH = 24
 PENDING_OUTCOMES = ("pending", "held: gang incomplete")
@@ -87,7 +93,7 @@ def _repeat_foot(repeat: CycleRepeat | None, cycles: int) -> tuple[Line, ...]:
 
 # Changes since the previous capture or cycle: decisions, causes, objects.
 
-CAPTURE_COLUMNS = (Column("what"), Column("name"), Column("before"), Column("now", flexible=True))
+CAPTURE_COLUMNS = table_columns("what", "name", "before", "now~")
 NO_VALUE = "–"
 
 

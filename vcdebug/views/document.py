@@ -10,7 +10,7 @@ from vcdebug.amount_text import capitalize_first
 from vcdebug.printable import make_line_printable, make_printable
 from vcdebug.releases.release import Release
 from vcdebug.views.pieces import Line, Piece, Style
-from vcdebug.views.table import Column, Row, Table, plain_columns
+from vcdebug.views.table import Column, Row, Table, table_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Picture:
     def to_table(self) -> Table:
         """The same in words."""
         rows = [Row(strip.label, (Piece(strip.label), Piece(strip.words))) for strip in self.strips]
-        return Table(self.title, (Column(""), Column("", flexible=True)), rows)
+        return Table(self.title, table_columns("", "~"), rows)
 
 
 Block = Table | Code | Listed | Paragraph | Picture
@@ -105,8 +105,8 @@ def make_paragraph(text: str, style: Style = "", indent: int = 0) -> Paragraph:
 
 
 def make_listing(heads: Sequence[str], rows: Iterable[Sequence[str]], indent: int = 0, *, prose: bool = False) -> Table:
-    """A table of bare text; heads as for plain_columns; with `prose` the last column may wrap."""
-    columns = plain_columns(*heads)
+    """A table of bare text; heads as for table_columns; with `prose` the last column may wrap."""
+    columns = table_columns(*heads)
     if prose:
         columns = (*columns[:-1], Column(columns[-1].title, flexible=True))
     body = [Row(str(number), tuple(map(Piece, cells))) for number, cells in enumerate(rows)]

@@ -12,9 +12,9 @@ from vcdebug.recording.writes import ClusterWrite, api_writes
 from vcdebug.views.cell_figures import subject_figure
 from vcdebug.views.headline import bare_name
 from vcdebug.views.pieces import EVICT, HERE, SKIPPED, YES, Line, Piece, Style, make_line, muted_piece
-from vcdebug.views.table import Column, Row, RowsOnDemand, Table, plain_columns
+from vcdebug.views.table import Column, Row, RowsOnDemand, Table, table_columns
 
-_WRITE_COLUMNS = plain_columns("", "event#", "write")
+_WRITE_COLUMNS = table_columns("", "event#", "write")
 EFFECT_COLUMNS = (*_WRITE_COLUMNS, Column("object", name=True), Column("what", flexible=True, least=24))
 _SUBJECTS = {"Pod": "task", "PodGroup": "job", "Queue": "queue"}
 _STYLES: dict[str, Style] = {"bind": "good", "evict": "bad"}
@@ -48,17 +48,8 @@ def _write_row(key: str, write: ClusterWrite, seq: Seq) -> Row:
 
 # Evictions, also those that were undone.
 
-EVICTION_COLUMNS = (
-    Column(""),
-    Column("victim", name=True),
-    Column("evicted for", name=True),
-    Column("outcome"),
-    Column("at", right=True),
-    Column("by"),
-    Column("tier", right=True),
-    Column("node"),
-    Column("victim's queue"),
-    Column("event", right=True),
+EVICTION_COLUMNS = table_columns(
+    "", "victim@", "evicted for@", "outcome", "at#", "by", "tier#", "node", "victim's queue", "event#"
 )
 FATE_WORDS: dict[str, tuple[str, Style]] = {
     "commit": ("○ committed", "good"),

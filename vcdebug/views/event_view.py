@@ -20,12 +20,12 @@ from vcdebug.views.pieces import NO, Piece, Style, make_line, muted_piece
 from vcdebug.views.queues import cluster_page, queue_page
 from vcdebug.views.span_outcomes import span_outcome
 from vcdebug.views.statement import operation_table
-from vcdebug.views.table import Column, Row, Table
+from vcdebug.views.table import Row, Table, table_columns
 from vcdebug.views.votes import VICTIMS_SUBJECT, candidates_table, is_victims, victims_table, votes_table
 
-JOB_COLUMNS = (Column("job", name=True), Column("phase"), Column("message", flexible=True))
-TASK_COLUMNS = (Column("part"), Column("outcome", flexible=True), Column("event", right=True))
-OP_COLUMNS = (Column("operation"), Column("task"), Column("node"))
+JOB_COLUMNS = table_columns("job@", "phase", "message~")
+TASK_COLUMNS = table_columns("part", "outcome~", "event#")
+OP_COLUMNS = table_columns("operation", "task", "node")
 
 
 def action_table(recording: Recording, seq: Seq, event: record.ActionEvent) -> Table:
@@ -162,7 +162,7 @@ def _note_text(note: record.Note) -> str:
 
 # The page behind a row: its cells in full, or its job, node, queue or candidates.
 
-FIELD_COLUMNS = (Column("column"), Column("whole text", flexible=True))
+FIELD_COLUMNS = table_columns("column", "whole text~")
 
 
 def cell_detail(table: Table, row: Row, column: int) -> Table:

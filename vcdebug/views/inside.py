@@ -21,7 +21,7 @@ from vcdebug.views.headline import bare_name, short_part
 from vcdebug.views.order import comparisons_table
 from vcdebug.views.pieces import BEST, NO, YES, Piece, make_line, muted_piece
 from vcdebug.views.predicates_inside import dry_run_answer, filter_answer, predicates_inside
-from vcdebug.views.table import Column, Row, Table, empty_table, plain_columns
+from vcdebug.views.table import Column, Row, Table, empty_table, table_columns
 
 INSIDE_TITLE: Final = "Inside"
 NOTHING_INSIDE = "nothing to open here"
@@ -157,12 +157,7 @@ def _iter_note_rows(key: str, equations: Sequence[Equation | None], heads: Seque
 
 # The bundles of a gang action.
 
-BUNDLE_COLUMNS = (
-    Column(""),
-    Column("bundle", flexible=True, least=18),
-    *plain_columns("frees", "its job loses", "frees / loses#"),
-    Column("what becomes of it", flexible=True, least=20),
-)
+BUNDLE_COLUMNS = table_columns("", "bundle~18", "frees", "its job loses", "frees / loses#", "what becomes of it~20")
 
 
 def bundle_table(bundles: DomainBundles, title: str) -> Table:
@@ -199,10 +194,8 @@ def _enough_words(bundle: BundleOutcome) -> str:
 
 # Hierarchical drf as a tree of paths and jobs.
 
-SHARE_COLUMNS = (
-    Column("path and jobs", flexible=True, least=18),
-    *plain_columns("weight#", "share#", "share / weight#", "dominant", "saturated"),
-    Column("allocated", flexible=True),
+SHARE_COLUMNS = table_columns(
+    "path and jobs~18", "weight#", "share#", "share / weight#", "dominant", "saturated", "allocated~"
 )
 SHARE_FORMULA = (
     "a path's amount is the sum of its children's, each scaled to the smallest share of those that are not saturated; "

@@ -23,10 +23,10 @@ from vcdebug.views.headline import bare_name
 from vcdebug.views.order import step_words
 from vcdebug.views.pieces import NO, YES, Line, Piece, Style, make_line, muted_piece
 from vcdebug.views.span_outcomes import span_outcome
-from vcdebug.views.table import MAX_CACHED_TABLES, Column, Row, RowsOnDemand, Table, empty_table, plain_columns
+from vcdebug.views.table import MAX_CACHED_TABLES, Column, Row, RowsOnDemand, Table, empty_table, table_columns
 
 _COUNT_HEADS = ("ready#", "pending#", "reserved#", "releasing#")
-JOB_COLUMNS = (Column("job", name=True), *plain_columns(*_COUNT_HEADS, "phase", "queue", "priority#"))
+JOB_COLUMNS = (Column("job", name=True), *table_columns(*_COUNT_HEADS, "phase", "queue", "priority#"))
 
 
 def jobs_table(recording: Recording, seq: Seq, current: str = "") -> Table:
@@ -68,11 +68,7 @@ def _number_piece(value: int, style: str) -> Piece:
     return Piece(str(value), style) if value else muted_piece("0")  # type: ignore[arg-type]
 
 
-TASK_COLUMNS = (
-    Column("task", name=True),
-    *plain_columns("status", "node"),
-    Column("requests", flexible=True, least=20),
-)
+TASK_COLUMNS = table_columns("task@", "status", "node", "requests~20")
 
 
 def job_page(recording: Recording, seq: Seq, name: JobId) -> Table:
@@ -174,7 +170,7 @@ def request_table(recording: Recording, task: TaskKey) -> Table:
     lines = list(request_lines(recording, task))
     dims = used_dimensions(line.amount for line in lines)
     amounts = (Column(short_name(dim), right=True) for dim in dims)
-    columns = (*plain_columns("part", "name"), *amounts, Column("how it counts", flexible=True, least=20))
+    columns = (*table_columns("part", "name"), *amounts, Column("how it counts", flexible=True, least=20))
     rows = [_request_row(line, dims) for line in lines]
     return Table(f"{REQUEST_TITLE} of {bare_name(task)}", columns, rows)
 

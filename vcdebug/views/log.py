@@ -12,12 +12,12 @@ from vcdebug.garbage_collection import collector_paused
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.views.pieces import HERE, Piece, Style, make_line, muted_piece
-from vcdebug.views.table import Column, Row, RowsOnDemand, Table, plain_columns
+from vcdebug.views.table import Row, RowsOnDemand, Table, table_columns
 
 """The mark of the event's lines."""
 MAX_LINES: Final = 200_000
 """Lines generated at most: a longer log would take too long to show."""
-LOG_COLUMNS = (*plain_columns("", "event#", "-v#"), Column("line", flexible=True, least=20))
+LOG_COLUMNS = table_columns("", "event#", "-v#", "line~20")
 
 
 class LogExtract(NamedTuple):

@@ -19,7 +19,7 @@ from vcdebug.model.names import Row as NodeRow
 from vcdebug.recording.recording import Recording
 from vcdebug.views.headline import bare_name, short_part
 from vcdebug.views.pieces import BEST, NO, SKIPPED, YES, Piece, Style, make_line, muted_piece
-from vcdebug.views.table import Column, Row, RowsOnDemand, Table, plain_columns
+from vcdebug.views.table import Column, Row, RowsOnDemand, Table, table_columns
 
 BAR_SIGN = "█"
 BAR_WIDTH = 10
@@ -28,7 +28,7 @@ OTHERS_SIGN = "#"
 """The sign of reasons after Z."""
 REASON, SHORT_OF = "reason", "short of"
 """Subject kinds of the histogram's rows; node_list shows their nodes."""
-_AMOUNT_COLUMNS = plain_columns("dim", "asked#", "future idle#", "lacks#")
+_AMOUNT_COLUMNS = table_columns("dim", "asked#", "future idle#", "lacks#")
 LIST_COLUMNS = (Column("node", name=True), *_AMOUNT_COLUMNS, Column("reason", flexible=True))
 _CODES = {1: "error", 2: "unschedulable", 3: "unresolvable", 4: "wait", 5: "skip"}
 ReasonLetters = dict[FitStatus, str]

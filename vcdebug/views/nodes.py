@@ -31,7 +31,7 @@ from vcdebug.views.headline import bare_name
 from vcdebug.views.inside import inside_table
 from vcdebug.views.pieces import NO, SKIPPED, USED, YES, Line, Piece, make_line, muted_piece
 from vcdebug.views.predicates_inside import CHECK_COLUMNS, node_checks
-from vcdebug.views.table import MAX_CACHED_TABLES, Column, Row, RowsOnDemand, Table, embed_table, plain_columns
+from vcdebug.views.table import MAX_CACHED_TABLES, Column, Row, RowsOnDemand, Table, embed_table, table_columns
 
 BAR_WIDTH, MAX_BARS = 8, 4
 IDLE, USED_BAR = "idle", "used"
@@ -158,7 +158,7 @@ def _overfull_text(amounts: NodeAmounts) -> str:
 
 
 _REQUESTS_COLUMN = Column("requests", flexible=True, least=20)
-NODE_TASK_COLUMNS = (Column("task", name=True), *plain_columns("status", "priority#"), _REQUESTS_COLUMN)
+NODE_TASK_COLUMNS = (Column("task", name=True), *table_columns("status", "priority#"), _REQUESTS_COLUMN)
 PAGE_BAR_WIDTH = 24
 
 
@@ -247,7 +247,7 @@ def _refusal_row(refusal: Refusal) -> Row:
 
 # The panel HyperNodes: the network topology as a tree of tiers and nodes.
 
-HYPERNODE_COLUMNS = (Column("hypernode", flexible=True, least=20), Column("tier"), Column("nodes", right=True))
+HYPERNODE_COLUMNS = table_columns("hypernode~20", "tier", "nodes#")
 MAX_DRAWN_PODS: Final = 24
 
 

@@ -18,15 +18,9 @@ from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.views.headline import VICTIM_POINTS, bare_name, event_headline, path_words
 from vcdebug.views.pieces import HERE, NO, PATH, YES, Line, Piece, make_line, muted_piece
-from vcdebug.views.table import Column, Row, RowsOnDemand, Table, plain_columns
+from vcdebug.views.table import Column, Row, RowsOnDemand, Table, table_columns
 
-BOOKMARK_COLUMNS = (
-    Column("", right=True),
-    Column("event", right=True),
-    Column("note", flexible=True, least=12),
-    Column("what happened", flexible=True, least=12),
-    Column("where", flexible=True),
-)
+BOOKMARK_COLUMNS = table_columns("#", "event#", "note~12", "what happened~12", "where~")
 
 
 def bookmarks_table(
@@ -72,7 +66,7 @@ def event_words(recording: Recording, seq: Seq) -> str:
 
 _STOPS_COLUMN: Final = Column("stops", right=True)
 NO_BREAKPOINTS: Final = "no breakpoints: b sets one, :break KIND does too"
-BREAKPOINT_COLUMNS: Final = (*plain_columns("#", ""), Column("breakpoint", flexible=True), _STOPS_COLUMN)
+BREAKPOINT_COLUMNS: Final = (*table_columns("#", ""), Column("breakpoint", flexible=True), _STOPS_COLUMN)
 
 
 def breakpoints_table(breakpoints: Iterable[BreakpointStatus]) -> Table:
@@ -111,7 +105,7 @@ def fitting_kind(recording: Recording, seq: Seq) -> str:
 
 # Watches.
 
-_WATCHED_COLUMNS = (Column("", right=True), Column("watched", flexible=True), Column("now", flexible=True))
+_WATCHED_COLUMNS = table_columns("#", "watched~", "now~")
 WATCH_COLUMNS = (*_WATCHED_COLUMNS, Column("event", right=True), Column("change", flexible=True))
 
 
@@ -161,13 +155,7 @@ def _watch_figure(recording: Recording, watched: Sequence[Watch], row: Row, colu
 
 # The events that `find` gives.
 
-FOUND_COLUMNS = (
-    Column("event", right=True),
-    Column(""),
-    Column("where", flexible=True, least=20),
-    Column("what", flexible=True, least=16),
-    Column("outcome", flexible=True, least=16),
-)
+FOUND_COLUMNS = table_columns("event#", "", "where~20", "what~16", "outcome~16")
 MAX_OUTCOMES = 6
 MAX_COUNTED_EVENTS = 20_000
 """Events up to which outcomes are counted."""

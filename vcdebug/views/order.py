@@ -14,15 +14,9 @@ from vcdebug.recording.event_index import seq_after
 from vcdebug.recording.recording import Recording
 from vcdebug.views.headline import bare_name
 from vcdebug.views.pieces import HERE, Piece, make_line, muted_piece
-from vcdebug.views.table import Column, Row, Table, empty_table
+from vcdebug.views.table import Row, Table, empty_table, table_columns
 
-ORDER_COLUMNS = (
-    Column("turn", right=True),
-    Column(""),
-    Column("name", name=True),
-    Column("goes before the next because", flexible=True, least=24),
-    Column("decided by", flexible=True, least=16),
-)
+ORDER_COLUMNS = table_columns("turn#", "", "name@", "goes before the next because~24", "decided by~16")
 ROWS_AROUND = 50
 _TIE_RULES = {
     "job": "older PodGroup, then smaller id",
@@ -61,13 +55,7 @@ def orders_table(recording: Recording, seq: Seq) -> Table:
     return Table("Order", ORDER_COLUMNS, rows, current=current)
 
 
-COMPARISON_COLUMNS = (
-    Column("", right=True),
-    Column("goes first", name=True),
-    Column("before", name=True),
-    Column("because", flexible=True, least=24),
-    Column("decided by", flexible=True, least=16),
-)
+COMPARISON_COLUMNS = table_columns("#", "goes first@", "before@", "because~24", "decided by~16")
 MAX_COMPARISONS = 200
 
 

@@ -18,11 +18,11 @@ from vcdebug.snapshot.loader import FieldLines
 from vcdebug.views.document import Block, make_paragraph
 from vcdebug.views.headline import event_headline
 from vcdebug.views.pieces import Piece, make_line, muted_piece
-from vcdebug.views.table import Column, Row, Table, plain_columns
+from vcdebug.views.table import Row, Table, table_columns
 
 WHY_DEPTH: Final = 4
 """Levels that are shown below a fact: the command and Enter go on from any of them."""
-COLUMNS: Final = (Column("fact", flexible=True), Column("because", flexible=True))
+COLUMNS: Final = table_columns("fact~", "because~")
 FOOT: Final = "Fields of the snapshot end the tree. Enter asks the same about a row, x goes to its event."
 
 
@@ -134,7 +134,7 @@ def why_document(recording: Recording, fact: Fact, depth: int) -> dict[str, obje
 
 SourceReader = Callable[[str], Sequence[str]]
 """The lines of a file below pkg/scheduler of the user's checkout; none where it has no such file."""
-SOURCE_COLUMNS: Final = (*plain_columns("line#"), Column("text", flexible=True))
+SOURCE_COLUMNS: Final = table_columns("line#", "text~")
 """The line of upstream's file, and its text."""
 NO_CHECKOUT: Final = "--source DIR or VCDEBUG_SOURCE names a checkout of Volcano; its text is then shown"
 

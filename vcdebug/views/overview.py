@@ -18,13 +18,13 @@ from vcdebug.recording.replay import announce_long_work
 from vcdebug.views.headline import bare_name, inner_words
 from vcdebug.views.pending import BOARD_COLUMNS, board_table
 from vcdebug.views.pieces import ALLOCATED, EVICT, NO, PROBLEM, RESERVED, SOME, Line, Piece, make_line, muted_piece
-from vcdebug.views.table import Column, Row, Table
+from vcdebug.views.table import Row, Table, table_columns
 
 if TYPE_CHECKING:
     from vcdebug.explain.pending.explanation import SurveyedJob
 
 
-OVERVIEW_COLUMNS: Final = (Column(""), Column("", flexible=True, least=24))
+OVERVIEW_COLUMNS: Final = table_columns("", "~24")
 """What became of it, and its name with the reason: in a column of its own the name would leave the reason no room."""
 MAX_GROUP_ROWS: Final = 8
 """Rows of a group at most; another row leads to the rest."""

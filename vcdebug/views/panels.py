@@ -13,15 +13,15 @@ from vcdebug.debugger.cursor import OVERVIEW
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.views.pieces import Piece, muted_piece
-from vcdebug.views.table import Column, Row, Table
+from vcdebug.views.table import Row, Table, table_columns
 
 if TYPE_CHECKING:
     from vcdebug.debugger.lesson import Lesson
 
 PanelGroup = Literal["cycle", "cluster", "debugger"]
 PANEL_GROUPS: Final[tuple[PanelGroup, ...]] = get_args(PanelGroup)
-LESSON_COLUMNS = (Column("lesson"), Column("answered"), Column("about", flexible=True), Column("snapshot"))
-VERB_COLUMNS = (Column("command"), Column("does", flexible=True))
+LESSON_COLUMNS = table_columns("lesson", "answered", "about~", "snapshot")
+VERB_COLUMNS = table_columns("command", "does~")
 
 
 PANEL_HELP: Final = """\

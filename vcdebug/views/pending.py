@@ -16,7 +16,7 @@ from vcdebug.model.task import TaskStatus
 from vcdebug.recording.recording import Recording
 from vcdebug.views.bars import gang_line
 from vcdebug.views.pieces import NO, SOME, YES, Line, Piece, Style, make_line, muted_piece
-from vcdebug.views.table import Column, Row, Table, format_table, plain_columns
+from vcdebug.views.table import Column, Row, Table, format_table, table_columns
 
 # Forecasts, trials and questions are many modules, which the first frame, with its answer, does not need.
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from vcdebug.whatif.fixes.search import FixSearch
 
 
-PENDING_COLUMNS = (Column("event", right=True), Column(""), Column("what it proves", flexible=True))
+PENDING_COLUMNS = table_columns("event#", "", "what it proves~")
 STEP_STATES = {"passed": Piece(YES, "good"), "failed": Piece(NO, "bad"), "not reached": muted_piece("–")}
 
 
@@ -94,18 +94,8 @@ def _iter_step_rows(answer: Explanation) -> Iterator[Row]:
         yield Row(f"step {step.name}", cells, seq)
 
 
-BOARD_COLUMNS: Final = (
-    Column("cause", flexible=True, least=46),
-    *plain_columns("jobs#", "pods#", "oldest#"),
-    Column("first fix", flexible=True, least=24),
-    Column("queues", flexible=True, least=10),
-)
-PENDING_JOBS_COLUMNS: Final = (
-    Column("job", name=True),
-    Column("queue"),
-    *plain_columns("pending#", "age#"),
-    Column("why", flexible=True, least=30),
-)
+BOARD_COLUMNS: Final = table_columns("cause~46", "jobs#", "pods#", "oldest#", "first fix~24", "queues~10")
+PENDING_JOBS_COLUMNS: Final = table_columns("job@", "queue", "pending#", "age#", "why~30")
 
 
 def waiting_table(here: DebuggerState, cause: str = "") -> Table:
@@ -176,13 +166,7 @@ def _none_pending_line(survey: Survey) -> Line:
 
 # Fixes that were tried on the snapshot.
 
-FIX_COLUMNS: Final = (
-    Column("", right=True),
-    Column("change", flexible=True, least=20),
-    Column("result", flexible=True, least=20),
-    Column("price", flexible=True, least=12),
-    Column("role", flexible=True, least=10),
-)
+FIX_COLUMNS: Final = table_columns("#", "change~20", "result~20", "price~12", "role~10")
 
 
 def fixes_table(search: FixSearch, job: JobId) -> Table:
@@ -220,7 +204,7 @@ def _fix_row(number: int, tried: TriedPlan) -> Row:
 
 _QUESTION_COLUMN: Final = Column("question", flexible=True, least=20)
 MENU_COLUMNS: Final = (_QUESTION_COLUMN, Column("about", name=True), Column("command", name=True))
-PROOF_COLUMNS: Final = (Column("event", right=True), Column("what it shows", flexible=True))
+PROOF_COLUMNS: Final = table_columns("event#", "what it shows~")
 SUBJECT_KINDS: Final = {"job": "job", "pod": "task", "node": "node", "queue": "queue"}
 """What a question is about -> kind of a row's subject."""
 

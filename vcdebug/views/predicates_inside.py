@@ -18,9 +18,9 @@ from vcdebug.recording.recording import Recording
 from vcdebug.views.equation import figure_text, row_name, short_names
 from vcdebug.views.headline import answer_piece, bare_name
 from vcdebug.views.pieces import NO, SKIPPED, YES, Line, Piece, Style, make_line, muted_piece
-from vcdebug.views.table import Column, Row, Table
+from vcdebug.views.table import Row, Table, table_columns
 
-CHECK_COLUMNS = (Column(""), Column("check"), Column("what is compared", flexible=True, least=20))
+CHECK_COLUMNS = table_columns("", "check", "what is compared~20")
 MAX_LABEL = 26
 """Longer names of terms go to the last column, which wraps."""
 MAX_GROUPS = 12

@@ -10,12 +10,12 @@ from vcdebug.recording.input_problems import input_problems
 from vcdebug.recording.recording import Recording
 from vcdebug.views.headline import path_words
 from vcdebug.views.pieces import HERE, PATH, YES, Line, Piece, make_line, muted_piece
-from vcdebug.views.table import Column, Row, Table, plain_columns
+from vcdebug.views.table import Row, Table, table_columns
 
 MAX_CHECKED_EVENTS: Final = 300_000
 """Events up to which all invariants are checked when the panel is drawn: that takes less than a second."""
 UNCHECKED_SUMS: Final = "totals were not checked in a recording of this size: break invariant finds wrong ones"
-PROBLEM_COLUMNS = (Column("kind"), Column("where", flexible=True), Column("what", flexible=True))
+PROBLEM_COLUMNS = table_columns("kind", "where~", "what~")
 
 
 def problems_table(recording: Recording) -> Table:
@@ -39,12 +39,7 @@ def problems_table(recording: Recording) -> Table:
     return Table("Problems", PROBLEM_COLUMNS, rows, foot=foot)
 
 
-QUIRK_COLUMNS = (
-    *plain_columns("event#", "", "quirk"),
-    Column("what happened", flexible=True, least=24),
-    Column("can change", flexible=True, least=16),
-    Column("where", flexible=True),
-)
+QUIRK_COLUMNS = table_columns("event#", "", "quirk", "what happened~24", "can change~16", "where~")
 
 
 def quirks_table(recording: Recording, seq: Seq) -> Table:

@@ -27,14 +27,11 @@ from vcdebug.views.bars import draw_bar
 from vcdebug.views.cell_figures import queue_figure
 from vcdebug.views.equation import equation_table
 from vcdebug.views.pieces import BEYOND, NO, QUEUE_SIGNS, YES, Line, Piece, Style, make_line, muted_piece, value_text
-from vcdebug.views.table import Column, Row, Table, embed_table, plain_columns
+from vcdebug.views.table import Column, Row, Table, embed_table, table_columns
 
 AMOUNT_FIGURES = ("deserved", "allocated", "request", "inqueue", "guarantee", "capability", "realCapability", "elastic")
-QUEUE_COLUMNS = (
-    Column("queue", name=True),
-    *plain_columns("dim", "alloc#", "deserved#", "of limit"),
-    Column("share", right=True, flexible=True),
-    *plain_columns("request#", "inqueue#", "limit#", "weight#"),
+QUEUE_COLUMNS = table_columns(
+    "queue@", "dim", "alloc#", "deserved#", "of limit", "share#~", "request#", "inqueue#", "limit#", "weight#"
 )
 STATE_COLUMN = Column("state", flexible=True)
 MAX_PAIRS = 6
@@ -209,17 +206,10 @@ def _bar_piece(amounts: Mapping[str, Resource], dim: str) -> Piece:
 
 # The page of a queue: amounts, share, limits, rounds of deserved, and the PodGroups behind its inqueue.
 
-LEDGER_COLUMNS = (
-    Column("PodGroup", name=True),
-    Column("phase"),
-    Column("age", right=True),
-    Column("reserves", flexible=True),
-    Column("why", flexible=True, least=16),
-    Column("minResources", flexible=True),
-)
+LEDGER_COLUMNS = table_columns("PodGroup@", "phase", "age#", "reserves~", "why~16", "minResources~")
 AMOUNT_KEYS = ("guarantee", "deserved", "allocated", "request", "inqueue", "elastic", "realCapability")
 SHORT_HEADS = {"realCapability": "limit"}
-ROUND_COLUMNS = plain_columns(
+ROUND_COLUMNS = table_columns(
     "round#", "dim", "dealt#", "× weight#", "+ had#", "= available#", "deserved#", "decided by"
 )
 MAX_ROUNDS = 12

@@ -26,14 +26,14 @@ from vcdebug.views.pieces import PATH, Line, Piece, Style, make_line, muted_piec
 from vcdebug.views.problems import problems_table
 from vcdebug.views.queues import ENDLESS, NO_RESOURCE, amounts_of, limit_of, shown_dimensions
 from vcdebug.views.statement import statement_at, statement_table
-from vcdebug.views.table import Column, Row, Table, plain_columns
+from vcdebug.views.table import Row, Table, table_columns
 from vcdebug.views.votes import victims_matrix
 
-ACTION_COLUMNS = plain_columns("action", "events", "commits#", "discards#", "bound#", "pipelined#", "evicted#")
-MOVE_COLUMNS = (Column("pod"), Column("node"), Column("by"), Column("event", right=True))
-JOB_COLUMNS = plain_columns("job", "queue", "phase", "min#", "pods#", "ready#", "waiting#", "pending#", "outcome")
-PROOF_COLUMNS = (Column("event", right=True), Column("what it shows", flexible=True))
-STEP_COLUMNS = (Column(""), Column("step"), Column("", flexible=True), Column("event", right=True))
+ACTION_COLUMNS = table_columns("action", "events", "commits#", "discards#", "bound#", "pipelined#", "evicted#")
+MOVE_COLUMNS = table_columns("pod", "node", "by", "event#")
+JOB_COLUMNS = table_columns("job", "queue", "phase", "min#", "pods#", "ready#", "waiting#", "pending#", "outcome")
+PROOF_COLUMNS = table_columns("event#", "what it shows~")
+STEP_COLUMNS = table_columns("", "step", "~", "event#")
 MAX_MOVES = 200
 MAX_JOBS = 500
 MAX_EXPLAINED = 40
@@ -93,7 +93,7 @@ def _iter_lead_blocks(subject: ReportSubject, explained: Sequence[SurveyedJob], 
     if recording.snapshot.description:
         yield Paragraph(make_line(recording.snapshot.description))
     rows = [Row(name, (muted_piece(name), Piece(text))) for name, text in _iter_lead_facts(subject, explained, effects)]
-    yield Table("", (Column(""), Column("", flexible=True)), rows)
+    yield Table("", table_columns("", "~"), rows)
 
 
 def _iter_lead_facts(
@@ -131,7 +131,7 @@ def _why_section(explained: Sequence[SurveyedJob], *, named: bool) -> Section:
 
 
 def _causes_table(explained: Sequence[SurveyedJob]) -> Table:
-    columns = (Column("job"), Column("queue"), Column("pending", right=True), Column("cause"))
+    columns = table_columns("job", "queue", "pending#", "cause")
     return Table("", columns, [_cause_row(job) for job in explained])
 
 

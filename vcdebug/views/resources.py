@@ -18,15 +18,9 @@ from vcdebug.views.jobs import jobs_table
 from vcdebug.views.nodes import nodes_table
 from vcdebug.views.pieces import Piece
 from vcdebug.views.queues import queues_table
-from vcdebug.views.table import Column, Row, RowsOnDemand, Table, plain_columns
+from vcdebug.views.table import Row, RowsOnDemand, Table, table_columns
 
-POD_COLUMNS: Final = (
-    Column("pod", name=True),
-    *plain_columns("status", "node"),
-    Column("job"),
-    Column("queue"),
-    Column("age", right=True),
-)
+POD_COLUMNS: Final = table_columns("pod@", "status", "node", "job", "queue", "age#")
 _TABLES: Final = {JOB: jobs_table, NODE: nodes_table, QUEUE: queues_table}
 
 

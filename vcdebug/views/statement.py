@@ -30,7 +30,7 @@ from vcdebug.views.pieces import (
     muted_piece,
     value_text,
 )
-from vcdebug.views.table import Column, Row, Table, empty_table, plain_columns
+from vcdebug.views.table import Row, Table, empty_table, table_columns
 
 STATEMENT_TITLE = "Statement"
 _GATE_POINTS = (JOB_PIPELINED.upstream, JOB_READY.upstream, SUB_JOB_PIPELINED.upstream, SUB_JOB_READY.upstream)
@@ -70,7 +70,7 @@ def statement_table(recording: Recording, seq: Seq) -> Table:
         ops = seqs_after(recording.index.seqs_of_type(record.OpEvent), seq)
         following = next((op for op in ops if statement_at(recording, op) is not None), None)
         return empty_table(STATEMENT_TITLE, _idle_words(recording, seq), "operation", following)
-    columns = (Column(""), Column(""), Column(""), Column("", flexible=True, least=10), Column("", right=True))
+    columns = table_columns("", "", "", "~10", "#")
     rows = [_operation_row(recording, op, seq, span) for op in span.ops]
     past_ops = [op for op in span.ops if op <= seq]
     current = f"event {past_ops[-1]}" if past_ops else ""
@@ -134,7 +134,7 @@ def _gate_words(recording: Recording, span: StatementSpan) -> str:
 
 # The view of an operation.
 
-OPERATION_COLUMNS = (Column("what", flexible=True), *plain_columns("dim", "before#", "#", "after#"))
+OPERATION_COLUMNS = table_columns("what~", "dim", "before#", "#", "after#")
 _OPERATION_TEXTS = {
     record.EVICT_OP: "Running → Releasing: its room counts as future idle",
     record.UNEVICT_OP: "Releasing → Running: the eviction is rolled back",

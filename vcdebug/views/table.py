@@ -1,5 +1,6 @@
 """The parts of every view: pieces of styled text, lines, tables."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -48,9 +49,19 @@ class Column:
     """Whether the cells are names: a common namespace is dropped, and both ends are kept where they are shortened."""
 
 
-def plain_columns(*heads: str) -> tuple[Column, ...]:
-    """Columns that neither wrap nor shrink; a head that ends in `#` is of numbers."""
-    return tuple(Column(head.removesuffix("#"), right=head.endswith("#")) for head in heads)
+_COLUMN_HEAD = re.compile(r"(.*?)(#?)(@?)(?:(~)(\d*))?")
+
+
+def table_columns(*heads: str) -> tuple[Column, ...]:
+    """Columns by their heads: one that ends in `#` is of numbers, in `@` of names, in `~` of flexible text.
+
+    `~16` keeps at least 16 characters of the text.
+    """
+    found = [match for head in heads if (match := _COLUMN_HEAD.fullmatch(head)) is not None]
+    return tuple(
+        Column(title, right=bool(number), flexible=bool(flexible), least=int(least or 0), name=bool(name))
+        for title, number, name, flexible, least in (match.groups() for match in found)
+    )
 
 
 @dataclass(frozen=True, slots=True)

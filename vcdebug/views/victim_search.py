@@ -14,16 +14,11 @@ from vcdebug.recording.visits import next_task_turn
 from vcdebug.views.bars import stage_lines
 from vcdebug.views.headline import bare_name
 from vcdebug.views.pieces import BEST, NO, SKIPPED, YES, Line, Piece, make_line, muted_piece
-from vcdebug.views.table import Column, Row, Table, empty_table, plain_columns
+from vcdebug.views.table import Column, Row, Table, empty_table, table_columns
 
 FUNNEL_TITLE = "Funnel"
 OUTCOME_COLUMN = Column("outcome", flexible=True, least=12)
-TASK_COLUMNS = (
-    Column("task", name=True),
-    *plain_columns("refused#", "tried#", "never#"),
-    Column("where it ends", flexible=True, least=16),
-    Column("event", right=True),
-)
+TASK_COLUMNS = table_columns("task@", "refused#", "tried#", "never#", "where it ends~16", "event#")
 NOBODY_STARVES = "no starving job has a task to place (see JobStarving)"
 NO_SEARCH = "no search for victims here"
 NOT_CONFIGURED = "neither preempt nor reclaim is configured: nothing is evicted"
@@ -158,11 +153,7 @@ def _search_row(funnel: victim_funnel.VictimFunnel) -> Row:
 # Topology-aware preemption: the victims and protected tasks of each dry run, and the rule that chose the node.
 
 DRY_RUN_TITLE = "DryRun"
-DRY_RUN_COLUMNS = (
-    Column("node and task", flexible=True, least=20),
-    Column("what comes of it", flexible=True),
-    Column("event", right=True),
-)
+DRY_RUN_COLUMNS = table_columns("node and task~20", "what comes of it~", "event#")
 NO_DRY_RUN = "no dry run here: only preempt with enableTopologyAwarePreemption has any"
 
 

@@ -23,10 +23,10 @@ from vcdebug.recording.recording import Recording
 from vcdebug.views.equation import task_objections
 from vcdebug.views.headline import VICTIM_POINTS, answer_piece, bare_name, placing_words, task_list, task_list_or
 from vcdebug.views.pieces import BEST, NO, SKIPPED, YES, Line, Piece, Style, make_line, muted_piece
-from vcdebug.views.table import Column, Row, Table, plain_columns
+from vcdebug.views.table import Column, Row, Table, table_columns
 
-VOTE_COLUMNS = (Column("tier"), Column("plugin"), Column("answer", flexible=True), Column("", flexible=True))
-VICTIM_COLUMNS = (Column("tier"), Column("plugin"), Column("allows"), Column("answer", flexible=True))
+VOTE_COLUMNS = table_columns("tier", "plugin", "answer~", "~")
+VICTIM_COLUMNS = table_columns("tier", "plugin", "allows", "answer~")
 
 
 def rule_words(point: str) -> str:
@@ -202,8 +202,8 @@ def is_victims(event: HookEvent) -> bool:
 
 VICTIMS_SUBJECT = "victims"
 """Subject kind of the rows that lead to candidates_table; the subject's name is the first event of the call."""
-_FATE_COLUMNS = plain_columns("fate", "tier#", "by")
-_REASON_COLUMNS = (Column("why", flexible=True, least=20), Column("event", right=True))
+_FATE_COLUMNS = table_columns("fate", "tier#", "by")
+_REASON_COLUMNS = table_columns("why~20", "event#")
 CANDIDATE_COLUMNS = (Column("candidate", name=True), *_FATE_COLUMNS, *_REASON_COLUMNS)
 
 
@@ -291,8 +291,8 @@ def _judged_row(choice: VictimDecision, place: int, plugins: Sequence[str]) -> R
 # The hooks that each plugin registered, and whether the configuration enables them.
 
 TIERS_TITLE = "Tiers"
-_SWITCH_COLUMN, _RULE_COLUMN = Column("switch", flexible=True), Column("how answers combine", flexible=True, least=16)
-TIER_COLUMNS = (*plain_columns("tier#", "plugin", "hook", "takes part"), _SWITCH_COLUMN, _RULE_COLUMN)
+_SWITCH_COLUMN, _RULE_COLUMN = table_columns("switch~", "how answers combine~16")
+TIER_COLUMNS = (*table_columns("tier#", "plugin", "hook", "takes part"), _SWITCH_COLUMN, _RULE_COLUMN)
 
 
 def tiers_table(recording: Recording) -> Table:

@@ -25,7 +25,7 @@ from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo, TaskStatus, is_preemptable_status
 from vcdebug.releases import scheduling
-from vcdebug.releases.proposals import PR_5373
+from vcdebug.releases.queues import PR_5373
 
 NEVER_POLICY = "Never"
 TOPOLOGY_AWARE_KEY = "enableTopologyAwarePreemption"

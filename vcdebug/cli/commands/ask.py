@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from vcdebug.amount_text import format_duration
-from vcdebug.cli.arguments import add_shared_arguments, cached_recordings, positive_number
+from vcdebug.cli.arguments import add_options, add_shared_options, cached_recordings, positive_number
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output, status_line
 from vcdebug.errors import VcdebugError
@@ -36,24 +36,20 @@ class AskCommand(Command):
     EXITS = "Exit status: 0 done, 2 the snapshot is incomplete, 1 error"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "question",
-            metavar="QUESTION",
-            help="evicted: why the pod was evicted; holders: which pods hold what it needs; node: why this node; "
-            "refused: why not the other nodes; victim: why this victim; next: which job is tried next; when: the "
-            "cycle in which it is expected to be placed",
-        )
-        parser.add_argument("snapshot", metavar="SNAPSHOT", help="a snapshot, as for run")
-        parser.add_argument(
-            "subject",
-            metavar="SUBJECT",
-            nargs="?",
-            default="",
-            help="a pod; for holders also a job, node/NAME, queue/NAME, port/NUMBER, claim/NAMESPACE/NAME or "
-            "quota/NAMESPACE; for when also a job; for next a queue (default: all queues)",
+        add_options(
+            parser,
+            """
+            QUESTION  evicted: why the pod was evicted; holders: which pods hold what it needs; node: why this node;
+                      refused: why not the other nodes; victim: why this victim; next: which job is tried next; when:
+                      the cycle in which it is expected to be placed
+            SNAPSHOT  a snapshot, as for run
+            SUBJECT   a pod; for holders also a job, node/NAME, queue/NAME, port/NUMBER, claim/NAMESPACE/NAME or
+                      quota/NAMESPACE; for when also a job; for next a queue (default: all queues)
+            """,
+            {"SUBJECT": {"nargs": "?", "default": ""}},
         )
         add_forecast_arguments(parser)
-        add_shared_arguments(parser, "complete", "release", "edits", "extender", "no-cache", "json")
+        add_shared_options(parser, "--complete", "--release", "--set", "--extender-url", "--no-cache", "--json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.cli.render import write_release_answer
@@ -96,18 +92,18 @@ WHEN_QUESTION: Final = "when"
 def add_forecast_arguments(parser: ArgumentParser) -> None:
     """Add the options of `ask when`."""
     group = parser.add_argument_group("when")
-    group.add_argument(
-        "--run-time",
-        metavar="[NAME=]TIME",
-        type=_parse_run_time,
-        action="append",
-        default=[],
-        help="run time of all pods (30m), or of one job or pod (team/etl=2h); repeatable (default: a running pod "
-        "runs as long again as it has, a new one 1h)",
-    )
-    group.add_argument("--no-recreate", action="store_true", help="do not recreate evicted pods")
-    group.add_argument(
-        "--cycles", metavar="N", type=positive_number, help="maximum number of cycles to forecast (default: 60)"
+    add_options(
+        group,
+        """
+        --run-time [NAME=]TIME  run time of all pods (30m), or of one job or pod (team/etl=2h); repeatable (default: a
+                                running pod runs as long again as it has, a new one 1h)
+        --no-recreate           do not recreate evicted pods
+        --cycles N              maximum number of cycles to forecast (default: 60)
+        """,
+        {
+            "--run-time": {"type": _parse_run_time, "action": "append", "default": []},
+            "--cycles": {"type": positive_number},
+        },
     )
 
 

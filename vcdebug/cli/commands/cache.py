@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from datetime import UTC, datetime
 
 from vcdebug.amount_text import count_noun
-from vcdebug.cli.arguments import add_shared_arguments, open_cache
+from vcdebug.cli.arguments import add_shared_options, open_cache
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
 
@@ -22,7 +22,7 @@ class CacheCommand(Command):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--clear", action="store_true", help="remove all cached recordings")
-        add_shared_arguments(parser, "json")
+        add_shared_options(parser, "--json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         cache = open_cache()

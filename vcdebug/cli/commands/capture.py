@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vcdebug.amount_text import count_noun
-from vcdebug.cli.arguments import positive_number
+from vcdebug.cli.arguments import add_options, positive_number
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.commands.redact import check_mapping_target, check_target, report_redaction, write_mapping
 from vcdebug.cli.output import Output, capture_progress
@@ -60,21 +60,17 @@ class CaptureCommand(Command):
         )
         add_until_arguments(parser)
         add_before_arguments(parser)
-        parser.add_argument(
-            "--full",
-            action="store_true",
-            help="include fields that the replay does not need: environment variables, commands, all annotations",
-        )
-        parser.add_argument("--redact", action="store_true", help="anonymize the capture (see vcdebug redact)")
-        parser.add_argument(
-            "--map", metavar="MAPPING", help="with --redact: write the mapping of names to MAPPING (keep it private)"
-        )
-        parser.add_argument("--strict", action="store_true", help="exit with status 2 if required input is missing")
-        parser.add_argument(
-            "--release",
-            default="",
-            metavar="VERSION",
-            help="Volcano release of the scheduler (default: from the tag of its image)",
+        add_options(
+            parser,
+            """
+            --full             include fields that the replay does not need: environment variables, commands, all
+                               annotations
+            --redact           anonymize the capture (see vcdebug redact)
+            --map MAPPING      with --redact: write the mapping of names to MAPPING (keep it private)
+            --strict           exit with status 2 if required input is missing
+            --release VERSION  Volcano release of the scheduler (default: from the tag of its image)
+            """,
+            {"--release": {"default": ""}},
         )
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
@@ -145,36 +141,28 @@ def _capture_until(args: Namespace, output: Output) -> CommandOutcome:
 
 def add_cluster_arguments(parser: ArgumentParser, scheduler: str = SCHEDULER_HELP) -> None:
     """Add the options of the cluster, the user and the timeout, named as in kubectl."""
-    parser.add_argument("--context", default="", help="kubeconfig context (default: the current one)")
-    parser.add_argument("--kubeconfig", default="", metavar="FILE", help="kubeconfig file")
-    parser.add_argument("--as", default="", metavar="USER", dest="as_user", help="user to impersonate")
-    parser.add_argument(
-        "--as-group",
-        default=[],
-        metavar="GROUP",
-        dest="as_groups",
-        action="append",
-        help="group to impersonate; repeatable; needs --as",
-    )
-    parser.add_argument(
-        "--timeout",
-        metavar="TIME",
-        type=parse_seconds,
-        default=DEFAULT_TIMEOUT_SECONDS,
-        help="timeout of a capture, for example 90s or 5m (default: 10m)",
-    )
-    parser.add_argument("--scheduler", default="", metavar="NAME", help=scheduler)
-    parser.add_argument(
-        "--scheduler-configmap",
-        default="",
-        metavar="NS/NAME",
-        help="ConfigMap of the scheduler (default: found through its Deployment)",
-    )
-    parser.add_argument(
-        "--usage-url",
-        default="",
-        metavar="URL",
-        help="Prometheus address for plugin usage (default: the configured one)",
+    add_options(
+        parser,
+        f"""
+        --context CONTEXT  kubeconfig context (default: the current one)
+        --kubeconfig FILE  kubeconfig file
+        --as USER          user to impersonate
+        --as-group GROUP   group to impersonate; repeatable; needs --as
+        --timeout TIME     timeout of a capture, for example 90s or 5m (default: 10m)
+        --scheduler NAME   {scheduler}
+        --scheduler-configmap NS/NAME  ConfigMap of the scheduler (default: found through its Deployment)
+        --usage-url URL    Prometheus address for plugin usage (default: the configured one)
+        """,
+        {
+            "--context": {"default": ""},
+            "--kubeconfig": {"default": ""},
+            "--as": {"default": "", "dest": "as_user"},
+            "--as-group": {"default": [], "dest": "as_groups", "action": "append"},
+            "--timeout": {"type": parse_seconds, "default": DEFAULT_TIMEOUT_SECONDS},
+            "--scheduler": {"default": ""},
+            "--scheduler-configmap": {"default": ""},
+            "--usage-url": {"default": ""},
+        },
     )
 
 
@@ -251,25 +239,18 @@ MAX_PAUSE_SECONDS = 120.0
 
 def add_until_arguments(parser: ArgumentParser) -> None:
     """Add --until, --every and --keep."""
-    parser.add_argument(
-        "--until",
-        metavar="EXPR",
-        help="capture repeatedly and stop when EXPR holds in a replay: 'JOB is Pending', or a breakpoint such as "
-        "'victim if plugin == \"gang\"'; -o names a folder",
-    )
-    parser.add_argument(
-        "--every",
-        metavar="TIME",
-        type=parse_seconds,
-        default=CAPTURE_SECONDS,
-        help="with --until and --before: time between two looks (10s)",
-    )
-    parser.add_argument(
-        "--keep",
-        metavar="N",
-        type=positive_number,
-        default=KEPT_CAPTURES,
-        help=f"with --until: number of captures to keep (default: {KEPT_CAPTURES})",
+    add_options(
+        parser,
+        f"""
+        --until EXPR  capture repeatedly and stop when EXPR holds in a replay: 'JOB is Pending', or a breakpoint such as
+                      'victim if plugin == "gang"'; -o names a folder
+        --every TIME  with --until and --before: time between two looks (10s)
+        --keep N      with --until: number of captures to keep (default: {KEPT_CAPTURES})
+        """,
+        {
+            "--every": {"type": parse_seconds, "default": CAPTURE_SECONDS},
+            "--keep": {"type": positive_number, "default": KEPT_CAPTURES},
+        },
     )
 
 

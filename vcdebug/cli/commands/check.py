@@ -2,7 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 
-from vcdebug.cli.arguments import add_shared_arguments
+from vcdebug.cli.arguments import add_shared_options
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
 
@@ -18,11 +18,11 @@ class CheckCommand(Command):
         parser.add_argument(
             "log", metavar="LOG", help="log of a scheduler with -v=3 or higher; .gz or - for standard input"
         )
-        add_shared_arguments(parser, "snapshot", "complete", "release")
+        add_shared_options(parser, "SNAPSHOT", "--complete", "--release")
         parser.add_argument(
             "--cycle", type=int, metavar="N", help="cycle of the log to compare (default: the one that agrees longest)"
         )
-        add_shared_arguments(parser, "json")
+        add_shared_options(parser, "--json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.cli.render import write_release_answer

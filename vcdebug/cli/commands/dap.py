@@ -9,7 +9,7 @@ from argparse import ArgumentParser, Namespace
 from itertools import count
 from typing import BinaryIO, Final
 
-from vcdebug.cli.arguments import SOURCE_VARIABLE, add_shared_arguments
+from vcdebug.cli.arguments import SOURCE_VARIABLE, add_shared_options
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.commands.serve import parse_port
 from vcdebug.cli.output import Output
@@ -35,7 +35,7 @@ class DapCommand(Command):
             type=parse_port,
             help=f"listen on {LOOPBACK}:PORT, one editor at a time; 0 picks a free port (default: standard input)",
         )
-        add_shared_arguments(parser, "source")
+        add_shared_options(parser, "--source")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         source = args.source or os.environ.get(SOURCE_VARIABLE, "").strip() or None

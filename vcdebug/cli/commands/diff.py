@@ -10,7 +10,7 @@ from vcdebug.amount_text import count_noun
 from vcdebug.cli.arguments import (
     SNAPSHOT_HELP,
     add_cycle_arguments,
-    add_shared_arguments,
+    add_shared_options,
     add_workers,
     between_cycles,
     check_cycle_arguments,
@@ -43,16 +43,16 @@ class DiffCommand(Command):
             "after", metavar="B", nargs="?", help="second snapshot (default: A again, with the changes below)"
         )
         parser.add_argument("--conf", metavar="FILE", help="scheduler configuration of the second run")
-        add_shared_arguments(parser, "complete")
-        add_shared_arguments(
+        add_shared_options(parser, "--complete")
+        add_shared_options(
             parser,
-            "release",
+            "--release",
             scope=f"{SECOND_RUN_ONLY}if nothing else differs, also find the upstream changes that matter; ",
         )
-        add_shared_arguments(parser, "edits", scope=SECOND_RUN_ONLY)
+        add_shared_options(parser, "--set", scope=SECOND_RUN_ONLY)
         add_cycle_arguments(parser, "; the first cycle with different decisions is compared")
         add_workers(parser, "for --release: ")
-        add_shared_arguments(parser, "json")
+        add_shared_options(parser, "--json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
 

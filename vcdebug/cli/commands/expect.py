@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vcdebug.cli.arguments import add_shared_arguments
+from vcdebug.cli.arguments import add_shared_options
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
@@ -32,7 +32,7 @@ class ExpectCommand(Command):
             "file", metavar="FILE", help="YAML list of snapshots, each with the expected outcomes (docs/expect.md)"
         )
         parser.add_argument("--junit", metavar="XML", help="also write the result as JUnit XML to this file")
-        add_shared_arguments(parser, "complete", "json")
+        add_shared_options(parser, "--complete", "--json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.cli.render import write_answer

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vcdebug.amount_text import count_noun
-from vcdebug.cli.arguments import SNAPSHOT_HELP, add_shared_arguments, add_workers, cached_recordings, snapshot_source
+from vcdebug.cli.arguments import SNAPSHOT_HELP, add_shared_options, add_workers, cached_recordings, snapshot_source
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output, count_reporter, status_line
 from vcdebug.errors import VcdebugError
@@ -36,9 +36,9 @@ class ExplainCommand(Command):
             nargs="?",
             help="job or pod, as NAMESPACE/NAME or a unique name (default: every Pending job)",
         )
-        add_shared_arguments(parser, "verbose", "prove", "budget", "complete", "release")
+        add_shared_options(parser, "--verbose", "--prove", "--budget", "--complete", "--release")
         add_workers(parser, "for --prove and folders: ")
-        add_shared_arguments(parser, "edits", "extender", "no-cache", "json")
+        add_shared_options(parser, "--set", "--extender-url", "--no-cache", "--json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.cli.reports.surveys import Surveyor

@@ -13,7 +13,8 @@ from vcdebug.amount_text import count_noun
 from vcdebug.cli.arguments import (
     SNAPSHOT_HELP,
     add_cycle_arguments,
-    add_shared_arguments,
+    add_options,
+    add_shared_options,
     between_cycles,
     cached_recordings,
     check_cycle_arguments,
@@ -36,7 +37,7 @@ class ExportCommand(Command):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        add_shared_arguments(parser, "snapshot", "complete", "release")
+        add_shared_options(parser, "SNAPSHOT", "--complete", "--release")
         parser.add_argument("--to", metavar="PATH", required=True, help="folder for the tables, or file for the trace")
         parser.add_argument(
             "--format",
@@ -45,7 +46,7 @@ class ExportCommand(Command):
             help="jsonl (the default), csv, parquet and arrow write a file per table, perfetto one trace with a span "
             "per action, queue, job and task; parquet and arrow need the extra tables",
         )
-        add_shared_arguments(parser, "edits", "extender", "no-cache", "json")
+        add_shared_options(parser, "--set", "--extender-url", "--no-cache", "--json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.cli.snapshots import replay_arguments
@@ -67,14 +68,13 @@ class QueryCommand(Command):
     EXAMPLES = ("query preempt-works 'victim if plugin == \"gang\"' --columns seq,task,node",)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("snapshot", metavar="SNAPSHOT", help=f"{SNAPSHOT_HELP}; also a folder of snapshots")
-        parser.add_argument(
-            "words", metavar="WORDS", help="which events, as break takes them: 'victim if plugin == \"gang\"'"
-        )
-        parser.add_argument(
-            "--columns",
-            metavar="LIST",
-            help="fields and expressions with commas between them: seq,job,'count(victims)'",
+        add_options(
+            parser,
+            f"""
+            SNAPSHOT        {SNAPSHOT_HELP}; also a folder of snapshots
+            WORDS           which events, as break takes them: 'victim if plugin == "gang"'
+            --columns LIST  fields and expressions with commas between them: seq,job,'count(victims)'
+            """,
         )
         parser.add_argument(
             "--format",
@@ -83,7 +83,7 @@ class QueryCommand(Command):
             help="of the rows; text by default",
         )
         add_cycle_arguments(parser, "; the events of all of them")
-        add_shared_arguments(parser, "complete", "release", "edits", "no-cache")
+        add_shared_options(parser, "--complete", "--release", "--set", "--no-cache")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.cli.render import write_blocks

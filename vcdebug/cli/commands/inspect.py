@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from vcdebug.cli.arguments import add_shared_arguments
+from vcdebug.cli.arguments import add_shared_options
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
@@ -22,13 +22,13 @@ class InspectCommand(Command):
     EXITS = "Exit status: 0 no problems (with --against: no differences), 2 problems or differences, 1 error"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        add_shared_arguments(parser, "snapshot", "complete", "release")
+        add_shared_options(parser, "SNAPSHOT", "--complete", "--release")
         parser.add_argument(
             "--against",
             metavar="DUMP",
             help="dump of a scheduler's cache, written on SIGUSR1: list its differences from the replay",
         )
-        add_shared_arguments(parser, "json")
+        add_shared_options(parser, "--json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.cli.render import write_answer

@@ -2,7 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 
-from vcdebug.cli.arguments import add_shared_arguments, add_workers, positive_number
+from vcdebug.cli.arguments import add_shared_options, add_workers, positive_number
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
 
@@ -17,7 +17,7 @@ class OddsCommand(Command):
     EXITS = "Exit status: 0 all runs have the same result, 2 results differ, 1 error, 130 interrupted"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        add_shared_arguments(parser, "snapshot", "complete", "release")
+        add_shared_options(parser, "SNAPSHOT", "--complete", "--release")
         parser.add_argument(
             "-n",
             "--runs",
@@ -27,7 +27,7 @@ class OddsCommand(Command):
             help=f"number of random seeds (default: {DEFAULT_RUNS})",
         )
         add_workers(parser)
-        add_shared_arguments(parser, "edits", "json")
+        add_shared_options(parser, "--set", "--json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.cli.batch import incomplete_outcome, run_batch

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from vcdebug.cli.arguments import (
     SNAPSHOT_HELP,
-    add_shared_arguments,
+    add_options,
+    add_shared_options,
     extender_client,
     open_cache,
     recording_limits,
@@ -45,42 +46,32 @@ class OpenCommand(Command):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("snapshot", metavar="SNAPSHOT", nargs="?", help=SNAPSHOT_HELP)
-        add_shared_arguments(parser, "complete", "release")
+        add_shared_options(parser, "--complete", "--release")
         add_cluster_arguments(parser)
-        parser.add_argument(
-            "--follow",
-            metavar="TIME",
-            nargs="?",
-            const=CYCLE_SECONDS,
-            type=parse_seconds,
-            help="capture the cluster again every TIME (default: 1s)",
+        add_options(
+            parser,
+            """
+            --follow TIME     capture the cluster again every TIME (default: 1s)
+            --history FOLDER  folder for captures of the cluster
+            --goto N          start at event N
+            --job JOB         start at the first event about JOB
+            --break WORDS     set a breakpoint, for example 'victim if plugin == "gang"'; repeatable
+            --panel NAME      start with panel NAME focused
+            --filter TEXT     filter the rows of --panel (default: of the panel Jobs)
+            --fresh           ignore the saved session
+            --theme NAME      dark, light, ansi or ansi-light (16 colors) (default: that of the settings), or another
+                              one of Textual, such as nord
+            --no-mouse        disable mouse support
+            --config FILE     file of settings (default: the one named in docs/keys.md)
+            --print-config    print the default settings and exit
+            """,
+            {
+                "--follow": {"nargs": "?", "const": CYCLE_SECONDS, "type": parse_seconds},
+                "--goto": {"type": int},
+                "--break": {"dest": "breaks", "action": "append", "default": []},
+            },
         )
-        parser.add_argument("--history", metavar="FOLDER", help="folder for captures of the cluster")
-        parser.add_argument("--goto", metavar="N", type=int, help="start at event N")
-        parser.add_argument("--job", metavar="JOB", help="start at the first event about JOB")
-        parser.add_argument(
-            "--break",
-            metavar="WORDS",
-            dest="breaks",
-            action="append",
-            default=[],
-            help="set a breakpoint, for example 'victim if plugin == \"gang\"'; repeatable",
-        )
-        parser.add_argument("--panel", metavar="NAME", help="start with panel NAME focused")
-        parser.add_argument("--filter", metavar="TEXT", help="filter the rows of --panel (default: of the panel Jobs)")
-        parser.add_argument("--fresh", action="store_true", help="ignore the saved session")
-        parser.add_argument(
-            "--theme",
-            metavar="NAME",
-            help="dark, light, ansi or ansi-light (16 colors) (default: that of the settings), or another one of "
-            "Textual, such as nord",
-        )
-        parser.add_argument("--no-mouse", action="store_true", help="disable mouse support")
-        parser.add_argument(
-            "--config", metavar="FILE", help="file of settings (default: the one named in docs/keys.md)"
-        )
-        parser.add_argument("--print-config", action="store_true", help="print the default settings and exit")
-        add_shared_arguments(parser, "source", "max-events", "max-memory", "extender", "no-cache")
+        add_shared_options(parser, "--source", "--max-events", "--max-memory", "--extender-url", "--no-cache")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vcdebug.amount_text import count_noun
-from vcdebug.cli.arguments import add_shared_arguments
+from vcdebug.cli.arguments import add_shared_options
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
 from vcdebug.errors import CaptureError, SnapshotError
@@ -25,7 +25,7 @@ class RedactCommand(Command):
     EXAMPLES = ("redact incident.tar.gz -o anonymous.tar.gz --map names.json",)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        add_shared_arguments(parser, "snapshot", "complete", "release")
+        add_shared_options(parser, "SNAPSHOT", "--complete", "--release")
         parser.add_argument(
             "-o", "--output", metavar="FILE", required=True, help="file to write; its name ends in .tar.gz"
         )

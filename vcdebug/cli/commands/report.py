@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from vcdebug.amount_text import count_noun
-from vcdebug.cli.arguments import add_shared_arguments, snapshot_options
+from vcdebug.cli.arguments import add_options, add_shared_options, snapshot_options
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
 
@@ -25,26 +25,18 @@ class ReportCommand(Command):
     EXAMPLES = ("report preempt-blocked-by-gang -o report.html",)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        add_shared_arguments(parser, "snapshot", "complete", "release")
-        parser.add_argument(
-            "-o",
-            "--output",
-            metavar="FILE",
-            default=STDOUT,
-            help="FILE.md or FILE.html (default: Markdown to standard output)",
+        add_shared_options(parser, "SNAPSHOT", "--complete", "--release")
+        add_options(
+            parser,
+            """
+            -o, --output FILE  FILE.md or FILE.html (default: Markdown to standard output)
+            --force            overwrite an existing file
+            --job JOB_OR_POD   explain this job; repeatable (default: every Pending job)
+            --bookmarks FILE   JSON or YAML file of bookmarks, as the debugger saves them
+            """,
+            {"--output": {"default": STDOUT}, "--job": {"action": "append", "default": []}},
         )
-        parser.add_argument("--force", action="store_true", help="overwrite an existing file")
-        parser.add_argument(
-            "--job",
-            metavar="JOB_OR_POD",
-            action="append",
-            default=[],
-            help="explain this job; repeatable (default: every Pending job)",
-        )
-        parser.add_argument(
-            "--bookmarks", metavar="FILE", help="JSON or YAML file of bookmarks, as the debugger saves them"
-        )
-        add_shared_arguments(parser, "edits", "extender")
+        add_shared_options(parser, "--set", "--extender-url")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.files import report_file

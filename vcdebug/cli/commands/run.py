@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, TextIO, cast
 
 from vcdebug.cli.arguments import (
     add_cycle_arguments,
-    add_shared_arguments,
+    add_options,
+    add_shared_options,
     between_cycles,
     cached_recordings,
     check_cycle_arguments,
@@ -41,27 +42,22 @@ class RunCommand(Command):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        add_shared_arguments(parser, "snapshot", "complete", "release")
-        parser.add_argument(
-            "--trace", metavar="FILE", help="write all events as JSON lines; .gz compresses, - is standard output"
-        )
-        parser.add_argument(
-            "--save",
-            metavar="FILE",
-            help="save the recording; other commands open it without a replay",
-        )
-        parser.add_argument(
-            "--seed",
-            metavar="N",
-            type=int,
-            help="random seed for search start, map order and ties (default: fixed choices)",
+        add_shared_options(parser, "SNAPSHOT", "--complete", "--release")
+        add_options(
+            parser,
+            """
+            --trace FILE  write all events as JSON lines; .gz compresses, - is standard output
+            --save FILE   save the recording; other commands open it without a replay
+            --seed N      random seed for search start, map order and ties (default: fixed choices)
+            """,
+            {"--seed": {"type": int}},
         )
         add_cycle_arguments(parser, "; --trace writes all of them")
-        add_shared_arguments(parser, "edits", "max-events", "max-memory", "no-cache", "extender")
+        add_shared_options(parser, "--set", "--max-events", "--max-memory", "--no-cache", "--extender-url")
         parser.add_argument(
             "--extender-answers", metavar="FILE", help="write the webhook's answers, for replays without it"
         )
-        add_shared_arguments(parser, "json")
+        add_shared_options(parser, "--json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.cli.render import write_answer

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vcdebug.cli.arguments import STDIN, add_shared_arguments, cached_recordings, source_reader
+from vcdebug.cli.arguments import STDIN, add_shared_options, cached_recordings, source_reader
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
@@ -24,9 +24,9 @@ class ScriptCommand(Command):
     EXITS = "Exit status: 0 done, 2 an explained job is still Pending, 1 error (with the number of the line)"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        add_shared_arguments(parser, "snapshot", "complete", "release")
+        add_shared_options(parser, "SNAPSHOT", "--complete", "--release")
         parser.add_argument("file", metavar="FILE", help="file of debugger commands; - for standard input")
-        add_shared_arguments(parser, "edits", "extender", "no-cache", "source", "json")
+        add_shared_options(parser, "--set", "--extender-url", "--no-cache", "--source", "--json")
         parser.add_argument(
             "--stream",
             action="store_true",

@@ -5,7 +5,7 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator
 
-from vcdebug.cli.arguments import STDIN, snapshot_source
+from vcdebug.cli.arguments import STDIN, add_options, snapshot_source
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.commands.open import OpenCommand
 from vcdebug.cli.output import Output
@@ -26,18 +26,14 @@ class ServeCommand(Command):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         OpenCommand().add_arguments(parser)
-        parser.add_argument(
-            "--host", metavar="HOST", default=DEFAULT_HOST, help=f"address to listen on (default: {DEFAULT_HOST})"
-        )
-        parser.add_argument(
-            "--port",
-            metavar="PORT",
-            type=parse_port,
-            default=DEFAULT_PORT,
-            help=f"port to listen on; 0 picks a free one (default: {DEFAULT_PORT})",
-        )
-        parser.add_argument(
-            "--expose", action="store_true", help=f"allow a --host that other machines can reach; {REACH_WARNING}"
+        add_options(
+            parser,
+            f"""
+            --host HOST  address to listen on (default: {DEFAULT_HOST})
+            --port PORT  port to listen on; 0 picks a free one (default: {DEFAULT_PORT})
+            --expose     allow a --host that other machines can reach; {REACH_WARNING}
+            """,
+            {"--host": {"default": DEFAULT_HOST}, "--port": {"type": parse_port, "default": DEFAULT_PORT}},
         )
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:

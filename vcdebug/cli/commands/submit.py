@@ -2,7 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 
-from vcdebug.cli.arguments import add_shared_arguments, add_workers
+from vcdebug.cli.arguments import add_shared_options, add_workers
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
 
@@ -21,9 +21,9 @@ class SubmitCommand(Command):
             metavar="MANIFEST",
             help="YAML or JSON of a Volcano Job, Deployment, StatefulSet, Job, PodGroup or pods; - for standard input",
         )
-        add_shared_arguments(parser, "verbose", "prove", "budget")
+        add_shared_options(parser, "--verbose", "--prove", "--budget")
         add_workers(parser, "for --prove: ")
-        add_shared_arguments(parser, "complete", "release", "edits", "json")
+        add_shared_options(parser, "--complete", "--release", "--set", "--json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.cli.reports.explanation import submit_follow_up_blocks, write_explanation

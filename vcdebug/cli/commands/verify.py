@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vcdebug.amount_text import count_noun
-from vcdebug.cli.arguments import SNAPSHOT_HELP, add_shared_arguments, extender_client, positive_number
+from vcdebug.cli.arguments import SNAPSHOT_HELP, add_options, add_shared_options, extender_client, positive_number
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.commands.capture import (
     add_cluster_arguments,
@@ -46,54 +46,33 @@ class VerifyCommand(Command):
         parser.add_argument(
             "snapshot", metavar="SNAPSHOT", nargs="?", help=f"{SNAPSHOT_HELP} (default: capture the cluster)"
         )
-        add_shared_arguments(parser, "complete", "release")
+        add_shared_options(parser, "--complete", "--release")
         add_cluster_arguments(
             parser,
             scheduler="with SNAPSHOT: path of a vc-scheduler binary to run; otherwise NAMESPACE/NAME of the scheduler",
         )
-        parser.add_argument(
-            "--wait",
-            metavar="TIME",
-            type=parse_seconds,
-            help="time to wait for the scheduler (default: 1m; 2m with SNAPSHOT)",
+        add_options(
+            parser,
+            """
+            --wait TIME      time to wait for the scheduler (default: 1m; 2m with SNAPSHOT)
+            --for TIME       without SNAPSHOT: judge one cycle after the other for this time, each from its own first
+                             state
+            --argument FLAG  further argument of the binary, for example --argument=-v=5; repeatable
+            --cycles N       with SNAPSHOT: compare N consecutive cycles of the binary, until one differs (default: 1)
+            --every TIME     with --cycles: interval between cycles (default: a few seconds, by the snapshot's size)
+            --rbac           print the required ClusterRole and exit
+            --log FILE       write the log of the binary to FILE
+            --keep FOLDER    write the snapshot and the decisions of the binary to FOLDER, as a test case
+            """,
+            {
+                "--wait": {"type": parse_seconds},
+                "--for": {"dest": "duration", "type": parse_seconds},
+                "--argument": {"dest": "arguments", "action": "append", "default": []},
+                "--cycles": {"type": positive_number, "default": 1},
+                "--every": {"type": parse_seconds, "default": 0.0},
+            },
         )
-        parser.add_argument(
-            "--for",
-            metavar="TIME",
-            dest="duration",
-            type=parse_seconds,
-            help="without SNAPSHOT: judge one cycle after the other for this time, each from its own first state",
-        )
-        parser.add_argument(
-            "--argument",
-            metavar="FLAG",
-            dest="arguments",
-            action="append",
-            default=[],
-            help="further argument of the binary, for example --argument=-v=5; repeatable",
-        )
-        parser.add_argument(
-            "--cycles",
-            metavar="N",
-            type=positive_number,
-            default=1,
-            help="with SNAPSHOT: compare N consecutive cycles of the binary, until one differs (default: 1)",
-        )
-        parser.add_argument(
-            "--every",
-            metavar="TIME",
-            type=parse_seconds,
-            default=0.0,
-            help="with --cycles: interval between cycles (default: a few seconds, by the snapshot's size)",
-        )
-        parser.add_argument("--rbac", action="store_true", help="print the required ClusterRole and exit")
-        parser.add_argument("--log", metavar="FILE", help="write the log of the binary to FILE")
-        parser.add_argument(
-            "--keep",
-            metavar="FOLDER",
-            help="write the snapshot and the decisions of the binary to FOLDER, as a test case",
-        )
-        add_shared_arguments(parser, "extender", "json")
+        add_shared_options(parser, "--extender-url", "--json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         if args.rbac:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vcdebug.amount_text import join_names
-from vcdebug.cli.arguments import positive_number
+from vcdebug.cli.arguments import add_options, positive_number
 from vcdebug.cli.commands import Command, CommandOutcome, capture
 from vcdebug.cli.output import Output
 from vcdebug.errors import UnsupportedError
@@ -38,43 +38,26 @@ class WatchCommand(Command):
     EXITS = "Exit status: 0 stopped by Ctrl-C, 1 error"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "-n", "--namespace", default="", metavar="N", help="only workloads of namespace N (default: all)"
-        )
-        parser.add_argument(
-            "--metrics", metavar="ADDRESS", help="serve Prometheus metrics at HOST:PORT; :PORT is this machine only"
-        )
-        parser.add_argument(
-            "--on", metavar="EXPR", help="run --do when EXPR begins to hold; the syntax is that of capture --until"
-        )
-        parser.add_argument(
-            "--do",
-            metavar="WHAT",
-            type=_parse_deed,
-            default=CAPTURE,
-            help="with --on: capture, or 'exec CMD' with VCDEBUG_CAPTURE and VCDEBUG_REASON in its environment "
-            "(default: capture)",
-        )
-        parser.add_argument("--keep", metavar="DIR", help="folder for captures (default: captures)")
-        parser.add_argument(
-            "--most",
-            metavar="N",
-            type=positive_number,
-            default=capture.KEPT_CAPTURES,
-            help=f"keep N captures ({capture.KEPT_CAPTURES})",
-        )
-        parser.add_argument(
-            "--every",
-            metavar="TIME",
-            type=capture.parse_seconds,
-            default=capture.CAPTURE_SECONDS,
-            help="interval between captures (default: 10s)",
-        )
-        parser.add_argument(
-            "--release",
-            default="",
-            metavar="VERSION",
-            help="Volcano release of the scheduler (default: from the tag of its image)",
+        add_options(
+            parser,
+            f"""
+            -n, --namespace N  only workloads of namespace N (default: all)
+            --metrics ADDRESS  serve Prometheus metrics at HOST:PORT; :PORT is this machine only
+            --on EXPR          run --do when EXPR begins to hold; the syntax is that of capture --until
+            --do WHAT          with --on: capture, or 'exec CMD' with VCDEBUG_CAPTURE and VCDEBUG_REASON in its
+                               environment (default: capture)
+            --keep DIR         folder for captures (default: captures)
+            --most N           keep N captures ({capture.KEPT_CAPTURES})
+            --every TIME       interval between captures (default: 10s)
+            --release VERSION  Volcano release of the scheduler (default: from the tag of its image)
+            """,
+            {
+                "--namespace": {"default": ""},
+                "--do": {"type": _parse_deed, "default": CAPTURE},
+                "--most": {"type": positive_number, "default": capture.KEPT_CAPTURES},
+                "--every": {"type": capture.parse_seconds, "default": capture.CAPTURE_SECONDS},
+                "--release": {"default": ""},
+            },
         )
         capture.add_cluster_arguments(parser)
 

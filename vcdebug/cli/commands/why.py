@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from vcdebug.cli.arguments import add_shared_arguments, cached_recordings, positive_number
+from vcdebug.cli.arguments import add_options, add_shared_options, cached_recordings, positive_number
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
 
@@ -19,18 +19,17 @@ class WhyCommand(Command):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        add_shared_arguments(parser, "snapshot")
-        parser.add_argument(
-            "what",
-            metavar="WHAT",
-            nargs="+",
-            help="a job, a pod, the number of an event, or a figure such as `node n1 idle cpu` or `queue q allocated "
-            "cpu`; append `at N` for the value after event N (default: at the end)",
+        add_shared_options(parser, "SNAPSHOT")
+        add_options(
+            parser,
+            """
+            WHAT       a job, a pod, the number of an event, or a figure such as `node n1 idle cpu` or `queue q
+                       allocated cpu`; append `at N` for the value after event N (default: at the end)
+            --depth N  number of levels to show (default: 4)
+            """,
+            {"WHAT": {"nargs": "+"}, "--depth": {"type": positive_number, "default": 4}},
         )
-        parser.add_argument(
-            "--depth", metavar="N", type=positive_number, default=4, help="number of levels to show (default: 4)"
-        )
-        add_shared_arguments(parser, "complete", "release", "edits", "extender", "no-cache", "json")
+        add_shared_options(parser, "--complete", "--release", "--set", "--extender-url", "--no-cache", "--json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.cli.render import write_release_answer

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from vcdebug.actions import PREEMPT
 from vcdebug.actions.preempt.topology import TIE_RULES, Candidate, TopologyAwarePreemption, rank_candidate
 from vcdebug.explain.decisions.equations import room_equation, room_terms
-from vcdebug.explain.equation import LESS_EQUAL, Equation, Term, all_hold, first_failing
+from vcdebug.explain.equation import LESS_EQUAL, Equation, Term, first_failing, judged_equation
 from vcdebug.explain.plugins import AskedNode, ExplainRefusals, asked_node_at, explainer_for, is_filter, is_simulation
 from vcdebug.explain.plugins.predicates import cached_verdict
 from vcdebug.framework import hooks, record
@@ -402,8 +402,7 @@ def action_room_check(asked: AskedNode) -> Equation:
 def _room_equation(
     asked: AskedNode, formula: str, columns: tuple[str, ...], terms: tuple[Term, ...], note: str = ""
 ) -> Equation:
-    title, verdict, deciding = f"room on {asked.node.name}", all_hold(terms), first_failing(terms)
-    return Equation(title, formula, columns, "dimension", terms, verdict, deciding, note, LESS_EQUAL)
+    return judged_equation(f"room on {asked.node.name}", formula, columns, terms, note, LESS_EQUAL)
 
 
 class CacheHit(NamedTuple):

@@ -55,12 +55,8 @@ def equation_at(recording: Recording, seq: Seq, node: NodeName | None = None) ->
     """The arithmetic of an event; for a pass over nodes that of one node, where one is named."""
     event = recording.event_at(seq)
     if isinstance(event, record.HookEvent):
-        said = explainer_for(event.plugin)
-        compute = said.equations.get(event.point)
-        if compute is None:
-            return told_equation(recording, seq, event)
-        computed = compute(recording, seq, event)
-        return replace(computed, compared=computed.compared or said.compared.get(event.point, ""))
+        compute = explainer_for(event.plugin).equations.get(event.point, told_equation)
+        return compute(recording, seq, event)
     if isinstance(event, record.PredicateEvent):
         return search_equation(recording, seq, event, node)
     if isinstance(event, record.ScoreEvent):
@@ -154,11 +150,8 @@ def room_equation(
         formula, title = f"{formula} + victims", f"{title} without the victims"
     names = equation.all_dimensions(request, future)
     terms = tuple(_room_term(name, parts.values(), future, request) for name in names)
-    columns, deciding = (*parts, "future idle", "request", "short"), equation.first_failing(terms)
-    formula = f"{formula} ≥ request"
-    return equation.Equation(
-        title, formula, columns, "dimension", terms, equation.all_hold(terms), deciding, "", equation.LESS_EQUAL
-    )
+    columns = (*parts, "future idle", "request", "short")
+    return equation.judged_equation(title, f"{formula} ≥ request", columns, terms, "", equation.LESS_EQUAL)
 
 
 def _room_term(name: str, parts: Iterable[Resource], future: Resource, request: Resource) -> equation.Term:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from vcdebug.amount_text import count_noun, join_names
+from vcdebug.amount_text import count_noun, join_names, verb_for
 from vcdebug.explain.decisions.votes import hook_calls_at, passed_on_facts, unasked_plugins, victim_question_before
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
@@ -80,6 +80,11 @@ class Eviction(NamedTuple):
     """commit, discard, or nothing where the recording ends first; "at once" outside any statement."""
     end: Seq
 
+    @property
+    def is_carried_out(self) -> bool:
+        """Whether it happens."""
+        return self.fate in CARRIED_OUT_FATES
+
 
 def eviction_words(one: Eviction, victim: str) -> str:
     """`reclaim evicts a/x-0 on n1 to make room for b/y-0`: the action, the node and the preemptor."""
@@ -93,10 +98,28 @@ def planned_evictions(recording: Recording) -> tuple[Eviction, ...]:
     return tuple(_build_eviction(recording, seq, event) for seq, event in _eviction_events(recording))
 
 
+def eviction_of(recording: Recording, pod: TaskKey) -> Eviction | None:
+    """The pod's eviction: the last one that was carried out, else the last one that was planned; None without one."""
+    planned = [one for one in planned_evictions(recording) if one.victim == pod]
+    return next(reversed([one for one in planned if one.is_carried_out] or planned), None)
+
+
 def _eviction_events(recording: Recording) -> Iterator[tuple[Seq, OpEvent]]:
     from vcdebug.recording.effects import timeline_marks
 
     return recording.filter_events(OpEvent, timeline_marks(recording).evictions)
+
+
+def evictions_for_job(view: JobView) -> Sequence[Eviction]:
+    """Evictions that were carried out to make room for the job."""
+    return _carried_out_for_job(view.recording).get(view.job.uid, ())
+
+
+@per_recording()
+def _carried_out_for_job(recording: Recording) -> Mapping[JobId, Sequence[Eviction]]:
+    owners = recording.owners.jobs
+    # The preemptor of a gang action is the job itself.
+    return group_by_key((owners.get(one.preemptor, one.preemptor), one) for one in carried_out(recording))
 
 
 def lost_pods(view: JobView) -> list[Eviction]:
@@ -115,7 +138,7 @@ def not_discarded(recording: Recording) -> tuple[Eviction, ...]:
 
 def carried_out(recording: Recording) -> list[Eviction]:
     """Those that were carried out, in order."""
-    return [one for one in not_discarded(recording) if one.fate in CARRIED_OUT_FATES]
+    return [one for one in not_discarded(recording) if one.is_carried_out]
 
 
 @per_recording()
@@ -222,8 +245,8 @@ def _deciding_tier_facts(view: JobView, one: Eviction) -> Iterator[str]:
     asked = victim_question_before(view.recording, one.seq)
     if asked is None or one.tier is None:
         return
-    yield from passed_on_facts([s for s in asked.seats if s.state == "answered" and s.tier < one.tier], one.tier)
-    said = [seat.plugin for seat in asked.seats if seat.tier == one.tier and seat.state == "answered"]
+    yield from passed_on_facts([seat for seat in asked.answered if seat.tier < one.tier], one.tier)
+    said = [seat.plugin for seat in asked.answered if seat.tier == one.tier]
     unasked = [each for each in unasked_plugins(view.recording, asked, one.seq) if each.seat.state == "not asked"]
     unasked = [each for each in unasked if each.seat.tier > one.tier]
     if not unasked or not said:
@@ -235,8 +258,8 @@ def _deciding_tier_facts(view: JobView, one: Eviction) -> Iterator[str]:
         for each in unasked
         if each.protects
     )
-    was = "was" if len(unasked) == 1 else "were"
-    yield f"{named}, so {where} {was} not consulted{f' ({against})' if against else ''}."
+    were = verb_for(len(unasked), "was")
+    yield f"{named}, so {where} {were} not consulted{f' ({against})' if against else ''}."
 
 
 def milder_nodes_facts(recording: Recording, one: Eviction) -> Iterator[str]:

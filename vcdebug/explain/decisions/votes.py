@@ -63,6 +63,11 @@ class HookCallGroup:
         """The tasks among which the plugins may choose."""
         return candidates_in(self.subject)
 
+    @property
+    def answered(self) -> list[PluginAnswer]:
+        """The seats whose answer counted."""
+        return [seat for seat in self.seats if seat.state == "answered"]
+
     def tier(self, number: int) -> tuple[PluginAnswer, ...]:
         """The seats of one tier."""
         return tuple(seat for seat in self.seats if seat.tier == number)
@@ -368,13 +373,12 @@ def _iter_offers(seats: Sequence[PluginAnswer]) -> Iterator[PluginOffer]:
 
 
 def _iter_fates(recording: Recording, asked: HookCallGroup, victims: tuple[TaskKey, ...]) -> Iterator[CandidateFate]:
-    answered = [seat for seat in asked.seats if seat.state == "answered" and seat.seq is not None]
-    reasons = {seat.seq: _refusal_notes(recording, seat.seq) for seat in answered if seat.seq is not None}
+    answered = [(seat, _refusal_notes(recording, seat.seq), seat.seq) for seat in asked.answered if seat.seq]
     for task in asked.candidates:
         objections = tuple(
-            VictimObjection(seat.tier, seat.plugin, reasons[seat.seq].get(task, ""), seat.seq)
-            for seat in answered
-            if seat.seq is not None and task not in seat.result
+            VictimObjection(seat.tier, seat.plugin, notes.get(task, ""), seq)
+            for seat, notes, seq in answered
+            if task not in seat.result
         )
         yield CandidateFate(task, task in victims, objections)
 

@@ -6,6 +6,7 @@ from typing import Final
 from vcdebug.actions import ALLOCATE, BACKFILL
 from vcdebug.amount_text import count_noun
 from vcdebug.explain import answer
+from vcdebug.explain.answer import ExplanationStep
 from vcdebug.explain.job_view import WAITING_PHASES, JobView
 from vcdebug.explain.node_fit import SHORTAGE_PREFIX, NodeFits
 from vcdebug.explain.pending.gates import ALLOCATING, resolve_gates
@@ -28,109 +29,99 @@ COUNTED_ONCE: Final = "each node is counted once, under its first missing resour
 """The possible difference of an answer that covers everything a node lacks."""
 
 
-def steps_outside_session(recording: Recording, finding: answer.Finding) -> tuple[answer.ExplanationStep, ...]:
+def steps_outside_session(recording: Recording, finding: answer.Finding) -> tuple[ExplanationStep, ...]:
     """For what is not in the session at all."""
-    seqs = tuple(recording.index.seqs_of_type(StateEvent)[:1])
-    return (answer.ExplanationStep("job in session", "failed", finding.reason, seqs),)
+    return (ExplanationStep("job in session", "failed", finding.reason, _opening_seqs(recording)),)
 
 
-def checklist_steps(view: JobView) -> tuple[answer.ExplanationStep, ...]:
+def _opening_seqs(recording: Recording) -> tuple[Seq, ...]:
+    return tuple(recording.index.seqs_of_type(StateEvent)[:1])
+
+
+def checklist_steps(view: JobView) -> tuple[ExplanationStep, ...]:
     """Every station in the scheduler's order."""
     found = [_in_session_step(view), _enqueued_step(view), _valid_step(view)]
+    actions = list(dict.fromkeys(view.actions))
+    evicting = [action for action in actions if view.facts_of(action).evicts_by_pod]
     if any(step.state == "failed" for step in found):
-        return (
-            *found,
-            *(answer.ExplanationStep(name, "not reached", "") for name in (ALLOCATE, *_evicting_actions(view))),
-        )
+        return (*found, *(ExplanationStep(name, "not reached") for name in (ALLOCATE, *evicting)))
     found += _placing_steps(view)
-    for action in _evicting_actions(view):
+    for action in evicting:
         found += _evicting_steps(view, action)
-    for action in dict.fromkeys(view.actions):
+    for action in actions:
         if view.facts_of(action).evicts_by_gang:
             found += _gang_steps(view, action)
     return tuple(found)
 
 
-def _evicting_actions(view: JobView) -> list[str]:
-    return [action for action in dict.fromkeys(view.actions) if view.facts_of(action).evicts_by_pod]
-
-
-def _in_session_step(view: JobView) -> answer.ExplanationStep:
-    seqs = tuple(view.recording.index.seqs_of_type(StateEvent)[:1])
+def _in_session_step(view: JobView) -> ExplanationStep:
     text = f"queue {view.queue.name}, {count_noun(len(view.tasks), 'pod')}, minMember {view.job.min_available}"
-    return answer.ExplanationStep("job in session", "passed", text, seqs)
+    return ExplanationStep("job in session", "passed", text, _opening_seqs(view.recording))
 
 
-def _enqueued_step(view: JobView) -> answer.ExplanationStep:
-    finding = admission(view)
-    answers = view.calls_about(JOB_ENQUEUEABLE.upstream)
+def _enqueued_step(view: JobView) -> ExplanationStep:
+    name, finding, answers = "admitted (enqueue)", admission(view), view.calls_about(JOB_ENQUEUEABLE.upstream)
     if finding is not None:
-        return answer.ExplanationStep(
-            "admitted (enqueue)", "failed", finding.cause, tuple(e.seq for e in finding.evidence)
-        )
+        return _failed_gate_step(name, finding)
     if answers:
         plugins = ", ".join(event.plugin for _, event in answers)
-        return answer.ExplanationStep(
-            "admitted (enqueue)", "passed", f"permitted by {plugins}", tuple(seq for seq, _ in answers)
-        )
+        return ExplanationStep(name, "passed", f"permitted by {plugins}", tuple(seq for seq, _ in answers))
     phase = view.recording.timeline.opening_phases[view.job.uid]
     if phase in WAITING_PHASES:
-        return answer.ExplanationStep("admission", "passed", f"no plugin was consulted (phase {phase or 'empty'})")
-    return answer.ExplanationStep("admitted (enqueue)", "passed", f"already {phase} before this cycle")
+        return ExplanationStep("admission", "passed", f"no plugin was consulted (phase {phase or 'empty'})")
+    return ExplanationStep(name, "passed", f"already {phase} before this cycle")
 
 
-def _valid_step(view: JobView) -> answer.ExplanationStep:
-    finding = validity(view) or gated(view)
+def _failed_gate_step(name: str, finding: answer.Finding) -> ExplanationStep:
+    return ExplanationStep(name, "failed", finding.cause, tuple(proof.seq for proof in finding.evidence))
+
+
+def _valid_step(view: JobView) -> ExplanationStep:
+    name, finding = "job is valid", validity(view) or gated(view)
     if finding is not None:
-        return answer.ExplanationStep("job is valid", "failed", finding.cause, tuple(e.seq for e in finding.evidence))
-    answers = view.calls_about(JOB_VALID.upstream)[-1:]
-    return answer.ExplanationStep(
-        "job is valid", "passed", count_noun(view.job.valid_task_num(), "pod"), tuple(seq for seq, _ in answers)
-    )
+        return _failed_gate_step(name, finding)
+    seqs = tuple(seq for seq, _ in view.calls_about(JOB_VALID.upstream)[-1:])
+    return ExplanationStep(name, "passed", count_noun(view.job.valid_task_num(), "pod"), seqs)
 
 
-def _placing_steps(view: JobView) -> Iterator[answer.ExplanationStep]:
+def _placing_steps(view: JobView) -> Iterator[ExplanationStep]:
     yield _queue_step(view)
-    tries = view.placing_tries
+    name, tries = "allocate, nodes", view.placing_tries
     if not tries:
-        yield answer.ExplanationStep("allocate, nodes", "not reached", "no pod was tried")
+        yield ExplanationStep(name, "not reached", "no pod was tried")
         return
     searched = [attempt for attempt in tries if attempt.predicate_passes]
     failed = [attempt for attempt in searched if attempt.last_placement is None]
     if searched:
-        yield _search_step(view, (failed or searched)[0], passed=not failed)
+        yield _search_step(view, (failed or searched)[0], name, "failed" if failed else "passed")
     else:
-        yield answer.ExplanationStep("allocate, nodes", "not reached", "not checked (blocked before)")
-    ends = [visit for visit in view.visits_of(ALLOCATE) if visit.end is not None]
-    if ends:
-        yield _statement_step(ends[-1])
+        yield ExplanationStep(name, "not reached", "not checked (blocked before)")
+    for visit in [visit for visit in view.visits_of(ALLOCATE) if visit.end is not None][-1:]:
+        yield _statement_step(visit)
 
 
-def _queue_step(view: JobView) -> answer.ExplanationStep:
-    overused = [(s, e) for s, e in view.calls_about(OVERUSED.upstream, "queue", view.queue.name) if e.result]
-    answers = [hook for attempt in view.placing_tries for hook in attempt.task_calls(ALLOCATABLE.upstream)]
-    refused = [(seq, event) for seq, event in answers if not event.result]
-    if not view.placing_tries and overused:
-        return answer.ExplanationStep("queue quota", "failed", "queue is overused", (overused[0][0],))
-    if refused:
+def _queue_step(view: JobView) -> ExplanationStep:
+    name, tries = "queue quota", view.placing_tries
+    overused = [seq for seq, e in view.calls_about(OVERUSED.upstream, "queue", view.queue.name) if e.result]
+    if not tries and overused:
+        return ExplanationStep(name, "failed", "queue is overused", (overused[0],))
+    if refused := allocatable_refusals(view):
         text = f"{refused[0][1].plugin} rejects {count_noun(len(refused), 'pod')}"
-        return answer.ExplanationStep("queue quota", "failed", text, tuple(seq for seq, _ in refused[:3]))
-    if answers:
-        return answer.ExplanationStep("queue quota", "passed", "within limits", tuple(seq for seq, _ in answers[:1]))
-    return answer.ExplanationStep(
-        "queue quota", "passed" if view.placing_tries else "not reached", "no plugin checked it"
-    )
+        return ExplanationStep(name, "failed", text, tuple(seq for seq, _ in refused[:3]))
+    if answers := [seq for attempt in tries for seq, _ in attempt.task_calls(ALLOCATABLE.upstream)]:
+        return ExplanationStep(name, "passed", "within limits", (answers[0],))
+    return ExplanationStep(name, "passed" if tries else "not reached", "no plugin checked it")
 
 
 def _fit_error_text(recording: Recording, attempt: TaskTry) -> str:
     """The message about the task's last pass of predicates that left nothing."""
-    refused = next(event for _, event in reversed(attempt.predicate_passes) if not len(event.feasible))
+    _, refused = attempt.empty_passes[-1]
     errors = FitErrors(recording.reason_table)
     errors.set_nodes(refused.failed, refused.codes)
     return errors.error_text()
 
 
-def _search_step(view: JobView, attempt: TaskTry, *, passed: bool) -> answer.ExplanationStep:
+def _search_step(view: JobView, attempt: TaskTry, name: str, state: answer.StepState) -> ExplanationStep:
     seq, event = attempt.predicate_passes[-1]
     fit = f"{attempt.task_name}: fits {len(event.feasible)} of {count_noun(event.processed, 'node')}"
     found = search_reasons(view, attempt)
@@ -138,135 +129,120 @@ def _search_step(view: JobView, attempt: TaskTry, *, passed: bool) -> answer.Exp
     # Upstream counts a node under its first shortage only, so its message and our table have different numbers.
     if len(found) > 1 and any(reason.startswith(SHORTAGE_PREFIX) for reason, _ in found):
         reasons = f'scheduler message: "{_fit_error_text(view.recording, attempt)}" ({COUNTED_ONCE})'
-    text = f"{fit}: {reasons}" if reasons else fit
-    return answer.ExplanationStep("allocate, nodes", "passed" if passed else "failed", text, (seq,))
+    return ExplanationStep(name, state, f"{fit}: {reasons}" if reasons else fit, (seq,))
 
 
-def _statement_step(visit: JobVisit) -> answer.ExplanationStep:
+def _statement_step(visit: JobVisit) -> ExplanationStep:
     assert visit.end is not None
     seq, statement = visit.end
     state: answer.StepState = "passed" if visit.was_committed and statement.ops else "failed"
-    done = "committed" if visit.was_committed else "rolled back"
-    text = f"{len(visit.planned_tasks)} of {count_noun(len(visit.tries), 'pod')} placed, {done}"
-    return answer.ExplanationStep(f"{visit.action}, result", state, text, (seq,))
+    text = f"{len(visit.planned_tasks)} of {count_noun(len(visit.tries), 'pod')} placed, {_fate_words(visit)}"
+    return ExplanationStep(f"{visit.action}, result", state, text, (seq,))
 
 
-def _evicting_steps(view: JobView, action: str) -> Iterator[answer.ExplanationStep]:
+def _fate_words(visit: JobVisit) -> str:
+    return "committed" if visit.was_committed else "rolled back"
+
+
+def _evicting_steps(view: JobView, action: str) -> Iterator[ExplanationStep]:
     starving = _starving_step(view, action)
     yield starving
     # A visit without an end belongs to a cycle that was cut off or panicked.
     visits = [visit for visit in view.visits_of(action) if visit.tries and visit.end is not None]
     if starving.state != "passed" or not visits:
-        yield answer.ExplanationStep(f"{action}, allowed victims", "not reached", "")
+        yield ExplanationStep(f"{action}, allowed victims", "not reached")
         return
     visit = visits[-1]
-    entitled = _entitled_step(view, visit)
-    if entitled is not None:
+    if (entitled := _entitled_step(view, visit)) is not None:
         yield entitled
     yield from _victim_steps(visit)
     yield _statement_step(visit)
 
 
-def _gang_steps(view: JobView, action: str) -> Iterator[answer.ExplanationStep]:
+def _gang_steps(view: JobView, action: str) -> Iterator[ExplanationStep]:
     """gangpreempt and gangreclaim place all pods at once, or none."""
     yield _starving_step(view, action)
-    ends = [(visit, visit.end) for visit in view.visits_of(action) if visit.end is not None]
+    ends = [(visit, visit.end[0]) for visit in view.visits_of(action) if visit.end is not None]
     if not ends:
-        yield answer.ExplanationStep(f"{action}, result", "not reached", "")
+        yield ExplanationStep(f"{action}, result", "not reached")
         return
-    visit, (seq, _) = ends[-1]
-    done = (
-        f"{count_noun(len(visit.planned_tasks), 'pod')} placed, {'committed' if visit.was_committed else 'rolled back'}"
-    )
-    yield answer.ExplanationStep(f"{action}, result", "passed" if visit.was_committed else "failed", done, (seq,))
+    visit, seq = ends[-1]
+    done = f"{count_noun(len(visit.planned_tasks), 'pod')} placed, {_fate_words(visit)}"
+    yield ExplanationStep(f"{action}, result", "passed" if visit.was_committed else "failed", done, (seq,))
 
 
-def _starving_step(view: JobView, action: str) -> answer.ExplanationStep:
+def _starving_step(view: JobView, action: str) -> ExplanationStep:
     name = f"starving ({action})"
     if view.action_starts(action) is None:
-        return answer.ExplanationStep(name, "not reached", f"{action} did not run")
+        return ExplanationStep(name, "not reached", f"{action} did not run")
     answers = view.calls_during(action, JOB_STARVING.upstream)
     refused = [(seq, event) for seq, event in answers if not event.result]
     if not answers:
-        return answer.ExplanationStep(name, "failed", "no plugin reported it")
+        return ExplanationStep(name, "failed", "no plugin reported it")
     if refused and not view.visits_of(action):
-        return answer.ExplanationStep(name, "failed", f"not starving ({refused[0][1].plugin})", (refused[0][0],))
-    return answer.ExplanationStep(
-        name, "passed", ", ".join(dict.fromkeys(e.plugin for _, e in answers)), (answers[0][0],)
-    )
+        return ExplanationStep(name, "failed", f"not starving ({refused[0][1].plugin})", (refused[0][0],))
+    return ExplanationStep(name, "passed", ", ".join(dict.fromkeys(e.plugin for _, e in answers)), (answers[0][0],))
 
 
-def _entitled_step(view: JobView, visit: JobVisit) -> answer.ExplanationStep | None:
+def _entitled_step(view: JobView, visit: JobVisit) -> ExplanationStep | None:
     name = f"allowed to {visit.action}"
-    never = [attempt for attempt in visit.tries if view.tasks[attempt.task].pod.preemption_policy == "Never"]
+    never = [attempt.first - 1 for attempt in visit.tries if view.tasks[attempt.task].pod.preemption_policy == "Never"]
     if never:
-        return answer.ExplanationStep(
-            name, "failed", "no (preemptionPolicy Never)", tuple(attempt.first - 1 for attempt in never[:1])
-        )
-    answers = visit.visit_calls(PREEMPTIVE.upstream)
+        return ExplanationStep(name, "failed", "no (preemptionPolicy Never)", (never[0],))
     does = view.facts_of(visit.action)
-    room = visit.visit_calls(ALLOCATABLE.upstream) if does.evicts_by_pod and does.across_queues else ()
-    refused = [(seq, event) for seq, event in (*room, *answers) if not event.result]
-    if refused:
+    points = (ALLOCATABLE.upstream,) if does.evicts_by_pod and does.across_queues else ()
+    if refused := (*visit.refusals(*points), *visit.refusals(PREEMPTIVE.upstream)):
         seq, event = refused[0]
-        return answer.ExplanationStep(name, "failed", f"no ({event.plugin}, {event.point})", (seq,))
-    return answer.ExplanationStep(name, "passed", PREEMPTIVE.upstream, (answers[0][0],)) if answers else None
+        return ExplanationStep(name, "failed", f"no ({event.plugin}, {event.point})", (seq,))
+    answers = visit.visit_calls(PREEMPTIVE.upstream)
+    return ExplanationStep(name, "passed", PREEMPTIVE.upstream, (answers[0][0],)) if answers else None
 
 
-def _victim_steps(visit: JobVisit) -> Iterator[answer.ExplanationStep]:
+def _victim_steps(visit: JobVisit) -> Iterator[ExplanationStep]:
     nodes = [node for attempt in visit.tries for node in attempt.nodes]
     votes = [hook for node in nodes for hook in node.victim_votes]
-    offered = [hook for hook in votes if hook[1].candidates]
+    offered = [seq for seq, event in votes if event.candidates]
     name = f"{visit.action}, candidate victims"
     if not nodes:
-        yield answer.ExplanationStep(name, "not reached", "no node passed the predicates")
+        yield ExplanationStep(name, "not reached", "no node passed the predicates")
         return
     if not offered:
-        yield answer.ExplanationStep(
-            name,
-            "failed",
-            f"none on {count_noun(len(dict.fromkeys(node.node for node in nodes)), 'node')}",
-            tuple(seq for seq, _ in votes[:1]),
-        )
+        where = count_noun(len(dict.fromkeys(node.node for node in nodes)), "node")
+        yield ExplanationStep(name, "failed", f"none on {where}", tuple(seq for seq, _ in votes[:1]))
         return
     having = [node for node in nodes if any(event.candidates for _, event in node.victim_votes)]
     found = count_noun(len(dict.fromkeys(node.node for node in having)), "node")
-    yield answer.ExplanationStep(name, "passed", f"found on {found}", (offered[0][0],))
+    yield ExplanationStep(name, "passed", f"found on {found}", (offered[0],))
     yield _vote_step(visit, having)
     after = [hook for node in nodes for hook in node.node_calls(*POST_VICTIM_POINTS)]
     if after:
-        yield _after_step(visit, after)
+        yield _after_step(visit, after[-1])
 
 
-def _vote_step(visit: JobVisit, nodes: Sequence[NodeTry]) -> answer.ExplanationStep:
+def _vote_step(visit: JobVisit, nodes: Sequence[NodeTry]) -> ExplanationStep:
     votes = [(node.node, seq, event) for node in nodes for seq, event in node.victim_votes if event.candidates]
     empty = group_by_key((event.plugin, (seq, node)) for node, seq, event in votes if not event.result and event.vote)
     name = f"{visit.action}, allowed victims"
-    placed = len(visit.planned_tasks) == len(visit.tries)
     if not empty:
-        return answer.ExplanationStep(name, "passed", "every plugin allowed some", (votes[0][1],))
+        return ExplanationStep(name, "passed", "every plugin allowed some", (votes[0][1],))
     text = "; ".join(
         f"{plugin} protected all candidates on {count_noun(len({node for _, node in entries}), 'node')}"
         for plugin, entries in empty.items()
     )
     seqs = tuple(sorted(seq for entries in empty.values() for seq, _ in entries[:2]))
-    return answer.ExplanationStep(name, "passed" if placed else "failed", text, seqs)
+    all_placed = len(visit.planned_tasks) == len(visit.tries)
+    return ExplanationStep(name, "passed" if all_placed else "failed", text, seqs)
 
 
-def _after_step(visit: JobVisit, after: Sequence[NumberedCall]) -> answer.ExplanationStep:
-    name = "quota and predicates after eviction"
+def _after_step(visit: JobVisit, last: NumberedCall) -> ExplanationStep:
+    name, (seq, event) = "quota and predicates after eviction", last
+    if not visit.planned_tasks and says_no(event):
+        text = f"rejected by {event.plugin} ({event.point}) on the last node tried"
+        return ExplanationStep(name, "failed", text, (seq,))
+    text = "passed on the last node tried, but no place was reserved there"
     if visit.planned_tasks:
-        return answer.ExplanationStep(
-            name, "passed", f"pass for {count_noun(len(visit.planned_tasks), 'pod')}", (after[-1][0],)
-        )
-    seq, event = after[-1]
-    if says_no(event):
-        return answer.ExplanationStep(
-            name, "failed", f"rejected by {event.plugin} ({event.point}) on the last node tried", (seq,)
-        )
-    return answer.ExplanationStep(
-        name, "passed", "passed on the last node tried, but no place was reserved there", (seq,)
-    )
+        text = f"pass for {count_noun(len(visit.planned_tasks), 'pod')}"
+    return ExplanationStep(name, "passed", text, (seq,))
 
 
 NOT_TRIED_CAUSE = "not-tried"
@@ -274,10 +250,7 @@ NOT_TRIED_CAUSE = "not-tried"
 
 def failed_search_seq(view: JobView, task: TaskInfo) -> Seq:
     """The search that left the task without a node; else the end of allocate, when its discarded plans are undone."""
-    attempts = [
-        attempt for attempt in view.placing_tries if attempt.task == task.key and attempt.last_placement is None
-    ]
-    failed = [seq for attempt in attempts for seq, event in attempt.predicate_passes if not len(event.feasible)]
+    failed = [seq for attempt in view.failed_tries(task.key) for seq, _ in attempt.empty_passes]
     # After a discard the search saw room taken by pods of the same gang, which is free again at the end.
     if failed and discarded_finding(view, ALLOCATE) is None:
         return failed[-1]
@@ -367,9 +340,9 @@ def _last_action_evidence(view: JobView, text: str) -> tuple[answer.Evidence, ..
 def _passed_over_finding(view: JobView, task: TaskInfo) -> answer.Finding | None:
     """allocate took it from the queue and did not look at a node, since a pod like it had found none."""
     own = [attempt for attempt in view.placing_tries if attempt.task == task.key]
-    failed = [attempt for attempt in view.placing_tries if attempt.last_placement is None and attempt.predicate_passes]
+    failed = [attempt for attempt in view.failed_tries() if attempt.predicate_passes and attempt.task != task.key]
     # Upstream's error cache is kept per role: after one failure it skips the other pods of the role.
-    alike = [one for one in failed if view.tasks[one.task].task_role == task.task_role and one.task != task.key]
+    alike = [attempt for attempt in failed if view.tasks[attempt.task].task_role == task.task_role]
     if not alike or not own or any(attempt.events for attempt in own):
         return None
     name = view.tasks[alike[0].task].name

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
-from vcdebug.amount_text import count_noun, join_named_amounts, join_names
+from vcdebug.amount_text import count_noun, join_named_amounts, join_names, verb_for
 from vcdebug.explain import answer
 from vcdebug.explain.answer import Advice, ConstraintFailure, ConstraintKind
 from vcdebug.explain.node_fit import NodeFit, NodeFits
@@ -46,14 +46,10 @@ def _taint_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
         for taint in untolerated_taints(room, node):
             (unready if taint.key in UNREADY_TAINTS else others).setdefault(format_taint(taint), []).append(node.name)
     for text, names in unready.items():
-        verb = "is" if len(names) == 1 else "are"
+        check = f"Check the kubelet on {join_names(names)}; the scheduler uses a node again once it is Ready."
         yield ConstraintFailure(
-            f"{join_names(names)} {verb} NotReady (taint {text})",
-            (
-                answer.cluster_admin_advice(
-                    f"Check the kubelet on {join_names(names)}; the scheduler uses a node again once it is Ready."
-                ),
-            ),
+            f"{join_names(names)} {verb_for(len(names), 'is')} NotReady (taint {text})",
+            (answer.cluster_admin_advice(check),),
         )
     passing = [text for text in others if text.startswith(CONTROL_PLANE_PREFIX)]
     for text in passing:
@@ -94,13 +90,10 @@ def _port_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
             if any(port.conflicts_with(theirs) for theirs in host_ports(other.pod.spec, release))
         ]
         if held:
+            other = f"Use a free host port, or remove hostPort {port.port} (a Service does not need it)."
             yield ConstraintFailure(
                 f"Host port {port.port} is already used by {join_names(held, placement_constraints.MAX_HOLDERS)}",
-                (
-                    answer.owner_advice(
-                        f"Use a free host port, or remove hostPort {port.port} (a Service does not need it)."
-                    ),
-                ),
+                (answer.owner_advice(other),),
             )
 
 
@@ -175,15 +168,11 @@ def waiting_holder_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
         return
     jobs = join_names(dict.fromkeys(task.job for task in theirs))
     pods = join_names((task.name for task in theirs), placement_constraints.MAX_HOLDERS)
+    both = f"{jobs} and this job ({count_noun(len(own), 'running pod')}) all have Pending pods"
+    fewer = "start fewer jobs at once (set minMember or minResources for the whole job)"
     yield ConstraintFailure(
-        f"Possible deadlock: {near.name} is in use by {pods} of {jobs}; {jobs} and this job "
-        f"({count_noun(len(own), 'running pod')}) all have Pending pods",
-        (
-            answer.queue_admin_advice(
-                f"Delete {jobs} or this job, and start fewer jobs at once (set minMember or minResources for the whole "
-                "job)."
-            ),
-        ),
+        f"Possible deadlock: {near.name} is in use by {pods} of {jobs}; {both}",
+        (answer.queue_admin_advice(f"Delete {jobs} or this job, and {fewer}."),),
     )
 
 

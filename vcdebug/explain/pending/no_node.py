@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE, ENQUEUE
-from vcdebug.amount_text import capitalize_first, count_noun, join_first_names, join_names
+from vcdebug.amount_text import capitalize_first, count_noun, join_first_names, join_names, verb_for
 from vcdebug.explain import answer
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFit, NodeFits, room_by_node, tasks_by_node
@@ -54,9 +54,7 @@ def hopeless_finding(task: TaskInfo, room: NodeFits) -> answer.Finding | None:
 
 def no_best_node_finding(view: JobView, task: TaskInfo) -> answer.Finding | None:
     """Nodes passed the filter, and then the scores failed: the task is lost without a word."""
-    attempts = [
-        attempt for attempt in view.placing_tries if attempt.task == task.key and attempt.last_placement is None
-    ]
+    attempts = view.failed_tries(task.key)
     passed = [(seq, event) for attempt in attempts for seq, event in attempt.predicate_passes if len(event.feasible)]
     if not passed:
         return None
@@ -163,8 +161,8 @@ def _left_out_facts(view: JobView) -> tuple[str, ...]:
     if not release.has_older_form(NODE_NOT_READY_ABSENT):
         return ()
     names = [name_of(node) for node in snapshot.objects_of("Node") if is_not_ready(node)]
-    is_out = "is not ready" if len(names) == 1 else "are not ready"
-    text = f"{join_first_names(names, len(names))} {is_out}: {release.display_name()} ignores such nodes."
+    are = verb_for(len(names), "is")
+    text = f"{join_first_names(names, len(names))} {are} not ready: {release.display_name()} ignores such nodes."
     return (text,) if names else ()
 
 
@@ -431,9 +429,8 @@ def taker_facts(room: NodeFits, found: RoomTakers) -> list[str]:
     jobs = room.view.session.jobs
     each = (f"{t.task.name} of {t.task.job} (queue {jobs[t.task.job].queue})" for t in found.tasks)
     who = join_first_names(each, len(found.tasks), MAX_TAKERS)
-    placed = "was" if len(found.tasks) == 1 else "were"
-    order = _order_words(room, found.tasks[0])
-    first = f"{join_names(found.nodes)} had room at the start of this cycle; {who} {placed} placed there first"
+    were, order = verb_for(len(found.tasks), "was"), _order_words(room, found.tasks[0])
+    first = f"{join_names(found.nodes)} had room at the start of this cycle; {who} {were} placed there first"
     return [f"{first}, since {order}." if order else f"{first}."]
 
 
@@ -483,13 +480,10 @@ def _order_words(room: NodeFits, first: RoomTaker) -> str:
         decided = order_of(recording, first.seq, "queue", other.queue, mine.queue)
         if decided.order_sign >= 0:
             return ""
-        by = f" ({decided.deciding_step.difference.what})" if decided.deciding_step is not None else ""
         rest = "; priority orders jobs only within a queue" if mine.priority > other.priority else ""
-        return f"queue {other.queue} is served before {mine.queue}{by}{rest}"
+        return f"queue {other.queue} is served before {mine.queue}{decided.deciding_words}{rest}"
     decided = order_of(recording, first.seq, "job", other.uid, mine.uid)
-    if decided.order_sign >= 0 or decided.deciding_step is None:
-        return ""
-    return f"{other.uid} is tried before {mine.uid} ({decided.deciding_step.difference.what})"
+    return f"{other.uid} is tried before {mine.uid}{decided.deciding_words}" if decided.order_sign < 0 else ""
 
 
 def taker_evidence(found: RoomTakers) -> tuple[answer.Evidence, ...]:

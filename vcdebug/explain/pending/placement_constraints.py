@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
 from vcdebug.amount_text import count_noun, join_names
+from vcdebug.errors import closest_name
 from vcdebug.explain.answer import (
     AdviceHarm,
     ConstraintFailure,
@@ -99,16 +99,13 @@ def _unknown_key(room: NodeFits, requirement: Requirement, unmet: str) -> Iterat
 
 def _closest_name(wanted: Iterable[str], known: Iterable[str]) -> str:
     """The known word closest to one of the wanted ones; empty if none is similar."""
-    # Imported here: only a label or resource that no node has needs it.
-    from difflib import get_close_matches
-
     names = list(known)
     for word in wanted:
         same = [name for name in names if name.casefold() == word.casefold()]
         # A difference in case alone is the likeliest error, whatever the other names look like.
-        near = same or get_close_matches(word, names, 1, 0.8)
-        if near and near[0] != HOSTNAME:
-            return near[0]
+        near = same[0] if same else closest_name(word, names, 0.8)
+        if near and near != HOSTNAME:
+            return near
     return ""
 
 
@@ -266,7 +263,7 @@ def _missing_claim_failures(room: NodeFits, reasons: Sequence[str]) -> Iterator[
     pod, every = room.task.pod, room.view.recording.snapshot.objects_of("PersistentVolumeClaim")
     known = [name_of(one) for one in every if metadata_of(one).get("namespace") == pod.namespace]
     for name in dict.fromkeys(one for reason in reasons for one in _MISSING_CLAIM.findall(reason)):
-        close = next(iter(get_close_matches(name, known, 1)), "")
+        close = closest_name(name, known)
         edits = [
             f"Pod/{task.key}:spec.volumes[{at}].persistentVolumeClaim.claimName={close}"
             for task in room.view.left_over

@@ -1,7 +1,7 @@
 """The explainer of each plugin: how it computes an answer, and why it refuses; imported on first use."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, TypeGuard, TypeVar
 
 from vcdebug.explain.answer import Advice, ConstraintFailure, Finding, Number
@@ -21,6 +21,7 @@ from vcdebug.model.pod import Pod
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
+from vcdebug.plugins import PLUGINS
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import session_at_event
 from vcdebug.recording.timeline import ClusterState
@@ -126,8 +127,6 @@ class PluginExplainer:
 
     equations: Mapping[str, ExplainCall] = field(default_factory=dict)
     """Hook by upstream's name → its arithmetic."""
-    compared: Mapping[str, str] = field(default_factory=dict)
-    """Upstream's hook name → the resource comparison that judges its terms, unless the equation states it."""
     comparators: Mapping[str, Comparator[Any]] = field(default_factory=dict)  # Any: the hook decides what is compared
     """Order hook by method → what it compares."""
     victim_queues: CompareVictimQueues | None = None
@@ -231,38 +230,23 @@ def asked_node_in(session: Session, event: ScoreEvent | PredicateEvent | HookEve
     return AskedNode(session, task, nodes, row)
 
 
-PLUGINS: dict[str, str] = {
-    "binpack": "vcdebug.explain.plugins.binpack:EXPLAINER",
-    "capacity": "vcdebug.explain.plugins.capacity:EXPLAINER",
-    "cdp": "vcdebug.explain.plugins.cdp:EXPLAINER",
-    "conformance": "vcdebug.explain.plugins.conformance:EXPLAINER",
-    "deviceshare": "vcdebug.explain.plugins.deviceshare:EXPLAINER",
-    "drf": "vcdebug.explain.plugins.drf:EXPLAINER",
-    "extender": "vcdebug.explain.plugins.extender:EXPLAINER",
-    "gang": "vcdebug.explain.plugins.gang:EXPLAINER",
-    "network-topology-aware": "vcdebug.explain.plugins.network_topology_aware:EXPLAINER",
-    "nodegroup": "vcdebug.explain.plugins.nodegroup:EXPLAINER",
-    "nodeorder": "vcdebug.explain.plugins.nodeorder:EXPLAINER",
-    "numa-aware": "vcdebug.explain.plugins.numa_aware:EXPLAINER",
-    "overcommit": "vcdebug.explain.plugins.overcommit:EXPLAINER",
-    "pdb": "vcdebug.explain.plugins.pdb:EXPLAINER",
-    "predicates": "vcdebug.explain.plugins.predicates:EXPLAINER",
-    "priority": "vcdebug.explain.plugins.priority:EXPLAINER",
-    "proportion": "vcdebug.explain.plugins.proportion:EXPLAINER",
-    "rescheduling": "vcdebug.explain.plugins.rescheduling:EXPLAINER",
-    "resource-strategy-fit": "vcdebug.explain.plugins.resource_strategy_fit:EXPLAINER",
-    "resourcequota": "vcdebug.explain.plugins.resourcequota:EXPLAINER",
-    "sla": "vcdebug.explain.plugins.sla:EXPLAINER",
-    "task-topology": "vcdebug.explain.plugins.task_topology:EXPLAINER",
-    "tdm": "vcdebug.explain.plugins.tdm:EXPLAINER",
-    "usage": "vcdebug.explain.plugins.usage:EXPLAINER",
-}
-"""Plugin name in a configuration → reference of its explainer."""
-
 NO_EXPLAINER = PluginExplainer()
 
 
 def explainer_for(plugin: str) -> PluginExplainer:
-    """The explainer of a plugin; an empty one if it has none."""
-    found: PluginExplainer = resolve_reference(PLUGINS[plugin]) if plugin in PLUGINS else NO_EXPLAINER
+    """The explainer of a plugin, from the module of this room with its name; an empty one for an unknown plugin."""
+    if plugin not in PLUGINS:
+        return NO_EXPLAINER
+    module = plugin.replace("-", "_")
+    found: PluginExplainer = resolve_reference(f"vcdebug.explain.plugins.{module}:EXPLAINER")
     return found
+
+
+def compared_by(comparison: str, explain: ExplainCall) -> ExplainCall:
+    """The arithmetic of a hook with the comparison of resources that judges its lines, unless it states its own."""
+
+    def explain_with_comparison(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+        found = explain(recording, seq, event)
+        return found if found.compared else replace(found, compared=comparison)
+
+    return explain_with_comparison

@@ -11,6 +11,7 @@ from vcdebug.amount_text import count_noun, join_names
 from vcdebug.explain import answer
 from vcdebug.explain.equation import JOB_NOT_IN_SESSION, Equation, Term, all_hold, first_failing, victim_equation
 from vcdebug.explain.job_view import JobView
+from vcdebug.explain.node_fit import room_by_node
 from vcdebug.explain.pending.gates.eviction.entitlement import ineligible_reason
 from vcdebug.explain.pending.gates.queue_limits import room_limit
 from vcdebug.explain.plugins import NodeAnswers, OrderDifference, OrderMoment, PluginExplainer, VetoReason
@@ -32,6 +33,7 @@ from vcdebug.recording.state_before import (
     jobs_before,
     sub_job_before,
     sum_resources,
+    sum_smallest,
     task_of,
     tasks_of,
 )
@@ -350,10 +352,7 @@ def _total_shortage(view: JobView, visit: JobVisit, need: int) -> tuple[str, flo
     state = view.recording.timeline.state_at(visit.first - 1)
     free = sum_resources(state.nodes[name].future_idle() for name in view.session.nodes)
     for name in dict.fromkeys(name for task in view.left_over for name in task.init_resreq.resource_names()):
-        # The smallest requests: if even these are too much, no choice of pods fits. A loop, as Go adds, not sum().
-        asked, left = 0.0, max(free.get(name), 0.0)
-        for value in sorted(task.init_resreq.get(name) for task in view.left_over)[:need]:
-            asked += value
+        asked, left = sum_smallest((task.init_resreq for task in view.left_over), name, need), max(free.get(name), 0.0)
         if asked > left:
             return name, asked, left
     return None
@@ -400,11 +399,9 @@ def _gang_evidence(visit: JobVisit, seq: Seq, failed: Sequence[TaskTry]) -> tupl
         for s, e in visit.visit_calls(hooks.JOB_PIPELINED.upstream)[-1:]
     ]
     for one in failed[:1]:
-        found += [
-            answer.Evidence(s, f"no place for {one.task}") for s, e in one.predicate_passes if not len(e.feasible)
-        ][:1]
-        refused = [s for s, e in one.task_calls(hooks.ALLOCATABLE.upstream) if not e.result]
-        found += [answer.Evidence(s, f"the queue has no quota left for {one.task}") for s in refused]
+        found += [answer.Evidence(s, f"no place for {one.task}") for s, _ in one.empty_passes[:1]]
+        refused = one.refusals(hooks.ALLOCATABLE.upstream)
+        found += [answer.Evidence(s, f"the queue has no quota left for {one.task}") for s, _ in refused]
     found.append(answer.Evidence(seq, f"{visit.action} rolls back {count_noun(len(visit.planned_tasks), 'placement')}"))
     return tuple(sorted(found))
 
@@ -428,7 +425,7 @@ def _failure_facts(view: JobView, failed: Sequence[TaskTry], visit: JobVisit, bl
     left_out = ineligible_reason(view, attempt)
     if left_out is not None:
         return [f"{name} is not eligible to preempt: {left_out}."]
-    if any(not event.result for _, event in attempt.task_calls(hooks.ALLOCATABLE.upstream)):
+    if attempt.refusals(hooks.ALLOCATABLE.upstream):
         return [f"Queue {view.queue.name} has no quota left for {name}{_beyond_limit_words(view, attempt)}."]
     reasons = search_reasons(view, attempt)
     if reasons:
@@ -441,7 +438,7 @@ def _failure_facts(view: JobView, failed: Sequence[TaskTry], visit: JobVisit, bl
 
 def _beyond_limit_words(view: JobView, attempt: TaskTry) -> str:
     """`: 1 over its capability 3 cpu`: what the queue or an ancestor lacks for the task."""
-    seq, event = next((s, e) for s, e in attempt.task_calls(hooks.ALLOCATABLE.upstream) if not e.result)
+    seq, event = attempt.refusals(hooks.ALLOCATABLE.upstream)[0]
     limit = room_limit(view, event.plugin, seq, view.tasks[attempt.task].resreq)
     if not limit.exceeded_dimensions:
         return ""
@@ -454,27 +451,21 @@ def _beyond_limit_words(view: JobView, attempt: TaskTry) -> str:
 
 def _nearest_node_facts(view: JobView, attempt: TaskTry, visit: JobVisit) -> list[str]:
     """How near the best node came, after the tasks that were placed before this one."""
-    seq = next((seq for seq, event in attempt.predicate_passes if not len(event.feasible)), visit.first)
-    task = view.tasks[attempt.task]
-    state = view.recording.timeline.state_at(seq)
-    best: tuple[float, str, str] | None = None
-    for name in view.session.nodes:
-        node = state.nodes[name]
-        future = node.future_idle()
-        _, short = task.init_resreq.less_equal_with_resources_name(future)
-        if len(short) == 1 and (best is None or future.get(short[0]) > best[0]):
-            best = (future.get(short[0]), name, short[0])
-    if best is None:
+    seq = next((seq for seq, _ in attempt.empty_passes), visit.first)
+    request, since = view.tasks[attempt.task].init_resreq, view.recording.timeline.earliest_same_seq(seq)
+    rooms = [(node, room.future) for node, room in room_by_node(view.recording, since).items()]
+    lacking = [(node, free, request.less_equal_with_resources_name(free)[1]) for node, free in rooms]
+    near = [(free.get(short[0]), node, short[0]) for node, free, short in lacking if len(short) == 1]
+    if not near:
         return []
-    free, node_name, dimension = best
-    asked, left = task.init_resreq.get(dimension), amount_text.format_amount(dimension, max(free, 0.0))
-    return [f"It asks {amount_text.format_named_amount(dimension, asked)}; {node_name} has the most left, {left}."]
+    free, node, name = max(near, key=lambda one: one[0])
+    left = amount_text.format_amount(name, max(free, 0.0))
+    return [f"It asks {amount_text.format_named_amount(name, request.get(name))}; {node} has the most left, {left}."]
 
 
 def search_reasons(view: JobView, attempt: TaskTry) -> list[tuple[str, list[str]]]:
     """Reason and nodes of the task's last pass of predicates that left nothing."""
-    empty = [event for _, event in attempt.predicate_passes if not len(event.feasible)]
-    return refusal_histogram(view.recording, empty[-1]) if empty else []
+    return refusal_histogram(view.recording, attempt.empty_passes[-1][1]) if attempt.empty_passes else []
 
 
 def _held_finding(view: JobView) -> answer.Finding | None:

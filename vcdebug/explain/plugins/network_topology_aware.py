@@ -52,16 +52,8 @@ def _closeness_equation(asked: AskedNode, near: JobNearness, found: NodeNearness
         Term("share of the tasks", (near.hyper_node, None, None, Ratio(share)), None, tie),
     )
     title, columns = f"network topology: how close {asked.node.name} is", ("HyperNode", "the job's", "common", "part")
-    return Equation(
-        title,
-        NEAR_FORMULA,
-        columns,
-        "check",
-        terms,
-        found.score,
-        None,
-        f"sum × {format_number(found.scale)} = {format_number(found.score)}",
-    )
+    note = f"sum × {format_number(found.scale)} = {format_number(found.score)}"
+    return Equation(title, NEAR_FORMULA, columns, "check", terms, found.score, None, note)
 
 
 def _tiers_equation(asked: AskedNode, found: NodeNearness) -> Equation:

@@ -45,16 +45,8 @@ def score_equation(asked: AskedNode, part: str) -> Equation | None:
         return None
     score = 0.0 if found.group is None else affinity.score_group(found.group, ordered=found.ordered)
     title = f"nodegroup: group {found.group or 'none'} of {asked.node.name}"
-    return Equation(
-        title,
-        FORMULA,
-        ("groups", "it is in"),
-        "check",
-        _affinity_terms(found),
-        score,
-        None,
-        f"score {format_number(score)}",
-    )
+    columns, note = ("groups", "it is in"), f"score {format_number(score)}"
+    return Equation(title, FORMULA, columns, "check", _affinity_terms(found), score, None, note)
 
 
 def check_equations(asked: AskedNode) -> Iterator[Equation]:

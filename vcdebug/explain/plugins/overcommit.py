@@ -7,7 +7,7 @@ from vcdebug import amount_text
 from vcdebug.amount_text import format_amount, format_amounts_apart, format_number, join_names
 from vcdebug.explain import answer, equation, queue_findings
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.plugins import PluginExplainer
+from vcdebug.explain.plugins import PluginExplainer, compared_by
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
@@ -138,7 +138,6 @@ def _overcommit_advice(
 
 
 EXPLAINER = PluginExplainer(
-    equations={JOB_ENQUEUEABLE.upstream: job_enqueueable},
-    compared={JOB_ENQUEUEABLE.upstream: equation.WITH_DIMENSION},
+    equations={JOB_ENQUEUEABLE.upstream: compared_by(equation.WITH_DIMENSION, job_enqueueable)},
     rejected=explain_rejection,
 )

@@ -278,20 +278,14 @@ def smaller_share_advice(view: JobView, queues: Sequence[QueueName]) -> Advice:
 
 EXPLAINER = plugins.PluginExplainer(
     equations={
-        hooks.OVERUSED.upstream: lambda recording, seq, event: queue_overused(recording, seq, event.queue),
-        hooks.ALLOCATABLE.upstream: allocatable_equation,
-        hooks.SIMULATE_ALLOCATABLE.upstream: simulate_allocatable,
-        hooks.PREEMPTIVE.upstream: preemptive_equation,
-        hooks.JOB_ENQUEUEABLE.upstream: job_enqueueable,
-        hooks.RECLAIMABLE.upstream: reclaimable_equation,
-    },
-    compared={
-        hooks.OVERUSED.upstream: equation.LESS_EQUAL_NAMES,
-        hooks.ALLOCATABLE.upstream: equation.WITHIN_LIMIT,
-        hooks.SIMULATE_ALLOCATABLE.upstream: equation.WITHIN_LIMIT,
-        hooks.PREEMPTIVE.upstream: equation.WITH_DIMENSION,
-        hooks.JOB_ENQUEUEABLE.upstream: equation.WITHIN_LIMIT,
-        hooks.RECLAIMABLE.upstream: equation.LESS_EQUAL,
+        hooks.OVERUSED.upstream: plugins.compared_by(
+            equation.LESS_EQUAL_NAMES, lambda recording, seq, event: queue_overused(recording, seq, event.queue)
+        ),
+        hooks.ALLOCATABLE.upstream: plugins.compared_by(equation.WITHIN_LIMIT, allocatable_equation),
+        hooks.SIMULATE_ALLOCATABLE.upstream: plugins.compared_by(equation.WITHIN_LIMIT, simulate_allocatable),
+        hooks.PREEMPTIVE.upstream: plugins.compared_by(equation.WITH_DIMENSION, preemptive_equation),
+        hooks.JOB_ENQUEUEABLE.upstream: plugins.compared_by(equation.WITHIN_LIMIT, job_enqueueable),
+        hooks.RECLAIMABLE.upstream: plugins.compared_by(equation.LESS_EQUAL, reclaimable_equation),
     },
     comparators={hooks.QUEUE_ORDER.method: queue_order},
     kept=explain_veto,

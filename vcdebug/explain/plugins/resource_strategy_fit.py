@@ -6,7 +6,7 @@ Upstream: plugins/resource-strategy-fit.
 from collections.abc import Iterator
 
 from vcdebug.amount_text import format_number
-from vcdebug.explain.equation import Equation, Ratio, Term, all_hold, first_failing
+from vcdebug.explain.equation import Equation, Ratio, Term, judged_equation
 from vcdebug.explain.plugins import AskedNode, PluginExplainer
 from vcdebug.model.resource import Resource
 from vcdebug.plugins.resource_strategy_fit import FitPart, ResourceStrategyFit
@@ -52,8 +52,7 @@ def check_equations(asked: AskedNode) -> Iterator[Equation]:
         rates, left = Resource(one.rates.cpu * CORE, one.rates.memory * GIGABYTE), Resource(one.cpu, one.memory)
         terms.append(Term(one.name, (one.idle, rates, left), not one.crowded))
     title, columns = f"resource-strategy-fit: proportions on {asked.node.name}", ("idle", "each keeps", "would be left")
-    found = tuple(terms)
-    yield Equation(title, RATE_FORMULA, columns, "dimension", found, all_hold(found), first_failing(found))
+    yield judged_equation(title, RATE_FORMULA, columns, tuple(terms))
 
 
 EXPLAINER = PluginExplainer(scores=score_equation, refusals=check_equations)

@@ -5,7 +5,7 @@ Upstream: plugins/tdm.
 
 from collections.abc import Iterator
 
-from vcdebug.amount_text import count_noun, format_number, join_names
+from vcdebug.amount_text import count_noun, format_number, join_names, verb_for
 from vcdebug.explain.answer import ConstraintFailure, owner_advice, queue_admin_advice
 from vcdebug.explain.equation import JOB_NOT_IN_SESSION, Equation, Term, all_hold, first_failing
 from vcdebug.explain.node_fit import NodeFits
@@ -175,9 +175,9 @@ def find_closed_zones(room: NodeFits) -> Iterator[ConstraintFailure]:
         names = [node.name for node in room.refused_for(error)] if error else []
         if names:
             now = plugin.zones.now.strftime("%H:%M")
-            verb = "is" if len(names) == 1 else "are"
+            where = f"{join_names(names)} {verb_for(len(names), 'is')} in revocable zone {zone}"
             yield ConstraintFailure(
-                f"{join_names(names)} {verb} in revocable zone {zone}, open only {window} (now {now})",
+                f"{where}, open only {window} (now {now})",
                 (owner_advice(f"Wait until zone {zone} opens; `vcdebug ask when` forecasts the cycle."),),
             )
 

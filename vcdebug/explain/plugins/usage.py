@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from vcdebug.amount_text import format_number, join_names
 from vcdebug.explain.answer import ConstraintFailure
-from vcdebug.explain.equation import Equation, Ratio, Term, all_hold, first_failing
+from vcdebug.explain.equation import Equation, Ratio, Term, judged_equation
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.plugins import AskedNode, PluginExplainer
 from vcdebug.grouping import group_by_key
@@ -50,8 +50,7 @@ def check_equations(asked: AskedNode) -> Iterator[Equation]:
     )
     note = "" if found.fresh else "not measured in the last five minutes"
     title, columns = f"usage: load of {asked.node.name}", ("measured %", "threshold %")
-    failing = first_failing(terms)
-    yield Equation(title, THRESHOLD_FORMULA, columns, "dimension", terms, all_hold(terms), failing, note)
+    yield judged_equation(title, THRESHOLD_FORMULA, columns, terms, note)
 
 
 def find_load_failures(room: NodeFits) -> Iterator[ConstraintFailure]:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcdebug.amount_text import count_noun, format_number, format_numbers_apart
+from vcdebug.amount_text import count_noun, format_number, format_numbers_apart, verb_for
 from vcdebug.explain.answer import Evidence, NamedQuestion, QuestionReply, ReplySheet
 from vcdebug.explain.decisions import dry_runs
 from vcdebug.explain.decisions.equations import ScorePart, score_parts, scored_row
@@ -336,8 +336,8 @@ def _search_event(recording: Recording, seq: Seq) -> PredicateEvent:
 def _refusal_sentence(pod: TaskKey, event: PredicateEvent, hits: int) -> str:
     cached = f" ({hits} from the error cache)" if hits else ""
     fits = f"{pod} fits {len(event.feasible) or 'none'} of {count_noun(event.processed, 'node')} checked"
-    reject = "rejects" if len(event.failed) == 1 else "reject"
-    return f"{fits}; {len(event.failed)} {reject} it{cached}." if event.failed.size else f"{fits}."
+    reject = f"{len(event.failed)} {verb_for(len(event.failed), 'rejects')} it"
+    return f"{fits}; {reject}{cached}." if event.failed.size else f"{fits}."
 
 
 def _refusal_json(

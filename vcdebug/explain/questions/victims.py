@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
-from vcdebug.amount_text import count_noun, join_names
-from vcdebug.explain.answer import Evidence, NamedQuestion, QuestionReply, ReplySheet
+from vcdebug.amount_text import count_noun, join_names, verb_for
+from vcdebug.explain.answer import Evidence, NamedQuestion, QuestionReply, ReplySheet, proof_of
 from vcdebug.explain.decisions import dry_runs, evictions
 from vcdebug.explain.decisions.votes import VictimDecision, VictimObjection, unasked_plugins, victim_choice_before
 from vcdebug.explain.job_view import NotFoundError, find_subject
@@ -17,25 +17,16 @@ from vcdebug.recording.recording import Recording
 def why_evicted(recording: Recording, word: str) -> QuestionReply:
     """The eviction that was carried out, else the last one that was planned."""
     pod = find_pod(recording, word)
-    planned = [one for one in evictions.planned_evictions(recording) if one.victim == pod]
-    carried = [one for one in planned if one.fate in evictions.CARRIED_OUT_FATES]
-    if not planned:
-        return QuestionReply(
-            f"{pod} is not evicted in this cycle, and no action planned to evict it.",
-            data={"pod": pod, "evicted": False},
-        )
-    one = (carried or planned)[-1]
+    one = evictions.eviction_of(recording, pod)
+    if one is None:
+        never = f"{pod} is not evicted in this cycle, and no action planned to evict it."
+        return QuestionReply(never, data={"pod": pod, "evicted": False})
     choice = victim_choice_before(recording, one.seq) if one.tier is not None else None
     gain = _format_gain(recording, one)
     sheets = (_offers_sheet(choice, pod),) if choice is not None else ()
     lines = (*_allowed_lines(one, choice), *_protection_lines(recording, choice, one), gain)
-    return QuestionReply(
-        _eviction_sentence(one),
-        lines,
-        sheets,
-        tuple(_eviction_evidence(one, choice)),
-        _eviction_json(one, choice, gain),
-    )
+    evidence, data = tuple(_eviction_evidence(one, choice)), _eviction_json(one, choice, gain)
+    return QuestionReply(_eviction_sentence(one), lines, sheets, evidence, data)
 
 
 def find_pod(recording: Recording, word: str) -> TaskKey:
@@ -51,7 +42,7 @@ def find_pod(recording: Recording, word: str) -> TaskKey:
 
 
 def _eviction_sentence(one: evictions.Eviction) -> str:
-    if one.fate in evictions.CARRIED_OUT_FATES:
+    if one.is_carried_out:
         return f"{evictions.eviction_words(one, one.victim)}."
     who, node = one.preemptor or "no other pod", f" on {one.node}" if one.node else ""
     planned = f"{one.action} planned to evict it{node} for {who}, then rolled the plan back (event {one.end})"
@@ -119,8 +110,8 @@ def _format_gain(recording: Recording, one: evictions.Eviction) -> str:
     enough = summary.ready + summary.waiting >= summary.min_available
     ready = f"{summary.ready + summary.waiting} of minMember {summary.min_available} pods are ready or reserved"
     gang = "" if enough else f"; {ready}"
-    have = "has" if len(got) == 1 else "have"
-    where = f"{one.preemptor} is reserved on {own[0]}" if own else f"{count_noun(len(got), 'pod')} {have} a node"
+    have = f"{count_noun(len(got), 'pod')} {verb_for(len(got), 'has')} a node"
+    where = f"{one.preemptor} is reserved on {own[0]}" if own else have
     return f"{job} benefited: {where}{gang}."
 
 
@@ -141,7 +132,7 @@ _FATE_WORDS = {"commit": "committed", "discard": "discarded", "merge": "merged"}
 def _eviction_json(one: evictions.Eviction, choice: VictimDecision | None, gain: str) -> dict[str, object]:
     return {
         "pod": one.victim,
-        "evicted": one.fate in evictions.CARRIED_OUT_FATES,
+        "evicted": one.is_carried_out,
         "action": one.action,
         "for": one.preemptor or None,
         "node": one.node,
@@ -163,10 +154,9 @@ EVICTED_QUESTION = NamedQuestion("evicted", "Why was this pod evicted", ("pod",)
 def why_victim(recording: Recording, word: str) -> QuestionReply:
     """The pod's eviction, and the other candidates that could have been evicted instead."""
     pod = find_pod(recording, word)
-    planned = [one for one in evictions.planned_evictions(recording) if one.victim == pod]
-    if not planned:
+    one = evictions.eviction_of(recording, pod)
+    if one is None:
         return QuestionReply(f"{pod} is not a victim in this cycle.", data={"pod": pod, "victim": False})
-    one = ([each for each in planned if each.fate in evictions.CARRIED_OUT_FATES] or planned)[-1]
     simulated = dry_runs.dry_run_search_at(recording, one.seq)
     if simulated is not None:
         return _reply_of_dry_run(one, simulated)
@@ -179,14 +169,9 @@ def why_victim(recording: Recording, word: str) -> QuestionReply:
         order_of(recording, earlier.get(other, pop), "victim", pod, other, one.preemptor) for other in others if pop
     ]
     sheets = tuple(sheet for sheet in (_orders_sheet(orders, earlier), _protected_sheet(choice)) if sheet.rows)
-    evidence = tuple(Evidence(seq, text) for seq, text in _victim_evidence(one, choice, pop))
-    return QuestionReply(
-        _victim_sentence(one, others, orders, list(earlier)),
-        tuple(evictions.milder_nodes_facts(recording, one)),
-        sheets,
-        evidence,
-        _victim_json(one, others, orders, earlier),
-    )
+    lines, evidence = evictions.milder_nodes_facts(recording, one), _victim_evidence(one, choice, pop)
+    sentence = _victim_sentence(one, others, orders, list(earlier))
+    return QuestionReply(sentence, tuple(lines), sheets, evidence, _victim_json(one, others, orders, earlier))
 
 
 def _victim_pop_seq(recording: Recording, one: evictions.Eviction) -> Seq | None:
@@ -263,10 +248,13 @@ def _protected_sheet(choice: VictimDecision | None) -> ReplySheet:
     return ReplySheet("protected candidates", ("pod", "tier#", "by", "why"), rows)
 
 
-def _victim_evidence(one: evictions.Eviction, choice: VictimDecision | None, pop: Seq | None) -> list[tuple[Seq, str]]:
-    found = [(choice.question.first, "candidates are passed to the plugins")] if choice is not None else []
-    found += [(pop, f"{one.victim} leaves the queue of victims")] if pop is not None else []
-    return [*found, (one.seq, f"{one.action} evicts it")]
+def _victim_evidence(one: evictions.Eviction, choice: VictimDecision | None, pop: Seq | None) -> tuple[Evidence, ...]:
+    asked = choice.question.first if choice is not None else None
+    return (
+        *proof_of(asked, "candidates are passed to the plugins"),
+        *proof_of(pop, f"{one.victim} leaves the queue of victims"),
+        Evidence(one.seq, f"{one.action} evicts it"),
+    )
 
 
 def _victim_json(

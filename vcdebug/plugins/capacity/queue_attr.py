@@ -21,7 +21,7 @@ from vcdebug.model.resource import INFINITY, PODS, DefaultValue, Resource, resou
 from vcdebug.model.task import TaskInfo, is_allocated_status
 from vcdebug.plugins.capacity.devices import ClaimDemands, DeviceQuota
 from vcdebug.releases import queues
-from vcdebug.releases.proposals import PR_5502
+from vcdebug.releases.queues import PR_5502
 from vcdebug.releases.release import Release
 
 

@@ -8,9 +8,9 @@ from vcdebug.debugger.driver import BreakpointStatus, DebuggerState
 from vcdebug.tui.messages import CommandRequested
 from vcdebug.tui.panels.base import GO_BINDING, PanelExtra
 from vcdebug.views.pieces import NO, Piece, make_line, muted_piece
-from vcdebug.views.table import Column, Row, Table, plain_columns
+from vcdebug.views.table import Row, Table, table_columns
 
-BREAKPOINT_COLUMNS = (*plain_columns("#", ""), Column("breakpoint", flexible=True), *plain_columns("stops#", "next#"))
+BREAKPOINT_COLUMNS = table_columns("#", "", "breakpoint~", "stops#", "next#")
 
 
 class BreakpointsPanel(PanelExtra):

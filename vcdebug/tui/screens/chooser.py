@@ -16,13 +16,9 @@ from vcdebug.tui.key_names import KeyHint, KeyLine, hint_line
 from vcdebug.tui.session_state import RecentSnapshot, home_relative
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.views.pieces import Piece, muted_piece
-from vcdebug.views.table import Column, Row, Table
+from vcdebug.views.table import Row, Table, table_columns
 
-SNAPSHOT_COLUMNS = (
-    Column("snapshot", flexible=True, least=30),
-    Column("opened"),
-    Column("what is in it", flexible=True),
-)
+SNAPSHOT_COLUMNS = table_columns("snapshot~30", "opened", "what is in it~")
 
 
 class PathInput(Input, inherit_bindings=False):

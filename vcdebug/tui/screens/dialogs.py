@@ -20,9 +20,9 @@ from vcdebug.tui.key_names import KeyHint, KeyLine, hint_line
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import CompletionSuggester
 from vcdebug.views.pieces import Piece
-from vcdebug.views.table import Column, Row, Table
+from vcdebug.views.table import Row, Table, table_columns
 
-KIND_COLUMNS = (Column("stop at"), Column("when", flexible=True))
+KIND_COLUMNS = table_columns("stop at", "when~")
 MAX_NARROWING_WORDS = 16
 HINT_FIELDS = ("job", "task", "node", "queue")
 
@@ -181,7 +181,7 @@ class ConfirmLeaveScreen(ModalScreen[LeaveAnswer]):
 
 # The copy menu.
 
-COPY_COLUMNS = (Column(""), Column("copies"), Column("", flexible=True))
+COPY_COLUMNS = table_columns("", "copies", "~")
 PREVIEW_LENGTH = 60
 
 

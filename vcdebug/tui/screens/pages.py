@@ -24,7 +24,7 @@ from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Prompt
 from vcdebug.views.panels import Page
 from vcdebug.views.pieces import Piece, make_line, muted_piece, sign_legend
-from vcdebug.views.table import Column, Row, Table, format_table
+from vcdebug.views.table import Row, Table, format_table, table_columns
 
 PAGE_HINTS = (
     KeyHint(("page.filter",), "filter"),
@@ -182,8 +182,8 @@ class PageScreen(DetailScreen):
 
 # The help and the list of panels.
 
-KEY_COLUMNS: Final = (Column("key"), Column("does", flexible=True))
-PANEL_COLUMNS: Final = (Column("group"), Column("key"), Column("panel"), Column("shows", flexible=True))
+KEY_COLUMNS: Final = table_columns("key", "does~")
+PANEL_COLUMNS: Final = table_columns("group", "key", "panel", "shows~")
 GROUP_HELP: Final = {
     "cycle": "what happens in it, and why",
     "cluster": "its state at the current event",

@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from functools import partial
 from typing import Final
 
 from vcdebug.actions import ALLOCATE, BACKFILL, ENQUEUE, GANG_PREEMPT, GANG_RECLAIM, PREEMPT, RECLAIM
 from vcdebug.amount_text import count_noun, format_number, join_names
+from vcdebug.errors import closest_name
 from vcdebug.explain.answer import AdviceHarm
 from vcdebug.explain.pending.no_node import MIXED_CAUSE, NODE_ORDER, filters_are_off
 from vcdebug.framework.conf import find_meant_switch
@@ -270,7 +270,7 @@ def _propose_accepted_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     stated = load_yaml(situation.snapshot.scheduler_conf or "")
     names = [name.strip() for name in str(stated.get("actions") or "").split(",")]
     # Actions are written in lower case; a capital is the usual fault.
-    meant = {name: next(iter(get_close_matches(name.lower(), conf.known, 1, 0.8)), "") for name in names}
+    meant = {name: closest_name(name.lower(), conf.known, 0.8) for name in names}
     changes = [f"{name} -> {known}" if known else f"{name} removed" for name, known in meant.items() if name != known]
     if changes:
         actions = ", ".join(dict.fromkeys(filter(None, meant.values())))

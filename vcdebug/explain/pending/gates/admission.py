@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from vcdebug.actions import ALLOCATE, ENQUEUE
-from vcdebug.amount_text import count_noun, format_named_amount, join_names
+from vcdebug.amount_text import count_noun, format_named_amount, join_names, verb_for
 from vcdebug.explain.answer import CauseHeadline, Evidence, Finding, cluster_admin_advice, rejected_headline
 from vcdebug.explain.decisions.votes import hook_calls_at
 from vcdebug.explain.job_view import WAITING_PHASES, JobView, action_seqs
@@ -64,7 +64,7 @@ def _stale_minimum_facts(view: JobView) -> Iterator[str]:
     for name, value in stated.items():
         if name != PODS and value > asked.get(name):
             pods, less = count_noun(len(view.tasks), "pod"), format_named_amount(name, asked.get(name))
-            ask = "asks" if len(view.tasks) == 1 else "ask"
+            ask = verb_for(len(view.tasks), "asks")
             yield f"Its {pods} {ask} only {less}: minResources does not follow a change of the pods."
             return
 
@@ -82,7 +82,7 @@ def _sub_group_facts(view: JobView) -> Iterator[str]:
 def _add_permits(view: JobView, seq: Seq, event: HookEvent, found: Finding) -> Finding:
     """Add why a permit in the same tier does not outweigh the rejection."""
     asked = hook_calls_at(view.recording, seq)
-    seats = [seat for seat in asked.seats if seat.state == "answered"] if asked is not None else []
+    seats = asked.answered if asked is not None else []
     # Votes of one tier are combined: there a single reject outweighs every permit.
     own = next((seat.tier for seat in seats if seat.plugin == event.plugin), 0)
     permits = [seat for seat in seats if seat.tier == own and seat.result > 0 and seat.plugin in PERMITTING_PLUGINS]

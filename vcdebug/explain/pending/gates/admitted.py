@@ -11,7 +11,6 @@ from vcdebug.explain.pending.gates.placed import ADMITTED_CAUSE
 from vcdebug.explain.plugins.resourcequota import exhausted_quotas, is_quota_count, next_pod_amounts
 from vcdebug.model.names import NodeName
 from vcdebug.model.pod import Pod
-from vcdebug.model.pod_group import PodGroup
 from vcdebug.model.resource import CPU, MEMORY, Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.snapshot.manifest import GROUP_ANNOTATION, owners_of
@@ -36,8 +35,7 @@ def admitted(view: JobView) -> Finding | None:
 
 
 def _owned_by_volcano_job(view: JobView) -> bool:
-    groups = (m for m in view.recording.snapshot.objects_of("PodGroup") if PodGroup(m).namespace == view.job.namespace)
-    owners = (owner for m in groups if PodGroup(m).name == view.job.name for owner in owners_of(m))
+    owners = owners_of(view.job.pod_group.manifest)
     return any(one.get("kind") == "Job" and str(one.get("apiVersion")).startswith(_VOLCANO_JOB) for one in owners)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 
 from vcdebug import amount_text
-from vcdebug.amount_text import count_noun, join_names
+from vcdebug.amount_text import count_noun, join_names, verb_for
 from vcdebug.explain import answer, predicate_reasons
 from vcdebug.explain.decisions.votes import hook_calls_at
 from vcdebug.explain.job_view import JobView
@@ -44,8 +44,7 @@ def gang_eviction_finding(view: JobView, action: str, task: TaskInfo) -> answer.
     # The action can also commit an empty statement when it finds no plan.
     if visit.was_committed and visit.planned_tasks:
         return None
-    refused = [(seq, event) for seq, event in visit.visit_calls(PREEMPTIVE.upstream) if not event.result]
-    if refused:
+    if refused := visit.refusals(PREEMPTIVE.upstream):
         return queue_limits.not_preemptive_finding(view, task, *refused[-1])
     votes = visit.visit_calls(UNIFIED_POINT)
     return _votes_finding(view, visit, votes) if votes else _no_candidates_finding(view, visit)
@@ -75,8 +74,7 @@ def _no_candidates_finding(view: JobView, visit: JobVisit) -> answer.Finding:
     if closed:
         cause = veto.UNRECLAIMABLE
         advice = (answer.queue_admin_advice(f"Queue {join_names(closed)}: set spec.reclaimable to true."),)
-        has = "has" if len(closed) == 1 else "have"
-        facts.append(f"{join_names(closed)} {has} spec.reclaimable: false.")
+        facts.append(f"{join_names(closed)} {verb_for(len(closed), 'has')} spec.reclaimable: false.")
     headline = answer.pending_headline(view.job.uid, f"{visit.action} has no candidate victim for {who}")
     lines = veto.objection_lines(order)
     return answer.Finding(cause, headline, numbers, _statement_evidence(visit), advice, lines, tuple(facts))

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from vcdebug.actions import ENQUEUE
-from vcdebug.amount_text import count_noun, join_names
+from vcdebug.amount_text import count_noun, join_names, verb_for
+from vcdebug.errors import closest_name
 from vcdebug.explain.answer import (
     Advice,
     CauseHeadline,
@@ -38,12 +39,7 @@ PLACES_CAUSE = "places"
 
 def not_in_session(recording: Recording, subject: ExplainSubject) -> Finding:
     """Why a job or pod is not in the session."""
-    every = ((PodIdentity.of_manifest(manifest), manifest) for manifest in recording.snapshot.objects_of("Pod"))
-    pods = [
-        Pod(manifest)
-        for names, manifest in every
-        if (names.job == subject.job if subject.job else names.key == subject.pod)
-    ]
+    pods = _pods_of(recording, subject if not subject.job else ExplainSubject(subject.job))
     group = next(_groups_named(recording, subject.job), None)
     if group is not None:
         queue = group.queue or recording.snapshot.flags.default_queue
@@ -134,11 +130,8 @@ def other_scheduler_finding(recording: Recording, who: str, hidden: list[Pod]) -
     """The finding for pods that name another scheduler."""
     names = recording.snapshot.flags.scheduler_names
     named = ", ".join(dict.fromkeys(pod.scheduler_name or "none" for pod in hidden))
-    use = "uses" if len(hidden) == 1 else "use"
-    reason = (
-        f"{count_noun(len(hidden), 'pod')} {use} schedulerName {named}; this scheduler handles only "
-        f"{' or '.join(names)}"
-    )
+    use = f"{count_noun(len(hidden), 'pod')} {verb_for(len(hidden), 'uses')} schedulerName {named}"
+    reason = f"{use}; this scheduler handles only {' or '.join(names)}"
     headline, facts = pending_headline(who, reason), (f"Pods: {join_names(pod.name for pod in hidden)}.",)
     numbers = {"pods.hidden": count(len(hidden), "pods")}
     evidence = opening_evidence(recording, "the session opens without them")
@@ -161,7 +154,7 @@ def _groups_named(recording: Recording, job: JobId) -> Iterator[PodGroup]:
 
 def _queue_missing_finding(recording: Recording, subject: ExplainSubject, queue: str) -> Finding:
     queues = list(recording.session.queues)
-    close = _closest_word(queue, queues, 0.6)
+    close = closest_name(queue, queues)
     headline = pending_headline(subject.job, f"its queue {queue} is not in this snapshot")
     facts = (f"Queues in the snapshot: {join_names(queues, 6)}.{f' Did you mean {close}?' if close else ''}",)
     edits = (f"PodGroup/{subject.job}:spec.queue={close}",) if close else ()
@@ -183,7 +176,7 @@ def _unreadable_finding(recording: Recording, subject: ExplainSubject) -> Findin
 
 def _no_pod_group_finding(recording: Recording, subject: ExplainSubject, pods: list[Pod]) -> Finding:
     if subject.job:
-        names = "names" if len(pods) == 1 else "name"
+        names = verb_for(len(pods), "names")
         reason = f"{count_noun(len(pods), 'pod')} {names} this PodGroup, which is not in this snapshot"
         facts = _namesake_facts(recording, subject)
     else:
@@ -261,15 +254,8 @@ def _namesake_facts(recording: Recording, subject: ExplainSubject) -> tuple[str,
     if elsewhere:
         there = f"Namespace {join_names(elsewhere)} has a PodGroup {name}"
         return (f"{there}; a pod uses only PodGroups of its own namespace ({namespace}).",)
-    close = _closest_word(name, [group.name for group in _all_groups(recording) if group.namespace == namespace], 0.8)
+    close = closest_name(name, [group.name for group in _all_groups(recording) if group.namespace == namespace], 0.8)
     return (f"Did you mean {namespace}/{close}?",) if close else ()
-
-
-def _closest_word(word: str, words: list[str], near: float) -> str:
-    """The word that is most like it; empty where none is near enough."""
-    from difflib import get_close_matches
-
-    return next(iter(get_close_matches(word, words, 1, near)), "")
 
 
 def _namespaces_with(recording: Recording, subject: ExplainSubject) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 import yaml
 
 from vcdebug.actions import ALLOCATE, PREEMPT
-from vcdebug.amount_text import count_noun, format_amounts_apart, join_names
+from vcdebug.amount_text import count_noun, format_amounts_apart, join_names, verb_for
 from vcdebug.explain.answer import (
     CauseHeadline,
     Evidence,
@@ -160,11 +160,11 @@ def _with_untried(finding: Finding, actions: Sequence[str]) -> Finding:
 
 def no_allocate_finding(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
     """A node has room, and no configured action allocates."""
-    have = "has" if len(room.free_nodes) == 1 else "have"
     headline = pending_headline(
         view.job.uid, f"the configuration lacks the allocate action (actions: {', '.join(view.actions)})"
     )
-    facts = (f"{count_noun(len(room.free_nodes), 'node')} {have} room for {task.name}.",)
+    free = len(room.free_nodes)
+    facts = (f"{count_noun(free, 'node')} {verb_for(free, 'has')} room for {task.name}.",)
     evidence = proof_of(view.action_ends(view.actions[-1]), "the last action ends, and nothing was allocated")
     numbers = {"nodes.free": count(len(room.free_nodes), "nodes")}
     advice = (cluster_admin_advice("Add allocate to actions."),)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
-from vcdebug.amount_text import capitalize_first, count_noun, format_age, join_names
+from vcdebug.amount_text import capitalize_first, count_noun, format_age, join_names, verb_for
 from vcdebug.explain import answer
 from vcdebug.explain.answer import (
     Advice,
@@ -20,7 +20,13 @@ from vcdebug.explain.answer import (
     owner_advice,
     proof_of,
 )
-from vcdebug.explain.decisions.evictions import Eviction, eviction_facts, eviction_words, lost_pods
+from vcdebug.explain.decisions.evictions import (
+    Eviction,
+    eviction_facts,
+    eviction_words,
+    evictions_for_job,
+    lost_pods,
+)
 from vcdebug.explain.decisions.votes import HOOK_AT, UnaskedPlugin, unasked_plugins, victim_question_before
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
@@ -29,14 +35,14 @@ from vcdebug.explain.pending.gates.not_in_session import opening_evidence
 from vcdebug.explain.plugins.resourcequota import exhausted_quotas, next_pod_amounts
 from vcdebug.framework.hooks import JOB_VALID
 from vcdebug.framework.quirks import BOUND_ELSEWHERE
-from vcdebug.framework.record import BIND_OP, PLACING_OPS, Level, Note, OpEvent, StatementEvent
+from vcdebug.framework.record import BIND_OP, PLACING_OPS, Note, OpEvent, StatementEvent
 from vcdebug.gotime import SECOND, parse_nanoseconds, unix_nanoseconds
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import RESOURCEQUOTA
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.releases.scheduling import HIGHEST_TIER_NAME_SUBGROUP
-from vcdebug.snapshot.manifest import key_of, metadata_of, name_of, object_in, owners_of, spec_of, status_of
+from vcdebug.snapshot.manifest import key_of, metadata_of, name_of, object_in, owner_keys, spec_of, status_of
 
 PLACES_CAUSE = "places"
 PIPELINED_CAUSE = "pipelined"
@@ -73,7 +79,7 @@ def _already_placed_finding(view: JobView, tasks: Sequence[TaskInfo]) -> Finding
     lost = [one for one in lost_pods(view) if one.victim in keys]
     asked = view.pod in keys
     subject = (view.pod if asked else None) or view.job.uid
-    were = "it was" if asked else f"{count_noun(len(tasks), 'pod')} {'was' if len(tasks) == 1 else 'were'}"
+    were = "it was" if asked else f"{count_noun(len(tasks), 'pod')} {verb_for(len(tasks), 'was')}"
     before = f"{were} already {states} when the cycle began"
     headline = CauseHeadline(subject, "is not Pending" if asked else "has no Pending pods", before)
     facts: tuple[str, ...] = ()
@@ -133,10 +139,8 @@ MINIMUM_CHECKED = "Plugin resourcequota compares only minResources with quotas, 
 
 def _missing_pods(view: JobView) -> tuple[str, int, int]:
     """The Volcano Job of the PodGroup, how many pods it asks for, and how many of them are not there."""
-    snapshot = view.recording.snapshot
-    groups = (one for one in snapshot.objects_of("PodGroup") if key_of(one) == view.job.uid)
-    owners = [f"{view.job.namespace}/{owner.get('name')}" for group in groups for owner in owners_of(group)]
-    for job in (one for one in snapshot.objects_of("Job") if key_of(one) in owners):
+    owners = owner_keys(view.job.pod_group.manifest)
+    for job in (one for one in view.recording.snapshot.objects_of("Job") if key_of(one) in owners):
         wanted = [object_in(task).get("replicas") for task in spec_of(job).get("tasks") or ()]
         total = sum(each if isinstance(each, int) else 0 for each in wanted)  # exact: ints
         finished = sum(object_in(status_of(job)).get(name) or 0 for name in ("succeeded", "failed"))  # exact: ints
@@ -155,7 +159,7 @@ def _loss_headline(view: JobView, subject: str, lost: Sequence[Eviction]) -> Cau
 
 def _evict_words(actions: Sequence[str]) -> str:
     """`preempt, reclaim evict`."""
-    return f"{join_names(actions)} {'evicts' if len(actions) == 1 else 'evict'}"
+    return f"{join_names(actions)} {verb_for(len(actions), 'evicts')}"
 
 
 def _other_pending(view: JobView) -> list[str]:
@@ -163,7 +167,7 @@ def _other_pending(view: JobView) -> list[str]:
 
 
 def _placed_finding(view: JobView, firm: Sequence[TaskInfo]) -> Finding:
-    evicted = list(evictions_for_job(view))
+    evicted = evictions_for_job(view)
     bound = [task for task in firm if task.status is TaskStatus.BINDING]
     waiting = [task for task in firm if task.status is TaskStatus.PIPELINED]
     enough = view.job.ready_task_num() >= view.job.min_available
@@ -177,7 +181,7 @@ def _placed_finding(view: JobView, firm: Sequence[TaskInfo]) -> Finding:
     }
     lines = tuple(_task_line(view, task) for task in firm)
     evidence = tuple(sorted(_placement_evidence(view, firm, evicted)))
-    facts = tuple(_placement_facts(view, cause, waiting, [task for _, task, _ in evicted]))
+    facts = tuple(_placement_facts(view, cause, waiting, [one.victim for one in evicted]))
     headline = _placed_headline(view, cause, bound, waiting, evicted)
     advice = tuple(_overdue_advice(view, waiting)) if cause == PIPELINED_CAUSE else ()
     return Finding(cause, headline, numbers, evidence, advice, lines, facts)
@@ -199,15 +203,12 @@ def _overdue_advice(view: JobView, waiting: Sequence[TaskInfo]) -> Iterator[Advi
 MAX_OVERDUE = 2
 
 
-PlannedEviction = tuple[Seq, TaskKey, NodeName]
-
-
 def _placed_headline(
     view: JobView,
     cause: str,
     bound: Sequence[TaskInfo],
     waiting: Sequence[TaskInfo],
-    evicted: Sequence[PlannedEviction],
+    evicted: Sequence[Eviction],
 ) -> CauseHeadline:
     """What the job got in this cycle, or keeps from an earlier one, and which pods are evicted for it."""
     done = ((bound, "bound to"), (waiting, "reserved (pipelined) on"))
@@ -217,10 +218,10 @@ def _placed_headline(
         kept = " from an earlier cycle" if all(task.uid in view.session.restored for task in waiting) else ""
         return CauseHeadline(view.job.uid, "is waiting for pods to terminate", f"{got}{kept}")
     if evicted:
-        whom = join_names([task for _, task, _ in evicted], 1)
+        whom, by = join_names([one.victim for one in evicted], 1), list(dict.fromkeys(one.action for one in evicted))
         pods = f" for {_format_tasks(waiting)} on {_node_names(waiting)} (pipelined)" if waiting else ""
         rest = parts[:1] if bound else ()
-        got = "; ".join((f"{_evict_words(_evicting_actions(view, evicted))} {whom}{pods}", *rest))
+        got = "; ".join((f"{_evict_words(by)} {whom}{pods}", *rest))
     return CauseHeadline(view.job.uid, f"{'has a place' if waiting else 'is scheduled'} in this cycle", got)
 
 
@@ -235,11 +236,10 @@ def _placement_facts(
     yield from eviction_facts(view, victims)
     if victims and waiting:
         pods = "The pod is" if len(waiting) == 1 else "The pods are"
-        yield f"{pods} bound after {join_names(victims)} {'has' if len(victims) == 1 else 'have'} terminated."
+        yield f"{pods} bound after {join_names(victims)} {verb_for(len(victims), 'has')} terminated."
     if view.left_over:
-        are = "is" if len(view.left_over) == 1 else "are"
         pods = f"{count_noun(len(view.left_over), 'pod')} above minMember {view.job.min_available}"
-        yield f"{pods} {are} still Pending."
+        yield f"{pods} {verb_for(len(view.left_over), 'is')} still Pending."
         yield from unchecked_role_facts(view)
 
 
@@ -284,12 +284,6 @@ def _hyper_node_of(view: JobView, node: NodeName, tier: int) -> str:
     return ""
 
 
-def _evicting_actions(view: JobView, evicted: Sequence[PlannedEviction]) -> list[str]:
-    tree = view.recording.span_tree
-    spans = (tree.span_around(seq, Level.ACTION) for seq, _, _ in evicted)
-    return list(dict.fromkeys(span.name for span in spans if span is not None))
-
-
 def _node_names(tasks: Sequence[TaskInfo]) -> str:
     return join_names(dict.fromkeys(task.node_name for task in tasks), 2)
 
@@ -328,24 +322,12 @@ def releasing_tasks(view: JobView, waiting: Sequence[TaskInfo]) -> Iterator[Task
         yield from (task for task in node.tasks_in_order() if task.status is TaskStatus.RELEASING)
 
 
-def evictions_for_job(view: JobView) -> Iterator[PlannedEviction]:
-    """Evictions in the job's visits, by committed statements or at once."""
-    for visit in view.job_visits:
-        for seq, event in visit.events:
-            if isinstance(event, StatementEvent) and event.what == "commit":
-                yield from ((seq, task, node) for kind, task, node in event.ops if kind == "evict")
-            elif isinstance(event, OpEvent) and event.op == "evict" and event.via is not None:
-                yield seq, event.task, event.node
-
-
 def _was_invalid(view: JobView) -> bool:
     """Whether gang called the job invalid before anything happened: it lost pods earlier, or some were never made."""
     return any(event.result and not event.result["pass"] for _, event in view.calls_about(JOB_VALID.upstream)[:1])
 
 
-def _placement_evidence(
-    view: JobView, firm: Sequence[TaskInfo], evicted: Sequence[PlannedEviction]
-) -> Iterator[Evidence]:
+def _placement_evidence(view: JobView, firm: Sequence[TaskInfo], evicted: Sequence[Eviction]) -> Iterator[Evidence]:
     final, places = dict[tuple[TaskKey, bool], Evidence](), {task.key: task.node_name for task in firm}
     for visit in view.job_visits:
         for seq, event in visit.events:
@@ -408,7 +390,7 @@ def pipelined_for_ever(view: JobView) -> Finding | None:
     enough = view.job.ready_task_num() >= view.job.min_available
     if not waiting or not view.job.is_pipelined() or (bound and enough):
         return None
-    if next(evictions_for_job(view), None) is not None or next(releasing_tasks(view, waiting), None) is not None:
+    if evictions_for_job(view) or next(releasing_tasks(view, waiting), None) is not None:
         return None
     nodes = (view.session.nodes[task.node_name] for task in waiting)
     # Anything that is being released could still bring the pod its room.

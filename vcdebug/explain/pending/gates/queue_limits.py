@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
-from vcdebug.amount_text import count_noun, format_amount, format_amounts_apart, join_first_names, join_names
+from vcdebug.amount_text import count_noun, format_amount, format_amounts_apart, join_first_names, join_names, verb_for
 from vcdebug.explain import answer, queue_findings, queue_index
 from vcdebug.explain.equation import QueueCheck, first_exceeded
 from vcdebug.explain.job_view import JobView
@@ -107,8 +107,7 @@ def _build_overused(view: JobView, action: str, seq: Seq, event: HookEvent) -> a
 
 def allocatable_refusals(view: JobView) -> list[tuple[Seq, HookEvent]]:
     """Allocatable's refusals when allocate tried the job's tasks."""
-    answers = (hook for attempt in view.placing_tries for hook in attempt.task_calls(hooks.ALLOCATABLE.upstream))
-    return [(seq, event) for seq, event in answers if not event.result]
+    return [call for attempt in view.placing_tries for call in attempt.refusals(hooks.ALLOCATABLE.upstream)]
 
 
 def room_limit(view: JobView, plugin: str, seq: Seq, request: Resource) -> QueueCheck:
@@ -185,9 +184,9 @@ def _rejected_alike_facts(view: JobView, limit: QueueCheck) -> tuple[str, ...]:
     total = len(rejected) - len(own.get(view.queue.name, ()))
     if not unused or not total:
         return ()
-    is_rejected = "is rejected" if total == 1 else "are rejected"
     elsewhere = join_first_names((job.uid for job in rejected if job.queue != view.queue.name), total)
-    return (f"{elsewhere} of another queue {is_rejected} as well: neither queue uses what is free.",)
+    are = verb_for(total, "is")
+    return (f"{elsewhere} of another queue {are} rejected as well: neither queue uses what is free.",)
 
 
 def _deadlock_words(view: JobView) -> str:
@@ -204,7 +203,7 @@ def _free_nodes_facts(fits: NodeFits, after: str) -> tuple[str, ...]:
     free = len(fits.free_nodes)
     if not free:
         return (after,) if after else ()
-    return (f"{count_noun(free, 'node')} {'has' if free == 1 else 'have'} room for the pod.",)
+    return (f"{count_noun(free, 'node')} {verb_for(free, 'has')} room for the pod.",)
 
 
 def dimension_over_limit(view: JobView, limit: QueueCheck) -> str:

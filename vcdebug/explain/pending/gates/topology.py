@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
-from vcdebug.amount_text import count_noun, join_names
+from vcdebug.amount_text import count_noun, join_names, verb_for
 from vcdebug.explain import answer
 from vcdebug.explain.answer import Evidence, Finding, count, owner_advice, pending_headline, queue_admin_advice
 from vcdebug.explain.job_view import JobView
@@ -41,8 +41,8 @@ def no_hyper_node(view: JobView) -> Finding | None:
     headline = pending_headline(
         view.job.uid, f"no HyperNode {within}has room for {what} ({amount_text.format_resource(minimum)})"
     )
-    were = "was" if len(tried) == 1 else "were"
-    checked = f"{count_noun(len(tried), 'HyperNode')} {were} checked by {event.plugin}, so no pod was tried on a node."
+    were = f"{count_noun(len(tried), 'HyperNode')} {verb_for(len(tried), 'was')}"
+    checked = f"{were} checked by {event.plugin}, so no pod was tried on a node."
     facts = (checked, *(() if sub_job is None else _tier_name_facts(view, sub_job, highest)))
     numbers = {**answer.numbers("minResources", minimum), "hyperNodes": count(len(tried), "HyperNodes")}
     evidence = (Evidence(seq, f"{event.plugin} allows no HyperNode ({event.point})"),)

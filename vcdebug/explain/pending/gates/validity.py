@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from vcdebug.actions import ALLOCATE
-from vcdebug.amount_text import capitalize_first, count_noun, join_names
+from vcdebug.amount_text import capitalize_first, count_noun, join_names, verb_for
 from vcdebug.explain.answer import (
     Advice,
     CauseHeadline,
@@ -37,6 +37,7 @@ from vcdebug.snapshot.manifest import (
     annotations_of,
     key_of,
     name_of,
+    owner_keys,
     owners_of,
     spec_of,
 )
@@ -144,15 +145,12 @@ def _creation_order(view: JobView) -> _Reason:
 
 def _rolling_update(view: JobView) -> _Reason | None:
     """Why a ReplicaSet of a Deployment has fewer pods than the job's minimum: it replaces another; and the advice."""
-    snapshot, job = view.recording.snapshot, view.job
-    groups = (one for one in snapshot.objects_of("PodGroup") if key_of(one) == job.uid)
-    owners = [f"{job.namespace}/{owner.get('name')}" for one in groups for owner in owners_of(one)]
-    for replicas in snapshot.objects_of("ReplicaSet"):
+    owners = owner_keys(view.job.pod_group.manifest)
+    for replicas in view.recording.snapshot.objects_of("ReplicaSet") if owners else ():
         wanted = annotations_of(replicas).get(_DESIRED_REPLICAS, "")
         asked = spec_of(replicas).get("replicas")
-        if key_of(replicas) not in owners:
-            continue
-        if isinstance(asked, int) and asked < job.min_available and wanted.isdigit() and asked < int(wanted):
+        few = isinstance(asked, int) and asked < view.job.min_available and wanted.isdigit() and asked < int(wanted)
+        if few and key_of(replicas) in owners:
             said = f"ReplicaSet {name_of(replicas)} is asked for {asked} of {wanted} replicas: a rolling update"
             advice = outside_advice("Set maxSurge of the Deployment to 100%, so that all new pods exist at once.")
             return (f"{said} adds pods step by step (maxSurge), once earlier ones are Ready.",), (advice,)
@@ -166,8 +164,8 @@ def _lost_pods_finding(view: JobView, valid: int, lost: Sequence[Eviction]) -> F
     whom = f" for {one.preemptor}{own}" if one.preemptor else ""
     reason = f"{one.action} evicts {join_names((e.victim for e in lost), 2)}{whom}"
     headline = CauseHeadline(job.uid, "fell below minMember in this cycle", reason)
-    remain = "remains" if valid == 1 else "remain"
-    facts = (f"{valid} of the {count_noun(job.min_available, 'pod')} that minMember requires {remain}.",)
+    least = f"{count_noun(job.min_available, 'pod')} that minMember requires"
+    facts = (f"{valid} of the {least} {verb_for(valid, 'remains')}.",)
     numbers = {
         "pods.valid": count(valid, "pods"),
         "pods.evicted": count(len(lost), "pods"),
@@ -191,7 +189,7 @@ def _validity_lines(view: JobView, valid: int, roles: list[str]) -> tuple[tuple[
         return (job.uid, "is Pending", "it has no pod that could be scheduled"), skipped
     running = job.count_tasks(*RUNNING_STATUSES)
     if running:
-        reason = f"{running} of the {least} {'runs' if running == 1 else 'run'}, {_other_pods_words(view)}"
+        reason = f"{running} of the {least} {verb_for(running, 'runs')}, {_other_pods_words(view)}"
         return (job.uid, "is incomplete", reason), "Nothing can be scheduled until the controller recreates them."
     if not view.tasks:
         check = "Check the controller that creates them, and the quotas."
@@ -206,7 +204,7 @@ def _other_pods_words(view: JobView) -> str:
     counts = [(count, status.upstream_name) for status, count in sorted(statuses.items())]
     missing = view.job.min_available - len(view.tasks)
     counts += [(missing, "not in this snapshot")] if missing > 0 else []
-    return ", ".join(f"{count} {'is' if count == 1 else 'are'} {what}" for count, what in counts)
+    return ", ".join(f"{count} {verb_for(count, 'is')} {what}" for count, what in counts)
 
 
 def _format_leaving(view: JobView) -> Iterator[str]:
@@ -214,7 +212,7 @@ def _format_leaving(view: JobView) -> Iterator[str]:
     opening = view.recording.timeline.opening_tasks
     names = [task.name for task in view.tasks.values() if opening[task.key].status is TaskStatus.RELEASING]
     if names:
-        yield f"{join_names(names)} {'is' if len(names) == 1 else 'are'} terminating"
+        yield f"{join_names(names)} {verb_for(len(names), 'is')} terminating"
 
 
 def gated(view: JobView) -> Finding | None:
@@ -226,11 +224,11 @@ def gated(view: JobView) -> Finding | None:
     if not closed or (open_ones and reachable >= job.min_available):
         return None
     gates = dict.fromkeys(gate for task in closed for gate in task.pod.scheduling_gates)
-    have = "has" if len(closed) == 1 else "have"
     gate = "a scheduling gate" if len(gates) == 1 else "scheduling gates"
-    headline = pending_headline(job.uid, f"{count_noun(len(closed), 'pod')} {have} {gate} ({join_names(gates)})")
+    have = f"{count_noun(len(closed), 'pod')} {verb_for(len(closed), 'has')}"
+    headline = pending_headline(job.uid, f"{have} {gate} ({join_names(gates)})")
     pods = join_names(task.name for task in closed)
-    met, verb = reachable >= job.min_available, "is" if reachable == 1 else "are"
+    met, verb = reachable >= job.min_available, verb_for(reachable, "is")
     short = f"minMember asks for {job.min_available}; without {pods}, {reachable} {verb} available."
     facts = (f"minMember {job.min_available} is met without {pods}." if met else short,)
     numbers = {

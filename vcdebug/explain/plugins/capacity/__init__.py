@@ -11,7 +11,14 @@ from functools import partial
 from vcdebug.explain import equation
 from vcdebug.explain.answer import Advice, owner_advice, queue_admin_advice
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.plugins import OrderDifference, OrderMoment, PluginExplainer, QuotaExplainer, iter_differences
+from vcdebug.explain.plugins import (
+    OrderDifference,
+    OrderMoment,
+    PluginExplainer,
+    QuotaExplainer,
+    compared_by,
+    iter_differences,
+)
 from vcdebug.explain.plugins.capacity import victims
 from vcdebug.explain.queue_findings import explain_queue_rejection
 from vcdebug.framework import hooks
@@ -89,7 +96,7 @@ def allocatable_equation(recording: Recording, seq: Seq, event: HookEvent) -> eq
     title = f"capacity: may queue {event.queue} take {task.key}?"
     reason = bar_reason(recording, event.queue)
     if reason:
-        return equation.Equation(title, WITHIN_FORMULA, (), "dimension", (), False, None, reason)
+        return equation.barred_equation(title, WITHIN_FORMULA, reason)
     state = state_before(recording, seq)
     return _room_equation(
         recording, seq, event, title, lambda queue: state.plugin_amount(victims.NAME, queue, "allocated"), ""
@@ -101,9 +108,7 @@ def simulate_allocatable(recording: Recording, seq: Seq, event: HookEvent) -> eq
     title = f"capacity: might queue {event.queue} take {event.task}?"
     start, reason = equation.dry_run_start(recording, seq, victims.NAME, event.task), bar_reason(recording, event.queue)
     if start is None or reason in (victims.BROKEN_TREE, NO_LEAF):
-        return equation.Equation(
-            title, WITHIN_FORMULA, (), "dimension", (), False, None, NO_DRY_RUN if start is None else reason
-        )
+        return equation.barred_equation(title, WITHIN_FORMULA, NO_DRY_RUN if start is None else reason)
     since = start
 
     def allocation_in_dry_run(queue: QueueName) -> Resource:
@@ -156,16 +161,7 @@ def _room_equation(
     terms = _add_devices_term(
         tuple(found), columns, refused=event.result is False and limits.device_demand(task) is not None
     )
-    return equation.Equation(
-        title,
-        WITHIN_FORMULA,
-        columns,
-        "dimension",
-        terms,
-        equation.all_hold(terms),
-        equation.first_failing(terms),
-        note,
-    )
+    return equation.judged_equation(title, WITHIN_FORMULA, columns, terms, note)
 
 
 def _requested_terms(queue: QueueName, check: LimitCheck, prefix: str = "") -> Iterator[equation.Term]:
@@ -210,7 +206,7 @@ def preemptive_equation(recording: Recording, seq: Seq, event: HookEvent) -> equ
     columns = ("allocated", "request", "sum", "limit or deserved" if plugin.heeds_limit else "deserved")
     reason = bar_reason(recording, queue)
     if reason and reason != NO_LEAF:
-        return equation.Equation(title, formula, (), "dimension", (), False, None, reason)
+        return equation.barred_equation(title, formula, reason)
     attrs = victims.attrs_of(recording, state_before(recording, seq))
     room = plugin.limits.check_room(attrs[queue], attrs[queue].allocated, request)
     limits = tuple(_requested_terms(queue, room, "limit ")) if plugin.heeds_limit else ()
@@ -233,16 +229,9 @@ def preemptive_equation(recording: Recording, seq: Seq, event: HookEvent) -> equ
 def _claim_formula(plugin: Capacity) -> tuple[str, str]:
     """The formula of a claim, and the comparisons that judge it."""
     if plugin.claims_whole:
-        return (
-            (WHOLE_CLAIM, equation.WHOLLY_CLAIMED)
-            if plugin.heeds_limit
-            else (UNLIMITED_WHOLE_CLAIM, equation.WHOLLY_CLAIMED)
-        )
-    return (
-        (PARTIAL_CLAIM, equation.PARTLY_CLAIMED)
-        if plugin.heeds_limit
-        else (UNLIMITED_CLAIM, equation.UNLIMITED_CLAIMED)
-    )
+        return WHOLE_CLAIM if plugin.heeds_limit else UNLIMITED_WHOLE_CLAIM, equation.WHOLLY_CLAIMED
+    within = (PARTIAL_CLAIM, equation.PARTLY_CLAIMED)
+    return within if plugin.heeds_limit else (UNLIMITED_CLAIM, equation.UNLIMITED_CLAIMED)
 
 
 def reclaims_within_limit(recording: Recording) -> bool:
@@ -296,19 +285,12 @@ def victim_queue_order(
 
 EXPLAINER = PluginExplainer(
     equations={
-        hooks.ALLOCATABLE.upstream: allocatable_equation,
-        hooks.SIMULATE_ALLOCATABLE.upstream: simulate_allocatable,
-        hooks.JOB_ENQUEUEABLE.upstream: job_enqueueable,
+        hooks.ALLOCATABLE.upstream: compared_by(equation.WITHIN_LIMIT, allocatable_equation),
+        hooks.SIMULATE_ALLOCATABLE.upstream: compared_by(equation.WITHIN_LIMIT, simulate_allocatable),
+        hooks.JOB_ENQUEUEABLE.upstream: compared_by(equation.WITHIN_LIMIT, job_enqueueable),
         hooks.PREEMPTIVE.upstream: preemptive_equation,
-        hooks.RECLAIMABLE.upstream: victims.reclaimable_equation,
-        hooks.UNIFIED_EVICTABLE.upstream: victims.unified_evictable,
-    },
-    compared={
-        hooks.ALLOCATABLE.upstream: equation.WITHIN_LIMIT,
-        hooks.SIMULATE_ALLOCATABLE.upstream: equation.WITHIN_LIMIT,
-        hooks.JOB_ENQUEUEABLE.upstream: equation.WITHIN_LIMIT,
-        hooks.RECLAIMABLE.upstream: equation.GREATER_PARTLY,
-        hooks.UNIFIED_EVICTABLE.upstream: equation.GREATER_PARTLY,
+        hooks.RECLAIMABLE.upstream: compared_by(equation.GREATER_PARTLY, victims.reclaimable_equation),
+        hooks.UNIFIED_EVICTABLE.upstream: compared_by(equation.GREATER_PARTLY, victims.unified_evictable),
     },
     comparators={hooks.QUEUE_ORDER.method: queue_order},
     victim_queues=victim_queue_order,

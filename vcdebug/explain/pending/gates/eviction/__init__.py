@@ -174,9 +174,7 @@ def _no_nodes_gate(view: JobView, visit: JobVisit, task: TaskInfo, room: NodeFit
             _chance_before_nodes(room, visit.action),
             entitlement.never_preempt_finding(view, visit, tried),
         )
-    points = (hooks.PREEMPTIVE.upstream, hooks.ALLOCATABLE.upstream)
-    refused = [(seq, event) for point in points for seq, event in attempt.task_calls(point) if not event.result]
-    if refused:
+    if refused := [*attempt.refusals(hooks.PREEMPTIVE.upstream), *attempt.refusals(hooks.ALLOCATABLE.upstream)]:
         finding = queue_limits.not_preemptive_finding(view, tried, *refused[-1])
         return Gate(visit.action, _chance_before_nodes(room, visit.action), finding)
     left_out = entitlement.not_eligible_finding(view, missed)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from vcdebug.actions import PREEMPT, RECLAIM
-from vcdebug.amount_text import count_noun, join_names
+from vcdebug.amount_text import count_noun, join_names, verb_for
 from vcdebug.explain import answer
 from vcdebug.explain.decisions.votes import HookCallGroup, PluginAnswer, hook_calls_at, passed_on_facts
 from vcdebug.explain.job_view import JobView
@@ -41,7 +41,7 @@ def find_veto(view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry]) -> answ
 def _question_and_answers(view: JobView, node: NodeTry) -> tuple[HookCallGroup | None, list[PluginAnswer]]:
     """The question about the node's candidates, and the seats whose answer counted."""
     asked = hook_calls_at(view.recording, node.victim_votes[0][0])
-    return asked, [seat for seat in asked.seats if seat.state == "answered"] if asked is not None else []
+    return asked, asked.answered if asked is not None else []
 
 
 def deciding_seat(view: JobView, attempt: TaskTry, node: NodeTry) -> PluginAnswer | None:
@@ -223,8 +223,8 @@ def _build_finding(
     where = count_noun(len(nodes), "node")
     few = f"too few candidate victims ({spared})" if spared else "no candidate victim"
     headline = answer.pending_headline(view.job.uid, f"{attempt.action} has {few} for {attempt.task_name} on {where}")
-    are = "is" if total == 1 else "are"
-    facts = (f"{count_noun(total, 'pod')} {are} there: {format_objections(order)}.",) if total else ()
+    there = f"{count_noun(total, 'pod')} {verb_for(total, 'is')} there"
+    facts = (f"{there}: {format_objections(order)}.",) if total else ()
     numbers = {
         "pods.onNodes": answer.count(total, "pods"),
         "pods.candidates": answer.count(spared, "pods"),

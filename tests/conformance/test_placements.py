@@ -1,12 +1,17 @@
 """A pod that is put on several nodes in one cycle: the log tells them, and the replay follows."""
 
 from dataclasses import replace
+from typing import Any
+
+import pytest
 
 from tests.actions.outcome import ops
 from tests.builders import amounts, cluster, conf_of, node, pod, pod_group
+from vcdebug.conformance import nearest_replay
 from vcdebug.conformance.cycle_outcome import predicted_outcome
 from vcdebug.conformance.nearest_replay import follow_scheduler
 from vcdebug.conformance.scheduler_log import PlacementLog
+from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.cycle_inputs import ChanceSettings
 from vcdebug.snapshot.snapshot import Snapshot
@@ -47,3 +52,17 @@ def test_what_the_log_tells_is_tried_where_the_nodes_alone_explain_too_little() 
         twice_placed(), seen, seeds=0, logged_chance=ChanceSettings(choices={"default/j-0": "n2;n1"})
     )
     assert 3 == followed.tried
+
+
+def test_both_are_tried_under_other_orders_of_maps(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[ChanceSettings] = []
+
+    def noting(snapshot: Snapshot, **more: Any) -> Recording:
+        tried.append(snapshot.chance)
+        return replay_cycle(snapshot, **more)
+
+    monkeypatch.setattr(nearest_replay, "replay_cycle", noting)
+    seen = predicted_outcome(replay_cycle(twice_placed()))
+    seen.nominated["default/j-2"] = "n1"
+    follow_scheduler(twice_placed(), seen, seeds=2, logged_chance=ChanceSettings(choices={"default/j-0": "n2;n1"}))
+    assert ["n1", "n2;n1"] == sorted({one.choices.get("default/j-0", "") for one in tried if one.order_seed == 2})

@@ -75,9 +75,11 @@ def follow_scheduler(
         chosen = replace(drawn, choices=seen.node_by_pod, searches=searches, cards=chosen_cards(seen.devices))
         # The log also tells placements that were discarded, which decide what comes after them.
         exact = replace(chosen, choices={**seen.node_by_pod, **logged_chance.choices})
-        chosen = search.choose_better(own, (chosen, exact))
+        nearest = search.choose_better(own, (chosen, exact))
         size = len(first.recording) * max(1, len(first.recording.node_names))
-        search.try_seeds(chosen, min(seeds, max(MIN_SEEDS, MAX_EFFORT // max(1, size))))
+        # What is nearest under one order of maps can be out of reach under all others.
+        for base in (nearest, exact) if exact != nearest else (nearest,):
+            search.try_seeds(base, min(seeds, max(MIN_SEEDS, MAX_EFFORT // max(1, size))))
     return replace(search.nearest_run, tried=search.tried)
 
 

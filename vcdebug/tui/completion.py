@@ -137,6 +137,11 @@ def _answer_words(moment: DebuggerState | None) -> Iterable[str]:
     return iter_answer_words(moment) if moment is not None else ()
 
 
+def _report_names(moment: DebuggerState | None) -> list[str]:
+    name = moment.recording.snapshot.name if moment is not None else ""
+    return [f"{name or 'report'}{ending}" for ending in (".html", ".md")]
+
+
 def _cycle_numbers(moment: DebuggerState | None) -> list[str]:
 
     open_ = moment.recordings if moment is not None else None
@@ -157,6 +162,7 @@ _NEXT_WORDS: Final[Mapping[str, Callable[[DebuggerState | None], Iterable[str]]]
     "set": _edit_words,
     "release": lambda _: list(release_names()),
     "force": _answer_words,
+    "report": _report_names,
     "edits": lambda _: ("save", "load", "clear"),
     "cycle": _cycle_numbers,
     "pending": lambda moment: list_known_causes(moment.recording) if moment is not None else (),

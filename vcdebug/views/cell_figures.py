@@ -20,7 +20,10 @@ def _parts_by_head(*same: str, **renamed: str) -> dict[str, str]:
 
 
 JOB_HEADS: Final = _parts_by_head("ready", "pending", "releasing", "phase", "priority", reserved="waiting")
-QUEUE_HEADS: Final = _parts_by_head("deserved", "share", "request", "inqueue", "weight", alloc="allocated")
+QUEUE_HEADS: Final = {
+    **_parts_by_head("deserved", "share", "request", "inqueue", "weight", alloc="allocated"),
+    "of limit": "allocated",
+}
 TASK_HEADS: Final = _parts_by_head("status", "node", "priority", requests="request")
 CLUSTER_HEADS: Final = {"inqueue": "inqueue", "limit": "idle"}
 """For overcommit's rows among the queues."""

@@ -52,7 +52,7 @@ def votes_table(recording: Recording, seq: Seq, event: HookEvent) -> Table:
         answer = PluginAnswer(0, event.plugin, "answered", seq, event.result, "")
         return Table(title, VOTE_COLUMNS, [_vote_row(recording, answer)])
     rows = [_vote_row(recording, vote) for vote in call.seats]
-    foot = (_outcome_line(call), make_line(muted_piece(rule_words(event.point))))
+    foot = (_outcome_line(call), make_line(muted_piece(f"rule: {rule_words(event.point)}")))
     return Table(title, VOTE_COLUMNS, rows, foot=foot, current=f"event {seq}")
 
 
@@ -123,7 +123,7 @@ def victims_table(recording: Recording, seq: Seq, event: HookEvent) -> Table:
     head = (
         make_line(muted_piece("candidates  "), task_list_or(call.candidates, "no pod passes the action's own filter")),
     )
-    foot = (_victim_outcome(call), make_line(muted_piece(rule_words(event.point))))
+    foot = (_victim_outcome(call), make_line(muted_piece(f"rule: {rule_words(event.point)}")))
     return Table(title, VICTIM_COLUMNS, rows, head=head, foot=foot, current=f"event {seq}")
 
 

@@ -23,6 +23,11 @@ PANEL_EXTRAS: Final[Mapping[str, str]] = {
 """The PanelExtra class of each panel that has one, imported on use."""
 
 
+GO_FOOTER: Final = ("panel.go", "go there")
+LIST_FOOTER: Final = (("table.open", "open"), ("last-change", "last change"), ("what-if", "what if"))
+"""Of the lists of jobs, nodes and queues."""
+
+
 def _find_extra(shows: PanelView) -> type[PanelExtra] | None:
     if shows.command_name not in PANEL_EXTRAS:
         return None
@@ -47,4 +52,6 @@ def panel_keys(shows: PanelView) -> tuple[Binding, ...]:
 def footer_keys(shows: PanelView) -> tuple[tuple[str, str], ...]:
     """(id of a binding, word) of the panel's own keys, which the footer names first."""
     extra = _find_extra(shows)
-    return extra.FOOTER if extra is not None else ()
+    if extra is not None:
+        return extra.FOOTER
+    return LIST_FOOTER if shows.keeps_row else (GO_FOOTER,) if shows.leads else ()

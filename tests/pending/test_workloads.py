@@ -17,7 +17,6 @@ from vcdebug.snapshot.manifest import WorkloadFacts
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 ENQUEUE = conf_of("gang", "overcommit predicates nodeorder", actions="enqueue, allocate")
-LATER = {"created": "2026-10-31T23:00:00Z"}
 
 
 def owned(objects: list[Manifest], kind: str, name: str) -> list[Manifest]:
@@ -359,3 +358,37 @@ def test_a_claim_that_does_not_exist_is_named_with_the_closest_one_of_the_namesp
     assert f"{told}{'; did you mean data?' if meant else ''})." in found.dominant.facts
     edits = ("Pod/default/j-0:spec.volumes[1].persistentVolumeClaim.claimName=data",)
     assert meant is any(edits == line.edits for line in found.advised)
+
+
+@pytest.mark.parametrize("labels", [{"app": "web"}, {"app": "other"}])
+def test_what_only_a_predicate_objects_to_is_not_blamed_on_preempt(labels: dict[str, str]) -> None:
+    term = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": "kubernetes.io/hostname"}
+    rules = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    replicas = [*pods("j", 1, on="n1"), *pods("j", 1, prefix="more", affinity=rules)]
+    for each in replicas:
+        each["metadata"]["labels"] = labels
+    conf = conf_of("priority gang", "predicates", actions="allocate, preempt")
+    hosts = [node("n1", labels={"kubernetes.io/hostname": "n1"})]
+    found = explained(cluster(hosts, pod_group("j", phase="Running"), replicas, conf=conf))
+    if labels["app"] == "web":
+        assert "more-0 does not fit the only node: node(s) didn't match pod anti-affinity rules" in found.sentence
+        assert "Its required podAntiAffinity conflicts with j-0 on n1." in found.dominant.facts
+    else:
+        assert found.scheduled
+
+
+@pytest.mark.parametrize(("priority", "told"), [(1, "(of lower priority)"), (9, "(created later)"), (20, "")])
+def test_smaller_jobs_that_enqueue_admits_after_rejecting_one_are_named_with_the_plugin_that_reserves(
+    priority: int, told: str
+) -> None:
+    full = [pod_group("old", phase="Running"), *pods("old", 1, cpu="7", on="n1")]
+    big = pod_group("j", phase="Pending", min_resources={"cpu": "8"}, priority_class="p9")
+    small = pod_group("s", phase="Pending", min_resources={"cpu": "1"}, priority_class=f"p{priority}")
+    small["metadata"] |= {"creationTimestamp": "2026-10-31T13:00:00Z"}
+    classes = [priority_class(f"p{value}", value) for value in {9, priority}]
+    conf = conf_of("priority gang", "overcommit predicates", actions=ALL)
+    found = explained(cluster(node("n1"), classes, full, big, small, conf=conf))
+    assert "enqueue-overcommit" == found.cause_code
+    fact = f"default/s {told} is admitted in this cycle, since enqueue goes on with jobs that fit."
+    assert bool(told) is (fact in found.dominant.facts)
+    assert bool(told) is any(line.text.startswith("Plugin sla, in a tier before") for line in found.advised)

@@ -25,7 +25,7 @@ QUESTIONS = (
         "predicates-unresolvable",
         ('persistentvolumeclaim "corpus" not found',),
         {"nodes.unresolvable": 2},
-        advice="Check the pod's PersistentVolumeClaims",
+        advice="Create PersistentVolumeClaim corpus",
         problem="PersistentVolumeClaim corpus is not in the snapshot",
     ),
     Question(

@@ -1,16 +1,18 @@
 """What the queues of a recording have: found once, since thousands of answers that look at all queues are quadratic."""
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, combinations
 from typing import Final, NamedTuple
 
 from vcdebug.amount_text import count_noun, format_amounts_apart, join_names, rank_by_amount, verb_for
-from vcdebug.explain.job_view import JobView, workloads_of
+from vcdebug.explain.job_view import WAITING_PHASES, JobView, workloads_of
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework import hooks
 from vcdebug.grouping import group_by_key
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, QueueName, Seq
+from vcdebug.model.pod_group import INQUEUE
 from vcdebug.model.queue import ROOT_QUEUE, QueueInfo
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo, TaskStatus, is_allocated_status
@@ -163,6 +165,28 @@ def oversized_capabilities(recording: Recording) -> Iterator[OversizedCapability
             name, most = next(named, (ROOT_QUEUE, total.get(resource)))
             if value > most > 0:
                 yield OversizedCapability(queue.name, resource, value, most, name)
+
+
+def _order_key(job: JobInfo) -> tuple[float, str]:
+    return -job.priority, job.creation_timestamp
+
+
+@per_recording()
+def _admitted_jobs(recording: Recording) -> Mapping[QueueName, Sequence[JobInfo]]:
+    """Each queue's jobs that this cycle admitted, by priority and age."""
+    opening, phases = recording.timeline.opening_phases, recording.timeline.state_at(len(recording)).phases
+    found = [
+        job
+        for uid, job in recording.session.jobs.items()
+        if opening.get(uid, "") in WAITING_PHASES and phases[uid] == INQUEUE
+    ]
+    return group_by_key((job.queue, job) for job in sorted(found, key=_order_key))
+
+
+def admitted_after(recording: Recording, job: JobInfo) -> Sequence[JobInfo]:
+    """Jobs of its queue that this cycle admitted and that are of lower priority, or of the same and younger."""
+    admitted = _admitted_jobs(recording).get(job.queue, ())
+    return admitted[bisect_right(admitted, _order_key(job), key=_order_key) :]
 
 
 # Inqueue jobs that are not placed

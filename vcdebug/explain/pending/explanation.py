@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from vcdebug.amount_text import count_noun, format_amounts_apart
+from vcdebug.amount_text import count_noun, format_amounts_apart, join_names
 from vcdebug.errors import VcdebugError
 from vcdebug.explain import queue_index
 from vcdebug.explain.answer import (
@@ -46,6 +46,8 @@ from vcdebug.explain.pending.gates.queue_limits import NOT_ALLOCATABLE, allocata
 from vcdebug.explain.pending.gates.validity import add_other_groups
 from vcdebug.explain.pending.no_node import MIXED_CAUSE, POD_COUNT, hopeless_finding
 from vcdebug.explain.plugins.gang import DISCARD_CAUSE
+from vcdebug.explain.plugins.overcommit import CAUSE as OVERCOMMIT_CAUSE
+from vcdebug.explain.queue_findings import CAPABILITY_CAUSE, QUOTA_CAUSE
 from vcdebug.framework.record import CutEvent, PanicEvent
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.garbage_collection import collector_paused
@@ -53,7 +55,7 @@ from vcdebug.model.devices import DeviceLedger
 from vcdebug.model.names import QueueName
 from vcdebug.model.resource import PODS
 from vcdebug.model.task import TaskInfo, TaskStatus
-from vcdebug.plugins import OVERCOMMIT
+from vcdebug.plugins import OVERCOMMIT, SLA
 from vcdebug.recording.cluster_overview import WaitingSummary, waiting_summary
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.session_closing import crash_change, crash_lines
@@ -145,7 +147,7 @@ def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explana
         # Several gates can name one cause; the first is the nearest to the decision.
         once.setdefault(finding.cause, finding)
     first, *others = once.values()
-    dominant, way = _add_turn(view, _beyond_minimum(view, first)), checklist.checklist_steps(view)
+    dominant, way = _add_turn(view, _beyond_minimum(view, _add_admitted(view, first))), checklist.checklist_steps(view)
     # More nodes are no help where a queue refuses.
     if dominant.cause == DISCARD_CAUSE and not allocatable_refusals(view):
         dominant = replace(dominant, facts=(*dominant.facts, *condition_facts(view)))
@@ -189,6 +191,21 @@ def _beyond_cluster(view: JobView) -> tuple[str, str] | None:
 def _add_turn(view: JobView, finding: Finding) -> Finding:
     """Add the fact which jobs of the queue come first, where room decides."""
     return replace(finding, facts=(*finding.facts, *_turn_facts(view))) if finding.cause in ROOM_CAUSES else finding
+
+
+def _add_admitted(view: JobView, finding: Finding) -> Finding:
+    """Add which jobs that come after this one were admitted in its place, where enqueue rejected it."""
+    rejected = finding.cause in (OVERCOMMIT_CAUSE, QUOTA_CAUSE, CAPABILITY_CAUSE)
+    later = queue_index.admitted_after(view.recording, view.job) if rejected else []
+    if not later:
+        return finding
+    less = "of lower priority" if later[0].priority < view.job.priority else "created later"
+    were = f"{'is' if len(later) == 1 else 'are'} admitted in this cycle, since enqueue goes on with jobs that fit"
+    fact = f"{join_names((job.uid for job in later), 2)} ({less}) {were}."
+    tier = "in a tier before the plugin that rejects, admits jobs that waited long enough; they then reserve room"
+    advice = outside_advice(f"Plugin {SLA}, {tier}.", AdviceHarm.CLUSTER)
+    also = () if SLA in view.recording.conf.plugin_names() else (advice,)
+    return replace(finding, facts=(*finding.facts, fact), advice=(*finding.advice, *also))
 
 
 _MAX_COMPARED_JOBS: Final = 30

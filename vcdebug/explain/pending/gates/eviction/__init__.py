@@ -137,7 +137,8 @@ def _chance_before_nodes(room: NodeFits, action: str) -> GateChance:
     """The chance at a gate that comes before the search over nodes."""
     if room.freeable_nodes(action):
         return GateChance.REAL
-    return GateChance.WEAK if room.waiting_nodes else GateChance.NONE
+    # Where every node only objects and no victim would change that, the objection is the cause.
+    return GateChance.WEAK if room.of_kind("pods", "short") else GateChance.NONE
 
 
 def _not_entitled_gates(view: JobView, action: str, task: TaskInfo, room: NodeFits) -> list[Gate]:

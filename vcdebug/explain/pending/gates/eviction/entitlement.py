@@ -16,6 +16,7 @@ from vcdebug.explain.answer import (
     proof_of,
 )
 from vcdebug.explain.job_view import JobView
+from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework.hooks import JOB_STARVING, PRE_PREDICATE, PREDICATE
 from vcdebug.model.task import TaskInfo
 from vcdebug.recording.visits import JobVisit, TaskTry
@@ -42,7 +43,7 @@ def not_starving_finding(view: JobView, action: str, task: TaskInfo) -> Finding:
         reason = f"it has its minMember ({have}); {action} acts only for jobs below it"
     else:
         reason = f"{action} acts only for starving jobs, and no enabled plugin reports starvation (enableJobStarving)"
-    headline, facts = pending_headline(view.job.uid, reason), (_no_room_fact(task),)
+    headline, facts = pending_headline(view.job.uid, reason), (_no_room_fact(view, task),)
     numbers = {
         "pods.ready": count(counts.ready_count, "pods"),
         "pods.waiting": count(counts.waiting_count, "pods"),
@@ -73,7 +74,11 @@ def not_starving_finding(view: JobView, action: str, task: TaskInfo) -> Finding:
     return Finding(NOT_STARVING, headline, numbers, evidence, advice, lines, facts)
 
 
-def _no_room_fact(task: TaskInfo) -> str:
+def _no_room_fact(view: JobView, task: TaskInfo) -> str:
+    fits = NodeFits(view, task, len(view.recording))
+    if fits.waiting_nodes and not fits.of_kind("pods", "short"):
+        reason, names = fits.reason_histogram[0]
+        return f"No node fits {task.name}; {count_noun(len(names), 'node')}: {reason}."
     return f"No node has free room for {task.name} ({amount_text.format_resource(task.init_resreq)})."
 
 
@@ -85,7 +90,7 @@ def _topology_finding(view: JobView, action: str, task: TaskInfo) -> Finding:
         owner_advice(f"Remove spec.networkTopology from PodGroup {view.job.uid}.", edit),
         cluster_admin_advice("Use the gangpreempt action, which supports network topologies."),
     )
-    numbers, facts = answer.numbers("request", task.init_resreq), (_no_room_fact(task),)
+    numbers, facts = answer.numbers("request", task.init_resreq), (_no_room_fact(view, task),)
     return Finding(NETWORK_TOPOLOGY, headline, numbers, _start_evidence(view, action), advice, facts=facts)
 
 

@@ -13,6 +13,7 @@ from textual.widgets import Input, Label
 from vcdebug.amount_text import count_noun
 from vcdebug.debugger.breakpoint import BREAKPOINT_OPTIONS, parse_breakpoint
 from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, BreakpointKind
+from vcdebug.debugger.cursor import OVERVIEW
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.errors import VcdebugError
 from vcdebug.framework.registry import resolve_reference
@@ -74,6 +75,8 @@ class BreakpointScreen(ModalScreen[str]):
         return [line.removeprefix(before) for line in complete_line(f"{before}{text}", self.moment)]
 
     def _field_hint(self) -> str:
+        if self.moment.number == OVERVIEW:
+            return ""
         known = [f'{field} == "{value}"' for field in HINT_FIELDS if (value := getattr(self.moment, field))]
         return "here: " + ("   ".join(known) if known else "no job, task, node or queue")
 

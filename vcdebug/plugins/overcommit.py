@@ -26,9 +26,9 @@ class Overcommit(Plugin):
 
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)
-        self.stated = arguments.get_float64(FACTOR_KEY, DEFAULT_FACTOR)
-        self.factor = self.stated
-        if self.stated < 1.0:
+        self.configured_factor = arguments.get_float64(FACTOR_KEY, DEFAULT_FACTOR)
+        self.factor = self.configured_factor
+        if self.configured_factor < 1.0:
             self.factor = arguments.replaced[FACTOR_KEY] = DEFAULT_FACTOR
         self.total = Resource()
         self.idle = Resource()
@@ -38,8 +38,8 @@ class Overcommit(Plugin):
         """Upstream: plugins/overcommit.OnSessionOpen."""
         self.ssn = ssn
         ssn.log("overcommit.enter")
-        if self.stated < 1.0:
-            ssn.log("overcommit.invalid", self.stated, DEFAULT_FACTOR)
+        if self.configured_factor < 1.0:
+            ssn.log("overcommit.invalid", self.configured_factor, DEFAULT_FACTOR)
         self.form = job_amounts.ReservationForm.for_release(ssn.release)
         self.total.add(ssn.total_resource)
         used = Resource().add_all(node.used for node in ssn.nodes.values())

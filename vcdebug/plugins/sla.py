@@ -19,8 +19,8 @@ class Sla(Plugin):
         super().__init__(arguments)
         self.waiting_time = positive_duration(arguments.get_string(WAITING_TIME_KEY, ""))
         """Nanoseconds, for jobs that state none."""
-        self.stated = arguments.raw.get(WAITING_TIME_KEY)
-        if self.stated is not None and self.waiting_time is None:
+        self.configured_time = arguments.raw.get(WAITING_TIME_KEY)
+        if self.configured_time is not None and self.waiting_time is None:
             arguments.replaced[WAITING_TIME_KEY] = ""
         self.now = 0
 
@@ -30,8 +30,8 @@ class Sla(Plugin):
         ssn.log("sla.enter")
         if self.waiting_time is not None:
             ssn.log("sla.global", go_duration_text(self.waiting_time))
-        elif self.stated is not None:
-            ssn.log("sla.invalid", go_duration_text(parse_duration(str(self.stated)) or 0))
+        elif self.configured_time is not None:
+            ssn.log("sla.invalid", go_duration_text(parse_duration(str(self.configured_time)) or 0))
         ssn.log("sla.leave")
 
     def job_order(self, left: JobInfo, right: JobInfo) -> int:

@@ -274,10 +274,10 @@ class NilLedger:
     Upstream: api/node_info.setNodeOthersResource.
     """
 
-    __slots__ = ("_asked", "_refusal")
+    __slots__ = ("_is_called", "_refusal")
 
-    def __init__(self, device: str, *, asked: bool, refuses: bool) -> None:
-        self._asked = asked
+    def __init__(self, device: str, *, is_called: bool, refuses: bool) -> None:
+        self._is_called = is_called
         """Whether the release calls nil ledgers at placements and releases."""
         self._refusal = f"node not initialized with device{device}" if refuses else None
 
@@ -293,7 +293,7 @@ class NilLedger:
 
     def allocate(self, pod: Pod) -> str | None:
         """Upstream: plugins/predicates.OnSessionOpen."""
-        if self._asked:
+        if self._is_called:
             raise SchedulerPanic(NIL_POINTER_TEXT)
         return None
 
@@ -315,8 +315,8 @@ class NilVgpuLedger(NilLedger):
 
     __slots__ = ("_names",)
 
-    def __init__(self, names: VgpuNames, *, asked: bool, refuses: bool = False) -> None:
-        super().__init__(VGPU, asked=asked, refuses=refuses)
+    def __init__(self, names: VgpuNames, *, is_called: bool, refuses: bool = False) -> None:
+        super().__init__(VGPU, is_called=is_called, refuses=refuses)
         self._names = names
 
     def has_device_request(self, pod: Pod) -> bool:
@@ -337,8 +337,8 @@ class NilShareLedger(NilLedger):
 
     __slots__ = ("_empty",)
 
-    def __init__(self, *, sharing_on: bool, number_on: bool, asked: bool, refuses: bool = False) -> None:
-        super().__init__(DEVICE_NAME, asked=asked, refuses=refuses)
+    def __init__(self, *, sharing_on: bool, number_on: bool, is_called: bool, refuses: bool = False) -> None:
+        super().__init__(DEVICE_NAME, is_called=is_called, refuses=refuses)
         self._empty = GpuShareLedger("", 0, [], sharing_on=sharing_on, number_on=number_on)
 
     def has_device_request(self, pod: Pod) -> bool:
@@ -360,7 +360,7 @@ class NilShareLedger(NilLedger):
 
     def release(self, pod: Pod) -> ReleaseOutcome:
         """Refused: the pod has no annotation to remove. Upstream: api/devices/nvidia/gpushare/device_info.Release."""
-        return ReleaseOutcome.REFUSED if self._asked else ReleaseOutcome.FREE
+        return ReleaseOutcome.REFUSED if self._is_called else ReleaseOutcome.FREE
 
     def clone(self) -> NilShareLedger:
         """Itself: there is nothing to change."""

@@ -208,7 +208,7 @@ class Deviceshare(Plugin):
         self._loses_scores = ssn.release.has_older_form(devices.DEVICESHARE_SCORE_LOST)
         self._keeps_nil = ssn.release.has_older_form(devices.NIL_DEVICE_LEDGER)
         self._nil = {
-            "asked": ssn.release.has_older_form(devices.NIL_LEDGER_ASKED),
+            "is_called": ssn.release.has_older_form(devices.NIL_LEDGER_ASKED),
             "refuses": ssn.release.has_older_form(devices.DEVICE_MISSING_REFUSED),
         }
         self._first = ssn.snapshot.process.is_first_cycle(ssn.snapshot.now)

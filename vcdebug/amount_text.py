@@ -128,13 +128,7 @@ def _format_bytes(value: float, digits: int) -> str:
 def _format_significant(value: float, digits: int) -> str:
     """So many significant digits, the integer part in full, without zeros at the end."""
     size = len(str(int(abs(value)))) if abs(value) >= 1 else 0
-    text = (
-        f"{value:.{digits - size}f}"
-        if 0 < size < digits
-        else f"{value:.0f}"
-        if size
-        else _format_fraction(value, digits)
-    )
+    text = f"{value:.{max(digits - size, 0)}f}" if size else _format_fraction(value, digits)
     text = text.rstrip("0").rstrip(".") if "." in text else text
     return "0" if text in ("", "-0") else text
 

@@ -77,8 +77,6 @@ def _collect_if_grown() -> None:
         return
     gc.collect()
     _HeapState.blocks = sys.getallocatedblocks()
-    _HeapState.max_growth = (
-        MIN_GROWTH_BLOCKS
-        if blocks - _HeapState.blocks > grown // 10
-        else min(2 * _HeapState.max_growth, MAX_GROWTH_BLOCKS)
-    )  # exact: ints
+    freed = blocks - _HeapState.blocks
+    doubled = min(2 * _HeapState.max_growth, MAX_GROWTH_BLOCKS)
+    _HeapState.max_growth = MIN_GROWTH_BLOCKS if freed > grown // 10 else doubled  # exact: ints

@@ -87,11 +87,9 @@ class ColumnSequence(Sequence[T], Generic[T]):
 
     def __getitem__(self, index: int | slice) -> T | list[T]:
         numbers = range(len(self))[index]
-        return (
-            self._make_element(numbers)
-            if isinstance(numbers, int)
-            else [self._make_element(number) for number in numbers]
-        )
+        if isinstance(numbers, int):
+            return self._make_element(numbers)
+        return [self._make_element(number) for number in numbers]
 
     def __iter__(self) -> Iterator[T]:
         return map(self._make_element, range(len(self)))

@@ -126,9 +126,7 @@ def read_device_demand(pod: Pod, claims: DeviceClaims, volume_claims: Container[
 def storage_class_name(claim_or_volume: Manifest) -> str:
     """The storage class: the old annotation, else spec.storageClassName."""
     annotations = manifest.annotations_of(claim_or_volume)
-    if STORAGE_CLASS_ANNOTATION in annotations:
-        return annotations[STORAGE_CLASS_ANNOTATION]
-    return manifest.spec_of(claim_or_volume).get("storageClassName") or ""
+    return annotations.get(STORAGE_CLASS_ANNOTATION, manifest.spec_of(claim_or_volume).get("storageClassName") or "")
 
 
 def is_owned_by(claim: Manifest, pod: Pod) -> bool:

@@ -265,12 +265,7 @@ class CsiVolumes:
         if volume is not None:
             csi = spec_of(volume).get("csi")
             return csi.get("driver") if csi else None
-        annotations = annotations_of(claim)
-        name = (
-            annotations[STORAGE_CLASS_ANNOTATION]
-            if STORAGE_CLASS_ANNOTATION in annotations
-            else spec.get("storageClassName")
-        )
+        name = annotations_of(claim).get(STORAGE_CLASS_ANNOTATION, spec.get("storageClassName"))
         storage_class = self._classes.get(name or "")
         if storage_class is None:
             return None

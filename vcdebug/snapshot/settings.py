@@ -259,11 +259,8 @@ def _read_gates(value: Any) -> dict[str, bool] | None:
     if not isinstance(value, dict):
         return None
     gates = {name: _read_boolean(setting) for name, setting in value.items()}
-    return (
-        {name: setting for name, setting in gates.items() if setting is not None}
-        if None not in gates.values()
-        else None
-    )
+    known = {name: setting for name, setting in gates.items() if setting is not None}
+    return known if len(known) == len(gates) else None
 
 
 def _read_time(value: Any) -> datetime | None:

@@ -296,14 +296,9 @@ RoomMaker = Callable[["Session", Statement, "TaskInfo", "NodeInfo", Sequence["Ta
 
 def room_maker(ssn: Session) -> RoomMaker:
     """The function that makes room on a node in this release."""
-    evicting = (
-        _until_size_fits
-        if ssn.release.has_older_form(scheduling.PREEMPT_NO_PREDICATE_RECHECK)
-        else _until_predicates_agree
-    )
-    make = (
-        _in_shared_statement if ssn.release.has_older_form(scheduling.PREEMPT_SHARED_STATEMENT) else _in_own_statement
-    )
+    has_older_form = ssn.release.has_older_form
+    evicting = _until_size_fits if has_older_form(scheduling.PREEMPT_NO_PREDICATE_RECHECK) else _until_predicates_agree
+    make = _in_shared_statement if has_older_form(scheduling.PREEMPT_SHARED_STATEMENT) else _in_own_statement
     return partial(make, evicting=evicting)
 
 

@@ -212,11 +212,9 @@ class HamiAscendLedger:
             fitting = [card for card in cards if card.uuid not in chosen and not self.misfit_reason(card, request, pod)]
             if len(fitting) < request.number:
                 return NpuChoice([], TOO_FEW_DEVICES)
-            picked = (
-                npus.select_devices_with_topology(request.number, fitting)
-                if by_network
-                else fitting[: max(request.number, 1)]
-            )
+            picked = fitting[: max(request.number, 1)]
+            if by_network:
+                picked = npus.select_devices_with_topology(request.number, fitting)
             chosen.update(dict.fromkeys(card.uuid for card in picked))
             containers.append([HeldCard(card.uuid, request.memory, request.cores) for card in picked])
         return NpuChoice(containers)

@@ -196,11 +196,8 @@ class Deviceshare(Plugin):
         self._share_rules = ShareRules.for_release(ssn.release)._replace(
             ordering=ssn.cluster.ordering, drawn=ssn.snapshot.chance.cards
         )
-        self._holds_none = (
-            (TaskStatus.PIPELINED,)
-            if ssn.release.has_older_form(devices.RELEASING_CHARGED_TO_DEVICES)
-            else STATUSES_WITHOUT_DEVICES
-        )
+        charges_releasing = ssn.release.has_older_form(devices.RELEASING_CHARGED_TO_DEVICES)
+        self._holds_none = (TaskStatus.PIPELINED,) if charges_releasing else STATUSES_WITHOUT_DEVICES
         notes = PodAnnotations()
         self._npus = _npu_settings(ssn.snapshot)._replace(notes=notes, ordering=ssn.cluster.ordering)
         self.problems = tuple(self._settings.list_problems(ssn.snapshot))

@@ -79,11 +79,9 @@ class Extender(Plugin):
         self._managed = self._managed_resources()
         self.remembers_rows = "predicate" in self._verbs and self._answers.can_answer(self._verbs["predicate"])
         self.problems = tuple(self._missing_answers())
-        reply = (
-            self._ask_webhook("on_session_open", "", partial(answers.opening_body, ssn))
-            if "on_session_open" in self._verbs
-            else None
-        )
+        reply = None
+        if "on_session_open" in self._verbs:
+            reply = self._ask_webhook("on_session_open", "", partial(answers.opening_body, ssn))
         if reply is not None and reply.error is not None and not self._ignorable:
             self._verbs = {method: verb for method, verb in self._verbs.items() if method == "on_session_close"}
         for method in VERB_KEYS:

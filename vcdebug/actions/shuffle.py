@@ -4,8 +4,8 @@ from vcdebug.framework import transitions
 from vcdebug.framework.action import Action
 from vcdebug.framework.hooks import VICTIM_TASKS
 from vcdebug.framework.session import Session
-from vcdebug.model.names import TaskId
-from vcdebug.model.task import TaskInfo, TaskStatus
+from vcdebug.grouping import group_by_key
+from vcdebug.model.task import TaskStatus
 
 SHUFFLE_REASON = "shuffle"
 
@@ -20,9 +20,7 @@ class Shuffle(Action):
         """Ask about all running tasks, then evict. Upstream: actions/shuffle.Execute."""
         running = [task for job in ssn.jobs.values() for task in job.tasks_with_status(TaskStatus.RUNNING)]
         victims = ssn.ask_plugins(VICTIM_TASKS, running)
-        by_uid: dict[TaskId, list[TaskInfo]] = {}
-        for victim in victims:
-            by_uid.setdefault(victim.uid, []).append(victim)
+        by_uid = group_by_key((victim.uid, victim) for victim in victims)
         # A map from uid to task upstream: the session's order replaces the order in which Go walks it.
         for victim in (task for uid in ssn.cluster.ordering.order_keys(by_uid) for task in by_uid[uid]):
             ssn.log("victim", victim.name, victim.namespace, victim.job)

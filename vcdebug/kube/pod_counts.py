@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from vcdebug.grouping import group_by_key
 from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, PodAffinityTerms, Terms
 from vcdebug.kube.selector import Selector
 from vcdebug.model.names import IntArray, Row
@@ -98,9 +99,8 @@ class PodCounts:
             return self._rows_of
         index = self._by_label.get(requirement.key)
         if index is None:
-            index = self._by_label[requirement.key] = {}
-            for group in self._rows_of:
-                index.setdefault(group.labels.get(requirement.key), []).append(group)
+            groups = ((group.labels.get(requirement.key), group) for group in self._rows_of)
+            index = self._by_label[requirement.key] = group_by_key(groups)
         return [group for value in dict.fromkeys(requirement.values) for group in index.get(value, ())]
 
 

@@ -203,9 +203,8 @@ def get_pod_resource_limit(pod: Pod, flags: SchedulerFlags) -> Resource:
     Upstream: api/pod_info.GetPodResourceLimit.
     """
     in_place = flags.is_gate_on("InPlacePodVerticalScaling")
-    limit = Resource()
-    for container in pod.spec.get("containers") or ():
-        limit.add(_container_limit(container, statuses_by_container(pod, "containerStatuses") if in_place else {}))
+    resized = statuses_by_container(pod, "containerStatuses") if in_place else {}
+    limit = Resource().add_all(_container_limit(container, resized) for container in pod.spec.get("containers") or ())
     init = pod.spec.get("initContainers") or ()
     highest, sidecars = _init_limits(init, statuses_by_container(pod, "initContainerStatuses") if in_place else {})
     limit.add(sidecars)

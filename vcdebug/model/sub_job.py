@@ -266,10 +266,7 @@ class SubJobInfo(TaskSet):
         """Requests of the tasks indexed as Pending, stale entries included.
         Upstream: api/sub_job_info.GetMinResources.
         """
-        total = Resource()
-        for task in self.tasks_with_status(TaskStatus.PENDING):
-            total.add(task.init_resreq)
-        return total
+        return Resource().add_all(task.init_resreq for task in self.tasks_with_status(TaskStatus.PENDING))
 
     def with_network_topology(self) -> bool:
         """Whether this sub job states a topology. Upstream: api/sub_job_info.WithNetworkTopology."""

@@ -14,6 +14,8 @@ from vcdebug.whatif.cycles import CycleChain
 
 MAX_SEEDS = 24
 """Seeds tried at most where the scheduler's choices of nodes do not explain the outcome."""
+VICTIM_FACTOR = 4
+"""How many times as many are tried where other pods were evicted."""
 MIN_SEEDS = 2
 MAX_EFFORT = 20_000_000
 """Events times nodes of all tries together: a large snapshot gets fewer."""
@@ -147,8 +149,10 @@ class _ReplaySearch:
         """Try other orders of maps, until nothing differs or ENOUGH_ALIKE tries in a row differ alike."""
         alike: int = 0
         before: list[verdicts.OutcomeDifference] | None = None
-        for seed in range(1, seeds + 1):
-            if not self.nearest_run.difference_rank[1] or alike == ENOUGH_ALIKE:
+        for seed in range(1, VICTIM_FACTOR * seeds + 1):
+            nearest = self.nearest_run
+            late = seed > seeds and not other_victims(nearest.differences)
+            if late or not nearest.difference_rank[1] or alike == ENOUGH_ALIKE:
                 return
             run = self.run_replay(replace(chosen, order_seed=seed, tie_seed=seed))
             found, hopeful = run.differences, run.ends_otherwise or other_victims(run.differences)

@@ -25,7 +25,7 @@ REVIEWS_PATH = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 
 class HttpAnswer(NamedTuple):
-    """What the server sent back; header names are in lower case."""
+    """The server's answer; header names are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -187,7 +187,7 @@ class Api:
 
 
 def _worth_repeating(answer: HttpAnswer) -> bool:
-    """Whether an answer is of a busy server, or is JSON that breaks off."""
+    """Whether to ask again: the server is busy, or its JSON breaks off."""
     # This 504 says that the asked resource version is ahead of the server, which a retry does not change in time.
     if answer.status == 504 and FUTURE_VERSION in answer.content:
         return False

@@ -139,12 +139,12 @@ class DebugAdapter:
         return Reply(events=(self._stopped_event("entry"),))
 
     def end_session(self, _: JsonObject) -> Reply:
-        """The client leaves."""
+        """Answer the request to disconnect."""
         self.ended = True
         return Reply()
 
     def _stopped_event(self, reason: str = "") -> tuple[str, JsonDict]:
-        """Where the cursor is, and why; the variables of before are no longer known."""
+        """The `stopped` event: where the cursor is, and why; earlier variable references become invalid."""
         self._inner.clear()
         state = self.driver.current_state()
         hits = [point.number for point in state.breakpoints if point.enabled and state.seq in point.hits]
@@ -176,7 +176,7 @@ class DebugAdapter:
         return self._step("inside" if into else debugger.last_verb, True, {})
 
     def _show_thread(self, thread: int | None) -> None:
-        """Show the cycle that is a thread: the client acts on it."""
+        """Show the cycle of a thread number, on which the client acts."""
         recordings = self.driver.open_recordings
         if thread is not None and thread != _shown_thread(recordings):
             side, cycle = _thread_place(thread)
@@ -353,7 +353,7 @@ REQUESTS: Final[Mapping[str, Callable[[DebugAdapter, JsonObject], Reply]]] = {
 
 
 def _thread_place(thread: int) -> tuple[RecordingSide, int]:
-    """The side and the cycle that are a thread."""
+    """(side, cycle) of a thread number of the protocol."""
     return BRANCH if thread % 2 else ORIGINAL, thread // 2
 
 

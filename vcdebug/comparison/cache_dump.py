@@ -162,7 +162,7 @@ def _mapping_of(value: object) -> DumpFields:
 
 
 def _are_equal(dumped: object, ours: object) -> bool:
-    """Go leaves empty values out or writes null."""
+    """Whether two values are equal; Go leaves empty values out or writes null."""
     if dumped is None or ours is None or dumped == "":
         return not dumped and not ours
     return dumped == ours

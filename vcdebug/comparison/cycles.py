@@ -40,7 +40,7 @@ class TaskOutcome(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JobChange:
-    """A job with another outcome; None on the side where the job does not exist."""
+    """A job whose outcome differs; None on the side where the job does not exist."""
 
     job: JobId
     before: JobSummary | None
@@ -49,7 +49,7 @@ class JobChange:
 
 @dataclass(frozen=True, slots=True)
 class TaskChange:
-    """A task with another status, node or eviction; None on the side where the task does not exist."""
+    """A task whose status, node or eviction differs; None on the side where the task does not exist."""
 
     task: TaskKey
     before: TaskOutcome | None

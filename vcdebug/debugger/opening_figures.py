@@ -93,7 +93,7 @@ def _derive_elastic(recording: Recording, figure: Figure) -> Origin:
     return first_sources("resources of its jobs above their minResources", "job", minimums)
 
 
-def _derive_held(recording: Recording, figure: Figure) -> Origin:
+def _derive_requests(recording: Recording, figure: Figure) -> Origin:
     """What the pods of a job, or of a queue's jobs, ask for: those with a node or all."""
     opening, of_queue = recording.timeline.opening_tasks, figure.kind == QUEUE
     jobs = [job for job in recording.session.jobs.values() if figure.name == (job.queue if of_queue else job.uid)]
@@ -132,9 +132,9 @@ def _derive_limit(recording: Recording, figure: Figure) -> Origin:
 OPENING_RULES: Final[Mapping[tuple[str, str], Callable[[Recording, Figure], Origin]]] = {
     **{(NODE, part): _derive_node_amount for part in NODE_AMOUNTS},
     (JOB, figures.TOTAL_REQUEST): _derive_total_request,
-    (QUEUE, "allocated"): _derive_held,
-    (QUEUE, "request"): _derive_held,
-    (JOB, "allocated"): _derive_held,
+    (QUEUE, "allocated"): _derive_requests,
+    (QUEUE, "request"): _derive_requests,
+    (JOB, "allocated"): _derive_requests,
     **dict.fromkeys(((JOB, "share"), (JOB, "dominant")), _derive_job_share),
     (QUEUE, "inqueue"): _derive_reserved,
     (QUEUE, "elastic"): _derive_elastic,

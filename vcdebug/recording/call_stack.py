@@ -108,7 +108,7 @@ def _in_task(place: StackPlace) -> bool:
     return place.level == Level.NODE or (place.level == Level.TASK and place.key not in _STATEMENT_KEYS)
 
 
-def _dry_run(place: StackPlace) -> bool:
+def _in_dry_run(place: StackPlace) -> bool:
     return place.by_domains and place.level == Level.NODE and place.key in _SEARCH_KEYS
 
 
@@ -123,7 +123,7 @@ def _in_domains(place: StackPlace) -> bool:
     return place.by_domains and place.level >= Level.JOB and place.key not in ("commit", record.BIND_OP, "pop job")
 
 
-def _recovers(place: StackPlace) -> bool:
+def _is_recovery(place: StackPlace) -> bool:
     return place.key == "recover" or (place.level == Level.JOB and place.key in record.PLACING_OPS)
 
 
@@ -155,11 +155,11 @@ _PREEMPT: Final = (
         Level.TASK,
         lambda at: at.by_domains and (at.level == Level.NODE or at.key == "random"),
     ),
-    ActionRow("findCandidates", Level.TASK, lambda at: _dry_run(at) or at.key == "random"),
+    ActionRow("findCandidates", Level.TASK, lambda at: _in_dry_run(at) or at.key == "random"),
     ActionRow("GetOffsetAndNumCandidates", Level.TASK, lambda at: at.key == "random"),
-    *(ActionRow(name, Level.NODE, _dry_run) for name in ("DryRunPreemption", "checkNode", "SelectVictimsOnNode")),
-    ActionRow("removeTask", Level.NODE, lambda at: _dry_run(at) and at.key == hooks.SIMULATE_REMOVE_TASK.upstream),
-    ActionRow("addTask", Level.NODE, lambda at: _dry_run(at) and at.key == hooks.SIMULATE_ADD_TASK.upstream),
+    *(ActionRow(name, Level.NODE, _in_dry_run) for name in ("DryRunPreemption", "checkNode", "SelectVictimsOnNode")),
+    ActionRow("removeTask", Level.NODE, lambda at: _in_dry_run(at) and at.key == hooks.SIMULATE_REMOVE_TASK.upstream),
+    ActionRow("addTask", Level.NODE, lambda at: _in_dry_run(at) and at.key == hooks.SIMULATE_ADD_TASK.upstream),
     ActionRow(
         "prepareCandidate", Level.NODE, lambda at: at.by_domains and at.level == Level.NODE and at.key == "evict"
     ),
@@ -200,7 +200,7 @@ _ALLOCATE: Final = (
     ActionRow(
         "selectBestHyperNode",
         Level.JOB,
-        lambda at: at.key in (hooks.HYPER_NODE_ORDER.upstream, "best hypernode") or _recovers(at),
+        lambda at: at.key in (hooks.HYPER_NODE_ORDER.upstream, "best hypernode") or _is_recovery(at),
     ),
     ActionRow("allocateResourcesForTasks", Level.JOB, lambda at: at.level >= Level.JOB and _is_task_run(at)),
     ActionRow("prioritizeNodes", Level.TASK, lambda at: at.key in ("score", "best node")),
@@ -300,9 +300,9 @@ def source_of(recording: Recording) -> UpstreamSource:
     return upstream_source(recording.session.release.name)
 
 
-def function_names(source: UpstreamSource, function: SourceFunction) -> set[str]:
+def function_names(source: UpstreamSource, file: str) -> set[str]:
     """Names of the functions to which events can belong, in the file of the function `function`."""
-    folder, _, subpath = function.file.partition("/")
+    folder, _, subpath = file.partition("/")
     if folder == "plugins":
         # A trace does not list the calls of hooks that have no form there, save single-node predicates.
         traced_hooks = {hook.upstream for hook in hooks.HOOKS if hook.show is not None} | {hooks.PREDICATE.upstream}
@@ -317,7 +317,7 @@ def function_names(source: UpstreamSource, function: SourceFunction) -> set[str]
         rows = (
             row.function
             for name, rows in ROWS.items()
-            if f"{function.file}/".startswith((name, "actions/utils"))
+            if f"{file}/".startswith((name, "actions/utils"))
             for row in rows
         )
         return {"Execute", *rows}

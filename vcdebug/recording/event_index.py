@@ -358,7 +358,7 @@ class ChangeIndex:
         kinds = record.changes.kinds
         operations = np.flatnonzero(np.fromiter(map(OPERATION.__eq__, kinds), dtype=np.bool_, count=len(kinds)))
         self._add_operations(record, operations, nodes)
-        self._add_others(record, np.setdiff1d(np.arange(len(kinds)), operations, assume_unique=True))
+        self._add_other_changes(record, np.setdiff1d(np.arange(len(kinds)), operations, assume_unique=True))
 
     def places_of(self, kind: str, key: str | FigureKey) -> Seqs:
         """Places of the changes that wrote a figure."""
@@ -402,7 +402,7 @@ class ChangeIndex:
         for entry, having, owners in record.figures.rows_by_entry(rows):
             self._add_column((BOOK, entry.plugin, entry.names), places[having], owners)
 
-    def _add_others(self, record: Record, places: IntArray) -> None:
+    def _add_other_changes(self, record: Record, places: IntArray) -> None:
         """Changes other than operations name what they wrote."""
         groups: dict[FigureGroup, tuple[list[int], list[str]]] = {}
         for place in places.tolist():

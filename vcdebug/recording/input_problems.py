@@ -38,7 +38,7 @@ def input_problems(recording: Recording) -> tuple[Problem, ...]:
         *conf_problems,
         *device_problems(recording),
         *hypernode_problems(recording),
-        *_circles(recording),
+        *_queue_parent_cycles(recording),
         *unwell_nodes(recording),
     )
 
@@ -68,7 +68,7 @@ def format_setting(value: object) -> str:
     return format_number(value) if isinstance(value, float) else str(value) or "none"
 
 
-def _circles(recording: Recording) -> Iterator[Problem]:
+def _queue_parent_cycles(recording: Recording) -> Iterator[Problem]:
     """Queues that are each other's parents, where the plugin capacity reads the tree of queues."""
     circle = circle_of_queues(recording)
     if circle:

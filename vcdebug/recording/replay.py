@@ -111,7 +111,7 @@ def plugins_of_release(release: Release) -> Registry:
 
 # The session at an event: the cycle runs again up to there, so that plugins can be asked once more.
 
-KEPT_SESSIONS = 3
+MAX_CACHED_SESSIONS = 3
 """How many sessions at an event are cached."""
 CANCEL_CHECK_INTERVAL: Final = 1_000
 """Events between two checks for cancellation."""
@@ -178,13 +178,13 @@ def _never_cancel(_: Seq, __: Seq) -> bool:
     return True
 
 
-_SHOULD_CONTINUE: ContextVar[ShouldContinue] = ContextVar("going", default=_never_cancel)
+_SHOULD_CONTINUE: ContextVar[ShouldContinue] = ContextVar("should_continue", default=_never_cancel)
 
 
 @contextmanager
-def cancellable(going: ShouldContinue) -> Iterator[None]:
-    """In the block, long runs end with RerunCancelledError once `going` returns False."""
-    before = _SHOULD_CONTINUE.set(going)
+def cancellable(should_continue: ShouldContinue) -> Iterator[None]:
+    """In the block, long runs end with RerunCancelledError once `should_continue` returns False."""
+    before = _SHOULD_CONTINUE.set(should_continue)
     try:
         yield
     finally:
@@ -208,10 +208,10 @@ def session_at_event(recording: Recording, seq: Seq) -> Session | None:
     """The session at an event, its changes included; None where a webhook was asked, which may answer otherwise now."""
     if recording.session.ask_extender is not None:
         return None
-    sessions = _kept_sessions(recording)
+    sessions = _cached_sessions(recording)
     session = sessions.pop(seq, None) or _run_up_to(recording, seq)
     sessions[seq] = session
-    for oldest in list(sessions)[:-KEPT_SESSIONS]:
+    for oldest in list(sessions)[:-MAX_CACHED_SESSIONS]:
         sessions.pop(oldest, None)
     return session
 
@@ -260,8 +260,8 @@ def lines_with_comparisons(recording: Recording) -> Sequence[LogPoint]:
     if recording.session.ask_extender is not None:
         return recording.record.lines
     last = len(recording)
-    going = _SHOULD_CONTINUE.get() if _takes_long(recording, last) else _never_cancel
-    if not going(0, last):
+    should_continue = _SHOULD_CONTINUE.get() if _takes_long(recording, last) else _never_cancel
+    if not should_continue(0, last):
         raise RerunCancelledError(last)
     # A recording that was cut off ends there the second time, too.
     record = replay_cycle(recording.snapshot, bound=SizeBound(last + 1), keeps_comparisons=True).record
@@ -269,7 +269,7 @@ def lines_with_comparisons(recording: Recording) -> Sequence[LogPoint]:
 
 
 @per_recording()
-def _kept_sessions(recording: Recording) -> dict[Seq, Session]:
+def _cached_sessions(recording: Recording) -> dict[Seq, Session]:
     """Cached sessions by event, the last used one at the end."""
     return {}
 

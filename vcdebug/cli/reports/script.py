@@ -114,7 +114,7 @@ class AnswerReport:
 
 
 def run_command(driver: Driver, line: str, number: int = 1) -> AnswerReport:
-    """What a command line comes to; raises VcdebugError if it fails."""
+    """Run a command line; returns its answer. Raises VcdebugError."""
     try:
         return AnswerReport(run_line(driver, number, line), driver)
     except ScriptError as error:

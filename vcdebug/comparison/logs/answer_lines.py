@@ -41,7 +41,7 @@ def _protected_terms(context: LogContext) -> list[Term]:
 
 
 def gang_valid(context: LogContext, subject: CallSubject, result: CallResult) -> Iterator[LogCall]:
-    """Roles are counted unless their minima exceed the job's."""
+    """The usable pods per role; no line where the roles' minima exceed the job's."""
     if subject["job"] not in context.recording.session.jobs:
         return
     job = context.recording.session.jobs[subject["job"]]
@@ -74,7 +74,7 @@ def priority_victims(context: LogContext, subject: CallSubject, result: CallResu
 
 
 def drf_victims(context: LogContext, subject: CallSubject, result: CallResult) -> Iterator[LogCall]:
-    """Nothing where the preemptor's job is gone."""
+    """The victims; no line where the preemptor's job is gone."""
     if context.task_of(subject["task"]).job in context.recording.session.jobs:
         yield "drf.victims", list(result)
 
@@ -151,7 +151,7 @@ def _snapshot_lines(recording: Recording) -> Iterator[LogCall]:
 
 
 def _queue_by_group(recording: Recording) -> Mapping[str, QueueName]:
-    """Every PodGroup of the snapshot, with the queue that it means."""
+    """PodGroup of the snapshot -> its queue, or the default queue."""
     queues: dict[str, QueueName] = {}
     for manifest in recording.snapshot.objects_of("PodGroup"):
         metadata, spec = metadata_of(manifest), spec_of(manifest)
@@ -161,7 +161,7 @@ def _queue_by_group(recording: Recording) -> Mapping[str, QueueName]:
 
 
 def jobs_of_proportion(context: LogContext) -> Iterator[LogCall]:
-    """Each job that is counted in, and what its queue adds up to then."""
+    """Each job that proportion adds to its queue, and the queue's sums after it."""
     queues: dict[QueueName, None] = {}
     for job, attr in iter_counted_jobs(context.recording):
         yield "proportion.job", job.uid

@@ -30,7 +30,7 @@ BOOK_PLUGINS = (DRF, PROPORTION, CAPACITY)
 
 
 def lines_of_action(context: LogContext, event: record.ActionEvent) -> Iterator[LogCall]:
-    """`Enter` and `Leaving`."""
+    """The lines with which an action begins and ends."""
     starts = event.what == "start"
     context.action = event.action
     yield (f"{event.action}.enter" if starts else f"{event.action}.leave",)

@@ -129,7 +129,7 @@ def _patterns_by_file() -> Mapping[str, Sequence[tuple[Sequence[str], LogMessage
 
 
 def recognise_message(file: str, text: str) -> LogMessage | None:
-    """The message that a line of a log is, by its file and text."""
+    """The message of a log line, by its file and text; None for an unknown line."""
     return next(
         (message for parts, message in _patterns_by_file().get(file, ()) if has_parts_in_order(text, parts)), None
     )

@@ -53,7 +53,7 @@ class StatementBreakpoint(BreakpointKind):
     WATCHES = (record.StatementEvent, record.OpEvent)
 
     @property
-    def meant_moments(self) -> tuple[str, ...]:
+    def moments(self) -> tuple[str, ...]:
         """The statement events and operations at which it stops."""
         if not self.words:
             return USUAL_MOMENTS
@@ -62,14 +62,14 @@ class StatementBreakpoint(BreakpointKind):
     def candidate_seqs(self, recording: Recording) -> Seqs:
         types = ((record.StatementEvent, STATEMENT_MOMENTS), (record.OpEvent, OPERATIONS))
         return merge_seqs(
-            [recording.index.seqs_of_type(kind) for kind, names in types if any(w in names for w in self.meant_moments)]
+            [recording.index.seqs_of_type(kind) for kind, names in types if any(w in names for w in self.moments)]
         )
 
     def is_match(self, recording: Recording, seq: Seq) -> bool:
         event = recording.event_at(seq)
         if isinstance(event, record.StatementEvent):
-            return event.what in self.meant_moments
-        return isinstance(event, record.OpEvent) and event.op in self.meant_moments
+            return event.what in self.moments
+        return isinstance(event, record.OpEvent) and event.op in self.moments
 
 
 class PredicateBreakpoint(BreakpointKind):

@@ -80,10 +80,10 @@ def is_function(text: str) -> bool:
 def require_function(recording: Recording, text: str) -> SourceFunction:
     """The function that a name or FILE:LINE means in the replayed release; raises BreakpointError without one."""
     source, release = source_of(recording), recording.session.release.display_name()
-    functions = _functions_meant(source, text)
+    functions = _find_functions(source, text)
     if not functions:
-        raise BreakpointError(f"{release} has no function {_shown(text)}", hint=_find_elsewhere(source, text))
-    recorded = [function for function in functions if function.name in function_names(source, function)]
+        raise BreakpointError(f"{release} has no function {_function_words(text)}", hint=_find_elsewhere(source, text))
+    recorded = [function for function in functions if function.name in function_names(source, function.file)]
     if not recorded:
         raise BreakpointError(f"no recorded event belongs to {functions[-1]} of {release}")
     if len(recorded) > 1 and not _LINE.fullmatch(text):
@@ -96,8 +96,9 @@ def require_function(recording: Recording, text: str) -> SourceFunction:
 def recorded_functions(recording: Recording) -> list[str]:
     """The names that a breakpoint can take, in the order of the source."""
     source = source_of(recording)
-    names = {file: function_names(source, one) for file, one in {one.file: one for one in source.functions}.items()}
-    return list(dict.fromkeys(one.short_name for one in source.functions if one.name in names[one.file]))
+    functions = source.functions
+    names = {file: function_names(source, file) for file in dict.fromkeys(function.file for function in functions)}
+    return list(dict.fromkeys(function.short_name for function in functions if function.name in names[function.file]))
 
 
 @per_recording(64)
@@ -163,22 +164,22 @@ def _find_function(recording: Recording, text: str) -> SourceFunction | None:
         return None
 
 
-def _functions_meant(source: UpstreamSource, text: str) -> list[SourceFunction]:
+def _find_functions(source: UpstreamSource, text: str) -> list[SourceFunction]:
     line = _LINE.fullmatch(text)
     return source.functions_at(line[1], int(line[2])) if line else source.functions_named(text)
 
 
-def _shown(text: str) -> str:
+def _function_words(text: str) -> str:
     line = _LINE.fullmatch(text)
     return f"that holds line {line[2]} of {line[1]}" if line else repr(text)
 
 
 def _find_elsewhere(source: UpstreamSource, text: str) -> str:
     """Which other releases have the function, or a name that was probably meant."""
-    releases = [name for name in replayed_sources() if _functions_meant(upstream_source(name), text)]
+    releases = [name for name in replayed_sources() if _find_functions(upstream_source(name), text)]
     if not releases:
         return closest_name_hint(text, [one.name for one in source.functions], "FILE:LINE or a function's name")
-    return f"{_list_releases(releases)}: {_functions_meant(upstream_source(releases[0]), text)[-1]}"
+    return f"{_list_releases(releases)}: {_find_functions(upstream_source(releases[0]), text)[-1]}"
 
 
 def _describe_elsewhere(file: str, line: int, function: SourceFunction, release: str) -> str:

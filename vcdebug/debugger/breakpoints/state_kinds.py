@@ -87,12 +87,12 @@ class InvariantBreakpoint(BreakpointKind):
     WATCHES = (ActionEvent, OpEvent, StateEvent, HookEvent)
 
     def candidate_seqs(self, recording: Recording) -> Seqs:
-        return list(dict.fromkeys(violation.seq for violation in self._meant_violations(recording)))
+        return list(dict.fromkeys(violation.seq for violation in self._chosen_violations(recording)))
 
     def stop_detail(self, recording: Recording, seq: Seq) -> str:
         return "; ".join(
-            violation.violation_line for violation in self._meant_violations(recording) if violation.seq == seq
+            violation.violation_line for violation in self._chosen_violations(recording) if violation.seq == seq
         )
 
-    def _meant_violations(self, recording: Recording) -> list[InvariantViolation]:
+    def _chosen_violations(self, recording: Recording) -> list[InvariantViolation]:
         return [violation for violation in find_violations(recording) if not self.words or violation.rule in self.words]

@@ -301,7 +301,7 @@ def source_of(recording: Recording) -> UpstreamSource:
 
 
 def function_names(source: UpstreamSource, file: str) -> set[str]:
-    """Names of the functions to which events can belong, in the file of the function `function`."""
+    """Names of the functions in a source file to which events can belong."""
     folder, _, subpath = file.partition("/")
     if folder == "plugins":
         # A trace does not list the calls of hooks that have no form there, save single-node predicates.

@@ -58,24 +58,24 @@ class Listing:
         """Whether later pages show a later state than earlier ones."""
         self._api = api
         self._query = [("limit", str(page_size)), *([("fieldSelector", selector)] if selector else [])]
-        self._most = MAX_SELECTED if selector else math.inf
+        self._max_items = MAX_SELECTED if selector else math.inf
         self._progress = progress
-        self._asked = resource_version
+        self._version = resource_version
         self._restarted = False
         self._used_tokens: dict[str, None] = {}
 
     def read_all(self) -> list[Manifest]:
         """Every object of the kind, in the server's order; raises ApiRefusal."""
         token = self._first_page()
-        while token and len(self.items) < self._most:
+        while token and len(self.items) < self._max_items:
             token = self._next_page(token)
         return self.items
 
     def _first_page(self) -> str:
         """Read the first page, at the requested state if possible; gives the token of the next."""
-        if not self._asked:
+        if not self._version:
             return self._next_page("")
-        exact = [("resourceVersion", self._asked), ("resourceVersionMatch", "Exact")]
+        exact = [("resourceVersion", self._version), ("resourceVersionMatch", "Exact")]
         try:
             return self._take_page(self._api.get_object(self._path, [*self._query, *exact]))
         except ApiRefusal as refusal:

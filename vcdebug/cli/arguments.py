@@ -36,7 +36,7 @@ class CachedRecordings:
     """Finds recordings in the cache before a replay, and stores new ones after the answer is written."""
 
     def __init__(self, cache: RecordingCache, later: Callable[[Callable[[], object]], object]) -> None:
-        self._kept = cache
+        self._cache = cache
         self._later = later
 
     def find_recording(self, source: Source, **options: object) -> tuple[str | None, Recording | None]:
@@ -44,11 +44,11 @@ class CachedRecordings:
         from vcdebug.files.recording_files import cache_key
 
         key = cache_key(source, options)
-        return key, None if key is None else self._kept.find_recording(key)
+        return key, None if key is None else self._cache.find_recording(key)
 
     def store_later(self, key: str, recording: Recording) -> None:
         """Store the recording when the answer is written."""
-        self._later(lambda: self._kept.cache_recording(key, recording))
+        self._later(lambda: self._cache.cache_recording(key, recording))
 
 
 def cached_recordings(args: Namespace, output: Output) -> CachedRecordings | None:

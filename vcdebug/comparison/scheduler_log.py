@@ -105,7 +105,7 @@ class _LogWalk:
 
     def __init__(self, log: Sequence[KnownLine], expected: Sequence[ReplayedLine], *, complete: bool) -> None:
         self._log = log
-        self._said = expected
+        self._expected = expected
         self._complete = complete
         self.at = 0
         """Lines agreed so far, on both sides."""
@@ -113,21 +113,21 @@ class _LogWalk:
 
     def find_disagreement(self) -> Disagreement | None:
         """The first disagreement."""
-        while self.at < len(self._log) and self.at < len(self._said):
+        while self.at < len(self._log) and self.at < len(self._expected):
             size = self._run_length()
             disagreement = self._compare_unordered(size) if size > 1 else self._compare_next()
             if disagreement is not None:
                 return disagreement
         if self.at < len(self._log):
             return self._build_disagreement("extra")
-        if self.at < len(self._said) and self._complete:
+        if self.at < len(self._expected) and self._complete:
             return self._build_disagreement("missing")
         return None
 
     def _lines_match(self, log: int, expected: int) -> bool:
-        if log >= len(self._log) or expected >= len(self._said):
+        if log >= len(self._log) or expected >= len(self._expected):
             return False
-        return lines_agree(self._log[log].line.text, self._said[expected].text)
+        return lines_agree(self._log[log].line.text, self._expected[expected].text)
 
     def _compare_next(self) -> Disagreement | None:
         place = self.at
@@ -140,8 +140,8 @@ class _LogWalk:
 
     def _run_length(self) -> int:
         """How many of the replay's next lines belong to one event and have no order among them."""
-        seq = self._said[self.at].seq
-        following = (self._said[place] for place in range(self.at, len(self._said)))
+        seq = self._expected[self.at].seq
+        following = (self._expected[place] for place in range(self.at, len(self._expected)))
         run = takewhile(lambda line: line.seq == seq and MESSAGE_BY_KEY[line.message_key].unordered, following)
         return len(list(run))
 
@@ -176,7 +176,7 @@ class _LogWalk:
 
     def _build_disagreement(self, kind: DisagreementKind) -> Disagreement:
         line = self._log[self.at].line if self.at < len(self._log) else None
-        expected = self._said[self.at] if self.at < len(self._said) else None
+        expected = self._expected[self.at] if self.at < len(self._expected) else None
         agreed = self._log[self.at - 1].line if self.at else None
         return Disagreement(kind, line, expected, agreed)
 

@@ -69,7 +69,7 @@ class Breakpoint:
     """Text with {fields}: instead of stopping, say this."""
     once: bool = False
     enabled: bool = True
-    _known: tuple[tuple[object, ...], Seqs] | None = part(default=None, repr=False, compare=False)
+    _hits: tuple[tuple[object, ...], Seqs] | None = part(default=None, repr=False, compare=False)
     """What its hits were looked for in, and what they are."""
 
     def command_line(self) -> str:
@@ -90,7 +90,7 @@ class Breakpoint:
     def next_hit(self, recording: Recording, seq: Seq, step: Step) -> Seq | None:
         """The nearest hit beyond an event, in either direction."""
         # Counting needs every hit from the start; without a count the nearest one is found without reading the others.
-        if self.hit_count is not None or self._known is not None:
+        if self.hit_count is not None or self._hits is not None:
             return next(_iter_seqs_beyond(self.hit_seqs(recording), seq, step), None)
         return next(self._iter_matches(recording, seq, step), None)
 
@@ -98,9 +98,9 @@ class Breakpoint:
         """All events at which it stops or logs; computed once per recording."""
         inputs = (recording, self.condition, self.hit_count)
         # By identity: comparing recordings with == would compare all their events.
-        if self._known is None or any(old is not new for old, new in zip(self._known[0], inputs, strict=True)):
-            self._known = (inputs, self._all_hits(recording))
-        return self._known[1]
+        if self._hits is None or any(old is not new for old, new in zip(self._hits[0], inputs, strict=True)):
+            self._hits = (inputs, self._all_hits(recording))
+        return self._hits[1]
 
     def _all_hits(self, recording: Recording) -> Seqs:
         matches = self._iter_matches(recording, 0, FORWARD)

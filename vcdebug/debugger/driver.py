@@ -95,7 +95,7 @@ class Driver:
         """The figure whose changes `[` and `]` follow."""
         self._captures: CaptureSeries | None = None
         self._reason = "start"
-        self._stands: tuple[BreakpointStatus, ...] = ()
+        self._statuses: tuple[BreakpointStatus, ...] = ()
 
     @property
     def debugger(self) -> Debugger:
@@ -124,7 +124,7 @@ class Driver:
     def current_state(self) -> DebuggerState:
         """The current state: position, reason, and open recordings."""
         return DebuggerState.from_debugger(
-            self.debugger, self._reason, self._stands, self.notebook, self.open_recordings, self.source
+            self.debugger, self._reason, self._statuses, self.notebook, self.open_recordings, self.source
         )
 
     def show_recordings(self, recordings: OpenRecordings, reason: str, divergence: Seq | None = None) -> DebuggerState:
@@ -234,7 +234,7 @@ class Driver:
         return self._describe_breakpoint(point)
 
     def _describe_breakpoint(self, point: Breakpoint) -> str:
-        hits = next(len(stand.hits) for stand in self._stands if stand.number == point.number)
+        hits = next(len(status.hits) for status in self._statuses if status.number == point.number)
         times = count_noun(hits, "hit") if hits else "no hits in this recording"
         meaning = point.kind.describe_meaning(self.debugger.recording)
         return f"breakpoint {point.number}: {point.command_line()}: {times}{f' ({meaning})' if meaning else ''}"
@@ -260,7 +260,7 @@ class Driver:
     def refresh_breakpoints(self) -> None:
         """Count the stops of all breakpoints again after a change of breakpoints."""
         debugger = self.debugger
-        self._stands = tuple(
+        self._statuses = tuple(
             BreakpointStatus(point.number, point.command_line(), point.enabled, tuple(debugger.hit_seqs(point.number)))
             for point in debugger.breakpoints
         )
@@ -277,7 +277,7 @@ class Workbench:
         self.saved: tuple[str, ...] = ()
         """The edits that were written to a file last."""
         self._debuggers = {id(recording): Debugger(recording, self.breakpoints, first=first)}
-        self._came: tuple[Recording, Position] | None = None
+        self._previous: tuple[Recording, Position] | None = None
         """What was shown before, and the jump that the shown debugger had made last by then."""
 
     @property
@@ -303,17 +303,17 @@ class Workbench:
         after = self.debugger
         if after is before:
             return
-        self._came = before.recording, after.last_jump
+        self._previous = before.recording, after.last_jump
         self._forget_closed()
         if divergence is not None and not (has_debugger and min(before.seq, after.seq) >= divergence):
             after.place_at(min(before.position.seq, divergence))
 
     def go_back(self) -> bool:
         """Show the previous recording, unless a jump was made since; returns whether it is shown."""
-        came = self._came
-        if came is None or self.debugger.last_jump is not came[1]:
+        previous = self._previous
+        if previous is None or self.debugger.last_jump is not previous[1]:
             return False
-        place = self._place_of(came[0])
+        place = self._place_of(previous[0])
         if place is None:
             return False
         self.show_recordings(place)
@@ -339,8 +339,8 @@ class Workbench:
         open_ids = {id(recording) for recording in open_recordings}
         self._debuggers = {key: debugger for key, debugger in self._debuggers.items() if key in open_ids}
         # Without this a closed recording, often hundreds of megabytes, would stay in memory.
-        if self._came is not None and id(self._came[0]) not in open_ids:
-            self._came = None
+        if self._previous is not None and id(self._previous[0]) not in open_ids:
+            self._previous = None
 
 
 class CommandError(VcdebugError):

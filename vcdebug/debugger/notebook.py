@@ -115,10 +115,10 @@ def _bookmark_data(mark: Bookmark) -> JsonDict:
 
 # Numbered lists: entries keep their numbers when others are removed.
 
-Thing = TypeVar("Thing")
+Entry = TypeVar("Entry")
 
 
-class NumberedList(Generic[Thing]):
+class NumberedList(Generic[Entry]):
     """Entries by number; a number is never used twice."""
 
     WHAT: ClassVar[str]
@@ -126,29 +126,29 @@ class NumberedList(Generic[Thing]):
     """What is raised for a number that nothing has."""
 
     def __init__(self) -> None:
-        self._things: dict[int, Thing] = {}
+        self._entries: dict[int, Entry] = {}
         self._last = 0
 
-    def __iter__(self) -> Iterator[Thing]:
-        return iter(self._things.values())
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self._entries.values())
 
     def __len__(self) -> int:
-        return len(self._things)
+        return len(self._entries)
 
-    def __getitem__(self, number: int) -> Thing:
-        if number not in self._things:
+    def __getitem__(self, number: int) -> Entry:
+        if number not in self._entries:
             raise self.MISSING(f"no {self.WHAT} {number}")
-        return self._things[number]
+        return self._entries[number]
 
-    def remove(self, number: int) -> Thing:
+    def remove(self, number: int) -> Entry:
         """Remove and return an entry; raises MISSING for an unknown number."""
         entry = self[number]
-        del self._things[number]
+        del self._entries[number]
         return entry
 
     def clear(self) -> None:
         """Remove all entries."""
-        self._things.clear()
+        self._entries.clear()
 
 
 class BookmarkError(VcdebugError):
@@ -183,7 +183,7 @@ class BookmarkList(NumberedList[Bookmark]):
 
     def absolute_bookmarks(self) -> list[Bookmark]:
         """In order, with their cycles counted from the first capture of all."""
-        return sorted(self._things.values(), key=lambda mark: (mark.branch, mark.cycle, mark.seq))
+        return sorted(self._entries.values(), key=lambda mark: (mark.branch, mark.cycle, mark.seq))
 
     def _relative_bookmark(self, mark: Bookmark) -> Bookmark:
         return mark._replace(cycle=mark.cycle - self.before)
@@ -207,7 +207,7 @@ class BookmarkList(NumberedList[Bookmark]):
             bookmark = Bookmark(self._last, seq, note.strip(), cycle, branch)
         elif note.strip():
             bookmark = bookmark._replace(note=note.strip())
-        self._things[bookmark.number] = bookmark._replace(cycle=bookmark.cycle + self.before)
+        self._entries[bookmark.number] = bookmark._replace(cycle=bookmark.cycle + self.before)
         return bookmark
 
 
@@ -244,7 +244,7 @@ class BreakpointList(NumberedList[Breakpoint]):
         """
         point = parse_breakpoint(line, self._last + 1, recording)
         self._last += 1
-        self._things[point.number] = point
+        self._entries[point.number] = point
         return point
 
     def toggle_breakpoint(self, number: int) -> Breakpoint:
@@ -256,7 +256,7 @@ class BreakpointList(NumberedList[Breakpoint]):
     def replace_breakpoint(self, number: int, line: str, recording: Recording | None = None) -> Breakpoint:
         """Redefine a breakpoint, keeping its number and position in the list."""
         point = parse_breakpoint(line, self[number].number, recording)
-        self._things[number] = point
+        self._entries[number] = point
         return point
 
     def command_lines(self) -> list[str]:
@@ -394,5 +394,5 @@ class WatchList(NumberedList[Watch]):
         if existing is not None:
             return existing
         self._last += 1
-        self._things[self._last] = Watch(self._last, text)
-        return self._things[self._last]
+        self._entries[self._last] = Watch(self._last, text)
+        return self._entries[self._last]

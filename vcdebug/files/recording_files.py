@@ -131,7 +131,7 @@ class RecordingCache:
 
     def __init__(self, folder: Path, megabytes: int = DEFAULT_MEGABYTES) -> None:
         self.folder = folder
-        self._most = megabytes << 20
+        self._max_bytes = megabytes << 20
 
     def find_recording(self, key: str) -> Recording | None:
         """The recording with this key; None if there is none that can be opened."""
@@ -172,7 +172,7 @@ class RecordingCache:
         total = 0
         for entry in self.list_entries():
             total += entry.size
-            if total > self._most:
+            if total > self._max_bytes:
                 entry.path.unlink(missing_ok=True)
 
     def _iter_cached_files(self) -> Iterator[tuple[Path, os.stat_result]]:

@@ -221,11 +221,8 @@ class Postings:
 
     def stated_names(self) -> list[str]:
         """Every name that some event states, in order of the first one."""
-        starts = self._starts
-        named_starts = (
-            (name, starts[number]) for name, number in self._numbers.items() if starts[number] < starts[number + 1]
-        )
-        return [name for _, name in sorted((self._seqs[start], name) for name, start in named_starts)]
+        ranges = ((name, *self._range_of(name)) for name in self._numbers)
+        return [name for _, name in sorted((self._seqs[start], name) for name, start, end in ranges if start < end)]
 
 
 def as_seqs(numbers: IntArray) -> array[int]:

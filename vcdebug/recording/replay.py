@@ -311,37 +311,37 @@ ReportProgress = Callable[[str, int, int], object]
 class ProgressBound(SizeBound):
     """A bound that also reports progress whenever it measures the record."""
 
-    __slots__ = ("_action", "_jobs", "_left", "_queue", "_seen", "_report")
+    __slots__ = ("_action", "_jobs", "_jobs_left", "_queue", "_event_count", "_report")
 
     def __init__(self, report: ReportProgress, *limits: int) -> None:
         super().__init__(*limits)
         self._report = report
         self._action = self._queue = ""
-        self._jobs = self._seen = 0
-        self._left: dict[str, int] = {}
+        self._jobs = self._event_count = 0
+        self._jobs_left: dict[str, int] = {}
         """Queue → jobs that still wait for their turn, as of its last pop."""
         self.next_look = min(self.next_look, EVENTS_PER_REPORT)
 
     def check_size(self, events: Sequence[object]) -> None:
         """Report progress, then measure the record."""
-        for event in events[self._seen :]:
+        for event in events[self._event_count :]:
             if isinstance(event, ActionEvent) and event.what == "start":
-                self._action, self._queue, self._jobs, self._left = event.action, "", 0, {}
+                self._action, self._queue, self._jobs, self._jobs_left = event.action, "", 0, {}
             elif isinstance(event, PopEvent) and event.kind == "queue":
                 self._queue = event.name
             elif isinstance(event, PopEvent) and event.kind == "job":
                 self._jobs += 1
-                self._left[self._queue] = event.left
-        self._seen = len(events)
+                self._jobs_left[self._queue] = event.left
+        self._event_count = len(events)
         self._report(self._format_progress(), self._jobs, self._known_jobs())
         super().check_size(events)
-        self.next_look = min(self.next_look, self._seen + EVENTS_PER_REPORT)
+        self.next_look = min(self.next_look, self._event_count + EVENTS_PER_REPORT)
 
     def _known_jobs(self) -> int:
         """Jobs that had their turn, and the jobs left in queues that had one."""
-        return self._jobs + sum(self._left.values())
+        return self._jobs + sum(self._jobs_left.values())
 
     def _format_progress(self) -> str:
         """`allocate, job 45 of about 120, 12 345 events`; what is left of queues without a turn is not known yet."""
-        events = count_noun(self._seen, "event")
+        events = count_noun(self._event_count, "event")
         return f"{self._action}, job {self._jobs} of about {self._known_jobs()}, {events}" if self._jobs else events

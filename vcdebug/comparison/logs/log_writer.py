@@ -123,7 +123,7 @@ LINES_BY_KEY: Mapping[str, Callable[..., Iterator[LogCall]]] = {
 class ReplayedLine:
     """A line that the real scheduler would print; its text is written when it is first read."""
 
-    __slots__ = ("_message", "_now", "_said", "_text", "level", "seq")
+    __slots__ = ("_message", "_state", "_call", "_text", "level", "seq")
 
     def __init__(self, seq: Seq, message: LogMessage, call: LogCall, state: LogState) -> None:
         self.seq = seq
@@ -131,8 +131,8 @@ class ReplayedLine:
         self.level = message.level
         """The -v level from which it is printed."""
         self._message = message
-        self._said = call
-        self._now = state
+        self._call = call
+        self._state = state
         self._text: str | None = None
 
     @property
@@ -145,7 +145,7 @@ class ReplayedLine:
         """The text, without klog's header."""
         # Written late: a long log has far more lines than a screen shows.
         if self._text is None:
-            self._text = self._message.write_line(self._said[1:], self._now.tasks_text)
+            self._text = self._message.write_line(self._call[1:], self._state.tasks_text)
         return self._text
 
     def __eq__(self, other: object) -> bool:

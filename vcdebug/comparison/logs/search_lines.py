@@ -110,12 +110,8 @@ def lines_of_candidates(context: LogContext, name: str, index: int, rows: IntArr
     if not nodes:
         yield "allocate.no-match", name, index
     for node in nodes:
-        yield (
-            "allocate.node",
-            node,
-            partial(message.idle_of, context.current_state, node),
-            partial(message.future_idle_of, context.current_state, node),
-        )
+        amounts = (partial(read, context.current_state, node) for read in (message.idle_of, message.future_idle_of))
+        yield "allocate.node", node, *amounts
 
 
 def no_victims(context: LogContext, node: NodeName, request: Resource, victims: list[TaskKey]) -> Iterator[LogCall]:
@@ -169,12 +165,8 @@ def _batch_parts(
 ) -> Iterator[tuple[str, KeptScores | None]]:
     """(scorer, scores) of a batch by name; over no nodes the scorers that are asked anyway."""
     if not parts:
-        always = (
-            [CLAIMS]
-            if plugin == PREDICATES
-            else [part for part in ALWAYS_ASKED if _scorer_weights(context)[WEIGHT_KEYS[part]]]
-        )
-        yield from ((part, None) for part in always)
+        weighted = (part for part in ALWAYS_ASKED if _scorer_weights(context)[WEIGHT_KEYS[part]])
+        yield from ((part, None) for part in ([CLAIMS] if plugin == PREDICATES else weighted))
         return
     for name in sorted(parts):
         part = name.removeprefix(BATCH_PARTS)

@@ -30,7 +30,7 @@ class StoredTexts:
         self._data = data
         self._start = start
         self._count = count
-        self._made: dict[int, str] = {}
+        self._strings: dict[int, str] = {}
 
     def find_number(self, text: str) -> int | None:
         """The number of a text, if it is there."""
@@ -45,10 +45,10 @@ class StoredTexts:
     def text_at(self, number: int) -> str:
         """The text with this number."""
         try:
-            return self._made[number]
+            return self._strings[number]
         except KeyError:
             text = str(self._text_bytes(number), "utf-8", "surrogatepass")
-            return self._made.setdefault(number, sys.intern(text))
+            return self._strings.setdefault(number, sys.intern(text))
 
 
 class TextPlaces:
@@ -74,7 +74,7 @@ class TextPlaces:
 class StoredColumn:
     """The values of one attribute, or what lists hold one after the other."""
 
-    __slots__ = ("_codes", "_get_all", "_numbers", "_one", "_read", "_reads", "_texts", "at")
+    __slots__ = ("_codes", "_get_all", "_numbers", "_number", "_read", "_reads", "_texts", "at")
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class StoredColumn:
         """`get` gives an object by its number, `get_all` many at once."""
         self._get_all = get_all
         self._texts = texts
-        self._one = column_form.number
+        self._number = column_form.number
         self._codes = data[column_form.codes_at :] if column_form.code < 0 else None
         self._numbers = None if not column_form.type else _cast_numbers(data, column_form)
         self._reads: tuple[Callable[[int], Value], ...] = (
@@ -109,14 +109,14 @@ class StoredColumn:
 
     def _choose_reader(self) -> Callable[[int], Value]:
         if self._codes is not None:
-            return self._at_mixed if self._numbers is not None else self._at_one_mixed
+            return self._at_mixed if self._numbers is not None else self._at_same_mixed
         if self._numbers is None:
-            return self._at_one
+            return self._at_same_number
         return self._numbers.__getitem__ if self._read is int else self._at_many
 
-    def _at_one(self, _row: int) -> Value:
+    def _at_same_number(self, _row: int) -> Value:
         assert self._read is not None
-        return self._read(self._one)
+        return self._read(self._number)
 
     def _at_many(self, row: int) -> Value:
         return self._read(self._numbers[row])  # type: ignore[misc,index]
@@ -124,14 +124,14 @@ class StoredColumn:
     def _at_mixed(self, row: int) -> Value:
         return self._reads[self._codes[row]](self._numbers[row])  # type: ignore[index]
 
-    def _at_one_mixed(self, row: int) -> Value:
-        return self._reads[self._codes[row]](self._one)  # type: ignore[index]
+    def _at_same_mixed(self, row: int) -> Value:
+        return self._reads[self._codes[row]](self._number)  # type: ignore[index]
 
     def read_rows(self, start: int, end: int) -> list[Value]:
         """The values from one row up to another."""
         if start >= end:
             return []
-        numbers = [self._one] * (end - start) if self._numbers is None else self._numbers[start:end].tolist()
+        numbers = [self._number] * (end - start) if self._numbers is None else self._numbers[start:end].tolist()
         if self._codes is None:
             return self._read_alike(self._read, numbers)
         reads, codes = self._reads, self._codes[start:end].tobytes()
@@ -146,7 +146,7 @@ class StoredColumn:
         if read is int:
             return numbers
         if self._numbers is None:
-            return [read(self._one)] * len(numbers)
+            return [read(self._number)] * len(numbers)
         return self._get_all(numbers) if read is self._reads[form.OBJECT] else list(map(read, numbers))
 
     def find_places(self, start: int, end: int) -> Callable[[str], int | None] | None:
@@ -171,7 +171,7 @@ class StoredColumn:
         code = form.OBJECT if self._read is self._reads[form.OBJECT] else form.NONE
         if (self._codes[row] if self._codes is not None else code) != form.OBJECT:
             return _NO_OBJECT
-        return self._one if self._numbers is None else self._numbers[row]
+        return self._number if self._numbers is None else self._numbers[row]
 
     def is_part(self, row: int) -> bool:
         """Whether a manifest has to be read for the value in a row."""

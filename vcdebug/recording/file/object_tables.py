@@ -49,7 +49,7 @@ class ObjectTables:
         """Identity of an object → its number."""
         self._waiting: dict[tuple[type, str], tuple[list[int], list[Held]]] = {}
         """(type, holder) → numbers and objects that have no table yet; only containers are parted by their holder."""
-        self._kept: list[list[Held]] = []
+        self._kept_alive: list[list[Held]] = []
         """Objects are kept alive: an object made later could otherwise get the identity of a numbered one."""
         self._add_manifests(recording.snapshot.objects)
         self._wholes = self.count
@@ -60,7 +60,7 @@ class ObjectTables:
             waiting, self._waiting = self._waiting, {}
             for (kind, held_by), (numbers, objects) in waiting.items():
                 step()
-                self._kept.append(objects)
+                self._kept_alive.append(objects)
                 self._add_table(kind, held_by, numbers, objects)
 
     # Objects

@@ -63,7 +63,7 @@ class StoredObjects:
     def __init__(self, directory: form.StoredForm, data: memoryview) -> None:
         self._data = data
         self._texts = StoredTexts(directory.texts, data)
-        self._made: dict[int, Value] = {}
+        self._cache: dict[int, Value] = {}
         tables = list(map(_read_table_form, directory.tables))
         self._first = [0, *accumulate(table.size for table in tables)]
         self._tables = tables
@@ -73,7 +73,7 @@ class StoredObjects:
 
     def object_at(self, number: int) -> Value:
         """The object with this number."""
-        objects = self._made
+        objects = self._cache
         try:
             return objects[number]
         except KeyError:
@@ -94,7 +94,7 @@ class StoredObjects:
             start = self._first[place]
             if first + count <= self._first[place + 1]:
                 objects = self._table_at(place).make_all(first - start, first - start + count)
-                return list(map(self._made.setdefault, numbers, objects))
+                return list(map(self._cache.setdefault, numbers, objects))
         return list(map(self.object_at, numbers))
 
     def open_column(self, column_form: form.ColumnForm) -> StoredColumn:
@@ -111,11 +111,11 @@ class StoredObjects:
 
     def lazy_object_at(self, number: int) -> Value:
         """The list or mapping with this number, whose values are made one by one."""
-        container = self._made.get(number)
-        if container is None:
+        value = self._cache.get(number)
+        if value is None:
             place = self._table_place(number)
-            container = self._made.setdefault(number, self._table_at(place).lazy_container(number - self._first[place]))
-        return container
+            value = self._cache.setdefault(number, self._table_at(place).lazy_container(number - self._first[place]))
+        return value
 
 
 def _read_table_form(row: Sequence[Value]) -> form.TableForm:

@@ -137,7 +137,7 @@ def test_no_search_is_followed_where_all_nodes_are_looked_at(tmp_path: Path) -> 
 
 def test_of_a_long_log_the_beginning_and_the_end_are_kept(tmp_path: Path) -> None:
     with (tmp_path / "log").open("w", encoding="utf-8") as file:
-        log = SchedulerLog(file, kept=2)
+        log = SchedulerLog(file, max_lines=2)
         for number in range(4):
             log.add_line(f"line {number}")
         assert log.is_whole

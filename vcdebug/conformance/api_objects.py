@@ -95,8 +95,8 @@ class ApiAddress(NamedTuple):
     def collection_path(self) -> str:
         """The ObjectStore's path for the kind, in the version that snapshots hold."""
         kind = self.known_kind
-        head = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
-        return kind.api_path if kind is not None else f"{head}/{self.plural}"
+        prefix = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        return kind.api_path if kind is not None else f"{prefix}/{self.plural}"
 
     @property
     def api_version(self) -> str:
@@ -146,13 +146,13 @@ def merge_patch(body: Json, patch: Json, *, strategic: bool = False) -> Json:
 
 
 def _merged_list(body: Json, patch: list[Json]) -> list[Json]:
-    known = body if isinstance(body, list) else []
-    elements = [*known, *patch]
+    existing = body if isinstance(body, list) else []
+    elements = [*existing, *patch]
     # Kubernetes takes the merge key from the Go struct's tags, which JSON does not carry.
     name = next((key for key in MERGE_KEYS if all(isinstance(e, dict) and key in e for e in elements)), "")
     if not name:
         return patch
-    by_name = {element[name]: element for element in known}
+    by_name = {element[name]: element for element in existing}
     for element in patch:
         by_name[element[name]] = merge_patch(by_name.get(element[name]), element, strategic=True)
     return list(by_name.values())
@@ -199,11 +199,11 @@ def is_selected(item: Body, namespace: str, query: Mapping[str, str]) -> bool:
     if namespace and metadata.get("namespace") != namespace:
         return False
     labels: JsonDict = metadata.get("labels") or {}
-    asked = [(labels.get(key), wanted, same) for key, wanted, same in _selector_terms(query, "labelSelector")]
-    asked += [
-        (_field_value(item, path), wanted, same) for path, wanted, same in _selector_terms(query, "fieldSelector")
+    terms = [(labels.get(key), expected, same) for key, expected, same in _selector_terms(query, "labelSelector")]
+    terms += [
+        (_field_value(item, path), expected, same) for path, expected, same in _selector_terms(query, "fieldSelector")
     ]
-    return all(((value or "") == wanted) is same for value, wanted, same in asked)
+    return all(((value or "") == expected) is same for value, expected, same in terms)
 
 
 def _selector_terms(query: Mapping[str, str], name: str) -> list[tuple[str, str, bool]]:
@@ -345,24 +345,24 @@ def decode_object(content: bytes) -> Body:
     envelope = {
         number: value for number, value in _iter_fields(content[len(PROTOBUF_MAGIC) :]) if isinstance(value, bytes)
     }
-    head = _decode_message(envelope.get(1, b""), _TYPE)
-    return head | _decode_message(envelope.get(2, b""), _FIELDS_BY_KIND.get(str(head.get("kind")), _OBJECT))
+    type_meta = _decode_message(envelope.get(1, b""), _TYPE)
+    return type_meta | _decode_message(envelope.get(2, b""), _FIELDS_BY_KIND.get(str(type_meta.get("kind")), _OBJECT))
 
 
-def _decode_message(data: bytes, known: Mapping[int, MessageField]) -> Body:
-    found: Body = {}
+def _decode_message(data: bytes, fields: Mapping[int, MessageField]) -> Body:
+    body: Body = {}
     for number, value in _iter_fields(data):
-        field = known.get(number)
+        field = fields.get(number)
         if field is None or isinstance(value, bytes) is field.yes:
             continue
         read = _decode_value(field, value)
         if field.pairs and isinstance(read, dict):
-            found.setdefault(field.name, {})[read.get("key", "")] = read.get("value", "")
+            body.setdefault(field.name, {})[read.get("key", "")] = read.get("value", "")
         elif field.repeated:
-            found.setdefault(field.name, []).append(read)
+            body.setdefault(field.name, []).append(read)
         else:
-            found[field.name] = read
-    return found
+            body[field.name] = read
+    return body
 
 
 def _decode_value(field: MessageField, value: bytes | int) -> Json:
@@ -370,8 +370,8 @@ def _decode_value(field: MessageField, value: bytes | int) -> Json:
         return bool(value)
     if field.parts is None:
         return value.decode("utf-8", "replace")
-    found = _decode_message(value, field.parts)
-    return found.get("", found)
+    message = _decode_message(value, field.parts)
+    return message.get("", message)
 
 
 def _iter_fields(data: bytes) -> Iterator[tuple[int, bytes | int]]:

@@ -96,8 +96,8 @@ class ApiServer:
         selected = [body for body in stored if is_selected(body, address.namespace, request.query)]
         items = [converted_object(body, address.api_version) for body in selected]
         kind = address.known_kind
-        head = {"kind": f"{kind.name}List", "apiVersion": address.api_version} if kind is not None else {}
-        return ApiReply(200, head | {"metadata": {"resourceVersion": str(self.store.revision)}, "items": items})
+        type_meta = {"kind": f"{kind.name}List", "apiVersion": address.api_version} if kind is not None else {}
+        return ApiReply(200, type_meta | {"metadata": {"resourceVersion": str(self.store.revision)}, "items": items})
 
     def list_changes(self, address: ApiAddress, request: ApiRequest, since: int) -> list[Body]:
         """The watch events for every write after a revision."""
@@ -125,9 +125,9 @@ class ApiServer:
             return self._delete_object(address, before)
         content_type = {name.lower(): text for name, text in request.headers.items()}.get("content-type", "")
         # Protobuf bodies are decoded in part only: a PUT of one must not erase the fields that were not decoded.
-        whole = request.method == "PUT" and content_type != PROTOBUF_TYPE
+        is_whole = request.method == "PUT" and content_type != PROTOBUF_TYPE
         try:
-            after = request.body if whole else apply_patch(before, request.body, content_type)
+            after = request.body if is_whole else apply_patch(before, request.body, content_type)
         except PatchError as error:
             return refusal_reply(422, "Invalid", str(error))
         if address.part == STATUS:
@@ -156,8 +156,8 @@ class ApiServer:
         if address.part == BINDING:
             node = str((body.get("target") or {}).get("name") or "")
             annotations = annotations_of(body)
-            known = annotations_of(pod)
-            metadata = pod["metadata"] | ({"annotations": {**known, **annotations}} if annotations else {})
+            existing = annotations_of(pod)
+            metadata = pod["metadata"] | ({"annotations": {**existing, **annotations}} if annotations else {})
             spec = {**spec_of(pod), "nodeName": node}
             self._put_object(ApiWrite("bind", address, {**pod, "metadata": metadata, "spec": spec}))
         elif address.part == EVICTION:
@@ -184,10 +184,10 @@ class ApiServer:
         return self.store.get_object(address.collection_path, key_of(written.body)) or written.body
 
     def _note_write(self, written: ApiWrite) -> bool:
-        kept = self.keeps is None or self.keeps(written)
-        if kept:
+        is_kept = self.keeps is None or self.keeps(written)
+        if is_kept:
             self.written.append(written)
-        return kept
+        return is_kept
 
 
 def missing_reply(address: ApiAddress) -> ApiReply:

@@ -75,8 +75,8 @@ def verify_cluster(
         polled = _wait_for_scheduler(before, api, options, patience, sleep)
         evicted = polled.evicted
         if polled.version:
-            gone = gone_uids(before, replace(before, objects={"Pod": polled.pods}))
-            evicted |= dict.fromkeys(_iter_reported_evictions(api, options, gone))
+            deleted_uids = gone_uids(before, replace(before, objects={"Pod": polled.pods}))
+            evicted |= dict.fromkeys(_iter_reported_evictions(api, options, deleted_uids))
             try:
                 version = _version_before_decision(before, api, options, polled.version, evicted)
                 before = capture_cluster(options, transport=reach(), sleep=sleep, clock=clock, version=version)
@@ -85,8 +85,8 @@ def verify_cluster(
         tell("second capture")
         after = capture_cluster(options, transport=reach(), sleep=sleep, clock=clock)
         evicted |= dict.fromkeys(_iter_reported_evictions(api, options, gone_uids(before, after)))
-        found = judge_captures(before, after, evicted, polled.pods)
-        yield replace(found, seconds=clock() - start)
+        verification = judge_captures(before, after, evicted, polled.pods)
+        yield replace(verification, seconds=clock() - start)
         before, start = after, clock()
 
 
@@ -127,25 +127,25 @@ def _wait_for_scheduler(
 
 def _has_decided(before: Snapshot, objects: Mapping[str, list[Manifest]], evicted: Collection[str] = ()) -> bool:
     """Whether the scheduler has written something; a pod that is gone may have ended, or been deleted by others."""
-    seen = seen_between(before, replace(before, objects={**before.objects, **objects}), evicted)
-    seen.evicted = {pod: how for pod, how in seen.evicted.items() if how != GONE}
-    return seen != CycleOutcome()
+    outcome = seen_between(before, replace(before, objects={**before.objects, **objects}), evicted)
+    outcome.evicted = {pod: how for pod, how in outcome.evicted.items() if how != GONE}
+    return outcome != CycleOutcome()
 
 
 def _version_before_decision(
     before: Snapshot, api: Api, options: CaptureOptions, decided: str, evicted: Collection[str]
 ) -> str:
     """The last version before the scheduler's first write since a capture; raises VersionGone."""
-    known = before.provenance.resource_versions.get("Pod", "") if before.provenance is not None else ""
-    if not (known.isdecimal() and decided.isdecimal()):
-        raise VersionGone(known or "unknown", api.server)
+    captured = before.provenance.resource_versions.get("Pod", "") if before.provenance is not None else ""
+    if not (captured.isdecimal() and decided.isdecimal()):
+        raise VersionGone(captured or "unknown", api.server)
 
     def has_decided(version: int) -> bool:
         kinds = {kind: KIND_BY_NAME[kind] for kind in WATCHED_KINDS}
         lists = {kind: list_at_version(api, row, options, str(version)) for kind, row in kinds.items()}
         return _has_decided(before, lists, evicted)
 
-    return str(first_version(has_decided, int(known), int(decided)) - 1)
+    return str(first_version(has_decided, int(captured), int(decided)) - 1)
 
 
 def _iter_reported_evictions(api: Api, options: CaptureOptions, uids: Collection[str]) -> Iterator[str]:
@@ -171,20 +171,20 @@ def judge_captures(
 
     `evicted` are uids of pods whose eviction by the scheduler was seen, `meanwhile` all pods of a moment in between.
     """
-    seen = seen_between(before, after, evicted)
-    followed = follow_scheduler(before, seen, cycles=MAX_CYCLES)
-    known = {pod: how for pod, how in seen.evicted.items() if how != GONE}
-    expected = {**followed.outcome.evicted, **known}
+    observed = seen_between(before, after, evicted)
+    followed = follow_scheduler(before, observed, cycles=MAX_CYCLES)
+    confirmed = {pod: how for pod, how in observed.evicted.items() if how != GONE}
+    expected = {**followed.outcome.evicted, **confirmed}
     changes = others_changes(before, after, expected)
     # What others did until the scheduler was seen to have acted; some of it may be undone in the second capture.
     polled = replace(before, objects={**before.objects, "Pod": list(meanwhile)})
     early = list(_iter_changed_pods(before, polled, expected)) if meanwhile else []
     judged = judge_jobs(followed.recording, followed.differences)
-    victims = {pod: how for pod, how in seen.evicted.items() if how != GONE or pod in followed.outcome.evicted}
+    victims = {pod: how for pod, how in observed.evicted.items() if how != GONE or pod in followed.outcome.evicted}
     return Verification(
         followed.recording,
         followed.outcome,
-        replace(seen, evicted=victims),
+        replace(observed, evicted=victims),
         _excuse_overtaken(followed.recording, judged, after, changes, early),
         tuple(chance_edits(followed.recording.snapshot.chance)),
         followed.tried,
@@ -215,23 +215,23 @@ def _excuse_overtaken(
     # In a busy cluster something always changes: only what the job's decision depends on overtakes it.
     predicted, job_of = predicted_outcome(recording), job_lookup(recording)
 
-    def jobs_affected(made: Iterable[ForeignChange]) -> set[JobId]:
+    def jobs_affected(foreign: Iterable[ForeignChange]) -> set[JobId]:
         """The jobs for which the replay decides something else with these changes made before the cycle."""
-        with disposing(replay_cycle(_with_changes(recording.snapshot, after, made), reuse_from=recording)) as other:
-            found = find_differences(predicted, predicted_outcome(other), job_of)
-            return {each.job for each in found if each.is_decision}
+        with disposing(replay_cycle(_with_changes(recording.snapshot, after, foreign), reuse_from=recording)) as other:
+            differences = find_differences(predicted, predicted_outcome(other), job_of)
+            return {each.job for each in differences if each.is_decision}
 
     alone = [(change, jobs_affected([change])) for change in changes[:MAX_CHANGES]]
-    together = [(made, jobs_affected(made)) for made in (early, changes) if made]
-    found = []
+    together = [(foreign, jobs_affected(foreign)) for foreign in (early, changes) if foreign]
+    verdicts = []
     for verdict in judged:
-        own = [change.text for change, jobs in alone if verdict.job in jobs]
-        others = next((made for made, jobs in together if verdict.job in jobs), [])
-        if verdict.word == "differs" and (own or others):
-            named = own or [change.text for change in others[:MAX_CHANGES]]
-            verdict = replace(verdict, word="overtaken", changes=tuple(named))
-        found.append(verdict)
-    return tuple(found)
+        own_changes = [change.text for change, jobs in alone if verdict.job in jobs]
+        shared_changes = next((foreign for foreign, jobs in together if verdict.job in jobs), [])
+        if verdict.word == "differs" and (own_changes or shared_changes):
+            texts = own_changes or [change.text for change in shared_changes[:MAX_CHANGES]]
+            verdict = replace(verdict, word="overtaken", changes=tuple(texts))
+        verdicts.append(verdict)
+    return tuple(verdicts)
 
 
 def _with_changes(before: Snapshot, after: Snapshot, changes: Iterable[ForeignChange]) -> Snapshot:
@@ -240,13 +240,13 @@ def _with_changes(before: Snapshot, after: Snapshot, changes: Iterable[ForeignCh
         if not change.kind:
             conf = after.scheduler_conf
             continue
-        there = objects.get(change.kind, [])
+        manifests = objects.get(change.kind, [])
         if change.before is None:
-            objects[change.kind] = [*there, *_as_created(change, before)]
+            objects[change.kind] = [*manifests, *_as_created(change, before)]
         else:
             key = key_of(change.before)
             objects[change.kind] = [
-                one for old in there for one in ([old] if key_of(old) != key else _as_created(change, before))
+                new for old in manifests for new in ([old] if key_of(old) != key else _as_created(change, before))
             ]
     return replace(before, objects=objects, scheduler_conf=conf)
 

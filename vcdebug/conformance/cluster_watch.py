@@ -70,13 +70,13 @@ class ClusterWatch:
         self._before: Snapshot | None = None
         self._foreseen: dict[TaskKey, str] = {}
         """Pod -> the action that evicts it in the replay of the last capture."""
-        self._known: dict[object, None] = {}
+        self._recent: dict[object, None] = {}
 
     def judge_capture(self, snapshot: Snapshot) -> WatchedCycle:
         """Compare a capture with the one before, replay it, and explain what is Pending."""
-        lines, reasons, kept = list[str](), list[str](), list[Snapshot]()
+        lines, reasons, captures = list[str](), list[str](), list[Snapshot]()
         if self._before is not None and self._judge_changes(self._before, snapshot, lines, reasons):
-            kept.append(self._before)
+            captures.append(self._before)
         with disposing(replay_cycle(snapshot)) as recording:
             self._count_pending(recording, lines, reasons)
             met = self._condition(recording) if self._condition is not None else ""
@@ -84,18 +84,18 @@ class ClusterWatch:
         newly_met, self._was_met = "" if self._was_met else met, bool(met)
         self._before = snapshot
         self.figures.readings += 1
-        kept += [snapshot] if reasons or newly_met else []
-        return WatchedCycle(tuple(lines), tuple(reasons), newly_met, tuple(kept))
+        captures += [snapshot] if reasons or newly_met else []
+        return WatchedCycle(tuple(lines), tuple(reasons), newly_met, tuple(captures))
 
     def _count_pending(self, recording: Recording, lines: list[str], reasons: list[str]) -> None:
         jobs, pods, examples = Counter[PendingCause](), Counter[PendingCause](), dict[PendingCause, SurveyedJob]()
         survey = survey_jobs(recording)
-        for one in (*survey.unscheduled_jobs, *survey.partly_waiting_jobs):
-            if self._is_watched(one.explanation.pod or one.explanation.job):
-                cause = PendingCause(one.queue, one.shown_finding.cause)
+        for job in (*survey.unscheduled_jobs, *survey.partly_waiting_jobs):
+            if self._is_watched(job.explanation.pod or job.explanation.job):
+                cause = PendingCause(job.queue, job.shown_finding.cause)
                 jobs[cause] += 1
-                pods[cause] += one.pending
-                examples.setdefault(cause, one)
+                pods[cause] += job.pending
+                examples.setdefault(cause, job)
         self.figures.pending_jobs, self.figures.pending_pods = jobs, pods
         names = workload_names(recording.snapshot)
         for cause in sorted(jobs):
@@ -106,16 +106,16 @@ class ClusterWatch:
 
     def _judge_changes(self, before: Snapshot, after: Snapshot, lines: list[str], reasons: list[str]) -> bool:
         """Whether a prediction failed between two captures; adds what happened."""
-        seen = seen_between(before, after)
-        evicted = [pod for pod in sorted(seen.evicted) if seen.evicted[pod] != GONE or pod in self._foreseen]
+        observed = seen_between(before, after)
+        evicted = [pod for pod in sorted(observed.evicted) if observed.evicted[pod] != GONE or pod in self._foreseen]
         self._count_evictions(before, evicted, lines, reasons)
         # A replay that follows the scheduler's choices costs many cycles: only where the scheduler decided something.
-        if not (seen.bound or evicted or seen.nominated):
+        if not (observed.bound or evicted or observed.nominated):
             return False
-        found = judge_captures(before, after)
-        with disposing(found.recording):
+        verification = judge_captures(before, after)
+        with disposing(verification.recording):
             names = workload_names(before)
-            differing = [one.job for one in found.jobs if one.word == "differs" and self._is_watched(one.job)]
+            differing = [one.job for one in verification.jobs if one.word == "differs" and self._is_watched(one.job)]
             self.figures.mismatches += len(differing)
             lines.extend(
                 f"{names.get(job, job)}: the scheduler decided differently than the replay" for job in differing
@@ -135,17 +135,17 @@ class ClusterWatch:
             workloads[workload] = None
             self.figures.evictions[action] += 1
             lines.append(f"{pod} of {workload} was evicted ({action})")
-        reasons.extend(f"{each} was evicted again" for each in workloads if not self._is_new(("evicted", each)))
+        reasons.extend(f"{name} was evicted again" for name in workloads if not self._is_new(("evicted", name)))
 
     def _is_watched(self, name: str) -> bool:
         return self._namespace in ("", name.partition("/")[0])
 
     def _is_new(self, key: object) -> bool:
         """Whether it was not there before; it is remembered."""
-        is_new = key not in self._known
+        is_new = key not in self._recent
         # The ones that are still there are the youngest, so that only what is long gone is forgotten.
-        self._known.pop(key, None)
-        self._known[key] = None
-        if len(self._known) > MAX_REMEMBERED:
-            del self._known[next(iter(self._known))]
+        self._recent.pop(key, None)
+        self._recent[key] = None
+        if len(self._recent) > MAX_REMEMBERED:
+            del self._recent[next(iter(self._recent))]
         return is_new

@@ -103,14 +103,14 @@ class CycleOutcome:
             later.statuses,
             self.not_admitted,
             {**self.opened_gates, **later.opened_gates},
-            {**self.events, **{key: (*self.events.get(key, ()), *said) for key, said in later.events.items()}},
+            {**self.events, **{key: (*self.events.get(key, ()), *messages) for key, messages in later.events.items()}},
         )
 
 
 def predicted_outcome(recording: Recording) -> CycleOutcome:
     """What the replayed cycle would write."""
-    done = cycle_effects(recording)
-    outcome = CycleOutcome(bound={effect.task: effect.node for effect in done.bound}, panic=done.panic or "")
+    effects = cycle_effects(recording)
+    outcome = CycleOutcome(bound={effect.task: effect.node for effect in effects.bound}, panic=effects.panic or "")
     outcome.devices = allocated_devices(recording, outcome.bound)
     for pod, cards in given_npus(recording, outcome.bound).items():
         outcome.devices.setdefault(pod, {}).update(cards)
@@ -152,14 +152,14 @@ def is_status_news(before: PodGroup, after: PodGroup) -> bool:
     return not is_alike(group_status(before).words, group_status(after).words)
 
 
-def is_news(said: tuple[str, str], pod: Manifest) -> bool:
+def is_news(condition: tuple[str, str], pod: Manifest) -> bool:
     """Whether the pod did not say so already, apart from what is random."""
-    return not any(is_alike(reason_words(one), reason_words(said)) for one in iter_unscheduled_messages(pod))
+    return not any(is_alike(reason_words(old), reason_words(condition)) for old in iter_unscheduled_messages(pod))
 
 
-def reason_words(said: tuple[str, str]) -> str:
+def reason_words(condition: tuple[str, str]) -> str:
     """Reason and message in one text, without what is random."""
-    return f"{said[0]}: {certain_part(said[1])}"
+    return f"{condition[0]}: {certain_part(condition[1])}"
 
 
 def observed_outcome(written: Iterable[ApiWrite], before: Snapshot) -> CycleOutcome:
@@ -180,10 +180,10 @@ def observed_outcome(written: Iterable[ApiWrite], before: Snapshot) -> CycleOutc
         elif write.address.plural == CLAIMS:
             note_devices(outcome.devices, key, write.body)
         elif write.address.plural == EVENTS:
-            about = write.body.get("involvedObject") or write.body.get("regarding") or {}
-            subject = f"{about.get('namespace') or ''}/{about.get('name')}"
-            said = str(write.body.get("message") or write.body.get("note") or "")
-            add_event(outcome.events, str(about.get("kind")), subject, str(write.body.get("reason")), said)
+            target = write.body.get("involvedObject") or write.body.get("regarding") or {}
+            subject = f"{target.get('namespace') or ''}/{target.get('name')}"
+            message = str(write.body.get("message") or write.body.get("note") or "")
+            add_event(outcome.events, str(target.get("kind")), subject, str(write.body.get("reason")), message)
         elif write.address.plural in VOLUME_PLURALS:
             volumes.update(_volume_choice(write.body))
         elif write.address.plural == GROUPS:
@@ -228,21 +228,21 @@ def certain_part(message: str) -> str:
     return message.partition(EXAMPLE_MARK)[0]
 
 
-def is_alike(one: str, other: str) -> bool:
+def is_alike(left: str, right: str) -> bool:
     """Whether two messages are equal except for which scalar resource they name.
 
     Of a node that lacks several, upstream names cpu, memory, else the first one that iterating a map gives.
     """
-    return one == other or (INSUFFICIENT.search(one) is not None and _count_parts(one) == _count_parts(other))
+    return left == right or (INSUFFICIENT.search(left) is not None and _count_parts(left) == _count_parts(right))
 
 
 def _count_parts(message: str) -> tuple[list[str], int]:
     """(other parts in order, number of nodes short of a scalar resource)."""
     others, short = [], 0
     for part in MESSAGE_PARTS.split(message):
-        found = INSUFFICIENT.fullmatch(part)
-        if found is not None and found[2] not in (CPU, MEMORY):
-            short += int(found[1])
+        match = INSUFFICIENT.fullmatch(part)
+        if match is not None and match[2] not in (CPU, MEMORY):
+            short += int(match[1])
         else:
             others.append(part)
     return others, short
@@ -253,21 +253,21 @@ EventSubject = tuple[str, str, str]
 FAILED, SCHEDULED = "FailedScheduling", "Scheduled"
 
 
-def add_event(found: dict[EventSubject, tuple[str, ...]], kind: str, name: str, reason: str, message: str) -> None:
+def add_event(events: dict[EventSubject, tuple[str, ...]], kind: str, name: str, reason: str, message: str) -> None:
     """Add one event's message."""
-    found[kind, name, reason] = (*found.get((kind, name, reason), ()), message)
+    events[kind, name, reason] = (*events.get((kind, name, reason), ()), message)
 
 
 def predicted_events(recording: Recording, bound: Mapping[TaskKey, NodeName]) -> dict[EventSubject, tuple[str, ...]]:
     """The events of the cycle about PodGroups and bound pods."""
-    found: dict[EventSubject, tuple[str, ...]] = {}
+    events: dict[EventSubject, tuple[str, ...]] = {}
     for write in api_writes(recording):
         if write.verb == "event":
-            head, _, message = write.text.partition(": ")
-            add_event(found, write.kind, write.object, head.partition(" ")[2], message)
+            prefix, _, message = write.text.partition(": ")
+            add_event(events, write.kind, write.object, prefix.partition(" ")[2], message)
     for pod, node in bound.items():
-        add_event(found, "Pod", pod, SCHEDULED, f"Successfully assigned {pod} to {node}")
-    return found
+        add_event(events, "Pod", pod, SCHEDULED, f"Successfully assigned {pod} to {node}")
+    return events
 
 
 VOLUME_PLURALS = ("persistentvolumes", "persistentvolumeclaims")
@@ -283,10 +283,10 @@ def _volume_choice(body: Manifest) -> dict[str, str]:
 
 def claimed_volumes(snapshot: Snapshot, chosen: Mapping[str, str], bound: Collection[TaskKey]) -> PodDevices:
     """The volumes chosen for the claims of bound pods."""
-    pods = (Pod(each) for each in snapshot.objects_of("Pod") if key_of(each) in bound) if chosen else ()
-    named = {pod.key: [f"{pod.namespace}/{claim.name}" for claim in claim_names(pod)] for pod in pods}
-    found = {pod: {claim: chosen[claim] for claim in claims if claim in chosen} for pod, claims in named.items()}
-    return {pod: claims for pod, claims in found.items() if claims}
+    pods = (Pod(manifest) for manifest in snapshot.objects_of("Pod") if key_of(manifest) in bound) if chosen else ()
+    claims_of = {pod.key: [f"{pod.namespace}/{claim.name}" for claim in claim_names(pod)] for pod in pods}
+    volumes = {pod: {claim: chosen[claim] for claim in claims if claim in chosen} for pod, claims in claims_of.items()}
+    return {pod: claims for pod, claims in volumes.items() if claims}
 
 
 Statuses = dict[tuple[str, str], dict[str, str]]
@@ -297,25 +297,25 @@ COUNTS, HYPER_NODE = ("running", "failed", "succeeded"), "hypernode"
 
 def predicted_statuses(recording: Recording, close: CloseEvent) -> Statuses:
     """The statuses after the replayed cycle."""
-    found = stated_statuses(*(recording.snapshot.objects_of(kind) for kind, _ in (QUEUE, POD_GROUP)))
-    found |= {(QUEUE[0], name): _whole_amounts(allocated) for name, allocated in close.queues.items()}
+    statuses = stated_statuses(*(recording.snapshot.objects_of(kind) for kind, _ in (QUEUE, POD_GROUP)))
+    statuses |= {(QUEUE[0], name): _whole_amounts(allocated) for name, allocated in close.queues.items()}
     for uid, job in recording.session.jobs.items():
-        said = found[POD_GROUP[0], uid]
+        status = statuses[POD_GROUP[0], uid]
         if pod_group_changes(job):
-            said.update((count, str(getattr(job.pod_group, count))) for count in COUNTS)
+            status.update((count, str(getattr(job.pod_group, count))) for count in COUNTS)
         if job.allocated_hyper_node:
-            said[HYPER_NODE] = job.allocated_hyper_node
-    return found
+            status[HYPER_NODE] = job.allocated_hyper_node
+    return statuses
 
 
 def stated_statuses(queues: Iterable[Manifest], groups: Iterable[Manifest]) -> Statuses:
     """The statuses in manifests, the last one of an object."""
-    found = {(QUEUE[0], key_of(body)): _whole_amounts(status_of(body).get("allocated") or {}) for body in queues}
+    statuses = {(QUEUE[0], key_of(body)): _whole_amounts(status_of(body).get("allocated") or {}) for body in queues}
     for body in groups:
-        said = found[POD_GROUP[0], key_of(body)] = {one: str(status_of(body).get(one) or 0) for one in COUNTS}
+        status = statuses[POD_GROUP[0], key_of(body)] = {name: str(status_of(body).get(name) or 0) for name in COUNTS}
         if hyper_node := annotations_of(body).get(ALLOCATED_HYPER_NODE):
-            said[HYPER_NODE] = hyper_node
-    return found
+            status[HYPER_NODE] = hyper_node
+    return statuses
 
 
 def _whole_amounts(allocated: Mapping[str, str]) -> dict[str, str]:
@@ -333,15 +333,15 @@ PodDevices = dict[TaskKey, dict[str, str]]
 
 def allocated_devices(recording: Recording, bound: Collection[TaskKey]) -> PodDevices:
     """Claims of the bound pods with their devices; left out where upstream's order of slices is random."""
-    found: PodDevices = {}
+    devices: PodDevices = {}
     for claim, reserved in reserved_claims(recording).items():
         if reserved.allocation is not None and reserved.pod in bound and reserved.allocation.certain:
             words = _allocation_words(reserved.allocation.results, reserved.allocation.selector)
-            found.setdefault(reserved.pod, {})[claim] = words
-    return found
+            devices.setdefault(reserved.pod, {})[claim] = words
+    return devices
 
 
-def note_devices(found: PodDevices, claim: str, body: JsonObject) -> None:
+def note_devices(devices: PodDevices, claim: str, body: JsonObject) -> None:
     """Add the devices of a claim's status, for the pod that reserved it last."""
     status = status_of(body)
     allocation, users = status.get("allocation"), status.get("reservedFor")
@@ -349,23 +349,23 @@ def note_devices(found: PodDevices, claim: str, body: JsonObject) -> None:
         results = (allocation.get("devices") or {}).get("results") or ()
         namespace = claim.partition("/")[0]
         pod = f"{namespace}/{users[-1].get('name')}"
-        found.setdefault(pod, {})[claim] = _allocation_words(results, allocation.get("nodeSelector"))
+        devices.setdefault(pod, {})[claim] = _allocation_words(results, allocation.get("nodeSelector"))
 
 
 def _allocation_words(results: Iterable[JsonObject], selector: JsonObject | None) -> str:
-    where = [
+    rules = [
         f"{rule.get('key')} {rule.get('operator')} {','.join(rule.get('values') or ())}"
         for term in (selector or {}).get("nodeSelectorTerms") or ()
         for part in ("matchFields", "matchExpressions")
         for rule in term.get(part) or ()
     ]
-    return "; ".join([*map(_device_words, results), *where])
+    return "; ".join([*map(_device_words, results), *rules])
 
 
 def _device_words(result: JsonObject) -> str:
     name = "/".join(result.get(part) or "" for part in ("driver", "pool", "device"))
-    capacity = sorted((own, nano_value(text)) for own, text in (result.get("consumedCapacity") or {}).items())
-    amounts = "".join(f" {own}={nano}n" for own, nano in capacity)
+    capacity = sorted((resource, nano_value(text)) for resource, text in (result.get("consumedCapacity") or {}).items())
+    amounts = "".join(f" {resource}={nano}n" for resource, nano in capacity)
     return f"{result.get('request')}: {name}{' for an administrator' if result.get('adminAccess') else ''}{amounts}"
 
 
@@ -375,21 +375,21 @@ RUNTIME_PREFIX = "huawei.com/Ascend"
 
 def given_npus(recording: Recording, bound: Mapping[TaskKey, NodeName]) -> PodDevices:
     """Pod -> annotation -> text, of the pods that the replay binds."""
-    nodes, found = recording.session.nodes, PodDevices()
+    nodes, devices = recording.session.nodes, PodDevices()
     for pod in map(Pod, recording.snapshot.objects_of("Pod")):
         if pod.key in bound:
             for ledger in nodes[bound[pod.key]].devices.values():
-                note_npus(found, pod.key, {"metadata": {"annotations": ledger.bind_annotations(pod)}})
-    return found
+                note_npus(devices, pod.key, {"metadata": {"annotations": ledger.bind_annotations(pod)}})
+    return devices
 
 
-def note_npus(found: PodDevices, pod: TaskKey, body: JsonObject) -> None:
+def note_npus(devices: PodDevices, pod: TaskKey, body: JsonObject) -> None:
     """Add the annotations that name cards of a pod: of virtual GPUs the cards alone."""
     for key, text in (metadata_of(body).get("annotations") or {}).items():
         if key == ASSIGNED_ANNOTATION:
-            text = " ".join(one.partition(",")[0] for one in re.split("[:;]", text) if one)
+            text = " ".join(card.partition(",")[0] for card in re.split("[:;]", text) if card)
         if key.endswith(ALLOCATED_SUFFIX) or key.startswith(RUNTIME_PREFIX) or key in (ASSIGNED_ANNOTATION, GPU_INDEX):
-            found.setdefault(pod, {})[key] = text
+            devices.setdefault(pod, {})[key] = text
 
 
 def chosen_cards(devices: PodDevices) -> dict[TaskKey, str]:
@@ -403,4 +403,4 @@ def _iter_card_ids(annotations: Mapping[str, str]) -> Iterator[str]:
         if key == GPU_INDEX:
             yield from text.split(",")
         if key.endswith(ALLOCATED_SUFFIX):
-            yield from (held.uuid for container in text.split(";") for held in decode_container_devices(container))
+            yield from (device.uuid for container in text.split(";") for device in decode_container_devices(container))

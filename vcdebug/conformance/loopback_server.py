@@ -80,8 +80,8 @@ class LoopbackServer:
         before = -1
         while before != self.requests and time.monotonic() < end and not self.closing:
             before, until = self.requests, time.monotonic() + STILL_SECONDS
-            while (left := until - time.monotonic()) > 0:
-                self.lock.wait(left)
+            while (seconds_left := until - time.monotonic()) > 0:
+                self.lock.wait(seconds_left)
 
     def watch_changes(self, request: ApiRequest) -> Iterator[Body]:
         """The watch events after the requested revision as they come, and {} whenever WATCH_WAIT passes without one."""
@@ -228,7 +228,7 @@ def moved_to_present(snapshot: Snapshot, now: datetime) -> Snapshot:
     if NODE in objects:
         objects[NODE] = [delayed_node(node, ago) for node in objects[NODE]]
     queues = objects.get(QUEUE, [])
-    objects[QUEUE] = [*queues, *(_served_queue(one, now) for one in missing_queues(queues, snapshot.flags))]
+    objects[QUEUE] = [*queues, *(_served_queue(queue, now) for queue in missing_queues(queues, snapshot.flags))]
     return replace(snapshot, objects=objects, now=snapshot.now + ago, process=SchedulerProcess())
 
 
@@ -292,8 +292,8 @@ def canonical_amount(text: str) -> str:
         nano = nano_value(text)
     except QuantityError:
         return text
-    whole, rest = divmod(nano, NANO)  # exact: ints
-    return nano_text(nano) if rest or whole < KIBI else binary_text(whole)
+    units, remainder = divmod(nano, NANO)  # exact: ints
+    return nano_text(nano) if remainder or units < KIBI else binary_text(units)
 
 
 # The handshake annotation between scheduler and vGPU device plugin; on loopback no plugin answers it.
@@ -301,27 +301,27 @@ def canonical_amount(text: str) -> str:
 
 def answered_node(node: Manifest, now: datetime) -> Manifest:
     """The node with the handshake that the scheduler would write: requesting as of now, or deleted."""
-    said = _handshake_text(node)
-    if said is None or (vgpu_annotations.DELETED in said and vgpu_annotations.REQUESTING not in said):
+    handshake = _handshake_text(node)
+    if handshake is None or (vgpu_annotations.DELETED in handshake and vgpu_annotations.REQUESTING not in handshake):
         return node
     try:
         word = vgpu_annotations.REQUESTING if vgpu_annotations.is_plugin_alive(node, now) else vgpu_annotations.DELETED
     except SchedulerPanic:
         # The replay has to reach this panic itself: leave it the annotation that causes it.
         return node
-    return node if word in said else _with_handshake(node, word, now)
+    return node if word in handshake else _with_handshake(node, word, now)
 
 
-def delayed_node(node: Manifest, by: timedelta) -> Manifest:
+def delayed_node(node: Manifest, delay: timedelta) -> Manifest:
     """The node with the time of its request moved."""
-    word, underscore, rest = (_handshake_text(node) or "").partition("_")
-    asked = vgpu_annotations.parse_handshake_time(rest) if underscore and word == vgpu_annotations.REQUESTING else None
-    return node if asked is None else _with_handshake(node, word, asked + by)
+    word, underscore, text = (_handshake_text(node) or "").partition("_")
+    time = vgpu_annotations.parse_handshake_time(text) if underscore and word == vgpu_annotations.REQUESTING else None
+    return node if time is None else _with_handshake(node, word, time + delay)
 
 
 def _handshake_text(node: Manifest) -> str | None:
-    said = (node["metadata"].get("annotations") or {}).get(vgpu_annotations.HANDSHAKE_ANNOTATION)
-    return said if isinstance(said, str) else None
+    text = (node["metadata"].get("annotations") or {}).get(vgpu_annotations.HANDSHAKE_ANNOTATION)
+    return text if isinstance(text, str) else None
 
 
 def _with_handshake(node: Manifest, word: str, moment: datetime) -> Manifest:

@@ -49,13 +49,13 @@ class NearestReplay:
     @property
     def difference_rank(self) -> tuple[int, int]:
         """(decisions that differ, all differences): the smaller tuple is nearer."""
-        decisions = len([each for each in self.differences if each.is_decision])
+        decisions = len([difference for difference in self.differences if difference.is_decision])
         return decisions + self.ends_otherwise, len(self.differences) + self.ends_otherwise
 
 
 def follow_scheduler(
     snapshot: Snapshot,
-    seen: CycleOutcome,
+    observed: CycleOutcome,
     *,
     seeds: int = MAX_SEEDS,
     cycles: int = 1,
@@ -65,19 +65,19 @@ def follow_scheduler(
 ) -> NearestReplay:
     """Replay unchanged, then with the scheduler's choices, then with other seeds, until nothing differs.
 
-    `seen` is the scheduler's outcome, `logged_chance` the choices in its log. `cycles` is the largest number of cycles
+    `observed` is the scheduler's outcome, `logged_chance` the choices in its log, `cycles` the largest number of cycles
     that it may have run; the number that fits best is taken. `tell` gets a line per replay.
     """
-    search = _ReplaySearch(snapshot, seen, cycles, ask_extender, tell)
-    own = snapshot.chance
-    first = search.run_replay(own)
+    search = _ReplaySearch(snapshot, observed, cycles, ask_extender, tell)
+    unchanged = snapshot.chance
+    first = search.run_replay(unchanged)
     if first.difference_rank[1]:
         searches = logged_chance.searches if verdicts.has_samples(first.recording) else {}
-        drawn = replace(own, **{name: getattr(logged_chance, name) for name in NAMED_FIELDS})
-        chosen = replace(drawn, choices=seen.node_by_pod, searches=searches, cards=chosen_cards(seen.devices))
+        drawn = replace(unchanged, **{name: getattr(logged_chance, name) for name in NAMED_FIELDS})
+        chosen = replace(drawn, choices=observed.node_by_pod, searches=searches, cards=chosen_cards(observed.devices))
         # The log also tells placements that were discarded, which decide what comes after them.
-        exact = replace(chosen, choices={**seen.node_by_pod, **logged_chance.choices})
-        nearest = search.choose_better(own, (chosen, exact))
+        exact = replace(chosen, choices={**observed.node_by_pod, **logged_chance.choices})
+        nearest = search.choose_better(unchanged, (chosen, exact))
         size = len(first.recording) * max(1, len(first.recording.node_names))
         # What is nearest under one order of maps can be out of reach under all others.
         for base in (nearest, exact) if exact != nearest else (nearest,):
@@ -92,7 +92,7 @@ class _ReplaySearch:
         self, snapshot: Snapshot, seen: CycleOutcome, cycles: int, ask_extender: AskExtender | None, tell: TellProgress
     ) -> None:
         self._snapshot = snapshot
-        self._seen = seen
+        self._observed = seen
         self._cycles = cycles
         self._ask = ask_extender
         self._tell = tell
@@ -109,10 +109,10 @@ class _ReplaySearch:
         """Replay with these random choices; gives the comparison of a single cycle."""
         self.tried += 1
         first = require_whole(replay_cycle(replace(self._snapshot, chance=chance), ask_extender=self._ask))
-        runs = list(_compare_cycles(first, self._seen, self._cycles, self.tried))
-        for one in runs:
-            if self._best is None or one.difference_rank < self._best.difference_rank:
-                self._best = one
+        runs = list(_compare_cycles(first, self._observed, self._cycles, self.tried))
+        for run in runs:
+            if self._best is None or run.difference_rank < self._best.difference_rank:
+                self._best = run
         self._tell(
             f"replay {self.tried}: {runs[0].difference_rank[0]} decisions differ, "
             f"{self.nearest_run.difference_rank[0]} at best"
@@ -133,15 +133,15 @@ class _ReplaySearch:
             chance = better
         return chance
 
-    def choose_better(self, own: ChanceSettings, known: Sequence[ChanceSettings]) -> ChanceSettings:
-        """The first of the `known` settings after which nothing differs, else the best of them."""
-        best = own
-        for chance in known:
+    def choose_better(self, unchanged: ChanceSettings, candidates: Sequence[ChanceSettings]) -> ChanceSettings:
+        """The first of the `candidates` settings after which nothing differs, else the best of them."""
+        best = unchanged
+        for chance in candidates:
             if chance == best or not self.nearest_run.difference_rank[1]:
                 continue
             before = self.nearest_run.difference_rank
             refined = self.refine_chance(chance)
-            if best is own or self.nearest_run.difference_rank < before:
+            if best is unchanged or self.nearest_run.difference_rank < before:
                 best = refined
         return best
 
@@ -155,28 +155,28 @@ class _ReplaySearch:
             if late or not nearest.difference_rank[1] or alike == ENOUGH_ALIKE:
                 return
             run = self.run_replay(replace(chosen, order_seed=seed, tie_seed=seed))
-            found, hopeful = run.differences, run.ends_otherwise or other_victims(run.differences)
-            alike, before = (alike + 1 if found == before and not hopeful else 0), found
+            differences, hopeful = run.differences, run.ends_otherwise or other_victims(run.differences)
+            alike, before = (alike + 1 if differences == before and not hopeful else 0), differences
 
 
-def other_victims(found: Iterable[verdicts.OutcomeDifference]) -> bool:
+def other_victims(differences: Iterable[verdicts.OutcomeDifference]) -> bool:
     """Whether other pods were evicted: then few seeds match, as few orders of a node's tasks protect the same gang."""
-    return {verdicts.NOTHING_DONE, "yes"} <= {one.observed for one in found if one.what == verdicts.EVICTED}
+    return {verdicts.NOTHING_DONE, "yes"} <= {one.observed for one in differences if one.what == verdicts.EVICTED}
 
 
-def _compare_cycles(first: Recording, seen: CycleOutcome, cycles: int, tried: int) -> Iterator[NearestReplay]:
+def _compare_cycles(first: Recording, observed: CycleOutcome, cycles: int, tried: int) -> Iterator[NearestReplay]:
     """The comparison of one cycle, of two together, and so on."""
     chain = CycleChain(first)
     outcome, owner = predicted_outcome(first), verdicts.job_lookup(first)
     for count in range(1, cycles + 1):
-        differences = verdicts.find_differences(outcome, seen, owner)
-        yield NearestReplay(first, outcome, differences, tried, count, bool(outcome.panic) != bool(seen.panic))
+        differences = verdicts.find_differences(outcome, observed, owner)
+        yield NearestReplay(first, outcome, differences, tried, count, bool(outcome.panic) != bool(observed.panic))
         if count < cycles and not chain.has_panicked:
             outcome = outcome.followed_by(predicted_outcome(chain.run_next()))
 
 
 def chance_edits(chance: ChanceSettings) -> list[str]:
     """The settings as `--set` edits."""
-    edits = [f"chance:{name}[{one}]={text}" for name in NAMED_FIELDS for one, text in getattr(chance, name).items()]
+    edits = [f"chance:{name}[{key}]={text}" for name in NAMED_FIELDS for key, text in getattr(chance, name).items()]
     seeds = {"order_seed": chance.order_seed, "tie_seed": chance.tie_seed}
     return [*edits, *(f"chance:{name}={seed}" for name, seed in seeds.items() if seed is not None)]

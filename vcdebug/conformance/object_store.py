@@ -63,11 +63,11 @@ class ObjectStore:
         """The objects of a list in order of their keys, as of a revision (default: now)."""
         if revision is None or revision >= self.revision:
             return [body for _, body in sorted(self._current.get(path, {}).items())]
-        found: dict[str, Body | None] = {}
+        bodies: dict[str, Body | None] = {}
         for change in self._changes.get(path, ()):
             if change.revision <= revision:
-                found[change.key] = change.body
-        return [body for _, body in sorted(found.items()) if body is not None]
+                bodies[change.key] = change.body
+        return [body for _, body in sorted(bodies.items()) if body is not None]
 
     def get_object(self, path: str, key: str) -> Body | None:
         """The current object; None if it does not exist."""
@@ -75,18 +75,18 @@ class ObjectStore:
 
     def changes_since(self, path: str, revision: int) -> list[StoreChange]:
         """The writes to a list after a revision, oldest first."""
-        found: list[StoreChange] = []
+        changes: list[StoreChange] = []
         # From the newest one back: a watch asks for the last few writes of a long history.
         for change in reversed(self._changes.get(path, ())):
             if change.revision <= revision:
                 break
-            found.append(change)
-        return found[::-1]
+            changes.append(change)
+        return changes[::-1]
 
     def object_before(self, change: StoreChange) -> Body | None:
         """The object as it was before a change; None if it did not exist."""
-        earlier = (one for one in reversed(self._changes[change.path]) if one.revision < change.revision)
-        return next((one.body for one in earlier if one.key == change.key), None)
+        earlier = (write for write in reversed(self._changes[change.path]) if write.revision < change.revision)
+        return next((write.body for write in earlier if write.key == change.key), None)
 
 
 def key_of(body: Body) -> str:
@@ -180,8 +180,9 @@ def pass_between_cycles(store: ObjectStore, bound: Mapping[TaskKey, NodeName], n
 def with_stored_objects(snapshot: Snapshot, store: ObjectStore) -> Snapshot:
     """The snapshot with what a scheduler and its cluster have changed since."""
     stored = {kind: store.objects_at(KIND_BY_NAME[kind].api_path) for kind in CHANGING_KINDS}
-    known = snapshot.objects
-    return replace(snapshot, objects={**known, **{kind: now for kind, now in stored.items() if now or kind in known}})
+    objects = snapshot.objects
+    changed = {kind: bodies for kind, bodies in stored.items() if bodies or kind in objects}
+    return replace(snapshot, objects={**objects, **changed})
 
 
 # Prometheus' answers about nodes from the snapshot's measurements, and the configuration that queries it.
@@ -201,7 +202,7 @@ class NodeMetrics:
 
     values: Mapping[str, Mapping[str, float]]
     nodes: tuple[str, ...]
-    _asked: dict[str, None] = field(default_factory=dict)
+    _queries: dict[str, None] = field(default_factory=dict)
     _rounds: int = 0
 
     @property
@@ -211,23 +212,23 @@ class NodeMetrics:
 
     def answer_query(self, query: str) -> ApiReply:
         """The reply to a PromQL query about one node or all of them."""
-        what = "cpu" if CPU_SERIES in query else "mem"
+        resource = "cpu" if CPU_SERIES in query else "mem"
         instance = ONE_INSTANCE.search(query)
-        wanted = self.nodes if instance is None else (instance[1],)
-        self._note_query(f"{what} {instance[1] if instance is not None else ''}", every=instance is None)
+        names = self.nodes if instance is None else (instance[1],)
+        self._note_query(f"{resource} {instance[1] if instance is not None else ''}", every=instance is None)
         rows = [
-            {"metric": {"instance": name}, "value": [0, repr(self.values[name][what])]}
-            for name in wanted
-            if what in self.values.get(name, {})
+            {"metric": {"instance": name}, "value": [0, repr(self.values[name][resource])]}
+            for name in names
+            if resource in self.values.get(name, {})
         ]
         return ApiReply(200, {"status": "success", "data": {"resultType": "vector", "result": rows}})
 
-    def _note_query(self, asked: str, *, every: bool) -> None:
+    def _note_query(self, query: str, *, every: bool) -> None:
         """A repeated query begins the next round; the finished one counts if it covered all nodes."""
-        if asked in self._asked:
-            self._rounds += every or len(self._asked) >= 2 * len(self.nodes)
-            self._asked.clear()
-        self._asked[asked] = None
+        if query in self._queries:
+            self._rounds += every or len(self._queries) >= 2 * len(self.nodes)
+            self._queries.clear()
+        self._queries[query] = None
 
 
 def metrics_of(snapshot: Snapshot) -> NodeMetrics | None:
@@ -246,10 +247,10 @@ def _is_conf_refused(snapshot: Snapshot) -> bool:
 
 
 def _iter_usage_values(usage: JsonDict) -> Iterator[tuple[str, float]]:
-    for what in ("cpu", "mem"):
-        value = (usage.get(what) or {}).get(PERIOD)
+    for resource in ("cpu", "mem"):
+        value = (usage.get(resource) or {}).get(PERIOD)
         if value is not None:
-            yield what, float(value)
+            yield resource, float(value)
 
 
 def with_metrics(snapshot: Snapshot, metrics: NodeMetrics | None, now: datetime) -> Snapshot:
@@ -259,7 +260,7 @@ def with_metrics(snapshot: Snapshot, metrics: NodeMetrics | None, now: datetime)
     usage: JsonDict = {
         name: {
             "time": now.isoformat().replace("+00:00", "Z"),
-            **{what: {PERIOD: metrics.values[name].get(what, 0.0)} for what in ("cpu", "mem")},
+            **{resource: {PERIOD: metrics.values[name].get(resource, 0.0)} for resource in ("cpu", "mem")},
         }
         for name in metrics.nodes
     }

@@ -65,43 +65,43 @@ def verify_cycles(
     except EndedEarly as early:
         yield _verify_early_end(early, ask_extender)
         return
-    for number, seen in enumerate(observed, start=1):
-        found = _verify_cycle(seen, ask_extender, tell)
+    for number, cycle in enumerate(observed, start=1):
+        verification = _verify_cycle(cycle, ask_extender, tell)
         for later in observed[number : number + 1]:
-            later.snapshot = _with_memory(later.snapshot, found.recording)
-        yield replace(found, number=number)
-        if not found.is_agreed:
+            later.snapshot = _with_memory(later.snapshot, verification.recording)
+        yield replace(verification, number=number)
+        if not verification.is_agreed:
             return
 
 
-def _with_memory(met: Snapshot, earlier: Recording) -> Snapshot:
+def _with_memory(snapshot: Snapshot, earlier: Recording) -> Snapshot:
     """The snapshot, with what the process remembers of its earlier cycle."""
-    between = BetweenCycles(every=met.now - earlier.snapshot.now)
+    between = BetweenCycles(every=snapshot.now - earlier.snapshot.now)
     after = next_snapshot(earlier, between)
     chance = ChanceSettings(search_start=after.chance.search_start)
-    return replace(met, process=after.process, persistence=after.persistence, chance=chance)
+    return replace(snapshot, process=after.process, persistence=after.persistence, chance=chance)
 
 
-def _verify_cycle(seen: ObservedCycle, ask_extender: AskExtender | None, tell: TellProgress) -> Verification:
-    outcome = replace(observed_outcome(seen.written, seen.snapshot), panic=seen.ended)
+def _verify_cycle(cycle: ObservedCycle, ask_extender: AskExtender | None, tell: TellProgress) -> Verification:
+    outcome = replace(observed_outcome(cycle.written, cycle.snapshot), panic=cycle.ended)
     followed = follow_scheduler(
-        seen.snapshot, outcome, logged_chance=seen.logged_chance, ask_extender=ask_extender, tell=tell
+        cycle.snapshot, outcome, logged_chance=cycle.logged_chance, ask_extender=ask_extender, tell=tell
     )
     recording = followed.recording
-    found, cut_off = _sent_differences(seen, followed)
-    parting, uncompared = _compare_log(seen, recording)
+    differences, cut_off = _sent_differences(cycle, followed)
+    parting, uncompared = _compare_log(cycle, recording)
     return Verification(
         recording,
         followed.outcome,
         outcome,
-        judge_jobs(recording, found),
+        judge_jobs(recording, differences),
         tuple(chance_edits(recording.snapshot.chance)),
         followed.tried,
         parting,
-        seen.ended,
-        seen.seconds,
-        seen.log,
-        notes=(*_iter_comparison_notes(seen, recording, uncompared), *cut_off),
+        cycle.ended,
+        cycle.seconds,
+        cycle.log,
+        notes=(*_iter_comparison_notes(cycle, recording, uncompared), *cut_off),
     )
 
 
@@ -109,21 +109,21 @@ AMOUNTS = ": <"
 ELSEWHERE = "both panic, after different steps of a random order; the statuses written at that point are not compared"
 
 
-def _sent_differences(seen: ObservedCycle, followed: NearestReplay) -> tuple[list[OutcomeDifference], tuple[str, ...]]:
+def _sent_differences(cycle: ObservedCycle, followed: NearestReplay) -> tuple[list[OutcomeDifference], tuple[str, ...]]:
     """The differences without what a dying process wrote by chance or may not have sent, and a note about these."""
     panic = followed.outcome.panic
-    if not (seen.ended and panic):
+    if not (cycle.ended and panic):
         return followed.differences, ()
     if followed.recording.session.close is not None:
         others = [each for each in followed.differences if each.what != STATUS]
         # The same sum fails at other amounts: with so many orders no seed fails at the very same place.
-        elsewhere = panic not in seen.ended and panic.partition(AMOUNTS)[0] in seen.ended
+        elsewhere = panic not in cycle.ended and panic.partition(AMOUNTS)[0] in cycle.ended
         return (others, (ELSEWHERE,)) if elsewhere else (followed.differences, ())
     # Volcano binds and evicts in goroutines: those of earlier actions may not have sent their request yet.
-    lost = [each for each in followed.differences if each.is_decision and each.observed == NOTHING_DONE]
-    rest = [each for each in followed.differences if each not in lost]
-    text = f"{count_noun(len(lost), 'predicted write')} may have been in flight when the process exited"
-    return rest, (text,) if lost else ()
+    unsent = [each for each in followed.differences if each.is_decision and each.observed == NOTHING_DONE]
+    comparable = [each for each in followed.differences if each not in unsent]
+    text = f"{count_noun(len(unsent), 'predicted write')} may have been in flight when the process exited"
+    return comparable, (text,) if unsent else ()
 
 
 def _verify_early_end(early: EndedEarly, ask_extender: AskExtender | None) -> Verification:
@@ -135,7 +135,7 @@ def _verify_early_end(early: EndedEarly, ask_extender: AskExtender | None) -> Ve
     return Verification(recording, outcome, CycleOutcome(), judge_jobs(recording, []), ended=early.message)
 
 
-def _iter_comparison_notes(seen: ObservedCycle, recording: Recording, uncompared: str) -> Iterator[str]:
+def _iter_comparison_notes(cycle: ObservedCycle, recording: Recording, uncompared: str) -> Iterator[str]:
     """Notes on what the comparison had to assume or leave out."""
     chance = recording.snapshot.chance
     if chance.searches:
@@ -157,18 +157,18 @@ def _iter_comparison_notes(seen: ObservedCycle, recording: Recording, uncompared
     if uncompared:
         yield f"the log is not compared line by line: {uncompared}"
     jobs = len(recording.session.jobs)
-    if seen.jobs is not None and seen.jobs < jobs:
+    if cycle.jobs is not None and cycle.jobs < jobs:
         yield (
-            f"the scheduler's cycle had {count_noun(seen.jobs, 'job')}, the replay's {jobs}; some PodGroups may "
+            f"the scheduler's cycle had {count_noun(cycle.jobs, 'job')}, the replay's {jobs}; some PodGroups may "
             "have arrived too late"
         )
 
 
-def _compare_log(seen: ObservedCycle, recording: Recording) -> tuple[LogDifference | None, str]:
+def _compare_log(cycle: ObservedCycle, recording: Recording) -> tuple[LogDifference | None, str]:
     """(first difference between the cycle's log and the replay's, why they are not compared); either may be empty."""
     chance = recording.snapshot.chance
-    if seen.logged > len(seen.log):
-        return None, f"{len(seen.log)} of {count_noun(seen.logged, 'log line')} stored"
+    if cycle.logged > len(cycle.log):
+        return None, f"{len(cycle.log)} of {count_noun(cycle.logged, 'log line')} stored"
     if chance.searches:
         return None, (
             "random searches were taken from the log, and nodes that are checked in parallel are logged in any order"
@@ -176,14 +176,14 @@ def _compare_log(seen: ObservedCycle, recording: Recording) -> tuple[LogDifferen
     if chance.dry_runs:
         return None, "dry runs were taken from the log, and parallel ones are logged in any order"
     try:
-        found = check_log(seen.log, recording, cycle=seen.counted).best.disagreement
+        disagreement = check_log(cycle.log, recording, cycle=cycle.counted).best.disagreement
     except VcdebugError as error:
         return None, error.message
-    if found is None:
+    if disagreement is None:
         return None, ""
-    said = found.said
-    line = found.line.text if found.line is not None else ""
-    return LogDifference(said.seq if said is not None else None, line, said.text if said is not None else ""), ""
+    ours = disagreement.said
+    line = disagreement.line.text if disagreement.line is not None else ""
+    return LogDifference(ours.seq if ours is not None else None, line, ours.text if ours is not None else ""), ""
 
 
 # A kept case: a folder with the snapshot as the program's cycle met it, and the outcome, to replay without the program.
@@ -193,12 +193,12 @@ REASON = ("reason", "message")
 CONDITION = ("type", "status", *REASON)
 
 
-def write_case(found: Verification, folder: Path) -> None:
+def write_case(verification: Verification, folder: Path) -> None:
     """Write a case into a new folder; raises VcdebugError for an unfinished cycle or an existing case."""
-    if found.ended:
+    if verification.ended:
         raise VcdebugError("no case from a process that exited within its cycle", "its writes can be incomplete")
-    save_snapshot(found.recording.snapshot, folder / SNAPSHOT_FOLDER)
-    text = json.dumps(outcome_document(found.observed), indent=1, ensure_ascii=False)
+    save_snapshot(verification.recording.snapshot, folder / SNAPSHOT_FOLDER)
+    text = json.dumps(outcome_document(verification.observed), indent=1, ensure_ascii=False)
     (folder / OUTCOME_FILE).write_text(text + "\n", encoding="utf-8")
 
 
@@ -208,12 +208,12 @@ def outcome_document(outcome: CycleOutcome) -> JsonObject:
         "bound": dict(sorted(outcome.bound.items())),
         "evicted": sorted(outcome.evicted),
         "nominated": dict(sorted(outcome.nominated.items())),
-        "podGroups": {job: _group_document(one) for job, one in sorted(outcome.groups.items())},
+        "podGroups": {job: _group_document(entry) for job, entry in sorted(outcome.groups.items())},
         "devices": {pod: dict(sorted(claims.items())) for pod, claims in sorted(outcome.devices.items())},
-        "waiting": {pod: dict(zip(REASON, one, strict=True)) for pod, one in sorted(outcome.waiting.items())},
+        "waiting": {pod: dict(zip(REASON, entry, strict=True)) for pod, entry in sorted(outcome.waiting.items())},
     }
 
 
-def _group_document(said: WrittenStatus) -> JsonObject:
-    conditions = [dict(zip(CONDITION, one, strict=True)) for one in said.conditions]
-    return {"phase": said.phase, "conditions": conditions}
+def _group_document(status: WrittenStatus) -> JsonObject:
+    conditions = [dict(zip(CONDITION, values, strict=True)) for values in status.conditions]
+    return {"phase": status.phase, "conditions": conditions}

@@ -18,11 +18,11 @@ ENDING = re.compile(r"panic:|fatal error:|F\d{4} ")
 class SchedulerLog:
     """Collects lines as they come, and writes all of them to `file` if given."""
 
-    def __init__(self, file: TextIO | None = None, kept: int = MAX_END_LINES) -> None:
+    def __init__(self, file: TextIO | None = None, max_lines: int = MAX_END_LINES) -> None:
         self._file = file
-        self._kept = kept
+        self._max_lines = max_lines
         self._head: list[str] = []
-        self._tail: deque[str] = deque(maxlen=kept)
+        self._tail: deque[str] = deque(maxlen=max_lines)
         self.count = 0
         self._searches = SearchLog()
         self._dry_runs = DryRunLog()
@@ -38,23 +38,23 @@ class SchedulerLog:
     def add_line(self, line: str, *, counts: bool = True) -> None:
         """Add a line; without `counts` it is kept, but not read for choices."""
         self.count += 1
-        (self._head if len(self._head) < self._kept else self._tail).append(line)
+        (self._head if len(self._head) < self._max_lines else self._tail).append(line)
         if counts:
             self._read_line(line)
         if self._file is not None:
             self._file.write(f"{line}\n")
 
     def _read_line(self, line: str) -> None:
-        for one in self._readers:
-            one.read_line(line)
+        for reader in self._readers:
+            reader.read_line(line)
         if OPENED_MARK in line and "Open Session " in line:
             number = line.partition(" with <")[2].partition(">")[0]
             self.jobs = int(number) if number.isdecimal() else None
 
     def begin_cycle(self) -> None:
         """Forget the choices of the previous cycle."""
-        for one in self._readers:
-            one.clear_cycle()
+        for reader in self._readers:
+            reader.clear_cycle()
         self.jobs = None
 
     @property
@@ -126,9 +126,9 @@ class DomainLog:
         return _domain_texts(self._sub_jobs)
 
 
-def _domain_texts(known: dict[str, list[str]]) -> dict[str, str]:
+def _domain_texts(tries: dict[str, list[str]]) -> dict[str, str]:
     """Only those with more than one HyperNode: a single one leaves no choice."""
-    return {name: ";".join(tried) for name, tried in known.items() if len({*tried}) > 1}
+    return {name: ";".join(tried) for name, tried in tries.items() if len({*tried}) > 1}
 
 
 DRY_RUN_BEGUN = "] the predicateNodes number is "
@@ -208,7 +208,7 @@ class SearchLog:
     """The nodes visited by each search for a pod; a node that comes again begins the next search."""
 
     def __init__(self) -> None:
-        self._found: dict[TaskKey, list[dict[NodeName, None]]] = {}
+        self._searches_by_pod: dict[TaskKey, list[dict[NodeName, None]]] = {}
         self._names: dict[NodeName, NodeName] = {}
         self._last = ""
 
@@ -219,7 +219,7 @@ class SearchLog:
             return
         # The log of a large cycle names each node once per task: keep one string of each.
         task, node = match[1], self._names.setdefault(match[2], match[2])
-        searches = self._found.setdefault(task, [])
+        searches = self._searches_by_pod.setdefault(task, [])
         if task != self._last or node in searches[-1]:
             searches.append({})
         self._last = task
@@ -227,18 +227,18 @@ class SearchLog:
 
     def clear_cycle(self) -> None:
         """Forget the previous cycle."""
-        self._found.clear()
+        self._searches_by_pod.clear()
         self._last = ""
 
     def chance_texts(self, nodes: Iterable[NodeName]) -> dict[TaskKey, str]:
         """Pod -> `ChanceSettings.searches` text; without pods that visited nodes unknown to the session."""
         places = {name: place for place, name in enumerate(nodes)}
-        known = {
+        complete = {
             task: searches
-            for task, searches in self._found.items()
+            for task, searches in self._searches_by_pod.items()
             if all(node in places for search in searches for node in search)
         }
-        return {task: _search_text(searches, places) for task, searches in known.items()}
+        return {task: _search_text(searches, places) for task, searches in complete.items()}
 
 
 def _search_text(searches: Iterable[Iterable[NodeName]], places: Mapping[NodeName, int]) -> str:

@@ -193,7 +193,7 @@ def observe_program(
     started = datetime.now(UTC).replace(microsecond=0)
     present = loopback_server.moved_to_present(snapshot, started)
     api = ApiServer(now=lambda: datetime.now(UTC), version=snapshot.flags.server_version)
-    held = fill_server(api, present)
+    held_groups = fill_server(api, present)
     api.keeps = _only_queues
     api.metrics = metrics_of(present)
     wire = loopback_server.LoopbackServer(api, secrets.token_urlsafe(24), last_list=KIND_BY_NAME["Pod"].api_path)
@@ -206,15 +206,15 @@ def observe_program(
         ) as run,
     ):
         tell(f"{program.path} reads the snapshot")
-        return _observe_cycles(run, api, held, present, started, program, tell)
+        return _observe_cycles(run, api, held_groups, present, started, program, tell)
 
 
 def _check_verbosity(program: SchedulerProgram) -> None:
     """Raise VcdebugError for arguments that silence the log lines that observe_program waits for."""
-    asked = _VERBOSITY.findall(" ".join(program.arguments))
-    if asked and int(asked[-1]) < MIN_VERBOSITY:
+    levels = _VERBOSITY.findall(" ".join(program.arguments))
+    if levels and int(levels[-1]) < MIN_VERBOSITY:
         raise VcdebugError(
-            f"with -v={asked[-1]} the log shows no cycle boundaries",
+            f"with -v={levels[-1]} the log shows no cycle boundaries",
             f"use at least -v={MIN_VERBOSITY}, the default",
             program.path,
         )
@@ -232,7 +232,7 @@ def _log_file(program: SchedulerProgram) -> Iterator[TextIO | None]:
 def _observe_cycles(
     run: _ProgramRun,
     api: ApiServer,
-    held: list[Manifest],
+    held_groups: list[Manifest],
     present: Snapshot,
     started: datetime,
     program: SchedulerProgram,
@@ -245,22 +245,22 @@ def _observe_cycles(
             raise EndedEarly(f"exited before the first cycle: {run.log.last_words()}", program.path, early)
         raise VcdebugError(f"did not start scheduling: {run.log.last_words()}", SCHEDULER_HINT, program.path)
     run.await_metrics(program.patience - (time.monotonic() - since))
-    _count_next(run, api, {NODES_PATH: api.store.objects_at(NODES_PATH), KIND_BY_NAME[HELD_KIND].api_path: held})
-    tell(f"first cycle finished; sent {count_noun(len(held), 'PodGroup')}, cycle {run.counted} is compared")
+    _count_next(run, api, {NODES_PATH: api.store.objects_at(NODES_PATH), KIND_BY_NAME[HELD_KIND].api_path: held_groups})
+    tell(f"first cycle finished; sent {count_noun(len(held_groups), 'PodGroup')}, cycle {run.counted} is compared")
     run.wait_until(lambda: run.ended >= run.counted, program.patience - (time.monotonic() - since))
-    while _is_missed(run, api, held):
+    while _is_missed(run, api, held_groups):
         tell(f"cycle {run.counted} began before the PodGroups had arrived; the next one is compared")
         _count_next(run, api)
         run.wait_until(lambda: run.ended >= run.counted, program.patience - (time.monotonic() - since))
     if run.over and len(run.begun) < run.counted:
         raise EndedEarly(f"exited before the compared cycle: {run.log.last_words()}", program.path, early)
     earlier = run.begun[: run.counted - 1]
-    seen = [_seen_cycle(run, api, program, tell, lambda at: loopback_server.at_cycle(present, at, started, earlier))]
-    while len(seen) < program.cycles and not seen[-1].ended:
-        met = _pass_to_next(run, api, present, timedelta(seconds=_period_seconds(present, program)))
+    cycles = [_seen_cycle(run, api, program, tell, lambda at: loopback_server.at_cycle(present, at, started, earlier))]
+    while len(cycles) < program.cycles and not cycles[-1].ended:
+        snapshot = _pass_to_next(run, api, present, timedelta(seconds=_period_seconds(present, program)))
         run.wait_until(lambda: run.ended >= run.counted, program.patience)
-        seen.append(_seen_cycle(run, api, program, tell, partial(_at_time, met)))
-    return seen
+        cycles.append(_seen_cycle(run, api, program, tell, partial(_at_time, snapshot)))
+    return cycles
 
 
 def _count_next(run: _ProgramRun, api: ApiServer, sent: Mapping[str, Iterable[Manifest]] = NO_OBJECTS) -> None:
@@ -303,9 +303,9 @@ def _seen_cycle(
     tell(f"cycle {run.counted} finished: {count_noun(len(api.written), 'request')}, {run.log.count} log lines")
     with run.wire.lock:
         began = run.begun[run.counted - 1] if len(run.begun) >= run.counted else datetime.now(UTC)
-        met = with_metrics(met_at(began), api.metrics, began)
+        snapshot = with_metrics(met_at(began), api.metrics, began)
         return ObservedCycle(
-            met,
+            snapshot,
             list(api.written),
             list(run.log),
             _end_reason(run),
@@ -313,14 +313,14 @@ def _seen_cycle(
             run.counted,
             run.log.count,
             run.log.jobs,
-            run.log.drawn_chance([key_of(node) for node in met.objects_of("Node")]),
+            run.log.drawn_chance([key_of(node) for node in snapshot.objects_of("Node")]),
         )
 
 
-def _is_missed(run: _ProgramRun, api: ApiServer, held: list[Manifest]) -> bool:
+def _is_missed(run: _ProgramRun, api: ApiServer, held_groups: list[Manifest]) -> bool:
     """Whether the cycle began before the PodGroups arrived, and wrote nothing about pods or PodGroups."""
     with run.wire.lock:
-        late = bool(held) and run.log.jobs == 0 and run.counted < COUNTED_CYCLE + MAX_MISSED
+        late = bool(held_groups) and run.log.jobs == 0 and run.counted < COUNTED_CYCLE + MAX_MISSED
         idle = not any(write.address.plural in (PODS, GROUPS) for write in api.written)
         return late and idle and run.ended == run.counted == len(run.begun) and not run.over
 
@@ -397,7 +397,7 @@ def _iter_flag_arguments(flags: SchedulerFlags) -> Iterator[str]:
         if value == getattr(default, field_name):
             continue
         if isinstance(value, tuple):
-            yield from (f"--{name}={one}" for one in value)
+            yield from (f"--{name}={item}" for item in value)
         elif isinstance(value, dict):
             yield f"--{name}={','.join(f'{gate}={str(on).lower()}' for gate, on in sorted(value.items()))}"
         else:

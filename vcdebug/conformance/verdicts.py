@@ -84,7 +84,7 @@ def find_differences(
     """All differences, decisions first; `owner` names the job of a pod."""
     # Anything may have deleted a pod that vanished unseen: it only confirms an eviction, it never contradicts one.
     victims = [pod for pod, how in observed.evicted.items() if how != GONE or pod in predicted.evicted]
-    found = [
+    differences = [
         *_iter_text_differences(BOUND, predicted.bound, observed.bound, owner),
         *_iter_text_differences(EVICTED, dict.fromkeys(predicted.evicted, "yes"), dict.fromkeys(victims, "yes"), owner),
         *_iter_text_differences(NOMINATED, predicted.nominated, observed.nominated, owner),
@@ -96,9 +96,9 @@ def find_differences(
         *_iter_event_differences(predicted, observed, owner),
     ]
     # Where decisions differ, the numbers that follow from them differ as well, and tell nothing.
-    return (
-        found if any(each.is_decision for each in found) else [*_iter_status_differences(predicted, observed), *found]
-    )
+    if any(each.is_decision for each in differences):
+        return differences
+    return [*_iter_status_differences(predicted, observed), *differences]
 
 
 def _iter_status_differences(predicted: CycleOutcome, observed: CycleOutcome) -> Iterator[OutcomeDifference]:
@@ -107,7 +107,7 @@ def _iter_status_differences(predicted: CycleOutcome, observed: CycleOutcome) ->
         written = (observed.statuses or {}).get((kind, key), numbers)
         names = sorted(name for name in {**numbers, **written} if name != HYPER_NODE or name in {*numbers} & {*written})
         left, right = (
-            ", ".join(f"{name} {said[name]}" for name in names if name in said) for said in (numbers, written)
+            ", ".join(f"{name} {status[name]}" for name in names if name in status) for status in (numbers, written)
         )
         if left != right:
             subject = f"{kind} {key}"
@@ -125,22 +125,22 @@ def _iter_text_differences(
 
 def _iter_admission_differences(predicted: CycleOutcome, observed: CycleOutcome) -> Iterator[OutcomeDifference]:
     """PodGroups that were Pending before the cycle, and that one of both admits."""
-    here, there = (
-        {job: "yes" for job in one.admitted if job in predicted.not_admitted} for one in (predicted, observed)
+    replayed, scheduled = (
+        {job: "yes" for job in outcome.admitted if job in predicted.not_admitted} for outcome in (predicted, observed)
     )
-    return _iter_text_differences(ADMITTED, here, there, lambda job: job)
+    return _iter_text_differences(ADMITTED, replayed, scheduled, lambda job: job)
 
 
 def _iter_event_differences(
     predicted: CycleOutcome, observed: CycleOutcome, owner: Callable[[TaskKey], JobId]
 ) -> Iterator[OutcomeDifference]:
     """Messages that the replay does not foresee; an event that is missing may be late, or have been held back."""
-    for (kind, name, reason), said in sorted(observed.events.items()):
-        known = predicted.events.get((kind, name, reason), ())
-        odd = [text for text in said if not any(is_alike(certain_part(one), certain_part(text)) for one in known)]
-        if known and odd:
+    for (kind, name, reason), texts in sorted(observed.events.items()):
+        ours = predicted.events.get((kind, name, reason), ())
+        odd = [text for text in texts if not any(is_alike(certain_part(one), certain_part(text)) for one in ours)]
+        if ours and odd:
             job = owner(name) if kind == "Pod" else name
-            yield OutcomeDifference(job, f"{kind} {name}", f"{EVENT} {reason}", known[-1], odd[-1])
+            yield OutcomeDifference(job, f"{kind} {name}", f"{EVENT} {reason}", ours[-1], odd[-1])
 
 
 def _iter_device_differences(
@@ -148,10 +148,10 @@ def _iter_device_differences(
 ) -> Iterator[OutcomeDifference]:
     """Differences of pods bound to the same node: on another node other devices are no news."""
     for pod, claims in sorted(predicted.devices.items()):
-        seen = observed.devices.get(pod, {})
-        common = sorted(claim for claim in claims if claim in seen)
+        observed_claims = observed.devices.get(pod, {})
+        common = sorted(claim for claim in claims if claim in observed_claims)
         if predicted.bound.get(pod) == observed.bound.get(pod):
-            replayed, written = ("; ".join(words[claim] for claim in common) for words in (claims, seen))
+            replayed, written = ("; ".join(words[claim] for claim in common) for words in (claims, observed_claims))
             yield from _iter_text_differences(DEVICES, {pod: replayed}, {pod: written}, owner)
 
 
@@ -160,14 +160,14 @@ def _group_words(outcome: CycleOutcome) -> dict[JobId, str]:
 
 
 def _pending_messages(outcome: CycleOutcome) -> dict[TaskKey, str]:
-    return {pod: reason_words(said) for pod, said in outcome.waiting.items()}
+    return {pod: reason_words(condition) for pod, condition in outcome.waiting.items()}
 
 
-def judge_jobs(recording: Recording, found: list[OutcomeDifference]) -> tuple[JobVerdict, ...]:
+def judge_jobs(recording: Recording, differences: list[OutcomeDifference]) -> tuple[JobVerdict, ...]:
     """A verdict per job of the session, and per other job or pod that differs, sorted by name."""
-    sampled = last_samples(recording, (each.subject for each in found if _is_elsewhere(each)))
+    sampled = last_samples(recording, (each.subject for each in differences if _is_elsewhere(each)))
     by_job: dict[JobId, list[OutcomeDifference]] = {job: [] for job in recording.session.jobs}
-    for difference in found:
+    for difference in differences:
         by_job.setdefault(difference.job, []).append(difference)
     judged = [_judge_job(recording, job, by_job[job], sampled) for job in sorted(by_job)]
     differing = [place for place, verdict in enumerate(judged) if verdict.word == "differs"]
@@ -184,15 +184,15 @@ def _is_elsewhere(difference: OutcomeDifference) -> bool:
 
 
 def _judge_job(
-    recording: Recording, job: JobId, found: list[OutcomeDifference], sampled: dict[TaskKey, SearchSample]
+    recording: Recording, job: JobId, differences: list[OutcomeDifference], sampled: dict[TaskKey, SearchSample]
 ) -> JobVerdict:
-    if not found:
+    if not differences:
         return JobVerdict(job, "agreed")
-    decided = [each for each in found if each.is_decision]
+    decided = [difference for difference in differences if difference.is_decision]
     if not decided:
-        return JobVerdict(job, "different text", tuple(found))
+        return JobVerdict(job, "different text", tuple(differences))
     chance = _sampling_decision(recording, decided, sampled) or _order_decision(recording, decided)
-    return JobVerdict(job, "differs" if chance is None else "random choice", tuple(found), chance)
+    return JobVerdict(job, "differs" if chance is None else "random choice", tuple(differences), chance)
 
 
 def _sampling_decision(
@@ -223,13 +223,14 @@ def _order_decision(recording: Recording, decided: list[OutcomeDifference]) -> R
 
 def find_decision(recording: Recording, difference: OutcomeDifference) -> ReplayDecision:
     """The replay's decision about a pod: its eviction, its node, or why its job stays pending."""
-    pod, done = difference.subject, cycle_effects(recording)
+    pod, effects = difference.subject, cycle_effects(recording)
     if difference.what == STATUS:
         return ReplayDecision(len(recording), f"as the session closes, {pod} has {difference.predicted or 'nothing'}")
     if difference.what == EVICTED and difference.predicted != NOTHING_DONE:
-        seq = next((effect.seq for effect in done.evicted if effect.task == pod), None)
+        seq = next((effect.seq for effect in effects.evicted if effect.task == pod), None)
         return ReplayDecision(seq, f"the replay evicts {pod}")
-    placed = next((effect for effect in (*done.bound, *done.pipelined, *done.held) if effect.task == pod), None)
+    placements = (*effects.bound, *effects.pipelined, *effects.held)
+    placed = next((effect for effect in placements if effect.task == pod), None)
     if placed is not None:
         seq, tied = _node_choice(recording, pod, placed.seq, placed.node)
         among = f", one of {tied} equally good ones" if tied > 1 else ""
@@ -280,16 +281,16 @@ def has_samples(recording: Recording) -> bool:
 
 def last_samples(recording: Recording, pods: Iterable[TaskKey]) -> dict[TaskKey, SearchSample]:
     """The last search of each pod, if it was sampled."""
-    wanted, count = dict.fromkeys(pods), dict[TaskKey, int]()
-    found: dict[TaskKey, SearchSample] = {}
-    for seq in range(1, len(recording) + 1) if wanted else ():
+    sampled_pods, count = dict.fromkeys(pods), dict[TaskKey, int]()
+    samples: dict[TaskKey, SearchSample] = {}
+    for seq in range(1, len(recording) + 1) if sampled_pods else ():
         event = recording.event_at(seq)
-        if isinstance(event, PredicateEvent) and event.task in wanted:
+        if isinstance(event, PredicateEvent) and event.task in sampled_pods:
             number = count[event.task] = count.get(event.task, -1) + 1
-            found[event.task] = SearchSample(seq, event, number, None)
-        elif isinstance(event, ScoreEvent) and event.task in found:
-            found[event.task] = found[event.task]._replace(scores=event)
-    return {pod: sample for pod, sample in found.items() if sample.search.processed < sample.search.considered}
+            samples[event.task] = SearchSample(seq, event, number, None)
+        elif isinstance(event, ScoreEvent) and event.task in samples:
+            samples[event.task] = samples[event.task]._replace(scores=event)
+    return {pod: sample for pod, sample in samples.items() if sample.search.processed < sample.search.considered}
 
 
 def is_in_sample(recording: Recording, sample: SearchSample, node: NodeName) -> bool:
@@ -309,8 +310,8 @@ def with_drops(recording: Recording, chance: ChanceSettings, chosen: dict[TaskKe
         rows = dict.fromkeys(_iter_higher_scored(recording, sample, chosen[pod]))
         visited = parse_ranges(texts[sample.number], len(recording.node_names)) if sample.number < len(texts) else None
         if rows and visited is not None:
-            kept = [row for row in visited.tolist() if row not in rows]
-            texts[sample.number] = format_ranges([*kept, *rows])
+            reordered = [row for row in visited.tolist() if row not in rows]
+            texts[sample.number] = format_ranges([*reordered, *rows])
             searches[pod] = ";".join(texts)
     return replace(chance, searches=searches)
 
@@ -319,9 +320,9 @@ def _iter_higher_scored(recording: Recording, sample: SearchSample, node: NodeNa
     if sample.scores is None:
         return
     rows = sample.scores.rows
-    at = [place for place, row in enumerate(rows.tolist()) if recording.node_names[row] == node]
-    if at:
-        yield from rows[np.flatnonzero(sample.scores.total > sample.scores.total[at[0]])].tolist()
+    places = [place for place, row in enumerate(rows.tolist()) if recording.node_names[row] == node]
+    if places:
+        yield from rows[np.flatnonzero(sample.scores.total > sample.scores.total[places[0]])].tolist()
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,10 +379,10 @@ class Verification:
     @property
     def _decided_jobs(self) -> set[JobId]:
         """Jobs and pods about which replay or scheduler decided or wrote anything."""
-        owner, found = job_lookup(self.recording), set[JobId]()
-        for one in (self.predicted, self.observed):
-            found.update(map(owner, (*one.bound, *one.evicted, *one.nominated, *one.waiting)), one.groups)
-        return found
+        owner, names = job_lookup(self.recording), set[JobId]()
+        for side in (self.predicted, self.observed):
+            names.update(map(owner, (*side.bound, *side.evicted, *side.nominated, *side.waiting)), side.groups)
+        return names
 
     @property
     def is_agreed(self) -> bool:

@@ -39,14 +39,14 @@ def write_answer(
     output: Output,
     document: Callable[ReportArguments, Mapping[str, object]],
     blocks: Callable[ReportArguments, Iterable[Block]],
-    *found: ReportArguments.args,
-    **more: ReportArguments.kwargs,
+    *arguments: ReportArguments.args,
+    **options: ReportArguments.kwargs,
 ) -> None:
     """Write what `document` makes of the other arguments with --json, else what `blocks` makes of them."""
     if args.json:
-        output.write_json(document(*found, **more))
+        output.write_json(document(*arguments, **options))
     else:
-        write_blocks(blocks(*found, **more), output)
+        write_blocks(blocks(*arguments, **options), output)
 
 
 def write_release_answer(
@@ -55,14 +55,14 @@ def write_release_answer(
     release: Release,
     document: Callable[ReportArguments, Mapping[str, object]],
     blocks: Callable[ReportArguments, Iterable[Block]],
-    *found: ReportArguments.args,
-    **more: ReportArguments.kwargs,
+    *arguments: ReportArguments.args,
+    **options: ReportArguments.kwargs,
 ) -> None:
     """As write_answer, with the replayed release and how far it can be trusted: a key, or the second line."""
     if args.json:
-        output.write_json({**document(*found, **more), "release": release.build_document()})
+        output.write_json({**document(*arguments, **options), "release": release.build_document()})
     else:
-        first, *rest = blocks(*found, **more)
+        first, *rest = blocks(*arguments, **options)
         write_blocks([first, release_paragraph(release), *rest], output)
 
 

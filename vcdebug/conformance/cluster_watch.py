@@ -79,9 +79,9 @@ class ClusterWatch:
             captures.append(self._before)
         with disposing(replay_cycle(snapshot)) as recording:
             self._count_pending(recording, lines, reasons)
-            met = self._condition(recording) if self._condition is not None else ""
+            met_reason = self._condition(recording) if self._condition is not None else ""
             self._foreseen = {effect.task: effect.action for effect in cycle_effects(recording).evicted}
-        newly_met, self._was_met = "" if self._was_met else met, bool(met)
+        newly_met, self._was_met = "" if self._was_met else met_reason, bool(met_reason)
         self._before = snapshot
         self.figures.readings += 1
         captures += [snapshot] if reasons or newly_met else []

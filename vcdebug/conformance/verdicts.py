@@ -115,12 +115,12 @@ def _iter_status_differences(predicted: CycleOutcome, observed: CycleOutcome) ->
 
 
 def _iter_text_differences(
-    what: str, predicted: Mapping[str, str], observed: Mapping[str, str], owner: Callable[[TaskKey], JobId]
+    aspect: str, predicted: Mapping[str, str], observed: Mapping[str, str], owner: Callable[[TaskKey], JobId]
 ) -> Iterator[OutcomeDifference]:
     for name in sorted({**predicted, **observed}):
         left, right = predicted.get(name, NOTHING_DONE), observed.get(name, NOTHING_DONE)
         if not is_alike(left, right):
-            yield OutcomeDifference(owner(name), name, what, left, right)
+            yield OutcomeDifference(owner(name), name, aspect, left, right)
 
 
 def _iter_admission_differences(predicted: CycleOutcome, observed: CycleOutcome) -> Iterator[OutcomeDifference]:

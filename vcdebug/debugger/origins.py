@@ -162,8 +162,8 @@ def _candidate_sources(
     kinds = ((TASK, event.candidates), (TASK, (event.task,)), (JOB, (job,)))
     element, names = next(((kind, keys) for kind, keys in kinds if any(keys)), (JOB, ()))
     for name in names[:MAX_SOURCES]:
-        heads = () if equation is None else (*equation.columns, *(term.name for term in equation.terms[:1]))
-        fields = [field for head in heads if (field := compared_field(recording, element, name, head)) is not None]
+        titles = () if equation is None else (*equation.columns, *(term.name for term in equation.terms[:1]))
+        fields = [field for title in titles if (field := compared_field(recording, element, name, title)) is not None]
         facts: Iterable[Fact] = fields[:1]
         if not fields and name in figures.object_names(recording, element):
             facts = (FigureFact(Figure(element, name, "status" if element == TASK else "phase"), seq),)

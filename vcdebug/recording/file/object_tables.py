@@ -299,12 +299,12 @@ class ColumnValues:
 class ObjectTable:
     """Objects of one type, and what they hold."""
 
-    def __init__(self, kind: str, type_name: str, found: list[int], held_by: str = "") -> None:
+    def __init__(self, kind: str, type_name: str, numbers: list[int], held_by: str = "") -> None:
         self.kind = kind
         self.type_name = type_name
         self.path = held_by or type_name
         """The objects' class, or the attribute that holds them."""
-        self.found = found
+        self.numbers = numbers
         """Their numbers in the order in which they were found."""
         self.ends: ColumnValues | None = None
         self.names: list[str] = []
@@ -321,7 +321,7 @@ class ObjectTable:
             column.renumber_values(final, texts)
         ends = None if self.ends is None else self.ends.column_form(pieces)
         columns = [column.column_form(pieces) for column in self.columns]
-        return form.TableForm(self.kind, self.type_name, len(self.found), ends, self.names, columns)
+        return form.TableForm(self.kind, self.type_name, len(self.numbers), ends, self.names, columns)
 
 
 # How containers and arrays are stored: as columns of their contents.
@@ -443,7 +443,7 @@ def _sort_texts(numbered: Iterable[str]) -> tuple[list[bytes], IntArray]:
 def _layout_pieces(objects: ObjectTables, program: str) -> list[Buffer]:
     """The directory, then everything else."""
     final = np.zeros(objects.count, dtype=np.int64)
-    order = np.concatenate([np.array(table.found, dtype=np.int64) for table in objects.tables])
+    order = np.concatenate([np.array(table.numbers, dtype=np.int64) for table in objects.tables])
     final[order] = np.arange(len(order))
     pieces = objects.pieces
     texts, places = _sort_texts(objects.texts)

@@ -110,7 +110,7 @@ class ApiServer:
                 kind = "DELETED" if change.body is None else "ADDED" if before is None else "MODIFIED"
                 metadata = {**body["metadata"], "resourceVersion": str(change.revision)}
                 served = converted_object({**body, "metadata": metadata}, address.api_version)
-                events.append({"type": kind, "object": {**_own_type(address), **served}})
+                events.append({"type": kind, "object": {**_type_meta(address), **served}})
         return events
 
     def _answer_write(self, request: ApiRequest, address: ApiAddress) -> ApiReply:
@@ -195,7 +195,7 @@ def missing_reply(address: ApiAddress) -> ApiReply:
     return refusal_reply(404, "NotFound", f'{address.plural} "{address.name}" not found')
 
 
-def _own_type(address: ApiAddress) -> Body:
+def _type_meta(address: ApiAddress) -> Body:
     kind = address.known_kind
     return {"kind": kind.name, "apiVersion": address.api_version} if kind is not None else {}
 

@@ -15,7 +15,7 @@ from vcdebug.conformance.cycle_outcome import (
     GONE,
     CycleOutcome,
     group_status,
-    is_status_news,
+    is_new_status,
     note_pod_status,
     predicted_outcome,
 )
@@ -75,8 +75,8 @@ def verify_cluster(
         polled = _wait_for_scheduler(before, api, options, patience, sleep)
         evicted = polled.evicted
         if polled.version:
-            deleted_uids = gone_uids(before, replace(before, objects={"Pod": polled.pods}))
-            evicted |= dict.fromkeys(_iter_reported_evictions(api, options, deleted_uids))
+            deleted = deleted_uids(before, replace(before, objects={"Pod": polled.pods}))
+            evicted |= dict.fromkeys(_iter_reported_evictions(api, options, deleted))
             try:
                 version = _version_before_decision(before, api, options, polled.version, evicted)
                 before = capture_cluster(options, transport=reach(), sleep=sleep, clock=clock, version=version)
@@ -84,7 +84,7 @@ def verify_cluster(
                 tell(f"{lost.message}; the capture before it counts")
         tell("second capture")
         after = capture_cluster(options, transport=reach(), sleep=sleep, clock=clock)
-        evicted |= dict.fromkeys(_iter_reported_evictions(api, options, gone_uids(before, after)))
+        evicted |= dict.fromkeys(_iter_reported_evictions(api, options, deleted_uids(before, after)))
         verification = judge_captures(before, after, evicted, polled.pods)
         yield replace(verification, seconds=clock() - start)
         before, start = after, clock()
@@ -114,7 +114,7 @@ def _wait_for_scheduler(
         lists = {kind: Listing(api, KIND_BY_NAME[kind], options.page_size, None) for kind in WATCHED_KINDS}
         objects = {kind: listing.read_all() for kind, listing in lists.items()}
         pods = objects["Pod"]
-        evicted |= dict.fromkeys(leaving_uids(before, pods))
+        evicted |= dict.fromkeys(terminating_uids(before, pods))
         if _has_decided(before, objects):
             # One more pause: a cycle's writes follow each other, and the first one is seen before the last.
             sleep(patience.pause)
@@ -127,7 +127,7 @@ def _wait_for_scheduler(
 
 def _has_decided(before: Snapshot, objects: Mapping[str, list[Manifest]], evicted: Collection[str] = ()) -> bool:
     """Whether the scheduler has written something; a pod that is gone may have ended, or been deleted by others."""
-    outcome = seen_between(before, replace(before, objects={**before.objects, **objects}), evicted)
+    outcome = outcome_between(before, replace(before, objects={**before.objects, **objects}), evicted)
     outcome.evicted = {pod: how for pod, how in outcome.evicted.items() if how != GONE}
     return outcome != CycleOutcome()
 
@@ -171,11 +171,11 @@ def judge_captures(
 
     `evicted` are uids of pods whose eviction by the scheduler was seen, `meanwhile` all pods of a moment in between.
     """
-    observed = seen_between(before, after, evicted)
+    observed = outcome_between(before, after, evicted)
     followed = follow_scheduler(before, observed, cycles=MAX_CYCLES)
     confirmed = {pod: how for pod, how in observed.evicted.items() if how != GONE}
     expected = {**followed.outcome.evicted, **confirmed}
-    changes = others_changes(before, after, expected)
+    changes = foreign_changes(before, after, expected)
     # What others did until the scheduler was seen to have acted; some of it may be undone in the second capture.
     polled = replace(before, objects={**before.objects, "Pod": list(meanwhile)})
     early = list(_iter_changed_pods(before, polled, expected)) if meanwhile else []
@@ -281,22 +281,21 @@ DECIDING_PARTS: Final[Mapping[str, Callable[[Manifest], object]]] = {
 """Per kind the parts that decide and that no scheduler writes."""
 
 
-def seen_between(before: Snapshot, after: Snapshot, evicted: Collection[str] = ()) -> CycleOutcome:
+def outcome_between(before: Snapshot, after: Snapshot, evicted: Collection[str] = ()) -> CycleOutcome:
     """What the scheduler did between two captures; `evicted` are uids of pods that it was seen to evict."""
     outcome = CycleOutcome()
-    later = _by_key(after, "Pod")
+    # A pod of the same name with another uid is a new one: its controller has replaced the old one.
+    later = {(key, _uid_of(pod)): pod for key, pod in _by_key(after, "Pod").items()}
     for key, pod in _by_key(before, "Pod").items():
-        now = later.get(key)
-        # A pod of the same name with another uid is a new one: its controller has replaced the old one.
-        if now is None or _uid_of(now) != _uid_of(pod) or _starts_leaving(pod, now):
-            if not _is_leaving(pod) and (now is None or _uid_of(now) != _uid_of(pod) or _by_scheduler(now)):
-                still_there = now is not None and _uid_of(now) == _uid_of(pod)
-                outcome.evicted[key] = "" if still_there or _uid_of(pod) in evicted else GONE
+        now = later.get((key, _uid_of(pod)))
+        if now is None or _starts_terminating(pod, now):
+            if not _is_terminating(pod) and (now is None or _by_scheduler(now)):
+                outcome.evicted[key] = "" if now is not None or _uid_of(pod) in evicted else GONE
         else:
             _note_pod(outcome, key, pod, now)
     groups = _by_key(after, "PodGroup")
     for key, group in _by_key(before, "PodGroup").items():
-        if key in groups and is_status_news(PodGroup(group), PodGroup(groups[key])):
+        if key in groups and is_new_status(PodGroup(group), PodGroup(groups[key])):
             outcome.groups[key] = group_status(PodGroup(groups[key]))
     return outcome
 
@@ -309,24 +308,24 @@ def _note_pod(outcome: CycleOutcome, key: TaskKey, before: Manifest, after: Mani
         note_pod_status(outcome, key, before, after)
 
 
-def leaving_uids(before: Snapshot, pods: Iterable[Manifest]) -> list[str]:
+def terminating_uids(before: Snapshot, pods: Iterable[Manifest]) -> list[str]:
     """The uids of pods that the scheduler has begun to evict since a capture."""
     old = _by_key(before, "Pod")
     pairs = [(old.get(key_of(pod)), pod) for pod in pods]
     return [
         str(_uid_of(pod))
         for was, pod in pairs
-        if was is not None and _uid_of(was) == _uid_of(pod) and _starts_leaving(was, pod) and _by_scheduler(pod)
+        if was is not None and _uid_of(was) == _uid_of(pod) and _starts_terminating(was, pod) and _by_scheduler(pod)
     ]
 
 
-def gone_uids(before: Snapshot, after: Snapshot) -> list[str]:
+def deleted_uids(before: Snapshot, after: Snapshot) -> list[str]:
     """The uids of pods that no longer exist."""
     existing = {_uid_of(pod) for pod in after.objects_of("Pod")}
     return [str(_uid_of(pod)) for pod in before.objects_of("Pod") if _uid_of(pod) not in existing]
 
 
-def others_changes(before: Snapshot, after: Snapshot, expected: Mapping[TaskKey, str]) -> list[ForeignChange]:
+def foreign_changes(before: Snapshot, after: Snapshot, expected: Mapping[TaskKey, str]) -> list[ForeignChange]:
     """Changes that the scheduler did not make; a pod that is gone and whose eviction was expected is none."""
     changes = []
     if before.scheduler_conf != after.scheduler_conf:
@@ -356,7 +355,7 @@ def _pod_change(was: Manifest | None, now: Manifest | None, *, is_expected: bool
         return "was created"
     if now is None:
         return "" if is_expected else "disappeared"
-    if _starts_leaving(was, now) and not _by_scheduler(now):
+    if _starts_terminating(was, now) and not _by_scheduler(now):
         return "is being deleted"
     phase = _status_part(now, "phase")
     return f"finished: {phase}" if phase in ENDED_PHASES and phase != _status_part(was, "phase") else ""
@@ -374,12 +373,12 @@ def _labels_of(manifest: Manifest) -> object:
     return metadata_of(manifest).get("labels")
 
 
-def _is_leaving(pod: Manifest) -> bool:
+def _is_terminating(pod: Manifest) -> bool:
     return bool(metadata_of(pod).get("deletionTimestamp"))
 
 
-def _starts_leaving(before: Manifest, after: Manifest) -> bool:
-    return _is_leaving(after) and not _is_leaving(before)
+def _starts_terminating(before: Manifest, after: Manifest) -> bool:
+    return _is_terminating(after) and not _is_terminating(before)
 
 
 def _by_scheduler(pod: Manifest) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from vcdebug.conformance.cluster_verification import judge_captures, seen_between
+from vcdebug.conformance.cluster_verification import judge_captures, outcome_between
 from vcdebug.conformance.cycle_outcome import GONE
 from vcdebug.debugger.expectations import MetReason
 from vcdebug.explain.job_view import workload_names
@@ -106,7 +106,7 @@ class ClusterWatch:
 
     def _judge_changes(self, before: Snapshot, after: Snapshot, lines: list[str], reasons: list[str]) -> bool:
         """Whether a prediction failed between two captures; adds what happened."""
-        observed = seen_between(before, after)
+        observed = outcome_between(before, after)
         evicted = [pod for pod in sorted(observed.evicted) if observed.evicted[pod] != GONE or pod in self._foreseen]
         self._count_evictions(before, evicted, lines, reasons)
         # A replay that follows the scheduler's choices costs many cycles: only where the scheduler decided something.

@@ -112,7 +112,7 @@ def predicted_outcome(recording: Recording) -> CycleOutcome:
     effects = cycle_effects(recording)
     outcome = CycleOutcome(bound={effect.task: effect.node for effect in effects.bound}, panic=effects.panic or "")
     outcome.devices = allocated_devices(recording, outcome.bound)
-    for pod, cards in given_npus(recording, outcome.bound).items():
+    for pod, cards in bound_npus(recording, outcome.bound).items():
         outcome.devices.setdefault(pod, {}).update(cards)
     for pod, volumes in claimed_volumes(recording.snapshot, reserved_volumes(recording), outcome.bound).items():
         outcome.devices.setdefault(pod, {}).update(volumes)
@@ -126,10 +126,10 @@ def predicted_outcome(recording: Recording) -> CycleOutcome:
     outcome.statuses = predicted_statuses(recording, recording.session.close)
     pods = {key_of(pod): pod for pod in recording.snapshot.objects_of("Pod")}
     for uid, job in recording.session.jobs.items():
-        if pod_group_changes(job) and is_status_news(PodGroup(job.pod_group.manifest), job.pod_group):
+        if pod_group_changes(job) and is_new_status(PodGroup(job.pod_group.manifest), job.pod_group):
             outcome.groups[uid] = group_status(job.pod_group)
         for status in pod_status_writes(job):
-            if is_news((status.reason, status.message), pods[status.pod]):
+            if is_new_condition((status.reason, status.message), pods[status.pod]):
                 outcome.waiting[status.pod] = (status.reason, status.message)
             add_event(outcome.events, "Pod", status.pod, FAILED, status.message)
             if status.nominated:
@@ -147,12 +147,12 @@ def group_status(group: PodGroup) -> WrittenStatus:
     )
 
 
-def is_status_news(before: PodGroup, after: PodGroup) -> bool:
+def is_new_status(before: PodGroup, after: PodGroup) -> bool:
     """Whether phase or conditions say something else, apart from what is random."""
     return not is_alike(group_status(before).words, group_status(after).words)
 
 
-def is_news(condition: tuple[str, str], pod: Manifest) -> bool:
+def is_new_condition(condition: tuple[str, str], pod: Manifest) -> bool:
     """Whether the pod did not say so already, apart from what is random."""
     return not any(is_alike(reason_words(old), reason_words(condition)) for old in iter_unscheduled_messages(pod))
 
@@ -212,7 +212,7 @@ def note_pod_status(outcome: CycleOutcome, key: TaskKey, before: Manifest, pod: 
     if spec_of(before).get("schedulingGates") and not spec_of(pod).get("schedulingGates"):
         outcome.opened_gates[key] = "yes"
     for words in iter_unscheduled_messages(pod):
-        if is_news(words, before):
+        if is_new_condition(words, before):
             outcome.waiting[key] = words
 
 
@@ -373,7 +373,7 @@ RUNTIME_PREFIX = "huawei.com/Ascend"
 """Prefix of the annotations that tell the container runtime which parts of cards it gets."""
 
 
-def given_npus(recording: Recording, bound: Mapping[TaskKey, NodeName]) -> PodDevices:
+def bound_npus(recording: Recording, bound: Mapping[TaskKey, NodeName]) -> PodDevices:
     """Pod -> annotation -> text, of the pods that the replay binds."""
     nodes, devices = recording.session.nodes, PodDevices()
     for pod in map(Pod, recording.snapshot.objects_of("Pod")):

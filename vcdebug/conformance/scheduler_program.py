@@ -255,11 +255,11 @@ def _observe_cycles(
     if run.over and len(run.begun) < run.counted:
         raise EndedEarly(f"exited before the compared cycle: {run.log.last_words()}", program.path, early)
     earlier = run.begun[: run.counted - 1]
-    cycles = [_seen_cycle(run, api, program, tell, lambda at: loopback_server.at_cycle(present, at, started, earlier))]
+    cycles = [_read_cycle(run, api, program, tell, lambda at: loopback_server.at_cycle(present, at, started, earlier))]
     while len(cycles) < program.cycles and not cycles[-1].ended:
-        snapshot = _pass_to_next(run, api, present, timedelta(seconds=_period_seconds(present, program)))
+        snapshot = _advance_to_next_cycle(run, api, present, timedelta(seconds=_period_seconds(present, program)))
         run.wait_until(lambda: run.ended >= run.counted, program.patience)
-        cycles.append(_seen_cycle(run, api, program, tell, partial(_at_time, snapshot)))
+        cycles.append(_read_cycle(run, api, program, tell, partial(_at_time, snapshot)))
     return cycles
 
 
@@ -279,7 +279,7 @@ def _at_time(snapshot: Snapshot, now: datetime) -> Snapshot:
     return replace(snapshot, now=now)
 
 
-def _pass_to_next(run: _ProgramRun, api: ApiServer, present: Snapshot, every: timedelta) -> Snapshot:
+def _advance_to_next_cycle(run: _ProgramRun, api: ApiServer, present: Snapshot, every: timedelta) -> Snapshot:
     """Let the time between two cycles pass; gives the snapshot as the next one meets it, without the process."""
     with run.wire.lock:
         if run.is_beyond:
@@ -291,19 +291,19 @@ def _pass_to_next(run: _ProgramRun, api: ApiServer, present: Snapshot, every: ti
         return with_stored_objects(present, api.store)
 
 
-def _seen_cycle(
+def _read_cycle(
     run: _ProgramRun,
     api: ApiServer,
     program: SchedulerProgram,
     tell: Callable[[str], None],
-    met_at: Callable[[datetime], Snapshot],
+    snapshot_at: Callable[[datetime], Snapshot],
 ) -> ObservedCycle:
-    """The cycle that counts, once all of it is written; `met_at` gives the snapshot as it began."""
+    """The cycle that counts, once all of it is written; `snapshot_at` gives the snapshot as it began."""
     run.wait_for_quiet(program.patience)
     tell(f"cycle {run.counted} finished: {count_noun(len(api.written), 'request')}, {run.log.count} log lines")
     with run.wire.lock:
         began = run.begun[run.counted - 1] if len(run.begun) >= run.counted else datetime.now(UTC)
-        snapshot = with_metrics(met_at(began), api.metrics, began)
+        snapshot = with_metrics(snapshot_at(began), api.metrics, began)
         return ObservedCycle(
             snapshot,
             list(api.written),

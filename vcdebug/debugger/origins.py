@@ -37,10 +37,10 @@ from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.explain.questions.nodes import find_search, rank_nodes
 from vcdebug.framework import hooks, record
 from vcdebug.framework.session_close import counted_for_phase
-from vcdebug.model.names import JobId, Seq, TaskKey
+from vcdebug.model.names import JobId, Seq
 from vcdebug.model.task import TaskStatus
-from vcdebug.recording.event_index import seqs_before
 from vcdebug.recording.recording import Recording
+from vcdebug.recording.state_before import last_operation
 
 MAX_SCORES: Final = 3
 
@@ -182,7 +182,7 @@ def _admission_votes(recording: Recording, seq: Seq) -> Iterator[Seq]:
 @_event_origin.register
 def _(event: record.OpEvent, recording: Recording, seq: Seq) -> Origin:
     if event.op in record.PLACING_OPS:
-        decision = find_search(recording, event.task, seq, event.node)
+        decision = find_search(recording, seq)
         freed = (("makes room", eviction) for eviction in _evictions_for(recording, seq, event))
         steps = (("search", decision.passed), ("scores", decision.scores), ("choice", decision.choice), *freed)
         return Origin(f"{decision.action} places it", _steps(steps))
@@ -199,24 +199,15 @@ def _(event: record.OpEvent, recording: Recording, seq: Seq) -> Origin:
 
 def _undo_origin(recording: Recording, seq: Seq, event: record.OpEvent) -> Origin:
     """The operation that is undone, and the statement that undoes it."""
-    undone = _operation_before(recording, seq, event.task)
-    for earlier in range(seq - 1, undone or 0, -1):
-        if isinstance(recording.event_at(earlier), record.StatementEvent):
-            sources = (("statement", earlier), ("undoes", undone))
-            return Origin("an operation of this statement", _steps(sources))
-    return Origin("a plugin's handler refused the operation", _steps((("undoes", undone),)))
+    undone = last_operation(recording, event.task, seq)
+    statement, _ = next(recording.events_before(record.StatementEvent, seq, undone + 1), (0, None))
+    rule = "an operation of this statement" if statement else "a plugin's handler refused the operation"
+    return Origin(rule, _steps((("statement", statement), ("undoes", undone))))
 
 
 def _steps(steps: Iterable[tuple[str, Seq]]) -> tuple[Source, ...]:
     """(part in the rule, event) pairs as sources; event 0 stands for none and is left out."""
     return tuple(Source(role, EventFact(seq)) for role, seq in steps if seq)
-
-
-def _operation_before(recording: Recording, seq: Seq, task: TaskKey, op: str = "") -> Seq:
-    """The last operation on the task before an event, of one kind or of any; 0 without one."""
-    earlier = seqs_before(recording.index.seqs_about(TASK, task), seq)
-    operations = recording.filter_events(record.OpEvent, earlier)
-    return next((previous for previous, event in operations if event.task == task and op in ("", event.op)), 0)
 
 
 def _dry_run_of(recording: Recording, seq: Seq, event: record.OpEvent) -> Iterator[tuple[str, Seq]]:
@@ -245,7 +236,7 @@ def _(event: record.StatementEvent, recording: Recording, seq: Seq) -> Origin:
     guard = find_guarding_call(recording, seq)
     equation = equation_at(recording, seq)
     if equation is None:
-        operations = (_operation_before(recording, seq, task, op) for op, task, _ in event.ops[:MAX_SOURCES])
+        operations = (last_operation(recording, task, seq, op) for op, task, _ in event.ops[:MAX_SOURCES])
         rule = STATEMENT_RULES[event.what] if event.ops else "no operation was made"
         return Origin(rule, _steps(zip(repeat("operation"), operations)))
     operands = tuple(_operands(recording, seq, equation))
@@ -275,11 +266,9 @@ def _(event: record.ScoreEvent, recording: Recording, seq: Seq) -> Origin:
     rule = (
         f"each plugin scores the nodes that the search found: {best}" if ranked else "the search found no node to score"
     )
-    for earlier in range(seq - 1, 0, -1):
-        before = recording.event_at(earlier)
-        if isinstance(before, record.PredicateEvent) and before.task == event.task:
-            return Origin(rule, (Source("search", EventFact(earlier)),))
-    return Origin(rule)
+    searches = recording.events_before(record.PredicateEvent, seq)
+    search = next((at for at, before in searches if before.task == event.task), 0)
+    return Origin(rule, _steps((("search", search),)))
 
 
 @_event_origin.register

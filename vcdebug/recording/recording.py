@@ -67,6 +67,10 @@ class Recording:
             if isinstance(event, kind):
                 yield seq, event
 
+    def events_before(self, kind: type[EventType], seq: Seq, first: Seq = 1) -> Iterator[tuple[Seq, EventType]]:
+        """The same among the events from `first` to the one before `seq`, the latest first."""
+        return self.filter_events(kind, range(seq - 1, first - 1, -1))
+
     def events_of_type(self, kind: type[EventType]) -> Iterator[tuple[Seq, EventType]]:
         """All events of one type, numbered, in order."""
         return self.filter_events(kind, self.index.seqs_of_type(kind))

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
+from vcdebug.framework.record import OpEvent
 from vcdebug.framework.session import Plugin
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
@@ -11,6 +12,7 @@ from vcdebug.model.pod_resources import request_parts
 from vcdebug.model.resource import Resource
 from vcdebug.model.sub_job import SubJobInfo
 from vcdebug.model.task import TaskInfo
+from vcdebug.recording.event_index import TASK, seqs_before
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.timeline import ClusterState, LazyMap
 
@@ -73,6 +75,12 @@ def sum_smallest(parts: Iterable[Resource], name: str, number: int) -> float:
     for value in sorted(part.get(name) for part in parts)[:number]:
         total += value
     return total
+
+
+def last_operation(recording: Recording, task: TaskKey, seq: Seq, *ops: str) -> Seq:
+    """The last of these operations on a task before an event, or of all where none is named; 0 without one."""
+    earlier = recording.filter_events(OpEvent, seqs_before(recording.index.seqs_about(TASK, task), seq))
+    return next((at for at, event in earlier if event.task == task and (not ops or event.op in ops)), 0)
 
 
 def job_of(recording: Recording, task: TaskKey) -> JobInfo | None:

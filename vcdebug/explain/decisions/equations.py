@@ -368,11 +368,8 @@ def _scorer_origin(
 
 def scores_before(recording: Recording, seq: Seq) -> tuple[Seq, record.ScoreEvent] | None:
     """The scores that a choice was made from."""
-    for earlier in range(seq - 1, max(0, seq - EVENTS_LOOKED_BACK), -1):
-        event = recording.event_at(earlier)
-        if isinstance(event, record.ScoreEvent):
-            return earlier, event
-    return None
+    first = max(1, seq - EVENTS_LOOKED_BACK + 1)
+    return next(recording.events_before(record.ScoreEvent, seq, first), None)
 
 
 def second_best_row(scores: record.ScoreEvent, index: int) -> int | None:

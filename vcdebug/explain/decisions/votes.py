@@ -330,12 +330,9 @@ def _find_question_before(recording: Recording, seq: Seq) -> tuple[Seq, HookCall
         return seq, here
     span = recording.span_tree.span_around(seq, Level.NODE) or recording.span_tree.span_around(seq, Level.TASK)
     first = 1 if span is None else span.first
-    for earlier in range(seq - 1, first - 1, -1):
-        event = recording.event_at(earlier)
-        if isinstance(event, HookEvent) and event.point in VICTIM_POINTS:
-            asked = _victim_question(recording, earlier)
-            return None if asked is None else (earlier, asked)
-    return None
+    earlier = (at for at, event in recording.events_before(HookEvent, seq, first) if event.point in VICTIM_POINTS)
+    found = next(((at, _victim_question(recording, at)) for at in earlier), (0, None))
+    return None if found[1] is None else (found[0], found[1])
 
 
 def _build_choice(recording: Recording, seq: Seq, asked: HookCallGroup) -> VictimDecision:

@@ -14,6 +14,7 @@ from vcdebug.framework.record import PLACING_OPS, BestEvent, Level, OpEvent, Pre
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.recording.recording import Recording
+from vcdebug.recording.state_before import last_operation
 from vcdebug.recording.visits import spans_inside
 
 MAX_SCORED_NODES = 8
@@ -49,24 +50,24 @@ class PlacementSearch(NamedTuple):
 def why_node(recording: Recording, word: str) -> QuestionReply:
     """The last operation that placed the pod, the search that led to it, and its scores or its tie rule."""
     pod = find_pod(recording, word)
-    operations = recording.events_of_type(OpEvent)
-    placed = [(seq, each.node) for seq, each in operations if each.op in PLACING_OPS and each.task == pod]
+    placed = last_operation(recording, pod, len(recording) + 1, *PLACING_OPS)
     if not placed:
         return QuestionReply(f"{pod} is not placed in this cycle.", data={"pod": pod, "node": None})
-    found = find_search(recording, pod, *placed[-1])
+    found = find_search(recording, placed)
     simulated = dry_runs.dry_run_search_at(recording, found.placed)
     if simulated is not None:
         return _reply_of_dry_runs(found._replace(tried=()), simulated)
     return _reply_with_scores(recording, found) if found.scores else _reply_without_scores(recording, found)
 
 
-def find_search(recording: Recording, pod: TaskKey, seq: Seq, node: NodeName) -> PlacementSearch:
+def find_search(recording: Recording, seq: Seq) -> PlacementSearch:
     """From the placement back to the pass of predicates that found its node.
 
     A plan for a HyperNode is made in a trial and carried out later: then the search is in the trial.
     """
-    tree = recording.span_tree
-    task = tree.span_around(seq, Level.TASK)
+    tree, placement = recording.span_tree, recording.event_at(seq)
+    assert isinstance(placement, OpEvent)
+    pod, node, task = placement.task, placement.node, tree.span_around(seq, Level.TASK)
     span = task or tree.span_around(seq, Level.ACTION)
     inner = spans_inside(recording, task) if task else ()
     tried = tuple(each.name for each in inner if each.level is Level.NODE and each.last < seq)

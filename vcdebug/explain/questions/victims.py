@@ -177,11 +177,8 @@ def why_victim(recording: Recording, word: str) -> QuestionReply:
 def _victim_pop_seq(recording: Recording, one: evictions.Eviction) -> Seq | None:
     """The pop that took the pod from the node's queue of victims."""
     span = recording.span_tree.span_around(one.seq, Level.NODE)
-    for seq in range(one.seq, (span.first if span is not None else 1) - 1, -1):
-        event = recording.event_at(seq)
-        if isinstance(event, PopEvent) and event.name == one.victim and pop_kind(recording, seq) == "victim":
-            return seq
-    return None
+    pops = recording.events_before(PopEvent, one.seq, span.first if span is not None else 1)
+    return next((seq for seq, pop in pops if pop.name == one.victim and pop_kind(recording, seq) == "victim"), None)
 
 
 def _popped_before(recording: Recording, pop: Seq) -> dict[TaskKey, Seq]:

@@ -35,12 +35,13 @@ from vcdebug.explain.pending.gates.not_in_session import opening_evidence
 from vcdebug.explain.plugins.resourcequota import exhausted_quotas, next_pod_amounts
 from vcdebug.framework.hooks import JOB_VALID
 from vcdebug.framework.quirks import BOUND_ELSEWHERE
-from vcdebug.framework.record import BIND_OP, PLACING_OPS, Note, OpEvent, StatementEvent
+from vcdebug.framework.record import BIND_OP, PIPELINE_OP, PLACING_OPS, Level, Note, OpEvent, StatementEvent
 from vcdebug.gotime import SECOND, parse_nanoseconds, unix_nanoseconds
-from vcdebug.model.names import NodeName, Seq, TaskKey
+from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import RESOURCEQUOTA
 from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.state_before import last_operation
 from vcdebug.releases.scheduling import HIGHEST_TIER_NAME_SUBGROUP
 from vcdebug.snapshot.manifest import key_of, metadata_of, name_of, object_in, owner_keys, spec_of, status_of
 
@@ -424,10 +425,11 @@ def _phantom_finding(view: JobView, waiting: Sequence[TaskInfo]) -> Finding:
     task = waiting[0]
     who = task.name if len(waiting) == 1 else count_noun(len(waiting), "pod")
     where = join_names(dict.fromkeys(each.node_name for each in waiting))
-    plan = _last_pipeline(view, task)
     by, evidence = "an earlier cycle", opening_evidence(view.recording, "the session opens with the pod pipelined")
-    if plan is not None:
-        by, evidence = plan[1], proof_of(plan[0], f"{plan[1]} pipelines it, where nothing is Releasing")
+    planned = last_operation(view.recording, task.key, len(view.recording) + 1, PIPELINE_OP)
+    if planned and not _is_restored(view, task):
+        by = view.recording.span_tree.name_around(planned, Level.ACTION)
+        evidence = proof_of(planned, f"{by} pipelines it, where nothing is Releasing")
     facts, advice = _phantom_facts(view, task)
     it_is = "it is" if len(waiting) == 1 else "they are"
     headline = CauseHeadline(
@@ -442,17 +444,6 @@ def _phantom_finding(view: JobView, waiting: Sequence[TaskInfo]) -> Finding:
     }
     lines = tuple(f"{each.key} -> {each.node_name}, where no pod is terminating" for each in waiting)
     return Finding(PHANTOM_CAUSE, headline, numbers, evidence, advice, lines, facts)
-
-
-def _last_pipeline(view: JobView, task: TaskInfo) -> tuple[Seq, str] | None:
-    """(event, action) that last pipelined the task in this cycle; None if an earlier cycle did."""
-    found = [
-        (seq, visit.action)
-        for visit in view.job_visits
-        for seq, event in visit.events
-        if isinstance(event, OpEvent) and event.op == "pipeline" and event.task == task.key
-    ]
-    return found[-1] if found and not _is_restored(view, task) else None
 
 
 def _phantom_facts(view: JobView, task: TaskInfo) -> tuple[tuple[str, ...], tuple[Advice, ...]]:

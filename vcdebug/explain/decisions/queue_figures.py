@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from vcdebug.amount_text import format_number
 from vcdebug.explain.equation import MINIMUM_INFINITY, Equation, Ratio, Term
 from vcdebug.explain.plugins import explainer_for
+from vcdebug.explain.queue_index import queues_below
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE, JOB_ENQUEUED
 from vcdebug.framework.plugin_answers import PERMIT
 from vcdebug.model.job import JobInfo
@@ -294,7 +295,8 @@ def reservation_ledger(recording: Recording, seq: Seq, queue: QueueName = "") ->
     """The PodGroups of a queue and of those below it after an event; without a queue all, as overcommit counts them."""
     plugin = sharing_plugin(recording) if queue else OVERCOMMIT
     admitted = _admission_seqs(recording, plugin, seq)
-    known = dict.fromkeys(_queue_family(recording, queue))
+    # Without a tree the parents that queues state mean nothing to the plugin.
+    known = dict.fromkeys(queues_below(recording, queue) if capacity_tree(recording) is not None else [queue])
     jobs = [job for job in recording.session.jobs.values() if not queue or job.queue in known]
     entries = (_build_entry(recording, seq, job, plugin, admitted.get(job.uid, 0)) for job in jobs)
     # In the order of admission, in which the plugin added the amounts: floats depend on it.
@@ -309,14 +311,6 @@ def total_reserved(entries: Sequence[LedgerEntry]) -> Resource:
         if entry.reserved is not None:
             found.add(entry.reserved)
     return found
-
-
-def _queue_family(recording: Recording, queue: QueueName) -> Iterator[QueueName]:
-    yield queue
-    tree = capacity_tree(recording)
-    if tree is not None and queue in tree.queues:
-        for child in tree.queues[queue].children:
-            yield from _queue_family(recording, child)
 
 
 def _admission_seqs(recording: Recording, plugin: str, seq: Seq) -> dict[JobId, Seq]:

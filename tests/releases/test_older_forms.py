@@ -274,3 +274,23 @@ def test_quotas_are_copied_only_for_dry_runs(switches: str, asked: int) -> None:
     events = replay_cycle(snapshot_at_release(snapshot, f"v1.13.3{switches}")).events
     hooks = [event for event in events if isinstance(event, HookEvent) and event.plugin == "proportion"]
     assert asked == len([event for event in hooks if event.point == "PrePredicate"])
+
+
+@pytest.mark.parametrize(
+    ("plugin", "text"),
+    [
+        ("overcommit", "resource in cluster is overused"),
+        ("proportion", "queue resource quota insufficient"),
+        ("capacity", "queue resource quota insufficient"),
+    ],
+)
+@pytest.mark.parametrize(("release", "names"), [("v1.12.4", False), ("v1.13.0", True)])
+def test_the_event_about_a_refused_job_names_what_it_lacks(
+    plugin: str, text: str, release: str, *, names: bool
+) -> None:
+    asks = pod_group("j", phase="Pending", min_resources=amounts("99"))
+    conf = conf_of("priority gang", plugin, actions="enqueue")
+    snapshot = cluster(node("n1"), queue(capability={"cpu": "9"}), asks, pods("j", 1), conf=conf)
+    recording = replay_cycle(snapshot_at_release(snapshot, release))
+    (event,) = recording.record.pod_group_events
+    assert (text, names) == (event.message.partition(":")[0], "cpu" in event.message)

@@ -6,7 +6,7 @@ Upstream: actions/preempt.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from operator import itemgetter
 from typing import ClassVar, NamedTuple, ParamSpec, TypeVar
@@ -30,6 +30,7 @@ from vcdebug.kube.volume_binding import CacheVolumes
 from vcdebug.model.cluster import ClusterInfo
 from vcdebug.model.hyper_nodes import HyperNodes
 from vcdebug.model.job import JobInfo
+from vcdebug.model.job_amounts import format_resource_names
 from vcdebug.model.names import Codes, JobId, NodeName, QueueName, Seq, TaskId, TaskKey
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.node_table import NodeRows, NodeTable
@@ -40,6 +41,7 @@ from vcdebug.model.sub_job import SubJobInfo
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.change import Change
 from vcdebug.releases.nodes import IMAGE_STATES
+from vcdebug.releases.queues import QUOTA_EVENT_TEXT
 from vcdebug.releases.release import Release
 from vcdebug.releases.scheduling import REFUSED_PIPELINE_UNDONE, STATEMENT_NO_SELF_ROLLBACK, VOLUMES_AT_ALLOCATION
 from vcdebug.snapshot.cycle_inputs import SchedulerProcess
@@ -326,6 +328,11 @@ class Session:
         """An event that upstream writes about the PodGroup. Upstream: framework/session.RecordPodGroupEvent."""
         event = PodGroupEvent(self.record.next_seq, job.uid, kind, reason, message)
         self.record.pod_group_events.append(event)
+
+    def record_refusal(self, job: JobInfo, message: str, verb: str, names: Sequence[str]) -> None:
+        """The event about a job that a plugin does not admit, with the resources that it lacks."""
+        said = () if self.release.has_older_form(QUOTA_EVENT_TEXT) else names
+        self.record_pod_group_event(job, "Normal", "Unschedulable", format_resource_names(message, verb, said))
 
     def mark_job_dirty(self, job: JobInfo) -> None:
         """The job's allocated hypernode is written back at close. Upstream: framework/session.MarkJobDirty."""

@@ -64,8 +64,7 @@ class Overcommit(Plugin):
             self.ssn.log("overcommit.sufficient", job.uid)
             return PERMIT
         self.ssn.log("overcommit.overused", job.uid)
-        message = job_amounts.format_resource_names(OVERUSED_MESSAGE, "overused", check.exceeded_dimensions)
-        self.ssn.record_pod_group_event(job, "Normal", "Unschedulable", message)
+        self.ssn.record_refusal(job, OVERUSED_MESSAGE, "overused", check.exceeded_dimensions)
         return REJECT
 
     def job_enqueued(self, job: JobInfo) -> None:

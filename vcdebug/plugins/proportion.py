@@ -234,8 +234,7 @@ class Proportion(Plugin):
                 self.job_enqueued(job)
                 self.ssn.record_reserved_at_vote(self, job)
             return PERMIT
-        message = job_amounts.format_resource_names(QUOTA_MESSAGE, "insufficient", check.exceeded_dimensions)
-        self.ssn.record_pod_group_event(job, "Normal", "Unschedulable", message)
+        self.ssn.record_refusal(job, QUOTA_MESSAGE, "insufficient", check.exceeded_dimensions)
         return REJECT
 
     def _log_check(self, attr: ProportionQueueAttr, job: JobInfo, *, fits: bool) -> None:

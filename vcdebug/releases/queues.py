@@ -56,8 +56,6 @@ QUOTA_EVENT_TEXT = Change(
     "The event about a job that is not admitted names no resource.",
     "texts of events",
     "v1.13.0; 50b760069; T",
-    replayed=False,
-    unshown="Recordings hold conditions, and no texts of Kubernetes events.",
 )
 CAPACITY_RECLAIM_LIST_ORDER = Change(
     "capacity evaluates reclaim candidates in node order, not in eviction order.",

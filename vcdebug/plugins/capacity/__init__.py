@@ -15,7 +15,6 @@ from vcdebug.framework.persistence import clamp_request, counted_request, limiti
 from vcdebug.framework.session import Event, Plugin, Session
 from vcdebug.kube.node_view import CycleState
 from vcdebug.model.job import JobInfo
-from vcdebug.model.job_amounts import format_resource_names
 from vcdebug.model.names import QueueName
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.pod_claims import merge_task_dra
@@ -272,8 +271,7 @@ class Capacity(Plugin):
         for queue in (attr,) if self.admits_by_leaf else self.queue_and_ancestors(job.queue):
             missing = self.limits.missing_dimensions(queue, job)
             if missing is not None:
-                message = format_resource_names(QUOTA_MESSAGE, "insufficient", missing)
-                self.ssn.record_pod_group_event(job, "Normal", "Unschedulable", message)
+                self.ssn.record_refusal(job, QUOTA_MESSAGE, "insufficient", missing)
                 return plugin_answers.REJECT
         if self.reserves_at_vote:
             self.job_enqueued(job)

@@ -15,7 +15,7 @@ from operator import eq
 from time import monotonic
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from rich.cells import cell_len, get_character_cell_size
+from rich.cells import get_character_cell_size
 from rich.segment import Segment
 from textual import events
 from textual.color import Color
@@ -115,7 +115,7 @@ SETTLING_SECONDS: Final = 1.0
 MOST_PASSED: Final = 8
 """So many unchanged characters are written again, which takes fewer bytes than moving the cursor."""
 Cell = tuple[str, str]
-"""A character, and the parameters of its style (SGR); the second half of a wide character has no character."""
+"""A character, and the parameters of its style (SGR)."""
 _TOKEN: Final = re.compile(r"\x1b\[(\d+);(\d+)H|\x1b\[([\d;]*)m|\n|([^\x1b\n]+)|(\x1b)")
 """What frames consist of: moves of the cursor, styles, ends of lines and text; an escape that is none of these."""
 _FRAME_START: Final = re.compile(r"\x1b\[\d+;\d+H")
@@ -167,65 +167,31 @@ class TerminalContent:
     def _put_text(self, changes: _Changes, place: tuple[int, int], text: str, style: str) -> bool:
         """Take in a text at a place, and hand on what differs; whether it is text as Textual writes it."""
         row, column = place
-        texts, end = self._texts.setdefault(row, {}), column + cell_len(text)
+        texts, end = self._texts.setdefault(row, {}), column + len(text)
         if texts.get(column) == (text, style, end):
             return True
         for start in [start for start, known in texts.items() if start < end and known[2] > column]:
             del texts[start]
         texts[column] = (text, style, end)
-        return self._put_narrow(changes, row, column, text, style) or self._put_characters(changes, place, text, style)
-
-    def _put_narrow(self, changes: _Changes, row: int, column: int, text: str, style: str) -> bool:
-        """As `_put_characters` and faster, for characters of one cell over such; whether all of them are."""
         places = [(row, column + index) for index in range(len(text))]
-        shown = [self._cells.get(place) for place in ((row, column - 1), *places, (row, column + len(text)))]
-        characters = {*text, *(cell[0] for cell in shown if cell is not None)}
-        if not (changes.written.isdisjoint(places) and all(map(_is_narrow, characters))):
+        # Over another text of this frame, or in two cells or none, a character needs the frame's own order.
+        if not (changes.written.isdisjoint(places) and all(map(_is_narrow, {*text}))):
             return False
         changes.written.update(places)
         ground = self._grounds[style]
         cells = [(character, ground if character == " " else style) for character in text]
         start = 0
-        for is_same, part in groupby(map(eq, cells, shown[1:])):
+        for is_same, part in groupby(map(eq, cells, map(self._cells.get, places))):
             end = start + len([*part])
             hand_on = changes.pass_text if is_same else changes.add_text
-            hand_on(row, column + start, text[start:end], style, column + end)
+            hand_on(row, column + start, text[start:end], style)
             start = end
         self._cells.update(zip(places, cells, strict=True))
         return True
 
-    def _put_characters(self, changes: _Changes, place: tuple[int, int], text: str, style: str) -> bool:
-        row, column = place
-        for character in text:
-            width = 1 if character.isascii() else get_character_cell_size(character)
-            first, last = (row, column), (row, column + width - 1)
-            # A character over the one before it, or over another one of this frame, needs the frame's own order.
-            if not width or first in changes.written or last in changes.written:
-                return False
-            changes.written.add(first)
-            changes.written.add(last)
-            cell = (character, self._grounds[style] if character == " " else style)
-            if self._cells.get(first) != cell:
-                changes.add_text(row, column, character, style, column + width)
-                self._set_cell(row, column, cell, width)
-            else:
-                changes.pass_text(row, column, character, style, column + width)
-            column += width
-        return True
-
-    def _set_cell(self, row: int, column: int, cell: Cell, width: int) -> None:
-        for beside in (column + width, column - 1):
-            half = self._cells.get((row, beside))
-            # Half of a wide character that is written over shows anything.
-            if half is not None and (not half[0] if beside > column else get_character_cell_size(half[0] or " ") > 1):
-                del self._cells[row, beside]
-        self._cells[row, column] = cell
-        if width > 1:
-            self._cells[row, column + 1] = ("", cell[1])
-
 
 def _is_narrow(character: str) -> bool:
-    return character != "" and (character.isascii() or get_character_cell_size(character) == 1)
+    return character.isascii() or get_character_cell_size(character) == 1
 
 
 class _Run(NamedTuple):
@@ -234,7 +200,11 @@ class _Run(NamedTuple):
     row: int
     column: int
     text: str
-    end: int
+
+    @property
+    def end(self) -> int:
+        """The column behind it."""
+        return self.column + len(self.text)
 
 
 class _Changes:
@@ -249,14 +219,14 @@ class _Changes:
         self._passed = ""
         """A few unchanged characters behind the last change, which take fewer bytes than a move over them."""
 
-    def add_text(self, row: int, column: int, text: str, style: str, end: int) -> None:
-        """Add text in a style up to a column; of leading spaces only the ground shows."""
+    def add_text(self, row: int, column: int, text: str, style: str) -> None:
+        """Add text in a style; of leading spaces only the ground shows."""
         bare = text.lstrip(" ")
         spaces = len(text) - len(bare)
         if spaces:
-            self._add_run(_Run(row, column, text[:spaces], column + spaces), self._grounds[style])
+            self._add_run(_Run(row, column, text[:spaces]), self._grounds[style])
         if bare:
-            self._add_run(_Run(row, column + spaces, bare, end), style)
+            self._add_run(_Run(row, column + spaces, bare), style)
 
     def _add_run(self, run: _Run, style: str) -> None:
         if (run.row, run.column) == self._place and len(self._passed) <= MOST_PASSED:
@@ -265,7 +235,7 @@ class _Changes:
             if before.text.isspace() and not self._passed.strip() and self._grounds[style] == self._style:
                 self._style = style
             if self._style == style or (not run.text.strip(" ") and self._grounds[self._style] == style):
-                joined = before._replace(text=f"{before.text}{self._passed}{run.text}", end=run.end)
+                joined = before._replace(text=f"{before.text}{self._passed}{run.text}")
                 self._runs.setdefault(self._style, []).append(joined)
                 self._place, self._passed = (run.row, run.end), ""
                 return
@@ -273,14 +243,14 @@ class _Changes:
         self._runs.setdefault(style, []).append(run)
         self._place, self._style, self._passed = (run.row, run.end), style, ""
 
-    def pass_text(self, row: int, column: int, text: str, style: str, end: int) -> None:
+    def pass_text(self, row: int, column: int, text: str, style: str) -> None:
         """Go over text that is shown already."""
         looks_same = style == self._style or (
             not text.strip(" ") and self._grounds[style] in (self._style, self._grounds[self._style])
         )
         if (row, column) == self._place and looks_same and len(self._passed) + len(text) <= MOST_PASSED:
             self._passed += text
-            self._place = (row, end)
+            self._place = (row, column + len(text))
 
     def write_all(self, place: tuple[int, int]) -> str:
         """Everything, and the cursor moved to its place."""

@@ -50,7 +50,7 @@ def nodes_table(recording: Recording, seq: Seq, current: str = "") -> Table:
     rows = _node_rows(recording, recording.timeline.earliest_same_seq(seq))
     heads_by_title = {_head_title(head): head for head in heads}
     figures = partial(node_figure, heads_by_title, columns)
-    head = (make_line(muted_piece(f"idle/allocatable  {LEGEND}")),)
+    head = (make_line(muted_piece(f"idle/max  {LEGEND}")),)
     return Table("Nodes", columns, rows, head=head, current=current, figures=figures)
 
 

@@ -17,6 +17,7 @@ from vcdebug.amount_text import (
     format_numbers_apart,
     format_percent,
     format_unit_amount,
+    verb_for,
 )
 
 GPU, EPHEMERAL, VOLUMES = "nvidia.com/gpu", "ephemeral-storage", "attachable-volumes-csi-ebs.csi.aws.com"
@@ -134,3 +135,18 @@ def test_ages_have_at_least_two_of_their_unit_and_spans_two_units() -> None:
     texts = [format_duration(each) for each in (97_200, 7_800, 45, 0, 0.25, -90, 3_661)]
     assert ["1d3h", "2h10m", "45s", "0s", "250ms", "-1m30s", "1h1m"] == texts
     assert ("1h1m1s", "1h1m2s") == format_durations_apart(3_661, 3_662)
+
+
+@pytest.mark.parametrize(
+    ("count", "verb", "words"),
+    [
+        (1, "is", "is"),
+        (2, "is", "are"),
+        (0, "has", "have"),
+        (3, "was", "were"),
+        (2, "asks", "ask"),
+        (1, "asks", "asks"),
+    ],
+)
+def test_a_verb_agrees_with_a_number_of_things(count: int, verb: str, words: str) -> None:
+    assert words == verb_for(count, verb)

@@ -238,13 +238,13 @@ def _read_once(api: Api, options: CaptureOptions, progress: Progress | None, ver
                 _keep_listing(reading, listing, state)
             broken = 0
         except ApiRefusal as refusal:
-            # The rights of one namespace show what is in it alone, which is said once.
+            # With the rights of one namespace other kinds are hidden; a single problem names them all.
             if options.namespace and refusal.status == FORBIDDEN and not (kind.required and kind.namespaced):
                 hidden.append(kind)
                 continue
             if kind.required:
                 raise required_failed(api, kind, refusal, options.namespace) from refusal
-            # Most clusters lack a gated kind, and miss nothing.
+            # Most clusters do not serve a gated kind, and lack nothing without it.
             if (kind.gated or not kind.decides) and refusal.status == NOT_FOUND:
                 continue
             groups = served_groups(api) if groups is None and refusal.status == NOT_FOUND else groups
@@ -266,7 +266,7 @@ def _read_once(api: Api, options: CaptureOptions, progress: Progress | None, ver
 def _keep_listing(reading: ClusterReading, listing: Listing, state: str) -> None:
     """Read one kind into the reading; `state` is the first list's state, or empty where it had none."""
     reading.objects[listing.kind.name] = [*reading.objects.get(listing.kind.name, ()), *listing.read_all()]
-    # Servers may keep events in a store of its own, with other versions; what decides nothing tears nothing.
+    # Events may lie in a store with other versions; kinds that decide nothing cannot make a reading inconsistent.
     if not listing.kind.decides:
         return
     reading.resource_versions[listing.kind.name] = listing.resource_version

@@ -32,7 +32,7 @@ def required_failed(api: Api, kind: ResourceKind, refusal: ApiRefusal, namespace
         hint = "is Volcano installed?" if kind.group else "is this a Kubernetes API server?"
         missing = f"this cluster does not serve {kind.kubectl_resource} {kind.version}"
         return CaptureError(missing, hint=hint, where=api.server)
-    # A busy server is no answer about the cluster: followers ask again later.
+    # A busy server says nothing about permissions: who follows a cluster asks again later.
     failure = NoAnswer if refusal.status in RETRIED_STATUSES else CaptureError
     return failure(f"cannot list {kind.kubectl_resource}: {refusal}", where=api.server)
 

@@ -61,7 +61,7 @@ def find_version_before(
     """The last version before the event; calls `wait` between two looks until it has happened. Raises VersionGone."""
     low, high = 0, 0
     while not high:
-        # A look for days must not end at the deadline of one capture.
+        # Waiting may take days: each look has the deadline of one capture.
         api = Api(transport or connect_transport(options), options, lambda _: wait())
         listing = Listing(api, PODS, options.page_size, None, "", event.field_selector, event.namespace)
         happened = event.has_happened(listing.read_all())

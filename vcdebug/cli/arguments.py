@@ -141,17 +141,17 @@ def add_options(parser: TakesArguments, rows: str, extras: OptionExtras = Mappin
 
 def read_options(rows: str) -> Iterator[tuple[str, str]]:
     """(`-o, --output FILE`, its help) of each row."""
-    return ((found[1], " ".join(found[2].split())) for found in _OPTION_ROW.finditer(dedent(rows)))
+    return ((match[1], " ".join(match[2].split())) for match in _OPTION_ROW.finditer(dedent(rows)))
 
 
 def _add_option(parser: TakesArguments, words: str, text: str, extras: OptionExtras) -> None:
     names = words.replace(",", "").split()
     value = "" if names[-1].startswith("-") else names.pop()
-    more = extras.get(names[-1] if names else value, {})
+    settings = extras.get(names[-1] if names else value, {})
     if value:
-        parser.add_argument(*(names or [value.lower()]), metavar=value, help=text, **more)
+        parser.add_argument(*(names or [value.lower()]), metavar=value, help=text, **settings)
     else:
-        parser.add_argument(*names, action="store_true", help=text, **more)
+        parser.add_argument(*names, action="store_true", help=text, **settings)
 
 
 SHARED_OPTIONS: Final = f"""

@@ -233,7 +233,7 @@ class _EventComparison:
     """Compares events of two recordings."""
 
     def __init__(self, before: Recording, after: Recording) -> None:
-        # Rows and reason codes are numbers of one recording: only equal node lists and looked-up statuses compare.
+        # Rows and codes are numbers of one recording: rows compare under equal node lists, codes by their statuses.
         self._encoders = EventEncoder(before), EventEncoder(after)
         self._same_rows = list(before.node_names) == list(after.node_names)
         self._reasons = before.reason_table, after.reason_table

@@ -20,7 +20,7 @@ from vcdebug.views.report import ReportSubject, build_report
 from vcdebug.views.table import Table, format_table
 from vcdebug.whatif.branch import BRANCH
 
-# Markdown in GitHub's dialect, escaped so that names and notes from the cluster mean nothing.
+# Markdown in GitHub's dialect, escaped so that names and notes from the cluster cannot format the page.
 
 _SPECIAL: Final = re.compile(r"([\\`*\[\]|~]|(?<!\w)_|_(?!\w))")
 _BEGINS: Final = re.compile(r"^(\s*)([-+#>=]|\d+(?=[.)]))")

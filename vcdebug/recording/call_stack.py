@@ -304,7 +304,7 @@ def function_names(source: UpstreamSource, file: str) -> set[str]:
     """Names of the functions in a source file to which events can belong."""
     folder, _, subpath = file.partition("/")
     if folder == "plugins":
-        # A trace does not list the calls of hooks that have no form there, save single-node predicates.
+        # The trace lists no calls of hooks without a `show` form, except predicates for a single node.
         traced_hooks = {hook.upstream for hook in hooks.HOOKS if hook.show is not None} | {hooks.PREDICATE.upstream}
         plugin = subpath.partition("/")[0]
         return {
@@ -334,10 +334,10 @@ def function_at(recording: Recording, seq: Seq) -> SourceFunction:
 
 
 def _opening_frames(source: UpstreamSource, event: record.Event) -> list[tuple[SourceFunction | None, Level]]:
-    """Outside actions plugins are asked while the session opens."""
+    """The functions around a hook call outside actions: the session calls plugins while it opens."""
     if not isinstance(event, record.HookEvent):
         return []
-    # Before v1.13, which brought simulations, openSession made the state that asks for valid jobs.
+    # Before v1.13, which brought simulations, openSession called InitCycleState.
     between = () if hooks.SIMULATE_PREDICATE.upstream in source.asking else ("openSession",)
     names = ("OpenSession", *between, "InitCycleState")
     return [(source.find_function("framework", name), Level.CYCLE) for name in names]

@@ -50,7 +50,7 @@ def replay_cycle(
         session = run_cycle(
             snapshot,
             conf,
-            # A webhook may answer otherwise in a second run, which is not to be asked for.
+            # With a webhook the comparisons are kept at once: in a second run it may answer otherwise.
             Record(bound or SizeBound(), keeps_comparisons=keeps_comparisons or ask_extender is not None),
             plugins=plugins_of_release(snapshot.release),
             actions=actions_of_release(snapshot.release),

@@ -95,7 +95,7 @@ def _reached_plugins(plugins: Sequence[str], statuses: tuple[FitStatus, ...]) ->
 
 
 def _visited_rows(context: LogContext, event: PredicateEvent) -> list[Row]:
-    # A search over all nodes is counted out: the feasible node that ended an early stop is named by no event.
+    # Counted from the start of a search over all nodes: no event names the feasible node at which it stopped early.
     everything = len(context.recording.node_names)
     if event.considered == everything:
         return [int_mod(context.search_start + step, everything) for step in range(event.processed)]

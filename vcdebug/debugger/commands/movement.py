@@ -69,7 +69,7 @@ def _about_command(*, back: bool) -> Callable[[Driver, str], CommandReply]:
 VERBS: Final = (
     Verb(("next", "n", "over"), "", "next event or span on this level", _step_command("over")),
     Verb(("step", "s", "into"), "", "next event, however deep", _step_command("into")),
-    # Names that shorten no other one: scripts may write `ste` for `step`.
+    # No longer name, such as `step-inside`: scripts may write `ste` for `step`.
     Verb(("si",), "", "next event, comparison of a pop or part of a score, as the key s", _step_command("inside")),
     Verb(("Si", "rsi"), "", "previous event, comparison or part of a score", _step_command("inside", back=True)),
     Verb(("out", "f", "finish"), "", "what follows the enclosing span", _step_command("out")),

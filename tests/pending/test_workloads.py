@@ -392,3 +392,24 @@ def test_smaller_jobs_that_enqueue_admits_after_rejecting_one_are_named_with_the
     fact = f"default/s {told} is admitted in this cycle, since enqueue goes on with jobs that fit."
     assert bool(told) is (fact in found.dominant.facts)
     assert bool(told) is any(line.text.startswith("Plugin sla, in a tier before") for line in found.advised)
+
+
+@pytest.mark.parametrize(("asked", "vain"), [("9", True), ("8", False)])
+def test_nobody_is_told_to_wait_where_an_empty_queue_would_not_admit_the_job(asked: str, vain: bool) -> None:
+    limited = queue("q", capability={"cpu": "8"})
+    used = [pod_group("old", queue="q", phase="Running", min_resources={"cpu": "1"}), *pods("old", 1, cpu="1", on="n1")]
+    waits = pod_group("j", queue="q", phase="Pending", min_resources={"cpu": asked})
+    conf = conf_of("gang", "predicates proportion", actions=ALL)
+    found = explained(cluster(node("n1"), limited, used, waits, conf=conf))
+    assert "enqueue-queue-quota" == found.cause_code
+    assert vain is ("minResources alone exceeds that, so waiting cannot help." in found.dominant.facts)
+    assert vain is not ("Wait until jobs in queue q finish." in found.advice_texts)
+
+
+def test_pods_that_were_placed_first_are_counted_by_job() -> None:
+    first = [pod_group("first", priority_class="high"), *pods("first", 3, cpu="3", priority=9)]
+    conf = conf_of("priority gang", "predicates")
+    snapshot = cluster(node("n1"), priority_class("high", 9), first, pod_group("j"), pods("j", 1, cpu="4"), conf=conf)
+    assert any(
+        "; 3 pods of default/first were placed there first" in fact for fact in explained(snapshot).dominant.facts
+    )

@@ -263,12 +263,19 @@ def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer
         f"{figure} {limit.format_limit(name)} allocated or reserved ({limit.excess_words()})"
     )
     siblings, holders = sibling_facts(view, seq, plugin, limit), holder_facts(view, seq, limit)
-    facts = (*source, *siblings, *_elastic_facts(limit), *(_with_too_early(view, holders)))
+    alone = ("minResources alone exceeds that, so waiting cannot help.",) if _asks_too_much(limit) else ()
+    facts = (*source, *alone, *siblings, *_elastic_facts(limit), *(_with_too_early(view, holders)))
     numbers = {**answer.numbers("minResources", minimum, limit.exceeded_dimensions), **limit.limit_numbers()}
     advice = (LESS_MINIMUM_ADVICE, *_more_room_advice(view, limit))
     cause = CAPABILITY_CAUSE if plugin == CAPACITY_PLUGIN and limit.is_capability else QUOTA_CAUSE
     headline, evidence = answer.rejected_headline(view.job.uid, reason), rejection_evidence(seq, plugin)
     return answer.Finding(cause, headline, numbers, evidence, advice, limit.arithmetic_lines(), facts)
+
+
+def _asks_too_much(limit: QueueCheck) -> bool:
+    """Whether an empty queue would not admit the job either."""
+    asked, most = limit.check.request, limit.check.limit
+    return any(asked.get(name) > most.get(name) for name in limit.exceeded_dimensions)
 
 
 def _elastic_facts(limit: QueueCheck) -> tuple[str, ...]:
@@ -322,12 +329,13 @@ def _limit_source(view: JobView, plugin: str, limit: QueueCheck) -> tuple[str, .
 
 
 def _more_room_advice(view: JobView, limit: QueueCheck) -> tuple[answer.Advice, ...]:
-    wait = answer.owner_advice(f"Wait until jobs in queue {limit.queue} finish.")
+    enough = () if _asks_too_much(limit) else (f"Wait until jobs in queue {limit.queue} finish.",)
+    wait = tuple(map(answer.owner_advice, enough))
     if limit.is_capability:
-        return wait, raise_capability_advice(limit)
+        return *wait, raise_capability_advice(limit)
     if is_whole_cluster(view, limit.check.limit, limit.first_dimension):
         return whole_cluster_advice(view, limit.queue, limit.first_dimension)
-    return wait, answer.queue_admin_advice("Lower spec.guarantee of other queues.")
+    return *wait, answer.queue_admin_advice("Lower spec.guarantee of other queues.")
 
 
 def raise_capability_advice(limit: QueueCheck) -> answer.Advice:

@@ -15,6 +15,7 @@ from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.hooks import PRE_PREDICATE, PREDICATE
 from vcdebug.framework.quirks import SCORES_DROPPED
 from vcdebug.framework.record import PLACING_OPS, OpEvent, StateEvent
+from vcdebug.grouping import group_by_key
 from vcdebug.model.cluster import is_not_ready
 from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
 from vcdebug.model.resource import PODS, Resource
@@ -426,9 +427,13 @@ def placements_before(recording: Recording, seq: Seq) -> Mapping[TaskKey, Seq]:
 
 def taker_facts(room: NodeFits, found: RoomTakers) -> list[str]:
     """The tasks that got the room in this cycle, and which order put them first."""
-    jobs = room.view.session.jobs
-    each = (f"{t.task.name} of {t.task.job} (queue {jobs[t.task.job].queue})" for t in found.tasks)
-    who = join_first_names(each, len(found.tasks), MAX_TAKERS)
+    jobs, own = room.view.session.jobs, room.view.queue.name
+    names = group_by_key((taker.task.job, taker.task.name) for taker in found.tasks)
+    queues = {job: f" (queue {jobs[job].queue})" if jobs[job].queue != own else "" for job in names}
+    who = join_names(
+        f"{pods[0] if len(pods) == 1 else count_noun(len(pods), 'pod')} of {job}{queues[job]}"
+        for job, pods in names.items()
+    )
     were, order = verb_for(len(found.tasks), "was"), _order_words(room, found.tasks[0])
     first = f"{join_names(found.nodes)} had room at the start of this cycle; {who} {were} placed there first"
     return [f"{first}, since {order}." if order else f"{first}."]

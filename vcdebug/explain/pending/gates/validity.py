@@ -113,7 +113,7 @@ def _validity_advice(view: JobView, missing: int, valid: int, *, roles: bool, kn
         return owner_advice("Create the missing pods of each role."), lower
     made = f"created only {count_noun(len(view.tasks), 'pod')}" if view.tasks else "created no pods"
     if len(view.tasks) >= least:
-        made = f"has not replaced {len(view.tasks) - valid} of its pods (Failed or Releasing)"
+        made = f"has not replaced {len(view.tasks) - valid} of its pods (failed or terminating)"
     owner = next((f"{owner.get('kind')} {owner.get('name')}" for owner in owners_of(view.job.pod_group.manifest)), "")
     checks = "quota, webhook, its log, or pods that it creates one after another" if owner else _CHECKS
     create = outside_advice(f"Find out why {owner or f'the controller of {job}'} {made} ({checks}).")

@@ -111,8 +111,11 @@ class OpenAccounts:
     """The accounts of all plugins of an open session, by plugin name."""
 
     def __init__(self, plugins: Mapping[str, AccountHolder], jobs: Mapping[JobId, JobInfo]) -> None:
-        named = [(name, plugins[name]) for name in sorted(plugins)]
-        self._all = [(name, AccountLedger(one, accounts, jobs)) for name, one in named for accounts in one.accounts]
+        self._all = [
+            (name, AccountLedger(plugins[name], accounts, jobs))
+            for name in sorted(plugins)
+            for accounts in plugins[name].accounts
+        ]
         self._jobs = jobs
         owned = [(name, ledger) for name, ledger in self._all if ledger.accounts.owner != WHOLE]
         self._operating = [

@@ -213,8 +213,8 @@ def _find_candidate(answer: ForcedAnswer, word: str, candidates: Sequence[TaskIn
     names = [task.key for task in candidates]
     if matches:
         raise answer.make_error(f"ambiguous candidate {word}", f"candidates: {', '.join(t.key for t in matches)}")
-    known = [*names, *(task.name for task in candidates)]
-    hint = closest_name_hint(word, known, f"candidates: {', '.join(names) or 'none'}")
+    all_names = [*names, *(task.name for task in candidates)]
+    hint = closest_name_hint(word, all_names, f"candidates: {', '.join(names) or 'none'}")
     raise answer.make_error(f"{word} is not a candidate at this event", hint)
 
 

@@ -98,8 +98,8 @@ def label_selector(raw: JsonObject | None) -> Selector:
     match_labels = raw.get("matchLabels") or {}
     # Sorted, since Go's map has no order and the first invalid pair decides the error's text.
     requirements = [_checked_requirement(key, "In", (match_labels[key],)) for key in sorted(match_labels)]
-    known = (*_SET_OPERATORS, *_PRESENCE_OPERATORS)
-    return Selector((*requirements, *_iter_requirements(raw.get("matchExpressions") or (), "label", known)))
+    operators = (*_SET_OPERATORS, *_PRESENCE_OPERATORS)
+    return Selector((*requirements, *_iter_requirements(raw.get("matchExpressions") or (), "label", operators)))
 
 
 def _iter_requirements(expressions: Sequence[JsonObject], kind: str, operators: Sequence[str]) -> Iterator[Requirement]:
@@ -118,8 +118,8 @@ def equality_selector(raw: Labels) -> Selector:
 
 def node_requirements(expressions: Sequence[JsonObject]) -> Selector:
     """The matchExpressions of a node selector term; raises SelectorError."""
-    known = (*_SET_OPERATORS, *_PRESENCE_OPERATORS, *_ORDER_OPERATORS)
-    return Selector(tuple(_iter_requirements(expressions, "node", known)))
+    operators = (*_SET_OPERATORS, *_PRESENCE_OPERATORS, *_ORDER_OPERATORS)
+    return Selector(tuple(_iter_requirements(expressions, "node", operators)))
 
 
 def _checked_requirement(key: str, operator: str, values: tuple[str, ...]) -> Requirement:

@@ -108,10 +108,10 @@ def zone_of(labels: Mapping[str, str], limit: ZoneLimit) -> str | None:
 
 
 def _rows_inside(limit: ZoneLimit, node_labels: NodeLabels, rows: IntArray) -> BoolArray:
-    own, ga = node_labels.label_column(limit.key), node_labels.label_column(_GA_NAME[limit.key])
-    own_hit = np.array([*(value in limit.values for value in own.values), False], dtype=np.bool_)[own.ids[rows]]
-    ga_hit = np.array([*(value in limit.values for value in ga.values), False], dtype=np.bool_)[ga.ids[rows]]
-    inside: BoolArray = np.where(own.rows_present[rows], own_hit, ga_hit)
+    column, ga = node_labels.label_column(limit.key), node_labels.label_column(_GA_NAME[limit.key])
+    hits = np.array([*(value in limit.values for value in column.values), False], dtype=np.bool_)[column.ids[rows]]
+    ga_hits = np.array([*(value in limit.values for value in ga.values), False], dtype=np.bool_)[ga.ids[rows]]
+    inside: BoolArray = np.where(column.rows_present[rows], hits, ga_hits)
     return inside
 
 

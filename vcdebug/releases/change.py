@@ -88,7 +88,7 @@ class Change(NamedTuple):
 
 def name_changes(module: dict[str, object]) -> tuple[Change, ...]:
     """The changes that are constants of a module, there and here with their ids."""
-    changes = ((name, one) for name, one in module.items() if isinstance(one, Change))
-    named = {name: one._replace(id=one.id or name.lower().replace("_", "-")) for name, one in changes}
-    module.update(named)
-    return tuple(named.values())
+    changes = ((name, change) for name, change in module.items() if isinstance(change, Change))
+    by_name = {name: change._replace(id=change.id or name.lower().replace("_", "-")) for name, change in changes}
+    module.update(by_name)
+    return tuple(by_name.values())

@@ -114,9 +114,9 @@ class GatheredObjects:
                 self.usage = (name, document)
 
     def _add_documents(self, file: SourceFile, read_so_far: ReadSoFar | None) -> None:
-        tell = partial(self._note_repeated, file.name)
+        report = partial(self._note_repeated, file.name)
         self._has_scheduler = has_mark(file.data)
-        documents = read_documents(file.data, read_so_far, unread=self._intake is not None, report_repeated=tell)
+        documents = read_documents(file.data, read_so_far, unread=self._intake is not None, report_repeated=report)
         for number, raw in enumerate(documents, start=1):
             document = self._read_object_text(raw, {}, file.name)
             if isinstance(document, OpenList):

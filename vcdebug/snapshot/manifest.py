@@ -110,20 +110,20 @@ class WorkloadFacts(NamedTuple):
 
     @classmethod
     def of_manifest(cls, manifest: JsonObject) -> WorkloadFacts:
-        """Of an object that nobody has checked."""
+        """Read them from a manifest that has not been checked."""
         spec, metadata = object_in(manifest.get("spec")), object_in(manifest.get("metadata"))
         policy = object_in(spec.get("runPolicy"))
-        stated = (
+        queue_names = (
             object_in(metadata.get("annotations")).get(QUEUE_ANNOTATION),
             object_in(metadata.get("labels")).get(_QUEUE_LABEL),
             object_in(spec.get("batchSchedulerOptions")).get("queue"),
             object_in(policy.get("schedulingPolicy")).get("queue"),
         )
-        tasks = [(str(one.get("name")), one) for one in object_list(spec.get("tasks"))]
+        tasks = [(str(entry.get("name")), entry) for entry in object_list(spec.get("tasks"))]
         parts = [object_in(value) for key, value in spec.items() if str(key).endswith("ReplicaSpecs")]
-        roles = [*tasks, *((role, object_in(one)) for part in parts for role, one in part.items())]
-        replicas = {str(role): one.get("replicas", 1) for role, one in roles}
-        waits = [(role, object_in(one.get("dependsOn")).get("name")) for role, one in tasks]
+        roles = [*tasks, *((role, object_in(entry)) for part in parts for role, entry in part.items())]
+        replicas = {str(role): entry.get("replicas", 1) for role, entry in roles}
+        waits = [(role, object_in(entry.get("dependsOn")).get("name")) for role, entry in tasks]
         after = {role: names[0] for role, names in waits if isinstance(names, list) and names}
         first = next((role for role in _FIRST_ROLES if role in replicas), "")
         # KubeDL orders roles unless it is told not to.
@@ -132,7 +132,7 @@ class WorkloadFacts(NamedTuple):
         if spec.get("launcherCreationPolicy") == "WaitForWorkersReady":
             after = {"Launcher": "Worker"}
         suspended = spec.get("suspend") is True or policy.get("suspend") is True
-        queue = next(filter(None, stated), "")
+        queue = next(filter(None, queue_names), "")
         return cls.of_document({"queue": queue, "suspended": suspended, "replicas": replicas, "after": after})
 
     @classmethod

@@ -259,8 +259,8 @@ def _read_gates(value: Any) -> dict[str, bool] | None:
     if not isinstance(value, dict):
         return None
     gates = {name: _read_boolean(setting) for name, setting in value.items()}
-    known = {name: setting for name, setting in gates.items() if setting is not None}
-    return known if len(known) == len(gates) else None
+    valid = {name: setting for name, setting in gates.items() if setting is not None}
+    return valid if len(valid) == len(gates) else None
 
 
 def _read_time(value: Any) -> datetime | None:

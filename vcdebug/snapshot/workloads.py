@@ -211,8 +211,8 @@ def _build_pod_group_from_pod(
     annotations: Mapping[str, str],
     above: Mapping[str, str],
 ) -> Manifest:
-    stated = str(above.get(MIN_MEMBER) or "1")
-    minimum = int(stated) if stated.isdecimal() else 1
+    min_member = str(above.get(MIN_MEMBER) or "1")
+    minimum = int(min_member) if min_member.isdecimal() else 1
     group = {
         "minMember": minimum,
         "minResources": _sum_resources([(spec, minimum)]),

@@ -28,10 +28,10 @@ class PreFilterVerdicts:
 
     __slots__ = ("pod_filters", "codes", "pod", "state")
 
-    def __init__(self, pod: Pod, state: CycleState, asked: Sequence[KubernetesFilter] = ()) -> None:
+    def __init__(self, pod: Pod, state: CycleState, pod_filters: Sequence[KubernetesFilter] = ()) -> None:
         self.pod = pod
         self.state = state
-        self.pod_filters = asked
+        self.pod_filters = pod_filters
         """The filters that do not skip the pod, after those that read the node alone."""
         self.codes: dict[bool, Codes] = {}
         """Codes for nodes that may take more pods (False) and for full ones (True), computed on demand."""

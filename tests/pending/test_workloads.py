@@ -413,3 +413,14 @@ def test_pods_that_were_placed_first_are_counted_by_job() -> None:
     assert any(
         "; 3 pods of default/first were placed there first" in fact for fact in explained(snapshot).dominant.facts
     )
+
+
+@pytest.mark.parametrize("name", ["j", "a-name-of-a-job" * 2 + "-number-1"])
+def test_a_first_line_that_would_be_too_long_leaves_further_dimensions_to_a_fact(name: str) -> None:
+    limited, asked = queue("q", capability={"cpu": "1", "memory": "1Gi"}), {"cpu": "2", "memory": "2Gi"}
+    group = pod_group(name, queue="q", phase="Pending", min_resources=asked)
+    conf = conf_of("gang", "predicates proportion", actions=ALL)
+    found = explained(cluster(node("n1"), limited, group, conf=conf), f"default/{name}")
+    assert len(found.sentence) <= 160
+    assert (name == "j") is ("also over: memory" in found.sentence)
+    assert (name == "j") is ("Also over: memory." not in found.dominant.facts)

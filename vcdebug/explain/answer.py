@@ -149,6 +149,18 @@ def pending_headline(subject: str, reason: str) -> CauseHeadline:
     return CauseHeadline(subject, "is Pending", reason)
 
 
+MAX_LINE_LENGTH: Final = 160
+"""Characters of a first line; what does not fit is a fact below it."""
+
+
+def shortened_headline(headline: CauseHeadline) -> tuple[CauseHeadline, tuple[str, ...]]:
+    """The first line without its list of further dimensions where it would be too long, and that list as a fact."""
+    before, mark, others = headline.reason.partition("; also over: ")
+    if not mark or len(str(headline)) <= MAX_LINE_LENGTH:
+        return headline, ()
+    return headline._replace(reason=f"{before})"), (f"Also over: {others.removesuffix(')')}.",)
+
+
 def rejected_headline(subject: str, reason: str) -> CauseHeadline:
     """The first line about a job whose PodGroup was not admitted."""
     return CauseHeadline(subject, "is not admitted", reason)

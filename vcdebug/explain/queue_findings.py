@@ -268,8 +268,9 @@ def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer
     numbers = {**answer.numbers("minResources", minimum, limit.exceeded_dimensions), **limit.limit_numbers()}
     advice = (LESS_MINIMUM_ADVICE, *_more_room_advice(view, limit))
     cause = CAPABILITY_CAUSE if plugin == CAPACITY_PLUGIN and limit.is_capability else QUOTA_CAUSE
-    headline, evidence = answer.rejected_headline(view.job.uid, reason), rejection_evidence(seq, plugin)
-    return answer.Finding(cause, headline, numbers, evidence, advice, limit.arithmetic_lines(), facts)
+    headline, also = answer.shortened_headline(answer.rejected_headline(view.job.uid, reason))
+    evidence, lines = rejection_evidence(seq, plugin), limit.arithmetic_lines()
+    return answer.Finding(cause, headline, numbers, evidence, advice, lines, (*facts, *also))
 
 
 def _asks_too_much(limit: QueueCheck) -> bool:

@@ -222,10 +222,6 @@ def _unresolvable_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
     return _build_finding(room, UNRESOLVABLE_CAUSE, reason, advice, {}, facts)
 
 
-MAX_LINE_LENGTH = 160
-"""Characters of a first line; the table behind it has all reasons."""
-
-
 def format_reasons(room: NodeFits, before: str) -> str:
     """`2 node(s) had untolerated taint(s), 1 too small: cpu`, as many as fit behind the words before them.
 
@@ -234,7 +230,7 @@ def format_reasons(room: NodeFits, before: str) -> str:
     reasons = [(reason.rstrip("."), len(names)) for reason, names in room.reason_histogram]
     if len(reasons) == 1:
         return reasons[0][0]
-    left = MAX_LINE_LENGTH - len(str(answer.pending_headline(room.view.job.uid, f"{before}: ")))
+    left = answer.MAX_LINE_LENGTH - len(str(answer.pending_headline(room.view.job.uid, f"{before}: ")))
     texts = [_join_reasons(reasons, shown) for shown in range(len(reasons), 0, -1)]
     return next((text for text in texts if len(text) <= left), texts[-1])
 

@@ -137,7 +137,7 @@ def not_allocatable_finding(
     evidence = (answer.Evidence(seq, f"{event.plugin}: queue {view.queue.name} may not allocate {task.key}"),)
     evicting = bool(after) and not fits.free_nodes
     reason = _rejection_reason(view, task, event.plugin, limit, evicting, alone)
-    headline = answer.pending_headline(view.job.uid, reason)
+    headline, also = answer.shortened_headline(answer.pending_headline(view.job.uid, reason))
     by_amount = bool(limit.exceeded_dimensions) and not limit.is_capability
     rounds = quota.derivation(view.recording, limit.queue, limit.first_dimension) if by_amount else ()
     holders, deadlock = queue_findings.holder_facts(view, seq, limit), _deadlock_words(view)
@@ -151,6 +151,7 @@ def not_allocatable_finding(
         *([] if deadlock else holders),
         *queue_findings.guarantee_facts(view, event.plugin, limit, seq),
         *_free_nodes_facts(fits, after),
+        *also,
     )
     advice = _larger_limit_advice(limit, alone) if alone else _more_share_advice(view, event.plugin, limit, seq)
     lines = (*limit.arithmetic_lines(), *rounds)

@@ -13,7 +13,7 @@ from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.gates import queue_limits
 from vcdebug.explain.pending.gates.eviction import entitlement, veto
 from vcdebug.explain.pending.gates.eviction import veto as victim_filter
-from vcdebug.explain.pending.no_node import MAX_LINE_LENGTH, MIXED_CAUSE, failure_facts, search_evidence
+from vcdebug.explain.pending.no_node import MIXED_CAUSE, failure_facts, search_evidence
 from vcdebug.explain.plugins import gang
 from vcdebug.framework import hooks
 from vcdebug.framework.record import HookEvent, Level
@@ -116,7 +116,7 @@ def _with_spared_victims(view: JobView, action: str, visit: JobVisit, stuck: Gat
         return [stuck]
     said, by = stuck.finding.headline, join_names(dict.fromkeys(name for some in names for name in some))
     longer = said._replace(reason=f"{said.reason}, and {action} may evict nothing ({by})")
-    if len(str(longer)) <= MAX_LINE_LENGTH:
+    if len(str(longer)) <= answer.MAX_LINE_LENGTH:
         blamed = replace(stuck.finding, headline=longer)
     else:
         blamed = replace(

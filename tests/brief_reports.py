@@ -1,6 +1,6 @@
-"""What a worker reports of a test: how it ended, and of its fixtures only what went wrong.
+"""What a pytest-xdist worker reports about a test: its result, and only the failures of its fixtures.
 
-Of each test a worker would send six messages, which takes longer than most of the tests do.
+By default a worker sends six messages per test, which takes longer than most tests do.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from _pytest.runner import runtestprotocol
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
-    """The test is run as always; its reports follow when all of them are there."""
+    """Run the test as usual, and send its reports together once all of them exist."""
     for report in runtestprotocol(item, log=False, nextitem=nextitem):
         if report.when == "call" or not report.passed:
             item.ihook.pytest_runtest_logreport(report=report)

@@ -1,4 +1,4 @@
-"""A cluster in a few lines: manifests as the API server would give them, and an open session over them.
+"""Short builders for manifests as the API server returns them, and for an open session over them.
 
 ssn = open_session(
     cluster(
@@ -43,7 +43,7 @@ tiers:
       tdm.revocable-zone.rz1: 18:00-20:00
   - name: predicates
 """
-"""A configuration in which tdm has a window in the evening."""
+"""A configuration in which the tdm plugin has a time window in the evening."""
 
 
 def amounts(cpu: str | None = None, memory: str | None = None, **scalars: str) -> dict[str, str]:
@@ -114,7 +114,7 @@ def task_of_pod(manifest: Manifest) -> TaskInfo:
 
 
 def pods(group: str, count: int, cpu: str | None = "1", memory: str | None = "1G", **more: Any) -> list[Manifest]:
-    """`count` like pods `<group>-0`, `<group>-1` ...; `prefix` replaces the group in their names."""
+    """Create `count` pods of equal form, `<group>-0`, `<group>-1` ...; `prefix` replaces the group in their names."""
     prefix = more.pop("prefix", group)
     requests = more.pop("requests", None) or amounts(cpu, memory)
     return [pod(f"{prefix}-{index}", group, requests=requests, **more) for index in range(count)]
@@ -181,7 +181,7 @@ def priority_class(name: str, value: int, *, default: bool = False) -> Manifest:
 
 
 def cluster(*objects: Manifest | Iterable[Manifest], conf: str | None = None) -> Snapshot:
-    """A snapshot of these objects (or lists of them), with a queue `default` unless one is given."""
+    """A snapshot of these objects (or lists of them); adds a queue `default` unless one is given."""
     snapshot = Snapshot("test", scheduler_conf=conf)
     for item in objects:
         for manifest in [item] if isinstance(item, dict) else item:
@@ -203,7 +203,7 @@ def conf_of(*tiers: str, actions: str = "allocate", arguments: Mapping[str, Mapp
 
 
 def open_session(snapshot: Snapshot, *tiers: str, ask_extender: AskExtender | None = None, **settings: Any) -> Session:
-    """A session with these plugins opened: nothing is scheduled yet."""
+    """Open a session with these plugins; no action has run yet."""
     conf: SchedulerConf = parse_conf(snapshot.scheduler_conf or conf_of(*tiers, **settings), snapshot.release)
     assert not conf.built_in, conf.problems
     plugins = registry_for(snapshot.release, PLUGINS, OTHER_FORMS)
@@ -221,7 +221,7 @@ def task(ssn: Session, name: str, namespace: str = "default") -> TaskInfo:
 
 
 def ledger(ssn: Session, about: TaskInfo, plugin: str) -> dict[str, Any]:
-    """What an operation on the task would record of a plugin's account, by name."""
+    """The figures that an operation on the task would record for a plugin, by name."""
     heads, values = ssn.open_accounts.changed_by_operation(about)
     rest = iter(values)
     found = [(head, {name: next(rest) for name in head.names}) for head in heads]
@@ -229,10 +229,10 @@ def ledger(ssn: Session, about: TaskInfo, plugin: str) -> dict[str, Any]:
 
 
 def tasks(ssn: Session, *names: str) -> list[TaskInfo]:
-    """Copies of tasks by pod name, as victim hooks are handed them."""
+    """Copies of tasks by pod name, in the form that victim hooks receive."""
     return [task(ssn, name).clone() for name in names]
 
 
 def names(listed: Iterable[TaskInfo] | None) -> list[str]:
-    """Pod names."""
+    """The pod names of these tasks."""
     return [t.name for t in listed or ()]

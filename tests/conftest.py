@@ -1,4 +1,4 @@
-"""What every test may ask for, and the order of the tests."""
+"""Fixtures for all tests, the order of the tests, and garbage collection between them."""
 
 import gc
 import os
@@ -11,10 +11,10 @@ import pytest
 from tests import brief_reports
 from tests.recorded import CASES, GOLDEN
 
-os.environ["VCDEBUG_CACHE"] = "off"  # tests keep nothing in the folder of whoever runs them
-gc.disable()  # between tests there is one search for garbage after very much of it, and none for each recording
+os.environ["VCDEBUG_CACHE"] = "off"  # tests write nothing to the cache folder of the user who runs them
+gc.disable()  # the hook below collects between tests, only after many allocations
 MOST_NEW = 4_000_000
-"""Objects since the last search for garbage; half a gigabyte."""
+"""Number of new objects (about half a gigabyte) after which garbage is collected."""
 CHECKOUT = Path(__file__).resolve().parents[1]
 SLOW = (
     "architecture/test_forbidden_forms.py",
@@ -74,27 +74,27 @@ SLOW = (
     "views/test_closing.py",
     "views/test_panel_texts.py",
 )
-"""What `make quick` leaves out: whole processes, most screens, and many runs of one kind. Each begins a path."""
+"""Path prefixes of tests that `make quick` skips: subprocess tests, most screen tests, and long series of runs."""
 PLACES: dict[Path | str, int] = {case: place for place, case in enumerate(CASES)}
 PLACES |= {case.name: place for place, case in enumerate(CASES) if case.name in GOLDEN and case.parent.name == "random"}
-"""A test names the case that it looks at by its folder, or a loose random case by its name."""
+"""A test names its case by folder, or a loose random case by its name."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Workers say less of what passes."""
+    """Register shorter reports in xdist worker processes."""
     if hasattr(config, "workerinput"):
         config.pluginmanager.register(brief_reports)
 
 
 @pytest.fixture(scope="session")
 def fixtures_folder() -> Path:
-    """The bundled snapshots."""
+    """The folder of the bundled snapshots."""
     return CHECKOUT / "fixtures"
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The tools begin, then who searches memory; the tests of a recorded case follow each other: one replay serves."""
+    """Sort tests: tools, memory tests, then by recorded case, so that tests of one case share its cached replay."""
     items.sort(key=place)
     for item in items:
         if is_slow(item.path):
@@ -102,35 +102,35 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """The tests themselves and what they import stay: nothing of it need be searched again and again."""
+    """Freeze the heap: test modules and their imports live until the end, so the collector can ignore them."""
     gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Behind a test, garbage is searched for where there may be much; what was found to be in use stays aside."""
+    """Collect garbage after a test that allocated many objects, and freeze the objects that are still in use."""
     result = yield
     if gc.get_count()[0] > MOST_NEW:
         gc.collect()
-        gc.freeze()  # mostly replays to which tests come back: a search through all of them takes four seconds
-    if item.get_closest_marker("memory") is not None:  # to ask whether anything is aside would count all of it
+        gc.freeze()  # mostly replays that later tests use: scanning all of them takes four seconds
+    if item.get_closest_marker("memory") is not None:  # gc.get_freeze_count() would count every frozen object
         gc.freeze()
     return result
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """What is left out for being slow is not even imported."""
+    """Skip slow files at collection under `-m "not slow"`, so that they are not even imported."""
     return True if "not slow" in str(config.option.markexpr) and is_slow(collection_path) else None
 
 
 @cache
 def is_slow(path: Path) -> bool:
-    """Whether `make quick` leaves out what lies there."""
+    """Whether `make quick` skips the tests at this path."""
     return path.relative_to(CHECKOUT / "tests").as_posix().startswith(SLOW)
 
 
 def place(item: pytest.Item) -> int:
-    """Where the item's case stands among the recorded ones; others keep their order behind them."""
+    """Sort key of a test: the position of its case among the recorded cases; tests without a case come last."""
     if item.path.parent.name == "tools":
         return -2
     if item.get_closest_marker("memory") is not None:

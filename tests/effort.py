@@ -1,16 +1,16 @@
-"""Limits that a busy machine does not reach: work is measured in processor time of this process, not on a clock."""
+"""Time limits that hold on a busy machine: they measure processor time of this process, not wall-clock time."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import process_time
 
 PATIENCE = 600
-"""Seconds on the clock after which another process hangs; nothing that works takes a tenth of it."""
+"""Wall-clock seconds after which a subprocess counts as hung; a working one takes less than a tenth of it."""
 
 
 @contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """What is done inside takes no more processor time of this process than that."""
+    """Fail if the body of the `with` uses more than this many seconds of this process's processor time."""
     start = process_time()
     yield
     assert process_time() - start < seconds

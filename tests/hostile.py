@@ -1,4 +1,4 @@
-"""A snapshot whose every free text would write to the reader's terminal, and what must not reach one."""
+"""A snapshot with terminal control sequences in every free-text field, and a check that output contains none."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ REORDERED, UNSEEN = "\u202e\u2066", "\u200b\u2060\ufeff\u00ad\u2028\u2029\x7f\x8
 HOSTILE: Final = f"x{TITLE}{COLOUR}{CLIPBOARD}{REORDERED}{UNSEEN}\b\r\v\fy"
 JOB: Final = "research/llm-finetune"
 _OBEYED: Final = ("Cc", "Cf", "Cs", "Zl", "Zp")
-"""Unicode's categories: controls, formats, surrogates, separators of lines and paragraphs."""
+"""Unicode categories: controls, formats, surrogates, line separators and paragraph separators."""
 
 
 def obeyed(text: str) -> set[str]:
-    """The characters that a terminal would obey or not show; our own layout makes line ends and tabs."""
+    """The characters that a terminal would obey or hide, except newline and tab, which our own layout writes."""
     return {character for character in text if unicodedata.category(character) in _OBEYED} - {"\n", "\t"}
 
 
 def write_hostile(folder: Path) -> Path:
-    """A bundled snapshot with such text wherever a name is not checked."""
+    """Write a bundled snapshot with hostile text in every field that the API server does not validate."""
     source = find_bundled("preempt-blocked-by-gang")
     assert source is not None
     snapshot = load_snapshot(source)
@@ -55,7 +55,7 @@ def _spoiled(manifest: Any) -> Any:
 
 
 def _hanging() -> Iterator[Any]:
-    """Jobs that wait for what the text names."""
+    """Pending jobs that refer to missing objects by the hostile text: node labels, a claim, a queue, a gate, a node."""
     specs: tuple[dict[str, Any], ...] = (
         {"nodeSelector": {HOSTILE: HOSTILE}},
         {"volumes": [{"name": HOSTILE, "persistentVolumeClaim": {"claimName": HOSTILE}}]},

@@ -1,7 +1,7 @@
-"""Words that no text for users has: they call programs persons, or stand for a term of the glossary.
+"""Words that no text for users may contain: they treat programs as persons, or replace a glossary term.
 
-Upstream's messages are quoted, and quoted text is not read. Words with a right use as well are here with the context in
-which they are wrong; others of that kind, such as `passes` and `leaves`, cannot be told apart by a pattern.
+Quoted text, such as upstream's messages, is not checked. Words that also have a right use are listed with the wrong
+context; a pattern cannot tell the uses of words such as `passes` and `leaves` apart.
 """
 
 import re
@@ -34,12 +34,12 @@ _QUOTED = re.compile(r'"[^"\n]*"')
 
 
 def never_words(text: str) -> Iterator[str]:
-    """The words in a text that no user should read, each with its line."""
+    """The forbidden words in a text, each with its line."""
     for line in text.splitlines():
         for found in NEVER.finditer(_QUOTED.sub('""', line)):
             yield f"{found[0]}: {line.strip()[:160]}"
 
 
 def prose(page: str) -> str:
-    """A page of Markdown without code, targets of links and HTML."""
+    """The prose of a Markdown page: no code, link targets or HTML."""
     return re.sub(r"```.*?```|`[^`\n]*`|\]\([^)\n]*\)|<[^>\n]+>", "", page, flags=re.DOTALL)

@@ -1,7 +1,7 @@
-"""The recorded cases, and replays that several tests look at: each is made once in a process.
+"""The recorded cases, and their replays, which are cached per process.
 
-A case lies loose under `tests/golden`, in the archive there, or in a folder beside the checkout, which may have newer
-cases and those of upstream's own tests; the first of these that has it counts.
+A case is an unpacked folder under `tests/golden`, in the archive there, or in `shared/golden` beside the checkout,
+which may have newer cases and those of upstream's own tests. The first of these places that has the case wins.
 """
 
 import marshal
@@ -18,20 +18,20 @@ from vcdebug.snapshot.loader import load_snapshot
 
 ROOT = Path(__file__).resolve().parents[1]
 LOOSE = ROOT / "tests" / "golden"
-"""The cases that many tests look at, and that are easy to open by hand."""
+"""Folder of the unpacked cases, which many tests use and which are easy to open by hand."""
 BESIDE = ROOT.parent / "shared" / "golden"
-"""Where more cases lie, if they do."""
+"""Optional folder of further cases, beside the checkout."""
 PLACES = (LOOSE, unpack_once(), BESIDE)
 FOLDERS = ("random", "causes", "upstream", "crash")
-"""The parts that are one cycle each."""
+"""Parts of the corpus whose cases record one cycle each."""
 WITHOUT_IDENTITY = 2
-"""The newest form of marshal that writes equal values alike, one object or two."""
+"""Newest marshal version that writes equal values to equal bytes, whether or not they are the same object."""
 BLOCKED = "preempt-blocked-by-gang"
-"""The bundled snapshot of a preemption that is discarded because of gang."""
+"""The bundled snapshot in which gang makes preempt discard its statement."""
 
 
 def find_recorded(pattern: str) -> list[Path]:
-    """Files or folders of recordings by a pattern such as `random/*/trace.jsonl.gz`, each once, in order."""
+    """Files or folders of recordings by a pattern such as `random/*/trace.jsonl.gz`, sorted, without duplicates."""
     found: dict[Path, Path] = {}
     for place in PLACES:
         for path in place.glob(pattern):
@@ -51,17 +51,17 @@ def cases(part: str) -> list[Path]:
 
 
 def user_questions() -> list[Path]:
-    """The clusters of users' questions, which nothing recorded: each has a question.json."""
+    """The clusters of users' questions: each has a question.json instead of a recording."""
     return [question.parent for question in find_recorded("threads/*/question.json")]
 
 
 _ALL = [case for part in FOLDERS for case in cases(part)]
 COPIES = [case for case in _ALL if LOOSE in case.parents]
-"""The loose cases."""
+"""The unpacked cases."""
 GOLDEN = [case.name for case in COPIES if case.parent.name == "random"]
-"""Names of the loose random cases."""
+"""Names of the unpacked random cases."""
 ELSEWHERE = [case for case in _ALL if LOOSE not in case.parents]
-"""The cases of the archive and of the folder beside the checkout."""
+"""The cases in the archive and in the folder beside the checkout."""
 
 CASES = [*COPIES, *ELSEWHERE]
 each_case = pytest.mark.parametrize(
@@ -69,11 +69,11 @@ each_case = pytest.mark.parametrize(
     [pytest.param(case, id=case.name) for case in COPIES]
     + [pytest.param(case, id=case.name, marks=pytest.mark.corpus) for case in ELSEWHERE],
 )
-"""A test of every recorded case; tests/conftest.py lets those of one case follow each other."""
+"""Parametrizes a test over every recorded case; tests/conftest.py runs the tests of one case in a row."""
 
 
 def one_of_each_family(names: list[str]) -> list[str]:
-    """Of names such as `basic-0001`, the first of each family that lies loose: a sample for quick tests."""
+    """The first unpacked case of each family among names such as `basic-0001`: a sample for quick tests."""
     found: dict[str, str] = {}
     for name in names:
         if name in GOLDEN:
@@ -83,13 +83,13 @@ def one_of_each_family(names: list[str]) -> list[str]:
 
 @lru_cache(maxsize=2)
 def recorded(case: Path) -> Recording:
-    """The replay of a case, kept while its tests follow each other."""
+    """The replay of a case, cached for the tests of that case, which run in a row."""
     return golden(case.name) if case.parent == LOOSE / "random" else replay_cycle(load_snapshot(case))
 
 
 @cache
 def golden(name: str) -> Recording:
-    """The replay of a loose random case, to which many tests come back."""
+    """The replay of an unpacked random case, cached because many tests use it."""
     return replay_cycle(load_snapshot(LOOSE / "random" / name))
 
 
@@ -100,6 +100,6 @@ def bundled(name: str = BLOCKED) -> Recording:
 
 
 def written(recording: Recording) -> bytes:
-    """All that its trace says, each value with its type and keys in their order, without spelling it as text."""
+    """The events of the trace as bytes, with types and key order, without the cost of formatting JSON."""
     encoder = EventEncoder(recording)
     return marshal.dumps([encoder.encode_event(event) for event in recording.events], WITHOUT_IDENTITY)

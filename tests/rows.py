@@ -1,4 +1,4 @@
-"""One test over many rows, where a test for each would take longer to be started than to be run."""
+"""One test over many rows, for tests whose start would take longer than their run."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -9,7 +9,7 @@ Row = TypeVar("Row")
 def over(
     rows: Sequence[Row], name: Callable[[Row], str] = str
 ) -> Callable[[Callable[[Row], None]], Callable[[], None]]:
-    """Make a test of one row a test of all of them."""
+    """A decorator that turns a test of one row into a test of all rows."""
 
     def whole(test: Callable[[Row], None]) -> Callable[[], None]:
         def each() -> None:
@@ -22,7 +22,7 @@ def over(
 
 
 def try_each(test: Callable[[Row], None], rows: Sequence[Row], name: Callable[[Row], str] = str) -> None:
-    """Try every row; those that fail are named, with their reasons."""
+    """Run the test on every row; raise one group with the reason of each failed row."""
     assert rows
     failed = [error for row in rows if (error := _failure(test, row, name(row))) is not None]
     if failed:
@@ -30,7 +30,7 @@ def try_each(test: Callable[[Row], None], rows: Sequence[Row], name: Callable[[R
 
 
 def try_rules(rules: Sequence[Callable[[Row], None]], subject: Row) -> None:
-    """Try every rule on one subject."""
+    """Run every rule on one subject; raise one group with the reason of each failed rule."""
     try_each(lambda rule: rule(subject), rules, lambda rule: rule.__name__)
 
 

@@ -1,4 +1,4 @@
-"""Amounts, numbers, counts and spans as every screen and text writes them."""
+"""Amounts, numbers, counts and durations, as every screen and text formats them."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_cores_that_are_compared_have_one_unit_below_a_core() -> None:
 @given(st.sampled_from(NAMES), AMOUNTS, AMOUNTS)
 def test_amounts_that_the_scheduler_tells_apart_never_look_alike(name: str, left: float, right: float) -> None:
     one, other = format_amounts_apart(name, left, right)
-    # Past twelve digits a float only differs by the error of a sum.
+    # Beyond twelve digits, a float carries only the rounding error of a sum.
     assert one != other or abs(left - right) <= max(1e-11 * max(left, right), 1e-6)
 
 

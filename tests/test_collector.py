@@ -1,4 +1,4 @@
-"""Python's search for garbage beside the recordings."""
+"""Python's garbage collection while recordings are in memory."""
 
 import gc
 import sys
@@ -44,7 +44,7 @@ def test_once_looked_at_again_nothing_stays_aside() -> None:
 
 
 class Ring:
-    """Refers to itself, so that only a search finds that it was dropped."""
+    """An object that refers to itself, so that only the garbage collector can free it."""
 
     def __init__(self) -> None:
         self.ring = self
@@ -83,7 +83,7 @@ def test_what_is_let_go_leads_to_no_search(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_session_that_is_let_go_speaks_of_itself_nowhere() -> None:
     snapshot = load_snapshot(ROOT / "fixtures" / BLOCKED)
-    with disposing(replay_cycle(snapshot)):  # what a module keeps for good is made once
+    with disposing(replay_cycle(snapshot)):  # the first run fills module-level caches
         pass
     gc.collect()
     with disposing(replay_cycle(snapshot)):

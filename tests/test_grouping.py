@@ -1,4 +1,4 @@
-"""Things are put together by key in the order in which they come."""
+"""Items are grouped by key, in the order of their arrival."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Patterns mean what they mean to Go's regexp, and take time in proportion to the text."""
+"""Patterns match as in Go's regexp, in time linear in the length of the text."""
 
 import pytest
 

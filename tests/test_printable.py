@@ -1,4 +1,4 @@
-"""Text from outside has a visible form; names in any script keep theirs."""
+"""Control characters in external text get a visible form; names in any script stay unchanged."""
 
 import json
 import unicodedata
@@ -23,9 +23,9 @@ NAMES = [
     "a\u00a0b",
 ]
 PREPENDED = "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
-"""Signs of category Cf that are seen: they enclose the digits behind them."""
+"""Characters of category Cf that are visible: they enclose the digits behind them."""
 RARE = {"Cf": (0x13430, 0x13460)}
-"""Joiners of hieroglyphs belong to how these are written."""
+"""Joiners that belong to the spelling of hieroglyphs."""
 
 
 def seldom(character: str) -> bool:

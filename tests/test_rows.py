@@ -1,4 +1,4 @@
-"""A test over rows fails where one of them does, and says which."""
+"""A test over rows fails if one row fails, and names that row."""
 
 import pytest
 

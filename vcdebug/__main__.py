@@ -1,4 +1,4 @@
-"""`python -m vcdebug`."""
+"""Entry point of `python -m vcdebug`."""
 
 import sys
 

@@ -25,12 +25,12 @@ class ReplayedCycle:
 
     @property
     def jobs(self) -> list[str]:
-        """The jobs of the session, as namespace/name."""
+        """The session's jobs, as namespace/name."""
         return list(self._recording.session.jobs)
 
     @property
     def tables(self) -> dict[str, tuple[str, ...]]:
-        """Table → its columns; `vcdebug export` writes the same."""
+        """Table name → its columns, as in `vcdebug export`."""
         return {name: tuple(table.types) for name, table in TABLES.items()}
 
     def read_table(self, name: str) -> list[dict[str, CellValue]]:
@@ -41,7 +41,7 @@ class ReplayedCycle:
         return [dict(zip(table.types, row, strict=True)) for row in table.iter_rows(self._recording)]
 
     def explain(self, job: str) -> str:
-        """The first line of `vcdebug explain`; raises VcdebugError for a name that no job or pod has."""
+        """The first line of `vcdebug explain` for the job or pod; raises VcdebugError for an unknown name."""
         return explain_by_name(self._recording, job).sentence
 
 

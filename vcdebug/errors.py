@@ -1,11 +1,11 @@
-"""The errors vcdebug raises on purpose; exit codes are decided in `cli/main.py`."""
+"""The errors that vcdebug raises on purpose; `cli/main.py` decides the exit codes."""
 
 from collections.abc import Iterable
 from typing import TypeVar
 
 
 class VcdebugError(Exception):
-    """An error that a user can act on: the fault, its place, and a hint."""
+    """An error that a user can fix: the fault, its place, and a hint."""
 
     def __init__(self, message: str, hint: str = "", where: str = "") -> None:
         super().__init__(message)
@@ -14,7 +14,7 @@ class VcdebugError(Exception):
         self.where = where
 
     def format_line(self) -> str:
-        """The error in one line: where, what, hint."""
+        """The error in one line: place, fault, hint."""
         text = f"{self.where}: {self.message}" if self.where else self.message
         return " ".join((f"{text}; {self.hint}" if self.hint else text).split())
 
@@ -23,7 +23,7 @@ class VcdebugError(Exception):
 
 
 def closest_name_hint(word: str, names: Iterable[str], otherwise: str = "") -> str:
-    """A hint that names the closest of the names; `otherwise` where none is close."""
+    """A hint with the closest of the names; `otherwise` if none is close."""
     close = closest_name(word, names)
     return f"did you mean {close}?" if close else otherwise
 
@@ -41,42 +41,42 @@ def closest_names(word: str, names: Iterable[str], most: int, near: float = 0.6)
 
 
 class SnapshotError(VcdebugError):
-    """A snapshot from which nothing can be replayed."""
+    """Raised for a snapshot that cannot be replayed."""
 
 
 class ConfigError(VcdebugError):
-    """A scheduler configuration that the real scheduler would refuse."""
+    """Raised for a scheduler configuration that the real scheduler rejects."""
 
 
 class CaptureError(VcdebugError):
-    """A cluster that cannot be read: no connection, no permission, no such API group."""
+    """Raised if a cluster cannot be read: no connection, no permission, no such API group."""
 
 
 class UnsupportedError(VcdebugError):
-    """A feature of the real scheduler that is not replayed."""
+    """Raised for a feature of the real scheduler that is not replayed."""
 
 
 class EngineError(VcdebugError):
-    """A fault of the replay itself; names the event, the hook and the plugin."""
+    """Raised for a fault of the replay itself; names the event, the hook and the plugin."""
 
 
 # Panics of the real scheduler.
 
 NIL_POINTER_TEXT = "runtime error: invalid memory address or nil pointer dereference"
-"""Go's message for a nil pointer."""
+"""Go's error text for a nil pointer."""
 Objects = tuple[tuple[str, str], ...]
-"""(kind, name) of objects, as `("Queue", "a")`."""
+"""(kind, name) of objects, e.g. `("Queue", "a")`."""
 
 
 class SchedulerPanic(VcdebugError):
-    """A panic on the goroutine of the cycle: deferred functions still run, among them the session's close."""
+    """A panic in the goroutine of the cycle: deferred functions still run, including the session's close."""
 
     objects: Objects = ()
     change: str = ""
 
 
 class ProcessExit(VcdebugError):
-    """A panic on another goroutine, or a stack overflow: the process ends without deferred functions of the cycle."""
+    """A panic in another goroutine, or a stack overflow: the process ends without running deferred functions."""
 
     objects: Objects = ()
     change: str = ""
@@ -87,6 +87,6 @@ PANICS = (SchedulerPanic, ProcessExit)
 
 
 def blame_objects(panic: Panic, objects: Objects, change: str = "") -> Panic:
-    """The panic with the objects that cause it, and the change that avoids it."""
+    """Attach to a panic the objects that cause it and the change that avoids it; returns the panic."""
     panic.objects, panic.change = objects, change
     return panic

@@ -1,4 +1,4 @@
-"""Control of Python's garbage collector, which would search long-lived objects again and again."""
+"""Control of Python's garbage collector, which would otherwise search long-lived objects repeatedly."""
 
 import gc
 import sys

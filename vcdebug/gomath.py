@@ -1,4 +1,4 @@
-"""Numbers as Go computes them: truncating division, rounding half away from zero, sums from left to right."""
+"""Arithmetic as in Go: truncating division, rounding half away from zero, sums from left to right."""
 
 import math
 from collections.abc import Iterable
@@ -38,14 +38,14 @@ def trunc_int64(value: float) -> int:
 
 
 def int_power(base: float, exponent: int) -> float:
-    """Go's `math.Pow` for a whole exponent: squares of the mantissa, which a C library may round otherwise."""
+    """Go's `math.Pow` for an integer exponent, by squaring the mantissa: a C library may round differently."""
     if exponent == 0 or base == 1:
         return 1.0
     if exponent == 1 or not math.isfinite(base):
         return base if exponent > 0 or math.isnan(base) else 0.0
     if base == 0:
         return 0.0 if exponent > 0 else math.inf
-    # The steps of Go's pow: other orders of multiplication round to other last digits.
+    # The steps of Go's pow: another order of multiplications rounds differently.
     result, scale = 1.0, 0
     mantissa, binary = math.frexp(base)
     remaining = abs(exponent)
@@ -70,7 +70,7 @@ def _ldexp_or_inf(mantissa: float, exponent: int) -> float:
 
 
 def ordered_sum(values: Iterable[float]) -> float:
-    """Floats added one by one from left to right, starting from 0."""
+    """The sum of floats, added from left to right, starting from 0."""
     total = 0.0
     for value in values:
         total = total + value
@@ -78,9 +78,9 @@ def ordered_sum(values: Iterable[float]) -> float:
 
 
 def div_rows(a: IntArray, b: IntArray | int) -> IntArray:
-    """int_div for every row; 0 where `b` is 0."""
+    """int_div for every row; 0 for rows where `b` is 0."""
     b = np.asarray(b, dtype=np.int64)
-    # For operands that are not negative numpy's floor division truncates as Go does, and is much faster.
+    # For non-negative operands, numpy's floor division equals Go's truncation and is much faster.
     if a.size and a.min() >= 0 and b.min() > 0:
         return a // b
     safe = np.where(b == 0, 1, b)
@@ -90,12 +90,12 @@ def div_rows(a: IntArray, b: IntArray | int) -> IntArray:
 
 
 def weighted_rows(values: IntArray, weight: float) -> FloatArray:
-    """Every integer as a float, times the weight."""
+    """The integers as floats, times the weight."""
     return np.asarray(values * weight, dtype=np.float64)
 
 
 def trunc_rows(values: FloatArray) -> IntArray:
-    """Truncation toward zero for every row; the values must be finite and small."""
+    """Truncate every row toward zero; the values must be finite and small."""
     return np.trunc(values).astype(np.int64)
 
 

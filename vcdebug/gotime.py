@@ -1,4 +1,4 @@
-"""Times and durations as Go computes them: integers in nanoseconds."""
+"""Times and durations as in Go: integers in nanoseconds."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -26,7 +26,7 @@ _ZERO_TIME = -62135596800 * SECOND
 
 
 def parse_duration(text: str) -> int | None:
-    """Go's ParseDuration in nanoseconds; None where it reports an error."""
+    """Go's ParseDuration, in nanoseconds; None for an invalid text."""
     negative, rest = text.startswith("-"), text[1:] if text[:1] in ("-", "+") else text
     if rest == "0":
         return 0
@@ -48,7 +48,7 @@ def parse_duration(text: str) -> int | None:
 
 
 def go_duration_text(nanoseconds: int) -> str:
-    """Go's Duration.String of a duration from one second on; 0 is `0s`."""
+    """Go's Duration.String, for 0 and durations of at least one second."""
     if nanoseconds < 0:
         return f"-{go_duration_text(-nanoseconds)}"
     seconds, below = divmod(nanoseconds, SECOND)
@@ -59,7 +59,7 @@ def go_duration_text(nanoseconds: int) -> str:
 
 
 def _term_nanoseconds(whole: str, point: str, fraction: str, unit: str) -> int | None:
-    """One number with its unit; the fraction is cut to what int64 holds and scaled in floats."""
+    """Nanoseconds of a number with its unit; the fraction is cut to int64 digits and scaled in floats."""
     if unit not in _UNIT_NANOSECONDS or not (whole or fraction):
         return None
     number = int(whole or "0")
@@ -72,7 +72,7 @@ def _term_nanoseconds(whole: str, point: str, fraction: str, unit: str) -> int |
 
 
 def _parse_fraction(digits: str) -> tuple[int, float]:
-    """(digits as a number, the power of ten that divides it), as many digits as int64 holds."""
+    """(digits as a number, power of ten to divide it by), with as many digits as fit in int64."""
     value, scale = 0, 1.0
     for digit in digits:
         longer = value * 10 + int(digit)
@@ -89,12 +89,12 @@ def unix_nanoseconds(moment: datetime) -> int:
 
 
 def api_time_text(moment: datetime) -> str:
-    """The time as the API server writes it, in whole seconds."""
+    """The time in the API server's format, in whole seconds."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def parse_time(text: str | None) -> datetime | None:
-    """A manifest's time; None where it states none."""
+    """The time in a manifest; None if the text is empty."""
     if not text:
         return None
     time = datetime.fromisoformat(text.upper())
@@ -102,19 +102,19 @@ def parse_time(text: str | None) -> datetime | None:
 
 
 def parse_nanoseconds(text: str) -> int:
-    """A manifest's time in nanoseconds since 1970; a missing one is Go's zero time."""
+    """The time in a manifest in nanoseconds since 1970; Go's zero time if it is missing."""
     time = parse_time(text)
     return _ZERO_TIME if time is None else unix_nanoseconds(time)
 
 
 def unix_seconds(moment: datetime) -> int:
-    """Go's Unix(): full seconds since 1970."""
+    """Go's Unix(): whole seconds since 1970."""
     passed = moment - _EPOCH
     return passed.days * 86400 + passed.seconds
 
 
 class ClockError(ValueError):
-    """Go's error text about a clock time."""
+    """Raised for an invalid clock time; the text is Go's error."""
 
 
 def clock_minutes(text: str) -> int:
@@ -151,6 +151,6 @@ def _go_quoted(text: str) -> str:
 
 
 def clock_time(now: datetime, minutes: int, *, days: int = 0) -> datetime:
-    """Today (or some days later) at so many minutes after midnight, in the time zone of `now`."""
+    """The time of today, or of a later day, at so many minutes after midnight, in the time zone of `now`."""
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
     return midnight + timedelta(days=days, minutes=minutes)

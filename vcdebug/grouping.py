@@ -1,4 +1,4 @@
-"""Grouping by key, without sorting as itertools.groupby needs it."""
+"""Grouping of pairs by key; unlike itertools.groupby, it needs no sorted input."""
 
 from collections.abc import Iterable
 from typing import TypeVar
@@ -8,7 +8,7 @@ Thing = TypeVar("Thing")
 
 
 def group_by_key(pairs: Iterable[tuple[Key, Thing]]) -> dict[Key, list[Thing]]:
-    """The things of each key; keys and things keep the order of the pairs."""
+    """Key → its values; keys and values keep the order of the pairs."""
     groups: dict[Key, list[Thing]] = {}
     for key, thing in pairs:
         groups.setdefault(key, []).append(thing)

@@ -1,4 +1,4 @@
-"""Regular expressions as Go's regexp reads them, matched in linear time by RE2.
+"""Regular expressions with Go's syntax, matched in linear time by RE2.
 
 Upstream: regexp (MustCompile, MatchString).
 """
@@ -9,20 +9,20 @@ from typing import Final
 
 _QUOTED_OR_ESCAPED: Final = re.compile(r"\\Q.*?(?:\\E|\Z)|\\(.)", re.DOTALL)
 _ANY_BYTE: Final = "C"
-"""`\\C` matches one byte in RE2; Go refuses it."""
+"""`\\C` matches one byte in RE2; Go rejects it."""
 
 TextTest = Callable[[str], bool]
-"""Whether a text contains a match of a pattern."""
+"""Function that says whether a text contains a match of the pattern."""
 
 
 class PatternError(ValueError):
-    """A pattern that Go's regexp refuses; the text says why."""
+    """Raised for a pattern that Go's regexp rejects; the text says why."""
 
 
 def compile_pattern(pattern: str, *, cased: bool = True) -> TextTest:
-    """A test whether a text contains a match; raises PatternError for a pattern that Go refuses."""
-    # Not Python's `re` for patterns of users: it backtracks, so that `^(a+)+$` takes hours on 40 letters.
-    import re2  # loaded only by snapshots with patterns
+    """Compile a pattern to a function that tests texts for a match; raises PatternError if Go rejects the pattern."""
+    # Python's `re` is unsuitable for users' patterns: it backtracks, so `^(a+)+$` takes hours on 40 letters.
+    import re2  # loaded only for snapshots with patterns
 
     options = re2.Options()
     options.log_errors, options.never_capture, options.case_sensitive = False, True, cased
@@ -36,7 +36,7 @@ def compile_pattern(pattern: str, *, cased: bool = True) -> TextTest:
 
 
 def _as_bytes(text: str) -> bytes:
-    """UTF-8; a lone surrogate, which no manifest holds, becomes a question mark."""
+    """The text in UTF-8; a lone surrogate, which no manifest contains, becomes a question mark."""
     return text.encode("utf-8", errors="replace")
 
 

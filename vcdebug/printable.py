@@ -1,4 +1,4 @@
-"""The printable form of text from outside: visible substitutes for characters that control a terminal or are hidden."""
+"""The printable form of external text: visible substitutes for control characters and invisible characters."""
 
 import re
 from typing import Final
@@ -9,30 +9,30 @@ _HARMFUL: Final = re.compile(
     "\u2028-\u202e\u2060-\u206f"  # line separators, overrides and isolates of the writing direction
     "\ud800-\udfff\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff]"
 )
-"""Marks that change the letter before them (category Mn, variation selectors) are not in it: names need them."""
+"""Marks that modify the letter before them (category Mn, variation selectors) are allowed: names need them."""
 _BREAKS: Final = str.maketrans({"\t": "␉", "\n": "␊"})
 _PICTURES: Final = 0x2400
-"""The first of Unicode's pictures of control characters, which are in the order of the characters."""
+"""The first Unicode picture of a control character; the pictures are in the order of the characters."""
 _DELETE: Final = "\x7f"
 _DELETE_PICTURE: Final = "␡"
 _SUBSTITUTE: Final = "\ufffd"
 
 
 def make_printable(text: str) -> str:
-    """The text with a visible character for each control or invisible one; tab and newline stay."""
-    # Nearly all texts are plain ASCII: the two tests are much faster than the pattern.
+    """Replace control and invisible characters by visible ones, except tab and newline."""
+    # Nearly all texts are plain ASCII: these two tests are much faster than the pattern.
     if text.isascii() and text.isprintable():
         return text
     return _HARMFUL.sub(_substitute, text)
 
 
 def make_line_printable(text: str) -> str:
-    """As make_printable, for text that must stay on one line: tab and newline become visible too."""
+    """As make_printable, for a text that must stay on one line: tab and newline are replaced too."""
     return make_printable(text).translate(_BREAKS) if not text.isprintable() else make_printable(text)
 
 
 def escape_json(text: str) -> str:
-    """Equivalent JSON with escapes for control and invisible characters; line ends between tokens stay."""
+    """Equivalent JSON with control and invisible characters escaped; line ends between tokens stay."""
     return text if text.isascii() and "\x7f" not in text else _HARMFUL.sub(_escape, text)
 
 

@@ -1,4 +1,4 @@
-"""Replaying a small cluster and reading what came of it."""
+"""Replays small clusters and reads their outcomes."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ DEFAULT_TIERS = ("priority gang conformance", "overcommit drf predicates proport
 
 
 def ran(*objects: Any, actions: str, tiers: tuple[str, ...] = DEFAULT_TIERS, extra: str = "") -> Recording:
-    """A replay of these objects under the given actions."""
+    """Replay these objects with the given actions."""
     return replay_cycle(cluster(*objects, conf=conf_of(*tiers, actions=actions) + extra))
 
 
@@ -32,7 +32,7 @@ def tasks(recording: Recording) -> dict[str, str]:
 
 
 def messages(recording: Recording) -> dict[str, str | None]:
-    """pod name → message, of tasks that wait."""
+    """pod name -> message, of Pending tasks."""
     return {
         key.partition("/")[2]: task.message
         for job in closed(recording).jobs.values()
@@ -53,15 +53,15 @@ def ops(recording: Recording) -> list[str]:
 
 
 def statements(recording: Recording) -> list[str]:
-    """What became of the statements, with their number of operations."""
+    """`commit N` or `discard N` and the like for each statement, N being its number of operations."""
     return [f"{event.what} {len(event.ops)}" for event in recording.events if isinstance(event, StatementEvent)]
 
 
 def pops(recording: Recording, kind: str) -> list[str]:
-    """What left the queues of one kind."""
+    """The names popped from queues of one kind."""
     return [event.name for event in recording.events if isinstance(event, PopEvent) and event.kind == kind]
 
 
 def asked(recording: Recording, point: str) -> list[object]:
-    """Answers to one hook, in order."""
+    """The results of one hook, in order."""
     return [event.result for event in recording.events if isinstance(event, HookEvent) and event.point == point]

@@ -1,4 +1,4 @@
-"""allocate: gangs, fit errors, pipelining, and what a visit leaves for the next."""
+"""allocate: gangs, fit errors, pipelining, and the effects of one visit on the next."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""backfill: best-effort tasks, bound at once and without a statement."""
+"""backfill: best-effort tasks are bound at once, without a statement."""
 
 from tests.actions.outcome import messages, ops, ran, statements, tasks
 from tests.builders import node, pod, pod_group, pods

@@ -1,4 +1,4 @@
-"""enqueue: who is admitted, in which order, and who is not even asked."""
+"""enqueue: which jobs are admitted, in which order, and which ones are skipped."""
 
 from typing import Any
 

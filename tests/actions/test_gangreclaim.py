@@ -18,7 +18,7 @@ def gangreclaim(*objects: Any, tiers: tuple[str, ...] = TIERS) -> Recording:
 
 
 def victims(name: str, of: str, count: int, min_member: int = 0, **more: Any) -> list[Any]:
-    """A job on n1: with no minimum its bundle is safe, with all of its pods as minimum it is whole."""
+    """A job on n1; with minMember 0 its bundle is safe, with minMember = count it is whole."""
     return [pod_group(name, queue=of, min_member=min_member), *pods(name, count, on="n1", **more)]
 
 
@@ -27,7 +27,7 @@ def poor(count: int, **more: Any) -> list[Any]:
 
 
 def committed(recording: Recording) -> list[str]:
-    """`op pod` of everything that was committed."""
+    """`op pod` of every committed operation."""
     found = [event for event in recording.events if isinstance(event, StatementEvent) and event.what == "commit"]
     return [f"{op} {task.partition('/')[2]}" for event in found for op, task, _ in event.ops]
 
@@ -40,7 +40,7 @@ def test_gangreclaim_takes_running_tasks_of_other_reclaimable_queues() -> None:
 
 @pytest.mark.parametrize(("a", "b", "evicted"), [(2, 2, "b"), (3, 1, "a"), (1, 3, "b")])
 def test_the_queue_that_orders_later_gives_first(a: int, b: int, evicted: str) -> None:
-    """Equal shares order by name."""
+    """Queues with equal shares are ordered by name."""
     recording = gangreclaim(
         node("n1", cpu="4"), queue("a"), queue("b"), victims("of-a", "a", a), victims("of-b", "b", b), poor(1)
     )
@@ -68,7 +68,7 @@ def test_a_safe_bundle_of_a_better_queue_goes_before_every_whole_one() -> None:
 
 
 def test_an_overused_queue_is_dropped_without_a_look_at_its_jobs() -> None:
-    """Two cpu each: `poor` already holds what it deserves."""
+    """Each queue deserves two cpu, which `poor` already uses."""
     own = [pod_group("o", queue="poor", min_member=0), *pods("o", 2, memory=None, on="n1")]
     recording = gangreclaim(
         node("n1", cpu="4", pods=None),
@@ -112,7 +112,7 @@ def test_the_whole_pending_list_must_be_within_what_the_queue_deserves(count: in
 
 
 def test_a_skipped_job_that_is_pipelined_already_commits_an_empty_statement() -> None:
-    """A pending pod without requests counts towards pipelined, and not against starving."""
+    """A Pending pod without requests counts as pipelined, but not against starving."""
     recording = gangreclaim(
         node("n1", cpu="4"),
         queue("rich"),

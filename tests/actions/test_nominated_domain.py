@@ -1,4 +1,4 @@
-"""A sub job whose HyperNode a gang action has nominated: all of its tasks go where they were promised, or none."""
+"""A sub job with a HyperNode nominated by a gang action: all tasks go to their nominated nodes, or none."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ PROMISED = {"j-0": "a1", "j-1": "a2"}
 
 
 class Outcome(NamedTuple):
-    """What was placed, how many tasks are left, and the sub job's HyperNodes."""
+    """The placed operations, the number of tasks left in the queue, and the sub job's HyperNodes."""
 
     placed: list[tuple[str, str, str]] | None
     left: int

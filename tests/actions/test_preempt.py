@@ -44,7 +44,7 @@ def test_a_gang_that_gets_only_part_is_discarded_and_says_what_it_waited_for() -
     assert said.endswith("once resource is released and minAvailable is satisfied")
 
 
-def test_a_policy_of_never_evicts_nobody() -> None:
+def test_preemption_policy_never_evicts_no_pod() -> None:
     recording = preempt(node("n1", cpu="1"), low("l", 1, "n1", min_member=0), high("h", 1, preemptionPolicy="Never"))
     assert [] == ops(recording)
     assert [] == asked(recording, "Preemptable")
@@ -133,7 +133,7 @@ def test_a_dry_run_on_a_node_that_fits_without_victims_finds_no_candidate() -> N
     ],
 )
 def test_a_dry_run_follows_the_node_that_a_scheduler_found_first(wanted: int, known: str, expected: str) -> None:
-    """Two would lose a pod of priority 5, n1 only one of 1."""
+    """n2 and n3 would lose a pod of priority 5, n1 only one of priority 1."""
     nodes = [node("n1", cpu="1"), node("n2", cpu="1"), node("n3", cpu="1"), node("n4", cpu="0")]
     losers = [
         part
@@ -160,7 +160,7 @@ def test_of_victims_of_one_priority_the_earliest_start_counts_whatever_their_ord
     assert ranks[0] != rank_candidate(Candidate(ssn.nodes["n1"], [late, late]))
 
 
-def test_where_no_candidate_is_wanted_nobody_is_evicted() -> None:
+def test_without_candidate_nodes_preempt_evicts_no_pod() -> None:
     none = "    minCandidateNodesPercentage: 0\n    minCandidateNodesAbsolute: 0\n"
     recording = preempt(node("n1", cpu="1"), low("l", 1, "n1", min_member=0), high("h", 1), extra=TOPOLOGY + none)
     assert [] == ops(recording)

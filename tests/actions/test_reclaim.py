@@ -1,4 +1,4 @@
-"""reclaim: room taken back from other queues, in search order and without a second look."""
+"""reclaim: victims in other queues, in search order, with one search per task."""
 
 from typing import Any
 

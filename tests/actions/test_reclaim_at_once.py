@@ -1,4 +1,4 @@
-"""reclaim without a statement: one task per turn, evictions that stay, and a queue that gives up its turns."""
+"""reclaim without a statement: one task per turn, evictions that persist, and a queue whose turns end."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def test_an_incomplete_gang_evicts_all_the_same() -> None:
 
 
 def test_free_room_does_not_count() -> None:
-    """Half of the request is free on the node: victims for all of it go."""
+    """Half of the request is idle on the node, yet reclaim evicts victims for the whole request."""
     waiting = [pod_group("p", queue="poor"), *pods("p", 1, cpu="2")]
     recording = reclaim(node("n1", cpu="5"), queue("poor"), victim_queue(4, "n1"), waiting)
     assert ["evict r-3@n1", "evict r-2@n1", "pipeline p-0@n1"] == ops(recording)
@@ -102,7 +102,7 @@ def test_victims_that_free_too_little_are_what_a_job_waits_for() -> None:
 
 
 def test_a_job_that_one_plugin_holds_back_does_not_starve() -> None:
-    """priority calls it starving, gang does not: its queue's turns have nothing to do with it, in no release."""
+    """priority calls the job starving, gang does not, so ended queue turns are not the cause in any release."""
     running = [pod_group("s", queue="poor", phase="Running"), *pods("s", 1, on="n1"), *pods("s", 1, prefix="t")]
     large = [pod_group("p", queue="poor"), *pods("p", 1, cpu="9")]
     tiers = ("priority gang", "proportion predicates")
@@ -121,7 +121,7 @@ def test_what_a_place_cost_is_said_without_a_statement() -> None:
 
 
 def test_behind_a_broken_tree_no_amounts_are_named() -> None:
-    """capacity refuses every queue: what this one would hold has nothing to do with it."""
+    """capacity refuses every queue in a broken tree, so the queue's amounts are not the cause."""
     tree = [queue("top", capability={"cpu": "1"}), queue("poor", parent="top", capability={"cpu": "4"})]
     parts = (node("n1", cpu="2"), tree, victim_queue(2, "n1"), poor(1))
     tiers = ("gang", "predicates capacity")

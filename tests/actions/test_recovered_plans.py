@@ -1,4 +1,4 @@
-"""A plan that was made in a trial and cannot be applied again: nothing of it reaches the cluster."""
+"""A plan from a trial that cannot be applied again has no effect on the cluster."""
 
 import pytest
 
@@ -14,7 +14,7 @@ RECOVER = Statement.recover_operations
 
 
 def gang_above_another() -> Snapshot:
-    """Either of two jobs of low priority makes room for one of high priority."""
+    """Two low-priority jobs, either of which makes room for a high-priority job."""
     return cluster(
         node("n1", cpu="2"),
         [priority_class("high", 9), priority_class("low", 1)],
@@ -28,7 +28,7 @@ def gang_above_another() -> Snapshot:
 def commits(
     snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch, *failing: int, applies: bool = True
 ) -> tuple[int, list[str]]:
-    """How often a plan is recovered in the cycle, and what is committed; some recoveries fail, applied or not."""
+    """(number of recoveries, non-empty commits) of a cycle; recoveries numbered `failing` fail."""
     calls: list[None] = []
 
     def recover_or_fail(self: Statement, saved: Statement) -> str | None:

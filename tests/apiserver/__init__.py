@@ -1,1 +1,1 @@
-"""A small API server of our own: revisions, exact reads, pages that expire, watches, bindings, and faults."""
+"""A small API server for tests: revisions, exact reads, expiring pages, watches, bindings, and faults."""

@@ -1,4 +1,4 @@
-"""Clusters to serve."""
+"""Clusters for the test API server."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ CONFIG_MAPS = KIND_BY_NAME["ConfigMap"].api_path
 
 
 def small_server() -> ApiServer:
-    """The small cluster with revisions."""
+    """The small cluster on a server with revisions."""
     return served(small_cluster())
 
 
 def served(api: FakeApi) -> ApiServer:
-    """The objects of a fake server, each written once."""
+    """A server with the objects of a FakeApi, each written once."""
     server = ApiServer()
     for path, body in api.objects.items():
         if path.endswith("/deployments"):
@@ -37,7 +37,7 @@ def served(api: FakeApi) -> ApiServer:
 
 
 class Direct:
-    """Requests without a socket."""
+    """A transport that calls the server directly, without a socket."""
 
     context, server, user = "dev", "context 'dev'", "me"
 

@@ -1,4 +1,4 @@
-"""The server of `vcdebug verify` with what a real one has besides: pages, exact reads, refusals, faults.
+"""The server of `vcdebug verify` with features of a real API server: pages, exact reads, refusals, faults.
 
 `ApiServer.answer_request` answers one request and needs no socket; `tests.capture.fake_server.serving` puts it on
 loopback.
@@ -24,18 +24,18 @@ KIND_OF_PATH = {kind.api_path: kind for kind in KINDS}
 
 @dataclass
 class ApiServer(verify.ApiServer):
-    """What the server has and how it behaves; `requests` is everything it was ever asked."""
+    """A server's objects and behaviour; `requests` records every request."""
 
     served: set[str] = field(default_factory=lambda: set(KIND_OF_PATH))
     """Paths of lists that exist, empty or not."""
     singles: dict[str, Body] = field(default_factory=dict)
-    """Path -> a document that is no list, as /version."""
+    """Path -> a single document, such as /version."""
     exact: Exact = "honoured"
-    """What becomes of resourceVersionMatch=Exact."""
+    """Handling of resourceVersionMatch=Exact."""
     forbidden: set[str] = field(default_factory=set)
     scripted: dict[str, list[ApiReply]] = field(default_factory=dict)
     before: Callable[[ApiRequest], None] | None = None
-    """Called before each answer: other people's writes."""
+    """Called before each answer, for writes by other clients."""
     date: str | None = DATE
     largest_page: int = PAGE
     requests: list[ApiRequest] = field(default_factory=list)
@@ -102,7 +102,7 @@ class ApiServer(verify.ApiServer):
         return ApiReply(200, body | {"items": found[start : start + limit]})
 
     def _watch(self, request: ApiRequest) -> ApiReply:
-        """Everything that happened since, and then the end of the stream, as a server's timeout would have it."""
+        """All changes since a revision, then the end of the stream, as after a server's timeout."""
         since = int(request.query.get("resourceVersion") or 0)
         if since < self.store.compacted:
             gone = status(410, "Expired", "too old resource version").body
@@ -125,6 +125,6 @@ class ApiServer(verify.ApiServer):
 
 
 def expired(token: dict[str, int] | None) -> ApiReply:
-    """A list whose revision has been compacted; a token goes on with the present state."""
+    """The 410 reply for a compacted revision; a token lets the client continue with the current state."""
     metadata = {"continue": json.dumps(token)} if token is not None else {}
     return status(410, "Expired", "the provided resource version is too old", **metadata)

@@ -28,7 +28,7 @@ NONE = "-"
 
 
 def quirk_rows() -> Iterator[str]:
-    """One per quirk, with the releases that have it."""
+    """The table rows of quirks, each with the releases that have it."""
     yield "| code | what happens | what it can change | releases |"
     yield "|---|---|---|---|"
     for quirk in QUIRKS.values():
@@ -36,12 +36,12 @@ def quirk_rows() -> Iterator[str]:
 
 
 def happens_under(quirk: Quirk, older: Callable[[Change], bool]) -> bool:
-    """Whether a release does it that has these older forms."""
+    """Whether a release with these older forms has the quirk."""
     return quirk.absent_with is None or not older(quirk.absent_with)
 
 
 def releases_of(quirk: Quirk) -> str:
-    """`all`, or which ones beside the newest rules."""
+    """`all`, or the names of the releases besides the latest rules that have the quirk."""
     if all(happens_under(quirk, lambda change, tag=tag: change.is_in_force(tag)) for tag in SUPPORTED_TAGS):  # type: ignore[misc]
         return "all"
     found = who(lambda tag: happens_under(quirk, lambda change: change.is_in_force(tag)))
@@ -49,7 +49,7 @@ def releases_of(quirk: Quirk) -> str:
 
 
 def case_rows() -> Iterator[str]:
-    """One per family, with how many cases each release has."""
+    """The table rows of case families, each with the number of cases per release."""
     releases = recorded_releases()
     yield f"| corpus | family | master | {' | '.join(releases)} |"
     yield "|---|---|---|" + "---|" * len(releases)
@@ -61,12 +61,12 @@ def case_rows() -> Iterator[str]:
 
 
 def recorded_releases() -> list[str]:
-    """Newest first."""
+    """The releases with recordings, newest first."""
     return sorted((path.name for path in find_recorded("releases/v*")), reverse=True)
 
 
 def families(part: str, release: str) -> dict[str, int]:
-    """How many cases of each family are recorded."""
+    """The number of recorded cases per family."""
     found: dict[str, int] = {}
     for case in cases(f"releases/{release}/{part}" if release else part):
         family = WHOLE.get(part) or re.split(r"-\d", case.name)[0]
@@ -75,7 +75,7 @@ def families(part: str, release: str) -> dict[str, int]:
 
 
 def with_table(text: str, title: str, rows: Sequence[str]) -> str:
-    """The page with the table of a section replaced."""
+    """Replace the table of a section."""
     before, heading, rest = text.partition(f"\n## {title}\n")
     assert heading, title
     section, following, after = rest.partition("\n## ")

@@ -177,7 +177,7 @@ def _proposals() -> Iterator[str]:
 
 
 def who(has: Callable[[Tag], bool]) -> str:
-    """The releases of which something holds: whole lines where it is all of them, and older ones by the oldest."""
+    """The releases that have a change: whole lines if all of a line have it, and older ones by the oldest."""
     parts = [part for line in LINES if (part := _in_line(line, has))]
     if not parts:
         return f"before v{LINES[-1][0]}.{LINES[-1][1]}"

@@ -31,7 +31,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True)
 class Source:
-    """One Python file."""
+    """A parsed Python file."""
 
     path: Path
     lines: list[str]
@@ -39,7 +39,7 @@ class Source:
 
     @cached_property
     def nodes(self) -> list[ast.AST]:
-        """All of the tree."""
+        """All nodes of the syntax tree."""
         return [*ast.walk(self.tree)]
 
     def where(self, node: ast.AST | None = None) -> str:
@@ -47,7 +47,7 @@ class Source:
         return name if node is None else f"{name}:{getattr(node, 'lineno', 1)}"
 
     def excused(self, node: ast.AST, mark: str) -> bool:
-        """Whether a line of the node carries the comment that allows it."""
+        """Whether a line of the node has the comment that permits an exception."""
         first = getattr(node, "lineno", 1)
         last = getattr(node, "end_lineno", first)
         return any(mark in line.partition("#")[2] for line in self.lines[first - 1 : last])
@@ -63,7 +63,7 @@ def parse(path: Path) -> Source:
 
 
 def sources(*rooms: str) -> list[Source]:
-    """The files of these rooms of the package; of all its rooms when none is named."""
+    """The source files in these top-level folders of the package, by default in all."""
     folders = [PACKAGE / room for room in rooms] if rooms else [PACKAGE]
     return [parse(path) for folder in folders for path in sorted(folder.rglob("*.py"))]
 

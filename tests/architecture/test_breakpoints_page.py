@@ -14,7 +14,7 @@ FEWER = tuple(
     for part in (*STATUS_COUNTS, *SUMMED_COUNTS)
     if part not in ("ready", "waiting", "pending", "running", "releasing")
 )
-"""Counts of a job that the page leaves to the imagination."""
+"""Counts of a job that the page does not list."""
 EXAMPLES = re.findall(r"^(break [a-z]+ .*)$", PAGE, re.MULTILINE)
 
 

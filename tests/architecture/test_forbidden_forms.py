@@ -1,4 +1,4 @@
-"""Numbers are Go's numbers, runs are repeatable, errors surface, and files say where they come from."""
+"""Forbidden forms: sums and divisions unlike Go's, unordered iteration, swallowed errors, paths of one machine."""
 
 import ast
 import re
@@ -9,7 +9,7 @@ import pytest
 
 from tests.architecture.source_tree import DECISION_ROOMS, ENGINE_ROOMS, PACKAGE, ROOT, Source, sources
 
-# Numpy adds in pairs and Python 3.12 compensates: both give other bits than a loop from left to right, which is Go's.
+# NumPy sums pairwise and Python 3.12 compensates; both differ in the last bits from Go's left-to-right loop.
 UNORDERED_SUMS = {"sum", "fsum", "nansum", "dot", "vdot", "inner", "matmul", "einsum", "mean", "average", "var", "std"}
 EXACT = "exact: ints"
 BOUNDARY = "boundary:"
@@ -63,7 +63,7 @@ def is_set(node: ast.AST | None, names: set[str]) -> bool:
 
 
 def set_names(tree: ast.AST) -> set[str]:
-    """Names that this tree binds to nothing but sets."""
+    """Names that this tree binds only to sets."""
     bound: dict[str, bool] = {}
     for node in ast.walk(tree):
         targets: list[ast.expr] = []
@@ -89,7 +89,7 @@ def iterated(node: ast.AST) -> list[ast.expr]:
 
 
 def may_hold_sets(source: Source) -> bool:
-    """Whether anything there is a set, or says that it is one."""
+    """Whether the file contains a set or an annotation of one."""
     said = (getattr(node, "id", "") or getattr(node, "value", "") for node in source.nodes)
     sets = any(isinstance(node, ast.Set | ast.SetComp) for node in source.nodes)
     return sets or any(isinstance(name, str) and name.startswith(SETS) for name in said)
@@ -169,7 +169,7 @@ def text_files(folder: Path = ROOT) -> Iterator[Path]:
 
 
 def test_no_file_names_a_path_of_a_machine() -> None:
-    """A recorded cluster names paths of its own nodes."""
+    """Recorded clusters are exempt: their paths are those of their own nodes."""
     recorded = ROOT / "tests" / "golden"
     hidden = (path for folder in (".ci", ".github") for path in text_files(ROOT / folder))
     files = [path for path in (*text_files(), *hidden) if recorded not in path.parents]
@@ -205,7 +205,7 @@ def caches(source: Source) -> Iterator[str]:
 
 
 def test_a_cache_that_may_hold_a_recording_lies_in_the_recording() -> None:
-    """vcdebug/recording/recording.py: what is kept beside recordings would keep them for ever."""
+    """Caches belong into the recording (see vcdebug/recording/recording.py); module-level ones would keep it alive."""
     rooms = ("recording", "explain", "comparison", "whatif", "debugger", "views", "cli", "tui")
     assert [] == [found for source in sources(*rooms) for found in caches(source)]
 
@@ -238,17 +238,17 @@ def open_types(source: Source) -> list[int]:
     return sorted({getattr(node, "lineno", 1) for node in nodes})
 
 
-def whose_types_are_ours() -> list[Source]:
-    """All but the snapshot's, which anybody may have written."""
+def sources_except_snapshot() -> list[Source]:
+    """All source files except those of vcdebug.snapshot, which handles arbitrary input."""
     return [source for source in sources() if source.path.relative_to(PACKAGE).parts[0] != "snapshot"]
 
 
 def test_any_is_rare() -> None:
-    assert MOST_OPEN_TYPES > sum(len(open_types(source)) for source in whose_types_are_ours())
+    assert MOST_OPEN_TYPES > sum(len(open_types(source)) for source in sources_except_snapshot())
 
 
 def test_any_says_why() -> None:
-    lines = [(source, line) for source in whose_types_are_ours() for line in open_types(source)]
+    lines = [(source, line) for source in sources_except_snapshot() for line in open_types(source)]
     silent = [
         f"{source.where()}:{line}"
         for source, line in lines

@@ -1,4 +1,4 @@
-"""The glossary names modules that exist, in order, and the pages for newcomers lead to it."""
+"""The glossary names existing modules, in order, and the pages for newcomers link to it."""
 
 import re
 

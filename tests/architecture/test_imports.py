@@ -1,4 +1,4 @@
-"""What a part of vcdebug costs to import, seen in a fresh interpreter."""
+"""The import cost of each part of vcdebug, measured in a fresh interpreter."""
 
 import json
 import os
@@ -28,7 +28,7 @@ for room in sys.argv[1:]:
         answer.write(json.dumps([room, sorted(sys.modules)]) + "\\n")
     os._exit(0)
 """
-"""Each room in a process that has imported none of the others."""
+"""A script that imports each top-level folder in a process that has imported none of the others."""
 
 RUN_COMMAND = """
 import contextlib, io, json, sys
@@ -105,7 +105,7 @@ UNASKED = (
     "vcdebug.plugins.tdm",
     "vcdebug.recording.file.read",
 )
-"""What an answer about a job that is not even admitted has no use for, although it edits the snapshot to test fixes."""
+"""Modules that an answer about a non-admitted job does not need, although it tests edits of the snapshot."""
 
 
 def test_an_answer_loads_only_what_it_is_made_of() -> None:

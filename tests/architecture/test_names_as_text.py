@@ -1,4 +1,4 @@
-"""Names of actions, plugins and hooks stand as text in their homes only; elsewhere code reads a constant or a fact."""
+"""Names of actions, plugins and hooks are string literals in their home files only; other code uses constants."""
 
 import ast
 from collections.abc import Iterator
@@ -9,16 +9,16 @@ from vcdebug.framework.hooks import HOOKS
 from vcdebug.plugins import PLUGINS
 
 CEILING = 3
-"""How many are left. Lower it with each one that goes; never raise it."""
+"""Number of exceptions left. Lower it when one is removed; never raise it."""
 
 HOMES = (
-    "releases/",  # what changed upstream
+    "releases/",  # the changes of upstream
     "actions/__init__.py",
     "plugins/__init__.py",
     "explain/plugins/__init__.py",
     "framework/hooks.py",
 )
-"""Files and folders whose subject the names are."""
+"""Files and folders that may spell any of the names."""
 
 OTHER_MEANINGS: dict[str, tuple[str, ...]] = {
     # a kind of operation
@@ -51,17 +51,17 @@ OTHER_MEANINGS: dict[str, tuple[str, ...]] = {
     # a kind of breakpoint
     "enqueue": ("debugger/breakpoints/", "views/notebook.py"),
 }
-"""Where a name is an ordinary word, and which."""
+"""Files in which a name is an ordinary word, with its meaning."""
 
 
 def known_names() -> list[str]:
-    """One-word methods are left out: `predicate` or `reclaimable` are ordinary words and fields."""
+    """The names to look for. One-word methods are left out, since `predicate` or `reclaimable` are ordinary words."""
     methods = [hook.method for hook in HOOKS if "_" in hook.method]
     return [*ACTIONS, *PLUGINS, *(hook.upstream for hook in HOOKS), *methods]
 
 
 def is_home(path: str, name: str) -> bool:
-    """Whether the file may spell the name: a home of all names, or the plugin's or action's own module."""
+    """Whether the file may spell the name: a home of all names, or the module of that plugin or action."""
     if path.startswith(HOMES):
         return True
     own = name.replace("-", "_")

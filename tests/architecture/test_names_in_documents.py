@@ -15,9 +15,9 @@ PAGES = [
 ]
 """Pages about the code, from the root of the checkout."""
 BASES = (ROOT, PACKAGE, PACKAGE / "explain", ROOT / "tests")
-"""Folders from which these pages count a path."""
+"""Folders to which paths on these pages are relative."""
 NOT_IN_THE_REPOSITORY = (".mutants/", ".venv/", "../shared/")
-"""Beginnings of paths that only exist in a checkout that has been used."""
+"""Prefixes of paths that exist only after a checkout has been used."""
 
 
 def quoted_texts(page: str) -> list[str]:
@@ -25,14 +25,14 @@ def quoted_texts(page: str) -> list[str]:
 
 
 def named_paths(page: str) -> Iterator[str]:
-    """Paths of modules and folders: without blanks, placeholders and patterns."""
+    """The paths of modules and folders on a page, without placeholders and patterns."""
     for text in [*quoted_texts(page), *re.findall(r"[\w/]+/\w+\.py", (ROOT / page).read_text(encoding="utf-8"))]:
         if re.fullmatch(r"[\w./]+(\.py|/)", text) and not text.startswith(NOT_IN_THE_REPOSITORY):
             yield text
 
 
 def is_there(path: str) -> bool:
-    """Whether the path exists from one of the bases; a module without a folder may be in any room."""
+    """Whether the path exists below one of the bases; a bare module may be in any folder of the package."""
     beneath = [] if "/" in path else [*PACKAGE.rglob(path)]
     return bool(beneath) or any((base / path).exists() for base in BASES)
 

@@ -1,4 +1,4 @@
-"""The files around the code are true: workflow, issue forms, version, changelog, pins."""
+"""The project files agree with each other: workflow, issue forms, version, changelog, pins."""
 
 import os
 import re

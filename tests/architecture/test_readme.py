@@ -1,4 +1,4 @@
-"""The README is true: its commands run, its numbers are those of the tables, its snapshots and files exist."""
+"""The README is correct: its commands run, its numbers match the tables, its snapshots and files exist."""
 
 import re
 import shlex
@@ -30,7 +30,7 @@ COMMAND_ROWS = re.findall(r"^\| `vcdebug (\w+)([^`]*)` \|", README, re.MULTILINE
 CONSOLE = re.compile(r"^```console\n((?:(?!```).*\n)+)```$", re.MULTILINE)
 INSTALLERS = ("pipx install .", "uv tool install .", "pip install .")
 MAX_LINES = 100
-"""Two screens of 50 lines: the lines with text that the README may have before its reference, without pictures."""
+"""Limit of lines of text before the README's reference, without pictures: two screens of 50 lines."""
 
 
 def console_lines(text: str) -> list[str]:
@@ -98,7 +98,7 @@ async def test_what_the_readme_opens_is_there_and_what_it_captures_opens(
 
 
 def fidelity_cases() -> list[list[str]]:
-    """The rows of the table of recorded cases, its head first."""
+    """The rows of the table of recorded cases, including its head."""
     section = FIDELITY.partition("\n## Cases\n")[2].partition("\n## ")[0]
     return [row.split(" | ") for row in re.findall(r"^\| (.*) \|$", section, re.MULTILINE)]
 
@@ -113,7 +113,7 @@ def recorded_by_release() -> dict[str, int]:
 
 
 def compared_by_release() -> dict[str, int]:
-    """How many clusters were compared with the binary of each release."""
+    """The number of clusters compared with the binary of each release."""
     section = FIDELITY.partition("\n## Cases\n")[2].partition("\n## ")[0]
     found = {name: int(count) for name, count in re.findall(r"(v\d+\.\d+\.\d+) \((\d+)", section)}
     (total,) = re.findall(r"(\d+) in (?:all|total), in which it bound", section)

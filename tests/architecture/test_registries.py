@@ -1,4 +1,4 @@
-"""One list per kind of thing, one line per item, and nothing in the folder that is not in the list."""
+"""Each registry lists exactly the modules in its folder."""
 
 import ast
 import contextlib
@@ -13,7 +13,7 @@ from vcdebug.framework.registry import resolve_reference
 from vcdebug.releases import devices, nodes, queues, scheduling
 from vcdebug.releases.change import Change
 
-# folder, name of its list, files of the folder that are no item
+# (folder, name of its registry, files of the folder that are no item)
 REGISTRIES = [
     ("plugins", "PLUGINS", ()),
     ("actions", "ACTIONS", ()),
@@ -31,7 +31,7 @@ def present() -> list[tuple[str, str, tuple[str, ...]]]:
 
 
 def module_of(item: object) -> str:
-    """The last part of the module that an entry names: as text ("vcdebug.plugins.gang:Gang") or as a class."""
+    """The last part of the module name of an entry, a text ("vcdebug.plugins.gang:Gang") or a class."""
     text = item if isinstance(item, str) else str(getattr(item, "module", getattr(item, "__module__", item)))
     return text.partition(":")[0].rpartition(".")[2]
 
@@ -43,7 +43,7 @@ def listed(registry: object) -> list[str]:
 
 
 def is_elsewhere(item: object) -> bool:
-    """Whether an entry names a gate that is only about one plugin: its function is in the plugin's own file."""
+    """Whether an entry names a gate of a single plugin, which lies in that plugin's own file."""
     return (
         isinstance(item, str)
         and item.startswith("vcdebug.explain.plugins.")
@@ -64,7 +64,7 @@ def test_the_list_is_the_folder(folder: str, name: str, others: tuple[str, ...])
 
 
 def test_each_change_that_is_replayed_is_asked_about_somewhere() -> None:
-    """A row of the table alone replays nothing; templates of log lines name changes behind an `@`."""
+    """Each change needs code that checks it; templates of log lines name changes behind an `@`."""
     sources = [path for path in PACKAGE.rglob("*.py") if path.parent.name != "releases" or path.name == "release.py"]
     sources.append(PACKAGE / "comparison" / "logs" / "messages.txt")
     text = "\n".join(path.read_text(encoding="utf-8") for path in sources)
@@ -80,12 +80,12 @@ def test_each_change_that_is_replayed_is_asked_about_somewhere() -> None:
 
 
 REFERENCE = re.compile(r"[a-z_]+(\.[a-z_0-9]+)*:[A-Za-z_]\w*")
-"""`module:name`, which is imported only when it is needed."""
+"""A lazy reference `module:name`, which is imported on use."""
 BEFORE_REFERENCES = ("", "vcdebug.views.", "vcdebug.tui.screens.")
-"""What tables of references leave out."""
+"""Prefixes that tables of references leave out."""
 
 
-def leads_somewhere(reference: str) -> bool:
+def reference_resolves(reference: str) -> bool:
     for before in BEFORE_REFERENCES:
         with contextlib.suppress(ImportError, AttributeError):
             resolve_reference(before + reference)
@@ -101,4 +101,4 @@ def test_each_reference_as_text_leads_to_something() -> None:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and REFERENCE.fullmatch(node.value)
     ]
     assert len(texts) > 100
-    assert [] == [(name, text) for name, text in texts if not leads_somewhere(text)]
+    assert [] == [(name, text) for name, text in texts if not reference_resolves(text)]

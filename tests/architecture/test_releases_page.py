@@ -1,4 +1,4 @@
-"""docs/releases.md is the table of changes, and the tables of docs/fidelity.md are those of quirks and cases."""
+"""docs/releases.md matches the table of changes; the tables of docs/fidelity.md match quirks and cases."""
 
 import pytest
 

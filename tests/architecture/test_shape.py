@@ -1,4 +1,4 @@
-"""The shape of the code: classes are put together, not stacked; modules form no circles; parts are whole."""
+"""The structure of the code: flat class hierarchies, no import cycles, no unimplemented methods."""
 
 import ast
 import importlib
@@ -12,7 +12,7 @@ from tests.architecture.source_tree import ENGINE_ROOMS, PACKAGE, Function, Sour
 FRONT = ("tui", "views", "cli", "files")
 ROOMS = (*FRONT, *(room for room in ENGINE_ROOMS if room not in FRONT), "capture")
 STACKED = 2
-"""How deep a class of ours may stand below a library's."""
+"""Maximum depth of our class hierarchies below a library's class."""
 
 Graph = Mapping[str, list[str]]
 
@@ -23,7 +23,7 @@ def name_of(source: Source) -> str:
 
 
 def imports(tree: ast.AST, known: Mapping[str, Source], *, for_types: bool, in_functions: bool = True) -> Iterator[str]:
-    """The modules of ours that a module imports; `in_functions`: also those that a function loads when it is called."""
+    """Yield our modules that a module imports; `in_functions` includes imports inside functions."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, Function) and not in_functions:
             continue
@@ -53,7 +53,7 @@ def graph(found: list[Source], *, for_types: bool, in_functions: bool = True) ->
 
 
 def circles(edges: Graph) -> list[list[str]]:
-    """What is left after everything is taken away that imports nothing of the rest, or is imported by nothing of it."""
+    """The modules in import cycles: those left after repeatedly removing modules without imports or importers."""
     left = dict(edges)
     while True:
         wanted = {target for name, targets in left.items() for target in targets}
@@ -83,7 +83,7 @@ def classes(room: str) -> Iterator[type]:
 
 
 def depth(kind: type) -> int:
-    """How many classes of ours stand above each other."""
+    """The number of our classes in the inheritance chain of a class."""
     above = [depth(base) for base in kind.__bases__ if base.__module__.startswith("vcdebug.")]
     return 1 + max(above, default=0)
 

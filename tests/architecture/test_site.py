@@ -1,4 +1,4 @@
-"""The documentation site has every page, its links lead somewhere, and it loads nothing from elsewhere."""
+"""The documentation site has every page, its links have targets, and it loads nothing from other hosts."""
 
 import re
 import sys
@@ -23,7 +23,7 @@ REMOTE = re.compile(r"<(?:script|link|img|iframe)\b[^>]*(?:src|href)=\"?(?:https
 
 
 class SettingsLoader(yaml.SafeLoader):
-    """Reads mkdocs.yml without making what its Python tags name."""
+    """A YAML loader that ignores the Python tags of mkdocs.yml."""
 
 
 def tag_name(loader: SettingsLoader, suffix: str, node: yaml.Node) -> str:

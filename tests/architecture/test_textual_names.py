@@ -1,4 +1,4 @@
-"""Private names of Textual change without notice: the program uses none, the tests as few as there are."""
+"""Private names of Textual change without notice: the program uses none, the tests as few as possible."""
 
 import ast
 import importlib
@@ -15,10 +15,10 @@ import vcdebug.tui
 from tests.architecture.source_tree import ROOT, parse, sources
 
 MAX_IN_TESTS = 28
-"""Uses in tests/. drawing, settling and starting look inside Textual, which has no public way to do any of it: a frame
-without a terminal, whether a frame is due, rules parsed once per process. Lower it when a use goes."""
+"""Limit of uses in tests/. drawing, settling and starting need Textual's internals, which have no public API: a frame
+without a terminal, due frames, rules parsed once per process. Lower the limit when a use is removed."""
 PUBLIC_THOUGH_UNDERSCORED = {"_asdict", "_replace", "_make", "_fields", "_exit"}
-"""Of named tuples, and `os._exit`."""
+"""Public names with an underscore, of named tuples and of os."""
 
 
 def is_private(name: str) -> bool:
@@ -26,7 +26,7 @@ def is_private(name: str) -> bool:
 
 
 def defined_names(tree: ast.AST) -> Iterator[str]:
-    """What a tree binds: attributes that it sets, functions, names of a class or module."""
+    """Names that a tree binds: attributes, functions, names of a class or module."""
     for node in ast.walk(tree):
         match node:
             case ast.Attribute(attr=name, ctx=ast.Store()) | ast.Name(id=name, ctx=ast.Store()):
@@ -59,14 +59,14 @@ def private_uses(tree: ast.Module, own: set[str]) -> Iterator[str]:
 
 
 def uses_by_file(paths: list[Path]) -> list[str]:
-    """One entry per use; a name that these files define as a method or set on `self` is theirs."""
+    """The uses of private names by file; names that these files define themselves are excluded."""
     trees = {path: parse(path).tree for path in paths if "textual" in path.read_text(encoding="utf-8")}
     own = {name for tree in trees.values() for name in names_set_on_self(tree)}
     return [f"{path.relative_to(ROOT)} {name}" for path, tree in trees.items() for name in private_uses(tree, own)]
 
 
 def names_set_on_self(tree: ast.AST) -> Iterator[str]:
-    """What classes bind: `self._x = ...`, methods and fields."""
+    """Names that classes bind: `self._x = ...`, methods and fields."""
     for node in ast.walk(tree):
         match node:
             case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name, ctx=ast.Store()):
@@ -101,7 +101,7 @@ def shared_names(kind: type) -> set[str]:
 
 
 def widget_classes() -> Iterator[type]:
-    """The classes of the screen that derive from one of Textual's."""
+    """Our classes that derive from classes of Textual."""
     for found in pkgutil.walk_packages(vcdebug.tui.__path__, "vcdebug.tui."):
         module = importlib.import_module(found.name)
         for kind in vars(module).values():

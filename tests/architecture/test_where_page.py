@@ -1,4 +1,4 @@
-"""docs/where.md is what the docstrings say, and upstream's functions are upstream's."""
+"""docs/where.md matches the docstrings, and the functions that it names exist upstream."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""No text for users has a word of tests/plain_words.py: strings of the program, pages, lessons, help and outputs."""
+"""No text for users contains a word of tests/plain_words.py: strings, pages, lessons, help and output."""
 
 import ast
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ def test_no_text_of_the_program_uses_a_word_that_does_not_name_the_thing() -> No
         for source in sources()
         if not any(part in str(source.path) for part in UPSTREAM)
         for line, text in texts(source)
-        # Keys of documents and codes of quirks are contracts, and rules of CSS are no text.
+        # Keys of JSON documents and codes of quirks are fixed, and CSS is no text.
         if " " in text.strip() and "{ " not in text
         for word in never_words(text)
     ]

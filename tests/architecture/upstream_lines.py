@@ -28,7 +28,7 @@ _REGISTERED = re.compile(r"(\t+)ssn\.Add(\w+?)Fns?\([\w.]+\(\), (.*)")
 _FIELD = re.compile(r"ssn\.(\w+Fns)\[")
 _APPENDED = re.compile(r"(\w+) :?= (?:append\(\1, |\[\]api\.VictimTasksFn\{)(\w+)")
 _STRATEGY = re.compile(r'VictimFn\["\w+"\] = (\w+)')
-"""Functions of rescheduling that a strategy names."""
+"""Functions that a strategy of the rescheduling plugin names."""
 
 
 class Function(NamedTuple):
@@ -38,7 +38,7 @@ class Function(NamedTuple):
 
 
 def read_git(checkout: Path, *words: str) -> str:
-    """What git prints."""
+    """The output of a git command."""
     return subprocess.run(["git", "-C", checkout, *words], check=True, capture_output=True, text=True).stdout
 
 
@@ -61,7 +61,7 @@ def iter_functions(lines: list[str]) -> Iterator[Function]:
 
 
 def iter_hooks(file: str, lines: list[str]) -> Iterator[str]:
-    """`@HOOK PLUGIN FUNCTION` for each hook that a file of a plugin registers."""
+    """Yield `@HOOK PLUGIN FUNCTION` for each hook that a plugin's file registers."""
     slices = {found[1]: found[2] for line in lines if (found := _APPENDED.search(line))}
     slices["victimFns"] = next((found[1] for line in lines if (found := _STRATEGY.search(line))), "")
     for line in lines:
@@ -80,7 +80,7 @@ def read_files(checkout: Path, commit: str) -> dict[str, list[str]]:
 
 
 def asking_functions(lines: list[str]) -> dict[str, list[str]]:
-    """Hook -> the session's functions that ask it: they read the map that its registration writes."""
+    """Hook -> the session's functions that call it, recognised by the map that its registration writes."""
     fields: dict[str, str] = {}
     asked: dict[str, list[str]] = {}
     for one in iter_functions(lines):

@@ -46,7 +46,7 @@ OUT_OF_SCOPE = {
 
 
 class Link(NamedTuple):
-    """One function of ours with one of upstream's that it replays."""
+    """A function of ours and the upstream function that it replays."""
 
     file: str
     function: str
@@ -75,7 +75,7 @@ def documented(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def modules() -> list[Path]:
-    """The modules that replay something."""
+    """The modules that replay upstream functions."""
     return [path for room in ROOMS for path in sorted((PACKAGE / room).rglob("*.py"))]
 
 
@@ -85,7 +85,7 @@ def module_name(path: Path) -> str:
 
 @cache
 def links() -> tuple[Link, ...]:
-    """Every function that names one of upstream's."""
+    """The links of all functions that name an upstream function."""
     found = []
     for path in modules():
         for ours, text in documented(path):
@@ -96,7 +96,7 @@ def links() -> tuple[Link, ...]:
 
 @cache
 def mentions() -> dict[str, list[str]]:
-    """Our modules by the upstream file that their own docstring or a function of theirs names."""
+    """Our modules by the upstream file that a docstring in them names."""
     linked: dict[str, list[str]] = {}
     for one in links():
         linked.setdefault(one.module, []).append(one.file)
@@ -109,12 +109,12 @@ def mentions() -> dict[str, list[str]]:
 
 
 def reason(file: str) -> str:
-    """Why a file is out of scope; empty where it is not."""
+    """The reason why a file is out of scope; empty if it is not."""
     return next((why for part, why in OUT_OF_SCOPE.items() if file == part or file.startswith(f"{part}/")), "")
 
 
 def home(file: str) -> list[str]:
-    """Our modules that hold a file's rules: those that name it, else those that name its folder."""
+    """Our modules with the rules of a file: those that name the file, else those that name its folder."""
     while file:
         if file in mentions():
             return mentions()[file]
@@ -129,14 +129,14 @@ def hook_rows(function: str) -> list[str]:
 
 
 def places(file: str, function: str) -> list[str]:
-    """Where one function is replayed, as far as a function of ours names it."""
+    """The places that replay a function, as far as our docstrings name it."""
     exact = [one for one in links() if (one.file, one.function) == (file, function)]
     named = [f"{one.module}: `{one.ours}`" if one.ours else one.module for one in exact]
     return named or (hook_rows(function) if file == "framework/session_plugins" else [])
 
 
 def section(file: str) -> Iterator[str]:
-    """What the page says about one upstream file."""
+    """The section of the page about one upstream file."""
     yield f"### {file}\n"
     why, found = reason(file), {name: places(file, name) for name in upstream()[file]}
     if any(found.values()):
@@ -151,7 +151,7 @@ def section(file: str) -> Iterator[str]:
 
 
 def back(module: str) -> Iterator[str]:
-    """What one module of ours replays."""
+    """The lines of the page about one of our modules."""
     rows: dict[str, list[str]] = {}
     for one in links():
         if one.module == module:

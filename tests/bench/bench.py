@@ -59,14 +59,14 @@ COLUMNS = (
 
 
 def baseline() -> Figures:
-    """The real scheduler's own seconds by snapshot."""
+    """The real scheduler's seconds by snapshot."""
     file = PERF / "baseline.json"
     found: Figures = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     return found
 
 
 def measured(snapshot: Path) -> Figures:
-    """The figures of one snapshot, from a process of its own so that the peak is its own."""
+    """Measure one snapshot in a process of its own, so that the peak memory is its own."""
     command = [sys.executable, "-m", "tests.bench.measure", str(snapshot)]
     done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -86,7 +86,7 @@ def measured(snapshot: Path) -> Figures:
 
 
 def snapshots(arguments: argparse.Namespace, folder: Path) -> Iterator[Path]:
-    """What was named, or everything there is, smallest made cluster first."""
+    """The named snapshots, or all available ones, the smallest generated cluster first."""
     if arguments.snapshots:
         yield from arguments.snapshots
         return
@@ -95,7 +95,7 @@ def snapshots(arguments: argparse.Namespace, folder: Path) -> Iterator[Path]:
 
 
 def row(figures: Figures) -> str:
-    """One line of the table."""
+    """One row of the table."""
     cells = (text.format(figures[key]) if key in figures else "-" for key, _, text in COLUMNS)
     return f"{figures['name']:<20}" + "".join(f"{cell:>10}" for cell in cells)
 

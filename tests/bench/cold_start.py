@@ -1,4 +1,4 @@
-"""What a command costs before it does anything: the best of several fresh starts."""
+"""The start-up cost of a command: the best of several fresh starts."""
 
 import subprocess
 import sys

@@ -1,7 +1,7 @@
-"""For how many jobs that any change can place the first fix of a plain `explain` is a tested one, and for which not.
+"""Measures how often the first fix of a plain `explain` is a tested one, among jobs that some change can place.
 
-Whether any change can place a job is asked without the fixes of the search: crude changes that are no advice, such as a
-pod without constraints in a queue of its own on a node that has everything.
+Whether some change can place a job is tested without the fixes of the search: by crude changes that are no advice, such
+as a pod without constraints in a queue of its own on a node that has everything.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CONF = "[{plugins: [{name: gang}, {name: predicates}, {name: nodeorder}]}]"
 
 
 class Measured(NamedTuple):
-    """One job that stays unscheduled."""
+    """An unscheduled job, its first fix, and the change that places it."""
 
     case: str
     job: str
@@ -41,11 +41,11 @@ class Measured(NamedTuple):
     trials: int
     seconds: float
     placed_by: str
-    """The crude change that places it; empty where none does."""
+    """The name of the crude change that places the job; empty if none does."""
 
 
 def crude(recording: Recording, explanation: Explanation) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Changes that are no advice, each alone, then all of them."""
+    """Yield (name, edits) of crude changes that nobody would advise: single ones, combinations, and all."""
     situation = FixSituation(recording, explanation)
     bare, queue = tuple(_bare(situation)), tuple(_own_queue(situation))
     nodes, conf = tuple(_huge_nodes(situation)), ('conf:actions="enqueue, allocate, backfill"', f"conf:tiers={_CONF}")
@@ -114,7 +114,7 @@ def _key(manifest: dict[str, dict[str, str]]) -> str:
 
 
 def measured(case: Path, most: int) -> list[Measured]:
-    """Some jobs of a case that stay unscheduled."""
+    """Measure up to `most` unscheduled jobs of a case."""
     recording = replay_cycle(load_snapshot(case))
     waiting = survey_jobs(recording).unscheduled_jobs
     picked = waiting[:: max(1, -(-len(waiting) // most))][:most]
@@ -149,7 +149,7 @@ def _work(entry: tuple[Path, int]) -> list[Measured]:
 
 
 def main() -> None:
-    """Measure the cases that are named, and print what fails and the share."""
+    """Measure the named cases, and print the failures and the share of tested fixes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("case", nargs="+", type=Path)
     parser.add_argument("--share", type=float, default=1, help="of the cases, drawn by --seed")

@@ -1,4 +1,4 @@
-"""The main screen without a terminal, once its recording is there."""
+"""Opens the main screen headless and waits for its recording."""
 
 import asyncio
 from typing import Any
@@ -11,7 +11,7 @@ SIZE = (200, 60)
 
 
 async def main_screen(app: App[Any]) -> MainScreen:
-    """The main screen, once the recording is there; who looks often whether it is takes time from what is measured."""
+    """Wait for the main screen with its recording; uses a watcher, since polling would distort the measured time."""
     while not isinstance(app.screen, MainScreen):
         await asyncio.sleep(0.01)
     there = asyncio.Event()

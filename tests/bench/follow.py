@@ -1,8 +1,8 @@
-"""Captures of a thousand nodes, one after the other, as `open --follow` takes them: memory, and what is told.
+"""Consecutive captures of a thousand nodes, as `open --follow` takes them: memory, and the reported changes.
 
-The cluster keeps its size: with every capture a node and a job are gone and others have come. So the memory must come
-to rest once as many captures lie open as may: what is in use after the second half is held beside what was after the
-first.
+The cluster keeps its size: each capture removes a node and a job and adds others. So the memory must become constant
+once the maximum number of captures is open: the memory in use after all captures is compared with that after half of
+them.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from vcdebug.snapshot.snapshot import Snapshot
 
 CAPTURES, NODES, JOBS, KEPT = 50, 1000, 40, 30
 GROWTH = 1.05
-"""How much more may be in use after the last capture than after half of them."""
+"""Permitted memory after the last capture, relative to that after half of the captures."""
 CHANGED = "8 objects"
-"""A node, a PodGroup and two pods have come, and as many are gone."""
+"""The expected note: a node, a PodGroup and two pods added, and as many removed."""
 CONF = conf_of("priority gang", "predicates nodeorder", actions="enqueue allocate")
 
 
@@ -47,7 +47,7 @@ def capture(number: int) -> Snapshot:
 
 
 def main(count: int = CAPTURES) -> None:
-    """Print after each capture how much memory there is in use, and fail where it grows or a change goes untold."""
+    """Print the used memory after each capture; fail if it grows or a change goes unreported."""
     tracemalloc.start()
     with tempfile.TemporaryDirectory() as folder:
         history = CaptureHistory(Path(folder), KEPT)
@@ -79,7 +79,7 @@ def main(count: int = CAPTURES) -> None:
 
 
 def done(reply: CommandReply) -> CommandReply:
-    """As a screen carries it out."""
+    """Run the work of a reply to its end, as a screen does."""
     while reply.work is not None or reply.then is not None:
         reply = reply.work() if reply.work is not None else reply.then() if reply.then is not None else reply
     return reply

@@ -1,4 +1,4 @@
-"""How the commands grow with each shape of a cluster: processor seconds at two sizes, paired, and the exponent.
+"""Growth of the commands' cost with each cluster shape: processor seconds at two sizes, and the exponent.
 
 python -m tests.bench.growth [--scale FACTOR] [--rounds N] [SHAPE ...]
 
@@ -33,11 +33,11 @@ COMMANDS: dict[str, list[str]] = {
 }
 TINY = 2
 JOBS = 20
-"""Pending jobs of the shapes that grow in nodes: with more of them the work would grow twice."""
+"""Number of Pending jobs in the shapes that grow in nodes; more jobs would add a second factor of growth."""
 
 
 class Cost(NamedTuple):
-    """Processor seconds and the largest memory of one process."""
+    """Processor seconds and peak memory of one process."""
 
     seconds: float
     megabytes: float
@@ -51,14 +51,14 @@ def queues(count: int) -> Iterator[Manifest]:
 
 
 def tasks(count: int) -> Iterator[Manifest]:
-    """One job of so many tasks, for which there is no room."""
+    """One job of `count` tasks that find no room."""
     yield make_queue("default")
     yield from (node(number) for number in range(count // 100 + 1))
     yield from job("job", "default", count)
 
 
 def pods_per_node(count: int) -> Iterator[Manifest]:
-    """Twenty nodes with so many pods each, whose gangs gang protects, and JOBS of higher priority."""
+    """Twenty nodes with `count` gang-protected pods each, and JOBS of higher priority."""
     yield make_queue("default")
     yield from priorities()
     for number in range(20):
@@ -82,7 +82,7 @@ def nodes(count: int) -> Iterator[Manifest]:
 
 
 def hyper_nodes(count: int) -> Iterator[Manifest]:
-    """Racks of eight nodes and halls of sixteen racks, and JOBS, each to be within one rack."""
+    """Racks of eight nodes, halls of sixteen racks, and JOBS that each must fit into one rack."""
     yield make_queue("default")
     yield from (node(number) for number in range(8 * count))
     for rack in range(count):
@@ -97,7 +97,7 @@ def hyper_nodes(count: int) -> Iterator[Manifest]:
 
 
 def pod_groups(count: int) -> Iterator[Manifest]:
-    """PodGroups of two pods each, half of them without room."""
+    """PodGroups of two pods each; half of them find no room."""
     yield make_queue("default")
     yield from (node(number) for number in range(count // 20 + 1))
     yield from (each for number in range(count) for each in job(f"job-{number}", "default", 2))
@@ -114,7 +114,7 @@ def priorities() -> Iterator[Manifest]:
 
 
 def job(name: str, queue: str, members: int, cpu: str = "1", priority: str = "low") -> Iterator[Manifest]:
-    """A PodGroup that needs all its Pending pods."""
+    """A PodGroup whose minMember is the number of its Pending pods."""
     yield group(name, queue, priority, members, "Inqueue")
     yield from (pod(name, number, cpu, "1Gi", priority) for number in range(members))
 
@@ -152,7 +152,7 @@ def write(shape: Shape, size: int, folder: Path) -> Path:
     """A snapshot of this size."""
     target = folder / f"{shape.manifests.__name__}-{size}-{'preempt' in shape.conf}"
     target.mkdir(exist_ok=True)
-    # One object at a time: a process starts with the peak memory of the one that made it.
+    # Writes one object at a time: a child process inherits the peak memory of its parent.
     with (target / "cluster.json").open("w", encoding="utf-8") as file:
         file.writelines(json.dumps(each) + "\n" for each in shape.manifests(size))
     (target / "scheduler.conf").write_text(shape.conf, encoding="utf-8")
@@ -160,7 +160,7 @@ def write(shape: Shape, size: int, folder: Path) -> Path:
 
 
 def cost(command: list[str], snapshot: Path) -> Cost:
-    """What one process takes; explain of Pending jobs exits with 2."""
+    """The cost of one process; explain of Pending jobs exits with 2."""
     with subprocess.Popen([sys.executable, *command, str(snapshot)], cwd=CHECKOUT, stdout=subprocess.DEVNULL) as child:
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
@@ -170,7 +170,7 @@ def cost(command: list[str], snapshot: Path) -> Cost:
 
 
 def costs(command: list[str], snapshots: list[Path], rounds: int) -> list[Cost]:
-    """The lowest cost of each snapshot, less the seconds of the first; snapshots take turns."""
+    """The lowest cost of each snapshot minus the first snapshot's seconds; snapshots run in turns."""
     runs = [[cost(command, snapshot) for snapshot in snapshots] for _ in range(rounds)]
     best = [min(column) for column in zip(*runs, strict=True)]
     return [Cost(max(each.seconds - best[0].seconds, 1e-3), each.megabytes) for each in best[1:]]

@@ -1,8 +1,8 @@
-"""Loading a large cluster in each form of text: seconds, peak memory, and what the objects alone take.
+"""Loading a large cluster in each text format: seconds, peak memory, and the memory of the objects alone.
 
 python -m tests.bench.loading [--nodes N] [--pods N]
 
-Pods carry what a server's answer carries beside what is read (managed fields, environment, arguments). YAML is
+Pods have the fields of a server's answer, including ignored ones (managed fields, environment, arguments). YAML is
 measured on a tenth of the cluster.
 """
 
@@ -26,7 +26,7 @@ MANAGED = [{"manager": "kubectl", "operation": "Update", "fieldsV1": {"f:metadat
 
 
 def objects(size: made.Size) -> Iterator[made.Manifest]:
-    """A made cluster with fields that nothing reads."""
+    """A generated cluster that includes fields vcdebug ignores."""
     for manifest in made.objects(size):
         manifest["metadata"]["managedFields"] = MANAGED
         for container in manifest.get("spec", {}).get("containers", ()):
@@ -48,7 +48,7 @@ def write(folder: Path, size: made.Size) -> None:
 
 
 def measure(path: str) -> None:
-    """One file, in this process."""
+    """Measure the loading of one file in this process."""
     started = time.process_time()
     snapshot = load_snapshot(path)
     seconds = time.process_time() - started
@@ -77,7 +77,7 @@ def main() -> None:
 
 
 def itself(arguments: list[str]) -> None:
-    """Run this in a process of its own, whose peak is its own."""
+    """Run this module in a process of its own, so that the peak memory is its own."""
     subprocess.run([sys.executable, "-m", "tests.bench.loading", *arguments], check=True)
 
 

@@ -1,4 +1,4 @@
-"""Clusters that the bench makes: most pods running, some thousands pending, four queues, room to take by preemption."""
+"""Generated clusters for benchmarks: mostly running pods, some thousands pending, four queues, room for preemption."""
 
 import json
 import random
@@ -70,7 +70,7 @@ def objects(size: Size) -> Iterator[Manifest]:
 
 
 def fixed(size: Size) -> Iterator[Manifest]:
-    """Everything but pods and their groups."""
+    """All objects except pods and their PodGroups."""
     yield make_object("v1", "Namespace", "default", None)
     for name, value in (("low", 10), ("high", 1000)):
         yield {**make_object("scheduling.k8s.io/v1", "PriorityClass", name, None), "value": value}
@@ -95,7 +95,7 @@ def _running(size: Size, pods: int, draw: random.Random) -> Iterator[Manifest]:
 
 
 def waiting(pods: int, draw: random.Random) -> Iterator[Manifest]:
-    """Gangs that no node has taken yet."""
+    """Pending gangs."""
     for job in range(pods // GANG):
         yield group(f"new-{job}", draw.choice(QUEUES), "low", GANG, "Inqueue")
         cpu, memory = draw.choice((("500m", "1Gi"), ("1", "2Gi"), ("2", "8Gi"), ("250m", "512Mi")))

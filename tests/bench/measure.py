@@ -1,4 +1,4 @@
-"""Everything that is measured about one snapshot, in a process of its own, as JSON on stdout."""
+"""Measures everything about one snapshot, in a process of its own, and prints JSON."""
 
 import contextlib
 import io
@@ -33,15 +33,15 @@ from vcdebug.whatif.branch import edited_snapshot, replay_like
 from vcdebug.whatif.fit_probe import probe_alone, probe_copies
 
 clock = time.process_time
-"""Seconds of this process: others use the machine too."""
+"""Processor seconds of this process, since other processes use the machine too."""
 LOOKS = 200
 COPIES = 100
 EXPORTED = 50_000_000
-"""Bytes after which an export is stopped and scaled up."""
+"""Bytes after which an export is stopped and its result extrapolated."""
 
 
 def calibration() -> float:
-    """Seconds of a fixed loop of plain Python: what a time is compared with on an unknown machine."""
+    """Seconds of a fixed loop in plain Python, to compare times across machines."""
     started, total, seen = clock(), 0, {}
     for number in range(300_000):
         total += number * number
@@ -50,19 +50,19 @@ def calibration() -> float:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """What one call takes."""
+    """The seconds of one call."""
     started = clock()
     work()
     return clock() - started
 
 
 def peak() -> float:
-    """Megabytes of the process at its largest so far."""
+    """Peak memory of the process so far, in megabytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def without_recording(snapshot: Snapshot) -> float:
-    """Seconds of the same cycle with a record that takes nothing."""
+    """Seconds of the same cycle with a record that stores nothing."""
     record = Record()
     record.silent = 1
     conf = parse_conf(snapshot.scheduler_conf)
@@ -71,7 +71,7 @@ def without_recording(snapshot: Snapshot) -> float:
 
 
 class FullError(Exception):
-    """Enough was written."""
+    """Raised when enough bytes were written."""
 
 
 class Counted(io.StringIO):
@@ -100,12 +100,12 @@ def export(recording: Recording) -> dict[str, float]:
 
 
 def read(table: Table) -> int:
-    """Every cell of a table that is made on demand."""
+    """Read every cell of a lazy table."""
     return sum(len(row.cells) for row in table.rows)
 
 
 def reading(recording: Recording) -> dict[str, float]:
-    """Index, then p95 of jumps with what a screen asks at each, of steps back, and the largest tables."""
+    """Seconds for the index, p95 of jumps and of steps back with a screen's queries, and the largest tables."""
     debugger, draw, total = Debugger(recording), random.Random(1), len(recording)
     job = next(iter(recording.session.jobs), "")
     found = {"index": seconds(lambda: (recording.index.names_of_kind("task"), recording.span_tree, recording.timeline))}
@@ -130,7 +130,7 @@ def reading(recording: Recording) -> dict[str, float]:
 
 
 def pops(recording: Recording) -> dict[str, float]:
-    """Seconds until the first pop shows what its queue compared, which runs the cycle again, and p95 of others."""
+    """Seconds until the first pop shows its comparisons, which needs a rerun, and p95 of later ones."""
     seqs = recording.index.seqs_of_type(PopEvent)
     if not seqs:
         return {}
@@ -160,7 +160,7 @@ def tables(recording: Recording) -> dict[str, float]:
 
 
 def late_edit(recording: Recording) -> Edit | None:
-    """One member less for the job that was searched for last."""
+    """An edit of the last searched job: one member fewer; None if it has no job."""
     searched = [event.task for event in recording.events if isinstance(event, PredicateEvent)]
     jobs = recording.session.jobs.values()
     late = next((job for job in jobs for task in job.tasks.values() if task.key == searched[-1]), None)
@@ -170,7 +170,7 @@ def late_edit(recording: Recording) -> Edit | None:
 
 
 def probes(recording: Recording) -> dict[str, float]:
-    """Near-equal cycles: an edit of the job that was searched for last, and a hundred copies of one that waits."""
+    """Seconds for near-equal cycles: an edit of the last searched job, and 100 copies of a Pending job."""
     edit, jobs = late_edit(recording), recording.session.jobs.values()
     if edit is None:
         return {}
@@ -182,7 +182,7 @@ def probes(recording: Recording) -> dict[str, float]:
 
 
 def imports(snapshot: Snapshot) -> None:
-    """Import the plugins and actions that the cycle will ask for; a real scheduler begins with its own linked."""
+    """Import the cycle's plugins and actions in advance; a real scheduler has them linked."""
     conf = parse_conf(snapshot.scheduler_conf, snapshot.release)
     plugins = registry_for(snapshot.release, PLUGINS, OTHER_FORMS)
     for option in (option for tier in conf.tiers for option in tier if option.name in plugins):
@@ -192,7 +192,7 @@ def imports(snapshot: Snapshot) -> None:
 
 
 def measure(path: str, *, brief: bool = False) -> dict[str, Any]:
-    """All figures of one snapshot; brief: without export and reading."""
+    """All figures of one snapshot; `brief` skips export and reading."""
     loop = min(calibration() for _ in range(3))
     started = clock()
     snapshot = load_snapshot(path)

@@ -2,8 +2,8 @@
 
 python -m tests.bench.reading [--events N] [--json FILE]
 
-A *first* figure is what the first such key costs in a recording of which nothing has been looked at; the screen
-builds all of it before the first key. Seconds are processor seconds.
+A *first* figure is the cost of the first such key in a recording with empty caches; the screen fills all caches before
+the first key. Seconds are processor seconds.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from vcdebug.views.event_view import event_view
 
 EVENTS = 1_000_000
 EVENTS_PER_POD = 11
-"""A pod that is placed at the first try."""
+"""Number of events for a pod that is placed at the first try."""
 NODES = 100
 LOOKS = 200
 clock = time.process_time
@@ -38,7 +38,7 @@ BREAKPOINTS = ('vote if plugin == "gang"', "statement commit", 'predicate if job
 
 
 def cluster(events: int) -> Snapshot:
-    """As many pending pods as it takes, and nodes with room for all of them."""
+    """A cluster with enough Pending pods for this many events, and nodes with room for all."""
     pods = events // EVENTS_PER_POD // made.GANG * made.GANG + made.GANG  # exact: ints
     room = {"cpu": "2000", "memory": "8Ti", "pods": "4000", "ephemeral-storage": "100Gi"}
     objects = [*made.fixed(made.Size(NODES, pods))]
@@ -51,14 +51,14 @@ def cluster(events: int) -> Snapshot:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """What one call takes."""
+    """The seconds of one call."""
     started = clock()
     work()
     return clock() - started
 
 
 def p95(work: Callable[[], object], before: Callable[[], object] = lambda: None) -> float:
-    """The time that nineteen of twenty calls keep within."""
+    """The 95th percentile of the calls' seconds."""
     found = []
     for _ in range(LOOKS):
         before()
@@ -67,12 +67,12 @@ def p95(work: Callable[[], object], before: Callable[[], object] = lambda: None)
 
 
 def unread(recording: Recording) -> Recording:
-    """The same cycle, of which nothing has been looked at."""
+    """The recording with empty caches."""
     return Recording(recording.snapshot, recording.conf, recording.session, recording.seconds)
 
 
 def firsts(recording: Recording) -> Iterator[tuple[str, float]]:
-    """The first key of each sort, each in a recording that nobody has read."""
+    """Seconds of the first key of each kind, each on a recording with empty caches."""
     jobs, tasks = list(recording.session.jobs), [span.name for span in recording.spans if span.level is Level.TASK]
     subjects = (("job", jobs[-1]), ("task", tasks[-1]), ("node", recording.node_names[-1]), ("plugin", "gang"))
     for kind, name in subjects:
@@ -88,19 +88,19 @@ def firsts(recording: Recording) -> Iterator[tuple[str, float]]:
 
 
 def read_all(recording: Recording) -> None:
-    """What the screen builds before the first key."""
+    """Build everything that the screen builds before the first key."""
     recording.index.build_all()
     _ = recording.span_tree, recording.timeline.opening_tasks
 
 
 def look(debugger: Debugger, move: Callable[[], object]) -> None:
-    """A movement, and what every screen asks then."""
+    """A movement, followed by the queries of every screen."""
     move()
     _ = debugger.enclosing_name("job"), debugger.span_path()
 
 
 def later(recording: Recording) -> Iterator[tuple[str, float]]:
-    """Every key after that: 95 of 100 take at most so long."""
+    """The 95th percentile of every later key."""
     debugger, draw, total = Debugger(recording), random.Random(1), len(recording)
     jobs, nodes = list(recording.session.jobs), list(recording.node_names)
 
@@ -123,13 +123,13 @@ def later(recording: Recording) -> Iterator[tuple[str, float]]:
 
 
 def tasks_on(debugger: Debugger, node: str) -> None:
-    """What the page of a node asks."""
+    """The query of a node's page."""
     state = debugger.recording.timeline.state_at(debugger.seq)
     _ = state.nodes[node], state.tasks_on(node)
 
 
 def breakpoints(recording: Recording) -> Iterator[tuple[str, float]]:
-    """Setting one looks for all its hits; going to the next one does not."""
+    """Seconds for setting a breakpoint, which finds all hits, and for going to the next hit."""
     job = list(recording.session.jobs)[-1]
     for words in BREAKPOINTS:
         line, driver, draw = words.replace("{job}", job), Driver(recording), random.Random(2)
@@ -139,7 +139,7 @@ def breakpoints(recording: Recording) -> Iterator[tuple[str, float]]:
 
 
 def goto_any(driver: Driver, draw: random.Random, total: int) -> None:
-    """Somewhere else."""
+    """Go to a random event."""
     driver.goto_event(draw.randint(1, total))
 
 

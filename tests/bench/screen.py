@@ -1,11 +1,11 @@
-"""What one waits for at the screen, each until all of it is drawn: the first frame, steps, filters, the command line.
+"""Times until the screen is drawn: the first frame, steps, filters, the command line.
 
 python -m tests.bench.screen [SNAPSHOT ...] [--sizes 80x24,120x40,200x60] [--rounds N] [--beside CHECKOUT] [--json FILE]
 
-The program runs in a terminal of its own and is sent keys; what counts is the processor time from the key to the last
-byte of what it draws. The lowest of the rounds' medians is printed, and of their 95th percentiles, how many functions
-are called for it, which is nearly the same in every run, and the bytes sent to the terminal. With another checkout
-beside, both run in turns: trust the ratios on a busy machine.
+The program runs in a terminal of its own and gets keys; measured is the processor time from the key to the last byte of
+its output. Printed are the lowest of the rounds' medians and 95th percentiles, the number of function calls, which
+hardly varies between runs, and the bytes sent to the terminal. With --beside, two checkouts run in turns: trust the
+ratios on a busy machine.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from tests.bench.terminal import Size, Terminal
 SNAPSHOTS: Final = (CHECKOUT / "fixtures" / "preempt-blocked-by-gang", PERF / "large-1k", PERF / "large-5k")
 SIZES: Final = "80x24,120x40,200x60"
 PRESENT: Final = "●".encode()
-"""Stands in every picture of a recording, and in none before it is there."""
+"""A sign that every frame shows once the recording is ready, and none before."""
 STEPS, FEW, FRAMES = 60, 12, 9
 BARE_APP: Final = """
 from textual.app import App
@@ -42,20 +42,20 @@ Measured = tuple[Figures, Figures, Figures]
 
 
 class Run(NamedTuple):
-    """A program, on a snapshot, in a terminal of a size."""
+    """A run of the program on a snapshot in a terminal of one size."""
 
     checkout: Path
     snapshot: Path
     size: Size
 
     def seconds(self) -> Figures:
-        """What it spends."""
+        """Processor seconds by kind of key."""
         with self._terminal(counted=False) as terminal:
             first = terminal.until(PRESENT).processor
             return {"first frame": first, **_keys(lambda keys: terminal.press(keys).processor)}
 
     def calls(self) -> Figures:
-        """How many functions it calls."""
+        """Number of function calls by kind of key."""
         with self._terminal(counted=True) as terminal:
             terminal.until(PRESENT)
             first = terminal.calls()
@@ -68,7 +68,7 @@ class Run(NamedTuple):
             return {"first frame": first, **_keys(spent)}
 
     def bytes_sent(self) -> Figures:
-        """How many bytes it sends to the terminal."""
+        """Number of bytes sent to the terminal, by kind of key."""
         with self._terminal(counted=False) as terminal:
             terminal.until(PRESENT)
             first = len(terminal.shown)
@@ -85,7 +85,7 @@ class Run(NamedTuple):
 
 
 def beside_a_bare_app(run: Run) -> str:
-    """The first frame beside that of an application that shows one sign, in turns: medians of processor seconds."""
+    """Median processor seconds of the first frame and of a minimal application's, run in turns."""
     ours, bare = [], []
     for _ in range(FRAMES):
         with run._terminal(counted=False) as terminal:
@@ -96,7 +96,7 @@ def beside_a_bare_app(run: Run) -> str:
 
 
 def _keys(spent: Callable[[str], float]) -> Figures:
-    """What each sort of key costs; the first of each sort makes what the others find."""
+    """The cost of each kind of key; the first of each kind fills the caches."""
 
     figures: Figures = {}
 

@@ -1,8 +1,8 @@
-"""What a table of many rows makes one wait: first paint, each letter of a filter, sorting; processor seconds.
+"""Delays of a table with many rows: first paint, each letter of a filter, sorting; processor seconds.
 
 python -m tests.bench.tables [--rows N]
 
-Each counts until the next frame is drawn; what a filter has not looked at by then follows between the keys.
+Each figure ends with the next drawn frame; a filter continues with the remaining rows between keys.
 """
 
 import argparse
@@ -23,18 +23,18 @@ TITLES = ("name", "a", "b", "c", "d", "e", "f", "remarks")
 COLUMNS = tuple(Column(title, flexible=title == "name") for title in TITLES)
 TYPED = "node-0042"
 HOPS = 20
-"""Turns of the loop in which a widget hears of what was done to it."""
+"""Turns of the event loop until a widget has handled its messages."""
 
 
 class TableApp(App[int]):
-    """Nothing but a table."""
+    """An application with only a table."""
 
     def compose(self) -> ComposeResult:
         yield Grid()
 
 
 def large_table(rows: int) -> Table:
-    """As a list of nodes: every row is made when somebody looks at it."""
+    """A table like the list of nodes, whose rows are built on access."""
     names = [f"node-{number:06}" for number in range(rows)]
 
     def row(index: int) -> Row:
@@ -45,7 +45,7 @@ def large_table(rows: int) -> Table:
 
 
 async def spent(app: App[int], work: Callable[[], object]) -> float:
-    """Seconds of one piece of work, of the messages that follow at once, and of the next frame."""
+    """Seconds of the work, of its immediate messages, and of the next frame."""
     drawn = asyncio.Event()
     begin = time.process_time()
     work()
@@ -57,7 +57,7 @@ async def spent(app: App[int], work: Callable[[], object]) -> float:
 
 
 async def measured(rows: int) -> dict[str, float]:
-    """What a person does with a large table, one after the other."""
+    """Seconds of a user's operations on a large table, one after the other."""
     figures: dict[str, float] = {}
     app = TableApp()
     async with app.run_test(size=SIZE):

@@ -1,4 +1,4 @@
-"""A program in a terminal of its own: keys go in, and what counts is the time until the last of its frames is out."""
+"""Runs a program in its own terminal, sends keys, and measures until the last frame is written."""
 
 import fcntl
 import os
@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 STILL = 0.12
-"""Seconds without a byte and hardly any work after which a program waits for its next key."""
+"""Seconds without output and almost no work after which a program counts as idle."""
 HARDLY = 0.003
-"""Seconds of work in that time that count as none: a cursor that blinks."""
+"""Seconds of work during that time that count as none, such as a blinking cursor."""
 LONGEST = 600.0
 COUNTED = """
 import cProfile, os, runpy, signal, sys
@@ -28,23 +28,23 @@ signal.signal(signal.SIGUSR1, say)
 profile.enable()
 runpy.run_module("vcdebug", run_name="__main__", alter_sys=True)
 """
-"""Runs the program, and writes down how many calls its main thread has made whenever it is asked to."""
+"""A script that runs the program and reports the calls of its main thread on request."""
 
 
 class Size(NamedTuple):
-    """Of a terminal."""
+    """The size of a terminal."""
 
     columns: int
     lines: int
 
 
 class Cost(NamedTuple):
-    """What a program spent until it was still again."""
+    """The cost of a program until it was idle again."""
 
     processor: float
-    """Seconds of all its threads, until its last byte."""
+    """Processor seconds of all threads until the last byte."""
     wait: float
-    """Seconds on the clock until then."""
+    """Wall-clock seconds until then."""
 
 
 class Terminal:
@@ -73,7 +73,7 @@ class Terminal:
         os.close(self._pty)
 
     def until(self, words: bytes) -> Cost:
-        """The cost of the program from its start to the frame in which these words are first seen, and to its rest."""
+        """The cost from the start of the program until these words are shown and it is idle."""
         return self._rest(0.0, self._begin, words)
 
     def press(self, keys: str) -> Cost:
@@ -83,7 +83,7 @@ class Terminal:
         return self._rest(before, begin)
 
     def calls(self) -> int:
-        """How many functions the main thread has called so far, of a program whose calls are counted."""
+        """The number of functions that the main thread has called so far, if calls are counted."""
         os.kill(self.pid, signal.SIGUSR1)
         while not self._answer.exists():
             time.sleep(STILL / 10)
@@ -92,7 +92,7 @@ class Terminal:
         return number
 
     def _rest(self, before: float, begin: float, words: bytes = b"") -> Cost:
-        """Read until the program is still; what it has spent up to its last byte."""
+        """Read until the program is idle; returns its cost until the last byte."""
         last = Cost(0.0, 0.0)
         since, used = time.perf_counter(), self._used(main=True)
         self.shown = b""
@@ -108,7 +108,7 @@ class Terminal:
         raise TimeoutError(f"still at work after {LONGEST} s")
 
     def _used(self, *, main: bool = False) -> float:
-        """Seconds of processor time so far: of all threads, or of the one that draws."""
+        """Processor seconds so far, of all threads or of the drawing thread."""
         threads = Path(f"/proc/{self.pid}/task")
         return sum(map(_scheduled, [threads / str(self.pid)] if main else threads.iterdir()))
 
@@ -116,12 +116,12 @@ class Terminal:
 def _scheduled(thread: Path) -> float:
     try:
         return int((thread / "schedstat").read_text().split()[0]) / 1e9
-    except (FileNotFoundError, ProcessLookupError):  # a thread that has ended meanwhile
+    except (FileNotFoundError, ProcessLookupError):  # the thread has ended
         return 0.0
 
 
 def _environment(checkout: Path, home: Path) -> dict[str, str]:
-    """Files of nobody, and compiled modules as every second start finds them."""
+    """An environment with empty user folders and precompiled modules."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     folders = {f"XDG_{name}_HOME": str(home / name) for name in ("CONFIG", "STATE", "CACHE")}
     terminal = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}

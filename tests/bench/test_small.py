@@ -1,4 +1,4 @@
-"""The small end of the bench: a gross regression fails, measured against a plain loop of the same minute."""
+"""A small benchmark: fails on a large regression, relative to a plain loop measured at the same time."""
 
 from pathlib import Path
 from typing import Any
@@ -9,15 +9,15 @@ from tests.bench.made import SMALL, objects, write
 from tests.bench.measure import measure
 
 MOST_LOOPS = 60
-"""Cycle over calibration loop: about 15 as this was written, whatever the machine."""
+"""Limit of the cycle's time in calibration loops; about 15 when this was written."""
 MOST_BYTES = 300
-"""Per event beyond per-node arrays: 225 as this was written, and less on larger clusters."""
+"""Limit of bytes per event besides per-node arrays; 225 when this was written, less on larger clusters."""
 TRIES = 3
 
 
 @pytest.fixture(scope="module")
 def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The best of a few tries: a busy machine slows some of them."""
+    """The best figures of a few runs, since a busy machine slows some of them."""
     snapshot = write(SMALL, tmp_path_factory.mktemp("made"))
     return min((measure(str(snapshot), brief=True) for _ in range(TRIES)), key=lambda one: one["cycle"])
 

@@ -1,9 +1,9 @@
-"""What a person waits for, as ratios: parsing, loading, cycle, both openings of the screen, answers, what-ifs.
+"""Waiting times as ratios: parsing, loading, cycle, both openings of the screen, answers, edits.
 
 python -m tests.bench.waiting [--repeats N] [--made] [--json FILE] [SNAPSHOT ...]
 
-Every figure is processor seconds of a fresh process, children's included, the lowest of several; what is compared runs
-in turns. Without snapshots: large-5k and mixed-1000 beside the checkout, where present; --made adds a made cluster of
+Every figure is processor seconds of a fresh process and its children, the lowest of several runs; compared stages run
+in turns. Without snapshots: large-5k and mixed-1000 beside the checkout, if present; --made adds a generated cluster of
 10,000 nodes and 100,000 pods.
 """
 
@@ -27,18 +27,18 @@ Figures = dict[str, float]
 SNAPSHOTS = ("large-5k", "mixed-1000")
 FIXTURE = "preempt-blocked-by-gang"
 PROBES = 10
-"""How many of the hundred are run; the others are taken to cost the same."""
+"""Number of probes of the hundred that run; the others are assumed to cost the same."""
 clock = time.process_time
 
 
 def texts(snapshot: Path) -> list[bytes]:
-    """The JSON of a snapshot, unpacked."""
+    """The uncompressed JSON of a snapshot."""
     files = sorted(snapshot.glob("*.json*")) if snapshot.is_dir() else [snapshot]
     return [gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes() for file in files]
 
 
 def parse(snapshot: Path, _: Path) -> Figures:
-    """Python's own parser on the same bytes."""
+    """Seconds of Python's JSON parser on the same bytes."""
     found = texts(snapshot)
     started = clock()
     kept = [json.loads(text) for text in found]
@@ -46,7 +46,7 @@ def parse(snapshot: Path, _: Path) -> Figures:
 
 
 def cycle(snapshot: Path, folder: Path) -> Figures:
-    """Load, cycle, answers about every job, storing."""
+    """Seconds of loading, the cycle, answers about every job, and saving the recording."""
     from vcdebug.explain.pending.explanation import survey_jobs
     from vcdebug.files.recording_files import save_recording
     from vcdebug.recording.replay import replay_cycle
@@ -64,7 +64,7 @@ def cycle(snapshot: Path, folder: Path) -> Figures:
 
 
 def late(snapshot: Path, _: Path) -> Figures:
-    """A what-if of the job that was searched for last, and single probes whether a job fits."""
+    """Seconds of an edit of the last searched job, and of single probes whether a job fits."""
     from tests.bench.measure import late_edit
     from vcdebug.recording.replay import replay_cycle
     from vcdebug.snapshot.loader import load_snapshot
@@ -87,7 +87,7 @@ def late(snapshot: Path, _: Path) -> Figures:
 
 
 def frame(snapshot: Path, folder: Path) -> Figures:
-    """The whole process until the screen has been drawn with the recording, and the memory that it took."""
+    """Cost and memory of the process until the screen shows the recording."""
     from vcdebug.garbage_collection import raise_gc_threshold
 
     raise_gc_threshold()
@@ -114,8 +114,8 @@ def frame(snapshot: Path, folder: Path) -> Figures:
 STAGES: dict[str, Callable[[Path, Path], Figures]] = {"parse": parse, "cycle": cycle, "late": late, "frame": frame}
 
 
-def alone_in_process(stage: str, snapshot: Path, folder: Path) -> Figures:
-    """A stage in a process of its own."""
+def run_stage_in_process(stage: str, snapshot: Path, folder: Path) -> Figures:
+    """Run a stage in a process of its own."""
     command = [sys.executable, "-m", "tests.bench.waiting", "--stage", stage, "--folder", str(folder), str(snapshot)]
     done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=True)
     found: Figures = json.loads(done.stdout.splitlines()[-1])
@@ -123,7 +123,7 @@ def alone_in_process(stage: str, snapshot: Path, folder: Path) -> Figures:
 
 
 def explaining(snapshot: Path, folder: Path) -> Figures:
-    """The command that explains every job, whole."""
+    """Processor seconds of the command that explains every job."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [sys.executable, "-m", "vcdebug", "explain", str(snapshot)]
     environment = {**os.environ, "XDG_CACHE_HOME": str(folder.resolve())}
@@ -135,16 +135,16 @@ def explaining(snapshot: Path, folder: Path) -> Figures:
 
 
 def turns(snapshot: Path, repeats: int) -> Iterator[tuple[str, Figures]]:
-    """Everything, in turns; what is kept is made anew in the first turn only."""
+    """Run all stages in turns; caches are filled in the first turn only."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for turn in range(repeats):
             for stage in ("parse", "cycle", "late"):
-                yield "", alone_in_process(stage, snapshot, folder)
+                yield "", run_stage_in_process(stage, snapshot, folder)
             kept = folder / f"kept-{turn}"
-            yield "first: ", alone_in_process("frame", snapshot, kept)
-            yield "second: ", alone_in_process("frame", snapshot, kept)
-            yield "fixture: ", alone_in_process("frame", Path("fixtures") / FIXTURE, kept)
+            yield "first: ", run_stage_in_process("frame", snapshot, kept)
+            yield "second: ", run_stage_in_process("frame", snapshot, kept)
+            yield "fixture: ", run_stage_in_process("frame", Path("fixtures") / FIXTURE, kept)
             yield "first: ", explaining(snapshot, kept)
             yield "second: ", explaining(snapshot, kept)
 

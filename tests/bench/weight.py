@@ -1,4 +1,4 @@
-"""How many bytes a recording holds: per-node arrays apart from everything else."""
+"""The memory of a recording: per-node arrays, and everything else."""
 
 import sys
 from array import array
@@ -12,7 +12,7 @@ from vcdebug.recording.recording import Recording
 
 
 class Scale:
-    """Adds up objects, each once."""
+    """Adds up the sizes of objects, each once."""
 
     def __init__(self, known: Iterable[object]) -> None:
         self.seen = {id(one) for one in known}
@@ -20,7 +20,7 @@ class Scale:
         self.others = 0
 
     def weigh(self, root: object) -> None:
-        """Everything reachable from one object."""
+        """The bytes reachable from one object and not counted before."""
         waiting = [root]
         while waiting:
             one = waiting.pop()
@@ -73,7 +73,7 @@ def weights(recording: Recording) -> tuple[int, int]:
 
 
 def _names(recording: Recording) -> Iterator[object]:
-    """Texts and requests that the session holds anyway."""
+    """Texts and requests that the session holds in any case."""
     session = recording.session
     yield from recording.node_names
     yield from session.queues

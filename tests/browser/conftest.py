@@ -1,4 +1,4 @@
-"""A browser for these tests, which `make browser` and `.ci/run` start; elsewhere nothing here is collected."""
+"""A browser for tests that `make browser` and `.ci/run` start; other runs do not collect them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ collect_ignore_glob = [] if find_browser() and find_spec("playwright") else ["te
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
-    """The system's browser: playwright brings none."""
+    """The system's browser, since playwright's own is not installed."""
     from playwright.sync_api import sync_playwright
 
     # Chromium's sandbox refuses to start for root, which containers run as.

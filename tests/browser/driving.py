@@ -1,4 +1,4 @@
-"""A page of `vcdebug serve` in a browser: what it was sent, as a terminal shows it, and what the page draws."""
+"""A page of `vcdebug serve` in a browser: the received output on an emulated terminal, and the drawn pixels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pyte
 from tests.effort import PATIENCE
 
 SECONDS = 15
-"""How long a page may take to show something: a tenth of it is enough on a busy machine."""
+"""Seconds within which a page must show something; a tenth is enough even on a busy machine."""
 INK = """() => {
   const canvas = document.querySelector("canvas.xterm-text-layer");
   const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
@@ -25,12 +25,12 @@ INK = """() => {
   for (let at = 0; at < data.length; at += 4) drawn += data[at] + data[at + 1] + data[at + 2] > 300;
   return drawn;
 }"""
-"""How many pixels of the terminal are bright: the terminal is a picture, so the page has no text to read."""
+"""A script that counts bright pixels, since the terminal is a canvas without text."""
 
 
 @contextmanager
 def serving(folder: Path, *options: str) -> Iterator[str]:
-    """The address that `vcdebug serve` prints, with its token; the server ends with the block, and well."""
+    """Run `vcdebug serve` and yield its address with the token; the process must end with status 0."""
     command = [sys.executable, "-m", "vcdebug", "serve", *options, "--port", "0", "--fresh"]
     environment = {**os.environ, "XDG_STATE_HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
     with Popen(command, env=environment, stdout=PIPE, stderr=PIPE, text=True) as process:
@@ -44,7 +44,7 @@ def serving(folder: Path, *options: str) -> Iterator[str]:
 
 
 class TerminalPage:
-    """One page with a debugger in it."""
+    """A browser page that shows the debugger."""
 
     def __init__(self, page: Any) -> None:
         self.page = page
@@ -62,7 +62,7 @@ class TerminalPage:
 
     def _receive(self, data: str | bytes) -> None:
         if isinstance(data, bytes):
-            # pyte would print the parameters of what it does not know: modes that are asked for, and OSC 52.
+            # pyte would print the parameters of sequences that it does not know: mode queries and OSC 52.
             self._stream.feed(re.sub(rb"\x1b\[[?>=<][0-9;]*[$u]p?|\x1b\]52;[^\x07\x1b]*(?:\x07|\x1b\\)", b"", data))
 
     def _resize(self, data: str | bytes) -> None:
@@ -72,7 +72,7 @@ class TerminalPage:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Columns and lines."""
+        """(columns, lines) of the terminal."""
         return self._screen.columns, self._screen.lines
 
     def text(self) -> str:
@@ -82,7 +82,7 @@ class TerminalPage:
         return int(self.page.evaluate(INK))
 
     def wait_until(self, holds: Callable[[], bool]) -> None:
-        """Until it holds; fails with what the terminal shows."""
+        """Wait until the condition holds; on failure, show the terminal's content."""
         for _ in range(SECONDS * 20):
             if holds():
                 return

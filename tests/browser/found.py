@@ -1,4 +1,4 @@
-"""The browser on this machine; as a program, says in one line what is missing where there is none, and ends with 1."""
+"""Finds the browser of this machine; as a program, it reports a missing browser and exits with 1."""
 
 import os
 import shutil

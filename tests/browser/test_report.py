@@ -1,4 +1,4 @@
-"""The HTML report in a browser: at a phone's and a desk's width, with scripts off."""
+"""The HTML report in a browser: on the width of a phone and of a desktop, without scripts."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ NAME = "preempt-blocked-by-gang"
 MOST_BYTES = 2_000_000
 WIDER = """() => [...document.querySelectorAll("body *")].filter(each =>
   !each.closest(".scroll, pre") && each.getBoundingClientRect().right > innerWidth + 1).map(each => each.outerHTML)"""
-"""What sticks out of the page, other than inside a block that scrolls on its own."""
+"""A script that finds elements wider than the page, except in blocks that scroll."""
 
 
 def large() -> Recording:
-    """A thousand nodes, 600 jobs of which 267 find no room."""
+    """A report about a thousand nodes and 600 jobs, 267 of them unscheduled."""
     conf = conf_of("priority gang", "predicates proportion nodeorder")
     nodes = (node(f"node-{number:04}", cpu="8", memory="32Gi") for number in range(1000))
     jobs = (
@@ -53,7 +53,7 @@ def big(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=[PHONE, DESK], ids=["phone", "desk"])
 def page(request: pytest.FixtureRequest, browser: Any) -> Iterator[Any]:
-    """An empty page without scripts, which may load nothing but the report itself."""
+    """A page with scripts disabled that may load only the report."""
     context = browser.new_context(viewport=request.param, java_script_enabled=False)
     opened = context.new_page()
     asked: list[str] = []

@@ -1,4 +1,4 @@
-"""`vcdebug serve` in a browser, by its keys."""
+"""`vcdebug serve` in a browser, driven by keys."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.browser.driving import TerminalPage, serving
 pytestmark = pytest.mark.browser
 NAME, JOB = "preempt-blocked-by-gang", "research/llm-finetune"
 BEFORE_OPEN = "Still in CONNECTING state"
-"""xterm's page sends its size before its connection is open; the connection's address has the size, too."""
+"""xterm's page sends its size before its connection is open; harmless, since the connection's URL has the size."""
 
 OPENS = """address => new Promise(done => {
   const socket = new WebSocket(address);
@@ -30,7 +30,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def terminal(browser: Any, address: str) -> Iterator[TerminalPage]:
-    """A page at a desk's width with the overview in it; nothing in it may have failed."""
+    """A page of desktop width that shows the overview; its console must stay free of errors."""
     context = browser.new_context(viewport=DESK, permissions=["clipboard-read", "clipboard-write"])
     shown = TerminalPage(context.new_page())
     shown.page.goto(address)
@@ -124,7 +124,7 @@ def test_a_wrong_token_is_refused(browser: Any, address: str, query: str) -> Non
 
 
 def test_another_site_s_page_cannot_talk_to_it(browser: Any, terminal: TerminalPage, address: str) -> None:
-    """Even with the cookie of this browser."""
+    """The other site's request is refused even with this browser's cookie."""
     page = terminal.page.context.new_page()
     page.goto("data:text/html,elsewhere")
     socket = address.partition("?")[0].replace("http", "ws") + "ws"

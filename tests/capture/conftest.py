@@ -17,7 +17,7 @@ def api() -> FakeApi:
 
 @pytest.fixture
 def options(api: FakeApi, tmp_path: Path) -> Iterator[CaptureOptions]:
-    """Options that reach the fake server the way a user reaches a cluster: through a kubeconfig."""
+    """Capture options that reach the fake server through a kubeconfig, like a user's."""
     with serving(api) as address:
         kubeconfig = write_kubeconfig(tmp_path / "config", address)
         yield CaptureOptions(kubeconfig=str(kubeconfig), first_wait=0.01, timeout=10)

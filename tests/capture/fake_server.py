@@ -1,4 +1,4 @@
-"""A fake API server on loopback that answers as a real one does: paged lists, refusals, expiry, access reviews."""
+"""A fake API server on loopback: paged lists, refusals, expiry, access reviews."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ DATE = "Sat, 07 Nov 2026 09:30:00 GMT"
 
 
 status = refusal_reply
-"""The Status object with which a server refuses."""
+"""The reply with a Status object by which a server refuses a request."""
 UNAVAILABLE = status(503, "ServiceUnavailable", "the server is currently unable to handle the request")
 
 
 @dataclass
 class FakeApi:
-    """What the server has and how it behaves; `requests` is everything it was ever asked."""
+    """A server's objects and behaviour; `requests` records every request."""
 
     objects: dict[str, Body]
-    """Path -> the single object or the whole list there."""
+    """Path -> a single object or a complete list."""
     groups: dict[str, list[str]] = field(default_factory=dict)
     forbidden: set[str] = field(default_factory=set)
     """Resources, as `pods` or `queues.scheduling.volcano.sh`, that the user may not list."""
     scripted: dict[str, list[ApiReply]] = field(default_factory=dict)
-    """Path -> answers given, one by one, before the usual one."""
+    """Path -> replies that are sent first, one per request."""
     expiries: dict[str, int] = field(default_factory=dict)
-    """Path -> how many more continued requests find the list expired."""
+    """Path -> number of further continue requests that find the list expired."""
     date: str | None = DATE
     largest_page: int = 500
     reviews_answered: bool = True
@@ -103,7 +103,7 @@ def resource_of(path: str) -> str:
 
 @contextmanager
 def serving(api: Any) -> Iterator[str]:
-    """Serve an api object on a free port of this machine; yields its address."""
+    """Serve an API object on a free port of this machine; yields its address."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(api))
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
@@ -146,7 +146,7 @@ def _handler(api: Any) -> type[BaseHTTPRequestHandler]:
 
 
 def write_kubeconfig(file: Path, server: str, token: str = "secret") -> Path:
-    """A kubeconfig whose context `dev` is the server, and `other` one that nobody serves."""
+    """Write a kubeconfig; context `dev` is the server, context `other` an address without a server."""
     config = {
         "apiVersion": "v1",
         "kind": "Config",

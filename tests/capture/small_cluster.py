@@ -1,4 +1,4 @@
-"""The cluster that the fake server has: three nodes, two queues, a running and a waiting job."""
+"""The cluster of the fake server: three nodes, two queues, a running and a Pending job."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _pod(name: str, group: str, node: str) -> Body:
 
 
 def _volcano(kind: str, name: str, spec: Body, **more: Any) -> Body:
-    """A custom resource: its list items do carry kind and apiVersion."""
+    """A custom resource; unlike built-in kinds, its list items have kind and apiVersion."""
     state = {"state": "Open"} if kind == "Queue" else {"phase": "Running" if name == "train" else "Pending"}
     metadata = _metadata(name, **more)
     return {
@@ -116,7 +116,7 @@ def deployments(*items: Body) -> Body:
 
 
 def deployment(args: list[str], namespace: str = "volcano-system", **container: Any) -> Body:
-    """The scheduler's Deployment as its chart writes it."""
+    """The scheduler's Deployment as its Helm chart writes it."""
     scheduler = {
         "name": "volcano-scheduler",
         "image": "docker.io/volcanosh/vc-scheduler:v1.15.1",

@@ -53,7 +53,7 @@ SECRET = "hunter2-planted"
 
 
 def plant_secrets(api: FakeApi) -> int:
-    """Put a secret into every field of pods and nodes that decides nothing; how many were put."""
+    """Put a secret into every field of pods and nodes that decides nothing; returns the number of secrets."""
     count = 0
     for place in ("/api/v1/pods", "/api/v1/nodes"):
         for number, item in enumerate(api.objects[place]["items"]):
@@ -207,5 +207,5 @@ def test_the_schedulers_image_tells_the_release(
     assert all(text in what for text, what in zip(problems, said, strict=True))
 
 
-def test_the_release_that_somebody_names_wins(options: CaptureOptions) -> None:
+def test_a_stated_release_wins(options: CaptureOptions) -> None:
     assert "v1.14.2" == capture_cluster(replace(options, release="v1.14.2")).release.name

@@ -97,7 +97,7 @@ def test_the_kubeconfig_is_never_written(options: CaptureOptions) -> None:
 
 
 def two_files(options: CaptureOptions, folder: Path, monkeypatch: pytest.MonkeyPatch, **second: Any) -> CaptureOptions:
-    """KUBECONFIG=a:b, where b has another current context."""
+    """Set KUBECONFIG=a:b; b has another current context."""
     other = json.loads(Path(options.kubeconfig).read_text(encoding="utf-8")) | {"current-context": "other"} | second
     (folder / "b").write_text(json.dumps(other), encoding="utf-8")
     monkeypatch.setenv("KUBECONFIG", f"{folder / 'nope'}:{options.kubeconfig}:{folder / 'b'}")

@@ -1,4 +1,4 @@
-"""What can go wrong between here and a server: what the user sees, the exit status, the file that is left."""
+"""Faults of connection and server: the user's message, the exit status, the file that is left."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ CONF_FLAG = "--scheduler-conf=/volcano.scheduler/volcano-scheduler.conf"
 
 
 def quickly(seconds: float) -> None:
-    """Nobody waits in a test."""
+    """No-op sleep."""
 
 
 class Breaking(Direct):
-    """A connection that breaks off on some paths some times."""
+    """A connection that fails `breaks[path]` times on a path."""
 
     def __init__(self, api: ApiServer, breaks: dict[str, int], *, broken_off: bool = True) -> None:
         super().__init__(api)
@@ -87,7 +87,7 @@ def test_json_that_breaks_off_without_a_length_is_read_again() -> None:
 
 @dataclass
 class Clock:
-    """A clock that a test sets forward."""
+    """A clock that advances by `step` per call."""
 
     now: float = 0.0
     step: float = 0.0
@@ -123,7 +123,7 @@ def test_a_request_without_an_answer_does_not_outlive_the_deadline(tmp_path: Pat
 
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        # A request may be silent for ten minutes, the whole capture for one second.
+        # One request may take ten minutes, the whole capture only one second.
         config = str(write_kubeconfig(tmp_path / "config", address))
         transport = connect_client(CaptureOptions(kubeconfig=config, deadline=1, timeout=600))
         with pytest.raises(ConnectionFailed, match="timed out"):

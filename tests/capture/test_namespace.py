@@ -1,4 +1,4 @@
-"""A capture with the rights of one namespace: what it explains, and what it says is unknown."""
+"""A capture with rights in one namespace: its answers, and what they call unknown."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SAYS = "0/3 nodes are unavailable: 3 Insufficient cpu."
 
 
 class OneNamespace(ApiServer):
-    """A server that lets the user do what the printed Role allows in team-a, and nothing else."""
+    """A server that allows only what the printed Role grants in team-a."""
 
     def answer_request(self, request: ApiRequest) -> ApiReply:
         public = request.path in PUBLIC or request.path.endswith("/selfsubjectaccessreviews")

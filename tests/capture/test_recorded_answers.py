@@ -1,4 +1,4 @@
-"""Plays the answers that a real API server gave, where the shared material lies beside the checkout."""
+"""Replays responses recorded from a real API server, if they lie beside the checkout."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Key = tuple[str, str, str]
 
 
 class RecordedApi:
-    """Gives the recorded answer to the same path and continue token, whatever the page size asked for."""
+    """Returns the recorded response for a path and continue token, for any page size."""
 
     date = "Sat, 21 Nov 2026 13:00:00 GMT"
 
@@ -115,7 +115,7 @@ def test_recorded_refusals_are_told_in_words(user: str, path: str, message: str,
 
 
 def test_the_recorded_expiry_is_survived(tmp_path: Path) -> None:
-    """The recorded first page before the compaction, its expired continuation, and the one offered instead."""
+    """Uses the recorded first page, its expired continuation, and the continuation offered instead."""
     recorded = json.loads((SHARED / "answers.json").read_text(encoding="utf-8"))
     by_note = {answer["note"]: answer for answer in recorded}
     first = by_note["first page before compaction"]["response"]

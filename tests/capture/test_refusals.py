@@ -225,7 +225,7 @@ def test_a_connection_that_stays_broken_is_one_clear_error(options: CaptureOptio
 
 
 class BreakingTransport:
-    """A connection on which the lists of nodes break off some times."""
+    """A connection that fails `breaks` times on the list of nodes."""
 
     context, server, user = "dev", "context 'dev'", "me"
 

@@ -180,7 +180,7 @@ VGPU_CONF = (
 
 
 def with_devices(api: FakeApi, conf: str) -> str:
-    """The path of the device configuration that is there."""
+    """Add a device configuration to the server; returns its path."""
     api.objects[CONFIG_MAP] = config_map("volcano-scheduler-configmap", {"volcano-scheduler.conf": conf})
     path = settings_path("kube-system", "cards")
     api.objects[path] = config_map("cards", {"device-config.yaml": DEVICES})
@@ -229,7 +229,7 @@ def test_device_taint_rules_are_kept_and_not_missed_where_no_server_has_them(
 
 
 def unlabelled(replicas: int = 1, **container: Any) -> dict[str, Any]:
-    """A Deployment that only its name makes a scheduler's."""
+    """A scheduler's Deployment without labels and with other names, which a capture finds only by --scheduler."""
     found = deployment(["--default-queue=research"], namespace="batch", image="registry.example/ours:7", name="main")
     del found["metadata"]["labels"]
     found["metadata"]["name"] = "ours"

@@ -1,4 +1,4 @@
-"""Captures of earlier states: the last one before a pod's bind or eviction, and what happens where it is forgotten."""
+"""Captures of earlier states: the last one before a pod's bind or eviction, and compacted history."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def bind(server: ApiServer, key: str) -> None:
 
 
 def rename(server: ApiServer, name: str) -> None:
-    """Something else happens: a pod is new."""
+    """Write another change: a new pod."""
     body = pod_of(server, WAITING)
     server.store.put_object(PODS, {**body, "metadata": {**body["metadata"], "name": name, "uid": name}})
 

@@ -1,4 +1,4 @@
-"""Writes between two lists: the file shows one moment, or says what changed."""
+"""Writes between two list requests: the file shows one point in time, or names the changed objects."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ OPTIONS = CaptureOptions(page_size=2, first_wait=0.0)
 
 
 def quickly(seconds: float) -> None:
-    """Nobody waits in a test."""
+    """No-op sleep."""
 
 
 def captured(server: ApiServer, options: CaptureOptions = OPTIONS) -> Snapshot:
-    # Whole objects, to compare them with the server's.
+    # full=True keeps whole objects, to compare them with the server's.
     return capture_cluster(replace(options, full=True), transport=Direct(server), sleep=quickly, clock=lambda: 0.0)
 
 
 def revisions_shown(server: ApiServer, snapshot: Snapshot) -> list[int]:
-    """The revisions at which the cluster was as the snapshot says."""
+    """The revisions at which the cluster equals the snapshot."""
     return [revision for revision in range(100, server.store.revision + 1) if shows(server, snapshot, revision)]
 
 
@@ -55,7 +55,7 @@ def shows(server: ApiServer, snapshot: Snapshot, revision: int) -> bool:
 
 
 def writes(server: ApiServer, seed: int, chance: float, compactions: float = 0.0) -> Callable[[ApiRequest], None]:
-    """What others do before some of the answers: jobs come and go, pods are bound, history is compacted."""
+    """A hook that randomly writes before requests: jobs come and go, pods are bound, history is compacted."""
     draw = random.Random(seed)
 
     def before(request: ApiRequest) -> None:
@@ -102,7 +102,7 @@ def test_where_the_server_shows_earlier_states_no_write_tears_a_capture() -> Non
 
 
 def job_between_lists(server: ApiServer) -> Callable[[ApiRequest], None]:
-    """A PodGroup and its pod, created after the pods were listed and before the PodGroups are; something every time."""
+    """A hook that creates a PodGroup and its pod before each list of PodGroups, after the pods were listed."""
 
     def before(request: ApiRequest) -> None:
         if request.path == GROUPS and "continue" not in request.query:
@@ -126,7 +126,7 @@ def test_a_job_created_between_two_lists_is_not_there_yet() -> None:
 
 
 def torn_file(folder: Path, options: CaptureOptions = OPTIONS) -> str:
-    """A capture of a server that shows no earlier states and never rests."""
+    """Capture a server that ignores exact reads and changes between lists; returns the file."""
     server = small_server()
     server.exact = "ignored"
     server.before = job_between_lists(server)
@@ -177,7 +177,7 @@ def test_kinds_that_were_read_and_found_empty_are_not_missing(tmp_path: Path) ->
 
 
 def test_a_kind_whose_state_is_kept_elsewhere_is_not_waited_for() -> None:
-    """A server with several etcds has never had the first list's state of some kinds: 504, and no use in asking on."""
+    """With several etcds, some kinds never reach the first list's revision: 504, and retrying is useless."""
     from tests.capture.fake_server import status
 
     server = small_server()

@@ -1,4 +1,4 @@
-"""Measurements come from the Prometheus that the scheduler asks, and their absence is said."""
+"""Usage metrics come from the scheduler's Prometheus; missing metrics are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Volcano Jobs, JobFlows and events: kept for answers, never needed for a replay."""
+"""Volcano Jobs, JobFlows and events: captured for answers, not required for a replay."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def event(number: int, kind: str, name: str, message: str, component: str = "vc-
 
 @pytest.fixture
 def busy(api: FakeApi) -> FakeApi:
-    """A flow of two Volcano Jobs, one of them without a PodGroup, and events about what waits and what runs."""
+    """A server with two Volcano Jobs of JobFlows, and events about Pending and running pods."""
     api.objects[JOBS]["items"] += [
         {**named("nightly", **owned_by("JobFlow", "flow")), "status": {"state": {"phase": "Pending"}}},
         {**named("old", **owned_by("JobFlow", "flow-2")), "status": {"state": {"phase": "Completed"}}},
@@ -55,7 +55,7 @@ def busy(api: FakeApi) -> FakeApi:
     return api
 
 
-def test_they_are_kept_and_events_about_what_waits_alone(busy: FakeApi, options: CaptureOptions) -> None:
+def test_workloads_and_events_of_pending_objects_are_captured(busy: FakeApi, options: CaptureOptions) -> None:
     found = capture_cluster(options)
     assert [2, 2] == [len(found.objects_of(kind)) for kind in ("Job", "JobFlow")]
     about = [one["involvedObject"]["name"] for one in found.objects_of("Event")]
@@ -112,7 +112,7 @@ def test_a_flood_of_events_is_cut(busy: FakeApi, options: CaptureOptions) -> Non
     assert 3 * MAX_SELECTED / busy.largest_page == len(busy.asked(EVENTS)), "a third of them, for each of three lists"
 
 
-def test_they_are_redacted_and_saved(busy: FakeApi, options: CaptureOptions, tmp_path: Path) -> None:
+def test_captured_workloads_are_redacted_and_saved(busy: FakeApi, options: CaptureOptions, tmp_path: Path) -> None:
     redaction = make_redaction(capture_cluster(options))
     text = json.dumps(redaction.snapshot.objects)
     assert not [word for word in ("nightly", "team-quota", "flow-2", "team-a") if word in text]

@@ -1,4 +1,4 @@
-"""`make docs`: docs/commands.md, the options of every command, made of the parsers as they are."""
+"""`make docs`: writes docs/commands.md, the options of every command, from the argument parsers."""
 
 from argparse import Action, ArgumentParser
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ def page() -> str:
 def _section(name: str, command: Command) -> Iterator[str]:
     parser = ArgumentParser(prog=f"vcdebug {name}", add_help=False)
     command.add_arguments(parser)
-    # argparse has no public way to list them, and its help text is laid out differently from Python to Python.
+    # argparse has no public list of options, and the layout of its help text depends on the Python version
     arguments = parser._actions
     positional = " ".join(positional_names(parser))
     yield f"## {name}\n"
@@ -57,7 +57,7 @@ def _names(one: Action) -> str:
 
 
 def _prose(text: str) -> str:
-    """A help text as Markdown: no cell ends, no tags."""
+    """A help text as Markdown in a table cell: `|` and tags are escaped."""
     return text.replace("%%", "%").replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
 
 

@@ -1,5 +1,5 @@
-"""An editor that speaks the Debug Adapter Protocol: debugpy's streams carry its messages, the published schema judges
-those that come back.
+"""A client of the Debug Adapter Protocol: debugpy's streams carry its messages, and the published schema validates
+the replies.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Body = dict[str, Any]  # Any: JSON
 
 
 class RefusedError(Exception):
-    """A request that the adapter refuses, in its words."""
+    """The adapter rejected a request; the text is its message."""
 
 
 @cache
@@ -42,7 +42,7 @@ def validate(message: Body, definition: str) -> None:
 
 
 class Editor:
-    """Asks one thing at a time; events that arrive with an answer are in `events`."""
+    """Sends one request at a time; events that arrive before the response are kept in `events`."""
 
     def __init__(self, stream: JsonIOStream) -> None:
         self._stream = stream
@@ -50,7 +50,7 @@ class Editor:
         self.events: list[tuple[str, Body]] = []
 
     def ask(self, command: str, **arguments: object) -> Body:
-        """The body of the response; an event that the adapter sends by itself follows it at once."""
+        """Send a request and return the body of its response; raises RefusedError."""
         self._last_sent += 1
         request = {"seq": self._last_sent, "type": "request", "command": command, "arguments": arguments}
         validate(request, f"{command[0].upper()}{command[1:]}Request")
@@ -65,7 +65,7 @@ class Editor:
         return body
 
     def wait_for(self, name: str) -> Body:
-        """The body of the next event of that name."""
+        """Wait for the next event of this name and return its body."""
         while name not in dict(self.events):
             self._keep(self._read())
         found = next(event for event in self.events if event[0] == name)
@@ -73,7 +73,7 @@ class Editor:
         return found[1]
 
     def move(self, command: str, thread: int = 2) -> tuple[Body, Body]:
-        """Take a step: why the adapter stops, and the innermost frame there."""
+        """Run a movement command; returns the stopped event and the innermost frame."""
         self.events.clear()
         self.ask(command, threadId=thread)
         stopped = self.wait_for("stopped")
@@ -84,7 +84,7 @@ class Editor:
         return frames
 
     def variables(self, scope: str, *path: str) -> Mapping[str, Body]:
-        """The variables of a scope of the innermost frame, or below one of them."""
+        """The variables in a scope of the innermost frame, or at a path below it, by name."""
         known = {one["name"]: one for one in self.ask("scopes", frameId=self.stack()[0]["id"])["scopes"]}
         for name in (scope, *path):
             found = self.ask("variables", variablesReference=known[name]["variablesReference"])
@@ -106,7 +106,7 @@ class Editor:
         self.events.append((event["event"], event.get("body", {})))
 
     def begin(self, **options: object) -> Body:
-        """Launch a snapshot up to its first stop."""
+        """Initialize the adapter and launch a snapshot; returns the capabilities."""
         known = self.ask("initialize", adapterID="vcdebug")
         self.ask("launch", **options)
         self.wait_for("initialized")
@@ -118,8 +118,8 @@ class Editor:
 
 
 @contextmanager
-def editing_here(source: str | None = None) -> Iterator[Editor]:
-    """An editor of an adapter in this process, which starts sooner."""
+def in_process_editor(source: str | None = None) -> Iterator[Editor]:
+    """An editor connected to an adapter in this process, which starts faster."""
     ours, theirs = socketpair()
     with theirs, theirs.makefile("rb") as requests, theirs.makefile("wb") as answers:
         thread = Thread(target=serve_client, args=(requests, answers, source), daemon=True)
@@ -136,7 +136,7 @@ def editing_here(source: str | None = None) -> Iterator[Editor]:
 
 @contextmanager
 def editing(*options: str) -> Iterator[Editor]:
-    """An editor that started `vcdebug dap`, which must end well and say nothing on standard error."""
+    """An editor that starts `vcdebug dap`; the process must exit with 0 and leave stderr empty."""
     with Popen([sys.executable, "-m", "vcdebug", "dap", *options], stdin=PIPE, stdout=PIPE, stderr=PIPE) as process:
         editor = Editor(JsonIOStream.from_process(process))
         try:

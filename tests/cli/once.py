@@ -1,4 +1,4 @@
-"""Commands about one snapshot, which is loaded and run once for all of them."""
+"""Lets several commands share one loaded and replayed snapshot."""
 
 from collections.abc import Iterator
 from dataclasses import fields
@@ -17,21 +17,21 @@ from vcdebug.snapshot.sources import Source
 from vcdebug.views.document import Block
 
 UNREAD = ("name", "problems", "description", "origin", "provenance")
-"""What a snapshot says of itself, which decides nothing in a cycle."""
+"""Fields of a snapshot that only describe it and have no effect on a cycle."""
 
 
 def one_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The commands that follow are about the same snapshot; called again, it is loaded and run again."""
+    """Load and replay the first snapshot only, and reuse it for all later commands; a second call starts anew."""
     monkeypatch.setattr("vcdebug.cli.snapshots.load_snapshot", LoadedOnce())
     monkeypatch.setattr("vcdebug.cli.snapshots.replay_cycle", ReplayedOnce())
 
 
 FEW_TRIALS = 16
-"""Cycles that one search of fixes runs: enough to try each kind of change."""
+"""Number of cycles that a search for fixes may run: enough to try each kind of change."""
 
 
-def search_equal_ones_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fixes are searched once for snapshots that differ in nothing that decides, and with few of up to 160 cycles."""
+def share_fix_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Share one search for fixes among equal snapshots, and limit it to FEW_TRIALS of up to 160 cycles."""
     monkeypatch.setattr("vcdebug.cli.reports.explanation.short_fix_blocks_of", _search_once)
     monkeypatch.setattr("vcdebug.whatif.fixes.search.MAX_FIRST_TRIALS", FEW_TRIALS)
     monkeypatch.setattr("vcdebug.whatif.fixes.search.MAX_SHORT_TRIALS", FEW_TRIALS)
@@ -50,7 +50,7 @@ def _search_once(recording: Recording, explanation: Explanation) -> Iterator[Blo
 
 
 class LoadedOnce:
-    """Loading, whose outcome is given again to the commands that follow: a snapshot or an error."""
+    """Loads the first snapshot, and returns or raises the same result on later calls."""
 
     def __init__(self) -> None:
         self.outcome: Snapshot | SnapshotError | None = None
@@ -67,7 +67,7 @@ class LoadedOnce:
 
 
 class ReplayedOnce:
-    """The cycle of the one snapshot, run once: that it is the same again is shown elsewhere."""
+    """Replays the first snapshot, and returns the same recording on later calls."""
 
     def __init__(self) -> None:
         self.recording: Recording | None = None

@@ -1,4 +1,4 @@
-"""Functions that worker processes can be handed."""
+"""Picklable functions for worker processes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def fails_on_three(number: int) -> int:
 
 @dataclass(frozen=True)
 class Dies:
-    """Kills its worker process on one item, a number of times; each time leaves a mark."""
+    """Kills its worker process on one item, `times` times; each kill leaves a marker file."""
 
     marks: Path
     item: int
@@ -37,7 +37,7 @@ class Dies:
 
 
 class Interrupts:
-    """Items of which one is a Ctrl-C."""
+    """Numbers that end with a KeyboardInterrupt."""
 
     def __init__(self, after: int) -> None:
         self.after = after

@@ -1,4 +1,4 @@
-"""Running `vcdebug script` on the snapshot that gang blocks."""
+"""Runs `vcdebug script` on the snapshot in which gang blocks preemption."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ BLOCKED = "preempt-blocked-by-gang"
 
 
 def run(tmp_path: Path, *lines: str, options: tuple[str, ...] = ()) -> tuple[int, str, str]:
-    """Exit code, standard output and standard error of a file with these lines."""
+    """Run a script with these lines; returns exit code, stdout and stderr."""
     file = tmp_path / "commands"
     file.write_text("\n".join(lines))
     return call(["script", BLOCKED, str(file), *options])
 
 
 def steps(tmp_path: Path, *lines: str) -> list[dict[str, Any]]:
-    """What each line came to, of a script that works."""
+    """The result of each line of a script that succeeds, from its JSON."""
     code, out, err = run(tmp_path, *lines, options=("--json",))
     assert (0, "") == (code, err)
     found: list[dict[str, Any]] = json.loads(out)["steps"]

@@ -51,7 +51,7 @@ def test_what_is_about_the_future_belongs_to_when() -> None:
     assert (1, "vcdebug: --run-time is only for `ask when`; ask when\n") == (code, err)
 
 
-def test_a_run_time_of_nobody_is_refused() -> None:
+def test_a_run_time_of_an_unknown_job_is_refused() -> None:
     code, _, err = call(["ask", "when", WAITS, "team/next", "--run-time", "team/firs=1m"])
     assert 1 == code
     assert "team/firs is not a job or pod of the session" in err

@@ -1,4 +1,4 @@
-"""A replay that stops at its bound: what there is, one line, exit status 1."""
+"""A replay that stops at a limit: partial results, one line on stderr, exit status 1."""
 
 from __future__ import annotations
 

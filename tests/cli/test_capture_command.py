@@ -1,4 +1,4 @@
-"""`vcdebug capture` writes one file that the other commands take, and names what is missing."""
+"""`vcdebug capture` writes one file for the other commands, and names missing permissions."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ CLUSTER = str(CASES / "hypernode-0005")
 
 @pytest.fixture
 def altered(tmp_path: Path) -> tuple[str, int]:
-    """A log with one node changed, and the line."""
+    """A log with one changed node name, and the number of its line."""
     lines = list(copied("preempt-0003")[0])
     at = position(lines, "Binding Task")
     lines[at] = lines[at].rsplit("<", 1)[0] + "<node-999>"

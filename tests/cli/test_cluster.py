@@ -1,4 +1,4 @@
-"""Many runs of one function on a real Dask cluster of this machine: a scheduler, two worker processes."""
+"""Parallel runs of one function on a local Dask cluster: a scheduler and two worker processes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 
 @pytest.fixture(scope="module")
 def workplace() -> Iterator[LocalCluster]:
-    """It gives a run up with the first worker that the run costs, so that the rest is ours to do."""
+    """A local Dask cluster that never retries a run whose worker died, so that our own retry is tested."""
     settings = {"distributed.comm.timeouts.connect": "2s", "distributed.scheduler.allowed-failures": 0}
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": "127.0.0.1:0"}
     with dask.config.set(settings), LocalCluster(**options) as cluster:
@@ -33,17 +33,17 @@ def workplace() -> Iterator[LocalCluster]:
 
 @pytest.fixture
 def address(workplace: LocalCluster) -> str:
-    """Where the scheduler listens, with both workers there."""
+    """The address of the scheduler, once both workers are connected."""
     workplace.wait_for_workers(2, timeout=PATIENCE)
     return str(workplace.scheduler_address)
 
 
 def ignore(_: int) -> None:
-    """Nobody watches."""
+    """No-op progress callback."""
 
 
 def unheard(_: str) -> None:
-    """Nobody reads."""
+    """No-op message callback."""
 
 
 def test_results_come_in_the_order_of_the_items_and_each_is_counted(address: str) -> None:
@@ -106,7 +106,7 @@ def test_a_cluster_is_sent_nothing_but_bytes(address: str, monkeypatch: pytest.M
     assert {bytes, Future} == {type(argument) for argument in sent}
 
 
-def test_an_address_where_nobody_listens_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_without_a_scheduler_is_a_one_line_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vcdebug.cli.dask_cluster.CONNECT_TIMEOUT_SECONDS", 0.2)
     expected = "vcdebug: tcp://127.0.0.1:1: no Dask scheduler responds; give an address such as tcp://host:8786\n"
     assert (1, "", expected) == call(["odds", NAME, "-n", "2", "--scheduler", "tcp://127.0.0.1:1"])

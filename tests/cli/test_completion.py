@@ -1,4 +1,4 @@
-"""`vcdebug completion`: each shell gets every command and option."""
+"""`vcdebug completion`: every shell completes every command and option."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COMP_WORDS=(%s); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _vcdebug; echo "${COMPRE
 
 
 def completed(words: str) -> list[str]:
-    """What bash offers for the last of the words."""
+    """The completions that bash offers for the last word."""
     bash = shutil.which("bash")
     assert bash is not None
     script = call(["completion", "bash"])[1] + COMPLETE % words

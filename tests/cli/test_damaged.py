@@ -1,10 +1,10 @@
-"""Every command on every damaged snapshot: an answer or one clear error, and soon."""
+"""Every command on every damaged snapshot gives an answer or one clear error, within a time limit."""
 
 from pathlib import Path
 
 import pytest
 
-from tests.cli.once import one_snapshot, search_equal_ones_once
+from tests.cli.once import one_snapshot, share_fix_searches
 from tests.cli.transcripts import call
 from tests.effort import at_most
 from tests.snapshot.damage import Damaged, damaged
@@ -12,7 +12,7 @@ from tests.snapshot.damage import Damaged, damaged
 CASES = damaged()
 COMMANDS = (("run",), ("inspect",), ("run", "--json"))
 SECONDS = 20.0
-"""Of processor time, for all commands on one snapshot."""
+"""Limit of processor time for all commands on one snapshot, in seconds."""
 
 
 def check(code: int, out: str, err: str) -> None:
@@ -32,7 +32,7 @@ def test_every_command_answers_or_gives_one_line(
     case: Damaged, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one_snapshot(monkeypatch)
-    search_equal_ones_once(monkeypatch)
+    share_fix_searches(monkeypatch)
     path = str(case.write(tmp_path))
     with at_most(SECONDS):
         for command, *options in COMMANDS:

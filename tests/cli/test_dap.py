@@ -1,4 +1,4 @@
-"""`dap`: the debugger as an editor drives it."""
+"""`dap`: the debugger driven by an editor."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from subprocess import PIPE, Popen
 import pytest
 from debugpy.common.messaging import JsonIOStream
 
-from tests.cli.editor import Editor, RefusedError, editing, editing_here
+from tests.cli.editor import Editor, RefusedError, editing, in_process_editor
 from tests.effort import PATIENCE
 from tests.recorded import ROOT
 from vcdebug.cli.commands.dap import read_message
@@ -28,13 +28,13 @@ GANG = "gang.preemptableFn"
 @pytest.fixture
 def editor() -> Iterator[Editor]:
     """An editor whose adapter has replayed the snapshot and waits for breakpoints."""
-    with editing_here() as made:
+    with in_process_editor() as made:
         made.begin(snapshot=BLOCKED)
         yield made
 
 
 def checkout(folder: Path) -> Path:
-    """A checkout of the rules that the snapshot is replayed by, as far as plugins/gang goes."""
+    """A Volcano checkout that has only the file of the gang plugin; returns the file."""
     file = folder / "pkg" / "scheduler" / "plugins" / "gang" / "gang.go"
     file.parent.mkdir(parents=True)
     lines = [""] * 300
@@ -44,7 +44,7 @@ def checkout(folder: Path) -> Path:
 
 
 def event_number(stopped: dict[str, object]) -> int:
-    """The event that a stop's description names."""
+    """The event number in a stopped event's description."""
     found = re.match(r"event (\d+)", str(stopped["description"]))
     assert found is not None
     return int(found[1])
@@ -132,7 +132,7 @@ def test_a_breakpoint_that_cannot_stop_says_why(editor: Editor) -> None:
 
 def test_a_source_breakpoint_moves_to_the_function_that_holds_its_line(tmp_path: Path) -> None:
     file = checkout(tmp_path)
-    with editing_here(str(tmp_path)) as editor:
+    with in_process_editor(str(tmp_path)) as editor:
         editor.begin(snapshot=BLOCKED)
         (point,) = editor.ask("setBreakpoints", source={"path": str(file)}, breakpoints=[{"line": 104}])["breakpoints"]
         assert (True, 97) == (point["verified"], point["line"])
@@ -191,7 +191,7 @@ def test_what_cannot_be_evaluated_is_refused_in_words(editor: Editor, text: str,
 
 
 def test_cycles_and_the_edited_branch_are_threads(tmp_path: Path) -> None:
-    with editing_here() as editor:
+    with in_process_editor() as editor:
         editor.begin(snapshot=BLOCKED, commands=["advance"])
         editor.start()
         editor.evaluate("set conf:plugins.gang.enablePreemptable=false")
@@ -203,7 +203,7 @@ def test_cycles_and_the_edited_branch_are_threads(tmp_path: Path) -> None:
 
 
 def test_it_runs_to_the_first_breakpoint_where_entry_is_no_stop() -> None:
-    with editing_here() as editor:
+    with in_process_editor() as editor:
         editor.begin(snapshot=BLOCKED, stopOnEntry=False)
         editor.ask("setFunctionBreakpoints", breakpoints=[{"name": GANG}])
         assert "breakpoint" == editor.start()["reason"]
@@ -218,7 +218,7 @@ def test_it_runs_to_the_first_breakpoint_where_entry_is_no_stop() -> None:
     ],
 )
 def test_a_launch_that_fails_says_why(options: dict[str, object], words: str) -> None:
-    with editing_here() as editor, pytest.raises(RefusedError, match=words):
+    with in_process_editor() as editor, pytest.raises(RefusedError, match=words):
         editor.begin(**options)
 
 
@@ -275,6 +275,6 @@ def test_the_launch_configuration_of_the_page_works() -> None:
     (extension,) = (one["contributes"]["debuggers"][0] for one in snippets if "contributes" in one)
     assert launch["type"] == extension["type"]
     assert ("vcdebug", ["dap"]) == (extension["runtime"], extension["runtimeArgs"])
-    with editing_here() as editor:
+    with in_process_editor() as editor:
         editor.begin(**{key: value for key, value in launch.items() if key not in ("type", "name", "request")})
         assert 1 == event_number(editor.start())

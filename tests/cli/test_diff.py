@@ -1,4 +1,4 @@
-"""`diff`, and `--set` wherever it is taken."""
+"""`diff`, and `--set` in every command that has it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_an_edit_of_the_configuration_shows_the_votes_on_both_sides() -> None:
     changed = {entry["job"]: (entry["before"]["outcome"], entry["after"]["outcome"]) for entry in document["jobs"]}
     assert ("pending", "pipelined") == changed[JOB]
     first = document["firstDifference"]
-    states = [{seat["plugin"]: seat["state"] for seat in first[side]["votes"]}["gang"] for side in ("before", "after")]
+    states = [{vote["plugin"]: vote["state"] for vote in first[side]["votes"]}["gang"] for side in ("before", "after")]
     assert ["answered", "switched off"] == states
     deed = document["firstOperation"]
     assert ["evict", "evict"] == [deed[side]["event"]["op"] for side in ("before", "after")]
@@ -99,7 +99,7 @@ def test_a_wrong_edit_is_one_line(arguments: list[str], says: str) -> None:
     assert says in error_line(arguments)
 
 
-def test_another_release_names_the_changes_that_part_the_two() -> None:
+def test_diff_by_release_names_the_deciding_changes() -> None:
     code, out, err = call(["diff", str(MIXED), "--release", "v1.15.1"])
     assert (2, "") == (code, err)
     assert f"before  {MIXED} under master of 2026-08-20" in out

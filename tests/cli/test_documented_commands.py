@@ -27,18 +27,18 @@ PLACEHOLDERS = {
     r"--goto N\b": "--goto 1",
     r"(?=--prove$)": "--budget 1 -j 1 ",
 }
-"""Words of the documents, and what replaces them in the example: names of jobs, numbers, fewer runs."""
+"""Replacements that make documented commands run on the example: names of jobs, numbers, fewer runs."""
 WRITTEN = {
     "FILE": "{}",
     "commands.txt": "break victim\ncontinue\n",
     "expectations.yaml": "- {snapshot: preempt-works, jobs: {assistants/chat-api: {placed: true}}}",
     "job.yaml": "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {schedulerName: volcano, containers: []}}",
 }
-"""The files that examples name, with their text."""
+"""The files that documented commands use, with their text."""
 PENDING = r" (explain|ask) preempt-blocked-by-gang research/llm-finetune(?!.* --set)"
-"""Commands about a job that waits, which end with 2."""
+"""Commands about a Pending job, which exit with status 2."""
 ALL_PENDING = ("README.md", "docs/snapshots.md")
-"""Documents whose commands all explain a job that waits, for its gang or its queue."""
+"""Documents whose commands all explain a Pending job."""
 SILENT = (*ALL_PENDING, "docs/tutorial.md")
 """Documents whose commands print nothing on stderr, not even a notice."""
 WITH_COMMANDS = [document for document in DOCUMENTS if any(one.words[0] == "vcdebug" for one in commands(document))]
@@ -46,7 +46,7 @@ WITH_COMMANDS = [document for document in DOCUMENTS if any(one.words[0] == "vcde
 
 @pytest.fixture
 def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the files that the documents name."""
+    """A working folder with the files that the documents name."""
     monkeypatch.chdir(tmp_path)
     shutil.copytree(FIXTURES / EXAMPLE, tmp_path / "SNAPSHOT")
     for name in (EXAMPLE, "preempt-works"):
@@ -102,7 +102,7 @@ def test_the_commands_of_a_document_run_and_print_what_it_shows(document: str, e
             line = command.line
             for pattern, replacement in PLACEHOLDERS.items():
                 line = re.sub(pattern, replacement, line)
-            if command.stays_inside:
+            if command.needs_only_files:
                 run_command(document, Documented(line, command.printed))
             else:
                 parse_command(Documented(line, command.printed))

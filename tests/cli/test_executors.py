@@ -1,4 +1,4 @@
-"""Many runs of one function, in this process and in worker processes."""
+"""Parallel runs of one function, in this process and in worker processes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ EXECUTORS = (InProcessExecutor(), ProcessExecutor(2))
 
 
 def ignore(_: int) -> None:
-    """Nobody watches."""
+    """No-op progress callback."""
 
 
 @pytest.mark.parametrize("where", EXECUTORS, ids=lambda one: type(one).__name__)
@@ -87,7 +87,7 @@ def test_one_worker_or_one_run_needs_no_process() -> None:
 
 
 class Breaks:
-    """An executor that does not get far."""
+    """An executor that fails after a number of answers."""
 
     def __init__(self, answers: int) -> None:
         self.answers = answers

@@ -1,4 +1,4 @@
-"""`expect`: what a file expects of snapshots, beside what their cycles come to."""
+"""`expect`: a file's expectations of snapshots, compared with the outcomes of their cycles."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path, text: str, said:
     assert said in err
 
 
-def test_what_nobody_has_is_not_met(tmp_path: Path) -> None:
+def test_an_expectation_of_an_unknown_job_or_pod_is_not_met(tmp_path: Path) -> None:
     text = f"- {{snapshot: {WORKS}, jobs: {{a/b: {{placed: true}}}}, pods: {{zzz: {{evicted: false}}}}}}"
     code, out, _ = call(["expect", written(tmp_path, text)])
     assert 2 == code

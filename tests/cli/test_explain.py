@@ -1,4 +1,4 @@
-"""`explain` about many jobs and many snapshots."""
+"""`explain` for many jobs and many snapshots."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ JOB = "research/llm-finetune"
 
 
 RELEASE = "; release unknown, replayed by the latest rules (master of 2026-08-20)"
-"""The end of a headline about a snapshot that states no release."""
+"""The end of a headline for a snapshot that does not state its release."""
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Two snapshots: in one a job waits, in the other none does."""
+    """A folder of two snapshots: one without Pending jobs, one with a Pending job."""
     for name, target in ((WORKS, "monday"), (BLOCKED, "tuesday")):
         source = find_bundled(name)
         assert source is not None
@@ -155,7 +155,7 @@ def test_a_scheduled_job_needs_no_remedy() -> None:
 
 
 def further(text: str) -> list[list[str]]:
-    """The commands that an answer names."""
+    """The follow-up commands that an answer names, split into words."""
     return [shlex.split(line.partition(": vcdebug ")[2]) for line in text.splitlines() if ": vcdebug " in line]
 
 

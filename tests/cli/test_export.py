@@ -20,7 +20,7 @@ from vcdebug.debugger.figures import comparable_value, figure_value, parse_figur
 from vcdebug.debugger.tables import TABLES
 
 FIXTURE = "preempt-blocked-by-gang"
-Reader = Callable[[Path], Any]  # Any: pyarrow has no types
+Reader = Callable[[Path], Any]  # Any: pyarrow ships no type hints
 
 
 def export(tmp_path: Path, form: str) -> Path:
@@ -82,7 +82,7 @@ def test_perfetto_gets_nested_spans(tmp_path: Path) -> None:
     assert {"cycle", "action", "queue", "job", "task"} == {event["cat"] for event in events}
     open_until: list[int] = []
     for event in events:
-        # The form of Chrome's trace events: complete events with a beginning and a duration in microseconds.
+        # Chrome's trace event format: complete events with start and duration in microseconds.
         assert {"name", "cat", "ph", "ts", "dur", "pid", "tid"} <= set(event)
         assert ("X", True) == (event["ph"], event["dur"] > 0)
         while open_until and open_until[-1] <= event["ts"]:
@@ -116,7 +116,7 @@ def test_arrow_and_parquet_have_the_same_rows(name: str, form: str, read: Reader
 
 
 def in_words(row: dict[str, object], texts: list[str]) -> dict[str, object]:
-    """A row whose values are text in the columns that Arrow has as text."""
+    """A row in which the values of Arrow's text columns are converted to text."""
     return {key: cell_text(value) if key in texts and value is not None else value for key, value in row.items()}
 
 

@@ -1,4 +1,4 @@
-"""`--extender-url`: the webhook is asked for real, and nobody is asked without it."""
+"""`--extender-url` calls the webhook; without the option, no command calls it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CLOSED = "http://127.0.0.1:1"
 
 
 class Webhook:
-    """Answers each verb with its reply, others with {}; keeps what it was asked."""
+    """A webhook that answers each verb with a given reply, else {}; records the requests."""
 
     date = ""
 
@@ -61,7 +61,7 @@ def webhook() -> Iterator[Webhook]:
 
 
 def snapshot(folder: Path, *verbs: str, url: str = CLOSED, members: int = 1, **arguments: str) -> str:
-    """Two nodes, one job; the extender is asked the verbs, which are called as their arguments are."""
+    """Save a snapshot of two nodes and one job whose configuration sets these extender verbs and arguments."""
     lines = [f"      extender.{verb}Verb: {verb}\n" for verb in verbs]
     lines += [f"      extender.{key}: {text}\n" for key, text in arguments.items()]
     conf = conf_of("gang", "predicates nodeorder extender")
@@ -72,7 +72,7 @@ def snapshot(folder: Path, *verbs: str, url: str = CLOSED, members: int = 1, **a
 
 
 def bound(*arguments: str) -> list[str]:
-    """Nodes of the pods that `run` binds."""
+    """The nodes to which `run` binds pods."""
     code, out, err = call(["run", *arguments, "--json"])
     assert (0, "") == (code, err)
     return [entry["node"] for entry in json.loads(out)["bound"]]
@@ -160,7 +160,7 @@ def test_without_the_option_no_connection_is_opened(
 
 
 def counting() -> Answer:
-    """Says no on every other question."""
+    """An answer that alternates: false, true, false ..."""
     asked: list[ApiRequest] = []
 
     def answer(request: ApiRequest) -> ApiReply:

@@ -1,4 +1,4 @@
-"""Every argument that names a file: nothing endless is read, no device, pipe, socket or link is replaced."""
+"""Every file argument: commands read no endless file, and replace no device, pipe, socket or link."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from vcdebug.snapshot.file_access import MAX_FILE_BYTES, check_replaceable, read
 WORKS: Final = "preempt-works"
 BLOCKED: Final = "preempt-blocked-by-gang"
 LONGEST: Final = 60
-"""Seconds on the clock after which a command waits for ever."""
+"""Wall-clock seconds after which a command counts as hung."""
 READERS: Final = (
     *("run X", "explain X", "inspect X", f"diff {WORKS} X", f"run {WORKS} --set @X", f"diff {WORKS} --conf X"),
     *(f"script {WORKS} X", f"check X {WORKS}", f"inspect {WORKS} --against X", "expect X", f"submit {WORKS} X"),
@@ -41,7 +41,7 @@ SCRIPTED_WRITERS: Final = ("save X --force", "edits save X", "report X.md --forc
 
 @pytest.fixture(autouse=True)
 def soon() -> Iterator[None]:
-    """A command that waits for ever fails."""
+    """Fail a test whose command hangs."""
 
     def fail(*_: object) -> None:
         raise AssertionError("the command waits for ever")
@@ -54,7 +54,7 @@ def soon() -> Iterator[None]:
 
 
 def bound_socket(path: Path) -> None:
-    """A socket lies there, whether or not its program lives."""
+    """Create a Unix socket file without a listening process."""
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(path))
 
@@ -65,7 +65,7 @@ def link_to_file(path: Path) -> None:
 
 
 def very_large(path: Path) -> None:
-    """A file of zeros that takes no room."""
+    """Create a sparse file of zeros above the size limit."""
     with path.open("wb") as file:
         file.truncate((2 << 30) + 1)
 
@@ -88,7 +88,7 @@ IRREPLACEABLE: Final[dict[str, Callable[[Path], object]]] = {
 
 
 def one_line(code: int, out: str, err: str) -> str:
-    """The error of a command that said nothing else."""
+    """Check that the only output is one line on stderr, and return it."""
     assert (1, "", 1, False) == (code, out, err.count("\n"), "fault of vcdebug" in err)
     return err
 

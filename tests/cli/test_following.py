@@ -1,4 +1,4 @@
-"""`vcdebug open --context`: what the debugger is given of a live cluster."""
+"""`vcdebug open --context`: the first capture of a live cluster, and further ones."""
 
 from __future__ import annotations
 

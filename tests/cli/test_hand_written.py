@@ -1,4 +1,4 @@
-"""Manifests that a person wrote: what is said about them, and --complete."""
+"""Hand-written manifests: the problems that are reported, and --complete."""
 
 import io
 import sys
@@ -28,7 +28,7 @@ def manifests(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_they_are_completed_by_themselves_and_inspect_says_so(manifests: str) -> None:
+def test_hand_written_manifests_are_completed_and_inspect_says_so(manifests: str) -> None:
     code, out, err = call(["inspect", manifests])
     assert (2, "") == (code, err)
     assert "2 objects lack server-set fields" in out
@@ -44,7 +44,7 @@ def test_two_pods_without_uid_stay_two_and_a_job_that_waits_is_not_called_schedu
     assert "found room for 1 of the 2 pods it needs at once" in out
 
 
-def test_whoever_says_so_has_them_as_they_are(tmp_path: Path) -> None:
+def test_complete_false_in_meta_json_leaves_manifests_unchanged(tmp_path: Path) -> None:
     (tmp_path / "manifests.yaml").write_text(HAND_WRITTEN)
     (tmp_path / "meta.json").write_text('{"complete": false}')
     assert "use --complete" in call(["inspect", str(tmp_path)])[1]

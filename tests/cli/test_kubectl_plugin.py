@@ -1,4 +1,4 @@
-"""The launcher of the archive for krew: it unpacks the wheels of the Python that it finds, once."""
+"""The launcher of the krew archive: it unpacks the wheels for the Python that it finds, once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`vcdebug learn`: the list with progress, and errors before a terminal is needed."""
+"""`vcdebug learn`: the list of lessons with progress, and errors that need no terminal."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the command line says while a large snapshot is read."""
+"""Progress messages of the command line while it reads a large snapshot."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Exit codes, and one line for everything that goes wrong."""
+"""Exit codes, and one line on stderr for every error."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WORKS, BLOCKED = "preempt-works", "preempt-blocked-by-gang"
 
 
 def error_line(arguments: list[str], code: int = 1) -> str:
-    """The only line of a command that fails."""
+    """The single error line of a command that fails with this exit code."""
     exit_code, out, err = call(arguments)
     assert code == exit_code
     assert "" == out
@@ -218,7 +218,7 @@ def test_a_command_imports_none_of_the_others_nor_what_only_other_questions_need
         "print([n for n in sys.modules if n.startswith(('vcdebug.cli.commands.open', 'vcdebug.whatif.fixes', "
         "'vcdebug.debugger.driver', 'multiprocessing'))])"
     )
-    # Where coverage is measured, it would import multiprocessing into this process too.
+    # coverage.py would import multiprocessing into this process
     environment = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert "[]" == done.stdout.splitlines()[-1]

@@ -1,4 +1,4 @@
-"""`mcp`: the debugger as an agent uses it, by the client of the protocol's own library."""
+"""`mcp`: the debugger driven by an agent, through the client of the MCP library."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Agent:
         self.client = client
 
     async def ask(self, tool: str, **arguments: object) -> str:
-        """The text of an answer; one that failed begins with "Error"."""
+        """Call a tool and return its text, with "Error: " before the text of a failed call."""
         found = await self.client.call_tool(tool, arguments)
         (content,) = found.content
         assert content.type == "text"
@@ -55,7 +55,7 @@ class Agent:
 
 @asynccontextmanager
 async def opened() -> AsyncIterator[Agent]:
-    """An agent in this process that has opened the snapshot."""
+    """An agent, connected in this process, that has opened the snapshot."""
     async with Client(command.build_server()) as client:
         found = Agent(client)
         await found.ask("open_snapshot", snapshot=BLOCKED)

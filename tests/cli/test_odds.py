@@ -1,4 +1,4 @@
-"""`odds` on the command line."""
+"""`odds` on the command line: text, JSON and exit codes."""
 
 from __future__ import annotations
 

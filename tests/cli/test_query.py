@@ -1,4 +1,4 @@
-"""`query`: events, with chosen columns, over cycles and snapshots."""
+"""`query`: events with selected columns, over cycles and snapshots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recordings as files: `run --save`, and every command on what it wrote."""
+"""Recording files: `run --save`, and every command on a saved recording."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`vcdebug redact` writes a copy under other names, a mapping for its owner, and says what it did."""
+"""`vcdebug redact` writes a renamed copy and a mapping for the owner, and reports both."""
 
 from __future__ import annotations
 

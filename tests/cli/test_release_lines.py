@@ -1,4 +1,4 @@
-"""Every answer says which release is replayed, and how far that can be trusted."""
+"""Every answer names the replayed release and the evidence for its fidelity."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Blocks on a pipe are plain and never broken; on a terminal they are coloured and wrap between words."""
+"""Blocks are plain and unwrapped on a pipe; on a terminal they are coloured and wrapped between words."""
 
 import io
 import re

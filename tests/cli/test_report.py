@@ -1,4 +1,4 @@
-"""`report`: one document to hand on, as Markdown or as one HTML file that needs nothing else."""
+"""`report`: one self-contained document as Markdown or HTML."""
 
 import json
 import re
@@ -36,7 +36,7 @@ def document(form: str, *notes: tuple[int, str], case: str = BLOCKED, jobs: tupl
 
 
 class Page(HTMLParser):
-    """What a browser would see."""
+    """The text and structure of an HTML report, as a browser would show it."""
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -63,7 +63,7 @@ class Page(HTMLParser):
 
 
 @FORMS
-def test_it_holds_what_somebody_needs_who_was_not_there(form: str) -> None:
+def test_a_report_is_complete_for_an_absent_reader(form: str) -> None:
     text = document(form, (110, "the pipeline"))
     for words in (
         BLOCKED,

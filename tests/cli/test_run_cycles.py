@@ -1,4 +1,4 @@
-"""`run --cycles`: one cycle after another, and what repeats."""
+"""`run --cycles`: consecutive cycles, and repetitions among them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`script`: the commands of `:` without a screen."""
+"""`script`: the debugger's `:` commands without a screen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What if and several cycles in scripts: text and JSON."""
+"""Edits and further cycles in scripts: text and JSON."""
 
 from __future__ import annotations
 

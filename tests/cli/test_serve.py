@@ -27,11 +27,11 @@ from vcdebug.cli.output import Output
 
 NAME = "preempt-works"
 JOB = "assistants/chat-api"
-"""On the screen once the cycle has been replayed."""
+"""A job that the screen shows once the cycle has been replayed."""
 
 
 class Address(str):
-    """Where a server is, and the token that it asks for."""
+    """The URL of a server, with its access token."""
 
     token: str
 
@@ -46,7 +46,7 @@ class Address(str):
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Address]:
-    """The address of one server for all of these tests, stopped by Ctrl-C; it must end well and say nothing more."""
+    """The address of one server shared by these tests; Ctrl-C must end it with status 0 and no output."""
     folder = str(tmp_path_factory.mktemp("served"))
     command = [sys.executable, "-m", "vcdebug", "serve", NAME, "--port", "0", "--break", "victim", "--fresh"]
     environment = {**os.environ, "XDG_STATE_HOME": folder, "XDG_CONFIG_HOME": folder}
@@ -62,7 +62,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Address]:
 
 
 async def wait_for(socket: aiohttp.ClientWebSocketResponse, *words: str) -> None:
-    """Until all words have been drawn."""
+    """Wait until the server has sent all words."""
     drawn = ""
     async with asyncio.timeout(PATIENCE):
         while not all(word in drawn for word in words):

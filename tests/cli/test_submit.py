@@ -1,4 +1,4 @@
-"""`submit`: a manifest on top of a snapshot, explained."""
+"""`submit`: explain a manifest added to a snapshot."""
 
 from __future__ import annotations
 

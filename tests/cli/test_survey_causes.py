@@ -1,4 +1,4 @@
-"""In which order causes and reasons are listed."""
+"""The order in which causes and reasons are listed."""
 
 from tests.builders import cluster, conf_of, node, pod_group, pods
 from vcdebug.cli.reports.surveys import Surveys
@@ -11,7 +11,7 @@ SMALL, LARGE, LOST = {"cpu": "1"}, {"cpu": "99"}, "lost"
 
 
 def snapshot_of(**causes: int) -> Snapshot:
-    """A full node, and so many jobs that wait for each cause."""
+    """A full node, and this many Pending jobs per cause."""
     jobs = []
     for cause, number in causes.items():
         for index in range(number):

@@ -1,4 +1,4 @@
-"""No command writes what a terminal obeys, whatever the snapshot, a file beside it or the command line contains."""
+"""No command writes control characters of a snapshot, a file or the command line to a terminal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from vcdebug.cli.main import main
 from vcdebug.views.panels import PANEL_VIEWS
 
 OURS: Final = re.compile(r"\x1b\[[0-9;]*m|\x1b\[\?25[lh]|\x1b\[[0-9]*[AKG]|\r(?=\x1b)")
-"""What rich writes to a terminal by itself: colours, and the line that changes on stderr."""
+"""Sequences that rich itself writes: colours, and the progress line on stderr."""
 QUESTIONS: Final = (
     *("evicted S research/llm-finetune-worker-0", "holders S research/odd-1", "holders S queue/research", "next S"),
     *("node S research/llm-finetune-worker-0", "refused S research/llm-finetune-worker-1", "victim S research/x"),
@@ -36,7 +36,7 @@ COMMANDS: Final = (
 
 
 class Terminal(io.StringIO):
-    """A stream that says of itself that a person reads it."""
+    """A stream that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True
@@ -44,7 +44,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A hostile snapshot, and hostile files beside it."""
+    """A folder with a hostile snapshot and hostile files."""
     folder = tmp_path_factory.mktemp("hostile")
     write_hostile(folder / "cluster")
     lines = [f"panel {name}\nbreak {name}" for name in PANEL_VIEWS]
@@ -77,7 +77,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def words(command: str, folder: Path) -> list[str]:
-    """The command line, with files for its capitals."""
+    """The words of a command, with the capital placeholders replaced by files."""
     names = {
         "S": "cluster",
         "EXPECT": "expect",
@@ -93,7 +93,7 @@ def words(command: str, folder: Path) -> list[str]:
 
 
 def written(command: str, folder: Path, monkeypatch: pytest.MonkeyPatch, kind: type[io.StringIO]) -> str:
-    """All that a command writes."""
+    """Everything that a command writes to stdout and stderr."""
     out, err = kind(), io.StringIO() if "--json" in command or "--trace" in command else kind()
     monkeypatch.chdir(folder)
     monkeypatch.setenv("TERM", "xterm-256color")
@@ -131,7 +131,7 @@ def test_json_on_a_terminal_means_what_it_means_in_a_pipe(
 
 
 def _read(line: str) -> object:
-    """Without the seconds that it took."""
+    """The parsed JSON line without its seconds."""
     found = json.loads(line)
     return {name: value for name, value in found.items() if name != "seconds"} if isinstance(found, dict) else found
 

@@ -1,4 +1,4 @@
-"""The bytes that the commands print on the bundled snapshots."""
+"""The exact output of the commands on the bundled snapshots."""
 
 import json
 
@@ -10,7 +10,7 @@ from tests.cli.transcripts import GOLDEN, NAMES, call, jobs, transcript
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_commands_print_what_they_printed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Intended changes: `python -m tests.cli.transcripts` writes the expected files anew; read their diff."""
+    """For intended changes, run `python -m tests.cli.transcripts` and read the diff of the expected files."""
     one_snapshot(monkeypatch)
     assert (GOLDEN / f"{name}.txt").read_text(encoding="utf-8") == transcript(name)
 
@@ -29,7 +29,7 @@ def test_explain_gives_the_same_json_twice_with_all_its_keys(name: str, monkeypa
 
 
 def explained(name: str, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, str, str]]:
-    """What is said of every job, by a run of its own."""
+    """`explain --json` of every job, in a fresh replay."""
     one_snapshot(monkeypatch)
     return [call(["explain", name, job, "--json"]) for job in jobs(name)]
 

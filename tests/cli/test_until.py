@@ -1,4 +1,4 @@
-"""`vcdebug capture --until`: capture again and again until something is so."""
+"""`vcdebug capture --until`: repeat the capture until a condition holds."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ status: {phase: Pending}
 
 
 def watched(until: str, folder: Path, keep: int = 100) -> tuple[Path, list[float]]:
-    """What is found in a cluster that gets a node with each capture."""
+    """Capture until the condition holds, in a cluster that gains nodes; returns the file and the waits."""
     waits: list[float] = []
     args = Namespace(until=until, output=str(folder), every=7.0, keep=keep)
     taken = iter(range(1, 9))

@@ -1,4 +1,4 @@
-"""`vcdebug watch`: a cluster followed reading by reading, with its metrics and the captures that it keeps."""
+"""`vcdebug watch`: repeated readings of a cluster, with metrics and kept captures."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ POD_GROUPS = KIND_BY_NAME["PodGroup"].api_path
 
 
 class Stopped(Exception):
-    """The end of a test's readings."""
+    """Raised to end the readings of a test."""
 
 
 class Watching:
-    """The command on a server of the tests; `change` is called with the number of each reading that is over."""
+    """Runs `watch` against a test server; calls `change` with the number of each finished reading."""
 
     def __init__(self, server: ApiServer, folder: Path, change: Callable[[int], None], *words: str) -> None:
         parser = ArgumentParser()
@@ -58,7 +58,7 @@ class Watching:
             watch_cluster(self.args, take, Output(self.out, self.err), sleep)
 
     def scrape(self) -> dict[str, dict[tuple[str, ...], float]]:
-        """Sample name -> label values in the order of their names -> value, as a Prometheus reads them."""
+        """The metrics as Prometheus parses them: sample name -> label values (sorted by label) -> value."""
         port = re.search(r"metrics at port (\d+)", self.err.getvalue())
         assert port is not None
         with urlopen(f"http://127.0.0.1:{port[1]}/metrics", timeout=10) as answer:
@@ -73,7 +73,7 @@ class Watching:
 
 
 def blocked_server() -> ApiServer:
-    """The small cluster, whose waiting pods ask for more than a node has."""
+    """The small cluster, with pending pods that request more than a node has."""
     server = small_server()
     for row in range(2):
         pod = _pod(f"waiting-{row}", "waiting", "")
@@ -94,7 +94,7 @@ def test_two_hundred_readings_of_churn_keep_each_new_cause_once_in_flat_memory(t
     server, sizes = blocked_server(), dict[int, int]()
 
     def churn(done: int) -> None:
-        """Pods of another namespace and scheduler come and go; from reading 120 on a pod asks for too much."""
+        """Add pods of another scheduler; at reading 120, add a pod that requests too much."""
         server.requests.clear()
         if done in (119, 199):
             gc.collect()
@@ -120,7 +120,7 @@ def test_two_hundred_readings_of_churn_keep_each_new_cause_once_in_flat_memory(t
     causes = re.findall(r"new cause (\S+ in queue \w+)", watching.err.getvalue())
     assert ["larger-than-any-node in queue research", "larger-than-any-node in queue default"] == causes
     assert len(list(tmp_path.iterdir())) == 2
-    # Objects that a reading leaves behind: a recording has thousands, the server's history of the test a few.
+    # A leaked recording would add thousands of objects per reading, the test server's history adds a few.
     assert sizes[199] - sizes[119] < 40 * (199 - 119)
 
 
@@ -169,7 +169,7 @@ def test_an_eviction_that_repeats_is_kept(tmp_path: Path) -> None:
     condition = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
 
     def evict(done: int) -> None:
-        """Each even reading sees a new pod of the same name, each odd one how the scheduler evicts it."""
+        """Even readings get a new pod of the same name; odd readings get its eviction by the scheduler."""
         if done == 4:
             raise Stopped
         pod = _pod("train-0", "train", "node-0")

@@ -1,4 +1,4 @@
-"""What the commands print on the bundled snapshots; run as a module, it writes the expected files anew."""
+"""The output of the commands on the bundled snapshots; run as a module, it writes the expected files anew."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def jobs(name: str) -> list[str]:
 
 
 def transcript(name: str) -> str:
-    """Every headless command on one snapshot, seconds blotted out."""
+    """The output of every headless command on one snapshot, with seconds replaced by #."""
     explained = [["explain", name], *(["explain", name, job] for job in jobs(name))]
     commands = [["inspect", name], ["run", name], *explained]
     parts = []

@@ -1,4 +1,4 @@
-"""Two recordings side by side."""
+"""The comparison of two recordings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CONF = conf_of("priority gang", "predicates proportion nodeorder", actions="enqu
 
 
 def crowded(queue_of_second: str = "a") -> Snapshot:
-    """Two jobs of two pods, room for one of them."""
+    """Two jobs of two pods, with room for one job."""
     return cluster(
         node("n1", cpu="2"),
         queue("a", weight=1),
@@ -78,7 +78,7 @@ def test_the_recordings_part_where_a_plugin_first_answers_otherwise() -> None:
     for side in sides:
         assert side is not None
         assert isinstance(side.event, HookEvent | PopEvent)
-    deed = found.deeds_part
+    deed = found.operation_divergence
     assert deed is not None
     assert deed.before is not None
     assert deed.after is not None
@@ -95,7 +95,7 @@ def test_both_sides_of_a_vote_are_shown() -> None:
     for side, state in ((found.before, "answered"), (found.after, "switched off")):
         assert side is not None
         assert side.question is not None
-        assert [state] == [seat.state for seat in side.question.seats if seat.plugin == "gang"]
+        assert [state] == [vote.state for vote in side.question.votes if vote.plugin == "gang"]
 
 
 def test_what_differs_in_one_answer_is_named() -> None:
@@ -104,7 +104,7 @@ def test_what_differs_in_one_answer_is_named() -> None:
     assert any(difference.field.startswith(("failed", "feasible")) for difference in found.differences)
 
 
-def test_figures_alone_are_no_difference() -> None:
+def test_changed_figures_without_changed_decisions_are_no_divergence() -> None:
     found = compared("Queue/a:spec.weight=2", "Queue/b:spec.weight=2", "Queue/default:spec.weight=2")
     assert found.has_same_decisions
     assert found.divergence is None

@@ -1,4 +1,4 @@
-"""The scheduler's cache dump beside the replay: none of the given pair's values differ, altered ones are named."""
+"""The scheduler's cache dump against the replay: the recorded pair agrees, altered values are named."""
 
 import gzip
 import json
@@ -35,7 +35,7 @@ def snapshot(name: str = "hypernode-0005") -> Snapshot:
 
 
 def own_documents(name: str = "hypernode-0005") -> Documents:
-    """A dump as the replay would write it."""
+    """A cache dump made from the replay's own objects."""
     cluster = ClusterInfo(snapshot(name))
     tree = cluster.hyper_nodes
     documents = {

@@ -1,4 +1,4 @@
-"""What should hold after every event: checked over histories, and named where it does not hold."""
+"""Invariants after every event: checked over whole recordings, and violations are named."""
 
 import pytest
 
@@ -17,7 +17,7 @@ from vcdebug.views.problems import problems_table
 
 
 def one_job(*tiers: str) -> Recording:
-    """Two pods of one job find their place."""
+    """The cycle of one job whose two pods are placed."""
     conf = builders.conf_of(*tiers)
     return replay_cycle(
         builders.cluster(

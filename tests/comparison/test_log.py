@@ -1,4 +1,4 @@
-"""A real scheduler's log beside the replay: agreement, and the first disagreement of altered logs."""
+"""A real scheduler's log against the replay: agreement, and the first disagreement of altered logs."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ OTHER_LOGS = [path for path in find_recorded("logs/*.log.gz") if not path.name.s
 
 
 def disagreement(lines: list[str], name: str = PREEMPT) -> Disagreement:
-    """The first disagreement with the replay."""
+    """The first disagreement between a log and the replay."""
     found = check_log(lines, copied(name)[1]).best.disagreement
     assert found is not None
     return found

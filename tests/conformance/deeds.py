@@ -1,4 +1,4 @@
-"""What a recording did, in the form in which the scripted scheduler and a second capture take it."""
+"""The outcome of a recording, in the form that the scripted scheduler and a second capture need."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ SCRIPT = Path(__file__).with_name("scripted_scheduler.py")
 
 
 def recorded(snapshot: Snapshot) -> CycleOutcome:
-    """What the cycle comes to on the snapshot as a server would have it."""
+    """The replayed outcome of a snapshot, with times moved to the present as the test server serves them."""
     return predicted_outcome(replay_cycle(moved_to_present(snapshot, snapshot.now)))
 
 
 def scheduler(
     folder: Path, snapshot: Snapshot, outcome: CycleOutcome, *later: CycleOutcome, **more: Any
 ) -> SchedulerProgram:
-    """A program that does this, and in later cycles that, whatever it is asked."""
+    """A scripted scheduler that writes this outcome, and the `later` ones in later cycles, whatever it is asked."""
     deeds = folder / "deeds.json"
     also = {"expected": len(snapshot.objects_of("PodGroup")), "then": [*map(_written, later)]}
     deeds.write_text(json.dumps(_written(outcome) | also | more), "utf-8")
@@ -42,7 +42,7 @@ def _written(outcome: CycleOutcome) -> dict[str, Any]:
 
 
 def after(snapshot: Snapshot, outcome: CycleOutcome) -> Snapshot:
-    """The cluster once all of this is done."""
+    """The cluster after the scheduler has written the outcome."""
     pods = [_pod(pod, outcome) for pod in snapshot.objects_of("Pod")]
     groups = [_group(group, outcome) for group in snapshot.objects_of("PodGroup")]
     return replace(snapshot, objects={**snapshot.objects, "Pod": pods, "PodGroup": groups})

@@ -1,4 +1,4 @@
-"""A small cluster that lives: jobs come and end, its scheduler binds, and pods of others come and go."""
+"""A small cluster that changes: jobs start and end, its scheduler binds pods, and other pods come and go."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ PACKED = CONF + "  - name: binpack\n    arguments: {binpack.weight: 10}\n"
 OPTIONS = CaptureOptions(first_wait=0.0)
 PODS, GROUPS = (KIND_BY_NAME[kind].api_path for kind in ("Pod", "PodGroup"))
 MAX_AGE = 3
-"""Cycles after which a job ends."""
+"""Age in cycles at which a job ends."""
 
 
 class LiveCluster:
-    """`conf` is what the ConfigMap says, `runs` what the scheduler runs with, `busy` whether others are at work."""
+    """`conf` is the ConfigMap's text, `runs` the scheduler's own configuration; with `busy`, other pods change, too."""
 
     def __init__(self, seed: int, *, conf: str = CONF, runs: str = CONF, busy: bool = False) -> None:
         self.server = ApiServer()
@@ -54,7 +54,7 @@ class LiveCluster:
         self.server.store.put_object(CONFIG_MAPS, map_of_conf)
 
     def verify(self) -> Verification:
-        """One cycle: jobs come and end, then the cluster is verified while its scheduler acts."""
+        """Run one cycle: jobs start and end, then verify_cluster runs while the scheduler acts."""
         self._begin_cycle()
         patience = Patience(longest=5, pause=1)
         return next(
@@ -64,7 +64,7 @@ class LiveCluster:
         )
 
     def judged_cycles(self) -> Iterator[Verification]:
-        """All cycles, one after the other, as one run of verify judges them."""
+        """The verdicts of one run of verify over all cycles."""
         patience = Patience(longest=50, pause=1)
 
         def pass_time(seconds: float) -> None:
@@ -76,7 +76,7 @@ class LiveCluster:
         return verify_cluster(OPTIONS, patience, transport=self.transport, sleep=pass_time, clock=lambda: 0.0)
 
     def _begin_cycle(self) -> None:
-        """Jobs come and end, and the scheduler will act."""
+        """Start a cycle: end old jobs, create new ones, and let the scheduler act again."""
         self._cycle += 1
         self._acted = False
         self._end_jobs()
@@ -87,7 +87,7 @@ class LiveCluster:
         return Direct(self.server)
 
     def pass_time(self, _: float) -> None:
-        """Others do something, and once in a cycle the scheduler does."""
+        """Change pods of other schedulers, and run the scheduler once per cycle."""
         if self._busy:
             self._change_others()
         if not self._acted:
@@ -95,7 +95,7 @@ class LiveCluster:
             self.run_scheduler()
 
     def run_scheduler(self) -> None:
-        """One cycle of the scheduler, as the replay runs it with the configuration that the scheduler has."""
+        """Run one cycle by replaying a capture with the scheduler's own configuration."""
         snapshot = capture_cluster(OPTIONS, transport=self.transport())
         snapshot.scheduler_conf = self._runs
         with disposing(replay_cycle(snapshot)) as recording:
@@ -123,7 +123,7 @@ class LiveCluster:
             self._put(pod(f"{name}-{row}", name, requests=asks, priority=priority, priorityClassName=rank))
 
     def _end_jobs(self) -> None:
-        """Jobs of a certain age end, pods that were evicted are gone, and bound ones run."""
+        """Delete jobs of MAX_AGE and evicted pods, and set bound pods to Running."""
         for one in self.objects_of(PODS):
             group = one["metadata"].get("annotations", {}).get("scheduling.k8s.io/group-name", "")
             old = self._cycle - self._born.get(f"default/{group}", self._cycle) >= MAX_AGE
@@ -136,7 +136,7 @@ class LiveCluster:
             del self._born[key]
 
     def _change_others(self) -> None:
-        """Pods of another scheduler come and go, some of them on nodes, and a node reports again."""
+        """Delete and create pods of another scheduler, some of them on nodes."""
         theirs = [one for one in self.objects_of(PODS) if one["metadata"]["namespace"] == "kube-system"]
         for one in self.draws.sample(theirs, min(len(theirs), self.draws.randint(0, 2))):
             self.server.store.delete_object(PODS, key_of(one))
@@ -157,5 +157,5 @@ class LiveCluster:
 
 
 def words_of(found: Iterable[Verification]) -> list[str]:
-    """The verdicts on all jobs."""
+    """The verdict on each job."""
     return [one.word for each in found for one in each.jobs]

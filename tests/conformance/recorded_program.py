@@ -1,4 +1,4 @@
-"""A program that writes what the replay records, to our API server in this process; tests alter what it decided."""
+"""Sends the writes of a replayed cycle to our API server in this process; tests alter the outcome."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Body = dict[str, Any]
 
 
 def judged(snapshot: Snapshot, requests: Iterator[ApiRequest] | list[ApiRequest]) -> tuple[JobVerdict, ...]:
-    """The verdicts on a program that sends these requests to a server with the snapshot."""
+    """The verdicts on a program that sends these requests to a server that holds the snapshot."""
     server = ApiServer()
     for kind, manifests in snapshot.objects.items():
         for manifest in manifests:

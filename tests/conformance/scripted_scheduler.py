@@ -1,4 +1,4 @@
-"""A scheduler that plays a recording: what it does is written in the file of --deeds.
+"""A scheduler that writes a given outcome, which it reads from the file of --deeds.
 
 It speaks plain HTTP, since the client of the kubernetes package takes longer to load than all of this takes.
 """
@@ -21,7 +21,7 @@ Body = dict[str, Any]
 
 
 class Client:
-    """Requests to the server that the kubeconfig names."""
+    """Sends requests to the server that the kubeconfig names."""
 
     def __init__(self, kubeconfig: str) -> None:
         address = urlsplit(json.loads(Path(kubeconfig).read_text(encoding="utf-8"))["clusters"][0]["cluster"]["server"])
@@ -108,7 +108,7 @@ def await_groups(client: Client, revision: str, expected: int) -> dict[str, Body
 
 
 def await_pods(client: Client, since: str, deeds: Body) -> None:
-    """Wait until the pods run that were bound, and those have gone that were evicted."""
+    """Wait until the bound pods run and the evicted pods are gone."""
     awaited = {**dict.fromkeys(deeds["bound"], "Running"), **dict.fromkeys(deeds["evicted"], "DELETED")}
     for event in client.watch("/api/v1/pods", since):
         metadata = event["object"]["metadata"]

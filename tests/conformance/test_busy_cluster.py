@@ -1,4 +1,4 @@
-"""A cluster that is verified over and over: no false alarm, and a wrong configuration is caught whatever others do."""
+"""Repeated verification of a changing cluster gives no false alarm, and always finds a wrong configuration."""
 
 from __future__ import annotations
 

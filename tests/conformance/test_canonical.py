@@ -1,4 +1,4 @@
-"""What a server serves of a pod."""
+"""The form in which a server serves a pod."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Two captures of one cluster: what came true, what did not, what others overtook."""
+"""Two captures of one cluster: which predictions held, which did not, and which other changes overtook."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_pods_that_decide_nothing_neither_excuse_a_difference_nor_make_one(case:
     quiet = after(before, outcome)
     busy = with_objects(quiet, "Pod", [*quiet.objects_of("Pod"), stranger("comes")])
     assert {"agreed"} == {one.word for one in judge_captures(left, busy).jobs}
-    # A pod that leaves a node changes its scores; one that waits for another scheduler changes nothing.
+    # Removing a pod from a node changes its scores; a pending pod of another scheduler changes nothing.
     outcome = predicted_outcome(replay_cycle(before))
     for pod in sorted(outcome.bound)[:1]:
         wrong = after(before, replace(outcome, bound={**outcome.bound, pod: "elsewhere"}))
@@ -152,7 +152,7 @@ def test_a_pod_that_came_and_went_is_a_change() -> None:
     assert [("overtaken", ("Pod kube-system/short was created",))] == [(one.word, one.changes) for one in found.jobs]
 
 
-def test_what_nobody_foresaw_and_nobody_saw_is_no_eviction() -> None:
+def test_a_missing_pod_without_evidence_is_no_eviction() -> None:
     before = load_snapshot(RANDOM / "basic-0000")
     later = after(before, predicted_outcome(replay_cycle(before)))
     running = next(pod for pod in later.objects_of("Pod") if pod["spec"].get("nodeName"))
@@ -162,14 +162,14 @@ def test_what_nobody_foresaw_and_nobody_saw_is_no_eviction() -> None:
 
 
 def unforeseen() -> tuple[Snapshot, Snapshot, Manifest]:
-    """The recorded outcome, and a running pod less that nobody foresaw to go."""
+    """A snapshot, its cluster after the predicted cycle but without one running pod, and that pod."""
     before = load_snapshot(RANDOM / "basic-0000")
     later = after(before, predicted_outcome(replay_cycle(before)))
     running = next(pod for pod in later.objects_of("Pod") if pod["spec"].get("nodeName"))
     return before, with_objects(later, "Pod", [pod for pod in later.objects_of("Pod") if pod is not running]), running
 
 
-def test_an_eviction_that_nobody_foresaw_is_the_difference_though_its_pod_is_gone() -> None:
+def test_an_unforeseen_eviction_of_a_deleted_pod_is_a_difference() -> None:
     before, later, running = unforeseen()
     found = judge_captures(before, later, [running["metadata"]["uid"]])
     assert [(key_of(running), "evicted", "nothing", "yes")] == [
@@ -205,7 +205,7 @@ def test_the_choice_that_is_named_is_the_one_made_for_the_pod() -> None:
 
 
 class Played:
-    """A cluster whose scheduler acts once somebody has looked at it for the first time."""
+    """A cluster whose scheduler acts after its first capture."""
 
     def __init__(self, before: Snapshot, later: Snapshot, between: Manifest | None = None) -> None:
         self.server = ApiServer()
@@ -220,7 +220,7 @@ class Played:
         return Direct(self.server)
 
     def sleep(self, _: float) -> None:
-        """Time passes, and the scheduler runs."""
+        """Replace a sleep: the second call applies the scheduler's writes."""
         self.looks += 1
         pods = KIND_BY_NAME["Pod"].api_path
         if self.looks == 1 and self._between is not None:
@@ -273,7 +273,7 @@ def test_nothing_is_asked_for_beyond_the_printed_role() -> None:
 
 
 PUBLIC = ("/version", "/readyz", "/api", "/apis")
-"""What everybody may read who is known to the server at all."""
+"""Paths that every authenticated user may read."""
 
 
 def allowed(rules: list[dict[str, Any]], path: str) -> bool:

@@ -1,4 +1,4 @@
-"""HyperNodes of one row are tried in any order, the last one leaves its words: the log tells it, the replay follows."""
+"""HyperNodes of one tier are tried in random order, and the last one sets the message: the log names it."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -32,7 +32,7 @@ def nowhere() -> Snapshot:
 
 
 def named(snapshot: Snapshot) -> list[str]:
-    """The HyperNodes of which the pods are told."""
+    """The HyperNodes that the messages of the pending pods name."""
     messages = " ".join(message for _, message in predicted_outcome(replay_cycle(snapshot)).waiting.values())
     return [name for name in ("s0", "s1") if f"In hyperNode {name}: " in messages]
 

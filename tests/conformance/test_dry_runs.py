@@ -1,4 +1,4 @@
-"""Topology-aware preemption: which node's dry run is through first is chance, and followed where the log tells it."""
+"""Topology-aware preemption: which node's dry run ends first is random; the replay follows the log."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TOPOLOGY = "configurations:\n- name: preempt\n  arguments:\n    enableTopologyAw
 
 
 def full(members: int, actions: str = "preempt") -> Snapshot:
-    """Three nodes, each with one small pod; a gang of `members` would push out as many."""
+    """Three nodes, each with one small pod; a gang of `members` would evict one pod per member."""
     classes = [priority_class("high", 100), priority_class("low", 1)]
     small = [
         part
@@ -35,7 +35,7 @@ def placements(snapshot: Snapshot) -> list[str]:
 
 
 def won(pod: str, node_name: str, victim: str) -> list[str]:
-    """What the log says of a dry run."""
+    """Log lines of a dry run."""
     return [
         "the predicateNodes number is 3",
         f"Try to preempt Task <default/{victim}> for Task <default/{pod}>",
@@ -44,7 +44,7 @@ def won(pod: str, node_name: str, victim: str) -> list[str]:
 
 
 def test_every_dry_run_of_a_pod_has_its_own_winner() -> None:
-    """Three of four find a node, so that the gang is discarded; the action runs twice."""
+    """Three of four pods find a node, so the gang is discarded; the action runs twice."""
     known = {"default/h-0": "n3;n2", "default/h-1": "n2;n1", "default/h-2": "n1"}
     snapshot = replace(full(4, actions="preempt, preempt"), chance=ChanceSettings(dry_runs=known))
     assert ["h-0@n3", "h-1@n2", "h-2@n1", "h-0@n2", "h-1@n1", "h-2@n3"] == placements(snapshot)

@@ -1,4 +1,4 @@
-"""What the server says of a node's vGPU device plugin, to schedulers that would end as they answer it."""
+"""The server serves the vGPU handshake already answered, since some schedulers would exit on answering it."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""What a scheduler's program is told about how busy nodes are."""
+"""The node usage that the test server reports to a scheduler program."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MEM = (
 
 
 def busy() -> Snapshot:
-    """Two nodes, of which one is measured."""
+    """Two nodes, one with usage metrics."""
     snapshot = cluster([node("n1"), node("n2")], conf=conf_of("usage"))
     snapshot.usage = {"n1": {"time": "2026-10-01T00:00:00Z", "cpu": {"10m": 44.6, "5m": 1.0}, "mem": {"10m": 20.25}}}
     return snapshot
@@ -74,7 +74,7 @@ def test_our_own_queries_are_answered_over_the_wire_in_either_form() -> None:
     assert found == with_metrics(snapshot, metrics, NOW).usage
 
 
-def test_a_configuration_asks_us_or_nobody() -> None:
+def test_the_metrics_address_is_replaced_or_removed() -> None:
     conf = 'actions: "allocate"\nmetrics:\n  type: elasticsearch\n  address: http://prod\n'
     assert "prod" not in conf_with_metrics(conf, "http://127.0.0.1:1/x")
     assert "http://127.0.0.1:1/x" in conf_with_metrics(conf, "http://127.0.0.1:1/x")

@@ -1,4 +1,4 @@
-"""Several cycles of one program: what happens between them, and which one differs first."""
+"""Several cycles of one program: the changes between them, and the first cycle that differs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ AT = datetime(2026, 11, 1, tzinfo=UTC)
 
 
 def preempting() -> Snapshot:
-    """A low pod leaves in the first cycle, and the high one gets its place in the second."""
+    """A low-priority pod is evicted in the first cycle, and the high-priority pod takes its node in the second."""
     low = pods("low", 2, on="n1", terminationGracePeriodSeconds=1)
     high = pod("high-0", "high", requests={"cpu": "1"}, priority=9)
     groups = (pod_group("low", phase="Running"), pod_group("high", priority_class="high"))

@@ -1,4 +1,4 @@
-"""Schedulers that write one thing wrongly: verify finds each of them, and nothing wrong with the others."""
+"""Schedulers with one wrong write each: verify finds each of them, and reports no other difference."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ IDS = "volcano.sh/vgpu-ids-new"
 
 
 def scored() -> Snapshot:
-    """Three nodes of different room for one pod, and one pod that fits none."""
+    """One pod for three nodes of different size, and one pod that fits no node."""
     waits = [pod_group("huge", phase="Inqueue"), *pods("huge", 1, cpu="99")]
     return cluster(NODES, pod_group("j", phase="Pending"), pods("j", 1, cpu="1"), waits, conf=SCORED)
 
@@ -38,7 +38,7 @@ def aged() -> Snapshot:
 
 
 def full() -> Snapshot:
-    """A pod of high priority preempts one of two nodes' pods."""
+    """A high-priority pod preempts the pod of one of two full nodes."""
     low = [pod(f"low-{row}", "low", on=f"n{row}", requests={"cpu": "4"}, priority=1) for row in (1, 2)]
     high = pods("high", 1, cpu="4", priority=9, priorityClassName="high")
     groups = [pod_group("low", phase="Running", priority_class="low"), pod_group("high", priority_class="high")]
@@ -57,7 +57,7 @@ def racks() -> Snapshot:
 
 
 def gated() -> Snapshot:
-    """A pod behind Volcano's gate, which its queue has room for."""
+    """A pod with Volcano's scheduling gate, whose queue has room for it."""
     waiting = pod("j-0", "j", requests={"cpu": "1"}, annotations={VOLCANO_GATE: "true"})
     waiting["spec"]["schedulingGates"] = [{"name": VOLCANO_GATE}]
     snapshot = cluster(NODES, pod_group("j"), waiting, conf=conf_of("gang", "predicates capacity"))
@@ -65,7 +65,7 @@ def gated() -> Snapshot:
 
 
 def volumes() -> Snapshot:
-    """A claim that fits two volumes: the smaller one is taken."""
+    """A claim that fits two volumes: the scheduler takes the smaller one."""
     storage_class = {
         "kind": "StorageClass",
         "metadata": {"name": "disks"},
@@ -100,7 +100,7 @@ Change = Callable[[CycleOutcome], CycleOutcome]
 
 
 class Mutant(NamedTuple):
-    """What one wrong scheduler does, on which snapshot, and what verify says."""
+    """A snapshot, the wrong write of a scheduler, and the expected verdict."""
 
     snapshot: Callable[[], Snapshot]
     change: Change
@@ -165,7 +165,7 @@ MUTANTS: Mapping[str, Mutant] = {
 
 
 def found_by(verdicts: tuple[JobVerdict, ...]) -> dict[str, str]:
-    """What differs, with the verdict on its job."""
+    """The differences, each with the verdict on its job."""
     return {each.what: one.word for one in verdicts for each in one.differences}
 
 

@@ -1,4 +1,4 @@
-"""Objects in the versions that older schedulers ask for."""
+"""Objects in the API versions that older schedulers request."""
 
 from vcdebug.conformance.api_objects import FIRST_OF_DEVICES, ApiRequest, converted_object
 from vcdebug.conformance.api_server import ApiServer

@@ -1,4 +1,4 @@
-"""A pod that is put on several nodes in one cycle: the log tells them, and the replay follows."""
+"""A pod with placements on several nodes in one cycle: the replay follows the ones in the log."""
 
 from dataclasses import replace
 from typing import Any
@@ -20,7 +20,7 @@ LINE = "I1123 14:40:08.49 7 statement.go:287] After {} Task <default/j-0> to Nod
 
 
 def twice_placed() -> Snapshot:
-    """Allocate puts j-0 somewhere and gives it back, since the queue has no room for j-2; preempt looks again."""
+    """allocate places j-0 and undoes it, since the queue has no room for j-2; then preempt places j-0 again."""
     conf = conf_of("priority gang", "predicates proportion nodeorder", actions="allocate, preempt")
     large = pod("j-0", "j", requests=amounts("4", "6G"))
     small = [pod(f"j-{i}", "j", requests=amounts("3", "1G")) for i in (1, 2)]

@@ -1,4 +1,4 @@
-"""A scheduler's program on a snapshot, played by a recording."""
+"""A scheduler program on a snapshot; the scripted scheduler stands in for it."""
 
 from __future__ import annotations
 

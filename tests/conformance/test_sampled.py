@@ -1,4 +1,4 @@
-"""Searches that look at a part of the nodes: the scheduler's part is followed, or it is said to be chance."""
+"""Searches of a sample of the nodes: the replay follows the scheduler's sample, or calls it a random choice."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ POD = "default/j-0"
 
 
 def sampled(*, small: str = "", count: int = 1) -> Snapshot:
-    """Ten nodes, each larger than the one before, of which a search wants two; the emptiest wins."""
+    """Ten nodes of increasing size; a search stops at two feasible nodes, and the emptiest one wins."""
     conf = conf_of("priority gang", "predicates nodeorder", actions="enqueue allocate")
     nodes = [node(f"n{i}", cpu="1" if f"n{i}" == small else str(4 + i)) for i in range(10)]
     snapshot = cluster(nodes, pod_group("j"), pods("j", count, cpu="2"), conf=conf)
@@ -84,7 +84,7 @@ def test_where_all_nodes_are_looked_at_another_node_differs(tmp_path: Path) -> N
 
 
 def test_what_would_have_won_was_dropped() -> None:
-    """The replay learns from the choice, among nodes that the log names, which of them came too late."""
+    """The replay infers from the chosen node which of the logged nodes the search dropped as too late."""
     snapshot = sampled()
     seen = predicted_outcome(replay_cycle(snapshot))
     seen = replace(seen, bound={POD: "n5"}, events={})
@@ -156,7 +156,7 @@ def test_a_cycle_before_the_podgroups_arrived_is_passed_over(tmp_path: Path) -> 
 
 
 class Hasty:
-    """A clock on which the time is over as soon as another cycle is waited for."""
+    """A clock that jumps past the time limit once verify waits for another cycle."""
 
     def __init__(self) -> None:
         self.ahead = 0.0
@@ -170,7 +170,7 @@ class Hasty:
 
 
 def test_a_cycle_that_saw_too_few_jobs_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No other cycle follows."""
+    """The scheduler runs no further cycle."""
     snapshot, clock = sampled(), Hasty()
     monkeypatch.setattr("vcdebug.conformance.scheduler_program.time", clock)
     found = verify_program(snapshot, scheduler(tmp_path, snapshot, CycleOutcome(), sees=0), tell=clock.hear)

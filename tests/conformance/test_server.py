@@ -1,4 +1,4 @@
-"""The small API server: who may ask it, and what it makes of writes."""
+"""The small API server: its access control and its handling of writes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def send(api: ApiServer, method: str, path: str, body: Any = None, content_type:
     return api.answer_request(ApiRequest(method, path, {}, {"Content-Type": content_type}, body)).status
 
 
-def test_nobody_without_the_token_is_answered() -> None:
+def test_requests_without_the_token_get_401() -> None:
     with serve_on_loopback(LoopbackServer(server(), "secret")) as address:
         with urllib.request.urlopen(f"{address}{PODS}") as answer:
             assert 1 == len(json.loads(answer.read())["items"])
@@ -163,7 +163,7 @@ def test_the_list_that_is_given_last_waits_until_nothing_else_is_asked_for(monke
 
 
 def volumes() -> ApiServer:
-    """A claim, a volume that may be its own, and the class of both."""
+    """A claim, a volume that it may bind, and a StorageClass."""
     api = ApiServer()
     claim = {"metadata": {"name": "c", "namespace": "x", "uid": "1"}, "spec": {"storageClassName": "fast"}}
     api.store.put_object(KIND_BY_NAME["PersistentVolumeClaim"].api_path, claim)
@@ -173,7 +173,7 @@ def volumes() -> ApiServer:
 
 
 def claimed(api: ApiServer) -> tuple[str | None, str | None, list[str]]:
-    """Volume and phase of the claim, and every volume that is bound."""
+    """Volume and phase of the claim, and the names of all bound volumes."""
     claim = api.store.get_object(KIND_BY_NAME["PersistentVolumeClaim"].api_path, "x/c") or {}
     bound = [one for one in api.store.objects_at(KIND_BY_NAME["PersistentVolume"].api_path) if one.get("status")]
     return (

@@ -1,4 +1,4 @@
-"""What a scheduler writes beside its decisions: statuses of queues and PodGroups, cards; what it remembers; its end."""
+"""A scheduler's other writes: queue and PodGroup statuses, device cards; its memory of past cycles; fatal exits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GROUP = ("PodGroup", "default/j")
 
 
 def busy() -> Snapshot:
-    """One pod of a gang of two runs, the other one is bound in the cycle."""
+    """One pod of the job runs, and the cycle binds the other one."""
     conf = conf_of("priority gang", "predicates proportion", actions="enqueue allocate")
     return cluster(
         node("n1"), pod_group("j", min_member=1, phase="Running"), pods("j", 1, on="n1"), pod("j-1", "j"), conf=conf
@@ -112,7 +112,7 @@ def test_the_same_amount_in_another_unit_is_no_difference() -> None:
 
 
 def second_cycle(snapshot: Snapshot) -> Snapshot:
-    """As a process finds it that had one cycle without PodGroups."""
+    """The snapshot as the second cycle of a process whose first cycle had no PodGroups."""
     present = moved_to_present(snapshot, snapshot.now)
     return at_cycle(present, present.now + timedelta(seconds=2), present.now, [present.now])
 
@@ -133,7 +133,7 @@ def test_virtual_gpus_that_do_not_exist_are_found(tmp_path: Path) -> None:
 
 
 def whole_gpus() -> Snapshot:
-    """Two pods ask for two whole GPUs of four each; upstream takes them in the order of a Go map."""
+    """Two pods request two of four whole GPUs each; upstream picks them in Go map order."""
     switch = "    arguments:\n      deviceshare.GPUNumberEnable: true\n"
     cards = {"volcano.sh/gpu-memory": "32", "volcano.sh/gpu-number": "4"}
     asking = [pod(f"j-{number}", "j", requests={"cpu": "1"}) for number in (0, 1)]
@@ -156,7 +156,7 @@ def test_whole_gpus_are_followed_in_any_order_and_none_is_given_twice(
 
 
 def test_the_memory_of_the_first_empty_cycle_is_that_of_the_second_one(tmp_path: Path) -> None:
-    """tdm looked for victims in the first cycle, and its period is not over: the second one evicts no pod."""
+    """tdm looked for victims in the first cycle and pauses for its period, so the second one evicts no pod."""
     snapshot = load_snapshot(INPUTS / "tdm-memory")
     assert recorded(snapshot).evicted
     outcome = predicted_outcome(replay_cycle(second_cycle(snapshot)))
@@ -165,7 +165,7 @@ def test_the_memory_of_the_first_empty_cycle_is_that_of_the_second_one(tmp_path:
 
 
 def fatal() -> Snapshot:
-    """The real scheduler ends with klog.Fatal: both switches of shared GPUs are on."""
+    """Both modes of shared GPUs are on, so the real scheduler exits with klog.Fatal."""
     switches = "    arguments:\n      deviceshare.GPUSharingEnable: true\n      deviceshare.GPUNumberEnable: true\n"
     return cluster(node("n1"), pod_group("j"), pods("j", 1), conf=conf_of("gang", "predicates deviceshare") + switches)
 

@@ -1,4 +1,4 @@
-"""What a difference is called: pods whose order goes round come in any order."""
+"""The verdict on a difference: pods with a cyclic order may come in any order."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def swapped(bound: str, instead: str) -> list[OutcomeDifference]:
 
 @pytest.mark.parametrize(("age", "word"), [(MIDDLE, "random choice"), (YOUNG, "differs"), (OLDEST, "differs")])
 def test_which_pods_come_first_is_chance_where_their_order_goes_round(age: str, word: str) -> None:
-    """Two go by their indexes, and by its age the third one comes between them, or does not."""
+    """Two pods compare by index; by its age, the third pod closes a cycle with them, or does not."""
     found = replayed(("j-w-0", YOUNG), ("j-w-1", OLD), ("j-w-x", age))
     first, second = judge_jobs(found, swapped("default/j-w-0", "default/j-w-1"))
     assert (word, "agreed") == (first.word, second.word)

@@ -1,4 +1,4 @@
-"""preempt and reclaim look on one node after the other, and older ones keep what they took in vain: the log tells."""
+"""preempt and reclaim try nodes in turn, and older releases keep useless evictions: the replay follows the log."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +20,7 @@ H = "default/h-0"
 
 
 def three_nodes() -> Snapshot:
-    """Each has one task of the rich queue; two of them are half as large as what is asked for."""
+    """Three nodes with one task of queue rich each; two of these tasks are half as large as the request."""
     small = [pod_group("s", queue="rich", phase="Running", min_member=0), *(pods("s", 2, on="n2"))]
     small[2]["spec"]["nodeName"] = "n3"
     large = [pod_group("l", queue="rich", phase="Running", min_member=0), *pods("l", 1, cpu="2", on="n1")]
@@ -65,7 +65,7 @@ def test_verify_follows_the_log(tmp_path: Path) -> None:
 
 
 def evicted_for(drawn: ChanceSettings) -> list[str]:
-    """What a task evicts that asks for a whole node, of which two are equally good and the third, n3, is worse."""
+    """Operations of preempt for a task as large as a node: n1 and n2 score equally, n3 scores lower."""
     low = [pod_group("l", phase="Running", priority_class="low", min_member=0), *pods("l", 3, cpu="2", on="n1")]
     for place, on in ((2, "n2"), (3, "n3")):
         low[place]["spec"]["nodeName"] = on

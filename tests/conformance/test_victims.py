@@ -1,4 +1,4 @@
-"""Which pods a gang keeps goes by the order of a map: rare orders are looked for."""
+"""Which pods a gang keeps depends on Go map order: verify also searches for rare orders."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ KEEPS_THE_LAST = 24
 
 
 def reclaimed() -> Snapshot:
-    """A gang of one holds a node with nine pods; two of them go, the last ones by name unless one of those is kept."""
+    """A gang with minMember 1 fills a node with nine pods; reclaim evicts two, by default the last ones by name."""
     conf = conf_of("priority gang", "predicates proportion", actions="reclaim")
     queues = [queue("mine"), queue("theirs")]
     held = [pod_group("a", queue="theirs", phase="Running"), *pods("a", MEMBERS, on="n1")]
@@ -53,7 +53,7 @@ def test_other_victims_are_some_instead_of_others(others: bool, found: list[tupl
 
 @pytest.mark.parametrize(("taken", "victim"), [("n1", "default/a-0"), ("n2", "default/b-0")])
 def test_reclaim_goes_to_the_node_that_was_taken_first(taken: str, victim: str) -> None:
-    """Upstream goes through nodes as their checks are through, side by side."""
+    """Upstream tries nodes in the order in which their parallel checks end."""
     conf = conf_of("priority gang", "predicates proportion", actions="reclaim")
     nodes, queues = [node("n1", cpu="1"), node("n2", cpu="1")], [queue("mine"), queue("theirs")]
     held = [pod_group(name, queue="theirs", min_member=0) for name in "ab"]

@@ -1,4 +1,4 @@
-"""Messages that differ by chance alone."""
+"""Messages that differ only by a random choice."""
 
 import json
 from dataclasses import replace
@@ -41,7 +41,7 @@ def test_the_example_of_a_gang_is_left_out() -> None:
 
 
 def waiting_again(*changed: tuple[str, str]) -> Snapshot:
-    """A gang that did not fit, as the cycle has left it, but with these words changed in what it says."""
+    """A gang that did not fit, as the cycle leaves it, with these replacements in its messages."""
     requests = {"cpu": "1", "a/b": "1", "c/d": "1"}
     first = cluster(node("n1"), pod_group("j", min_member=3), pods("j", 3, requests=requests), conf=CONF)
     left = after(first, recorded(first))

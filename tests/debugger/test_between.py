@@ -1,4 +1,4 @@
-"""What happens between two cycles, rule by rule."""
+"""The changes between two cycles, rule by rule."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def named(snapshot: Snapshot, name: str, kind: str = "Pod") -> Manifest:
 
 
 def scheduled(manifest: Manifest) -> Manifest:
-    """The condition PodScheduled."""
+    """The PodScheduled condition of a pod."""
     (found,) = [one for one in manifest["status"]["conditions"] if one["type"] == "PodScheduled"]
     return dict(found)
 
@@ -64,7 +64,7 @@ def test_what_no_cycle_writes_stays_the_very_same_object() -> None:
 
 
 def claiming(*names: str) -> list[Manifest]:
-    """Pods of their own that each want the only device."""
+    """One pod, PodGroup and resource claim per name; all claims request the only device."""
     pool = {"name": "n1", "generation": 1, "resourceSliceCount": 1}
     listed = {"driver": "gpu", "nodeName": "n1", "pool": pool, "devices": [{"name": "d"}]}
     wanted = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]}}
@@ -105,7 +105,7 @@ def test_each_session_has_a_uid_of_its_own() -> None:
 
 
 def test_a_job_that_waited_and_runs_now_is_not_unknown() -> None:
-    """Its old Unschedulable condition is of another session."""
+    """The old Unschedulable condition has another session's ID."""
     more = BetweenCycles(arrivals={2: {"Node": [node("n2", cpu="8")]}})
     cycles = CycleChain(replay_cycle(small(pod_group("a"), pods("a", 1, cpu="4"))), more)
     for _ in range(2):

@@ -115,10 +115,10 @@ WALKED = (
 
 @pytest.mark.parametrize("name", GOLDEN[::4])
 def test_walking_backward_meets_the_same_hits_as_walking_forward(name: str) -> None:
-    try_each(partial(walked_both_ways, golden(name)), WALKED)
+    try_each(partial(check_hits_both_ways, golden(name)), WALKED)
 
 
-def walked_both_ways(recording: Recording, line: str) -> None:
+def check_hits_both_ways(recording: Recording, line: str) -> None:
     point = parse_breakpoint(line, 1)
     forward = list(walked(point, recording, 0, FORWARD))
     assert list(point.hit_seqs(recording)) == forward
@@ -172,7 +172,7 @@ def test_a_log_text_needs_no_quotes_where_it_ends_the_line() -> None:
 
 
 NEEDED = {"data": "queue research allocated", "function": "gang.preemptableFn"}
-"""Words that a kind cannot do without."""
+"""Required arguments of breakpoint kinds."""
 
 
 @pytest.mark.parametrize("name", BREAKPOINT_KINDS)

@@ -1,4 +1,4 @@
-"""Captures of one cluster, one after the other, as cycles lie open."""
+"""Consecutive captures of one cluster, opened as cycles."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ CONF = conf_of("priority gang", "predicates nodeorder", actions="enqueue allocat
 
 
 def with_nodes(count: int) -> Snapshot:
-    """A gang of three pods that needs a node each."""
+    """A cluster of `count` nodes and a gang of three pods that needs one node per pod."""
     nodes = [node(f"n{i}", cpu="2") for i in range(count)]
     return cluster(nodes, pod_group("j", min_member=3), pods("j", 3, cpu="2"), conf=CONF)
 
 
 class Cluster:
-    """Each capture of it has one node more, up to three."""
+    """A cluster that gains one node with each capture, up to three."""
 
     def __init__(self) -> None:
         self.taken = 1
@@ -48,7 +48,7 @@ class Cluster:
 
 
 def done(reply: CommandReply) -> CommandReply:
-    """As a screen carries it out."""
+    """Run the work of a reply to its end, as a screen does."""
     while reply.work is not None or reply.then is not None:
         reply = reply.work() if reply.work is not None else reply.then() if reply.then is not None else reply
     return reply
@@ -96,7 +96,7 @@ def test_position_and_breakpoints_are_kept() -> None:
     assert ["break statement"] == [point.text for point in driver.current_state().breakpoints]
 
 
-def test_whoever_looks_at_an_earlier_capture_stays_there() -> None:
+def test_recapture_keeps_an_earlier_capture_on_screen() -> None:
     driver = Cluster().opened()
     run(driver, "recapture")
     run(driver, "previous-cycle")
@@ -124,7 +124,7 @@ def test_many_captures_stay_bounded_and_earlier_ones_are_read_again() -> None:
     assert (1, MAX_OPEN_CAPTURES, 1) == (driver.open_recordings.cycle, driver.open_recordings.cycle_count, live.read)
 
 
-def test_whoever_stays_at_an_earlier_capture_costs_no_memory_and_misses_nothing() -> None:
+def test_staying_at_an_earlier_capture_bounds_the_open_captures() -> None:
     driver = Cluster().opened()
     run(driver, "recapture")
     run(driver, "previous-cycle")

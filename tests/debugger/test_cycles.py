@@ -1,4 +1,4 @@
-"""The next cycle starts from what the last one left."""
+"""The next cycle starts from the cluster that the last cycle left."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CONF = conf_of("priority gang conformance", "predicates nodeorder", actions="enq
 
 
 def contested() -> Snapshot:
-    """A full node and a job that may preempt."""
+    """A full node and a job that can preempt."""
     return cluster(
         node("n1", cpu="2"),
         priority_class("high", 100),
@@ -89,7 +89,7 @@ def test_the_first_snapshot_stays_and_the_next_can_be_replayed(name: str) -> Non
     assert len(replay_cycle(after)) > 0
 
 
-def test_cycles_that_evict_nobody_do_not_repeat() -> None:
+def test_cycles_without_evictions_do_not_repeat() -> None:
     cycles = CycleChain(bundled())
     cycles.run_next()
     assert find_repeat(cycles.recordings) is None

@@ -1,4 +1,4 @@
-"""Breakpoints on figures: they stop at the event that writes, say old and new, and go both ways."""
+"""Data breakpoints stop at the event that writes a figure, name the old and new value, and work in reverse."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def hits(line: str) -> list[int]:
 
 
 def stopped(line: str, start: int, *, back: bool = False) -> tuple[int, str]:
-    """Where a continue from an event ends, and why."""
+    """Continue from an event with one breakpoint; returns (event, stop reason)."""
     debugger = Debugger(bundled())
     debugger.breakpoints.add_breakpoint(line, bundled())
     debugger.goto_event(start)

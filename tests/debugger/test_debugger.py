@@ -21,7 +21,7 @@ def debugger(*breakpoints: str, recording: Recording | None = None) -> Debugger:
 
 
 def at(result: Debugger, level: Level, name: str) -> Debugger:
-    """Standing before the first span of this name."""
+    """Move the debugger to the first span with this level and name."""
     result.goto_event(result.recording.index.spans_of(level, name)[0].first)
     return result
 
@@ -31,7 +31,7 @@ def names(result: Debugger) -> list[str]:
 
 
 def moved(result: Debugger, move: Move, times: int, *, back: bool) -> int:
-    """How many of so many moves led somewhere else."""
+    """Repeat a movement; returns how many moves changed the position."""
     count = 0
     for _ in range(times):
         origin = result.seq
@@ -40,7 +40,7 @@ def moved(result: Debugger, move: Move, times: int, *, back: bool) -> int:
 
 
 def digest(recording: Recording, seq: int) -> str:
-    """Every figure of the state after an event."""
+    """A text of every figure of the state after an event."""
     state = recording.timeline.state_at(seq)
     books = {plugin: {name: dict(entry) for name, entry in figures.items()} for plugin, figures in state.books.items()}
     return repr((dict(state.tasks), dict(state.nodes), dict(state.phases), books))
@@ -147,7 +147,7 @@ def test_over_forward_only_ever_climbs_and_reaches_the_end(name: str) -> None:
 
 
 def test_the_story_of_a_preemption_that_gang_blocks() -> None:
-    """Break on victim selection, continue, read the votes, step back, follow the statement to its discard."""
+    """Break on victim selection, continue, read the votes, step back, and follow the statement to its discard."""
     result = debugger("break victim if plugin == 'gang'", "break statement discard if action == 'preempt'")
     stop = result.continue_()
     assert "breakpoint 1 (victim)" == stop.reason

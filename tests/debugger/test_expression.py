@@ -142,7 +142,7 @@ def test_no_pattern_takes_longer_than_its_text_is_long(pattern: str) -> None:
         assert condition.evaluate({**FIELDS, "job": "a" * 5000 + "!"}.__getitem__) is False
 
 
-# Arithmetic and figures.
+# Arithmetic and figures in expressions.
 
 NUMBERS = {"a": 3, "b": -2.5, "c": 0, "d": 10}
 SUMS = st.recursive(

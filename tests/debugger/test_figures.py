@@ -18,7 +18,7 @@ JOB, TASK = "research/llm-finetune", "research/llm-finetune-worker-0"
 
 
 def changes_of(line: str) -> list[tuple[int, str, str]]:
-    """Events that change a figure, with the values in words."""
+    """(event, old value, new value) of each change of a figure, with values as text."""
     figure = parse_figure_line(bundled(), line)
     return [
         (c.seq, figures.format_figure(figure, c.old), figures.format_figure(figure, c.new))

@@ -1,4 +1,4 @@
-"""The same job alone on the cluster, and copies of it beside what runs."""
+"""Probes whether a job fits on the empty cluster, and how many copies fit beside the running pods."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from vcdebug.whatif.fit_probe import probe_alone, probe_copies
 
 
 def full(cpu: str = "2") -> Recording:
-    """Two nodes of four cores, of which one is taken, and a job that waits."""
+    """Two nodes of four cores, one of them full, and a Pending job of two pods."""
     return replay_cycle(
         cluster(
             [node("n1", cpu="4"), node("n2", cpu="4")],

@@ -1,4 +1,4 @@
-"""When a job is placed, under which assumptions, and when it never is."""
+"""Forecasts: when a job is placed and under which assumptions, or why never."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def at_noon(*objects: Manifest | list[Manifest], conf: str = CONF) -> Snapshot:
 
 
 def full(cpu: str = "4", **of_long: Any) -> Snapshot:
-    """A node of 8 cores: one pod of 6 runs since 2 hours, one of 2 since 30 minutes, and more is asked for."""
+    """A full node of 8 cores: a 6-core pod runs for 2 hours, a 2-core pod for 30 minutes; one job is Pending."""
     return at_noon(
         node("n1", cpu="8"),
         pod_group("long", phase="Running"),
@@ -53,7 +53,7 @@ def foreseen(snapshot: Snapshot, word: str = "default/next", assumed: ForecastAs
 
 
 def in_short(found: JobForecast) -> tuple[str, float]:
-    """(outcome, seconds)."""
+    """(outcome, seconds until then)."""
     return found.course.outcome, found.course.stages[-1].after.total_seconds()
 
 
@@ -95,7 +95,7 @@ def test_a_pod_that_is_restarted_whenever_it_ends_never_ends() -> None:
     assert any("restarts never finish" in line for line in forecast_reply(found).lines)
 
 
-def test_what_fits_no_node_is_never_placed_whoever_ends() -> None:
+def test_a_pod_larger_than_any_node_is_never_placed() -> None:
     found = foreseen(full("9"))
     assert "never" == found.course.outcome
     finished = "stays Pending even after all running pods that can finish have finished"
@@ -114,7 +114,7 @@ def test_a_job_gets_in_behind_those_that_come_first() -> None:
 
 
 def broken(name: str, cpu: str) -> list[Manifest]:
-    """A gang of two of which one pod runs, and the other one was made again."""
+    """A gang of two; one pod runs, the other one was created again and is Pending."""
     running, waiting = pods(name, 2, cpu=cpu)
     running["spec"]["nodeName"], running["status"]["phase"] = "n1", "Running"
     return [pod_group(name, min_member=2, phase="Running"), running, waiting]
@@ -189,7 +189,7 @@ def test_evictions_in_turns_never_end() -> None:
     assert "placed" == stays_away.data["outcome"]
 
 
-def test_what_is_pipelined_for_ever_is_never_placed_unless_somebody_ends() -> None:
+def test_a_phantom_pipelined_pod_is_placed_once_a_pod_finishes() -> None:
     recording = asked(2976).recording()
     assert "phantom-pipelined" == explain_by_name(recording, "team/high").cause_code
     reply = forecast_job(recording, "team/high")

@@ -1,4 +1,4 @@
-"""Breakpoints on upstream's functions, by name and by line, in the release that is replayed."""
+"""Breakpoints on upstream's functions, by name or file and line, in the replayed release."""
 
 import pytest
 
@@ -26,7 +26,7 @@ ARTICLE = {
     "framework/statement.go:418": "statement.Commit",
     "framework/statement.go:392": "statement.Discard",
 }
-"""Eight breakpoints of an article on preemption, and the function that v1.13.3 has at each."""
+"""Eight breakpoints from an article on preemption, and the v1.13.3 function at each line."""
 
 
 def hits(line: str, recording: Recording | None = None) -> list[Seq]:

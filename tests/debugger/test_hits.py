@@ -1,4 +1,4 @@
-"""Hits are looked for once: a key that goes to the next one does not go over the recording again."""
+"""The hits of a breakpoint are computed once; a key that moves to the next hit does not scan the recording again."""
 
 import pytest
 
@@ -12,7 +12,7 @@ LINES = ('vote if plugin == "gang"', "vote", "victim", 'vote if plugin == "gang"
 
 
 def looks(point: Breakpoint, monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """An entry for each event that is looked at from here on."""
+    """A list that gains an entry for each event that the breakpoint tests from now on."""
     found: list[object] = []
     means = type(point.kind).is_match
 

@@ -1,4 +1,4 @@
-"""Every step of every lesson states what its recording shows."""
+"""Every step of every lesson agrees with its recording."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Movement at every level: what leads forward leads back, bit for bit, in every recording that lies open."""
+"""Movement at every level is reversible, bit for bit, in every open recording."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GANG_OFF = "conf:plugins.gang.enablePreemptable=false"
 
 
 def seqs_at_level(recording: Recording, level: str) -> list[int]:
-    """Events at which something of this level begins."""
+    """Events at which a span of this level begins."""
     kinds = {HOOK_CALL: HookEvent, OPERATION: OpEvent}
     if level in kinds:
         return list(recording.index.seqs_of_type(kinds[level]))
@@ -33,7 +33,7 @@ def seqs_at_level(recording: Recording, level: str) -> list[int]:
 
 
 def fingerprint(result: Debugger) -> tuple[int, str]:
-    """Where one stands, and a hash over every figure of the state there."""
+    """The position, and a hash of every figure of the state there."""
     return result.seq, hashlib.sha256(digest(result.recording, result.seq).encode()).hexdigest()
 
 
@@ -42,8 +42,8 @@ def go(result: Debugger, verb: str, *, back: bool) -> MoveResult:
     return move(back=back)
 
 
-def there_and_back(result: Debugger, verbs: list[str]) -> Iterator[tuple[tuple[int, str], tuple[int, str]]]:
-    """(on the way, on the way back) at each of the places."""
+def step_forth_and_back(result: Debugger, verbs: list[str]) -> Iterator[tuple[tuple[int, str], tuple[int, str]]]:
+    """Yield (fingerprint on the way forward, fingerprint on the way back) at each place."""
     seen, taken = [fingerprint(result)], []
     for verb in verbs:
         if go(result, verb, back=False).position.seq != seen[-1][0]:
@@ -64,7 +64,7 @@ def test_steps_back_undo_steps_at_every_level(level: str, verb: str) -> None:
         for seq in chance.sample(places, min(3, len(places))):
             result = Debugger(recording)
             result.goto_event(seq)
-            for expected, actual in there_and_back(result, [verb] * 6):
+            for expected, actual in step_forth_and_back(result, [verb] * 6):
                 assert expected == actual
                 found += 1
     assert found > 0
@@ -78,12 +78,12 @@ def test_mixed_steps_are_undone_in_reverse(level: str) -> None:
     for seq in chance.sample(places, min(4, len(places))):
         result = Debugger(recording)
         result.goto_event(seq)
-        for expected, actual in there_and_back(result, chance.choices(VERBS, k=10)):
+        for expected, actual in step_forth_and_back(result, chance.choices(VERBS, k=10)):
             assert expected == actual
 
 
 def alone(recording: Recording, level: Level) -> list[Span]:
-    """Spans of the level that do not begin together with another one, and have something inside."""
+    """Non-empty spans of the level whose first event begins no other span."""
     firsts = Counter(span.first for span in recording.spans)
     return [s for s in recording.spans if s.level == level and firsts[s.first] == 1 and s.last > s.first]
 
@@ -116,7 +116,7 @@ def test_other_recordings_do_not_disturb_the_way_back() -> None:
     inside = fingerprint(bench.debugger)
     for verb in VERBS:
         bench.debugger.goto_event(inside[0])
-        for expected, actual in there_and_back(bench.debugger, [verb] * 5):
+        for expected, actual in step_forth_and_back(bench.debugger, [verb] * 5):
             assert expected == actual
     bench.show_recordings(branch.show_cycle(ORIGINAL, 1))
     for _ in range(4):

@@ -1,4 +1,4 @@
-"""Watches, bookmarks and breakpoints: set by commands, kept as plain data, read again whatever the data looks like."""
+"""Watches, bookmarks and breakpoints: set by commands, saved as plain data, and read back from damaged data."""
 
 import json
 from typing import Any

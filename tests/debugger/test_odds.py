@@ -1,4 +1,4 @@
-"""The same cycle under many draws."""
+"""The same cycle with many random seeds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CONF = conf_of("priority gang", "predicates nodeorder", actions="allocate")
 
 
 def free_choice() -> Snapshot:
-    """One pod, four nodes that are all the same to it, and another pod that fits one of them."""
+    """A pod that scores four nodes equally, and another pod that fits only one of them."""
     return cluster(
         *(node(f"n{number}", cpu="2") for number in range(4)),
         pod_group("first"),

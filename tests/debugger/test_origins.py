@@ -1,4 +1,4 @@
-"""Where values come from: every fact of a recording walked back, its arithmetic added up from its sources."""
+"""Origins of values: every fact of a recording is traced back, and its sources add up to its value."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,7 +36,7 @@ def random_case(name: str) -> Recording:
 
 
 def walk(recording: Recording, start: Fact, most: int = 400) -> Iterator[tuple[Fact, Origin]]:
-    """Facts and their origins from one fact on, each once."""
+    """Yield each fact that is reachable from one fact, with its origin, once."""
     known, waiting = {start: None}, [start]
     while waiting and len(known) < most:
         fact = waiting.pop()
@@ -80,7 +80,7 @@ def test_a_walk_goes_back_in_time_and_ends(name: str) -> None:
 
 @pytest.mark.parametrize("name", RANDOM)
 def test_a_nodes_amount_is_the_one_before_with_the_request_added_or_taken(name: str) -> None:
-    """The request of a task is read from the events' own books, so that the sources are checked against the engine."""
+    """The request is read from the events' books, so the sources are checked against the engine."""
     recording = random_case(name)
     for seq, event in recording.events_of_type(OpEvent):
         for (op, part), sign in SIGNS.items():

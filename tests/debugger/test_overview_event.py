@@ -1,4 +1,4 @@
-"""The overview is event 0: what leads to it, where each key goes from it, and that scripts do without it."""
+"""The overview is event 0: the keys that lead to it and from it, and scripts, which skip it."""
 
 import pytest
 
@@ -84,7 +84,7 @@ def test_another_cycle_begins_with_its_overview_and_the_last_position_comes_back
 
 
 def run(driver: Driver, line: str) -> str:
-    """A command with its work, and its text."""
+    """Run a command with its work; returns the text."""
     reply = execute_line(driver, line)
     while (following := reply.work or reply.then) is not None:
         reply = following()

@@ -1,4 +1,4 @@
-"""What fixes propose: what maintainers advise, in amounts and objects that a cluster can carry out."""
+"""Proposed fixes follow the maintainers' advice, with amounts and objects that a cluster can have."""
 
 import json
 from dataclasses import replace
@@ -180,12 +180,12 @@ def test_a_job_without_pods_starts_with_as_many_whole_subgroups_as_its_queue_tak
         fewer.outcome.assumed.scheduled,
         fewer.outcome.assumed.words,
     )
-    # The pods that are assumed have the role and the partitions that the group asks for.
+    # The assumed pods have the role and the partitions that the PodGroup requires.
     assert found["Queue q: capability.cpu 20 -> 24"].outcome.reached
 
 
 def rejected_beside_a_victim(*, protected: bool) -> Snapshot:
-    """A queue at its limit, held by a job of lower priority, and a job that enqueue rejects."""
+    """A queue at its limit because of a lower-priority job, and a job that enqueue rejects."""
     switches = {} if protected else {"gang": {"enablePreemptable": "false"}}
     actions, second = "enqueue, allocate, preempt", "predicates proportion nodeorder"
     conf = conf_of("priority gang conformance", second, actions=actions, arguments=switches)

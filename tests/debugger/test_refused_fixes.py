@@ -1,4 +1,4 @@
-"""No fix is called tested that the API server, a quota or Volcano's webhook would refuse."""
+"""No fix is called tested if the API server, a quota or Volcano's webhook would reject it."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from vcdebug.whatif.fixes.search import search_few_fixes
 from vcdebug.whatif.fixes.trial import propose_fixes
 
 CAPACITY = conf_of("gang", "predicates, capacity", actions="enqueue, allocate")
-"""gang, predicates and capacity, without preemption."""
+"""A configuration with gang, predicates and capacity, without preemption."""
 
 
 def guaranteed(group: str, count: int, cpu: str) -> list[Manifest]:
@@ -111,7 +111,7 @@ def test_no_tested_fix_breaks_a_rule_that_the_cluster_kept(case: Path) -> None:
 
 
 def broken_rules(snapshot: Snapshot) -> Iterator[str]:
-    """An independent reading of the rules, in the amounts of whole snapshots."""
+    """Yield the broken rules of a snapshot, by an independent implementation of the rules."""
     for manifest in snapshot.objects_of("Pod"):
         for container in manifest["spec"].get("containers", ()):
             stated = container.get("resources") or {}
@@ -133,7 +133,7 @@ def broken_rules(snapshot: Snapshot) -> Iterator[str]:
 
 
 def broken_quotas(snapshot: Snapshot) -> Iterator[str]:
-    """Quotas that the requests of their namespace exceed, for cpu, memory and the number of pods."""
+    """Yield the quotas that the requests in their namespace exceed, for cpu, memory and the number of pods."""
     for manifest in snapshot.objects_of("ResourceQuota"):
         there = [
             one["spec"]

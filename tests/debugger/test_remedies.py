@@ -1,4 +1,4 @@
-"""Remedies: what is called proven was carried out, gives what it says, and is the mildest of its kind."""
+"""Fixes: a proven fix was tried, has the stated effect, and is the mildest of its kind."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ each_bundled = pytest.mark.parametrize("name", [one.name for one in bundled_name
 
 
 def waiting(name: str) -> list[str]:
-    """The jobs of a bundled snapshot that nothing places."""
+    """The unscheduled jobs of a bundled snapshot."""
     return [one.explanation.job for one in survey_jobs(bundled(name)).unscheduled_jobs]
 
 
@@ -46,7 +46,7 @@ def searched(recording: Recording, job: str) -> FixSearch:
 
 @cache
 def found_for(name: str, job: str) -> FixSearch:
-    """The search for a job of a bundled snapshot, done once."""
+    """The cached search for fixes for a job of a bundled snapshot."""
     return searched(bundled(name), job)
 
 
@@ -63,7 +63,7 @@ def test_every_remedy_gives_what_it_says_when_its_edits_are_made(name: str) -> N
 
 
 def check(recording: Recording, job: str, search: FixSearch) -> None:
-    """Make the edits of each remedy and look at what comes of them."""
+    """Replay the cycle with the edits of each fix, and compare its outcome with the stated one."""
     for remedy in search.best_plans:
         after = replay_cycle(edited_snapshot(recording.snapshot, map(parse_edit, remedy.plan.all_edits)))
         done = cycle_effects(after)
@@ -117,8 +117,8 @@ def test_a_broken_node_is_repaired_before_anybody_asks_for_less() -> None:
 
 
 def test_each_bundled_job_that_waits_has_a_remedy_that_works() -> None:
-    """Those that wait are known, or a survey that found nobody would pass too."""
-    # The pod of persist-bound-meanwhile has a node already, which the next cycle sees: nothing is to be changed.
+    """The number of Pending jobs is checked, or a survey without any jobs would pass too."""
+    # The pod of persist-bound-meanwhile already has a node, which the next cycle sees: no fix is needed.
     names = [one.name for one in bundled_names() if one.name != "persist-bound-meanwhile"]
     found = {(name, job): found_for(name, job).best_plans for name in names for job in waiting(name)}
     assert len(found) >= 15
@@ -174,7 +174,7 @@ def test_many_changes_at_once_are_reduced_to_those_that_matter() -> None:
     first = search.best_plans[0]
     assert first.is_proven
     for place in range(len(first.plan.fixes)):
-        edits = map(parse_edit, first.plan.without_places([place]).all_edits)
+        edits = map(parse_edit, first.plan.without_fixes([place]).all_edits)
         assert not explain_by_name(replay_cycle(edited_snapshot(snapshot, edits)), "default/j").scheduled
 
 
@@ -233,7 +233,7 @@ def test_only_as_many_pods_end_as_must() -> None:
     assert "Delete 1 of 4 running pods of default/old" in found
 
 
-def test_nobody_is_told_to_tolerate_a_node_that_is_not_ready() -> None:
+def test_no_fix_tolerates_a_node_that_is_not_ready() -> None:
     taint = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
     snapshot = cluster(node("n1", taints=[taint]), queue("default"), pod_group("j"), *pods("j", 1, cpu="1"), conf=CONF)
     assert not [words for words in proven(snapshot, "default/j") if "toleration" in words or "Remove taint" in words]
@@ -314,11 +314,11 @@ def test_trials_travel_as_their_snapshot_and_say_the_same_elsewhere() -> None:
     assert here(edits) == there(edits)
 
 
-# The search alone, with a world that only it knows
+# Tests of the search alone, with invented fixes and outcomes
 
 
 def world(works: set[frozenset[str]], steps: dict[str, tuple[Fix, ...]], more: tuple[str, ...] = ()) -> FixSearch:
-    """A search whose trials reach the goal for some sets of edits, and get further for some single ones."""
+    """A finished search: the edit sets of `works` reach the goal, edits of `steps` and `more` get closer to it."""
     fixes = [fix(name) for name in ("a", "b", "c")]
 
     def tried(edits: EditTexts) -> TrialOutcome | None:

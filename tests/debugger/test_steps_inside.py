@@ -1,4 +1,4 @@
-"""`s` on the screen leads into a pop and a scoring pass: one stop per comparison or part, and the same way back."""
+"""`s` on the screen steps into a pop or a scoring: one stop per comparison or part, and the same way back."""
 
 from unittest.mock import patch
 
@@ -21,7 +21,7 @@ def place(debugger: Debugger) -> tuple[int, int]:
 
 
 def compared_pop(recording: Recording, least: int = 2) -> int:
-    """A pop before which so many comparisons were made."""
+    """The first pop with at least this many comparisons."""
     pops = recording.index.seqs_of_type(PopEvent)
     return next(seq for seq in pops if len(comparisons_at(recording, seq)) >= least)
 

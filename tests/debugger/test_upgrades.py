@@ -1,4 +1,4 @@
-"""The search for what parts two releases: on made-up rules, and on clusters whose decisions are known."""
+"""The search for the changes between two releases that matter, on invented rules and on known clusters."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CHANGES: ChangeMixture = tuple(f"c{number:02}" for number in range(24))
 
 
 class MadeUp:
-    """A scheduler whose decisions and recording are functions of the changes; the second release has all of them."""
+    """An invented scheduler whose outcome depends on the changes of a release; the second release has all changes."""
 
     def __init__(self, deciding: set[str], showing: set[str], *, all_needed: bool = True) -> None:
         self.deciding, self.showing, self.all_needed = deciding, showing, all_needed
@@ -93,7 +93,7 @@ def found(snapshot: Snapshot, after: Release) -> Upgrade:
 
 
 def lopsided() -> Snapshot:
-    """The newest rules prefer the node whose balance improves, older ones the node that is balanced in the end."""
+    """The latest rules prefer the node whose balance improves; older ones the node with the better balance."""
     nodes = [node("n1", cpu="10", memory="10Gi"), node("n2", cpu="10", memory="10Gi")]
     old = [
         pod_group("old"),

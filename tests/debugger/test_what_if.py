@@ -1,4 +1,4 @@
-"""Edits over a recording, undone and redone: the original stays, and nothing that is given changes."""
+"""Edits on a recording can be undone and redone; the original and all arguments stay unchanged."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from vcdebug.whatif.branch import (
     NoRecordingError,
     OpenRecordings,
     divergence_seq,
+    redo_edit,
+    undo_last_edit,
     with_comparison,
     with_edits,
-    with_redone,
-    without_last,
 )
 from vcdebug.whatif.cycles import replay_next_cycle
 
@@ -31,7 +31,7 @@ WEIGHT = "Queue/research:spec.weight=5"
 
 
 class Counting:
-    """Runs cycles and counts them."""
+    """Replays cycles and counts them."""
 
     def __init__(self) -> None:
         self.runs = 0
@@ -67,11 +67,11 @@ def test_undo_and_redo_go_through_the_same_branches() -> None:
     states = [base()]
     for text in (WEIGHT, GANG_OFF):
         states.append(with_edits(states[-1], [text]))
-    one = without_last(states[2])
-    none = without_last(one)
+    one = undo_last_edit(states[2])
+    none = undo_last_edit(one)
     assert ((WEIGHT,), ()) == (one.edit_texts, none.edit_texts)
     assert (ORIGINAL, bundled()) == (none.side, none.shown_recording)
-    again = with_redone(with_redone(none))
+    again = redo_edit(redo_edit(none))
     assert (WEIGHT, GANG_OFF) == again.edit_texts
     assert states[2].shown_recording.snapshot == again.shown_recording.snapshot
     assert trace(states[2].shown_recording) == trace(again.shown_recording)
@@ -79,13 +79,13 @@ def test_undo_and_redo_go_through_the_same_branches() -> None:
 
 def test_there_is_nothing_to_undo_or_redo_at_first() -> None:
     with pytest.raises(NoRecordingError, match="no edit to undo"):
-        without_last(base())
+        undo_last_edit(base())
     with pytest.raises(NoRecordingError, match="no edit to redo"):
-        with_redone(base())
+        redo_edit(base())
 
 
 def test_a_new_edit_forgets_what_was_undone() -> None:
-    after = with_edits(without_last(with_edits(base(), [WEIGHT])), [GANG_OFF])
+    after = with_edits(undo_last_edit(with_edits(base(), [WEIGHT])), [GANG_OFF])
     assert ((), (GANG_OFF,)) == (after.undone, after.edit_texts)
 
 

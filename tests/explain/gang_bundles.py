@@ -1,4 +1,4 @@
-"""Bundles of gang actions, built anew at the event: they hold the candidates that were recorded."""
+"""Rebuilds the bundles of gang actions, and checks that they hold the recorded candidates."""
 
 from vcdebug.explain.decisions.evictions import UNIFIED_POINT, bundles_at
 from vcdebug.framework.record import HookEvent, Level, OpEvent
@@ -6,13 +6,13 @@ from vcdebug.recording.recording import Recording
 
 
 def asked(recording: Recording) -> list[int]:
-    """Events at which plugins are asked about bundles."""
+    """Numbers of the events at which plugins answer about bundles."""
     seqs = recording.index.seqs_of_type(HookEvent)
     return [seq for seq in seqs if getattr(recording.event_at(seq), "point", "") == UNIFIED_POINT]
 
 
 def check_bundles(recording: Recording) -> None:
-    """They hold the candidates that were recorded, and whoever is evicted was left in one."""
+    """Check that the bundles hold the recorded candidates, and that each evicted task was kept in one of them."""
     left: dict[int, dict[str, None]] = {}
     for seq in asked(recording):
         event, span, found = (

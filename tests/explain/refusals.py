@@ -1,4 +1,4 @@
-"""Why a node was refused: what each filter compares comes to what was recorded, for every failure of every case."""
+"""Checks the figures behind every refusal of a node against the recorded reasons."""
 
 from collections import Counter
 
@@ -12,11 +12,11 @@ from vcdebug.model.names import NodeName, Seq
 from vcdebug.recording.recording import Recording
 
 EVICTING = ("preempt", "reclaim", "gangpreempt", "gangreclaim")
-"""Actions for which a node that is merely Unschedulable stays a candidate."""
+"""Actions that keep a node as candidate if its status is only Unschedulable."""
 
 
 class Refusals:
-    """Looks at every node that a search refused, and at those that it accepted."""
+    """Checks every refused and accepted node of each search during a rerun."""
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
@@ -43,7 +43,7 @@ class Refusals:
         return event
 
     def _check_hit(self, earlier: Seq, seq: Seq, node: NodeName) -> None:
-        """What the cache gave is what the earlier search had found."""
+        """Check that the cached status equals that of the earlier search."""
         self.seen["error cache"] += 1
         now, then = (statuses_of(self.recording, self._own(at), node) for at in (seq, earlier))
         if now != then:

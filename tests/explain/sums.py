@@ -1,4 +1,4 @@
-"""The inside of every score: what each plugin says a part was made of comes to the part that was recorded."""
+"""Checks that the explained parts of every score add up to the recorded parts."""
 
 from collections import Counter
 
@@ -10,7 +10,7 @@ from vcdebug.model.names import Seq
 
 
 class Sums:
-    """Looks at every score of a run."""
+    """Checks every score during a rerun."""
 
     def __init__(self) -> None:
         self.derived: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""What a gate says is short is what the equation shows, and what the scheduler itself wrote about the PodGroup."""
+"""The explained gate, the equation and the scheduler's message about a PodGroup name the same dimensions."""
 
 import re
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ JUDGED_BY_AMOUNTS = ("proportion", "capacity", "overcommit")
 
 
 class Told(NamedTuple):
-    """One rejection in three voices; None where a voice has nothing to say about amounts."""
+    """The dimensions of one rejection from three sources; None if a source names no amounts."""
 
     seq: Seq
     gate: list[str] | None
@@ -54,13 +54,13 @@ def explained_figures(recording: Recording, seq: Seq, event: HookEvent) -> Told:
 
 
 def short(finding: Finding | None) -> list[str] | None:
-    """What the gate says is exceeded; nothing where it names another reason, such as jobs that hold it."""
+    """The dimensions that the finding calls exceeded; None if it gives another reason."""
     found = [name.removeprefix("short.") for name in finding.numbers if name.startswith("short.")] if finding else []
     return found or None
 
 
 def failing(shown: Equation) -> list[str] | None:
-    """The dimensions that fail at the first queue that does; a line may begin with its queue."""
+    """The dimensions that fail at the first failing queue; a line may begin with the queue's name."""
     names = [term.name.split(" ") for term in shown.terms if term.holds is False and term.name != "devices"]
     return [parts[-1] for parts in names if parts[:-1] == names[0][:-1]] or None
 
@@ -74,7 +74,7 @@ def disagreements(recording: Recording) -> list[Told]:
 
 
 def refused_tasks(recording: Recording) -> Iterator[Told]:
-    """Allocatable's refusals, about which the scheduler writes nothing."""
+    """Refusals of Allocatable, for which the scheduler writes no message."""
     for seq in recording.index.seqs_at_point("Allocatable"):
         event = recording.event_at(seq)
         shown = equation_at(recording, seq)
@@ -87,13 +87,13 @@ def refused_tasks(recording: Recording) -> Iterator[Told]:
             task = task_of(recording, event.task)
             queues = recording.session.queues
             if queues[event.queue].state != OPEN or any(one.parent == event.queue for one in queues.values()):
-                continue  # refused before any amount is looked at
+                continue  # refused before amounts are compared
             limit = room_limit(JobView(recording, task.job), event.plugin, seq, task.resreq)
             yield Told(seq, limit.exceeded_dimensions or None, failing(shown), None)
 
 
-def unlike_the_equation(recording: Recording) -> list[Told]:
-    """Refused tasks of which the gate names other dimensions."""
+def refusals_unlike_equation(recording: Recording) -> list[Told]:
+    """Refused tasks for which the gate and the equation name different dimensions."""
     return [each for each in refused_tasks(recording) if each.gate != each.equation]
 
 
@@ -104,7 +104,7 @@ def test_the_copied_cases_reject_often_enough_to_prove_it() -> None:
 
 
 def persistent(plugin: str) -> Snapshot:
-    """A job that is too large for its queue in cpu; of GPUs, which its queue does not mention, there are none."""
+    """A job that exceeds its queue's cpu, and requests a GPU, which neither the queue nor a node has."""
     limited = queue("q", capability={"cpu": "4", "memory": "64Gi"})
     minimum = {"cpu": "8", "memory": "1Gi", "nvidia.com/gpu": "1"}
     group = pod_group("wanted", queue="q", min_member=1, phase="Pending", min_resources=minimum)

@@ -1,4 +1,4 @@
-"""Task orders that go round: pods with an index in their names go by it, others by their ages."""
+"""Cyclic task orders: pods with an index in their names compare by index, others by age."""
 
 import pytest
 
@@ -11,7 +11,7 @@ YOUNG, MIDDLE, OLD, OLDEST = (f"2026-01-01T10:00:0{second}Z" for second in (3, 2
 
 
 def replayed(*ages: tuple[str, str]) -> Recording:
-    """Pods with their ages; the node has room for one of them."""
+    """A cycle with pods of these ages and a node that has room for one of them."""
     conf = conf_of("priority gang", "predicates nodeorder", actions="allocate")
     waiting = [pod(name, name[0], requests=amounts("1", "1G"), created=age) for name, age in ages]
     return replay_cycle(cluster(node("n1", cpu="1"), pod_group("j"), pod_group("k"), waiting, conf=conf))
@@ -35,7 +35,7 @@ def test_one_pod_alone_is_no_circle() -> None:
 
 
 @pytest.mark.parametrize("first", ["default/j-w-0", "default/j-w-1", "default/j-w-x"])
-def test_it_goes_round_for_whichever_of_them_got_the_place(first: str) -> None:
+def test_the_order_circle_starts_at_the_placed_pod(first: str) -> None:
     found = replayed(("j-w-0", YOUNG), ("j-w-1", OLD), ("j-w-x", MIDDLE))
     others = ["default/j-w-0", "default/j-w-1", "default/j-w-x"]
     way = find_order_circle(found, [first, *others])

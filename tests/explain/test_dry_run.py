@@ -1,4 +1,4 @@
-"""Topology-aware preemption: what a dry run takes away and spares, which node wins, and the room in between."""
+"""Topology-aware preemption: the victims of a dry run, the winning node, and the intermediate amounts."""
 
 from dataclasses import replace
 from functools import cache
@@ -38,7 +38,7 @@ HIGH, LOW, MIDDLE = 100, 1, 50
 
 @cache
 def recording(low: int = LOW) -> Recording:
-    """n1 holds one pod of middle priority, n2 two small ones of low priority; the high one needs most of a node."""
+    """n1 holds one medium-priority pod, n2 two small low-priority pods; a high-priority pod needs most of a node."""
     return replay_cycle(
         cluster(
             [node(name, cpu="4") for name in ("n1", "n2")],
@@ -100,7 +100,7 @@ def test_the_room_inside_a_dry_run_is_the_simulated_one() -> None:
 
 
 def kept_apart() -> Recording:
-    """The high pod wants no pod of the app x on its node; s-0 leaves before x-0 does."""
+    """The high-priority pod has an anti-affinity to app x; s-0 is removed before x-0."""
     selector, host = {"matchLabels": {"app": "x"}}, "kubernetes.io/hostname"
     term = {"labelSelector": selector, "topologyKey": host}
     apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}

@@ -17,11 +17,11 @@ from vcdebug.recording.replay import replay_cycle
 from vcdebug.recording.state_before import state_before, task_of
 
 WITHOUT_VERDICT = ("PrePredicate", "HyperNodeGradientForJob", "HyperNodeGradientForSubJob", "HyperNodeOrder")
-"""Hooks whose equations have no verdict: test_told_plugins compares their lines with the trace."""
+"""Hooks whose equations have no verdict; test_told_plugins compares their lines with the trace."""
 
 
 def due(event: HookEvent | OpEvent) -> object:
-    """What an equation's verdict must be: for JobValid whether it passes, for an operation that the books agree."""
+    """The expected verdict of an equation: the recorded result; for JobValid "passes", for an operation True."""
     if isinstance(event, OpEvent):
         return True
     if event.point in WITHOUT_VERDICT:
@@ -30,7 +30,7 @@ def due(event: HookEvent | OpEvent) -> object:
 
 
 def wrong(recording: Recording) -> Iterator[str]:
-    """Events whose equation comes to something else than what was recorded."""
+    """Yield events whose equation has another verdict than the recorded one."""
     for seq, event in enumerate(recording.events, start=1):
         if not isinstance(event, HookEvent | OpEvent):
             continue
@@ -68,7 +68,7 @@ def test_the_copied_cases_ask_for_nearly_every_equation() -> None:
 
 
 def visited(recording: Recording) -> Iterator[tuple[int, PredicateEvent, NodeName, str | None, bool]]:
-    """(seq, event, node, dimension that allocate found too small, answer of an earlier task) of its passes."""
+    """(seq, event, node, missing dimension or None, whether an earlier task's answer was reused), in allocate."""
     known: dict[tuple[str, str, int], int] = {}
     for seq, event in enumerate(recording.events, start=1):
         if isinstance(event, ActionEvent):
@@ -88,14 +88,14 @@ def visited(recording: Recording) -> Iterator[tuple[int, PredicateEvent, NodeNam
 
 
 def short_of(recording: Recording, seq: int, task: str, node: NodeName) -> str | None:
-    """The first dimension that the node's future idle lacks for a task before an event."""
+    """The first dimension in which the node's future idle is below the task's request before an event."""
     future, request = state_before(recording, seq).nodes[node].future_idle(), task_of(recording, task).init_resreq
     return next((name for name, amount in request.items() if not at_most(amount, future.get(name))), None)
 
 
 @pytest.mark.parametrize("name", [name for name in GOLDEN if not name.startswith("wildcore")])
 def test_the_dimension_that_a_node_lacks_is_the_one_recorded(name: str) -> None:
-    """Unless an earlier task of the same role answered for this one."""
+    """Skips nodes for which the answer of an earlier task of the same role was reused."""
     recording = golden(name)
     for seq, event, where, short, cached in visited(recording):
         assert cached or short == short_of(recording, seq, event.task, where), f"{seq} {where}"
@@ -203,7 +203,7 @@ def test_admission_counts_what_earlier_jobs_of_the_cycle_reserved() -> None:
 
 
 def preemption(**gang: object) -> Recording:
-    """A node full of a low job's tasks, and a high job that wants one place."""
+    """A node full of tasks of a low-priority job, and a high-priority job with one pod."""
     return replay_cycle(
         cluster(
             node("n1", cpu="3"),
@@ -240,7 +240,7 @@ def test_an_operation_shows_what_it_changes_on_its_node() -> None:
 
 
 def test_no_dimension_decides_where_each_has_room_on_some_node() -> None:
-    """No node has room in all of them and passes the filters, too."""
+    """Each dimension has room on some node, but no node has room in all of them and passes the filters."""
     recording = bundled("pending-no-node-fits")
     found = equation_at(recording, 30)
     assert found is not None
@@ -268,7 +268,7 @@ def test_a_pass_over_nodes_says_where_the_most_room_is() -> None:
 
 
 def hierarchy() -> Recording:
-    """Two queues in a tree of shares, of which one holds everything."""
+    """Two queues in drf's hierarchy; one of them holds everything."""
     paths = {
         name: {"volcano.sh/hierarchy": f"root/{name}", "volcano.sh/hierarchy-weights": "1/1"} for name in ("a", "b")
     }

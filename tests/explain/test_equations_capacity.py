@@ -1,4 +1,4 @@
-"""capacity's limits and victims, told queue by queue."""
+"""The equations of capacity's limits and victims, queue by queue."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from vcdebug.snapshot.sources import find_bundled
 
 
 def tree(*objects: Any, actions: str = "allocate", level: int = 0) -> Recording:
-    """A cluster of ten cores whose queues are a tree."""
+    """The cycle of a cluster with ten cores and a tree of queues."""
     arguments = {"enableHierarchy": "true", "arguments": f"{{ancestorReclaimLevel: {level}}}"}
     conf = conf_of("gang capacity", actions=actions, arguments={"capacity": arguments})
     recording = replay_cycle(cluster(node("n1", cpu="10"), queue("root"), *objects, conf=conf))

@@ -1,4 +1,4 @@
-"""cdp, pdb and tdm say with numbers and times why they spare a pod; quotas and promises say what they compare."""
+"""cdp, pdb and tdm show numbers and times for protected pods; quota and reservation equations show both sides."""
 
 from typing import Any
 
@@ -12,13 +12,13 @@ from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Manifest
 
 SCHEDULED = {"type": "PodScheduled", "status": "True", "lastTransitionTime": "2026-10-31T23:55:00Z"}
-"""Five minutes before the session."""
+"""A PodScheduled condition from five minutes before the session."""
 
 
 def preemption(
     plugin: str, *objects: Manifest, low: dict[str, Any] | None = None, actions: str = "preempt"
 ) -> Recording:
-    """A node full of three running tasks, and a job of higher priority that is not preemptable itself."""
+    """A node full of three running tasks, and a non-preemptable job of higher priority."""
     running = pods("low", 3, cpu="1", on="n1")
     for manifest in running:
         manifest["metadata"]["labels"] = {"app": "web"}

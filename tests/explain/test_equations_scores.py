@@ -1,4 +1,4 @@
-"""Scores add up on screen: each node's parts to its total."""
+"""The displayed parts of a node's score add up to its total."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ SUM = "sum of those below"
 
 
 def scored(recording: Recording) -> Iterator[tuple[int, ScoreEvent, int, str]]:
-    """(event number, event, index, node) of every node that was scored."""
+    """Yield (event number, event, index, node) of every scored node."""
     for seq in recording.index.seqs_of_type(ScoreEvent):
         event = recording.event_at(seq)
         assert isinstance(event, ScoreEvent)
@@ -23,7 +23,7 @@ def scored(recording: Recording) -> Iterator[tuple[int, ScoreEvent, int, str]]:
 
 
 def weighted(found: Equation) -> float:
-    """What the lines on screen add up to."""
+    """The sum of the displayed lines."""
     total = 0.0
     for term in found.terms:
         value = term.figures[-1]

@@ -1,11 +1,11 @@
-"""All that is said of every recorded case: nothing of it is other than what was recorded."""
+"""Every explanation of every recorded case agrees with the recording."""
 
 from pathlib import Path
 
 from tests.explain import test_equations, test_queues
 from tests.explain.gang_bundles import check_bundles
-from tests.explain.test_agreement import disagreements, unlike_the_equation
-from tests.pending.contradictions import not_in_the_survey
+from tests.explain.test_agreement import disagreements, refusals_unlike_equation
+from tests.pending.contradictions import missing_in_survey
 from tests.pending.test_contradictions import contradictions_in
 from tests.recorded import each_case, recorded
 
@@ -13,9 +13,9 @@ WRONG = {
     "equations that come to something else": test_equations.wrong,
     "queues' figures whose derivation comes to something else": test_queues.wrong,
     "amounts that gate, equation and scheduler name differently": disagreements,
-    "refused tasks of which gate and equation say different things": unlike_the_equation,
+    "refused tasks of which gate and equation say different things": refusals_unlike_equation,
     "contradictions in the answers about every job": contradictions_in,
-    "jobs of which the survey says nothing": not_in_the_survey,
+    "jobs of which the survey says nothing": missing_in_survey,
 }
 
 

@@ -1,4 +1,4 @@
-"""What the extender's webhook is asked, and which answer the vote comes from."""
+"""Requests to the extender's webhook, and the response behind each vote."""
 
 from functools import cache
 from typing import Any
@@ -20,7 +20,7 @@ ANSWERS: dict[str, Any] = {
 
 @cache
 def recording(*, managed: str = "", answered: bool = True) -> Recording:
-    """Two nodes, of which the webhook refuses one."""
+    """A cycle of three nodes; if `answered`, the webhook refuses n1."""
     verbs = {"jobEnqueueableVerb": "enqueueable", "predicateVerb": "predicate", "prioritizeVerb": "prioritize"}
     lines = [f"extender.{key}: {verb}" for key, verb in verbs.items()]
     lines += [f"extender.managedResources: [{managed}]"] if managed else []

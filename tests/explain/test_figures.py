@@ -1,4 +1,4 @@
-"""Figures of equations: numbers for programs in the engine's units, words for people in the unit of their dimension."""
+"""Figures of equations: numbers in the engine's units for programs, text in the dimension's unit for people."""
 
 import re
 from collections.abc import Iterator
@@ -25,8 +25,8 @@ GROUP = "volcano.sh/nodegroup-name"
 GPU = "nvidia.com/gpu"
 
 
-def asked_of(recording: Recording, point: str, plugin: str) -> tuple[int, Equation]:
-    """The first answer of a plugin, and the arithmetic behind it."""
+def first_equation_of(recording: Recording, point: str, plugin: str) -> tuple[int, Equation]:
+    """The event number of a plugin's first answer with an equation, and the equation."""
     for seq in recording.index.seqs_at_point(point):
         event = recording.event_at(seq)
         found = equation_at(recording, seq) if isinstance(event, HookEvent) and event.plugin == plugin else None
@@ -46,7 +46,7 @@ def words(found: Equation) -> list[str]:
 
 def test_what_a_queue_holds_beyond_its_share_is_a_number_shown_in_its_own_unit() -> None:
     recording = bundled("reclaim-across-queues")
-    seq, found = asked_of(recording, "Reclaimable", "proportion")
+    seq, found = first_equation_of(recording, "Reclaimable", "proportion")
     nlp = ["team-nlp", "nvidia.com/gpu"]
     assert [[*nlp, 20000.0, 16000.0], [*nlp, 18000.0, 16000.0]] == figures_for_programs(found)
     assert [
@@ -61,7 +61,7 @@ def test_what_a_queue_holds_beyond_its_share_is_a_number_shown_in_its_own_unit()
 
 def test_what_capacity_compares_of_a_queue_is_a_number_shown_in_its_own_unit() -> None:
     recording = golden("capacity-0002")
-    _, found = asked_of(recording, "Reclaimable", "capacity")
+    _, found = first_equation_of(recording, "Reclaimable", "capacity")
     first = figures_for_programs(found)[0]
     assert "memory" == first[1]
     assert all(isinstance(figure, float) and figure == int(figure) for figure in first[2:])
@@ -70,7 +70,7 @@ def test_what_capacity_compares_of_a_queue_is_a_number_shown_in_its_own_unit() -
 
 
 def test_what_idle_nodes_may_still_take_is_numbers_by_dimension() -> None:
-    _, found = asked_of(bundled("shuffle-clears-nodes"), "VictimTasks", "rescheduling")
+    _, found = first_equation_of(bundled("shuffle-clears-nodes"), "VictimTasks", "rescheduling")
     rooms = [figures[2] for figures in figures_for_programs(found) if figures[2] is not None]
     assert ["cpu", "memory"] == list(rooms[0])
     assert 20800.0 == rooms[0]["cpu"]
@@ -79,7 +79,7 @@ def test_what_idle_nodes_may_still_take_is_numbers_by_dimension() -> None:
 
 
 def refused_by(plugin: str, *objects: Manifest | list[Manifest], arguments: str = "") -> Equation:
-    """What a plugin compared for the only pod on the only node, which it refuses."""
+    """The equation by which a plugin refuses the only pod on the only node."""
     conf = conf_of(f"predicates {plugin}") + arguments
     recording = replay_cycle(cluster(*objects, conf=conf))
     seq = recording.index.seqs_of_type(PredicateEvent)[0]
@@ -133,7 +133,7 @@ def every_equation(recording: Recording) -> Iterator[Equation]:
 
 
 def _checks(recording: Recording, seq: int) -> Iterator[NodeCheck]:
-    """Of a filter's own answer, or of the first node that a search refused."""
+    """The checks of a filter's answer, or of the first node that a search refused."""
     yield from filter_checks(recording, seq) or ()
     event = recording.event_at(seq)
     if isinstance(event, PredicateEvent) and len(event.failed):

@@ -1,4 +1,4 @@
-"""A plugin's answer about one node outside a search: what it compared comes to what was recorded."""
+"""A plugin's answer about one node outside a search: its equation has the recorded verdict."""
 
 import pytest
 

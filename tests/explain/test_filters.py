@@ -1,4 +1,4 @@
-"""Why a filter refused a node: what the pod asks against what the node is."""
+"""Why a filter refused a node: the pod's request against the node's properties."""
 
 from typing import Any
 
@@ -61,7 +61,7 @@ def test_the_two_sides_that_do_not_go_together_are_named(on: Manifest, spec: Any
 
 
 def claiming(**request: Any) -> list[Manifest]:
-    """What a pod of one claim needs beside itself, and a node with two devices, one of which is taken."""
+    """The objects of a resource claim, and of a node with two devices, one of them allocated."""
     pool = {"name": "n1", "generation": 1, "resourceSliceCount": 1}
     spec = {"driver": "gpu", "nodeName": "n1", "pool": pool, "devices": [{"name": "a"}, {"name": "b"}]}
     wanted = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu", **request}}]}}

@@ -1,4 +1,4 @@
-"""The search for victims as a funnel: each count is the one that the recording bears out."""
+"""The search for victims as a funnel: each count agrees with the recording."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ def searches(recording: Recording) -> Iterator[VictimFunnel]:
 
 
 def choice_of(recording: Recording, turn: NodeFunnel) -> VictimDecision | None:
-    """The question for victims of a node's turn."""
+    """The vote on victims in a node's turn; None if there was none."""
     span = next(s for s in recording.spans if (s.level, s.name, s.first) == (Level.NODE, turn.node, turn.first))
     for seq in range(span.first, span.last + 1):
         event = recording.event_at(seq)

@@ -1,4 +1,4 @@
-"""What the answer about one job costs does not grow with the number of the other queues and jobs."""
+"""The cost of an answer about one job is independent of the number of other queues and jobs."""
 
 import sys
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from vcdebug.snapshot.loader import load_snapshot
 
 
 def _calls_of(work: Callable[[], object]) -> int:
-    """How many calls of Python functions it takes."""
+    """The number of Python function calls in the work."""
     calls = 0
 
     def count(_: FrameType, event: str, __: object) -> None:
@@ -30,7 +30,7 @@ def _calls_of(work: Callable[[], object]) -> int:
     return calls
 
 
-# Beside PodGroups the nodes double too, and preempt tries each node for each job.
+# With PodGroups, the nodes double too, and preempt tries each node for each job.
 @pytest.mark.parametrize(("shape", "size", "most"), [("queues", 50, 2.2), ("PodGroups", 60, 2.8)])
 def test_explaining_twice_as_many_jobs_takes_about_twice_the_calls(
     shape: str, size: int, most: float, tmp_path: Path

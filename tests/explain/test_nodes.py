@@ -1,4 +1,4 @@
-"""What a pass over nodes lacks by dimension, and whom a node refused."""
+"""The missing dimensions of a search over nodes, and the pods that a node refused."""
 
 import pytest
 

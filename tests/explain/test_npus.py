@@ -1,4 +1,4 @@
-"""A node's Ascend NPUs beside what a pod asks for, and what they are worth to it."""
+"""A node's Ascend NPUs compared with a pod's request, and their score."""
 
 from tests.builders import pod_group
 from tests.releases.shown_npus import holding, npus, of_npus, placing, unused_npu

@@ -1,4 +1,4 @@
-"""The comparisons that a replay really made, against what is told about them afterwards."""
+"""The comparisons of a replay equal the ones that explain derives afterwards."""
 
 from collections.abc import Iterator
 from importlib import import_module
@@ -34,7 +34,7 @@ from vcdebug.views.table import format_table
 
 
 class Asked(NamedTuple):
-    """One comparison of the replay: whether the left one went first."""
+    """One comparison of the replay, and whether the left element came first."""
 
     seq: int
     kind: ElementKind
@@ -46,7 +46,7 @@ class Asked(NamedTuple):
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
-    """Every comparison of the heaps, written down while a cycle runs."""
+    """Record every heap comparison while a cycle runs."""
     found: list[Asked] = []
     kinds: dict[str, tuple[ElementKind, str]] = {
         "job_order_less": ("job", "uid"),
@@ -80,7 +80,7 @@ def spied(found: list[Asked], plain: Any, kind: ElementKind, name: str) -> Any:
 
 
 def mistaken(recording: Recording, asked: list[Asked]) -> Iterator[str]:
-    """Comparisons that are told otherwise than they were made."""
+    """Yield comparisons for which the explanation gives the opposite order."""
     for one in dict.fromkeys(asked):
         comparison = order_of(recording, one.seq, one.kind, one.left, one.right, one.asker)
         if comparison.is_certain and (comparison.order_sign < 0) != one.less:
@@ -101,7 +101,7 @@ def test_each_pop_shows_the_comparisons_that_put_its_element_first(name: str) ->
         event, found = recording.event_at(seq), comparisons_at(recording, seq)
         assert isinstance(event, PopEvent)
         assert not event.left or event.name in [order.left for order in found]
-        # A queue may be in the heap twice, and is then compared with itself.
+        # A heap may contain a queue twice, which is then compared with itself.
         others = [order for order in found if order.left != order.right and order.is_certain]
         assert [] == [order for order in others if order.order_sign >= 0]
     assert any(comparisons_at(recording, seq) for seq in pops) or not any(recording.event_at(seq).left for seq in pops)  # type: ignore[union-attr]
@@ -122,7 +122,7 @@ def test_where_a_webhook_was_asked_it_is_said_that_comparisons_cannot_be_had_aga
 
 
 def compare_elements(recording: Recording, kind: ElementKind, number: int = 0) -> OrderComparison:
-    """What decided between the n-th pop of a kind and its rival."""
+    """The comparison of the n-th popped element of a kind with the next one."""
     pops = [seq for seq in recording.index.seqs_of_type(PopEvent) if pop_kind(recording, seq) == kind]
     other = next_rival(recording, pops[number])
     assert other is not None
@@ -138,7 +138,7 @@ def deciding(found: OrderComparison) -> tuple[str, int, str, object, object]:
 
 
 def two_jobs(conf: str, **second: Any) -> Snapshot:
-    """Two jobs of one queue, of which the second has what is stated."""
+    """Two jobs of one queue; `second` sets fields of the second job."""
     return cluster(
         node("n1", cpu="10"),
         [priority_class("high", 100), priority_class("low", 10)],
@@ -167,7 +167,7 @@ TREE_CONF = conf_of("capacity gang", arguments={"capacity": {"enableHierarchy": 
 
 
 def tree() -> Snapshot:
-    """Two departments; the share of the first is larger than that of the second."""
+    """Two departments with a team each; department a has the larger share."""
     deserved = {"cpu": "4"}
     return cluster(
         node("n1", cpu="10"),
@@ -193,7 +193,7 @@ def test_queues_of_a_tree_are_compared_where_their_branches_part(asked: list[Ask
 
 
 def hierarchy() -> Snapshot:
-    """Two queues in drf's tree, of which one holds something."""
+    """Two queues in drf's hierarchy, one of which has allocations."""
     paths = {
         name: {"volcano.sh/hierarchy": f"root/{name}", "volcano.sh/hierarchy-weights": "1/2"} for name in ("a", "b")
     }
@@ -280,7 +280,7 @@ def test_a_queue_keeps_its_jobs_from_one_turn_to_the_next() -> None:
 
 
 def topology() -> Snapshot:
-    """Two pairs that belong together and two pods alone, whose buckets shrink from placement to placement."""
+    """task-topology roles ps and worker and a plain pod; their buckets shrink with each placement."""
     group = pod_group("j", min_member=1)
     group["metadata"]["annotations"] = {
         "volcano.sh/task-topology-affinity": "ps,worker",

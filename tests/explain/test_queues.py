@@ -1,4 +1,4 @@
-"""Every figure of a queue, told with its derivation, is the figure that the session held."""
+"""Every derived figure of a queue equals the session's figure."""
 
 from collections.abc import Iterator
 
@@ -26,12 +26,12 @@ from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 
 
 def names(recording: Recording) -> list[str]:
-    """Queues of which the sharing plugin keeps figures."""
+    """The queues for which the sharing plugin keeps figures."""
     return [name for name in recording.timeline.figures.get(sharing_plugin(recording), {}) if name]
 
 
 def moments(recording: Recording) -> Iterator[int]:
-    """After the opening, after each admission, and at the end."""
+    """Yield event numbers: the opening, each admission, and the end."""
     yield 1
     yield from (seq + 1 for seq in recording.index.seqs_at_point("JobEnqueued"))
     yield len(recording)
@@ -43,7 +43,7 @@ def equal(expected: Resource, actual: object) -> bool:
 
 
 def wrong(recording: Recording) -> Iterator[str]:
-    """Figures whose derivation comes to something else; of a tree that is not in force nothing is derived."""
+    """Yield wrongly derived figures; for a broken queue tree, yield any derived figure."""
     if tree_is_broken(recording):
         derived = [real_capability(recording, name) or stated_deserved(recording, name) for name in names(recording)]
         yield from (str(found) for found in derived if found is not None)
@@ -93,7 +93,7 @@ def test_the_largest_fraction_names_its_dimension() -> None:
 
 
 def three_queues(conf: str) -> Recording:
-    """Ten cores for weights 1, 2 and 3, of which the second wants one core only."""
+    """Ten cores and queues of weights 1, 2 and 3; the second one requests one core only."""
     return replay_cycle(
         cluster(
             node("n1", cpu="10", memory="100G"),

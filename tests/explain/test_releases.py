@@ -1,4 +1,4 @@
-"""What explain works out under the rules of older releases comes to what was recorded there, too."""
+"""Explanations under the rules of older releases agree with their recordings."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ CASES = [(release, given) for release, _, given in sample()]
     scope="module", params=CASES, ids=[f"{release}-{given.name}" for release, given in CASES], name="recording"
 )
 def recorded(request: pytest.FixtureRequest) -> Recording:
-    """The cycle of a case, shared by its tests."""
+    """The replay of a case, shared by the tests of this module."""
     release, given = request.param
     assert isinstance(given, Path)
     return replay_cycle(load_snapshot(given, release=release))
@@ -45,5 +45,5 @@ def test_what_is_violated_is_a_quirk_by_name(recording: Recording) -> None:
 
 @pytest.mark.parametrize("case", COPIES, ids=lambda case: case.name)
 def test_the_answers_about_jobs_hold_under_v1_13(case: Path) -> None:
-    """Its reclaim evicts without statements, on which much of what is said of newer releases rests."""
+    """reclaim of v1.13 evicts without statements, while answers about newer releases rely on statements."""
     assert [] == list(contradictions_in(replay_cycle(load_snapshot(case, release="v1.13.3"))))

@@ -1,4 +1,4 @@
-"""A task that an earlier cycle pipelined is called what it is, wherever one looks."""
+"""A task restored as pipelined by an earlier cycle is shown as pipelined everywhere."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from vcdebug.whatif.cycles import CycleChain
 
 
 def waiting() -> Recording:
-    """The node of the restored task is full, and nobody leaves."""
+    """The node of the restored task is full, and no pod terminates."""
     full = [pod_group("r", phase="Running"), *pods("r", 1, cpu="9", on="n1")]
     return cycle(node("n1"), full, pod_group("j"), pipelined("j-0", "n1"))
 
@@ -51,7 +51,7 @@ def test_the_list_of_cycles_counts_it_while_it_waits() -> None:
     assert ["1", "1", "1"] == [row.cells[pipelined_column].text for row in table.rows]
 
 
-def test_explain_says_that_it_keeps_its_place_for_ever_where_nobody_leaves() -> None:
+def test_explain_names_a_pipelined_pod_whose_node_frees_nothing() -> None:
     found = explain_by_name(waiting(), "default/j")
     assert ("phantom-pipelined", False) == (found.cause_code, found.scheduled)
     assert "an earlier cycle pipelined j-0 on n1, but no pod there is terminating" in found.sentence
@@ -81,7 +81,7 @@ def test_its_allocation_that_is_taken_back_makes_the_promise_again() -> None:
     assert found.verdict
 
 
-def test_a_pod_that_somebody_else_bound_elsewhere_is_told_as_such() -> None:
+def test_a_pod_bound_elsewhere_by_another_client_is_named() -> None:
     recording = bundled("persist-bound-meanwhile")
     found = explain_by_name(recording, "team/search")
     assert ("bound-elsewhere", False) == (found.cause_code, found.scheduled)

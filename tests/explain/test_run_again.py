@@ -1,4 +1,4 @@
-"""A cycle that runs again, so that plugins can be asked once more: what they say comes to what was recorded."""
+"""A rerun of a cycle asks the plugins again; their answers agree with the recording."""
 
 from pathlib import Path
 

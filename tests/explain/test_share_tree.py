@@ -1,4 +1,4 @@
-"""The tree of hierarchical drf after each event is the one that the plugin holds at that moment."""
+"""The derived tree of hierarchical drf equals the plugin's own tree after each event."""
 
 from tests.recorded import bundled
 from vcdebug.explain.plugins.drf import hierarchy_at
@@ -12,7 +12,7 @@ Branch = dict[str, tuple[float, float, bool, object]]
 
 
 def branches(node: HierarchyNode, path: str = "root") -> Branch:
-    """Weight, share, saturation and amounts of every path."""
+    """(weight, share, saturated, allocated) by path."""
     found: Branch = {path: (node.weight, node.share.value, node.saturated, dict(node.share.allocated.items()))}
     for name, child in node.children.items():
         found.update(branches(child, f"{path}/{name}"))

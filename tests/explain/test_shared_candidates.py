@@ -1,4 +1,4 @@
-"""What an evicting action could take on a node is shared by askers that are alike, and the same as asked one by one."""
+"""Candidate victims on a node that are shared among similar pods equal the ones computed per pod."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What calls change inside plugins and which HyperNodes may be tried: each line compared with the trace."""
+"""Changes of plugin state by calls, and permitted HyperNodes: each line compared with the trace."""
 
 from collections.abc import Iterator, Mapping
 
@@ -68,7 +68,7 @@ def test_hyper_node_fills_come_to_the_score(name: str) -> None:
             parts = [float(str(figures[2])) * float(str(figures[3] or 0.0)) for figures in terms]
             fits = all(float(str(figures[0])) <= float(str(figures[1])) for figures in terms)
             mean = 100 * sum(parts) / weights if fits and weights else 0.0
-            # Equally full HyperNodes also get the share of the tasks that they hold, at most 1.
+            # Among equally full HyperNodes, the fraction of tasks placed there (at most 1) is added.
             assert mean - 1e-9 <= score <= mean + 100 + 1e-9, (event, found)
             best = list(event.result.values()).count(score) == 1 and score != max(event.result.values())
             assert not best or score == pytest.approx(mean), (event, found)

@@ -9,7 +9,7 @@ from vcdebug.recording.replay import replay_cycle
 
 
 def choice(recording: Recording, number: int = 0) -> VictimDecision:
-    """The n-th question for victims."""
+    """The n-th vote on victims."""
     firsts = dict.fromkeys(
         found.question.first
         for point in VICTIM_POINTS
@@ -79,7 +79,7 @@ def test_room_tells_whether_the_victims_are_enough() -> None:
 
 
 def critical(*tiers: str) -> VictimDecision:
-    """Two lower tasks on a node: one is critical, the other belongs to a gang at its minimum."""
+    """Two lower-priority tasks on a node: one is critical, the other belongs to a gang at its minimum."""
     snapshot = cluster(
         node("n1", cpu="2"),
         [priority_class("high", 100), priority_class("low", 1), priority_class("system-node-critical", 2_000_000_000)],

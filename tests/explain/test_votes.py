@@ -9,14 +9,14 @@ from vcdebug.recording.replay import replay_cycle
 
 
 def ask(recording: Recording, point: str, number: int = 0) -> HookCallGroup:
-    """The question that the n-th answer at a hook belongs to."""
+    """The call group of the n-th answer at a hook."""
     found = hook_calls_at(recording, recording.index.seqs_at_point(point)[number])
     assert found is not None
     return found
 
 
 def shown(asked: HookCallGroup) -> list[tuple[int, str, str]]:
-    return [(seat.tier, seat.plugin, seat.why or seat.state) for seat in asked.seats]
+    return [(vote.tier, vote.plugin, vote.why or vote.state) for vote in asked.votes]
 
 
 @pytest.mark.parametrize("name", GOLDEN)
@@ -30,7 +30,7 @@ def test_questions_cover_every_answer_once_and_in_order(name: str) -> None:
             seq += 1
             continue
         assert seq == asked.first
-        answers = [seat.seq for seat in asked.seats if seat.seq is not None]
+        answers = [vote.seq for vote in asked.votes if vote.seq is not None]
         assert list(range(asked.first, asked.last + 1)) == answers
         assert all(asked == hook_calls_at(recording, inner) for inner in range(asked.first, asked.last + 1))
         seq = asked.last + 1
@@ -61,11 +61,11 @@ def test_a_tier_with_victims_decides() -> None:
     asked = ask(bundled(), "Preemptable")
     assert 1 == asked.deciding_tier
     assert ("research/resnet-sweep-worker-0",) == asked.outcome
-    assert ["answered"] * 3 == [seat.state for seat in asked.tier(1)]
+    assert ["answered"] * 3 == [vote.state for vote in asked.tier(1)]
 
 
 def starving(*tiers: str) -> HookCallGroup:
-    """A job of 2 tasks with one running and a minimum of 1."""
+    """The JobStarving vote on a job of 2 tasks, one of them running, with minMember 1."""
     snapshot = cluster(
         node("n1", cpu="1"),
         pod_group("j", min_member=1, phase="Running"),

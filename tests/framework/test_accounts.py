@@ -1,4 +1,4 @@
-"""Plugins declare what they keep, and the framework finds what an operation or an admission changed."""
+"""Plugins declare their figures, and the framework records what an operation or an admission changed."""
 
 from typing import ClassVar
 
@@ -11,7 +11,7 @@ from vcdebug.model.resource import Resource
 
 
 class Held:
-    """An account."""
+    """An account with an amount and the accounts above it."""
 
     def __init__(self, cpu: float, above: tuple[str, ...] = ()) -> None:
         self.held = Resource(cpu)
@@ -19,7 +19,7 @@ class Held:
 
 
 class Bank:
-    """A plugin that keeps what each queue and each job holds."""
+    """A plugin with accounts per queue and a total."""
 
     accounts: ClassVar[tuple[Accounts, ...]] = (
         Accounts(WHOLE, "", account_figures(all="total")),
@@ -34,7 +34,7 @@ class Bank:
 
 
 class Clerk:
-    """A plugin that keeps accounts by job."""
+    """A plugin with accounts per job."""
 
     accounts: ClassVar[tuple[Accounts, ...]] = (Accounts(JOB, "jobs", {"amount": "held"}, ("amount",)),)
 
@@ -88,7 +88,7 @@ def test_books_hold_the_plugins_own_figures_first_and_read_a_job_again_only_when
 
 
 def test_no_plugin_writes_to_the_recording() -> None:
-    """What a plugin keeps, the framework reads; a plugin names quirks and PodGroup events, nothing else."""
+    """The framework records plugins' figures; plugins record only quirks and PodGroup events."""
     words = (".record.change", ".record.append", ".record.operation", "def ledger", "def books")
     found = [source.where() for source in sources("plugins") for line in source.lines for w in words if w in line]
     assert [] == found

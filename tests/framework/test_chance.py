@@ -1,4 +1,4 @@
-"""What upstream leaves to chance: drawn from a seed, the same draw every time, and by default the recordings' rule."""
+"""Random choices of upstream: drawn from a seed, repeatable, and by default the recordings' rule."""
 
 import io
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What the close of a session adds up and writes."""
+"""The sums and writes at the close of a session."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 
 
 def closed(*, parent: str, root: bool, runs: bool) -> Recording:
-    """A job in a queue below another one, which need not exist; what does not run finds no node."""
+    """The cycle of a job in queue c below a possibly missing parent; with `runs` false there is no node."""
     queues = [queue("c", parent=parent), *([queue("root")] if root else [])]
     group = pod_group("j", queue="c", phase="Running")
     nodes = [node("n1")] if runs else []
@@ -30,7 +30,7 @@ def closed(*, parent: str, root: bool, runs: bool) -> Recording:
 def test_what_runs_below_a_parent_that_does_not_exist_ends_the_process_as_queues_are_added_up(
     parent: str, root: bool, runs: bool, ends: type
 ) -> None:
-    """Only tasks that hold something are followed upward, and only where there is a queue `root`."""
+    """Only allocated tasks are summed up the tree, and only if queue `root` exists."""
     recording = closed(parent=parent, root=root, runs=runs)
     assert ends is type(recording.events[-1])
 
@@ -43,7 +43,7 @@ def test_what_jobs_became_is_written_before_queues_are_added_up() -> None:
 
 
 def claim(name: str, device_class: str, count: int, **capacity: str) -> Manifest:
-    """A claim for a number of devices of a class, and for amounts of what each shares out."""
+    """A claim for `count` devices of a class, with capacity requests."""
     exactly = {"deviceClassName": device_class, "count": count, "capacity": {"requests": capacity}}
     requests = [{"name": "r", "exactly": exactly if capacity else {**exactly, "capacity": None}}]
     return {
@@ -59,7 +59,7 @@ def holder(name: str, group: str, *claims: str, on: str = "n1") -> Manifest:
 
 
 def device_statuses(*objects: Manifest, release: str = "master", gates: str = "") -> dict[str, dict[str, str]]:
-    """What the statuses of queues say of devices."""
+    """The device entries in the statuses of queues."""
     snapshot = cluster(queue("root"), queue("top"), queue("a", parent="top"), node("n1"), list(objects))
     words = dict.fromkeys(gates.split(), True)
     snapshot.flags = SchedulerFlags(release=resolve_release(release).release, feature_gates=words)

@@ -1,4 +1,4 @@
-"""The combining rules: who is heard, who is not asked, and how victims intersect."""
+"""The combining rules: which plugins are asked, which answers count, and how victims intersect."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +17,7 @@ TASKS = {name: task_of_pod(pod(name, "g")) for name in "abc"}
 
 
 class Panel:
-    """Tiers of plugins that answer what they are told to, and remember having been asked."""
+    """Tiers of fake plugins with given answers; records the order of calls."""
 
     def __init__(self, *tiers: list[Any]) -> None:
         self.asked: list[str] = []
@@ -139,7 +139,7 @@ def test_a_hook_calls_the_function_of_its_rule(hook: AnyHook) -> None:
 
 
 def given(*answers: tuple[int, int]) -> list[RecordedAnswer]:
-    """Answers of plugins p0, p1 and so on: (tier, what it answers)."""
+    """Recorded answers of plugins p0, p1 ... as (tier, answer)."""
     return [RecordedAnswer(tier, 0, f"p{n}", n + 1, answer, None) for n, (tier, answer) in enumerate(answers)]
 
 

@@ -1,4 +1,4 @@
-"""The configuration file: what upstream accepts, refuses and silently ignores."""
+"""The configuration file: what upstream accepts, rejects and silently ignores."""
 
 import pytest
 

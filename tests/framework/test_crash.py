@@ -1,4 +1,4 @@
-"""A recording that ends with a panic of the scheduler names the function, the objects, and what to change."""
+"""A recording that ends with a panic names the function, the objects, and the change that avoids the panic."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -33,14 +33,14 @@ NOT_A_TEXT = 'actions: "backfill"\ntiers:\n- plugins:\n  - name: tdm\n    argume
 
 
 def in_circle(*names: str, job: str = "apart") -> Snapshot:
-    """Queues that are each other's parents, and a job in a queue of which they know nothing."""
+    """Queues whose parents form a cycle, and a job in a queue outside the cycle by default."""
     ring = [queue(name, parent=parent) for name, parent in zip(names, (*names[1:], names[0]), strict=True)]
     conf = HIERARCHY.format(actions="enqueue, allocate", plugin="capacity")
     others = [queue("root"), queue("apart")]
     return cluster(node("n1"), *ring, *others, pod_group("j", queue=job), pods("j", 1), conf=conf)
 
 
-def below_nowhere() -> Snapshot:
+def queue_below_missing_parent() -> Snapshot:
     group = pod_group("j", queue="c", phase="Running")
     return cluster(queue("c", parent="nowhere"), queue("root"), node("n1"), group, pod("j-0", "j", on="n1"))
 
@@ -57,7 +57,7 @@ def without_scores() -> Snapshot:
 
 
 class Crash(NamedTuple):
-    """A snapshot that ends the scheduler's process."""
+    """A snapshot that makes the scheduler panic, and the expected report."""
 
     snapshot: Snapshot
     function: str
@@ -73,7 +73,7 @@ CRASHES = {
         in_circle("a"), "plugins/capacity.PrePredicate", ("Queue a",), "give queue a another spec.parent"
     ),
     "a parent that is missing": Crash(
-        below_nowhere(),
+        queue_below_missing_parent(),
         "framework/session.updateQueueStatus",
         ("Queue c", "Queue nowhere"),
         "create queue nowhere, or name another spec.parent in the queue that has it as its parent",

@@ -1,4 +1,4 @@
-"""What a recording keeps in columns is read back exactly as it was when it was written."""
+"""Columns of a recording are read back exactly as they were written."""
 
 from tests.builders import ledger, task
 from tests.framework.test_statement import session

@@ -1,4 +1,4 @@
-"""Forced answers: given at their event, named there, and the run without them is untouched."""
+"""Forced answers: returned at their event, named there, without effect on the unforced run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from vcdebug.snapshot.edit_path import EditError
 from vcdebug.whatif.branch import edited_snapshot
 
 VICTIMS = 103
-"""In the bundled snapshot: gang is asked whom worker-0 may preempt."""
+"""The event in which gang is asked for victims for worker-0, in the bundled snapshot."""
 A, B = "research/bert-pretrain-worker-0", "research/resnet-sweep-worker-0"
 
 
@@ -91,7 +91,7 @@ def test_a_forced_answer_has_consequences() -> None:
 
 
 @pytest.mark.parametrize("word", ["yes", "no"])
-def test_a_truth_is_said_as_told(word: str) -> None:
+def test_a_forced_boolean_is_the_recorded_result(word: str) -> None:
     base = bundled()
     seq = find(base, "JobStarving", word == "no")
     assert (word == "yes") is hook(forced(f"answer:{seq}={word}"), seq).result

@@ -1,4 +1,4 @@
-"""Scores that are the same for all nodes are kept as one number, to the last bit."""
+"""Scores that are equal for all nodes are stored as one number, without loss."""
 
 import numpy as np
 import pytest

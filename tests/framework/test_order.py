@@ -1,4 +1,4 @@
-"""The heap: Go's array algorithm, live comparisons, and the order of victims."""
+"""The priority queue: Go's heap algorithm, live comparisons, and the order of victims."""
 
 from tests.builders import cluster, node, open_session, pod_group, pods, priority_class, queue, task
 from vcdebug.framework.order import PriorityQueue, build_victims_queue

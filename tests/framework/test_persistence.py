@@ -1,4 +1,4 @@
-"""Pipelined tasks that an earlier cycle left in pods' annotations, through a whole cycle."""
+"""Pipelined tasks that an earlier cycle stored in pods' annotations, over a complete cycle."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ TIERS = ("priority gang conformance", "drf predicates proportion nodeorder")
 
 
 def pipelined(name: str, on: str, group: str = "j", cpu: str = "2", status: str = "true", **more: Any) -> Manifest:
-    """A waiting pod that an earlier cycle pipelined."""
+    """A Pending pod that an earlier cycle pipelined."""
     notes = {STATUS: status, NODE: on, **more.pop("notes", {})}
     return pod(name, group, requests={"cpu": cpu, "memory": "1G"}, annotations=notes, **more)
 
@@ -64,12 +64,12 @@ def patches(recording: Recording) -> list[AnnotationPatch]:
 
 
 def asked_nodes(recording: Recording) -> list[int]:
-    """How many nodes each search looked at."""
+    """The number of nodes that each search visited."""
     return [event.processed for event in recording.events if isinstance(event, PredicateEvent)]
 
 
 def figures(books: dict[str, Any]) -> tuple[float, float]:
-    """(cpu that drf counts as allocated to the job, cpu that its queue requests)."""
+    """(cpu allocated to the job in drf, cpu requested by its queue in proportion)."""
     held = books["drf"]["jobs"]["default/j"]["allocated"].milli_cpu
     return held, books["proportion"]["queues"]["default"]["request"].milli_cpu
 
@@ -232,21 +232,21 @@ def test_a_release_by_another_decision_leaves_the_task_pending() -> None:
     assert 0.0 == ssn.nodes["n1"].pipelined.milli_cpu
 
 
-def bound_meanwhile(where: str, setting: PersistenceSetting = "auto") -> Recording:
-    """A restored task whose node is free, and somebody else who binds its pod while the cycle runs."""
+def bound_by_another_client(where: str, setting: PersistenceSetting = "auto") -> Recording:
+    """A restored task with a free node, whose pod another client binds to `where` during the cycle."""
     snapshot = world(node("n1"), node("n2"), pod_group("j"), pipelined("j-0", "n1", notes=FLAG), setting=setting)
     snapshot.bound = {"default/j-0": where}
     return replay_cycle(snapshot)
 
 
-def test_binding_a_pod_where_somebody_has_bound_it_meanwhile_is_a_success() -> None:
-    recording = bound_meanwhile("n1")
+def test_binding_a_pod_to_the_node_it_already_has_succeeds() -> None:
+    recording = bound_by_another_client("n1")
     assert {"j-0": "Binding@n1"} == tasks(recording)
     assert [AnnotationPatch("default/j-0", {}, (STATUS, NODE, EVICTION))] == patches(recording)
 
 
 def test_a_pod_that_is_bound_elsewhere_meanwhile_is_a_conflict_and_clears_the_annotations() -> None:
-    recording = bound_meanwhile("n2")
+    recording = bound_by_another_client("n2")
     assert {"j-0": "Pending@"} == tasks(recording)
     assert ["allocate j-0@n1", "unallocate j-0@n1"] == ops(recording)
     assert [AnnotationPatch("default/j-0", {}, (STATUS, NODE, EVICTION))] == patches(recording)
@@ -255,7 +255,7 @@ def test_a_pod_that_is_bound_elsewhere_meanwhile_is_a_conflict_and_clears_the_an
 
 
 def test_without_persistence_the_session_does_not_hear_of_it() -> None:
-    recording = bound_meanwhile("n2", setting="off")
+    recording = bound_by_another_client("n2", setting="off")
     assert {"j-0": "Binding@n1"} == tasks(recording)
     assert "n2" == next_snapshot(recording).objects_of("Pod")[0]["spec"]["nodeName"]
 
@@ -281,7 +281,7 @@ def test_a_restored_task_that_is_allocated_and_never_committed_keeps_its_annotat
 
 
 def test_what_a_cycle_writes_the_next_one_reads() -> None:
-    """The victim takes two seconds to leave; meanwhile the task keeps its place, and nobody is evicted again."""
+    """The victim terminates for two seconds; meanwhile the task stays pipelined and no other pod is evicted."""
     low = [pod_group("r", phase="Running"), *pods("r", 2, cpu="4500m", on="n1", terminationGracePeriodSeconds=2)]
     high = [priority_class("high", 9), pod_group("j", priority_class="high")]
     waiting = pods("j", 1, cpu="4", priority=9, annotations={"third.party/x": "keep"})
@@ -344,7 +344,7 @@ GPU_JOB: dict[str, Any] = {"min_resources": {"cpu": "1", "nvidia.com/gpu": "1"},
 def test_a_scalar_that_the_queue_configures_nowhere_does_not_keep_a_job_out(
     setting: PersistenceSetting, expected: str
 ) -> None:
-    """No node has GPUs, so the queue's limit for them is nothing."""
+    """No node has GPUs, so the queue's limit for GPUs is 0."""
     limited = queue("q", capability={"cpu": "4"})
     snapshot = cluster(node("n1"), limited, pod_group("j", queue="q", **GPU_JOB), pods("j", 1))
     snapshot.scheduler_conf = conf_of("gang", "proportion", actions="enqueue")
@@ -365,7 +365,7 @@ def test_the_root_queues_own_limits_are_not_enforced(setting: PersistenceSetting
 
 
 def deep_preemption(setting: PersistenceSetting) -> Recording:
-    """Queues so deep that asking about l makes it x1's parent, although it holds nothing of what x1's victims hold."""
+    """Queues so deep that a query about l makes l the parent of x1, although l has no allocations of x1's victims."""
     chain = [queue(f"q{depth}", parent=f"q{depth - 1}" if depth > 1 else "root") for depth in range(1, 6)]
     below = [queue("x", parent="q5"), queue("l", parent="q5"), queue("x1", parent="x")]
     low = [pod_group("low", queue="x1", min_member=0, phase="Running"), *pods("low", 1, cpu="9", on="n1")]

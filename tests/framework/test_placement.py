@@ -1,4 +1,4 @@
-"""The search over nodes: how many, from where, and which errors are remembered."""
+"""The search over nodes: its size, its start, and its cached errors."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Quirks are named where they act, and the table of them is the documentation's."""
+"""Quirks are recorded at the events where they act, and the table of quirks matches the documentation."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def noted(recording: Recording, code: str) -> list[object]:
-    """The events at which a quirk acted."""
+    """The events at which a quirk was recorded."""
     return [recording.event_at(note.seq) for note in recording.notes if note.code == code]
 
 

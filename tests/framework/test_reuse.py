@@ -1,4 +1,4 @@
-"""Reuse of a recorded cycle: its key has every input, and a replay with it is the same as one without."""
+"""Reuse of a recorded cycle: its key covers every input, and a replay with reuse equals one without."""
 
 from collections.abc import Callable, Iterator
 from copy import deepcopy
@@ -27,7 +27,7 @@ from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
 Change = Callable[[Snapshot], Snapshot]
 
 DESCRIBING = ("name", "description", "origin", "provenance", "problems", "workloads")
-"""Parts of a snapshot that no cycle reads."""
+"""Fields of a snapshot that no cycle reads."""
 TIERS = ("priority gang", "drf predicates proportion nodeorder binpack")
 OTHER_FLAGS: dict[str, Any] = {
     "default_queue": "other",
@@ -71,7 +71,7 @@ USAGE = {"n1": {"time": CREATED, "cpu": {"5m": 90}, "mem": {"5m": 90}}}
 
 
 def world() -> Snapshot:
-    """Pods of three jobs wait, of which one can be placed nowhere; another job runs."""
+    """Three Pending jobs, one of them too large for any node, and a running job."""
     running = [pod_group("r", phase="Running"), *pods("r", 3, cpu="4", on="n2")]
     waiting = [pod_group("j", min_member=2), *pods("j", 3, cpu="5", role="w"), pod_group("k"), *pods("k", 2, cpu="3")]
     nodes = [node("n1", labels={"zone": "a"}), node("n2", cpu="16"), node("n3"), node("n4", unschedulable=True)]
@@ -106,7 +106,7 @@ CHANGES: dict[str, Change] = {
     "bound": whole("bound", {"default/j-0": "n3"}),
     "scheduler_conf": other_conf("  - name: gang\n", ""),
 }
-"""Another value of every setting, by the field of the snapshot and the setting in it."""
+"""A change of every setting, by field of the snapshot."""
 
 
 def test_every_setting_of_a_snapshot_is_changed_here() -> None:
@@ -123,7 +123,7 @@ def test_the_inputs_have_every_part_of_a_snapshot_that_a_cycle_reads() -> None:
 
 
 def reuses(monkeypatch: pytest.MonkeyPatch, snapshot: Snapshot, base: Recording) -> tuple[Recording, bool]:
-    """The recording with reuse, and whether any search may have been taken over."""
+    """(recording with reuse, whether the previous cycle was found reusable)."""
     found: list[bool] = []
     find = cycle.find_previous_cycle
 
@@ -139,7 +139,7 @@ def reuses(monkeypatch: pytest.MonkeyPatch, snapshot: Snapshot, base: Recording)
 
 
 def same_with_reuse(monkeypatch: pytest.MonkeyPatch, base: Snapshot, changed: Snapshot) -> list[bool]:
-    """Compares the replays with and without reuse, in both directions; whether the inputs were found to be equal."""
+    """Compare replays with and without reuse in both directions; returns whether each reused the other."""
     found = []
     for before, after in ((base, changed), (changed, base)):
         alone = written(replay_cycle(after))
@@ -161,13 +161,13 @@ def test_the_same_settings_are_the_same_key(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def deepcopy_settings(base: Snapshot) -> Snapshot:
-    """Equal settings in objects of their own, and the same manifests."""
+    """A snapshot with copied settings and the same manifests."""
     copied = {one.name: deepcopy(getattr(base, one.name)) for one in fields(Snapshot) if one.name != "objects"}
     return Snapshot(objects={**base.objects}, **copied)
 
 
 NAMES = ["mixed-0000", "devices-0000", "nominated-0000", "volumes-0001", "usage-0000", "predicates-0001", "numa-0000"]
-"""Recorded cases in which other settings matter than above."""
+"""Recorded cases that depend on other settings than the cluster above."""
 
 
 @pytest.mark.parametrize(("name", "change"), [(NAMES[at % len(NAMES)], one) for at, one in enumerate(sorted(CHANGES))])
@@ -197,7 +197,7 @@ def test_another_object_is_another_key_unless_no_search_reads_its_kind(
 
 
 def edited_lists(manifests: list[Manifest]) -> Iterator[list[Manifest]]:
-    """Without the last object, with another first one, and in another order."""
+    """Yield the list without its last object, with a changed first object, and reversed."""
     first = deepcopy(manifests[0])
     first["metadata"].setdefault("labels", {})["added"] = "1"
     for name, value in first.get("spec", {}).items():
@@ -220,7 +220,7 @@ def test_every_case_that_is_named_here_is_loose() -> None:
     assert [] == [name for name in NAMES if not Path(LOOSE / "random" / name).is_dir()]
 
 
-# Pods are edited most of all.
+# Pods are the most frequently edited kind.
 
 PLACED, WAITING = "r-0", "k-0"
 
@@ -250,8 +250,8 @@ def test_only_pods_without_a_node_may_differ(
 
 
 def test_a_pod_that_is_no_longer_restored_to_its_node_is_another_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The annotations of one waiting pod switch task state persistence on, and the pod takes room on a node from the
-    beginning on, which no step of the cycle shows.
+    """Only one Pending pod has annotations that switch task state persistence on, and the pod uses resources on a node
+    from the start of the cycle, which no recorded step shows.
     """
     notes = {STATUS_ANNOTATION: "true", NODE_ANNOTATION: "n1"}
     held = pod("a-0", "a", requests={"cpu": "14"}, annotations=notes)
@@ -266,7 +266,7 @@ def test_a_pod_that_is_no_longer_restored_to_its_node_is_another_key(monkeypatch
 
 
 def test_a_search_is_made_again_where_another_cache_of_errors_goes_before_it() -> None:
-    """With minMember 1 allocate visits the job twice, and the second visit does not know that n1 refused the role."""
+    """With minMember 1, allocate visits the job twice, and the second visit has no cached error for n1."""
     nodes = [node("n1", labels={"zone": "a"}), node("n2", labels={"zone": "b"})]
     first, second = pods("j", 2, role="w")
     first["spec"]["nodeSelector"] = {"zone": "b"}
@@ -283,7 +283,7 @@ def test_a_search_is_made_again_where_another_cache_of_errors_goes_before_it() -
     assert written(replay_cycle(both, reuse_from=alone[1])) == written(alone[0])
 
 
-# What a pod is read with.
+# Inputs of reading a pod
 
 
 def test_the_inputs_of_pods_tell_what_they_are_read_with() -> None:
@@ -297,4 +297,4 @@ def test_the_inputs_of_pods_tell_what_they_are_read_with() -> None:
 
 
 CREATED_NOW = Snapshot("").now - timedelta(hours=1)
-"""A clock that stands when the process of `later` starts: its cycle is the first one."""
+"""The time at which the process of `later` starts, so that its cycle is the first one."""

@@ -1,4 +1,4 @@
-"""sort.Slice of Go, also where the comparison is no order; the expected lists come from a Go program."""
+"""Go's sort.Slice, also for inconsistent comparisons; the expected lists come from a Go program."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Statements: what each operation changes, and that a discard gives everything back bit for bit."""
+"""Statements: the effects of each operation; a discard restores every amount bit for bit."""
 
 from collections.abc import Mapping
 
@@ -20,7 +20,7 @@ def session(*tiers: str) -> Session:
 
 
 def figures(value: object) -> object:
-    """Figures with absent scalars read as nothing, which is what a discard restores."""
+    """Figures without scalars of amount 0, which a discard leaves behind."""
     if isinstance(value, Resource):
         return {name: amount for name, amount in value.items() if amount}
     if isinstance(value, Mapping):
@@ -143,7 +143,7 @@ def test_the_cache_refuses_a_task_that_it_was_given_before() -> None:
 
 
 def saved_plan(ssn: Session, *names: str) -> Statement:
-    """Allocations on n2, saved and taken back."""
+    """A saved statement with allocations on n2, which are discarded."""
     trial = Statement(ssn)
     for name in names:
         assert trial.allocate(task(ssn, name), "n2") is None

@@ -1,4 +1,4 @@
-"""What a hook call is about has a name, for every hook and every recording."""
+"""The subject of a hook call has named fields, for every hook and every recording."""
 
 import pytest
 
@@ -16,9 +16,9 @@ ACCESSORS = {
     "candidates": "candidates",
     "vote": "vote",
 }
-"""Field of the trace → how it is read."""
+"""Field of the trace -> attribute of the event."""
 WORDS = {"purpose"}
-"""Fields that name nothing."""
+"""Fields without an attribute of their own."""
 
 
 def calls(name: str) -> list[HookEvent]:

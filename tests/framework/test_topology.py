@@ -1,4 +1,4 @@
-"""Which HyperNode a job with placed tasks belongs to when a session opens."""
+"""The HyperNode of a job with placed tasks when a session opens."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TREE = [
 
 
 def job_with(placed: Mapping[str, str], **kept: str) -> JobInfo:
-    """One job whose task of each group is on the named node ("" for none), and what the cache kept by group."""
+    """A job with one task per group on the given node ("" for none); `kept` are cached HyperNodes by group."""
     pods = []
     for label, on in placed.items():
         pods.append(pod(f"p{label}", "j", on=on))

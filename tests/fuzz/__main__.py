@@ -1,10 +1,10 @@
-"""Run damaged inputs through the commands, and report each fault once.
+"""Run damaged inputs through the commands, and report each distinct fault once.
 
 python -m tests.fuzz [--seed N] [--first N] [--inputs N] [--seconds S] [--jobs N] [--keep FOLDER]
 
-An input is made of the seed and its number, so `--seed 1 --first 4711 --inputs 1` runs one again. Faults are an
-exception, an exit code that the help does not name, more than 10 s of processor time, more than 2 GiB of memory, a
-character that a terminal obeys, JSON that is none, and an input file that was changed.
+An input depends only on the seed and its number, so `--seed 1 --first 4711 --inputs 1` repeats one. Faults are an
+exception, an undocumented exit code, more than 10 s of processor time, more than 2 GiB of memory, output that a
+terminal obeys, invalid JSON, and a changed input file.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
     parser.add_argument("--keep", type=Path, help="folder for the inputs that show faults")
     args = parser.parse_args(words)
-    load_seeds()  # once, for all children
+    load_seeds()  # before the fork, once for all child processes
     started, inputs = time.monotonic(), 0
     seen: Counter[tuple[str, str]] = Counter()
     with tempfile.TemporaryDirectory(prefix="vcdebug-fuzz-") as scratch:

@@ -1,4 +1,4 @@
-"""Runs the commands of one input in this process, under limits, and says what is wrong with what they do."""
+"""Runs the commands of one input in this process, under limits, and reports their faults."""
 
 from __future__ import annotations
 
@@ -24,41 +24,41 @@ from vcdebug.cli.commands import load_commands
 from vcdebug.cli.main import main
 
 SECONDS: Final = 10
-"""Of processor time, for one command."""
+"""Limit of processor time for one command, in seconds."""
 BYTES: Final = 2 << 30
-"""That a command may add to the memory of this process."""
+"""Limit of the memory that a command may add to this process, in bytes."""
 MAX_WRITTEN: Final = 256 << 20
 _ALWAYS_HARMFUL: Final = ("Cc", "Cs", "Zl", "Zp")
 _DIRECTIONS: Final = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI", "BN")
 
 
 class Fault(NamedTuple):
-    """What is wrong with one command."""
+    """One fault of a command."""
 
     kind: str
     place: str
-    """Faults of one kind at one place are the same one."""
+    """Where the fault arose; faults of the same kind and place are the same fault."""
     command: Command
     detail: str
 
 
 class Outcome(NamedTuple):
-    """What a command did."""
+    """The result of one command."""
 
     code: int
     out: str
     err: str
     raised: str
-    """The traceback, if any."""
+    """The traceback; empty if the command raised no exception."""
     place: str
 
 
-class TimeIsUp(BaseException):  # no error that a command may handle
+class TimeIsUp(BaseException):  # a BaseException, so that no command handles it
     """The command has used its processor time."""
 
 
 def limit_process() -> None:
-    """Limits of this process, for good; the boundaries that turn faults into answers are taken away."""
+    """Limit this process permanently, and replace the function that reports an exception in `explain` as an answer."""
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + BYTES, used + BYTES))
     resource.setrlimit(resource.RLIMIT_FSIZE, (MAX_WRITTEN, MAX_WRITTEN))
@@ -73,7 +73,7 @@ def _stop(*_: object) -> None:
 
 
 def check_input(made: FuzzInput, folder: Path) -> list[Fault]:
-    """Write the files into an empty folder, run every command there, and give what is wrong."""
+    """Write the files into an empty folder, run every command there, and return the faults."""
     shutil.rmtree(folder, ignore_errors=True)
     for name, data in made.files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -101,7 +101,7 @@ def _run(command: Command) -> Outcome:
     code, raised, place = -1, "", ""
     before, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO())
     try:
-        signal.setitimer(signal.ITIMER_PROF, SECONDS, 1)  # once more each second, should a library swallow it
+        signal.setitimer(signal.ITIMER_PROF, SECONDS, 1)  # repeats each second in case a library swallows the exception
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             code = main(command)
             out.flush()
@@ -131,7 +131,7 @@ def _place_of(error: BaseException) -> str:
 
 
 def _check_outcome(command: Command, done: Outcome) -> Iterator[tuple[str, str, str]]:
-    """Kind, place and detail of each fault."""
+    """Yield (kind, place, detail) of each fault."""
     if done.raised:
         yield ("time" if done.place == "above the limit" else "traceback"), done.place, done.raised
         return
@@ -143,10 +143,10 @@ def _check_outcome(command: Command, done: Outcome) -> Iterator[tuple[str, str, 
     for sign in ("Traceback (most", "RuntimeWarning", "fault of vcdebug", "bug in vcdebug"):
         if sign in said:
             yield "said", f"{sign} {_warned_at(said)}", said[:4000]
-    # `expect` reports what it could not check in its list.
+    # `expect` lists what it could not check on stdout.
     if done.code == 1 and not done.err.strip() and command[0] != "expect":
         yield "silent", command[0], done.out[:1000]
-    # Only a trace on a terminal is escaped; in a pipe its bytes are those of the file.
+    # A trace is escaped only on a terminal; in a pipe it has the bytes of the file.
     if harmful := find_harmful(done.err if "--trace" in command else said):
         yield "control character", f"{command[0]} {harmful!a}", said[:4000]
     if "--json" in command and done.code != 1:
@@ -162,7 +162,7 @@ def _warned_at(said: str) -> str:
 
 
 def documented_codes(name: str) -> frozenset[int]:
-    """The exit codes that the help of a command names."""
+    """The exit codes that a command's help documents."""
     return frozenset(map(int, re.findall(r"(?:status: |, )(\d+) ", load_commands([name])[name].EXITS)))
 
 

@@ -12,12 +12,12 @@ INSERTED: Final = (
     *(b"{", b"}", b"[", b"]", b'"', b"'", b",", b"|", b">", b"%", b"@", b"`", b"\\", b"\\u0000", b"\\ud800", b"null"),
     *(b"-1", b"0", b"1e999", b".inf", b".nan", b"0x10", b"0o7", b"1_0", b"~", b"true", b"9" * 400),
 )
-"""Signs that a parser or a terminal obeys."""
+"""Byte sequences that a parser or a terminal interprets."""
 DEEP: Final = (b"[", b"{", b'{"a":', b"- ", b"(")
 
 
 def damage_bytes(data: bytes, lot: Random) -> bytes:
-    """The data with one to six faults."""
+    """The data with one to six random faults."""
     for _ in range(lot.choice((1, 1, 1, 2, 3, 6))):
         data = lot.choices(_FAULTS, _WEIGHTS)[0](data, lot)
     return data

@@ -49,11 +49,11 @@ FIELDS: Final[tuple[tuple[str, tuple[str, ...], tuple[Any, ...]], ...]] = (
     ("Node", ("spec", "unschedulable"), (True,)),
     ("Node", ("spec", "taints"), ([{"key": "a", "effect": "NoSchedule"}], [{}], [{"key": "", "effect": "Odd"}])),
 )
-"""Kind, field, and values that fit its type."""
+"""(kind, field path, values that fit the field's type)."""
 
 
 def damage_meaning(objects: list[Any], files: dict[str, bytes], lot: Random) -> None:
-    """One to six faults in place."""
+    """Add one to six faults to the objects and files, in place."""
     for _ in range(lot.choice((1, 1, 2, 3, 6))):
         if objects:
             lot.choice((_set_field, _set_field, _swap_names, _rename, _other_kind, _negate, _remove_kind, _repeat))(
@@ -125,7 +125,7 @@ ARGUMENTS: Final = (
 
 
 def damage_configuration(data: bytes, lot: Random) -> bytes:
-    """Another configuration of plugins, actions and arguments, some of them without sense."""
+    """A random configuration of plugins, actions and arguments, some of them meaningless."""
     conf = yaml.safe_load(data)
     if not isinstance(conf, dict):
         return data
@@ -153,7 +153,7 @@ def damage_configuration(data: bytes, lot: Random) -> bytes:
 
 
 def write_to_terminal(objects: list[Any], files: dict[str, bytes], lot: Random) -> None:
-    """Text that a terminal would obey, in many strings or in all."""
+    """Put terminal control sequences into many or all strings, in place."""
     share = lot.choice((0.02, 0.2, 1.0))
     for parent, key in find_spots(objects):
         if isinstance(parent[key], str) and key not in ("kind", "apiVersion") and lot.random() < share:

@@ -1,4 +1,4 @@
-"""Damage to the structure of manifests: dropped, doubled, retyped and deep nodes, amounts, fields of the schema."""
+"""Damage to the structure of manifests: dropped, duplicated, retyped and nested values, amounts, added fields."""
 
 from __future__ import annotations
 
@@ -84,14 +84,14 @@ DEPTHS: Final = (1, 2, 20, 150)
 
 
 def damage_structure(objects: list[Any], lot: Random) -> None:
-    """One to eight faults in place."""
+    """Add one to eight faults to the objects, in place."""
     for _ in range(lot.choice((1, 1, 2, 3, 5, 8))):
         if found := find_spots(objects):
             lot.choices(_FAULTS, _WEIGHTS)[0](found, lot)
 
 
 def find_spots(tree: Any) -> list[Spot]:
-    """Every place in lists and mappings."""
+    """Every position in nested lists and mappings."""
     spots: list[Spot] = []
     stack = [tree]
     while stack:
@@ -104,7 +104,7 @@ def find_spots(tree: Any) -> list[Spot]:
 
 
 def random_value(lot: Random) -> Any:
-    """A value of any type at the edge of what a field may hold."""
+    """A random value of any type at the edge of what a field may hold."""
     pool = lot.choice((WRONG, NUMBERS, QUANTITIES, TEXTS, (None,)))
     return copy.deepcopy(lot.choice(pool))
 
@@ -190,7 +190,7 @@ def _retext(spots: list[Spot], lot: Random) -> None:
 
 
 def _add_field(spots: list[Spot], lot: Random) -> None:
-    """A field that the engine reads, deep in an object, with a fitting value or one that does not fit."""
+    """Add a field that the engine reads, deep in an object, with a fitting or a wrong value."""
     objects = [
         parent[key] for parent, key in spots if isinstance(parent[key], dict) and str(parent[key].get("kind")) in SHAPES
     ]

@@ -1,4 +1,4 @@
-"""One input by its seed and number: the files, and the commands that are run on them."""
+"""Builds one input from its seed and number: the files, and the commands that run on them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class FuzzInput(NamedTuple):
 
 
 def make_input(seed: int, number: int) -> FuzzInput:
-    """The input of a number; the same every time."""
+    """The input with this number, the same on every call."""
     lot = Random(f"{seed}/{number}")
     sound = lot.choice(load_seeds())
     made = lot.choices(tuple(_KINDS.values()), _WEIGHTS)[0](sound, lot)
@@ -74,7 +74,7 @@ def _damaged_sidecar(sound: Seed, lot: Random) -> FuzzInput:
 
 
 def _write(objects: list[Any], others: dict[str, bytes], lot: Random) -> dict[str, bytes]:
-    """The files of a snapshot, its objects in one of three forms."""
+    """The files of a snapshot, with its objects in one of three file formats."""
     form = lot.choice(("json", "yaml", "ndjson"))
     if form == "yaml":
         dumped = "---\n".join(yaml.dump(each, Dumper=yaml.CSafeDumper, allow_unicode=True) for each in objects)
@@ -87,7 +87,7 @@ def _write(objects: list[Any], others: dict[str, bytes], lot: Random) -> dict[st
 
 
 def _snapshot_commands(sound: Seed, lot: Random) -> tuple[Command, ...]:
-    """inspect, run, explain, ask and script, each with options by lot."""
+    """inspect, run, explain, ask and script, each with random options."""
     jobs = [*sound.names_of("PodGroup"), "absent", "a\x1b[31m"]
     pods = [*sound.names_of("Pod"), "absent"]
     runs: tuple[Command, ...] = (
@@ -142,4 +142,4 @@ _KINDS: Final[dict[str, Callable[[Seed, Random], FuzzInput]]] = {
     "sidecar": _damaged_sidecar,
 }
 _WEIGHTS: Final = (20, 25, 20, 8, 40)
-"""Of the kinds: a sidecar takes one command, a snapshot five."""
+"""Relative frequency of each kind of damage: a sidecar input runs one command, a snapshot runs five."""

@@ -1,4 +1,4 @@
-"""Child processes that run batches of inputs; one that dies or hangs is a fault of the input that it ran."""
+"""Child processes that run batches of inputs; an input whose process dies or hangs is reported as a fault."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tests.fuzz.child import Fault, check_input, limit_process
 from tests.fuzz.inputs import FuzzInput, make_input
 
 BATCH: Final = 50
-"""Inputs of one process: what one leaves behind cannot reach far."""
+"""Number of inputs that one process runs, so that a side effect of one input reaches few others."""
 SECONDS: Final = 120
-"""Of processor time, for one input: for what goes on although each command is stopped, as in a library's C code."""
+"""Limit of processor time per input: catches C code of a library that goes on after its command was stopped."""
 PATIENCE: Final = 3600
-"""Seconds on the clock without a word from a child: for what waits and takes no processor time. A busy machine may
+"""Wall-clock seconds without a message from a child: catches waits that use no processor time. A busy machine may
 take a hundred times the processor time of an input.
 """
 _FORK: Final = multiprocessing.get_context("fork")
@@ -33,7 +33,7 @@ class Found(NamedTuple):
 
 
 class _Child:
-    """A process with a batch of inputs, and which of them it runs."""
+    """A child process, its batch of inputs, and the number of the current input."""
 
     def __init__(self, target: Callable[..., None], *arguments: Any) -> None:
         self.pipe, theirs = _FORK.Pipe(duplex=False)
@@ -51,7 +51,7 @@ class _Child:
 
 
 def run_inputs(seed: int, first: int, count: int, seconds: float, jobs: int, folder: Path) -> Iterator[Found]:
-    """Each input and its faults, until the count or the seconds are reached."""
+    """Yield the faults of each input, until the count or the time limit is reached."""
     deadline, after = time.monotonic() + seconds, first
     children: list[tuple[_Child, int]] = []
     waiting: list[tuple[int, int]] = []
@@ -83,7 +83,7 @@ def run_inputs(seed: int, first: int, count: int, seconds: float, jobs: int, fol
 
 
 def _hear(child: _Child) -> Found | None:
-    """The next word of a child; its death is a fault unless it has said that it is done."""
+    """Read the next message of a child; if it died before it reported its end, return that as a fault."""
     try:
         word, number, faults = child.pipe.recv()
     except (EOFError, ConnectionError):
@@ -107,13 +107,13 @@ def _run_batch(pipe: Connection, seed: int, start: int, end: int, folder: Path) 
 
 
 def _limit_input() -> None:
-    """From now on this process has SECONDS of processor time, behind which the kernel ends it."""
+    """Allow this process SECONDS of further processor time, after which the kernel kills it."""
     used, (_, hard) = int(time.process_time()), resource.getrlimit(resource.RLIMIT_CPU)
     resource.setrlimit(resource.RLIMIT_CPU, (used + SECONDS, hard))
 
 
 def minimise(made: FuzzInput, fault: Fault, seconds: float, folder: Path) -> FuzzInput:
-    """A smaller input with the same fault, as far as it goes in that time."""
+    """The smallest input with the same fault that the search finds in this time."""
     if not fault.command:
         return made
     best = made._replace(commands=(fault.command,))

@@ -1,4 +1,4 @@
-"""Sound and odd lines of the files beside a snapshot: commands, edits, expectations, logs."""
+"""Valid and odd lines of the files beside a snapshot: commands, edits, expectations, logs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NOT_SCRIPTED: Final = ("save", "report", "odds", "recapture", "open", "quit")
 
 
 def script_lines(sound: Seed, lot: Random) -> list[str]:
-    """Commands of the debugger, nearly all of them sound: the first fault ends a script."""
+    """Commands of the debugger, nearly all of them valid, because the first error ends a script."""
     names = [*sound.names_of("Pod", "PodGroup", "Queue", "Node"), "absent"]
     jobs = [*sound.names_of("PodGroup"), "absent"]
     verbs = [verb.names[0] for verb in list_verbs() if verb.names[0] not in NOT_SCRIPTED]
@@ -69,7 +69,7 @@ def _breakpoint(name: str, lot: Random) -> str:
 
 
 def _condition(name: str, lot: Random, depth: int) -> str:
-    """An expression, often of fitting types."""
+    """A random expression, mostly with matching types."""
     if depth < 4 and lot.random() < 0.4:
         inner = _condition(name, lot, depth + 1)
         other = _condition(name, lot, depth + 1)
@@ -96,7 +96,7 @@ def _condition(name: str, lot: Random, depth: int) -> str:
 
 
 def edit_lines(sound: Seed, lot: Random) -> list[str]:
-    """Edits as --set takes them."""
+    """Edits in the form of --set."""
     targets = [
         f"{each['kind']}/{name}" for each in sound.objects()[:40] for name in sound.names_of(str(each["kind"]))[:2]
     ]
@@ -141,12 +141,12 @@ def expect_text(sound: Seed, lot: Random) -> str:
         case[lot.choice(list(case))] = random_value(lot)
     try:
         return json.dumps([case], indent=1)
-    except ValueError:  # an integer that Python writes for no one
+    except ValueError:  # an integer beyond Python's limit of digits
         return "[]"
 
 
 def log_lines(sound: Seed, lot: Random) -> list[str]:
-    """Lines of a scheduler's log, with names of the snapshot where a message has any."""
+    """Lines of a scheduler's log; messages that contain names get names of the snapshot."""
     names = [*sound.names_of("Pod", "PodGroup", "Queue", "Node"), "absent", HOSTILE, ""]
     lines = []
     messages = list(MESSAGE_BY_KEY.values())

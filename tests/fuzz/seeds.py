@@ -1,4 +1,4 @@
-"""What inputs are made of: bundled snapshots, recorded cases, and small inputs that once did harm."""
+"""The sound inputs that are damaged: bundled snapshots, recorded cases, and small inputs that once caused faults."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from vcdebug.snapshot.sources import list_bundled
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 BESIDE: Final = ROOT.parent / "shared" / "golden" / "inputs"
-"""Where more inputs are, if they are."""
+"""Optional folder of further inputs, beside the checkout."""
 RECORDED: Final = ROOT / "tests" / "golden" / "random"
 MAX_BYTES: Final = 150_000
-"""Of the manifests of one seed: larger ones take too long."""
+"""Limit of the size of one seed's manifests; larger seeds take too long."""
 
 Manifest = dict[str, Any]
 
 
 class Seed(NamedTuple):
-    """One sound snapshot."""
+    """One valid snapshot."""
 
     name: str
     manifests: str
@@ -32,7 +32,7 @@ class Seed(NamedTuple):
     """The other files: configuration, settings, usage."""
 
     def objects(self) -> list[Manifest]:
-        """A copy that may be changed."""
+        """A copy of the objects that the caller may change."""
         read: list[Manifest] = json.loads(self.manifests)
         return read
 
@@ -43,7 +43,7 @@ class Seed(NamedTuple):
 
 
 class _TextLoader(yaml.CSafeLoader):
-    """Leaves times as text, which JSON can hold."""
+    """A YAML loader that keeps times as text, which JSON can hold."""
 
 
 _TextLoader.yaml_implicit_resolvers = {
@@ -53,7 +53,7 @@ _TextLoader.yaml_implicit_resolvers = {
 
 
 def parse_yaml(data: bytes) -> list[Any]:
-    """Every document, lists taken apart."""
+    """The objects of all documents, with those of lists."""
     documents = [each for each in yaml.load_all(data, _TextLoader) if each]
     return [one for each in documents for one in (each.get("items", [each]) if isinstance(each, dict) else [])]
 

@@ -1,4 +1,4 @@
-"""Small inputs of faults that the bench found; each stands for a kind."""
+"""Small inputs for faults that the fuzzer found, one per kind of fault."""
 
 from pathlib import Path
 
@@ -94,7 +94,7 @@ PANICKING = "{name: gang}, {name: resource-strategy-fit, arguments: {resourceStr
 
 
 def answered(folder: Path, conf_text: str, *words: str, cluster: str = SIMPLE) -> str:
-    """The output and errors of a command about the cluster; nothing in it may be a fault."""
+    """Run a command on the cluster, check that it reports no bug of vcdebug, and return stdout and stderr."""
     (folder / "cluster.yaml").write_text(cluster)
     (folder / "scheduler.conf").write_text(conf_text)
     command, *options = words
@@ -118,7 +118,7 @@ def test_questions_are_answered_where_the_process_ends_before_its_plugins_are_op
 
 def test_a_configuration_without_an_action_that_places_is_named(tmp_path: Path) -> None:
     only = 'actions: "shuffle, enqueue"\ntiers:\n- plugins: [{name: sla}]\n'
-    # A phase that no PodGroup has: enqueue does not look at it, and the end of the cycle makes it Pending.
+    # Succeeded is not a phase of a PodGroup: enqueue ignores the job, and the close of the session makes it Pending.
     without_pods = SIMPLE.replace("scheduling.k8s.io/group-name: batch", "").replace(
         "phase: Pending", "phase: Succeeded"
     )

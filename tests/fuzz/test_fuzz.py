@@ -1,4 +1,4 @@
-"""The bench finds nothing in its first inputs, and finds what is there to be found."""
+"""The fuzzer finds no fault in its first inputs, and finds faults that are planted."""
 
 from __future__ import annotations
 

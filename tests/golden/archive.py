@@ -1,7 +1,7 @@
 """Recordings of real schedulers in one file, `recordings.tar.xz`, and the folder into which the tests unpack it.
 
-The archive holds traces as text, and the unpacked folder holds them as .gz: text that is compressed twice takes three
-times the room. Cases that lie loose in this folder are not in the archive. Run as a module with the folder that has all
+The archive holds traces as text, and the unpacked folder holds them as .gz: compressing text twice takes three times
+the space. Cases that lie unpacked in this folder are not in the archive. Run as a module with the folder that has all
 of the recordings, it writes the archive anew: the same files give the same bytes.
 """
 
@@ -20,17 +20,17 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ARCHIVE = HERE / "recordings.tar.xz"
 PARTS = ("audit", "causes", "crash", "cycles", "dumps", "logs", "random", "releases", "threads")
-"""Folders of recordings that belong to this project; test clusters of upstream do not."""
+"""Folders of recordings of this project; test clusters of upstream are not among them."""
 TRACE = "trace.jsonl"
 DOCUMENTATION = ".md"
 FAST = 1
-"""Compression of unpacked traces: they are written once and read once per session of tests."""
+"""Compression level of unpacked traces, which are written once and read once per test session."""
 
 
 def pack(folder: Path, archive: Path, loose: Path = HERE) -> int:
-    """Write all recordings of a folder into an archive; gives how many files it has."""
+    """Write all recordings of a folder into an archive; return the number of files."""
     files = sorted(files_to_pack(folder, loose), key=lambda path: (path.parent.name, path))
-    # Traces of one input are much alike under all releases: side by side they compress to a third.
+    # Traces of one input are similar under all releases: side by side they compress to a third.
     with lzma.open(archive, "wb", preset=9) as compressed, tarfile.open(fileobj=compressed, mode="w") as tar:
         for path in files:
             _add_file(tar, path, folder)
@@ -38,7 +38,7 @@ def pack(folder: Path, archive: Path, loose: Path = HERE) -> int:
 
 
 def files_to_pack(folder: Path, loose: Path) -> Iterator[Path]:
-    """The files of all recordings, without those of cases that lie loose."""
+    """The files of all recordings, except those of unpacked cases."""
     for part in PARTS:
         for path in folder.glob(f"{part}/**/*"):
             if (
@@ -50,7 +50,7 @@ def files_to_pack(folder: Path, loose: Path) -> Iterator[Path]:
 
 
 def _add_file(tar: tarfile.TarFile, path: Path, folder: Path) -> None:
-    """A member without owner and time: only name and content count."""
+    """Add a file without owner and time, so that only name and content decide the bytes."""
     name, content = path.relative_to(folder), path.read_bytes()
     if path.name == f"{TRACE}.gz":
         name, content = name.with_suffix(""), gzip.decompress(content)
@@ -60,7 +60,7 @@ def _add_file(tar: tarfile.TarFile, path: Path, folder: Path) -> None:
 
 
 def unpack(archive: Path, folder: Path) -> None:
-    """Write all files of an archive into a folder, traces as .gz; raises EOFError where the archive is cut off."""
+    """Unpack an archive into a folder, traces as .gz; raises EOFError if the archive is truncated."""
     with lzma.open(archive) as text, tarfile.open(fileobj=text, mode="r|") as tar:
         for member in tar:
             content = tar.extractfile(member)
@@ -72,11 +72,11 @@ def unpack(archive: Path, folder: Path) -> None:
                 path.with_name(f"{TRACE}.gz").write_bytes(packed)
             else:
                 path.write_bytes(content.read())
-        text.read()  # tarfile takes an archive that was cut off for one that ends there; the decompressor does not
+        text.read()  # tarfile accepts a truncated archive as complete; the decompressor does not
 
 
 def unpack_once(archive: Path = ARCHIVE, caches: Path | None = None) -> Path:
-    """The folder with the unpacked recordings: made by the first process that asks, and kept for later sessions.
+    """The folder with the unpacked recordings: the first process that calls this makes it, later sessions reuse it.
 
     Its name is the archive's digest, so that checkouts with different archives may share the folder of all caches.
     """
@@ -84,7 +84,7 @@ def unpack_once(archive: Path = ARCHIVE, caches: Path | None = None) -> Path:
     folder = caches / hashlib.sha256(archive.read_bytes()).hexdigest()[:16]
     if not folder.is_dir():
         caches.mkdir(parents=True, exist_ok=True)
-        # Several processes may unpack at once: the folder gets its name when it is complete, and the first one stays.
+        # Several processes may unpack at once: each renames its folder when complete, and the first one wins.
         with tempfile.TemporaryDirectory(prefix="unpacking-", dir=caches) as started:
             complete = Path(started) / "recordings"
             unpack(archive, complete)
@@ -97,7 +97,7 @@ def unpack_once(archive: Path = ARCHIVE, caches: Path | None = None) -> Path:
 
 
 def folder_of_caches() -> Path:
-    """In the private environment, which `make clean` removes; without one, among the system's temporary files."""
+    """The folder of all caches: in .venv, which `make clean` removes, or else among the system's temporary files."""
     private = sys.prefix != sys.base_prefix
     return (Path(sys.prefix) if private else Path(tempfile.gettempdir())) / "vcdebug-recordings"
 

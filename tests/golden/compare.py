@@ -1,4 +1,4 @@
-"""Two traces event by event: where they part, and whose answer it was."""
+"""Compares two traces event by event, and names the first difference and its plugin or action."""
 
 import gzip
 import json
@@ -11,17 +11,17 @@ from typing import Any
 
 Event = Mapping[str, Any]
 Steps = tuple[str | int, ...]
-"""The way into an event: keys and positions."""
+"""A path into an event: keys and positions."""
 
 RELATIVE = 1e-12
 ABSOLUTE = 1e-9
 LABELS = ("seq",)
-"""Fields that number an event and decide nothing."""
+"""Fields that only number an event; they are not compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first event that is not the expected one."""
+    """The first event that differs from the expected one."""
 
     number: int
     steps: Steps
@@ -46,7 +46,7 @@ class Difference:
 
 
 def first_difference(expected: Iterable[Event], actual: Iterable[Event]) -> Difference | None:
-    """Where the second trace stops being the first one."""
+    """The first difference between two traces; None if they are equal."""
     for number, (left, right) in enumerate(zip_longest(expected, actual), start=1):
         if left is None or right is None:
             return Difference(number, (), left, right)
@@ -57,7 +57,7 @@ def first_difference(expected: Iterable[Event], actual: Iterable[Event]) -> Diff
 
 
 def first_difference_of_lines(expected: Iterable[str], actual: Iterable[str]) -> Difference | None:
-    """The same of traces as text: only lines that are not spelt alike are read."""
+    """The first difference between two traces as text; only lines with different text are parsed."""
     for number, (left, right) in enumerate(zip_longest(expected, actual), start=1):
         if left == right:
             continue
@@ -68,7 +68,7 @@ def first_difference_of_lines(expected: Iterable[str], actual: Iterable[str]) ->
 
 
 def first_step_apart(left: Any, right: Any) -> Steps | None:
-    """The way to the first value that differs, in key order; None when there is none."""
+    """The path to the first value that differs, in key order; None if the values are equal."""
     if isinstance(left, Mapping) and isinstance(right, Mapping):
         return _differing_key(left, right)
     if isinstance(left, list) and isinstance(right, list):

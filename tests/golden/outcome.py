@@ -1,4 +1,4 @@
-"""What a cycle came to, in the terms in which upstream's unit tests state their expectations."""
+"""The outcome of a cycle, in the terms in which upstream's unit tests state their expectations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Outcome(NamedTuple):
 
     @classmethod
     def of(cls, recording: Recording) -> Outcome:
-        """Read a recording."""
+        """The outcome of a recorded cycle."""
         done = cycle_effects(recording)
         pipelined: dict[str, list[str]] = {}
         for effect in done.pipelined:

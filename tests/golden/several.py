@@ -1,4 +1,4 @@
-"""Recordings of several cycles of one process, replayed in one process."""
+"""Replays several cycles in one process, as the recordings of `cycles/` ran them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NUMBER = 3
 
 
 def between_of(recorded: Path) -> BetweenCycles:
-    """The rule between cycles: with arrivals it is the one of the churn recordings."""
+    """The rule between cycles: that of the churn recordings if the case has arrivals, else the default."""
     arrivals = recorded / "arrivals.json"
     if not arrivals.is_file():
         return BetweenCycles()
@@ -25,7 +25,7 @@ def between_of(recorded: Path) -> BetweenCycles:
 
 
 def replayed_cycles(first: Recording, recorded: Path) -> list[str]:
-    """The events of three cycles as text, each cycle behind an event of its own."""
+    """The events of three cycles as lines of text; each cycle starts with a line of its own."""
     cycles = CycleChain(first, between_of(recorded))
     lines = io.StringIO()
     with ExitStack() as runs:

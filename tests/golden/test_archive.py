@@ -1,4 +1,4 @@
-"""Packed recordings are unpacked whole, once, and are those of the folder from which they were packed."""
+"""Packed recordings are unpacked completely and once, and equal the files that were packed."""
 
 import gzip
 import os
@@ -18,18 +18,18 @@ TEXTS = {
 
 
 def content(path: Path) -> bytes:
-    """What a file says, compressed or not."""
+    """The content of a file, decompressed if its name ends in .gz."""
     return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """What all files below a folder say, by name."""
+    """The contents of all files below a folder, by name without .gz."""
     files = (path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix().removesuffix(".gz"): content(path) for path in files}
 
 
 def written(folder: Path, names: list[str]) -> Path:
-    """A folder with these recordings, written in this order."""
+    """Write these recordings into a folder, in this order."""
     for name in names:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -38,7 +38,7 @@ def written(folder: Path, names: list[str]) -> Path:
 
 
 def packed(folder: Path) -> Path:
-    """An archive of a small folder."""
+    """Pack a small folder into an archive."""
     archive = folder / "recordings.tar.xz"
     pack(written(folder / "given", list(TEXTS)), archive, folder / "loose")
     return archive
@@ -88,7 +88,7 @@ def test_the_process_that_is_through_second_takes_the_folder_of_the_first(
     archive, caches = packed(tmp_path), tmp_path / "caches"
 
     def overtaken(_: Path, folder: Path) -> None:
-        """Another process unpacks everything meanwhile."""
+        """Simulate another process that unpacks everything meanwhile."""
         monkeypatch.undo()
         (unpack_once(archive, caches) / "first").touch()
         written(folder, list(TEXTS))
@@ -115,7 +115,7 @@ def test_each_recording_is_found_in_one_place() -> None:
 @pytest.mark.corpus
 @pytest.mark.skipif(not BESIDE.is_dir(), reason="no recordings lie beside the checkout")
 def test_the_recordings_of_the_checkout_are_those_beside_it() -> None:
-    """Where this fails, the archive is to be written anew, or a loose case to be copied again."""
+    """If this fails, write the archive anew, or copy an unpacked case again."""
     differing = []
     for place in PLACES[:2]:
         for path in (each for part in PARTS for each in place.glob(f"{part}/**/*") if each.is_file()):

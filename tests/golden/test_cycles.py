@@ -1,4 +1,4 @@
-"""Several cycles of one process against the real scheduler's, event by event, with all that happens between them.
+"""Several cycles of one process equal the real scheduler's, event by event, with the changes between cycles.
 
 `cycles/` holds traces and arrivals only: the first cycle's inputs are those of `random/`.
 """
@@ -16,11 +16,11 @@ from tests.golden.test_replay import FAMILIES
 from tests.recorded import find_recorded, one_of_each_family, recorded, recorded_path
 
 SINGLE_CYCLE = ("wild", "wildcore")
-"""Families that were recorded for one cycle only."""
+"""Families that have recordings of one cycle only."""
 
 
 class Chain(NamedTuple):
-    """Several recorded cycles: the case in which they begin, and where their trace lies."""
+    """Several recorded cycles: the case of the first one, and the folder of their trace."""
 
     case: Path
     folder: Path

@@ -1,4 +1,4 @@
-"""What schedulers' programs did with snapshots (`verify --keep`), against the replay; and how such cases are kept."""
+"""Outcomes of real scheduler programs (`verify --keep`) compared with the replay; and the format of such cases."""
 
 import json
 from dataclasses import replace
@@ -27,7 +27,7 @@ EXAMPLE = HERE / "observed" / "synthetic-preemption"
 
 
 def read_outcome(folder: Path) -> CycleOutcome:
-    """The outcome of a kept case."""
+    """The outcome that a case of `verify --keep` recorded."""
     document: JsonObject = json.loads((folder / OUTCOME_FILE).read_text(encoding="utf-8"))
     groups = {job: WrittenStatus(group["phase"], _conditions_in(group)) for job, group in document["podGroups"].items()}
     waiting = {pod: (said["reason"], said["message"]) for pod, said in document["waiting"].items()}
@@ -40,7 +40,7 @@ def _conditions_in(group: JsonObject) -> tuple[tuple[str, str, str, str], ...]:
 
 
 def replayed_differences(folder: Path) -> list[OutcomeDifference]:
-    """Differences between the replay of a kept case and its outcome, decisions first."""
+    """Differences between the replay of a `verify --keep` case and its outcome, decisions first."""
     recording = require_whole(replay_cycle(load_snapshot(folder / SNAPSHOT_FOLDER)))
     return find_differences(predicted_outcome(recording), read_outcome(folder), job_lookup(recording))
 
@@ -91,7 +91,7 @@ def ties() -> Snapshot:
 
 
 def keep(program: SchedulerProgram, folder: Path) -> tuple[int, str, str]:
-    """The command as a person types it."""
+    """Run `verify --keep` as on the command line."""
     save_snapshot(ties(), folder / "given")
     arguments = [f"--argument={each}" for each in program.arguments]
     keeping = ["--keep", str(folder / "kept")]

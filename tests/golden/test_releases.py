@@ -38,7 +38,7 @@ ALL = [case for release in RELEASES for case in cases_of(release)]
 
 
 def sample() -> list[Case]:
-    """One of each release and family."""
+    """One recording of each release and family."""
     chosen: list[Case] = []
     for release in RELEASES:
         random = {case.given.name: case for case in ALL if case[0] == release and case.given.parent.name == "random"}
@@ -63,7 +63,7 @@ def test_the_replay_is_what_the_scheduler_of_the_release_did(release: str, recor
 
 
 def test_each_release_has_a_recording_of_each_family() -> None:
-    """v1.14 refuses the configurations of `gang`: they name actions that came later."""
+    """v1.14 rejects the configurations of `gang`, which name actions that later releases added."""
     families = {name.rpartition("-")[0] for name in GOLDEN}
     for release in RELEASES:
         have = {case.given.name.rpartition("-")[0] for case in _SAMPLE if case.release == release}

@@ -1,7 +1,7 @@
-"""Which changes alter a recording, against what was measured in the real scheduler.
+"""The changes that alter a recording are those measured in the real scheduler.
 
-`changes.json` says of a case which older forms alter its recording when they alone come back, where all that were
-measured have their newer form.
+`changes.json` lists for each case the older forms that alter its recording if only that one form is switched back and
+all other measured changes have their newer form.
 """
 
 import json
@@ -18,7 +18,7 @@ from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.whatif.upgrades import run_search, start_search
 
 SAMPLE = {"v1.15.1": 15, "v1.14.4": 12}
-"""Of the measured cases, every so many are looked at beside one of each family."""
+"""Step between the measured cases that are checked, besides one case of each family."""
 MEASURED = {
     "v1.15.1": (
         "balanced-allocation-absolute",
@@ -44,15 +44,15 @@ MEASURED = {
         "predicates-batch-all-nodes",
     ),
 }
-"""The changes that were switched."""
+"""The changes that were measured, one by one."""
 ONE_SWITCH = {"gang-close-releasing": "podgroup-phase-releasing"}
-"""Measured together, and called like the other one here."""
+"""Changes that were measured as one; the value is the id that this file uses."""
 CANNOT_ALTER = {("v1.14.4", "volumes-0000"): ("dra-predicate-switch", "inqueue-full-minresources")}
-"""Measured, and yet neither has anything to work on there (`working_on`)."""
+"""Changes that were measured in a case in which they cannot have an effect (see `working_on`)."""
 
 
 class Case(NamedTuple):
-    """One input, and what was measured there."""
+    """One input, and the changes that alter its recording."""
 
     release: str
     given: Path
@@ -81,7 +81,7 @@ def sample() -> list[Case]:
 
 
 def others() -> list[Case]:
-    """Every so many of all cases, and those in which a change has nothing to work on."""
+    """Each n-th case, and the cases of CANNOT_ALTER, except those of `sample`."""
     found: list[Case] = []
     for release, step in SAMPLE.items():
         for index, (name, altering) in enumerate(measured(release).items()):
@@ -115,6 +115,6 @@ def test_the_changes_that_alter_a_recording_are_those_that_were_measured(case: C
 
 
 def working_on(snapshot: Snapshot) -> list[str]:
-    """What the changes of CANNOT_ALTER need: claims, or a job that holds some of its minimum when it is admitted."""
+    """The objects on which the changes of CANNOT_ALTER have an effect: resource claims, and pods with a node."""
     claims = [kind for kind in ("ResourceClaim", "ResourceClaimTemplate") if snapshot.objects.get(kind)]
     return claims + [pod["metadata"]["name"] for pod in snapshot.objects["Pod"] if pod["spec"].get("nodeName")]

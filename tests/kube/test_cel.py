@@ -1,9 +1,9 @@
-"""Selectors of devices: what expressions come to, where they fail as upstream's do, and what is left undecided."""
+"""CEL selectors of devices: results of expressions, upstream's errors, and undecidable expressions."""
 
 import pytest
 
 from vcdebug.kube.cel import CelError, DeclaredFields, DefaultMap, Quantity, Semver, Undecided
-from vcdebug.kube.cel.interpreter import evaluate_truth
+from vcdebug.kube.cel.interpreter import evaluate_boolean
 
 GPU = 'device.attributes["gpu.example.com"]'
 MEMORY = 'device.capacity["gpu.example.com"].memory'
@@ -79,21 +79,21 @@ UNDECIDED = [
 
 @pytest.mark.parametrize("expression", HOLDS)
 def test_an_expression_that_holds(expression: str) -> None:
-    assert evaluate_truth(expression, {"device": DEVICE})
+    assert evaluate_boolean(expression, {"device": DEVICE})
 
 
 @pytest.mark.parametrize("expression", HOLDS)
 def test_its_opposite_does_not(expression: str) -> None:
-    assert not evaluate_truth(f"!({expression.partition('//')[0]})", {"device": DEVICE})
+    assert not evaluate_boolean(f"!({expression.partition('//')[0]})", {"device": DEVICE})
 
 
 @pytest.mark.parametrize(("expression", "text"), FAILS.items())
 def test_an_expression_that_fails_where_it_runs(expression: str, text: str) -> None:
     with pytest.raises(CelError, match=text):
-        evaluate_truth(expression, {"device": DEVICE})
+        evaluate_boolean(expression, {"device": DEVICE})
 
 
 @pytest.mark.parametrize("expression", UNDECIDED)
 def test_what_is_not_replayed_is_left_undecided(expression: str) -> None:
     with pytest.raises(Undecided):
-        evaluate_truth(expression, {"device": DEVICE})
+        evaluate_boolean(expression, {"device": DEVICE})

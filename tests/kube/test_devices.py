@@ -1,4 +1,4 @@
-"""The allocation of devices: which ones a claim takes on a node, and what is said where it takes none."""
+"""The allocation of devices: which devices a claim gets on a node, and the message if it gets none."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,7 +22,7 @@ OLDER = SchedulerFlags(release=release_at_tag(Tag.from_text("v1.15.1")))
 FORGETFUL = SchedulerFlags(release=release_at_tag(Tag.from_text("v1.13.3")), feature_gates={"DRAAdminAccess": True})
 OLDEST = SchedulerFlags(release=release_at_tag(Tag.from_text("v1.12.4")))
 BY_NODE = SchedulerFlags(release=release_at_tag(Tag.from_text("v1.14.4")))
-"""A pool is what the node sees of it."""
+"""Flags of a release in which a pool consists of the slices visible to the node."""
 PART = {
     "value": "40Gi",
     "requestPolicy": {"default": "4Gi", "validRange": {"min": "2Gi", "max": "32Gi", "step": "2Gi"}},
@@ -30,7 +30,7 @@ PART = {
 
 
 def device(name: str, **more: Any) -> dict[str, Any]:
-    """Further keywords are attributes, or fields of the device where they are called so."""
+    """A device; keywords are attributes, or fields of the device with the same name."""
     known = ("taints", "capacity", "allowMultipleAllocations", "nodeName", "consumesCounters", "bindingConditions")
     fields = {key: more.pop(key) for key in known if key in more}
     kinds = {int: "int", bool: "bool", str: "string"}
@@ -48,7 +48,7 @@ def devices(*found: dict[str, Any] | str, pool: str = "n1", name: str = "", coun
 
 
 def asked(name: str = "r", **more: Any) -> dict[str, Any]:
-    """A request of one device, unless more is said."""
+    """A request for one device by default."""
     if "of" in more:
         return {"name": name, "firstAvailable": [{"deviceClassName": "any", **one} for one in more["of"]]}
     selectors = [{"cel": {"expression": text}} for text in more.pop("where", ())]
@@ -68,7 +68,7 @@ def allocators_of(
     flags: SchedulerFlags = SchedulerFlags(),  # noqa: B008
     spec: Mapping[str, Any] = {},
 ) -> DeviceAllocators:
-    """Of a cluster with these objects and one class."""
+    """The allocators of a cluster with these objects and one device class."""
     snapshot = cluster(*objects, {"kind": "DeviceClass", "metadata": {"name": "any"}, "spec": spec})
     snapshot.flags = flags
     return DeviceAllocators(Listers(snapshot), ASCENDING)
@@ -81,7 +81,7 @@ def taken(
     labels: Mapping[str, str] | None = None,
     selector: str = "",
 ) -> list[list[str]]:
-    """Per claim the pools and names of what it takes on node n1."""
+    """The pools and names of the devices that each claim gets on node n1."""
     spec = {"selectors": [{"cel": {"expression": selector}}]} if selector else {}
     waiting = [one for one in claims if "status" not in one]
     allocators = allocators_of([*slices, *claims], flags, spec)

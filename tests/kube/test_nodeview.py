@@ -1,4 +1,4 @@
-"""The Kubernetes picture of nodes and pods, kept in columns."""
+"""The Kubernetes view of nodes and pods, stored in columns."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from vcdebug.model.node import NodeInfo
 
 
 class Everyone:
-    """A question that every pod answers."""
+    """A pod query that every pod matches."""
 
     @property
     def selector(self) -> Selector:

@@ -1,4 +1,4 @@
-"""What the Kubernetes scorers think that a pod requests."""
+"""Pod requests as the Kubernetes scorers compute them."""
 
 from typing import Any
 

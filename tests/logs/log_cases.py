@@ -1,4 +1,4 @@
-"""Logs of the real scheduler, and logs made of what the replay would print."""
+"""Logs of the real scheduler, and logs that the replay writes."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ def log_file(name: str) -> Path:
 
 @cache
 def lines_in(path: Path) -> tuple[str, ...]:
-    """A log, line by line."""
+    """The lines of a compressed log."""
     return tuple(gzip.decompress(path.read_bytes()).decode().splitlines())
 
 
 @cache
 def copied(name: str) -> tuple[tuple[str, ...], Recording]:
-    """A recorded log and the replay of its snapshot."""
+    """A recorded log, and the replay of its snapshot."""
     return lines_in(log_file(name)), recorded(CASES / name)
 
 
 def quieter(lines: Iterable[str], level: int) -> list[str]:
-    """The log as the scheduler would have written it at a lower -v."""
+    """The lines of a log that the scheduler writes at a lower -v."""
     return [line for line in lines if _level(line) <= level]
 
 
@@ -47,7 +47,7 @@ def _level(line: str) -> int:
 
 
 def written(lines: Iterable[ReplayedLine]) -> list[str]:
-    """Lines of a replay as a log."""
+    """The lines of a replay in the format of the scheduler's log."""
     return [
         HEADER.format(file=MESSAGE_BY_KEY[line.message_key].file, text=line.text.replace(UNKNOWN_TEXT, "?"))
         for line in lines
@@ -55,10 +55,10 @@ def written(lines: Iterable[ReplayedLine]) -> list[str]:
 
 
 def own_log(folder: Path, level: int = 10) -> list[str]:
-    """What the replay of a case would print."""
+    """The log that the replay of a case writes."""
     return written(log_lines(recorded(folder), level))
 
 
 def position(lines: Iterable[str], text: str) -> int:
-    """The first line that contains a text, from 0."""
+    """The index of the first line that contains a text."""
     return next(index for index, line in enumerate(lines) if text in line)

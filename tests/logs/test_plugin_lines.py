@@ -1,4 +1,4 @@
-"""What plugins print of their settings, of what was measured, and of each node that they are asked about."""
+"""Log lines of plugins: settings, measurements, and answers about nodes."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def printed(recording: Recording, start: str) -> list[str]:
 
 
 def configured(*plugins: str, **arguments: str) -> Recording:
-    """A cycle over one small job; arguments are those of the first plugin."""
+    """A cycle with one small job; `arguments` belong to the first plugin."""
     first = {plugins[0]: {"arguments": "{" + ", ".join(f"{key}: {text}" for key, text in arguments.items()) + "}"}}
     conf = conf_of("gang", " ".join(plugins), arguments=first if arguments else None)
     return replay_cycle(cluster(node("n0"), pod_group("j"), pods("j", 2, cpu="1"), conf=conf))
@@ -61,7 +61,7 @@ def test_usage_prints_its_score_as_the_release_does(release: str, key: str, text
 
 
 def test_a_node_that_is_full_of_pods_is_named() -> None:
-    """Its only place will be free: there is room in future, but the pod that leaves still counts."""
+    """A terminating pod still counts towards the node's pod limit, although its resources count as future idle."""
     leaving = [pod_group("r"), *pods("r", 1, on="n0", deleting=True)]
     recording = replay_cycle(
         cluster(node("n0", pods="1"), leaving, pod_group("j"), pods("j", 1), conf=conf_of("predicates"))

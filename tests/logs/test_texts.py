@@ -1,4 +1,4 @@
-"""Single lines: how Go prints, which message a line is, where a cycle ends."""
+"""Single log lines: Go's formatting, recognition of messages, ends of cycles."""
 
 import ast
 from collections.abc import Iterator
@@ -144,7 +144,7 @@ def test_a_release_writes_its_own_text(release: str, key: str, values: list[obje
 
 
 def test_a_release_writes_only_the_lines_that_it_has() -> None:
-    """The newest say nothing of the queues that they found, and the older ones nothing of gates."""
+    """Of these releases, only v1.14.1 logs the queues that preempt found, and only v1.15.0 logs gates."""
     lines = {name: keys_of(starving_in_two_queues(), name) for name in ("master", "v1.14.1", "v1.14.2")}
     assert ["v1.14.1"] == [name for name, keys in lines.items() if "preempt.walked" in keys]
     gated = {name: keys_of(held_by_a_gate(), name) for name in ("v1.15.0", "v1.14.4")}
@@ -188,7 +188,7 @@ def test_a_task_says_where_it_is_since_v1_13(release: str, said: bool) -> None:
 
 
 def logged() -> Iterator[tuple[str, int]]:
-    """Each line that the engine logs, with the number of its values."""
+    """Each log line in the engine's code, with the number of its values."""
     for room in ("framework", "actions", "plugins"):
         for path in sorted((ENGINE / room).rglob("*.py")):
             for call in ast.walk(ast.parse(path.read_text("utf-8"))):

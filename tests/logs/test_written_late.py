@@ -1,4 +1,4 @@
-"""A line's text is written when somebody reads it: it is the same then, and what nobody reads is not written."""
+"""A log line is formatted when it is read: the text is the same, and unread lines cost nothing."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -22,12 +22,12 @@ from vcdebug.views.log import log_table
 LONG = "basic-0900"
 """A case with a log of 22,000 lines."""
 FEW = 500
-"""Those in sight, and those that are looked at for the widths of columns."""
+"""Limit of lines that a panel formats: the visible ones, and those that decide column widths."""
 
 
 @pytest.fixture
 def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The messages whose text is written during a test."""
+    """The keys of the messages that are formatted during a test."""
     write, keys = LogMessage.write_line, list[str]()
 
     def counted(message: LogMessage, values: Iterable[object], tasks_text: Callable[[list[str]], str] = str) -> str:

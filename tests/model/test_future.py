@@ -1,4 +1,4 @@
-"""What a node will hold is the same number for number, whether or not the amounts are made."""
+"""A node's future idle is bit-identical whether or not the amounts are materialised."""
 
 import random
 

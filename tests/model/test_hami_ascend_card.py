@@ -1,4 +1,4 @@
-"""What nodes register of Ascend NPUs, and what pods say they hold."""
+"""The registration of Ascend NPUs by nodes, and the NPUs that pods hold by annotation."""
 
 import pytest
 
@@ -51,6 +51,6 @@ def test_what_a_node_registers(text: str, expected: list[NpuRegistration]) -> No
     assert expected == unmarshal_node_devices(text)
 
 
-def test_a_card_that_is_nothing_ends_the_process() -> None:
+def test_a_null_card_panics() -> None:
     with pytest.raises(SchedulerPanic, match=NIL_POINTER_TEXT):
         unmarshal_node_devices("[null]")

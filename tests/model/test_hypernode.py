@@ -1,4 +1,4 @@
-"""HyperNodes from their manifests: real nodes, patterns, chains of any length, circles."""
+"""HyperNodes from their manifests: real nodes, patterns, chains of any length, cycles."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a job holds and what it still reserves of its minimum."""
+"""A job's allocated amounts, and the part of its minResources that is still reserved."""
 
 import pytest
 
@@ -60,7 +60,7 @@ def one_by_one(total: Resource, listed: JobInfo, *statuses: TaskStatus) -> Resou
 
 
 HUGE = 2.0**53
-"""From here on every other whole number is rounded away."""
+"""From here on, floats round away every other integer."""
 
 
 @pytest.mark.parametrize("held", [0.0, 3.0, HUGE, HUGE - 2.0])

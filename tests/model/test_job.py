@@ -1,4 +1,4 @@
-"""A job's counters, gates, messages, and the sub jobs that keep ghosts."""
+"""A job's counters, gates and messages, and sub jobs that keep removed tasks."""
 
 from typing import Any
 

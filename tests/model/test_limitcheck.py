@@ -1,4 +1,4 @@
-"""A limit's verdict is that of the comparison that also names the failing dimensions."""
+"""The fast verdict of a limit equals that of the comparison that names the failing dimensions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A node's books: what each task status does to idle, used, releasing and pipelined."""
+"""A node's amounts: the effect of each task status on idle, used, releasing and pipelined."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which pods the cache holds, by the claims that they name, and since when."""
+"""The pods that the cache holds, by their claims, and their times of arrival."""
 
 from datetime import datetime, timedelta
 
@@ -92,7 +92,7 @@ def test_a_cycle_beside_another_reads_pods_again_whose_claims_are_others() -> No
 def test_pods_that_were_there_before_the_nodes_keep_what_is_ignored(
     started: int | None, changed: str, kept: bool
 ) -> None:
-    """The process started an hour or more before noon; the pod is of noon, or it is older."""
+    """The process starts an hour or more before noon; the pod was created at noon or earlier."""
     share = {"volcano.sh/vgpu-memory": "100"}
     waits = pod("j-0", "j", requests=share, created=EARLY if changed else CREATED)
     waits["status"]["conditions"] = [{"type": "PodScheduled", "status": "False", "lastTransitionTime": changed}]

@@ -1,4 +1,4 @@
-"""What a pod's manifest means for its task: status, priority, preemptability, request."""
+"""A task's status, priority, preemptability and request, read from a pod's manifest."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Nodes and jobs that take their tasks together hold what they hold after one at a time; equal pods are read once."""
+"""Nodes and jobs get the same amounts from a batch of tasks as one by one; equal pods are read once."""
 
 from copy import deepcopy
 
@@ -21,7 +21,7 @@ NODE = {"metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "10.1", "m
 
 
 def tasks_of(names: str) -> list[TaskInfo]:
-    """One per letter, of all statuses in turn, with amounts that do not add up exactly in any order."""
+    """One task per letter, with rotating statuses and amounts whose sum depends on the order."""
     made = []
     for number, name in enumerate(names):
         asked = {"cpu": f"{number * 333 + 1}m", "memory": f"{number}.3", "nvidia.com/gpu": "1"}
@@ -69,7 +69,7 @@ def _held(job: JobInfo) -> list[object]:
 
 
 def sharing(first: Manifest, **spec: object) -> list[Pod]:
-    """A pod, and another one with the same containers and labels that says more."""
+    """A pod, and another one with the same containers and labels and further spec fields."""
     other = {**first, "metadata": {**first["metadata"], "name": "other"}, "spec": {**first["spec"], **spec}}
     return [Pod(first), Pod(other)]
 
@@ -96,7 +96,7 @@ def test_pods_that_share_containers_have_one_shape_unless_they_say_more() -> Non
 
 
 def running(first: Manifest, started: list[Manifest], **status: object) -> Pod:
-    """The pod with such containerStatuses, one object for all that are made with them."""
+    """A running pod with these containerStatuses, which several pods may share."""
     return Pod({**first, "status": {"phase": "Running", "containerStatuses": started, **status}})
 
 

@@ -1,1 +1,1 @@
-"""What `make mutants` runs: small faults in the source, each of which some test must notice."""
+"""`make mutants`: small faults in the source, each of which some test must detect."""

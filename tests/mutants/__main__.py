@@ -1,4 +1,4 @@
-"""Draw mutants with a seed, run for each the tests that cover its line, and report what no test noticed.
+"""Draw mutants with a seed, run the tests that cover each mutant's line, and report undetected mutants.
 
 python -m tests.mutants [--size N] [--seed N] [--budget SECONDS] [--part 1/2] [--folders NAMES] [--again] [--report]
 
@@ -29,15 +29,15 @@ RESULTS = KEPT / "results.jsonl"
 EQUIVALENT = ROOT / "tests" / "mutants" / "equivalent.tsv"
 SEED = 20261125
 FIRST_BATCH = 2.0
-"""Seconds of tests in the first process of a mutant; each further one has three times as much."""
+"""Seconds of tests in a mutant's first process; each further process gets three times as many."""
 CAUGHT, SURVIVED = "caught", "survived"
 TYPE_CHECK = "mypy"
 PRELOADED = ("hypothesis", "numpy", "pytest_asyncio", "rich.console", "textual.app", "xdist", "yaml")
-"""Third-party packages that every child would import anew."""
+"""Third-party packages to import before the fork, since every child needs them."""
 
 
 class FirstFailure:
-    """A plugin of pytest that runs the chosen tests in the given order and writes down the first that fails."""
+    """A pytest plugin that runs the chosen tests in order and records the first failure."""
 
     def __init__(self, chosen: list[Chosen], note: Path) -> None:
         self._order = {each.file: place for place, each in enumerate(chosen)}
@@ -63,7 +63,7 @@ class FirstFailure:
 
 
 def copy_tree(tree: Path) -> None:
-    """A copy of all that git knows or would add, with the environment as a link."""
+    """Copy all files that git tracks or would add, and link the environment."""
     shutil.rmtree(tree, ignore_errors=True)
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
@@ -80,7 +80,7 @@ def copy_tree(tree: Path) -> None:
 
 
 def batches_of(chosen: list[Chosen], budget: float) -> Iterator[list[Chosen]]:
-    """The tests in their order, little first, until the budget is used up."""
+    """Split the tests into batches, small ones first, until the budget is used up."""
     size, used, total, batch = FIRST_BATCH, 0.0, 0.0, list[Chosen]()
     for each in chosen:
         if batch and used + each.seconds > size:
@@ -95,7 +95,7 @@ def batches_of(chosen: list[Chosen], budget: float) -> Iterator[list[Chosen]]:
 
 
 def judge_mutant(tree: Path, mutant: Mutant, chosen: list[Chosen], budget: float) -> dict[str, object]:
-    """The row of results for one mutant, which stands in the copy only meanwhile."""
+    """The result of one mutant, which is in the copy only during its tests."""
     file, note = tree / mutant.path, tree.parent / f"{tree.name}.failure"
     original, times = file.read_bytes(), file.stat()
     start = time.monotonic()
@@ -113,7 +113,7 @@ def judge_mutant(tree: Path, mutant: Mutant, chosen: list[Chosen], budget: float
         if outcome == SURVIVED and not has_valid_types(tree):
             outcome, by = CAUGHT, TYPE_CHECK
     finally:
-        # The old file time: what Python compiled before is right again.
+        # Restoring the file time keeps the compiled module valid.
         file.write_bytes(original)
         os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
     left = sum(each.seconds for each in chosen) - ran if outcome == SURVIVED else 0.0
@@ -129,7 +129,7 @@ def judge_mutant(tree: Path, mutant: Mutant, chosen: list[Chosen], budget: float
 
 
 def has_valid_types(tree: Path) -> bool:
-    """Whether mypy accepts the copy; `make test` asks it too, in tests/tools."""
+    """Whether mypy accepts the copy, as `make test` checks in tests/tools."""
     command = [sys.executable, "-m", "mypy", "vcdebug"]
     return subprocess.run(command, cwd=tree, capture_output=True, check=False).returncode == 0
 
@@ -145,7 +145,7 @@ def _run_batch(batch: list[Chosen], note: Path) -> int:
 
 
 def read_results() -> dict[str, dict[str, object]]:
-    """Of each mutant by its key, the last row that was written."""
+    """The last result of each mutant, by key."""
     if not RESULTS.is_file():
         return {}
     rows = [json.loads(line) for line in RESULTS.read_text().splitlines()]
@@ -153,13 +153,13 @@ def read_results() -> dict[str, dict[str, object]]:
 
 
 def read_equivalent() -> dict[str, str]:
-    """Why mutants change nothing, by what they show."""
+    """The reasons why mutants are equivalent, by their description."""
     lines = [line for line in EQUIVALENT.read_text().splitlines() if line and not line.startswith("#")]
     return dict(line.partition("\t")[::2] for line in lines)
 
 
 def run_mutants(mutants: list[Mutant], reach: Reach, tree: Path, *, budget: float, again: bool) -> None:
-    """Judge what has no result yet, or survived and is to be run again."""
+    """Judge the mutants without a result, and with --again the survivors."""
     equivalent = read_equivalent()
     for mutant in mutants:
         known = read_results().get(mutant.key)
@@ -172,7 +172,7 @@ def run_mutants(mutants: list[Mutant], reach: Reach, tree: Path, *, budget: floa
 
 
 def print_report(mutants: list[Mutant]) -> None:
-    """The figures of the sample, and each survivor."""
+    """Print the figures of the sample, and each survivor."""
     results, equivalent = read_results(), read_equivalent()
     same = len([mutant for mutant in mutants if mutant.shown in equivalent])
     rows = [results[mutant.key] for mutant in mutants if mutant.key in results and mutant.shown not in equivalent]

@@ -1,4 +1,4 @@
-"""Every small fault that can be put into a source file, one edit each.
+"""Generates every small fault of a source file, one edit each.
 
 A fault replaces the text of one syntax node, so that all other lines keep their numbers.
 """
@@ -37,7 +37,7 @@ COMPARISONS: dict[type[ast.cmpop], tuple[str, ...]] = {
     ast.In: ("not in",),
     ast.NotIn: ("in",),
 }
-"""What a comparison may become: its neighbour at equality, and its opposite."""
+"""Replacements of a comparison: its neighbour at equality, and its opposite."""
 
 
 class Mutant(NamedTuple):
@@ -49,27 +49,27 @@ class Mutant(NamedTuple):
     end: int
     kind: str
     text: str
-    """What stands there instead."""
+    """The replacement text."""
     source: str
-    """The line as it is, without indentation."""
+    """The original line without indentation."""
 
     @property
     def key(self) -> str:
-        """Names the fault in results, and in the list of equivalent ones."""
+        """The key of the fault in results, and in the list of equivalent ones."""
         return f"{self.path}:{self.line}:{self.start}:{self.kind}:{self.text}"
 
     @property
     def shown(self) -> str:
-        """The fault for a reader; does not depend on line numbers."""
+        """A description of the fault without line numbers."""
         return f"{self.path}: {self.kind}: `{self.source}` with `{self.text}`"
 
     def applied_to(self, content: bytes) -> bytes:
-        """The content of the whole file with the fault."""
+        """The content of the file with the fault."""
         return content[: self.start] + self.text.encode() + content[self.end :]
 
 
 class SourceText:
-    """A file's text by syntax node; ast.get_source_segment splits the whole file anew for each node."""
+    """Maps syntax nodes to their text; ast.get_source_segment would split the whole file for each node."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content
@@ -78,25 +78,25 @@ class SourceText:
             self._starts.append(self._starts[-1] + len(line))
 
     def bounds_of(self, node: ast.stmt | ast.expr) -> tuple[int, int]:
-        """Where a node begins and ends, in bytes."""
+        """The byte offsets of a node's start and end."""
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
         return self._starts[node.lineno - 1] + node.col_offset, self._starts[node.end_lineno - 1] + node.end_col_offset
 
     def text_of(self, node: ast.expr) -> str:
-        """A node as it is written."""
+        """The source text of a node."""
         start, end = self.bounds_of(node)
         return self._content[start:end].decode()
 
 
 Edit = tuple[ast.stmt | ast.expr, str, str]
-"""A node, the kind of fault, and the text in its place."""
+"""(node, kind of fault, replacement text)."""
 
 
 def sample_mutants(root: Path, size: int, seed: int) -> list[Mutant]:
-    """Some of all mutants of the scope, in the order in which they were drawn: a longer sample begins as a shorter one.
+    """A random sample of the mutants; a longer sample with the same seed starts with the shorter one.
 
-    One that Python refuses to compile proves nothing.
+    Mutants that do not compile are left out, since they prove nothing.
     """
     contents = {path: (root / path).read_bytes() for path in scope_files(root)}
     mutants = [mutant for path, content in contents.items() for mutant in find_mutants(path, content)]
@@ -122,7 +122,7 @@ def find_mutants(path: str, content: bytes) -> list[Mutant]:
 
 
 def compiles(content: bytes) -> bool:
-    """Whether Python accepts it."""
+    """Whether the content compiles."""
     try:
         compile(content, "mutant", "exec")
     except SyntaxError:
@@ -131,14 +131,14 @@ def compiles(content: bytes) -> bool:
 
 
 def find_edits(tree: ast.AST, file: SourceText) -> Iterator[Edit]:
-    """The edits of a node and of all below it that runs."""
+    """The edits of a node and of all executable nodes below it."""
     yield from edits_of_node(tree, file)
     for child in running_parts(tree):
         yield from find_edits(child, file)
 
 
 def running_parts(node: ast.AST) -> Iterator[ast.AST]:
-    """The parts of a node without annotations, imports, texts, and what only type checkers read."""
+    """The executable parts of a node: no annotations, imports, docstrings or type-checking code."""
     if isinstance(node, ast.JoinedStr | ast.Import | ast.ImportFrom):
         return
     if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
@@ -170,12 +170,12 @@ def edits_of_node(node: ast.AST, file: SourceText) -> Iterator[Edit]:
 
 
 def is_turned_otherwise(test: ast.expr) -> bool:
-    """Whether another kind of fault turns the condition: its comparison, or its dropped `not`."""
+    """Whether another kind of fault already inverts the condition: its comparison, or its dropped `not`."""
     return isinstance(test, ast.Compare) or (isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not))
 
 
 def edits_of_constant(node: ast.Constant) -> Iterator[Edit]:
-    """A number one more and one less, a truth value turned."""
+    """Yield edits of a number to one more and one less, and of a boolean to its opposite."""
     if isinstance(node.value, bool):
         yield node, "constant", str(not node.value)
     elif isinstance(node.value, int | float):
@@ -183,7 +183,7 @@ def edits_of_constant(node: ast.Constant) -> Iterator[Edit]:
 
 
 def swapped_arguments(node: ast.Call, file: SourceText) -> Iterator[Edit]:
-    """A call with its first two arguments in each other's place.
+    """Yield a call with its first two arguments swapped.
 
     One constant beside a variable is another type nearly always, and min and max do not mind.
     """
@@ -199,9 +199,9 @@ def swapped_arguments(node: ast.Call, file: SourceText) -> Iterator[Edit]:
 
 
 def removed_statements(node: ast.stmt) -> Iterator[Edit]:
-    """A statement that does nothing instead, or returns nothing."""
+    """Yield edits that replace a statement by `pass`, or a return value by None."""
     if isinstance(node, ast.Return):
-        # Where nothing, False or 0 comes back, None mostly means the same; constants have an edit of their own.
+        # A return of None, False or 0 mostly behaves like None; constants have an edit of their own.
         if node.value is not None and not (isinstance(node.value, ast.Constant) and not node.value.value):
             yield node, "removed return value", "return None"
     elif isinstance(node, ast.Expr):
@@ -214,7 +214,7 @@ def removed_statements(node: ast.stmt) -> Iterator[Edit]:
 
 
 def count_by_kind(mutants: Iterable[Mutant]) -> dict[str, int]:
-    """How many mutants there are of each kind."""
+    """The number of mutants of each kind."""
     counts: dict[str, int] = {}
     for mutant in mutants:
         counts[mutant.kind] = counts.get(mutant.kind, 0) + 1

@@ -1,4 +1,4 @@
-"""Which tests run which line: each test file once, in a process of its own, while coverage.py watches the scope."""
+"""Maps tests to the lines that they run: each test file runs once, in its own process, under coverage.py."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / ".mutants"
-"""Everything that a run leaves: the copy of the tree, the map, the results."""
+"""Folder of a run's files: the copy of the tree, the map, the results."""
 LEFT_OUT = ("architecture/", "bench/", "mutants/", "tools/", "tui/test_hangup.py")
-"""Tests that look at the source, not at what it does, or at other processes only."""
+"""Tests that check the source text or other processes only, and cannot detect mutants."""
 WHOLE_CORPUS = "tests/golden/"
-"""Here recordings of the archive count, too; elsewhere a test of the archive is left out."""
+"""Tests here include those of archived recordings; elsewhere such tests are left out."""
 WHOLE_FILE = 3.0
-"""Seconds: a test file that takes no longer is run whole, since a test may look at what an earlier one replayed."""
+"""Seconds up to which a test file runs completely, since tests may depend on replays of earlier ones."""
 
 
 class Reached(NamedTuple):
-    """One test: what it takes, and the lines of the scope that it runs."""
+    """A test's seconds, and the lines of the scope that it runs."""
 
     seconds: float
     lines: dict[str, list[int]]
 
 
 Reach = dict[str, dict[str, Reached]]
-"""Tests by file and name. What ran on import belongs to a test without name."""
+"""Tests by file and name; lines that run on import belong to the empty name."""
 
 
 class Chosen(NamedTuple):
@@ -45,15 +45,15 @@ class Chosen(NamedTuple):
 
     file: str
     tests: list[str] | None
-    """Their names; None for all of the file."""
+    """Names of the tests; None for the whole file."""
     seconds: float
 
 
 class LineWatch:
-    """A plugin of pytest that notes what each passing test runs."""
+    """A pytest plugin that records the lines of each passing test."""
 
     def __init__(self, tree: Path, scope: Iterable[str]) -> None:
-        # Only here: a run of mutants does without.
+        # imported only here, since a run of mutants does not need coverage
         import coverage
 
         self._coverage = coverage.Coverage(
@@ -77,7 +77,7 @@ class LineWatch:
             self.failed.append(report.nodeid)
 
     def reached(self) -> dict[str, Reached]:
-        """Of each test that passed."""
+        """The recorded lines of each passed test."""
         self._coverage.stop()
         data = self._coverage.get_data()
         found = {name: Reached(seconds, {}) for name, seconds in self._seconds.items() if name not in self.failed}
@@ -92,7 +92,7 @@ class LineWatch:
 
 
 def find_test_files(tree: Path, folders: list[str]) -> list[str]:
-    """The files of tests that a mutant may meet, in the order of the folders; without folders, all."""
+    """The test files for mutants, in the order of the folders, by default of all folders."""
     files = sorted(path.relative_to(tree / "tests").as_posix() for path in tree.glob("tests/**/test_*.py"))
     files = [file for file in files if not file.startswith(LEFT_OUT)]
     if folders:
@@ -101,12 +101,12 @@ def find_test_files(tree: Path, folders: list[str]) -> list[str]:
 
 
 def pytest_arguments(files: Iterable[str]) -> list[str]:
-    """Arguments that run files of tests quietly and leave nothing behind."""
+    """The pytest arguments for quiet runs without cache files."""
     return [*files, "-q", "--no-header", "--disable-warnings", "--tb=no", "-p", "no:cacheprovider"]
 
 
 def read_reach(tree: Path, scope: list[str], folders: list[str]) -> Reach:
-    """The map of the tests of some folders, or of all; files that stand as they were watched are not run again."""
+    """The map of the tests of some folders or all; unchanged files are not run again."""
     kept = KEPT / "reach"
     kept.mkdir(parents=True, exist_ok=True)
     digests = {path: digest_of(tree / path) for path in scope}
@@ -123,14 +123,14 @@ def read_reach(tree: Path, scope: list[str], folders: list[str]) -> Reach:
 
 
 def is_current(path: Path, digests: dict[str, str]) -> bool:
-    """Whether a map was made of the sources that it names as they are."""
+    """Whether the map's sources are unchanged."""
     return path.is_file() and all(
         digests.get(name) == each for name, each in json.loads(path.read_text())["sources"].items()
     )
 
 
 def digest_of(path: Path) -> str:
-    """Tells one content of a file from another."""
+    """A digest of a file's content."""
     return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
 
 
@@ -147,7 +147,7 @@ def _watch_file(tree: Path, digests: dict[str, str], file: str, path: Path) -> i
 
 
 def covering_tests(reach: Reach, path: str, line: int) -> list[Chosen]:
-    """What runs a line: first the files named like the source file, then the fastest."""
+    """The tests that run a line: those named like the source file first, then the fastest."""
     chosen = []
     for file, tests in reach.items():
         touching = [name for name, each in tests.items() if name and line in each.lines.get(path, ())]
@@ -164,7 +164,7 @@ def covering_tests(reach: Reach, path: str, line: int) -> list[Chosen]:
 
 
 def run_forked(tree: Path, action: Callable[[], int], *, cpu: float, wall: float) -> int:
-    """The status of an action in a child that sees the tree alone; negative where a signal ended it."""
+    """Run an action in a child process that sees only the tree; returns the exit status, negative for a signal."""
     sys.stdout.flush()
     child = os.fork()
     if child == 0:
@@ -178,14 +178,14 @@ def run_forked(tree: Path, action: Callable[[], int], *, cpu: float, wall: float
 
 
 def _enter_tree(tree: Path, cpu: float, wall: float) -> None:
-    """Forget this checkout's modules, and bound what a mutant that never ends may take."""
+    """Drop this checkout's modules, and limit the time of mutants that never end."""
     for name in [name for name in sys.modules if name.split(".")[0] in ("tests", "vcdebug")]:
         del sys.modules[name]
     sys.path[0] = str(tree)
     os.chdir(tree)
     gc.freeze()
     os.setsid()
-    # A shell may have begun this with signals ignored, in the background or by nohup; some tests wait for them.
+    # A shell may start this process with signals ignored (background, nohup), but some tests need them.
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     used = time.process_time()

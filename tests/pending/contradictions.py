@@ -1,4 +1,4 @@
-"""Contradictions between what explain says of a job and what the recording holds."""
+"""Finds contradictions between explain's answer about a job and the recording."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ KINDS: tuple[tuple[str, type[Event], str], ...] = (
     (r"may not allocate", HookEvent, "Allocatable"),
     (r"pipelines it, where nothing is Releasing", OpEvent, "pipeline"),
 )
-"""What a piece of evidence says → the event that it must be, and its kind."""
+"""(pattern of the evidence text, type of its event, expected value of the event's kind or "")."""
 
 
 def contradictions(recording: Recording, found: Explanation) -> Iterator[str]:
-    """Each in a few words; none where sentence, steps, proof and recording agree."""
+    """Yield each contradiction between sentence, steps, evidence and recording."""
     for finding in (found.dominant, *found.contributing):
         yield from _proof(recording, finding)
         yield from _sentence(recording, found, finding)
@@ -40,8 +40,8 @@ def contradictions(recording: Recording, found: Explanation) -> Iterator[str]:
     yield from _outcome(recording, found)
 
 
-def not_in_the_survey(recording: Recording) -> list[str]:
-    """Jobs and lone pods that do not run in full when the cycle ends, of which the survey says nothing."""
+def missing_in_survey(recording: Recording) -> list[str]:
+    """Jobs and pods without a PodGroup that do not fully run at the end and are missing in the survey."""
     entries = [
         one.explanation
         for one in survey_jobs(recording).explained
@@ -52,7 +52,7 @@ def not_in_the_survey(recording: Recording) -> list[str]:
 
 
 def _not_whole(recording: Recording) -> Iterator[str]:
-    """Every PodGroup, every PodGroup that pods name, every lone pod: unless each of its pods has a node or is done."""
+    """Yield jobs, named PodGroups and single pods of which some pod has no node and is not done."""
     jobs, names = recording.session.jobs, recording.snapshot.flags.scheduler_names
     for manifest in recording.snapshot.objects_of("PodGroup"):
         name = f"{manifest['metadata']['namespace']}/{manifest['metadata']['name']}"
@@ -117,15 +117,15 @@ def _sentence(recording: Recording, found: Explanation, finding: Finding) -> Ite
         yield f"room is being released where it waits, and yet: {sentence}"
     yield from (
         f"{name} was not Releasing before this cycle, and yet: {sentence}"
-        for name in _wrongly_early(recording, sentence)
+        for name in _wrongly_called_releasing(recording, sentence)
     )
     for one in _evicted_in(sentence):
         if one not in [effect.task.rpartition("/")[2] for effect in cycle_effects(recording).evicted]:
             yield f"{one} is not evicted, and yet: {sentence}"
 
 
-def _wrongly_early(recording: Recording, sentence: str) -> Iterator[str]:
-    """Pods that this cycle evicted, and that are called Releasing before it."""
+def _wrongly_called_releasing(recording: Recording, sentence: str) -> Iterator[str]:
+    """Yield pods that this cycle evicted but the sentence calls Releasing before the cycle."""
     if "Releasing before this cycle" in sentence:
         opening = recording.timeline.opening_tasks
         for effect in cycle_effects(recording).evicted:
@@ -136,15 +136,15 @@ def _wrongly_early(recording: Recording, sentence: str) -> Iterator[str]:
 
 
 def _evicted_in(sentence: str) -> list[str]:
-    """Names of pods of which a sentence says that this cycle evicted them."""
-    # Not of a replay with another action: there the verb follows a semicolon.
+    """The names of the pods that a sentence calls evicted in this cycle."""
+    # A trial with another action has its verb behind a semicolon and is not matched.
     found = re.search(r"\b[a-z]+ evicts (.+?)(?: for |[;:.]|$)", sentence)
     names = re.split(r", | and ", found[1]) if found else []
     return [name.rpartition("/")[2] for name in names if "/" in name]
 
 
 def _releasing(recording: Recording, own: set[str]) -> bool:
-    """Whether a node on which one of these waits holds a task that is leaving."""
+    """Whether a node on which one of these pods is pipelined has a Releasing task."""
     nodes = recording.session.nodes
     waiting = [recording.timeline.tasks[key] for key in own]
     places = [nodes[task.node_name] for task in waiting if task.status is TaskStatus.PIPELINED and task.node_name]
@@ -152,7 +152,7 @@ def _releasing(recording: Recording, own: set[str]) -> bool:
 
 
 def _sums(finding: Finding) -> Iterator[str]:
-    """short = request - nearest, dimension by dimension."""
+    """Yield dimensions in which short is not request - nearest."""
     numbers = finding.numbers
     for name, number in numbers.items():
         figure, _, dimension = name.partition(".")
@@ -173,7 +173,7 @@ def _steps(recording: Recording, found: Explanation) -> Iterator[str]:
 
 
 def _outcome(recording: Recording, found: Explanation) -> Iterator[str]:
-    """Scheduled if, and only if, the states at the end say so."""
+    """Yield an outcome that disagrees with the task states at the end."""
     job = recording.session.jobs[found.job]
     states = [task.status for task in job.tasks.values()]
     opening = recording.timeline.opening_tasks

@@ -1,4 +1,4 @@
-"""What the first line of an answer claims about the cycle, each claim compared with the trace alone."""
+"""Checks each claim in the first line of an answer against the trace alone."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 from tests.questions.trace_answers import VICTIM_HOOKS, actions_by_line
 
-Line = Mapping[str, Any]  # Any: a line of the trace as JSON
+Line = Mapping[str, Any]  # Any: one line of the trace, parsed from JSON
 UNDOING = {"unallocate": "allocate", "unpipeline": "pipeline", "unevict": "evict"}
 COUNTED = {"the only candidate victim": 1, "both candidate victims": 2}
 
 
 class Operation(NamedTuple):
-    """An operation that is in force when the cycle ends."""
+    """An operation that is in effect at the end of the cycle."""
 
     kind: str
     pod: str
@@ -24,7 +24,7 @@ class Operation(NamedTuple):
 
 
 class CycleReading:
-    """A trace, its actions, and the operations that nothing undid."""
+    """A trace, its actions, and the operations that were not undone."""
 
     def __init__(self, lines: Sequence[Line]) -> None:
         self.lines = lines
@@ -48,16 +48,16 @@ class CycleReading:
         yield from standing.values()
 
     def of_job(self, job: str, kind: str) -> list[Operation]:
-        """Operations on the job's pods."""
+        """The operations on the job's pods."""
         return [one for one in self.done if one.kind == kind and one.pod in self.pods_of(job)]
 
     def pods_of(self, job: str) -> Sequence[str]:
-        """The job's pods, as the end of the cycle lists them; by their names, where the process did not come so far."""
+        """The job's pods as of the end of the cycle; by name prefix if the process ended earlier."""
         named = [one.pod for one in self.done if one.pod.startswith(f"{job}-")]
         return list(self.closed[job]["tasks"]) if job in self.closed else named
 
     def hooks(self, point: str, **wanted: Any) -> list[Line]:
-        """Calls of a hook; `action` names the action in which they were made."""
+        """The calls of a hook; `action` limits them to one action."""
         action = wanted.pop("action", None)
         return [
             line
@@ -67,46 +67,46 @@ class CycleReading:
         ]
 
     def votes(self, action: str, task: str) -> list[Line]:
-        """Answers about candidate victims for a pod."""
+        """The answers about candidate victims for a pod."""
         return [line for point in VICTIM_HOOKS for line in self.hooks(point, action=action, task=task)]
 
     def searches(self, task: str, *actions: str) -> list[Line]:
-        """Passes over nodes for a pod, of these actions or of all."""
+        """The searches over nodes for a pod, in these actions or in all."""
         pairs = zip(self.lines, self.actions, strict=True)
         found = [(line, action) for line, action in pairs if line["ev"] == "predicate" and line["task"] == task]
         return [line for line, action in found if not actions or action in actions]
 
     def minimum_of(self, job: str) -> int:
-        """minMember, as the session opens."""
+        """The job's minMember when the session opens."""
         opened = next(line for line in self.lines if line["ev"] == "state")
         return int(opened["jobs"][job]["minAvailable"])
 
 
 class Claim(NamedTuple):
-    """A first line, taken apart."""
+    """A matched first line: its job and its parts by name."""
 
     cycle: CycleReading
     job: str
     words: Mapping[str, str]
 
     def pod(self, group: str = "pod") -> str:
-        """The whole name of a pod, which the line gives without the job's namespace."""
+        """The full name of a pod, which the line may give without its namespace."""
         name = self.words[group]
         return name if "/" in name else f"{self.job.partition('/')[0]}/{name}"
 
     def number(self, group: str) -> int:
-        """A count; nothing counts as 0."""
+        """The count in a group; an empty group counts as 0."""
         return int(self.words[group] or 0)
 
     def names(self, group: str) -> tuple[list[str], int]:
-        """Names of a list, and how many `and 3 more` leaves out."""
+        """The names in a list, and the N of a final `and N more`."""
         listed, _, more = self.words[group].partition(" and ")
         names = [*listed.split(", "), *([more] if more and not more.endswith(" more") else [])]
         return names, int(more.split()[0]) if more.endswith(" more") else 0
 
 
 def agrees(listed: tuple[list[str], int], actual: Sequence[str]) -> bool:
-    """Whether a list with some left out can be the list of these names."""
+    """Whether a possibly shortened list stands for exactly these names."""
     names, more = listed
     once = dict.fromkeys(actual)
     return all(name in once for name in names) and len(names) + more == len(once)
@@ -147,13 +147,13 @@ def found_room(claim: Claim) -> bool:
 
 
 def votes_of(claim: Claim, plugin: str, *actions: str) -> list[Line]:
-    """The plugin's answers about the candidates of each node that has any."""
+    """The plugin's non-empty answers about candidates for the claim's pod."""
     every = [vote for action in actions for vote in claim.cycle.votes(action, claim.pod())]
     return [vote for vote in every if vote["plugin"] == plugin and vote["candidates"]]
 
 
 def protects(claim: Claim) -> bool:
-    """On all nodes with candidates, or on some of them, where evictions would make room."""
+    """Check "protects every candidate", on all nodes or on those where evictions would make room."""
     own = votes_of(claim, claim.words["plugin"], claim.words["action"])
     count = COUNTED.get(claim.words["every"]) or int(claim.words["every"].split()[1])
     kept = [len(vote["candidates"]) for vote in own if not vote["result"]]
@@ -164,7 +164,7 @@ def protects(claim: Claim) -> bool:
 
 
 def sums_of(sizes: Sequence[int], count: int) -> set[int]:
-    """The sums of any so many of the sizes."""
+    """The possible sums of `count` of the sizes."""
     return {sum(some) for some in combinations(sizes, count)}
 
 
@@ -181,7 +181,7 @@ def allows_some(claim: Claim) -> bool:
 def fits_nowhere(claim: Claim) -> bool:
     searched = claim.cycle.searches(claim.pod(), "allocate", "backfill")
     counts = sum(int(number) for number in re.findall(r"(?:^|, | and )(\d+) ", claim.words["reasons"] or ""))
-    # A job that is tried in HyperNodes is searched for in a part of the nodes, and told about all of them.
+    # A job in HyperNodes is searched on a subset of nodes, but its message counts all of them.
     parts = bool(claim.cycle.hooks("HyperNodeGradientForJob", job=claim.job))
     return not searched or (
         not searched[-1]["feasible"]
@@ -235,7 +235,7 @@ def candidates(claim: Claim) -> bool:
     for search, end in zip(claim.cycle.searches(pod, action), [*starts[1:], len(claim.cycle.lines)], strict=True):
         votes = [vote for vote in claim.cycle.votes(action, pod) if search["seq"] < vote["seq"] <= end]
         found.add((len(search["feasible"]), len({one for vote in votes for one in vote["candidates"]})))
-    # Where no plugin answers for victims, the trace does not name the candidates.
+    # If no plugin answers, the trace does not name the candidates.
     nobody = not claim.cycle.votes(action, pod) and claim.number("nodes") in dict(found)
     return nobody or (claim.number("nodes"), claim.number("count")) in found
 
@@ -245,7 +245,7 @@ def belongs_to_no_job(claim: Claim) -> bool:
 
 
 def runs_in_part(claim: Claim) -> bool:
-    """The running pods of a job that gang does not let start."""
+    """Check the running pods of a job that gang calls invalid."""
     tasks = claim.cycle.closed[claim.job]["tasks"].values() if claim.cycle.closed else ()
     running = [task for task in tasks if task["status"] in ("Running", "Bound", "Binding", "Succeeded")]
     refused = [line for line in claim.cycle.hooks("JobValid", job=claim.job) if line["result"] is not None]
@@ -266,7 +266,7 @@ def comes_too_late(claim: Claim) -> bool:
 
 
 def gang_victims(claim: Claim) -> bool:
-    """A job that an action evicts for as a whole."""
+    """Check the victims of a gang action that evicts for a whole job."""
     votes = claim.cycle.hooks("UnifiedEvictable", action=claim.words["action"])
     allowed = [len(vote["candidates"]) for vote in votes if vote["result"]]
     every = claim.words["every"]
@@ -324,7 +324,7 @@ CLAIMS: tuple[tuple[str, Callable[[Claim], bool]], ...] = (
 
 
 def false_claims(cycle: CycleReading, job: str, sentence: str) -> Iterator[str]:
-    """The claims of a first line that the trace does not bear out."""
+    """Yield the claims of a first line that the trace does not confirm."""
     for pattern, check in CLAIMS:
         match = re.search(pattern, sentence)
         if match and not check(Claim(cycle, job, match.groupdict(default=""))):
@@ -332,5 +332,5 @@ def false_claims(cycle: CycleReading, job: str, sentence: str) -> Iterator[str]:
 
 
 def is_read(sentence: str) -> bool:
-    """Whether any claim of the line is compared."""
+    """Whether at least one claim of the line is checked."""
     return any(re.search(pattern, sentence) for pattern, _ in CLAIMS)

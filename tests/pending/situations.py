@@ -1,4 +1,4 @@
-"""Small clusters in which one thing keeps job `default/wanted` from its place, and what it is."""
+"""Small clusters in which one cause keeps job `default/wanted` Pending, with the name of the cause."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class Situation(NamedTuple):
 
 
 def conf(actions: str, second: str = SECOND, first: str = FIRST, more: Mapping[str, Any] | None = None) -> str:
-    """Two tiers, drf's veto off unless said otherwise."""
+    """A configuration of two tiers; drf's Preemptable is off unless `more` is given."""
     return conf_of(first, second, actions=actions, arguments=NO_DRF if more is None else more)
 
 
 def wanted(count: int = 1, *, cpu: str = "4", min_member: int | None = None, **more: Any) -> Objects:
-    """The job that waits: high priority, one pod of 4 cpu."""
+    """The Pending job: high priority, one pod of 4 cpu."""
     group = {key: more.pop(key) for key in ("queue", "phase", "min_resources", "min_task_member") if key in more}
     members = count if min_member is None else min_member
     return [
@@ -54,7 +54,7 @@ def wanted(count: int = 1, *, cpu: str = "4", min_member: int | None = None, **m
 
 
 def running(name: str, on: str, count: int = 2, *, cpu: str = "4", min_member: int = 1, **more: Any) -> Objects:
-    """A running job of low priority that fills a node of 8 cpu."""
+    """A running low-priority job that fills a node of 8 cpu."""
     group = {key: more.pop(key) for key in ("queue", "namespace", "priority_class", "min_resources") if key in more}
     space = {"namespace": group["namespace"]} if "namespace" in group else {}
     fields = {"priority_class": "low", **group}
@@ -70,12 +70,12 @@ def nodes(*names: str, **more: Any) -> Objects:
 
 
 def of(*parts: Objects) -> Objects:
-    """All of them, with the priority classes."""
+    """The objects of all parts, and the priority classes."""
     return [*CLASSES, *(manifest for part in parts for manifest in part)]
 
 
 def situations() -> Iterator[Situation]:
-    """Every situation."""
+    """Yield every situation."""
     yield from outside()
     yield from doors()
     yield from late_doors()
@@ -91,7 +91,7 @@ GUARDED = [*nodes("n1", "n2"), *running("a", "n1", min_member=2), *running("b", 
 
 
 def outside() -> Iterator[Situation]:
-    """Not in the session, or not whole."""
+    """Yield causes outside of the session, and incomplete jobs."""
     gone = of(nodes("n1"), wanted(queue="nowhere"))
     yield Situation("no such queue", "queue-missing", gone, conf(PLAIN))
     elsewhere = of(nodes("n1"), wanted(schedulerName="default-scheduler"))
@@ -110,7 +110,7 @@ def outside() -> Iterator[Situation]:
 
 
 def doors() -> Iterator[Situation]:
-    """Before any pod is tried."""
+    """Yield causes before any pod is tried."""
     least = {"cpu": "4", "memory": "1Gi"}
     pending = wanted(phase="Pending", min_resources=least)
     closed = [queue("default", state="Closed")]
@@ -145,13 +145,13 @@ def doors() -> Iterator[Situation]:
 
 
 def late_doors() -> Iterator[Situation]:
-    """Admitted in an earlier cycle."""
+    """Yield causes for jobs that an earlier cycle admitted."""
     closed = of(nodes("n1"), [queue("default", state="Closed")], wanted())
     yield Situation("queue closed after admission", "queue-not-allocatable", closed, conf(PLAIN))
 
 
 def filters() -> Iterator[Situation]:
-    """No node takes it, and no eviction would help."""
+    """Yield filter refusals that no eviction would change."""
     yield Situation("too large", "larger-than-any-node", of(nodes("n1", "n2"), wanted(cpu="9")), conf(PREEMPT))
     both = [node("big", cpu="16"), node("gpu", cpu="4", gpu="4")]
     odd = of(both, wanted(requests={"cpu": "8", "nvidia.com/gpu": "1"}))
@@ -195,7 +195,7 @@ def filters() -> Iterator[Situation]:
 
 
 def victims() -> Iterator[Situation]:
-    """preempt looks for victims."""
+    """Yield causes in preempt's search for victims."""
     yield Situation("preempt works", "places", of(FULL, wanted()), conf(PREEMPT))
     yield Situation("gang protects", "gang", of(GUARDED, wanted()), conf(PREEMPT))
     equal = of(FULL, wanted(priority_class="low"))
@@ -246,7 +246,7 @@ def victims() -> Iterator[Situation]:
 
 
 def reclaims() -> Iterator[Situation]:
-    """reclaim looks into other queues."""
+    """Yield causes in reclaim's search in other queues."""
     queues = [queue("mine", weight=1), queue("theirs", weight=1)]
     theirs = [*nodes("n1", "n2"), *running("a", "n1", queue="theirs"), *running("b", "n2", queue="theirs")]
     yield Situation("reclaim works", "places", of(queues, theirs, wanted(queue="mine")), conf(RECLAIM))
@@ -278,7 +278,7 @@ def reclaims() -> Iterator[Situation]:
 
 
 def several_actions() -> Iterator[Situation]:
-    """More than one action that evicts, or the wrong one."""
+    """Yield causes with several evicting actions, or the wrong one."""
     queues = [queue("mine"), queue("theirs")]
     theirs = [*nodes("n1"), *running("a", "n1", queue="theirs")]
     yield Situation(
@@ -294,7 +294,7 @@ def several_actions() -> Iterator[Situation]:
 
 
 def outcomes() -> Iterator[Situation]:
-    """It gets something."""
+    """Yield jobs that are placed or pipelined."""
     yield Situation("room", "places", of(nodes("n1"), wanted()), conf(PLAIN))
     yield Situation("runs already", "places", of(FULL), conf(PLAIN), "default/a")
     leaving = of(nodes("n1"), running("a", "n1", deleting=True), wanted())

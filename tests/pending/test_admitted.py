@@ -1,4 +1,4 @@
-"""A Volcano Job whose PodGroup this cycle admits before its controller has made the pods."""
+"""A Volcano Job whose PodGroup is admitted before the controller has created the pods."""
 
 from typing import Any
 

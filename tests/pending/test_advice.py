@@ -1,4 +1,4 @@
-"""The advice fits the situation: nothing is recommended that could not help."""
+"""The advice fits the situation: no advice that could not help."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -106,7 +106,7 @@ def test_only_jobs_in_the_same_plight_are_likened() -> None:
     )
 
 
-def test_what_somebody_tainted_is_left_alone_where_anything_else_helps() -> None:
+def test_advice_against_taints_comes_after_other_advice() -> None:
     found = asked([*nodes("n1", taints=TAINT), *wanted()])
     assert (
         "Add a node with 4 cpu, 954Mi memory free.",

@@ -1,4 +1,4 @@
-"""Advice about every recorded cluster: ordered by harm, and never void."""
+"""Advice about every recorded cluster is ordered by harm, and always changes something."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OTHERS = [*find_recorded("threads/*"), *find_recorded("audit/*")]
 
 
 def faults(recording: Recording) -> list[str]:
-    """All that is wrong with the advice to jobs that wait."""
+    """The faults in the advice about Pending jobs."""
     waiting, void = (
         [one.explanation for one in survey_jobs(recording).unscheduled_jobs],
         cache(partial(changes_nothing, recording)),
@@ -56,7 +56,7 @@ def of_fixes(recording: Recording, found: Explanation, void: Callable[[tuple[str
 
 
 def changes_nothing(recording: Recording, edits: tuple[str, ...]) -> bool:
-    """Whether edits leave the snapshot as it is, or cannot even be made."""
+    """Whether the edits leave the snapshot unchanged or are invalid."""
     snapshot = recording.snapshot
     try:
         return edited_snapshot(snapshot, map(parse_edit, edits)) == snapshot

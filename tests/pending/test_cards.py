@@ -1,4 +1,4 @@
-"""What keeps a pod from shared cards: upstream says the same words, whatever they lack."""
+"""Why a pod gets no shared cards: upstream's message is the same for every reason."""
 
 from collections.abc import Callable
 
@@ -22,7 +22,7 @@ def why(snapshot: Snapshot) -> Explanation:
 
 
 def of_two_cards() -> Snapshot:
-    """One card is nearly full, the other one has no core left."""
+    """A node whose first card is nearly full and whose second card has no core left."""
     busy = asking("r-1", "r", on="n1", vgpu_ids_new="gpu-b,NVIDIA,100,100:")
     runs = [pod_group("r"), held("r-0", "a", memory=900), busy]
     return sharing(cards(2), runs, pod_group("j"), asking("j-0", memory="500"))
@@ -69,7 +69,7 @@ def test_cards_of_which_none_would_do_are_told_by_what_they_lack(snapshot: Calla
 
 
 def test_nothing_is_said_of_cards_where_one_would_do() -> None:
-    """The pod waits for a processor."""
+    """The pod is Pending for lack of cpu."""
     waits = asking("j-0", memory="500")
     waits["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "1000"
     assert "cards" not in why(sharing(cards(1), node("n2"), pod_group("j"), waits)).whole_text

@@ -1,4 +1,4 @@
-"""One text for many: what the jobs of a cause have in common."""
+"""The common text of all jobs with the same cause."""
 
 import pytest
 

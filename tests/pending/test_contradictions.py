@@ -1,4 +1,4 @@
-"""Nothing that explain says of any job contradicts itself or the recording."""
+"""No answer about any job contradicts itself or the recording."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import cluster, node, pod, pod_group, priority_class, queue
-from tests.pending.contradictions import contradictions, not_in_the_survey
+from tests.pending.contradictions import contradictions, missing_in_survey
 from tests.recorded import ROOT, bundled
 from tests.scenarios.question import Question
 from tests.scenarios.questions import QUESTIONS, asked
@@ -22,7 +22,7 @@ BUNDLED = sorted(path.name for path in (ROOT / "fixtures").iterdir() if path.is_
 
 
 def contradictions_in(recording: Recording) -> list[str]:
-    """Every contradiction in the answers about every job."""
+    """The contradictions in the answers about all jobs."""
     jobs = recording.session.jobs
     return [words for job in jobs for words in contradictions(recording, explain_by_name(recording, job))]
 
@@ -30,13 +30,13 @@ def contradictions_in(recording: Recording) -> list[str]:
 @pytest.mark.parametrize("name", BUNDLED)
 def test_no_answer_of_a_bundled_snapshot_contradicts_it(name: str) -> None:
     assert [] == contradictions_in(bundled(name))
-    assert [] == not_in_the_survey(bundled(name))
+    assert [] == missing_in_survey(bundled(name))
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.file.stem)
 def test_no_answer_of_a_question_contradicts_its_cluster(question: Question) -> None:
     assert [] == contradictions_in(question.recording())
-    assert [] == not_in_the_survey(question.recording())
+    assert [] == missing_in_survey(question.recording())
 
 
 WRONG = (
@@ -61,7 +61,7 @@ def test_what_is_told_wrongly_is_found(sentence: str, words: str) -> None:
     assert any(words in one for one in found), found
 
 
-def test_room_that_is_called_released_where_nobody_leaves_is_found() -> None:
+def test_a_claim_of_terminating_pods_without_any_is_found() -> None:
     recording = asked(2976).recording()
     answer = explain_by_name(recording, "team/high")
     wrong = replace(answer.dominant, headline=said("team/high is waiting for pods to terminate"), facts=(), evidence=())
@@ -72,7 +72,7 @@ def test_room_that_is_called_released_where_nobody_leaves_is_found() -> None:
 def test_a_job_that_the_survey_leaves_out_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     recording = evicting()
     monkeypatch.setattr("tests.pending.contradictions.survey_jobs", lambda _: Survey(0, (), 0))
-    assert {"default/new", "default/old"} <= set(not_in_the_survey(recording))
+    assert {"default/new", "default/old"} <= set(missing_in_survey(recording))
 
 
 def evicting() -> Recording:

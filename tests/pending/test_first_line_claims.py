@@ -15,11 +15,11 @@ FROM_THE_SNAPSHOT = {
     *("other-scheduler", "queue-tree-broken", "action-not-configured", "not-starving", "enqueue-held-by-inqueue"),
     *("victims-not-preemptable", "not-enough-pods", "preemptive", "places"),
 }
-"""Causes of which some first lines speak only of what the snapshot states, or of more than one operation."""
+"""Causes whose first line may state only facts of the snapshot, or several operations."""
 
 
 def first_lines(case: Path) -> list[tuple[str, str, str]]:
-    """(job, cause, first line) of every answer."""
+    """The (job, cause, first line) of every answer."""
     answers = [one.explanation for one in survey_jobs(recorded(case)).explained]
     return [(one.job, one.cause_code, one.sentence) for one in answers]
 

@@ -1,4 +1,4 @@
-"""The first two lines of an answer: who is evicted for it, who holds what lacks, and which rule decided."""
+"""The first two lines of an answer: the evicted pods, the holders of the resource, and the deciding rule."""
 
 import re
 from typing import Any
@@ -77,7 +77,7 @@ def test_pods_that_share_a_pod_group_are_not_said_to_have_one_each() -> None:
     alone = [pod_group("podgroup-b", phase="Pending", min_resources={"cpu": "40"}), *pods("podgroup-b", 1, cpu="40")]
     told = "Each pod of application etl has a PodGroup of its own (minMember 1), so its pods are not a gang."
     other = [pod_group("podgroup-c", phase="Running"), *pods("podgroup-c", 1, cpu="1", on="n1")]
-    # Pods that only share an application want no gang; those of different roles need each other.
+    # Pods with the same component need no gang; pods of different components need each other.
     for component, beside, needed in (("taskmanager", other, True), ("jobmanager", other, False), ("x", shared, False)):
         alone[1]["metadata"]["labels"] = {"app": "etl", "component": component}
         beside[1]["metadata"]["labels"] = {"app": "etl", "component": "jobmanager"}
@@ -85,12 +85,12 @@ def test_pods_that_share_a_pod_group_are_not_said_to_have_one_each() -> None:
 
 
 def explained_job(job: str, objects: list[Manifest]) -> tuple[str, ...]:
-    """The facts about a job other than the usual one."""
+    """The facts of the answer about a given job."""
     return explain_by_name(replay_cycle(cluster(objects, conf=conf(PLAIN))), job).dominant.facts
 
 
 def wanted_as(name: str, **more: Any) -> list[Manifest]:
-    """The same kind of job under another name."""
+    """A job with this name, one pod, and these settings."""
     group = {key: more.pop(key) for key in ("phase", "min_resources", "priority_class") if key in more}
     return [pod_group(name, **group), *pods(name, 1, **more)]
 
@@ -193,7 +193,7 @@ def test_minimums_of_roles_that_gang_does_not_check_are_named_with_the_roles_tha
 
 
 def ending(name: str, deleted: str) -> Manifest:
-    """A pod that fills a node of 8 cpu and is being deleted."""
+    """A terminating pod that fills a node of 8 cpu."""
     found = pod(name, "a", on="n1", requests={"cpu": "8"}, deleting=True)
     found["metadata"]["deletionTimestamp"] = deleted
     return found
@@ -210,7 +210,7 @@ def test_a_pod_that_should_have_ended_long_ago_is_to_be_looked_at_or_removed() -
 
 
 def volcano_job(name: str, replicas: int) -> Manifest:
-    """A Volcano Job of one role."""
+    """A Volcano Job with one role, worker."""
     spec = {"tasks": [{"name": "worker", "replicas": replicas}]}
     named = metadata(name, "default")
     return {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": named, "spec": spec, "status": {}}

@@ -1,4 +1,4 @@
-"""Gates that only some configurations have: whole gangs, HyperNodes, queue trees, node groups."""
+"""Causes that exist only in some configurations: whole gangs, HyperNodes, queue trees, node groups."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -107,7 +107,7 @@ def test_the_way_through_the_cycle_includes_the_gang_actions() -> None:
 
 
 def summary_of(found: Explanation) -> tuple[str, tuple[str, ...], list[str]]:
-    """What an answer says, advises and shows as proof."""
+    """The text, the advice and the evidence of an answer."""
     return found.whole_text, found.advice_texts, [one.text for one in found.dominant_evidence]
 
 
@@ -161,7 +161,7 @@ def test_where_pods_and_a_role_are_missing_more_pods_are_asked_for() -> None:
     assert f"{CONTROLLER} only 1 pod (quota, webhook, controller log)." == found.advice_texts[0]
 
 
-def test_one_queue_has_and_two_queues_have_the_setting_that_spares_them() -> None:
+def test_queues_that_are_not_reclaimable_are_named() -> None:
     shut = [queue("rich", reclaimable=False), queue("vast", reclaimable=False), queue("poor", weight=8)]
     one = [*nodes("n1"), *running("a", "n1", queue="rich"), *wanted(queue="poor")]
     assert "rich has spec.reclaimable: false." in asked([*shut, *one], GANG_RECLAIM).whole_text

@@ -1,4 +1,4 @@
-"""An action that Volcano does not have: what it declares is all that explanations need to know of it."""
+"""Explanations of an invented action rely only on what the action declares."""
 
 from dataclasses import replace
 from typing import cast
@@ -22,13 +22,13 @@ JOB = "research/llm-finetune"
 
 
 class Harvest(Preempt):
-    """Evicts as preempt does, under a name that nothing knows."""
+    """preempt under an unknown name."""
 
     name = "harvest"
 
 
 class GangHarvest(GangPreempt):
-    """Evicts as gangpreempt does."""
+    """gangpreempt under an unknown name."""
 
     name = "gangharvest"
 
@@ -41,7 +41,7 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run_with(action: str) -> Recording:
-    """The bundled cycle with the action in the place of preempt."""
+    """Replay the bundled snapshot with this action in place of preempt."""
     snapshot = load_snapshot(ROOT / "fixtures" / BLOCKED)
     conf = (snapshot.scheduler_conf or "").replace("preempt,", f"{action},")
     return replay_cycle(replace(snapshot, scheduler_conf=conf))

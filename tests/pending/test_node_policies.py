@@ -1,4 +1,4 @@
-"""Nodes that a plugin refuses by what they measure or run: the answer has the figures, and the fix changes them."""
+"""Nodes that a plugin refuses by load or running pods: the answer has the figures, and the fix changes them."""
 
 import pytest
 

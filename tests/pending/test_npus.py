@@ -1,4 +1,4 @@
-"""What keeps a pod from Ascend NPUs: upstream says the same words, whatever it is."""
+"""Why a pod gets no Ascend NPUs: upstream's message is the same for every reason."""
 
 from typing import Any
 

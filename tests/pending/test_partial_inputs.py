@@ -1,4 +1,4 @@
-"""What people paste is rarely whole: no answer about a part says what the whole cluster would contradict."""
+"""No answer about a part of a cluster says what the whole cluster would contradict."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CONTRADICTED = re.compile(
     r"does not exist|no such queue|is not admitted|overcommit allows|fits no node|no node (fits|has|provides)|"
     r"[Cc]reate (queue|PodGroup)|add a node|has what it needs"
 )
-"""What the whole snapshot would contradict: it has the Queue, the PodGroup and nodes, and admits the job."""
+"""Statements that are false for the whole snapshot, which has the Queue, the PodGroup and nodes, and admits the job."""
 DESCRIBED_POD = """\
 Name:             llm-finetune-worker-0
 Namespace:        research
@@ -71,7 +71,7 @@ LOG = "I1101 09:30:00.000100       1 allocate.go:43] Enter Allocate ...\n"
 
 
 def whole() -> tuple[Objects, str]:
-    """Every object of the bundled snapshot, and its configuration."""
+    """All objects and the configuration of the bundled snapshot."""
     folder = find_bundled(BLOCKED)
     assert folder is not None
     texts = [path.read_text() for path in sorted(folder.glob("*.yaml"))]

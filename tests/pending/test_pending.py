@@ -1,4 +1,4 @@
-"""explain names the cause that the real scheduler's recordings prove, with numbers and event numbers."""
+"""explain names the cause that the real scheduler's recording shows, with figures and event numbers."""
 
 import json
 from pathlib import Path
@@ -20,7 +20,7 @@ SITUATIONS = list(situations())
 
 
 def check(recording: Recording, found: Explanation) -> None:
-    """What holds of every explanation."""
+    """Check the properties that every explanation has."""
     findings = (found.dominant, *found.contributing)
     for finding in findings:
         assert "\n" not in finding.whole_text
@@ -147,7 +147,7 @@ def test_a_pod_that_is_passed_over_names_the_one_of_its_role_that_found_no_node(
 
 
 def test_the_steps_quote_the_schedulers_message_where_it_counts_in_its_own_way() -> None:
-    """A node that has neither memory nor cards is in the message once, under memory; the answer names both."""
+    """The message counts a node without memory and cards once, under memory; the answer names both."""
     found = explain_by_name(bundled("preempt-blocked-by-gang"), "research/llm-finetune")
     text = next(step.text for step in found.steps if step.name == "allocate, nodes")
     message = "0/8 nodes are unavailable: 1 Insufficient memory, 7 Insufficient nvidia.com/gpu."

@@ -36,7 +36,7 @@ def snapshot() -> Snapshot:
         ("default/lost", ExplainSubject("default/lost")),
     ],
 )
-def test_a_word_means_one_thing(snapshot: Snapshot, word: str, subject: ExplainSubject) -> None:
+def test_a_word_selects_one_subject(snapshot: Snapshot, word: str, subject: ExplainSubject) -> None:
     assert subject == find_subject(snapshot, word)
 
 

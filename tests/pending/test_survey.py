@@ -1,4 +1,4 @@
-"""Every job that stays unscheduled, with its cause."""
+"""The survey lists every unscheduled job with its cause."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vcdebug.explain.answer import Explanation
 from vcdebug.explain.job_view import ExplainSubject
 from vcdebug.explain.node_fit import MissingItems
 from vcdebug.explain.pending import explanation as surveys
-from vcdebug.explain.pending.explanation import FAULT, explain_by_name, explain_subject, survey_jobs, survey_one
+from vcdebug.explain.pending.explanation import FAULT, explain_by_name, explain_subject, survey_by_name, survey_jobs
 from vcdebug.explain.pending.gates import overrides as what_if
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
@@ -22,7 +22,7 @@ CONF = conf_of("priority gang", "predicates nodeorder", actions="allocate")
 
 
 def busy() -> Snapshot:
-    """One node, taken; two jobs that want it; one that names a queue which is not there; a pod of nobody's."""
+    """A full node; two jobs that need it; a job in a missing queue; a pod without a job."""
     return cluster(
         node("n1", cpu="2"),
         pod_group("runs", phase="Running"),
@@ -61,10 +61,10 @@ def test_a_pod_of_no_job_counts_if_this_scheduler_is_to_place_it() -> None:
 
 def test_a_named_job_is_explained_whatever_came_of_it() -> None:
     recording = replay_cycle(busy())
-    (one,) = survey_one(recording, "runs").explained
+    (one,) = survey_by_name(recording, "runs").explained
     assert one.explanation.scheduled
-    assert [] == survey_one(recording, "runs").unscheduled_jobs
-    nobody = survey_one(recording, "nobody")
+    assert [] == survey_by_name(recording, "runs").unscheduled_jobs
+    nobody = survey_by_name(recording, "nobody")
     assert (0, (), True) == (nobody.jobs, nobody.explained, nobody.named)
 
 
@@ -89,7 +89,7 @@ def test_a_missing_action_is_tried_once_however_many_jobs_ask(monkeypatch: pytes
 
 
 def crowd(jobs: int) -> Snapshot:
-    """Five nodes, taken, and jobs that all want the same."""
+    """Five full nodes, and jobs with equal requests."""
     nodes = [node(f"n{number}", cpu="2") for number in range(5)]
     runs = [part for number in range(5) for part in (pod_group(f"r{number}"), pods(f"r{number}", 1, on=f"n{number}"))]
     waits = [part for number in range(jobs) for part in (pod_group(f"w{number}"), pods(f"w{number}", 1, cpu="2"))]

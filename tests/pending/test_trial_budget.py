@@ -1,4 +1,4 @@
-"""A replay inside an answer is cut off where it would take longer than the cycle, and the answer says so."""
+"""A trial cycle inside an answer stops if it takes longer than the cycle, and the answer says so."""
 
 import pytest
 
@@ -17,7 +17,7 @@ CONF = conf_of("priority gang", "predicates nodeorder", actions="allocate")
 
 
 def full_cluster() -> Recording:
-    """A node full of pods of low priority, and a job of high priority that waits for it; preempt would help."""
+    """A node full of low-priority pods, and a Pending high-priority job; preempt would help but is not configured."""
     return replay_cycle(
         cluster(
             priority_class("high", 1000),

@@ -1,4 +1,4 @@
-"""What a pod wants and no node has, what is kept from its queue, and who holds what it needs: in words that help."""
+"""Answers about labels that no node has, nodes that a queue excludes, and the holders of a resource."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HIERARCHY = conf_of(
 
 
 def asked(*objects: Manifest | list[Manifest], conf: str = CONF, **of_pods: Any) -> Explanation:
-    """The answer about a job of one pod of 4 cores beside these objects."""
+    """The answer about a job with one pod of 4 cores in a cluster of these objects."""
     wanted = {"cpu": "4", **of_pods}
     snapshot = cluster(*objects, pod_group("train"), pods("train", 1, **wanted), conf=conf)
     return explain_by_name(replay_cycle(snapshot), "default/train")
@@ -42,7 +42,7 @@ def test_a_label_that_is_spelt_otherwise_is_found() -> None:
     assert found.advice_texts[0].startswith("Did you mean gpu-type=A100?")
 
 
-def test_a_label_that_nobody_has_is_said_to_be_nowhere() -> None:
+def test_a_label_that_no_node_has_is_named() -> None:
     found = asked(node("n1", labels={"disktype": "ssd"}), nodeSelector={"disk-type": "ssd"})
     assert "No node in the snapshot has disk-type=ssd, and none has label disk-type at all" in found.whole_text
     assert "Did you mean label disktype?" in found.advice_texts

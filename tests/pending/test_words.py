@@ -1,4 +1,4 @@
-"""What an answer speaks of: the pods, the dimension and the limit that decided, in amounts that people use."""
+"""The vocabulary of an answer: pods, the deciding dimension and limit, in amounts with common units."""
 
 import re
 from collections.abc import Sequence
@@ -196,7 +196,7 @@ def test_gangreclaim_is_asked_about_all_pods_at_once() -> None:
     assert "may not reclaim for 2 pods at once: it would use 8 cpu and deserves 4 by weight 1 of 4" in found.whole_text
 
 
-def test_gangpreempt_counts_whom_its_filter_leaves_alone() -> None:
+def test_gangpreempt_counts_the_pods_that_its_filter_excludes() -> None:
     objects = [
         queue("other"),
         *nodes("n1", "n2", "n3"),
@@ -273,7 +273,7 @@ def test_a_pod_beyond_the_minimum_that_no_node_can_ever_take_is_told_so() -> Non
 
 
 def reclaiming(theirs: dict[str, Any], count: int = 2, cpu: str = "4") -> Explanation:
-    """A poor queue wants 4 cpu back; the tier in which capacity votes is the first one."""
+    """Explain a job of 4 cpu whose queue is below its deserved; capacity votes in the first tier."""
     queues = [queue("mine", deserved={"cpu": "8", "memory": "80G"}), queue("theirs", **theirs)]
     full = [*nodes("n1"), *running("a", "n1", count, cpu=cpu, queue="theirs")]
     tiers = {"first": "gang conformance capacity", "second": "predicates nodeorder"}
@@ -309,7 +309,7 @@ def test_a_quota_of_the_namespace_is_named_with_its_figures() -> None:
 
 
 def edited(recording: Recording, text: str) -> Recording:
-    """The cycle once more with one edit."""
+    """Replay the snapshot with one edit."""
     return replay_cycle(apply_edits(recording.snapshot, [parse_edit(text)], recording.conf.text))
 
 

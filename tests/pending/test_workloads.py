@@ -20,7 +20,7 @@ ENQUEUE = conf_of("gang", "overcommit predicates nodeorder", actions="enqueue, a
 
 
 def owned(objects: list[Manifest], kind: str, name: str) -> list[Manifest]:
-    """The same objects, with a controller."""
+    """Set a controller as the owner of these objects."""
     for each in objects:
         each["metadata"]["ownerReferences"] = [{"kind": kind, "name": name, "uid": name, "controller": True}]
     return objects
@@ -75,7 +75,7 @@ def test_a_minimum_that_counts_pods_to_come_is_left_alone() -> None:
 
 
 def workers(count: int, kind: str, owner: str) -> list[Manifest]:
-    """Plain pods, each with a PodGroup that Volcano's controller made for it."""
+    """Plain pods, each with its own PodGroup, as Volcano's controller creates them."""
     groups = [pod_group(f"podgroup-{owner}-{number}") for number in range(count)]
     each = [pods(f"podgroup-{owner}-{number}", 1, cpu="6", prefix=f"{owner}-{number}") for number in range(count)]
     return [*groups, *owned([one for some in each for one in some], kind, owner)]
@@ -114,7 +114,7 @@ def test_a_capability_above_that_of_its_parent_is_named_and_lowered(
     leaf = queue("leaf", parent=parent, capability={resource: stated})
     waits = [pod_group("j", queue="leaf"), *pods("j", 1)]
     snapshot = cluster(node("n1"), queue("root"), above, leaf, waits, conf=HIERARCHY)
-    # The latest release does not refuse such a capability.
+    # The latest rules accept such a capability.
     snapshot.flags = replace(snapshot.flags, release=resolve_release("v1.11.2").release)
     found = explained(snapshot)
     assert "queue-tree-broken" == found.cause_code
@@ -123,7 +123,7 @@ def test_a_capability_above_that_of_its_parent_is_named_and_lowered(
 
 
 def starving(**switches: dict[str, str]) -> Snapshot:
-    """A job of high priority that no plugin reports as starving."""
+    """A high-priority job and preempt; `switches` may keep plugins from reporting the job as starving."""
     conf = conf_of("priority gang", "predicates", actions="allocate, preempt", arguments=switches)
     old = [pod_group("old", phase="Running"), *pods("old", 2, cpu="5", on="n1", priority=1)]
     waits = [pod_group("j", priority_class="high"), *pods("j", 1, cpu="5", priority=9)]
@@ -221,7 +221,7 @@ def test_enqueue_is_dropped_together_with_the_veto_that_would_follow(switch: str
 
 
 def stated_by(kind: str, name: str, objects: list[Manifest], **facts: Any) -> Snapshot:
-    """A cluster of one node in which the owner of these objects is known."""
+    """A cluster of one node with facts about the owner of these objects."""
     snapshot = cluster(node("n1"), queue("test"), objects, conf=conf_of("gang", "overcommit predicates", actions=ALL))
     snapshot.workloads = {f"default/{kind} {name}": WorkloadFacts(**facts)}
     return snapshot

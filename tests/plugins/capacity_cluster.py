@@ -13,14 +13,14 @@ Objects = Manifest | list[Manifest]
 
 
 def flat(*objects: Objects, flags: SchedulerFlags | None = None, **arguments: object) -> Session:
-    """A session without a tree."""
+    """A session with capacity and flat queues."""
     return opened(objects, {"arguments": flow(arguments)}, flags)
 
 
 def tree(
     *objects: Objects, level: object = 0, root: Manifest | None = None, flags: SchedulerFlags | None = None
 ) -> Session:
-    """A session with a tree; queue `root` is added."""
+    """A session with capacity and a tree of queues; adds queue `root`."""
     base = queue("root") if root is None else root
     switches = {"enableHierarchy": "true", "arguments": flow({"ancestorReclaimLevel": level})}
     return opened((base, *objects), switches, flags)
@@ -54,13 +54,13 @@ def attr(ssn: Session, name: str) -> CapacityQueueAttr:
 
 
 def running(name: str, count: int, cpu: str = "1", memory: str = "1Gi", **more: object) -> list[Manifest]:
-    """A job of running pods on node n1, in the queue of its own name unless told otherwise."""
+    """A job of running pods on node n1, in a queue with the job's name by default."""
     owner = str(more.pop("queue", name))
     return [pod_group(name, queue=owner, phase="Running"), *pods(name, count, cpu, memory, on="n1", **more)]
 
 
 def pending(name: str, count: int, cpu: str = "1", memory: str = "1Gi", **more: object) -> list[Manifest]:
-    """A job of pending pods, in the queue of its own name unless told otherwise."""
+    """A job of Pending pods, in a queue with the job's name by default."""
     owner = str(more.pop("queue", name))
     return [pod_group(name, queue=owner), *pods(name, count, cpu, memory, **more)]
 

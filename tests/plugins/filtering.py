@@ -1,4 +1,4 @@
-"""A session with the predicates plugin alone, and short questions to it."""
+"""A session with only the predicates plugin, and helpers to call it."""
 
 from collections.abc import Mapping
 
@@ -44,7 +44,7 @@ def reasons(ssn: Session, name: str = "j-0") -> list[list[str]]:
 
 
 def place(ssn: Session, name: str, node_name: str) -> list[str]:
-    """What Statement.Allocate does, as far as the predicates see it."""
+    """Allocate a task as Statement.Allocate does, with the effects that predicates observes."""
     placed = task(ssn, name)
     placed.node_name = placed.pod.node_name = node_name
     return ssn.notify_allocated(placed)

@@ -1,4 +1,4 @@
-"""Prefer the node that a task would fill most."""
+"""binpack prefers the node that a task fills most."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Quotas on devices of resource claims."""
+"""capacity: quotas on devices of resource claims."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Capacity's victims: guarantee, what is deserved in the victim's dimensions, ancestors, and gang actions."""
+"""Capacity's victims: guarantee, deserved in the victim's dimensions, ancestors, and gang actions."""
 
 import pytest
 
@@ -105,7 +105,7 @@ def test_gang_actions_keep_the_order_and_gangpreempt_keeps_all() -> None:
 
 
 def cousins(level: object) -> Session:
-    """b1 deserves nothing, but all of b less than b deserves."""
+    """b1 has no deserved, but its parent b uses less than its deserved."""
     return tree(
         node("n1"),
         queue("a", deserved=amounts("4")),
@@ -147,7 +147,7 @@ def test_siblings_that_deserve_nothing_do_not_take_from_each_other(
 
 
 def misaligned(level: int) -> Session:
-    """The reclaimer two levels below the root, the victim three, both under `a`."""
+    """The reclaimer is two levels below the root, the victim three, both under `a`."""
     below: list[Manifest] = [queue("x", parent="a"), queue("y", parent="x")]
     return tree(
         node("n1"),
@@ -196,7 +196,7 @@ def test_the_reclaimers_own_branch_gives_first() -> None:
 
 
 UNUSED = queue("z", deserved=amounts("8", "80G"))
-"""What it deserves, the root deserves, and nothing below uses it."""
+"""A queue whose deserved counts for the root but is not used below it."""
 
 
 @pytest.mark.parametrize("level", [1, 2, 3, 9])
@@ -215,7 +215,7 @@ def test_a_queue_claims_what_an_ancestor_deserves_that_is_near_enough(level: int
 @pytest.mark.parametrize("level", [1, 2, 3, 9])
 @pytest.mark.parametrize("branch", ["b", "b1"])
 def test_the_root_neither_protects_nor_makes_relatives(branch: str, level: int) -> None:
-    """The victim is at another depth than the reclaimer, or at the same."""
+    """The victim's queue is at another depth than the reclaimer's (b), or at the same (b1)."""
     ssn = tree(
         node("n1"),
         UNUSED,

@@ -1,4 +1,4 @@
-"""capacity in its older forms: a tree that is checked, a root that is the cluster, queues that deserve nothing."""
+"""Older forms of capacity: validation of the tree, the root's limits, queues without deserved."""
 
 import pytest
 
@@ -83,7 +83,7 @@ def test_the_share_of_a_queue_that_deserves_nothing(release: str, share: float, 
 
 
 def giving(release: str, deserved: dict[str, str], guarantee: dict[str, str] | None = None) -> list[str]:
-    """Whom a queue gives that holds 4 cpu and 4 GiB in four tasks."""
+    """The victims of reclaim in queue b, which uses 4 cpu and 4 GiB in four tasks."""
     queues = [queue("a", deserved=amounts("5", "5Gi")), queue("b", deserved=deserved, guarantee=guarantee or {})]
     ssn = session(release, big_node(), *queues, running("b", 4), pending("a", 1))
     candidates = tasks(ssn, *(f"b-{index}" for index in range(4)))

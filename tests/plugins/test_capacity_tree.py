@@ -1,4 +1,4 @@
-"""Capacity with a tree of queues: limits level by level, order, what spoils the tree, and lists that share memory."""
+"""Capacity with a tree of queues: limits per level, order, broken trees, and shared lists."""
 
 import pytest
 
@@ -165,7 +165,7 @@ def test_victims_come_from_the_preemptors_own_branch_first() -> None:
     ]
 
 
-# What spoils the tree
+# Broken trees
 
 
 def broken(case: str) -> Session:

@@ -1,4 +1,4 @@
-"""Cooldown protection of pods that were scheduled a short while ago."""
+"""Cooldown protection of recently scheduled pods."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from vcdebug.framework.hooks import PREEMPTABLE, RECLAIMABLE
 
 KEY = "volcano.sh/cooldown-time"
 SCHEDULED = {"type": "PodScheduled", "status": "True", "lastTransitionTime": "2026-10-31T23:55:00Z"}
-"""Five minutes before the session."""
+"""A PodScheduled condition from five minutes before the session."""
 
 
 def protected(

@@ -1,4 +1,4 @@
-"""Critical pods stay, by class name or namespace."""
+"""conformance protects critical pods, by class name or namespace."""
 
 from tests.builders import cluster, names, node, open_session, pod, pod_group, task
 from vcdebug.framework.hooks import PREEMPTABLE, RECLAIMABLE, UNIFIED_EVICTABLE

@@ -1,4 +1,4 @@
-"""Fit pods onto cards that several pods share."""
+"""deviceshare places pods on cards that several pods share."""
 
 from datetime import timedelta
 from typing import Any
@@ -51,7 +51,7 @@ def vgpu(number: str | None = "1", memory: str | None = None, cores: str | None 
 
 
 def opened(*objects: Manifest, running: bool = True, release: str = "", **arguments: Any) -> Session:
-    """A session of a scheduler that has run for an hour, unless it has just started."""
+    """A session of a scheduler that has run for an hour by default."""
     lines = "".join(f"      deviceshare.{key}: {value}\n" for key, value in arguments.items())
     snapshot = cluster(pod_group("j"), *objects, conf=conf_of("predicates deviceshare") + "    arguments:\n" + lines)
     if running:
@@ -258,7 +258,7 @@ def test_unhealthy_cards_do_not_count() -> None:
 
 
 def bound_with(settings: dict[str, Any], cluster_node: Manifest, first: Manifest, second: Manifest) -> list[Recording]:
-    """Two cycles of a process that has run for an hour; the second pod arrives before the second one."""
+    """Two cycles of a process that has run for an hour; the second pod arrives before the second cycle."""
     lines = "".join(f"      deviceshare.{key}: {value}\n" for key, value in settings.items())
     tiers = conf_of("gang predicates deviceshare", actions="allocate, backfill") + "    arguments:\n" + lines
     group = pod_group("j", min_member=1, phase="Running")
@@ -284,7 +284,7 @@ def bound_with(settings: dict[str, Any], cluster_node: Manifest, first: Manifest
 def test_what_a_pod_was_given_in_an_earlier_cycle_is_taken(
     settings: dict[str, Any], cluster_node: Manifest, limit: dict[str, str], says: str
 ) -> None:
-    """It comes with the bind, and the next cycle's ledger reads it."""
+    """The bind writes the annotation, and the next cycle's ledger reads it."""
     first, second = bound_with(settings, cluster_node, limited(limit), limited(limit, name="j-1"))
     assert ["default/j-0"] == [one.task for one in cycle_effects(first).bound]
     assert [] == [one.task for one in cycle_effects(second).bound]
@@ -329,8 +329,8 @@ NAMES = """nvidia:
 """
 
 
-def asking_otherwise(text: str | None, **limits: str) -> Session:
-    """A pod that asks by names of somebody's own, under a device configuration."""
+def pod_with_custom_names(text: str | None, **limits: str) -> Session:
+    """A session with a pod that requests custom resource names, under a device configuration."""
     conf = conf_of("predicates deviceshare") + "    arguments:\n      deviceshare.VGPUEnable: true\n"
     asked = limited({f"acme.com/{name}": amount for name, amount in limits.items()})
     snapshot = cluster(pod_group("j"), cards(), asked, conf=conf)
@@ -340,30 +340,30 @@ def asking_otherwise(text: str | None, **limits: str) -> Session:
 
 
 def test_the_device_configuration_says_by_which_names_pods_ask() -> None:
-    assert [SHORT] == refusal(asking_otherwise(NAMES, gpus="3"))
-    assert [] == refusal(asking_otherwise(NAMES, gpus="2"))
-    assert [] == refusal(asking_otherwise(None, gpus="3"))
+    assert [SHORT] == refusal(pod_with_custom_names(NAMES, gpus="3"))
+    assert [] == refusal(pod_with_custom_names(NAMES, gpus="2"))
+    assert [] == refusal(pod_with_custom_names(None, gpus="3"))
 
 
 def test_memory_may_be_asked_for_in_percent_of_a_card() -> None:
-    ssn = asking_otherwise(NAMES, gpus="1", percent="25")
+    ssn = pod_with_custom_names(NAMES, gpus="1", percent="25")
     placed(ssn)
     assert [250, 0] == sorted((memory for _, _, memory, _ in used(ssn)), reverse=True)
 
 
 @pytest.mark.parametrize(("text", "number"), [("nvidia: {}", ""), ("", ""), ("{", "volcano.sh/vgpu-number")])
-def test_what_a_configuration_leaves_out_nobody_can_ask_for(text: str, number: str) -> None:
+def test_a_resource_name_left_out_of_the_configuration_is_empty(text: str, number: str) -> None:
     assert number == read_vgpu_names(text).number
 
 
 def test_without_a_device_configuration_a_problem_says_so() -> None:
-    said = [one.what for one in asking_otherwise(None).plugins["deviceshare"].problems]
+    said = [one.what for one in pod_with_custom_names(None).plugins["deviceshare"].problems]
     assert ["the device configuration (device-config.yaml) is not in the snapshot"] == said
-    assert () == asking_otherwise(NAMES).plugins["deviceshare"].problems
+    assert () == pod_with_custom_names(NAMES).plugins["deviceshare"].problems
 
 
 def test_up_to_v1_12_a_second_container_on_a_card_is_free_and_ends_the_process_as_it_leaves() -> None:
-    """Its first container takes the pod's name off the card, and the second one's figures are read from nil."""
+    """Removing the first container deletes the pod's entry on the card; the second one then reads nil."""
     cut = limited(vgpu(memory="300"), vgpu(memory="300"), on="n1", vgpu_ids_new=2 * "gpu-a,NVIDIA,300,0:;")
     fits, late = limited(vgpu(memory="700"), name="j-1"), limited(vgpu(memory="800"), name="j-2")
     ssn = opened(cards("gpu-a,10,1000,NVIDIA-A100,true,hami-core"), cut, fits, late, release=ONCE, VGPUEnable="true")
@@ -374,7 +374,7 @@ def test_up_to_v1_12_a_second_container_on_a_card_is_free_and_ends_the_process_a
 
 @pytest.mark.parametrize("release", ["v1.14.4", "v1.13.3,-vgpu-handshake", ONCE])
 def test_a_pod_that_comes_back_is_charged_again(release: str) -> None:
-    """A card forgets who holds no memory of it any more."""
+    """A card drops pods that use none of its memory any more."""
     runs = limited(vgpu(memory="300"), on="n1", vgpu_ids_new="gpu-a,NVIDIA,300,0:")
     ssn = opened(cards("gpu-a,10,1000,NVIDIA-A100,true,hami-core"), runs, release=release, VGPUEnable="true")
     ssn.nodes["n1"].update_task(task(ssn, "j-0"))
@@ -382,7 +382,7 @@ def test_a_pod_that_comes_back_is_charged_again(release: str) -> None:
 
 
 def test_a_charge_that_is_taken_back_takes_no_more_than_there_is() -> None:
-    """Cores that were given back too often are no debt any more once an attempt has failed on the card."""
+    """A negative count of used cores is reset to 0 by a failed attempt on the card."""
     wants_two = limited(vgpu(memory="5", cores="50"), vgpu("2"))
     ssn = opened(cards("gpu-a,10,1000,NVIDIA,true,hami-core"), wants_two, VGPUEnable="true")
     ledger = ssn.nodes["n1"].devices["hamivgpu"]

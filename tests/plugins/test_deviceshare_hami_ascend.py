@@ -1,4 +1,4 @@
-"""Ascend NPUs that HAMi shares: how they are counted, chosen, scored and given back."""
+"""Ascend NPUs shared by HAMi: counting, choice, scores and release."""
 
 import json
 from datetime import timedelta
@@ -63,7 +63,7 @@ def limited(*limits: dict[str, str], name: str = "j-0", on: str = "", notes: Any
 
 
 def held(text: str, name: str = "r-0", **notes: str) -> Manifest:
-    """A running pod that holds what the text says."""
+    """A running pod whose annotation has this text."""
     stated = {f"hami.io/{WORD}-devices-allocated": text, f"hami.io/{WORD}-devices-to-allocate": text}
     return limited(asks("1"), name=name, on="n1", notes={**stated, **notes})
 
@@ -173,7 +173,7 @@ def test_all_hundred_cores_need_an_unused_card() -> None:
     assert [(UNSCHEDULABLE, MESSAGE)] == refusal(opened(npus(card("a", devcore=100)), runs, wants))
 
 
-def test_before_cores_were_known_nobody_looked_at_them() -> None:
+def test_older_releases_ignore_npu_cores() -> None:
     ssn = opened(npus(card("a")), limited(asks("1", "3072", "9")), release=BEFORE_CORES)
     placed(ssn)
     assert [("a", 1, 3072, 0)] == used(ssn)
@@ -321,7 +321,7 @@ def test_equally_good_cards_come_in_the_order_that_is_known() -> None:
     assert [("a", 0, 0, 0), ("b", 1, 21527, 0)] == used(ssn)
 
 
-# Giving back
+# Release
 
 
 @pytest.mark.parametrize(
@@ -380,7 +380,7 @@ def ledger_of(found: object) -> HamiAscendLedger:
     return found
 
 
-# What is said of them
+# Messages
 
 
 def test_the_bind_says_which_cards_were_given() -> None:

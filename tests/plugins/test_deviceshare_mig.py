@@ -1,4 +1,4 @@
-"""Cards in MIG mode: pods get the instances that the device configuration knows."""
+"""Cards in MIG mode: pods get instances that the device configuration defines."""
 
 from datetime import timedelta
 from typing import Any
@@ -63,7 +63,7 @@ def asking(memory: str, uid: str = "j", **notes: str) -> Pod:
 
 
 def given(of: VgpuLedger, pod: Pod) -> str | None:
-    """What the pod's annotation says once it has its cards, or why it has none."""
+    """The pod's annotation after its allocation, or the error message."""
     return of.allocate(pod) or of.bind_annotations(pod)["volcano.sh/vgpu-ids-new"]
 
 
@@ -86,7 +86,7 @@ def given(of: VgpuLedger, pod: Pod) -> str | None:
 def test_a_pod_gets_the_smallest_instance_of_the_geometry_in_use(
     running: tuple[str, ...], memory: str, gets: str
 ) -> None:
-    """Once a geometry is in use, only sizes of which something is taken are looked at."""
+    """Once a geometry is in use, only its instance sizes are considered."""
     of = ledger()
     for number, name in enumerate(running):
         of.add_resource(held(name, uid=f"r-{number}"))
@@ -147,7 +147,7 @@ def test_the_last_card_says_how_a_node_is_cut(entries: tuple[str, ...], mode: st
     )
 
 
-def test_a_card_whose_kind_nobody_knows_serves_nobody_on_a_node_in_mig_mode() -> None:
+def test_a_card_of_unknown_kind_is_unusable_in_mig_mode() -> None:
     of = ledger("gpu-b,7,40960,NVIDIA-H20,true,mig", A100)
     of.add_resource(held("gpu-a[whole-0]"))
     assert "not enough gpu fitted on this node" == of.allocate(asking("10"))
@@ -186,6 +186,6 @@ def test_a_session_charges_running_pods_and_places_others() -> None:
 
 
 def test_cards_that_are_registered_before_the_configuration_is_read_are_cut_by_hami_core() -> None:
-    """Before v1.14 a node has its cards in the first cycle already."""
+    """Before v1.14, nodes already have their cards in the first cycle."""
     early: Any = session(running=False, release="v1.13.3,-vgpu-handshake").nodes["n1"].devices["hamivgpu"]
     assert "hami-core" == early.sharing.mode

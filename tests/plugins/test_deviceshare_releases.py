@@ -1,4 +1,4 @@
-"""How older releases charge cards and give them back."""
+"""Charging and releasing cards in older releases."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""Virtual and shared GPUs as v1.13 deals with them."""
+"""Virtual and shared GPUs in v1.13."""
 
 from typing import Any
 

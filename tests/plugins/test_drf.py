@@ -1,4 +1,4 @@
-"""Dominant resource fairness, flat and by a tree of queues."""
+"""drf: dominant resource fairness, flat and with a tree of queues."""
 
 import pytest
 
@@ -121,7 +121,7 @@ def test_without_hierarchy_queues_are_not_compared_and_reclaim_is_not_answered()
 
 
 def placed(*objects: Manifest | list[Manifest]) -> dict[str, int]:
-    """Pods that a whole allocate action places, by queue."""
+    """The pods that a complete allocate action places, by queue."""
     recording = replay_cycle(cluster(*objects, conf=conf_of("drf", arguments=HIERARCHY)))
     counts: dict[str, int] = {}
     for event in recording.events:

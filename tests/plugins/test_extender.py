@@ -1,4 +1,4 @@
-"""Ask a webhook, through the answers that a snapshot holds, or through a port."""
+"""The extender plugin asks a webhook, either recorded answers in a snapshot or a live port."""
 
 import gzip
 import json
@@ -45,7 +45,7 @@ PAIR = recorded_path("dumps/preempt-0000.dump.json.gz")
 
 
 def opened(answers: dict[str, Any], *verbs: str, ask_extender: AskExtender | None = None, **arguments: Any) -> Session:
-    """A session whose extender is asked the given verbs."""
+    """A session whose extender has these answers and these configured verbs."""
     lines = [f"      extender.{VERBS[verb]}: {verb}\n" for verb in verbs]
     lines += [f"      extender.{key}: {text}\n" for key, text in arguments.items()]
     conf = conf_of("extender") + "    arguments:\n      extender.urlPrefix: http://x/\n" + "".join(lines)
@@ -55,7 +55,7 @@ def opened(answers: dict[str, Any], *verbs: str, ask_extender: AskExtender | Non
 
 
 def statuses(ssn: Session) -> list[list[FitStatus]]:
-    """What the extender says of each node."""
+    """The extender's predicate status for each node."""
     codes = ssn.ask_plugins(PREDICATE, task(ssn, "j-0"), ssn.all_rows())["extender"]
     return [list(ssn.reasons.statuses_of(int(code))) for code in codes]
 
@@ -130,7 +130,7 @@ def test_victims_are_named_by_text_or_by_their_fields() -> None:
 
 
 @pytest.mark.parametrize("ignorable", ["true", "false"])
-def test_a_failed_call_about_victims_offers_nobody(ignorable: str) -> None:
+def test_a_failed_call_about_victims_gives_no_victims(ignorable: str) -> None:
     ssn = opened({"reclaimable": {"*": {"error": "timeout"}}}, "reclaimable", ignorable=ignorable)
     assert None is ssn.ask_plugins(RECLAIMABLE, task(ssn, "j-0"), tasks(ssn, "j-1"))
 
@@ -200,7 +200,7 @@ def test_managed_resources_that_are_no_list_end_the_process() -> None:
 
 
 class Port:
-    """A webhook without a network: a body per verb, or an error's text."""
+    """A webhook without a network: a response body per verb, or an error text."""
 
     def __init__(self, **bodies: Any) -> None:
         self.bodies = bodies
@@ -291,7 +291,7 @@ def test_the_port_is_told_the_timeout() -> None:
 
 
 def without_kubernetes(value: Any) -> Any:
-    """A dump without what Kubernetes' own types write beside what the manifests state."""
+    """A dump without the Kubernetes objects, which have default fields that manifests lack."""
     if isinstance(value, dict):
         hidden = ("Node", "Pod", "PodGroup")
         return {key: without_kubernetes(item) for key, item in value.items() if key not in hidden}

@@ -1,4 +1,4 @@
-"""All or nothing: what makes a gang valid, ready, starving, and how many members it can spare."""
+"""gang: when a job is valid, ready or starving, and how many of its members may be evicted."""
 
 from typing import Any
 
@@ -50,14 +50,14 @@ def test_a_gang_spares_only_what_it_has_beyond_its_minimum_and_order_decides_wha
     assert ["j-1"] == names(ssn.ask_plugins(RECLAIMABLE, task(ssn, "preemptor"), tasks(ssn, "j-1", "j-2")))
 
 
-def test_a_gang_at_its_minimum_spares_nobody_but_the_next_tier_may() -> None:
+def test_a_gang_at_its_minimum_protects_all_unless_a_later_tier_decides() -> None:
     alone = one_job(pod_group("j", min_member=3), pods("j", 3, on="n1"))
     assert [] == surplus(alone, "j-0")
     followed = one_job(pod_group("j", min_member=3), pods("j", 3, on="n1"), tiers=("gang", "conformance"))
     assert ["j-0"] == surplus(followed, "j-0")
 
 
-def test_a_job_without_a_minimum_spares_everyone() -> None:
+def test_a_job_without_a_minimum_may_lose_every_pod() -> None:
     ssn = one_job(pod_group("j", min_member=0), pods("j", 2, on="n1"))
     assert ["j-0", "j-1"] == surplus(ssn, "j-0", "j-1")
 

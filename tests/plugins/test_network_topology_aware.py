@@ -1,4 +1,4 @@
-"""Keep a job's pods close together in the tree of HyperNodes."""
+"""network-topology-aware keeps a job's pods close together in the tree of HyperNodes."""
 
 from typing import Any
 
@@ -69,7 +69,7 @@ def of_hyper_nodes(ssn: Session, *names: str) -> dict[str, float]:
 
 
 def place(ssn: Session, name: str, host: str) -> None:
-    """Allocate a task, and tell the plugins."""
+    """Allocate a task and fire the plugins' event handlers."""
     placed = task(ssn, name)
     ssn.jobs[placed.job].update_task_status(placed, TaskStatus.ALLOCATED)
     placed.node_name = host
@@ -268,7 +268,7 @@ def test_a_task_that_fits_no_hyper_node_scores_nothing_there() -> None:
 
 
 def scores_tier_by_tier(ssn: Session, fading: float) -> list[float] | None:
-    """The score of j-0 on every node as upstream adds it up: over each number from the lowest tier to the highest."""
+    """The score of j-0 on every node, summed as upstream does: over each number from the lowest tier to the highest."""
     tiers = sorted(ssn.hyper_nodes.tiers)
     plugin = ssn.plugins[NAME]
     assert isinstance(plugin, NetworkTopologyAware)

@@ -1,4 +1,4 @@
-"""Queues and the groups of nodes that they may use."""
+"""nodegroup: queues and the node groups that they may use."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The Kubernetes scorers, weighted and added."""
+"""nodeorder: the Kubernetes scorers, weighted and added."""
 
 from contextlib import nullcontext
 from typing import Any
@@ -222,7 +222,7 @@ def test_whether_a_scorer_is_asked_that_counts_nothing(release: str, asked: bool
 
 @pytest.mark.parametrize("gpu", [None, "1"])
 def test_amounts_that_wrap_around_lose_all_scores_once_they_are_on_a_node(gpu: str | None) -> None:
-    """Verified against v1.15.1's program: the sum of such requests is below 0, and so is the balance."""
+    """Verified against v1.15.1's binary: the sum of such requests overflows below 0, and so does the balance."""
     nearly_all = str(2**63 - 1 - 2**32)
     nodes = [node("n1", cpu="8", memory="8Gi", gpu="4"), node("n2", cpu="8", memory="8Gi", gpu="4")]
     asks = amounts("1", "1Gi") | ({} if gpu is None else {GPU: gpu})

@@ -1,4 +1,4 @@
-"""Give Guaranteed pods whole CPUs on as few NUMA nodes as the node's policy asks for."""
+"""numa-aware gives Guaranteed pods whole CPUs on as few NUMA nodes as the node's policy requires."""
 
 from typing import Any
 
@@ -60,7 +60,7 @@ def refusal(ssn: Session, name: str = "j-0") -> list[str]:
 
 
 def assigned(ssn: Session) -> list[int]:
-    """CPUs that an allocation on the first node takes away."""
+    """The CPUs that an allocation on the first node removes."""
     plugin: Any = ssn.plugins["numa-aware"]
     before = plugin._free["n1"]
     assert [] == refusal(ssn)
@@ -201,7 +201,7 @@ def test_a_list_of_cpus_is_written_as_it_is_read(text: str) -> None:
 
 
 def reserving(*pods: str, shown: list[dict[str, str]] | None = None) -> Session:
-    """A session in which earlier cycles gave CPUs 0-2, 3-5 ... of node n to pods."""
+    """A session whose earlier cycles assigned CPUs 0-2, 3-5 ... of node n to these pods."""
     object_ = numa("n", "single-numa-node")
     object_["spec"]["podAllocations"] = shown or []
     snapshot = cluster(pod_group("j"), node("n"), object_, guaranteed("4"), conf=conf_of("numa-aware"))
@@ -214,7 +214,7 @@ def reserving(*pods: str, shown: list[dict[str, str]] | None = None) -> Session:
 
 
 def test_cpus_that_an_earlier_cycle_gave_are_not_free() -> None:
-    """Four of eight fit beside three, not beside six."""
+    """Four of eight CPUs are free beside one reservation of three, but not beside two."""
     assert ([], []) == (refusal(reserving()), refusal(reserving("a")))
     assert ["container c0 cannot be assigned by numa"] == refusal(reserving("a", "b"))
 

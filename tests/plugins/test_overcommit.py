@@ -1,4 +1,4 @@
-"""Admission by the idle room of an enlarged cluster."""
+"""overcommit admits jobs by the idle resources of a cluster enlarged by a factor."""
 
 import pytest
 
@@ -51,7 +51,7 @@ def test_a_resource_that_no_node_has_rejects() -> None:
     assert (False, ["resource in cluster is overused: overused nvidia.com/gpu"]) == answer
 
 
-def test_a_dimension_in_debt_matters_only_to_those_who_ask_for_it() -> None:
+def test_an_overused_dimension_rejects_only_jobs_that_request_it() -> None:
     busy = pod("big", on="n1", requests=amounts("5"))
     assert (True, []) == admits(amounts(memory="1G"), TWO_CORES, busy)
     assert (False, ["resource in cluster is overused: overused cpu"]) == admits(amounts("1m"), TWO_CORES, busy)

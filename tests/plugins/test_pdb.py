@@ -1,4 +1,4 @@
-"""Victims within PodDisruptionBudgets."""
+"""pdb allows victims within PodDisruptionBudgets."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def session(*budgets: Manifest, labels: dict[str, str] | None = None, flags: Sch
 
 
 def victims(ssn: Session, *candidates: str) -> list[str]:
-    """The same for all three hooks, each of which starts with the full budgets."""
+    """The victims that all three hooks allow; each hook starts with the full budgets."""
     listed, asking = tasks(ssn, *(candidates or ("a-0", "a-1", "a-2"))), task(ssn, "a-0")
     preempted, reclaimed = ssn.ask_plugins(PREEMPTABLE, asking, listed), ssn.ask_plugins(RECLAIMABLE, asking, listed)
     assert names(preempted) == names(reclaimed) == names(ssn.ask_plugins(VICTIM_TASKS, listed))

@@ -1,4 +1,4 @@
-"""The Kubernetes filters for a task over nodes."""
+"""predicates: the Kubernetes filters for a task over nodes."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Filters about volumes and resource claims."""
+"""predicates: filters for volumes and resource claims."""
 
 from typing import Any
 

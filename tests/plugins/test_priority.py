@@ -1,4 +1,4 @@
-"""Higher priority goes first, and may take the room of lower priority."""
+"""Higher priority comes first and may preempt lower priority."""
 
 from tests.builders import cluster, names, node, open_session, pod, pod_group, pods, priority_class, task, tasks
 from vcdebug.framework.hooks import JOB_STARVING, PREEMPTABLE, SUB_JOB_ORDER, TASK_ORDER, UNIFIED_EVICTABLE

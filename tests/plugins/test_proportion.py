@@ -1,4 +1,4 @@
-"""Queues share the cluster by weight: deserved amounts, admission, allocation, reclaim, simulation."""
+"""proportion shares the cluster by weight: deserved, admission, allocation, reclaim, simulation."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Name running tasks on busy nodes as victims."""
+"""rescheduling names running tasks on busy nodes as victims."""
 
 from datetime import timedelta
 from typing import Any
@@ -79,7 +79,7 @@ def test_cordoned_nodes_are_never_idle() -> None:
 
 
 @pytest.mark.parametrize("usage", [{"a": (10, 10), "b": (20, 20)}, {"a": (40, 10), "b": (80, 20)}])
-def test_without_both_idle_and_busy_nodes_nobody_goes(usage: dict[str, Any]) -> None:
+def test_without_idle_and_busy_nodes_there_are_no_victims(usage: dict[str, Any]) -> None:
     assert [] == victims(opened(NODES, running("j-0", "b"), **usage))
 
 
@@ -110,7 +110,7 @@ def test_the_last_run_counts_rather_than_the_start() -> None:
     assert [] == victims(open_session(ssn.snapshot))
 
 
-def test_a_run_is_remembered_also_when_it_finds_nobody() -> None:
+def test_a_run_without_victims_is_remembered() -> None:
     ssn = opened(NODES, running("j-0", "b"), a=(10, 10), b=(20, 20))
     assert ([], ssn.snapshot.now) == (victims(ssn), ssn.process.last_rescheduling)
     early = opened(NODES, running("j-0", "b"), minutes=4, a=(10, 10), b=(20, 20))

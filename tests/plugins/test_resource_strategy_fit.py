@@ -1,4 +1,4 @@
-"""Per resource, full or empty nodes; scarce resources spared, and room kept beside them."""
+"""Scores per resource for full or empty nodes; reserves scarce resources and the resources beside them."""
 
 import json
 from typing import Any

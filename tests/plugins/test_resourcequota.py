@@ -1,4 +1,4 @@
-"""Admission within the ResourceQuotas of a namespace, by literal names and exact amounts."""
+"""resourcequota: admission within the ResourceQuotas of a namespace, by literal names and exact amounts."""
 
 from tests.builders import cluster, metadata, node, open_session, pod_group
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE, JOB_ENQUEUED

@@ -1,4 +1,4 @@
-"""Jobs that have waited their time are admitted and count as pipelined; deadlines order jobs."""
+"""Jobs past their SLA waiting time are admitted and count as pipelined; deadlines order jobs."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ LEGACY = "sla-waiting-time"
 
 
 def group(name: str, waited: str, **annotations: str) -> Manifest:
-    """A PodGroup created at a time of the day before the session, whose clock is at midnight."""
+    """A PodGroup created at this time on the day before the session, whose clock is at midnight."""
     manifest = pod_group(name, phase="Pending", min_resources=amounts("4"), min_member=2)
     manifest["metadata"]["creationTimestamp"] = f"2026-10-31T{waited}Z"
     manifest["metadata"]["annotations"] = annotations

@@ -1,4 +1,4 @@
-"""Tasks whose roles belong together are ordered together and drawn to one node."""
+"""Tasks with affine roles are ordered together and prefer one node."""
 
 from typing import Any
 
@@ -46,7 +46,7 @@ def first(ssn: Session, left: str, right: str) -> int:
 
 
 def bind(ssn: Session, name: str, host: str) -> None:
-    """The task came to a node, and the plugins are told."""
+    """Allocate a task on a node and fire the plugins' event handlers."""
     bound = task(ssn, name)
     bound.node_name = host
     ssn.nodes[host].add_task(bound)

@@ -1,4 +1,4 @@
-"""Revocable nodes inside and outside their time windows."""
+"""tdm: revocable nodes inside and outside their time windows."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -60,7 +60,7 @@ def waiting(zone: str | None = "*") -> list[Manifest]:
 
 
 def reasons(ssn: Session, name: str = "w-0") -> list[str]:
-    """Per node n, r: the reason of the refusal, empty where the task may go."""
+    """The reason why nodes n and r refuse the task, empty where they accept it."""
     codes = ssn.ask_plugins(PREDICATE, task(ssn, name), ssn.all_rows())["tdm"]
     statuses = [ssn.reasons.statuses_of(int(code)) for code in codes]
     assert all((3, "tdm") == (status.code, status.plugin) for found in statuses for status in found)
@@ -201,7 +201,7 @@ def test_a_malformed_window_counts_as_shut_and_a_zone_that_is_not_configured_is_
     assert [] == cleared(session(objects, window=None))
 
 
-def test_the_period_starts_also_when_nobody_is_found() -> None:
+def test_the_period_starts_even_without_victims() -> None:
     ssn = session(clock="22:00:00")
     assert [] == cleared(ssn)
     assert ssn.snapshot.now == ssn.process.last_eviction
@@ -259,7 +259,7 @@ def test_preemptable_jobs_come_last_and_never_starve() -> None:
 
 
 def test_the_victims_are_the_nodes_own_tasks_so_shuffle_panics() -> None:
-    """Shuffle marks the victim as Releasing before the node takes it off, and the node then counts it as Releasing."""
+    """shuffle marks the victim as Releasing before the node removes it, so the node subtracts it from Releasing."""
     ssn = session(job("a", 1, "r"), clock="22:00:00")
     snapshot = replace(ssn.snapshot, scheduler_conf=conf_of("tdm", actions="shuffle", arguments={"tdm": WINDOW}))
     recording = replay_cycle(snapshot)
@@ -274,7 +274,7 @@ def test_the_victims_are_the_nodes_own_tasks_so_shuffle_panics() -> None:
 
 @pytest.mark.parametrize(("seed", "first"), [(None, "default/a-0"), (2, "default/b-0")])
 def test_who_is_shuffled_out_before_the_panic_is_chance(seed: int | None, first: str) -> None:
-    """The API server is told of the victim that the session cannot take off its node."""
+    """The API server gets the eviction of the victim that the session then fails to remove from its node."""
     ssn = session(job("a", 1, "r"), job("b", 1, "r"), clock="22:00:00")
     conf = conf_of("tdm", actions="shuffle", arguments={"tdm": WINDOW})
     snapshot = replace(ssn.snapshot, scheduler_conf=conf, chance=ChanceSettings(order_seed=seed))
@@ -282,7 +282,7 @@ def test_who_is_shuffled_out_before_the_panic_is_chance(seed: int | None, first:
 
 
 def test_what_is_released_on_the_node_already_is_taken_for_the_victims() -> None:
-    """Its node subtracts and adds the request: nobody panics, and the node has no more future idle than before."""
+    """The node subtracts and adds the request: no panic, and its future idle does not grow."""
     recording = bundled("shuffle-clears-nodes")
     clears = [
         (seq, event)

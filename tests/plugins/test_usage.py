@@ -1,4 +1,4 @@
-"""Keep away from nodes that are busy by measurement, and by estimate since then."""
+"""usage avoids nodes that are busy by measurement, or by estimates since the measurement."""
 
 import json
 from datetime import UTC, datetime
@@ -53,7 +53,7 @@ def refused(reason: str) -> tuple[FitStatus, ...]:
 
 
 def estimate(ssn: Session) -> tuple[float, float]:
-    """(milli-cores, bytes) counted on n1 beside what was measured."""
+    """(milli-cores, bytes) of estimates on n1 beyond the measurement."""
     plugin = ssn.plugins[NAME]
     assert isinstance(plugin, Usage)
     return plugin.load.node_estimate(0)

@@ -1,4 +1,4 @@
-"""Random clusters under random configurations: nothing about them was chosen to work."""
+"""Random clusters under random configurations, without any tuning."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TOPOLOGY_AWARE = "configurations:\n- name: preempt\n  arguments:\n    enableTopo
 
 
 def random_cluster(seed: int, *, nodes: int = 9, jobs: int = 12, actions: Sequence[str] = ACTIONS) -> Snapshot:
-    """A small cluster of at most so many nodes and jobs, running pods and waiting jobs of every kind."""
+    """A random cluster of at most this many nodes and jobs, with running and pending pods."""
     draw = random.Random(seed)
     made = [_node(draw, index) for index in range(draw.randint(2, nodes))]
     queues = [_queue(draw, f"q{index}") for index in range(draw.randint(1, 3))]

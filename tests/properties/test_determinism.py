@@ -1,4 +1,4 @@
-"""The same snapshot gives the same bytes, whatever the process."""
+"""The same snapshot gives the same trace bytes in every process."""
 
 import hashlib
 import os

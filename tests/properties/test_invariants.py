@@ -1,4 +1,4 @@
-"""What must hold in every cycle, on clusters that nobody tuned."""
+"""Invariants of every cycle, checked on random clusters."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -17,12 +17,12 @@ SEEDS = range(150)
 
 
 def held(resource: Resource) -> dict[str, float]:
-    """Amounts that are there."""
+    """The amounts that are not zero."""
     return {name: amount for name, amount in resource.items() if amount}
 
 
 def snapshots(recording: Recording) -> Iterator[tuple[str, NodeAmounts]]:
-    """Every recorded state of every node."""
+    """Yield every recorded state of every node, as (node, amounts)."""
     for event in recording.events:
         if isinstance(event, (StateEvent, CloseEvent)):
             yield from zip(recording.node_names, event.nodes, strict=True)
@@ -72,7 +72,7 @@ def books_of_one_hold_it(recording: Recording, plugin: str, level: str) -> None:
 
 
 def every_operation_of_a_statement_is_settled_or_stays_open_for_a_pipelined_job(recording: Recording) -> None:
-    """Only allocate leaves statements open: for jobs that are pipelined but not ready."""
+    """Only allocate leaves statements open, for jobs that are pipelined but not ready."""
     if isinstance(recording.events[-1], PanicEvent):
         return
     unsettled: dict[str, str] = {}

@@ -1,6 +1,6 @@
-"""What must hold in every cycle holds under the rules of each release, and its bytes are the same again.
+"""The invariants of a cycle hold under the rules of each release, and a second replay gives the same bytes.
 
-Clusters are smaller than those of the newest rules, and one test looks at several, so that 100 per release cost little.
+Clusters are smaller than those for the latest rules, and one test checks several, so that 100 per release are cheap.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 
 EACH, BATCH = 100, 25
 AGAIN = 5
-"""Every so many cycles are replayed twice."""
+"""One of this many cycles is replayed twice."""
 BATCHES = [(str(tag), number) for tag in SUPPORTED_TAGS for number in range(EACH // BATCH)]
 
 
 def known_actions(release: Release) -> list[str]:
-    """Those that its configuration may name."""
+    """The actions that a configuration of the release may name."""
     return [name for name in ACTIONS if name in actions_of_release(release)]
 
 

@@ -1,4 +1,4 @@
-"""Plugins that would have protected an evicted pod and had no part in the decision: `ask evicted` and explain agree."""
+"""Plugins that would have protected an evicted pod but did not vote: `ask evicted` and explain agree."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SCHEDULED = f"{DEFAULT_NOW:%Y-%m-%d}T00:00:00Z"
 
 
 def evicted(action: str, *tiers: str, release: str = "", least: int = 2, **more: Any) -> Recording:
-    """Two pods on a full node, of which the action evicts for one of higher priority or of another queue."""
+    """A cycle in which the action evicts one of two pods for a pod of higher priority or of another queue."""
     old = pods("old", 2, on="n1", annotations={"volcano.sh/cooldown-time": more.pop("cooldown", "1s")})
     for each in old:
         each["status"]["conditions"] = [

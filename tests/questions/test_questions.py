@@ -1,4 +1,4 @@
-"""The questions beside "why does it wait": what they say is what the recording holds."""
+"""The questions of `ask` other than "why is it Pending": the answers agree with the recording."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_who_was_not_asked_could_not_protect() -> None:
     assert {"priority", "conformance"} == set(reply.data["offeredBy"])  # type: ignore[call-overload]
 
 
-def test_a_pod_that_nobody_touches_is_said_to_be_untouched() -> None:
+def test_a_pod_without_planned_eviction_is_said_not_to_be_evicted() -> None:
     reply = why_evicted(bundled(BLOCKED), "platform/feature-etl-mapper-0")
     none = "is not evicted in this cycle, and no action planned to evict it."
     assert f"platform/feature-etl-mapper-0 {none}" == reply.sentence
@@ -201,7 +201,7 @@ def test_the_next_job_is_named_with_what_puts_it_first() -> None:
 
 
 def test_the_order_is_the_one_in_which_allocate_popped_them() -> None:
-    """Before the first pop, who is next is who is popped first."""
+    """Before the first pop, the predicted next job is the one that is popped first."""
     from vcdebug.explain.questions.next_job import next_at
     from vcdebug.framework.record import PopEvent
 

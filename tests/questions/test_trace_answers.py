@@ -1,4 +1,4 @@
-"""The answers of `ask`, each compared with what the trace says by itself."""
+"""The answers of `ask`, each compared with the trace alone."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_each_answer_is_what_the_trace_says(case: Path) -> None:
 
 
 def check_placements(recording: Recording, lines: Sequence[Line]) -> None:
-    """`ask node` tells the search that led to the node; a dry run's tie rule is the first that tells nodes apart."""
+    """`ask node` names the search that found the node, and for dry runs the first tie rule that separates nodes."""
     expected = read_placements(lines)
     replies = {pod: why_node(recording, pod) for pod in expected}
     assert expected == {pod: told_placement(reply.data) for pod, reply in replies.items()}
@@ -50,13 +50,13 @@ def check_placements(recording: Recording, lines: Sequence[Line]) -> None:
 
 
 def check_refusals(recording: Recording, lines: Sequence[Line]) -> None:
-    """`ask refused` tells the search that needs room."""
+    """`ask refused` names the search that lacks resources."""
     expected = read_refusals(lines)
     assert expected == {pod: told_refusal(recording, pod) for pod in expected}
 
 
 def check_evictions(recording: Recording, lines: Sequence[Line]) -> None:
-    """`ask evicted` tells who evicted for whom; `ask victim` puts none before a pod that left the queue earlier."""
+    """`ask evicted` names the preemptor; `ask victim` lists no candidate before a pod popped earlier."""
     for pod, read in read_evictions(lines).items():
         told: dict[str, Any] = dict(why_evicted(recording, pod).data)  # Any: JSON
         assert (read.evicted, read.action, read.node) == (told["evicted"], told["action"], told["node"])
@@ -100,7 +100,7 @@ def told_refusal(recording: Recording, pod: str) -> RefusalReading:
 
 
 def deciding_rule(recording: Recording, candidates: Any, node: str) -> str:  # Any: JSON
-    """By priorities and numbers of the victims; the start of a pod is not looked at."""
+    """The deciding tie rule by victims' priorities and counts; start times are not compared."""
     tasks = {task.key: task for job in recording.session.jobs.values() for task in job.tasks.values()}
     ranks = {}
     for one in candidates:

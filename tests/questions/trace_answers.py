@@ -1,4 +1,4 @@
-"""What a trace says by itself about nodes, refusals, evictions, holders and Pending jobs, read without the engine."""
+"""Reads nodes, refusals, evictions, holders and Pending jobs from a trace, without the engine."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ ONE_BY_ONE = ("preempt", "reclaim")
 
 
 class PlacementReading(NamedTuple):
-    """What led to a pod's last placement."""
+    """The search that led to a pod's last placement."""
 
     node: str
     action: str
     score: float | None
     tied: list[str] | None
-    """Nodes with the score; None without scores."""
+    """Nodes that share the highest score; None without scores."""
     tried: list[str]
-    """Nodes that an action tried before; empty where it does not try one after the other."""
+    """Nodes that an action tried before; empty if the action does not try nodes in turn."""
     victims: list[str] | None
-    """What a dry run let go; None without one."""
+    """The victims of the dry run; None without one."""
 
 
 class RefusalReading(NamedTuple):
@@ -36,7 +36,7 @@ class RefusalReading(NamedTuple):
 
 
 def actions_by_line(lines: Sequence[Line]) -> list[str]:
-    """The action of each line; empty between two."""
+    """The action of each line; empty between actions."""
     found, now = [], ""
     for line in lines:
         if line["ev"] == "action":
@@ -46,7 +46,7 @@ def actions_by_line(lines: Sequence[Line]) -> list[str]:
 
 
 def read_placements(lines: Sequence[Line]) -> dict[str, PlacementReading]:
-    """Each pod that an operation placed → what led to the last one."""
+    """The reading of the last placement of each placed pod."""
     actions = actions_by_line(lines)
     lasts = {line["task"]: at for at, line in enumerate(lines) if line["ev"] == "op" and line["op"] in PLACES}
     return {pod: _read_placement(lines, actions, pod, at) for pod, at in lasts.items()}
@@ -78,7 +78,7 @@ def _read_placement(lines: Sequence[Line], actions: Sequence[str], pod: str, at:
 
 
 def _chosen(lines: Sequence[Line], search: int, end: int, pod: str, node: str) -> bool:
-    """Whether the search found the node, and no choice for the pod after it took another one."""
+    """Whether the search found the node and no later choice for the pod took another node."""
     if node not in lines[search]["feasible"]:
         return False
     scored = ""
@@ -121,17 +121,17 @@ HOLDING = ("Allocated", "Binding", "Bound", "Running", "Releasing", "Pipelined")
 
 
 class EvictionReading(NamedTuple):
-    """What became of the last plan to evict a pod."""
+    """The outcome of the last plan to evict a pod."""
 
     evicted: bool
     action: str
     node: str
     preemptor: str
-    """Empty where the last question for victims that had the pod among its candidates was for no single pod."""
+    """Empty if the last vote with the pod as candidate was not for a single pod."""
     allowed_by: list[str]
-    """Plugins whose answer to that question allows the pod."""
+    """Plugins that allowed the pod in that vote."""
     popped_before: list[str]
-    """Candidates that left the queue of victims before the pod."""
+    """Candidates popped from the victims queue before the pod."""
 
 
 def read_evictions(lines: Sequence[Line]) -> dict[str, EvictionReading]:
@@ -145,7 +145,7 @@ def read_evictions(lines: Sequence[Line]) -> dict[str, EvictionReading]:
             if line["op"] == "evict":
                 lasts[line["task"]] = at
         if line["ev"] == "statement" and line["what"] == "discard":
-            # The operations that take it back follow, unless the process panics in between.
+            # The undoing operations follow, unless the process panics in between.
             undone |= {task: True for kind, task, _ in line["ops"] if kind == "evict"}
     return {pod: _read_eviction(lines, actions[at], pod, at, evicted=not undone[pod]) for pod, at in lasts.items()}
 
@@ -174,7 +174,7 @@ def _same_question(line: Line, question: Line) -> bool:
 
 
 def read_holders(lines: Sequence[Line]) -> dict[str, list[str]]:
-    """Node → the pods that hold something of it when the cycle ends."""
+    """The pods that hold resources at the end of the cycle, by node."""
     found: dict[str, list[str]] = {}
     for job in lines[-1].get("jobs", {}).values() if lines[-1]["ev"] == "close" else ():
         for pod, task in job["tasks"].items():

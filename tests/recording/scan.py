@@ -1,4 +1,4 @@
-"""The plain twin of the index: what one event speaks of, read field by field."""
+"""A simple implementation of the index: the objects of one event, read field by field."""
 
 from collections.abc import Callable, Iterator
 
@@ -58,7 +58,7 @@ def _pop(event: PopEvent, owners: Owners) -> Iterator[Key]:
 
 
 def _search(event: PredicateEvent | ScoreEvent, owners: Owners) -> Iterator[Key]:
-    """A pass over nodes concerns its task; which nodes it visited, the event's rows say."""
+    """Yield the task of a search; the visited nodes come from the event's rows."""
     return _task(event.task, owners)
 
 
@@ -89,6 +89,6 @@ _SUBJECTS: dict[type, Callable[..., Iterator[Key]]] = {
 
 
 def subjects(event: Event, owners: Owners) -> Iterator[Key]:
-    """(kind, name) of everything that an event concerns."""
+    """(kind, name) of every object that an event concerns."""
     yields = _SUBJECTS.get(type(event))
     return iter(()) if yields is None else yields(event, owners)

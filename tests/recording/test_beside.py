@@ -1,4 +1,4 @@
-"""A cycle beside an earlier one: what is taken from there changes nothing of what is recorded."""
+"""A replay that reuses an earlier recording gives the same recording as one without reuse."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ SETTINGS = ('conf:actions="enqueue, allocate, backfill"', "flag:percentage_nodes
 
 
 MOST = 1
-"""Edits of one case, apart from another setting: between them, some 400 cases try each sort many times."""
+"""Edits per case, besides another setting; over some 400 cases each kind of edit occurs many times."""
 
 
 def texts(snapshot: Snapshot, random: Random) -> Iterator[str]:
-    """Edits of sorts and objects that are drawn; waiting pods are drawn more often."""
+    """Random edits of random objects; Pending pods are more likely."""
     for kind, change in random.sample(EDITS, MOST):
         names = [Pod(one).key for one in snapshot.objects_of(kind)]
         waiting = [Pod(one).key for one in snapshot.objects_of(kind) if kind == "Pod" and not Pod(one).node_name]
@@ -58,7 +58,7 @@ def texts(snapshot: Snapshot, random: Random) -> Iterator[str]:
 
 
 def edits_of(snapshot: Snapshot, seed: int) -> Iterator[Snapshot]:
-    """Other draws or another setting, then those of the edits that can be made."""
+    """Yield the snapshot with another seed or setting, and with each random edit that is valid."""
     random = Random(seed)
     setting = random.choice(["", *SETTINGS])
     yield (
@@ -88,7 +88,7 @@ def test_the_recording_is_the_same_beside_another_one(case: Path) -> None:
 
 
 def searches(monkeypatch: pytest.MonkeyPatch, snapshot: Snapshot, base: Recording) -> tuple[Recording, int]:
-    """The recording beside another one, and for how many tasks nodes were looked for."""
+    """The recording that reuses `base`, and the number of node searches that ran."""
     made: list[object] = []
     found = PredicateHelper._search_from
 
@@ -127,7 +127,7 @@ def test_everything_is_searched_again_after_a_change_of_a_node(monkeypatch: pyte
 
 
 def placing() -> Recording:
-    """A bundled cycle whose first searches are those of allocate."""
+    """A bundled cycle in which allocate runs the first searches."""
     return replay_cycle(edited_snapshot(bundled().snapshot, [parse_edit('conf:actions="enqueue, allocate, backfill"')]))
 
 
@@ -135,7 +135,7 @@ EVICTING = (BLOCKED, "preempt-works", "reclaim-across-queues", "shuffle-clears-n
 
 
 def tasks_of(recording: Recording) -> list[TaskInfo]:
-    """Those of jobs, those on nodes, and those of neither."""
+    """All tasks: of jobs, on nodes, and of neither."""
     session = recording.session
     held = [job.tasks.values() for job in session.jobs.values()] + [
         one.tasks.values() for one in session.nodes.values()
@@ -144,7 +144,7 @@ def tasks_of(recording: Recording) -> list[TaskInfo]:
 
 
 def state_of(recording: Recording) -> list[object]:
-    """Everything that a session holds of its tasks, nodes and jobs."""
+    """The complete state of a session's tasks, nodes and jobs."""
     session = recording.session
     tasks = [
         (task.key, *task.transaction_context(), task.last_transaction, task.pod.node_name, task.pod.nominated_node_name)

@@ -1,4 +1,4 @@
-"""Upstream's functions at events: the stack as the source of the release has it."""
+"""Upstream's call stack at events, with the functions of the replayed release."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a cycle comes to, by its events and its end."""
+"""The effects of a cycle, from its events and its final state."""
 
 from tests.actions.outcome import ran, tasks
 from tests.builders import hyper_node, node, pod_group, pods

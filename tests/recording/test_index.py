@@ -106,7 +106,7 @@ def test_a_span_without_events_is_left_out() -> None:
 
 
 def nested(*ranges: tuple[Level, int, int]) -> list[Span]:
-    """Spans of which each lies in the one before."""
+    """Nested spans."""
     made = []
     for index, (level, first, last) in enumerate(ranges):
         span = Span(index, level, level.name.lower(), first, index - 1)

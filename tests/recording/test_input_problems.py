@@ -1,4 +1,4 @@
-"""What is wrong with an input besides the manifests: arguments that nobody reads, nodes that are unwell."""
+"""Problems of an input besides its manifests: unread arguments, unhealthy nodes."""
 
 from dataclasses import replace
 
@@ -52,7 +52,7 @@ def test_the_nodes_are_looked_through_once() -> None:
 
 
 def claiming() -> list[Manifest]:
-    """A pod with a claim that nothing has been allocated for, a tainted device of two, and a rule."""
+    """A pod with an unallocated claim, two devices of which one is tainted, and a taint rule."""
     claim = {"kind": "ResourceClaim", "metadata": {"name": "c", "namespace": "default"}, "spec": {"devices": {}}}
     taint = {"key": "broken", "effect": "NoSchedule"}
     devices = [{"name": "a", "taints": [taint]}, {"name": "b", "taints": [{"key": "noted", "effect": "None"}]}]

@@ -1,4 +1,4 @@
-"""While a cycle runs it says how far it is, and records the same as ever."""
+"""Progress reports of a running cycle do not change the recording."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What plugins registered, with the switches that let a hook take part or not."""
+"""The hooks that plugins registered, and the switches that enable them."""
 
 from tests.builders import cluster, conf_of, node
 from vcdebug.recording.recording import Recording

@@ -1,4 +1,4 @@
-"""A pod's request part by part, and what the scheduler makes of the parts."""
+"""The parts of a pod's request, and how the scheduler combines them."""
 
 from typing import Any
 

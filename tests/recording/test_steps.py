@@ -1,4 +1,4 @@
-"""The steps of a session's opening and closing: who is left out, what plugins register, what is written at the end."""
+"""The steps of opening and closing a session: dropped jobs, registered hooks, written statuses."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -140,7 +140,7 @@ def test_where_one_stands_is_seen_while_session_opens_and_closes(seq: int) -> No
 
 @pytest.mark.parametrize("name", CASES[::5])
 def test_pods_in_the_kubernetes_view_begin_with_those_that_the_nodes_held(name: str) -> None:
-    """Counted backward from the end, so that the beginning proves each step between."""
+    """The counts are derived backward from the end, so a correct beginning proves each step."""
     recording = golden(name)
     opened = recording.timeline.state_at(0)
     first: dict[str, int] = {}

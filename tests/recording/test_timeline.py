@@ -19,7 +19,7 @@ VICTIM = "research/resnet-sweep-worker-0"
 
 
 def plain(value: Any) -> Any:
-    """Amounts as dictionaries, so that they can be compared."""
+    """The value with amounts as dictionaries, which can be compared."""
     if isinstance(value, Resource):
         return dict(value.items())
     if isinstance(value, Mapping):
@@ -169,7 +169,7 @@ def a_figure_is_written_where_a_scan_of_the_changes_says(recording: Recording) -
 
 
 def written_by(recording: Recording, change: StateChange) -> Iterator[tuple[str, Any]]:
-    """The figures that one change wrote, read one by one."""
+    """Yield (kind, key) of each figure that one change wrote."""
     if change.kind == "op":
         event = recording.event_at(change.seq)
         assert isinstance(event, OpEvent)
@@ -203,7 +203,7 @@ def test_each_rule_holds_in_a_recorded_case(name: str) -> None:
 
 @pytest.mark.parametrize("case", cases("random"), ids=lambda case: case.name)
 def test_what_an_admission_changes_is_written_by_the_plugins_own_answer(case: Path) -> None:
-    """A reservation by JobEnqueued or, in older releases, by the vote; a phase by what admitted the job."""
+    """Reservations change at JobEnqueued or, in older releases, at the vote; phases at the admission."""
     recording = recorded(case)
     admitting = (JOB_ENQUEUED.upstream, JOB_ENQUEUEABLE.upstream)
     for change in recording.record.changes:

@@ -1,4 +1,4 @@
-"""docs/trace.schema.json describes what --trace writes, and what real schedulers were recorded as."""
+"""docs/trace.schema.json describes the output of --trace and the recordings of real schedulers."""
 
 import gzip
 import io

@@ -1,4 +1,4 @@
-"""What a cycle would write: nothing that is already there, and at close even after a panic."""
+"""The API writes of a cycle: only changes, and the writes at close even after a panic."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -64,7 +64,7 @@ def test_a_condition_that_a_pod_already_has_is_not_written_again() -> None:
 
 
 def panicked() -> Recording:
-    """Backfill meets a selector that is none."""
+    """A cycle in which backfill panics at an invalid selector operator."""
     bad = {"weight": 1, "preference": {"matchExpressions": [{"key": "a", "operator": "Nonsense"}]}}
     affinity = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [bad]}}
     return ran(

@@ -1,4 +1,4 @@
-"""Everything that the debugger shows of a recording, as texts by name."""
+"""Renders everything that the debugger shows of a recording, as texts by name."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,7 +16,7 @@ from vcdebug.views.panels import PANELS
 from vcdebug.views.table import format_table
 
 MOMENTS = (0.0, 0.3, 0.6, 1.0)
-"""Where the panels are drawn, as parts of the recording."""
+"""Positions at which the panels are drawn, as fractions of the recording."""
 
 
 def shown(recording: Recording) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The checksum of a stored recording: of the bytes alone, not of how they are cut, and of each of them."""
+"""The checksum of a recording file depends on every byte, and not on how the bytes are split."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a stored recording may not do: be damaged, come from another program, or name what is no part of a recording."""
+"""Recording files are rejected if damaged, written by another program, or naming foreign classes."""
 
 import json
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def data() -> bytes:
 
 
 def with_directory(change: Callable[[Directory], object]) -> bytes:
-    """The same recording with another directory, and the digest that belongs to it."""
+    """The recording file with a changed directory and the matching digest."""
     size = int.from_bytes(data()[START : START + 8], "little")
     directory = json.loads(data()[START + 8 : START + 8 + size])
     change(directory)

@@ -1,4 +1,4 @@
-"""A recording that was stored shows what the fresh one shows, to the byte, and goes on as that one would."""
+"""A loaded recording shows the same bytes as the fresh one, and continues in the same way."""
 
 import random
 
@@ -18,7 +18,7 @@ from vcdebug.whatif.branch import edited_snapshot
 
 BUNDLED = [one.name for one in bundled_snapshots()]
 DRAWN = sorted(random.Random(16).sample(GOLDEN, 8))
-"""Some of the recorded cases."""
+"""A fixed random sample of the recorded cases."""
 
 
 def reopened(recording: Recording) -> Recording:

@@ -1,4 +1,4 @@
-"""Recordings that are kept: found again by what they were made of, bounded, and never trusted."""
+"""The cache of recordings: found by their inputs, bounded in size, and verified before use."""
 
 import os
 from collections.abc import Callable
@@ -31,7 +31,7 @@ SNAPSHOT = ROOT / "fixtures" / "preempt-works"
 
 @pytest.fixture(autouse=True)
 def keeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small snapshots too, in a folder of the test's own."""
+    """Enable the cache for small snapshots too, in a folder of the test."""
     monkeypatch.setattr(kept, "MIN_BYTES", 0)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv(CACHE_VARIABLE, "10")
@@ -39,7 +39,7 @@ def keeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The cycles that the command line executes."""
+    """The names of the snapshots whose cycles the command line replays."""
     found: list[str] = []
 
     def counted(snapshot: Snapshot, **options: Any) -> Recording:
@@ -61,7 +61,7 @@ def test_the_second_time_no_cycle_is_run_and_the_answer_is_the_same(runs: list[s
     assert ["preempt-works"] == runs
 
 
-def test_the_second_time_nobody_is_explained_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_explain_reuses_cached_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     explained: list[str] = []
 
     def counted(recording: Recording, subject: ExplainSubject) -> Explanation:
@@ -198,7 +198,7 @@ def test_the_screen_opens_what_is_kept(tmp_path: Path) -> None:
     assert "LazyList" == type(second.events).__name__
 
 
-def test_whoever_leaves_does_not_wait_for_it(tmp_path: Path) -> None:
+def test_leaving_does_not_wait_for_the_recording_cache(tmp_path: Path) -> None:
     stop, keeping, said = worker.StopRequest(), RecordingCache(tmp_path), list[object]()
 
     def leave() -> None:

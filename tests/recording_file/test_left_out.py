@@ -1,4 +1,4 @@
-"""What is not stored: names that exist, and each mapping whose keys are identities, which mean nothing elsewhere."""
+"""Attributes that are not stored: existing names, and every mapping whose keys are object identities."""
 
 import ast
 import inspect
@@ -19,7 +19,7 @@ NEVER_STORED = (
     "NodeVerdictCache",
     "LazyClass",
 )
-"""They live while a session opens, while its actions run, or in the reader of a file; a stored session has none."""
+"""Classes that exist only while a session opens, actions run, or a file is read."""
 
 
 def test_every_name_is_an_attribute() -> None:
@@ -31,10 +31,10 @@ def test_every_name_is_an_attribute() -> None:
 
 
 def by_identity() -> Iterator[tuple[str, str]]:
-    """(class, attribute) of every mapping that a method that uses id() writes to."""
+    """Yield (class, attribute) of every mapping that a method with id() writes to."""
     for room in ROOMS:
         for path in sorted((Path(vcdebug.__file__).parent / room).rglob("*.py")):
-            if path.parent.name == "file":  # writes and reads recordings: its own mappings live for one file
+            if path.parent.name == "file":  # writes and reads recording files; its mappings live for one file
                 continue
             for kind in ast.walk(ast.parse(path.read_text("utf-8"))):
                 if isinstance(kind, ast.ClassDef):

@@ -1,4 +1,4 @@
-"""Small clusters on which a change decides something: one for each that no copied recording shows."""
+"""Small clusters on which a change decides something, one per change that no unpacked recording shows."""
 
 from collections.abc import Callable
 from typing import Any
@@ -55,7 +55,7 @@ def victims_of_two_jobs() -> Snapshot:
 
 
 def starving_in_two_queues() -> Snapshot:
-    """Both jobs starve; only the second one's queue has victims."""
+    """Both jobs are starving; only the second job's queue has victims."""
     return preempting(
         node("n1", cpu="2"),
         queue("q1"),
@@ -119,7 +119,7 @@ def sub_group_by_tier_name() -> Snapshot:
 
 
 def refused_before_predicates() -> Snapshot:
-    """The first of two tasks names a claim that does not exist; one of them would do."""
+    """The first of two tasks refers to a missing claim; minMember is 1."""
     lost = [{"name": "v", "persistentVolumeClaim": {"claimName": "nobody"}}]
     return cluster(
         node("n1"),
@@ -171,7 +171,7 @@ def claim_that_does_not_exist() -> Snapshot:
 
 
 def over_capacity(actions: str, *objects: Any, tree: bool = False, **arguments: Any) -> Snapshot:
-    """capacity decides alone, in the first tier."""
+    """A cluster with only capacity in the first tier."""
     lines: dict[str, Any] = {"enableHierarchy": "true"} if tree else {}
     lines["arguments"] = "{" + ", ".join(f"{key}: {value}" for key, value in arguments.items()) + "}"
     roots = [queue("root")] if tree and not any(o.get("metadata", {}).get("name") == "root" for o in objects) else []
@@ -194,13 +194,13 @@ def root_with_a_limit() -> Snapshot:
 
 
 def more_victims_than_needed() -> Snapshot:
-    """b gives back down to what it deserves: which of its tasks depends on who is looked at first."""
+    """reclaim takes from b down to its deserved; the order of the tasks decides which ones are evicted."""
     objects = [node("n1", cpu="4"), queue("a", deserved=amounts("2")), queue("b", deserved=amounts("2", "2G"))]
     return over_capacity("reclaim", *_flat([*objects, *job("a", 1), *job("b", 4, on="n1")]))
 
 
 def claim_of_a_parent() -> Snapshot:
-    """b1 deserves nothing, but all of b less than b deserves."""
+    """b1 has no deserved, but its parent b uses less than its deserved."""
     queues = [
         queue("a", deserved=amounts("4")),
         queue("a1", parent="a"),
@@ -217,7 +217,7 @@ def child_with_more_than_its_parent() -> Snapshot:
 
 
 def queue_that_deserves_nothing() -> Snapshot:
-    """One place for two jobs: the queue that comes first by name deserves nothing."""
+    """Two jobs for one place; queue a, which comes first by name, has no deserved."""
     queues = [queue("a"), queue("b", deserved=amounts("2"))]
     return over_capacity("allocate", *_flat([node("n1", cpu="1"), queues, *job("a", 1), *job("b", 1)]))
 
@@ -228,7 +228,7 @@ def queue_that_deserves_its_guarantee() -> Snapshot:
 
 
 def more_than_deserved_of_something_else() -> Snapshot:
-    """b holds too many GPUs, all of them in its first pod."""
+    """b holds more GPUs than its deserved, all of them in one pod."""
     queues = [queue("a", deserved=amounts("2", "2G")), queue("b", deserved=amounts("9", "9G", gpu="1"))]
     running = pod_group("b", queue="b", min_member=0, phase="Running")
     pods_of_b = [pod("b-1", "b", on="n1", requests=amounts("1", "1G"))]
@@ -257,7 +257,7 @@ def quota_of_shared_out_devices() -> Snapshot:
 
 
 def quota_of_endlessly_many_devices() -> Snapshot:
-    """Two requests for the largest number that there is."""
+    """Two requests for the largest int64 count of devices."""
     snapshot = quota_of_devices()
     snapshot.objects["ResourceClaim"][0]["spec"]["devices"]["requests"] = [
         {"name": name, "exactly": {"deviceClassName": "gpu", "count": 2**63 - 1}} for name in "rs"
@@ -298,7 +298,7 @@ def limits_of_groups() -> Snapshot:
 
 
 def storage_without_room() -> Snapshot:
-    """No CSIStorageCapacity of the class says that a node has room."""
+    """The class has no CSIStorageCapacity object, so no node has storage capacity."""
     wait = {"provisioner": "csi.x", "volumeBindingMode": "WaitForFirstConsumer"}
     storage = {"kind": "StorageClass", "metadata": metadata("s"), **wait}
     driver = {"kind": "CSIDriver", "metadata": metadata("csi.x"), "spec": {"storageCapacity": True}}
@@ -326,7 +326,7 @@ def cordoned_and_not_asked_for() -> Snapshot:
 
 
 def volumes_of_portworx() -> Snapshot:
-    """One volume of the driver is all that a node may have; neither node says that Portworx is migrated."""
+    """A node limited to one Portworx volume; its CSINode does not report Portworx as migrated."""
     made: list[Manifest] = []
     for name in "ab":
         source = {"portworxVolume": {"volumeID": name}, "claimRef": {"name": name, "namespace": "default"}}
@@ -396,7 +396,7 @@ SHOWN: dict[str, Callable[[], Snapshot]] = {
     **BY_PODS,
     **ON_PROPOSALS,
 }
-"""Change → a cluster whose recording its switch alters."""
+"""Change -> builder of a cluster whose recording the change alters."""
 BESIDE: dict[str, str] = {
     "metrics-unregistered": "nodeorder-two-kinds",
     "preempt-tasks-per-queue": "preempt-queue-order",
@@ -413,4 +413,4 @@ BESIDE: dict[str, str] = {
     "capacity-root-always-cluster": "root-infinite",
     "capacity-scalars-not-inherited": "root-infinite,+capacity-tree-violation-fatal",
 }
-"""Changes that decide nothing on top of the newest rules, with the older form that they need beside them."""
+"""Changes that have no effect alone on the latest rules, with the older form that they need."""

@@ -17,13 +17,13 @@ def never_for_a_victim() -> Snapshot:
 
 
 def holder(count: int, queue_name: str = "b", **more: Any) -> list[Manifest]:
-    """A job without a minimum, on n1."""
+    """A job with minMember 0 that runs on n1."""
     group = pod_group(queue_name, queue=queue_name, min_member=0, phase="Running")
     return [group, *pods(queue_name, count, on="n1", **more)]
 
 
 def has_its_minimum() -> Snapshot:
-    """a runs a task, which is all that it must have, and would like another."""
+    """Job a runs one task, its minMember, and has another Pending task."""
     queues = [queue("a", deserved=amounts("4", "40G")), queue("b", deserved=amounts("1", "1G"))]
     wants = [pod_group("a", queue="a", phase="Running"), *pods("a", 1, on="n1"), pod("a-1", "a", requests=amounts("1"))]
     conf = conf_of("gang capacity predicates", actions="reclaim")
@@ -37,7 +37,7 @@ def room_in_its_queue() -> Snapshot:
 
 
 def victims_in_the_second_tier() -> Snapshot:
-    """conformance and pdb agree on nobody: both would have another one, and gang would have both."""
+    """conformance and pdb allow disjoint victims, and gang allows both."""
     critical = pod("l-1", "l", on="n1", requests=amounts("1"), priority=1, priorityClassName="system-node-critical")
     budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata("keep", "default")}
     budget |= {"spec": {"selector": {"matchLabels": {"app": "x"}}}, "status": {"disruptionsAllowed": 0}}
@@ -77,7 +77,7 @@ def only_node_is_not_ready() -> Snapshot:
 
 
 def above_its_share() -> Snapshot:
-    """a has what it deserves in cores, and not in pods."""
+    """Queue a uses its deserved cpu but not its deserved pods, and has a Pending pod."""
     queues = [queue("a"), queue("b")]
     members = [*pods("a", 1, cpu="2", on="n1"), pod("a-1", "a", requests=amounts("2"))]
     conf = conf_of("gang proportion predicates", actions="allocate, reclaim")
@@ -88,7 +88,7 @@ def above_its_share() -> Snapshot:
 
 
 def accepted_by_its_group() -> Snapshot:
-    """n1 is of the group and is tainted, n2 is of no group."""
+    """n1 is in the required node group but tainted; n2 is in no group."""
     taint = {"key": "dedicated", "effect": "NoSchedule"}
     nodes = [node("n1", labels={"volcano.sh/nodegroup-name": "g1"}, taints=[taint]), node("n2")]
     of_queue = queue("q", affinity={"nodeGroupAffinity": {REQUIRED: ["g1"]}})
@@ -98,7 +98,7 @@ def accepted_by_its_group() -> Snapshot:
 
 
 def volume_of_another_class() -> Snapshot:
-    """The only volume is silver, the claim is not."""
+    """The only volume has the attributes class silver, which the claim does not request."""
     stored = {"capacity": {"storage": "2Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": "s"}
     volume = {"kind": "PersistentVolume", "metadata": metadata("v"), "status": {"phase": "Available"}}
     wanted = {"storageClassName": "s", "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
@@ -115,7 +115,7 @@ def volume_of_another_class() -> Snapshot:
 
 
 def more_cores_than_a_card_has() -> Snapshot:
-    """Two pods that each have 80 % of the card."""
+    """Two running pods with 80 % of the same card's cores each."""
     runs = [asking(f"r-{i}", "r", on="n1", vgpu_ids_new="gpu-a,NVIDIA,100,80:") for i in range(2)]
     member = asking("j-0")
     member["spec"]["containers"][0]["resources"]["limits"]["volcano.sh/vgpu-cores"] = "30"
@@ -123,7 +123,7 @@ def more_cores_than_a_card_has() -> Snapshot:
 
 
 def two_on_a_card() -> Snapshot:
-    """Both existed before the scheduler started."""
+    """Two pods on one card that ran before the scheduler started."""
     runs = [asking(f"r-{i}", "r", on="n1", vgpu_ids_new="gpu-a,NVIDIA,100,0:") for i in range(2)]
     return sharing(cards(1), pod_group("r", min_member=0, phase="Running"), runs)
 
@@ -135,7 +135,7 @@ def guaranteed_more_than_the_cluster_has() -> Snapshot:
 
 
 def elastic_in_cores_only() -> Snapshot:
-    """a runs two tasks, one more than its minimum, which has all of their memory."""
+    """Job a runs two tasks, one above its minimum; minResources covers the memory of both."""
     half = pod_group("a", queue="q", phase="Running", min_resources=amounts("1", "2G"))
     waits = pod_group("b", queue="q", phase="Pending", min_resources=amounts("1"))
     limited = queue("q", capability=amounts("2", "100G"))
@@ -150,7 +150,7 @@ def node_with_all_its_pods() -> Snapshot:
 
 
 def volume_and_card_elsewhere() -> Snapshot:
-    """A waiting claim whose volume no node has."""
+    """A Pending claim whose volume no node has."""
     snapshot = volume_of_another_class()
     snapshot.objects["StorageClass"][0]["allowedTopologies"] = []
     return snapshot
@@ -174,7 +174,7 @@ BEFORE_1_11: dict[str, Callable[[], Snapshot]] = {
     "filters-end-at-first": node_with_all_its_pods,
     "volumes-refuse-at-once": volume_and_card_elsewhere,
 }
-"""Change → a cluster whose recording its switch alters."""
+"""Change -> builder of a cluster whose recording the change alters."""
 BESIDE_BEFORE_1_11: dict[str, str] = {
     "reclaim-beyond-starving": "reclaim-immediate",
     "failed-uncounted": "podgroup-running-at-allocation",

@@ -17,14 +17,14 @@ def nominated_to_the_second_node() -> Snapshot:
 
 
 def lost_before_another() -> Snapshot:
-    """Of two pods without requests the first may be on no node."""
+    """Two best-effort pods; the first one matches no node."""
     members = [pod("a-0", "a", requests={}, nodeSelector={"rack": "r"}), pod("b-0", "b", requests={})]
     conf = conf_of("gang", "predicates nodeorder", actions="backfill")
     return cluster(node("n1"), pod_group("a"), pod_group("b"), members, conf=conf)
 
 
 def refused_where_a_pod_leaves() -> Snapshot:
-    """The webhook refuses what would wait for the room of the pod that leaves."""
+    """The webhook refuses a pod that would be pipelined where another pod terminates."""
     snapshot = told_of_placements()
     leaving = running("l", "n1")
     leaving[1]["metadata"]["deletionTimestamp"] = "2026-11-01T00:00:00Z"
@@ -35,7 +35,7 @@ def refused_where_a_pod_leaves() -> Snapshot:
 
 
 def named_by_tdm() -> Snapshot:
-    """The zone of n1 is shut, so that tdm names the preemptable pod there."""
+    """n1 is outside its revocable time window, so tdm names its preemptable pod as victim."""
     shut = {"tdm": {"arguments": '{tdm.revocable-zone.rz1: "10:00-11:00"}'}}
     runs = running("l", "n1")
     for one in runs:
@@ -61,7 +61,7 @@ def job_in_a_closed_queue() -> Snapshot:
 
 
 def admitted_past_its_parent() -> Snapshot:
-    """The parent's limit is below what the job must have; the leaf states none of that accelerator."""
+    """The parent's remaining capability is too small for the job; the leaf's states no GPU."""
     queues = [queue("root"), queue("p", parent="root", capability=amounts("4", "100G", gpu="1"))]
     queues.append(queue("leaf", parent="p", capability=amounts("4", "100G")))
     group = pod_group("j", queue="leaf", phase="Pending", min_resources=amounts("1", "1G"))
@@ -79,7 +79,7 @@ def guaranteed_more_than_there_is() -> Snapshot:
 
 
 def reclaimer_larger_than_the_queue() -> Snapshot:
-    """b holds too many cores, and less memory than the task of a asks for."""
+    """Queue b exceeds its deserved cpu, but uses less memory than the task of queue a requests."""
     queues = [queue("a", deserved=amounts("4", "40G")), queue("b", deserved=amounts("1", "1G"))]
     holds = [pod_group("b", queue="b", min_member=0, phase="Running"), *pods("b", 2, on="n1")]
     conf = conf_of("capacity gang predicates", actions="reclaim")
@@ -109,7 +109,7 @@ def claim_without_devices() -> Snapshot:
 
 
 def beside_a_sidecar() -> Snapshot:
-    """n1 has a pod whose sidecar is what it asks for most."""
+    """n1 runs a pod whose sidecar has the largest request."""
     sidecar = {"name": "s", "image": "x", "restartPolicy": "Always", "resources": {"requests": amounts("4")}}
     return one_waits(node("n1"), node("n2", cpu="9"), running("l", "n1", initContainers=[sidecar]))
 
@@ -119,7 +119,7 @@ def asks_for_mig() -> Snapshot:
 
 
 def two_jobs_on_one_card() -> Snapshot:
-    """Together they ask for no more than the card has."""
+    """Two jobs that fit together on one card."""
     jobs = [pod_group("j"), asking("j-0", memory="400"), pod_group("k"), asking("k-0", "k", memory="400")]
     return sharing(cards(1), jobs)
 
@@ -131,7 +131,7 @@ def asks_for_no_a100() -> Snapshot:
 
 
 def whole_card_in_use() -> Snapshot:
-    """The only card is the running pod's."""
+    """The only card belongs to a running pod."""
     runs, waits = of_memory("r-0", "r", "1", on="n1"), of_memory("j-0", "j", "1")
     for one in (runs, waits):
         one["spec"]["containers"][0]["resources"]["limits"] = {"volcano.sh/gpu-number": "1"}
@@ -166,7 +166,7 @@ BEFORE_1_12: dict[str, Callable[[], Snapshot]] = {
     "vgpu-unwanted-type-ignored": asks_for_no_a100,
     "gpushare-number-uncharged": whole_card_in_use,
 }
-"""Change → a cluster whose recording its switch alters."""
+"""Change -> builder of a cluster whose recording the change alters."""
 BESIDE_BEFORE_1_12: dict[str, str] = {
     "reclaim-whole-request": "capacity-reclaim-all-under-deserved",
     "requeue-when-ready": "allocate-flat-retry",

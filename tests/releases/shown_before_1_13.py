@@ -39,7 +39,7 @@ def scored_without_predicates(plugins: str = "nodeorder", **switches: Any) -> Sn
 
 
 def held_off_by_a_victim() -> Snapshot:
-    """The only victim's label is what the pod stays away from."""
+    """The Pending pod has an anti-affinity to the only victim."""
     term = {"labelSelector": {"matchLabels": {"app": "x"}}, "topologyKey": "kubernetes.io/hostname"}
     victim = running("l", "n1")
     victim[1]["metadata"]["labels"] = {"app": "x"}
@@ -49,7 +49,7 @@ def held_off_by_a_victim() -> Snapshot:
 
 
 def group_of_the_pods_queue() -> Snapshot:
-    """The PodGroup's queue may use the group of n1; the pod names no queue."""
+    """The PodGroup's queue requires the node group of n1; the pod names no queue."""
     nodes = [node("n1", labels={"volcano.sh/nodegroup-name": "g1"}), node("n2")]
     of_queue = queue("q", affinity={"nodeGroupAffinity": {REQUIRED: ["g1"]}})
     conf = conf_of("gang", "predicates nodegroup")
@@ -57,14 +57,14 @@ def group_of_the_pods_queue() -> Snapshot:
 
 
 def nominated_where_a_victim_leaves() -> Snapshot:
-    """n1 has room once its pod is gone, n2 has room now."""
+    """n1, the nominated node, has room once its pod has terminated; n2 has room now."""
     leaving = running("l", "n1")
     leaving[1]["metadata"]["deletionTimestamp"] = "2026-11-01T00:00:00Z"
     return deciding(node("n1", cpu="1"), node("n2", cpu="1"), leaving, waiting("n1"), actions="allocate")
 
 
 def nominated_and_free() -> Snapshot:
-    """preempt alone: the nominated node would take the pod as it is, and n1 has a victim."""
+    """Only preempt runs; the nominated node n2 is free, and n1 has a victim."""
     return deciding(node("n1", cpu="1"), node("n2", cpu="1"), running("l", "n1"), waiting("n2"), actions="preempt")
 
 
@@ -79,7 +79,7 @@ def one_waits(*objects: Any, extra: str = "", **spec: Any) -> Snapshot:
 
 
 def being_resized() -> Snapshot:
-    """A pod that has been given more than it asks for."""
+    """A running pod whose allocated resources exceed its requests."""
     runs = running("l", "n1")
     given = {"name": "main", "resources": {"requests": amounts("3")}, "allocatedResources": amounts("3")}
     runs[1]["status"]["containerStatuses"] = [given]
@@ -88,7 +88,7 @@ def being_resized() -> Snapshot:
 
 
 def spread_over_hosts() -> Snapshot:
-    """n1 has a pod alike, and fewer cores are free on n2."""
+    """n1 runs a pod that the spread constraint counts; n2 has fewer free cores."""
     nodes = [node(name, cpu=cpu, labels={"kubernetes.io/hostname": name}) for name, cpu in (("n1", "8"), ("n2", "7"))]
     runs = running("l", "n1")
     runs[1]["metadata"]["labels"] = {"app": "x"}
@@ -118,7 +118,7 @@ def volume_elsewhere() -> Snapshot:
 
 
 def cores_kept_for_gpus() -> Snapshot:
-    """Four idle GPUs are to find four idle cores."""
+    """A node with four idle GPUs, for which the proportional predicate reserves four cores."""
     rates = "      predicate.ProportionalEnable: true\n      predicate.resources: nvidia.com/gpu\n"
     return one_waits(node("n1", cpu="4", **{"nvidia.com/gpu": "4"}), extra=f"    arguments:\n{rates}")
 
@@ -132,13 +132,13 @@ def told_of_placements() -> Snapshot:
 
 
 def packed_on_cards() -> Snapshot:
-    """The card of n1 has a user."""
+    """Two nodes with one card each; a pod uses the card of n1."""
     nodes = [cards(1), cards(1, name="n2")]
     return sharing(nodes, pod_group("r"), held("r-0", "a"), pod_group("j"), asking("j-0"), SchedulePolicy="binpack")
 
 
 def quotas_in_a_tree(*objects: Any, **root: Any) -> Snapshot:
-    """A queue with a job, two levels below the root."""
+    """A job in queue leaf, below root and `objects`."""
     conf = conf_of("capacity", "gang predicates", arguments={"capacity": {"enableHierarchy": "true"}})
     queues = [queue("root", **root), *objects]
     group = pod_group("j", queue="leaf", min_member=1)
@@ -154,34 +154,34 @@ def deserves_more_than_its_limit() -> Snapshot:
 
 
 def limit_of_gpus_on_the_leaf() -> Snapshot:
-    """What lies between the root and the leaf states none."""
+    """Only the leaf queue limits GPUs; its parent states no GPU limit."""
     between = queue("between", parent="root", capability=amounts("4", "100G"))
     return quotas_in_a_tree(between, queue("leaf", parent="between", capability={"nvidia.com/gpu": "1"}))
 
 
 def memory_of_cards() -> Snapshot:
-    """The node says that it has less of it than its card."""
+    """The node reports less vGPU memory as allocatable than its card registers."""
     small = cards(1)
     small["status"]["allocatable"]["volcano.sh/vgpu-memory"] = "50"
     return sharing(small, pod_group("j"), asking("j-0"))
 
 
 def cards_by_another_name() -> Snapshot:
-    """The device configuration knows the names by which nobody asks."""
+    """The device configuration defines another resource name than the one that the pod requests."""
     snapshot = sharing(cards(1), pod_group("j"), asking("j-0", memory="1001"))
     snapshot.device_config = "nvidia: {resourceCountName: example.com/gpu}"
     return snapshot
 
 
 def scores_below_zero() -> Snapshot:
-    """Of two nodes that both have room neither is worth anything."""
+    """Two free nodes, both with a score below zero."""
     busy = one_waits(node("n1"), node("n2"))
     busy.scheduler_conf = conf_of("gang", "predicates nodeorder", arguments=NEGATIVE)
     return busy
 
 
 def an_accelerator_that_nobody_deserves() -> Snapshot:
-    """Both queues wait for the last core; one of them uses a GPU although it deserves none."""
+    """Two queues compete for the last core; queue a uses a GPU although its deserved GPU is 0."""
     queues = [queue("a", deserved={"cpu": "10", "nvidia.com/gpu": "0"}), queue("b", deserved=amounts("10"))]
     runs = [pod_group(f"r{name}", queue=name, phase="Running") for name in "ab"]
     runs += [pod("ra-0", "ra", on="n1", requests={"cpu": "1", "nvidia.com/gpu": "1"})]
@@ -192,7 +192,7 @@ def an_accelerator_that_nobody_deserves() -> Snapshot:
 
 
 def attached_and_unused() -> Snapshot:
-    """The node may have one volume of the driver, and has one that no pod uses."""
+    """A node limited to one volume of the driver, with an attached volume that no pod uses."""
     claim: Manifest = {"volumeName": "v", "storageClassName": "", "resources": {"requests": {"storage": "1Gi"}}}
     bound: Manifest = {"kind": "PersistentVolumeClaim", "metadata": metadata("c", "default"), "spec": claim}
     bound["metadata"]["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
@@ -237,4 +237,4 @@ BEFORE_1_13: dict[str, Callable[[], Snapshot]] = {
     "capacity-tree-deserved-clamped": deserves_more_than_its_limit,
     "capacity-scalars-not-inherited": limit_of_gpus_on_the_leaf,
 }
-"""Change → a cluster whose recording its switch alters."""
+"""Change -> builder of a cluster whose recording the change alters."""

@@ -46,7 +46,7 @@ def wanted_card() -> Snapshot:
 
 
 def spread_over_cards() -> Snapshot:
-    """The only card has a pod of the same group."""
+    """The only card is used by a pod of the same PodGroup, whose policy is spread."""
     group = {"scheduling.volcano.sh/group-name": "j"}
     other = asking("j-1", on="n1", vgpu_ids_new="gpu-a,NVIDIA,100,0:")
     other["metadata"]["annotations"] |= group
@@ -67,14 +67,14 @@ def spread_scores_unused() -> Snapshot:
 
 
 def fullest_card_first() -> Snapshot:
-    """By binpack the first card; the second task needs a whole one."""
+    """binpack prefers the used card; the second task needs a whole card."""
     objects = [cards(2), pod_group("r"), held("r-0", "a", memory=200)]
     waiting = [pod_group("j"), asking("j-0"), asking("j-1", memory="1000")]
     return sharing(*objects, *waiting, SchedulePolicy="binpack")
 
 
 def one_card_twice(*more: Any, **arguments: Any) -> Snapshot:
-    """A gang of two on a card for one: it is taken back, and the job behind it asks for the card."""
+    """A gang of two for a card with room for one pod; after its rollback, another job requests the card."""
     gang = [pod_group("j", min_member=2), asking("j-0", memory="600"), asking("j-1", memory="600")]
     gang[0]["metadata"]["creationTimestamp"] = OLD
     behind = [pod_group("k"), asking("k-0", "k", memory="600")]
@@ -82,7 +82,7 @@ def one_card_twice(*more: Any, **arguments: Any) -> Snapshot:
 
 
 def left_over_annotation() -> Snapshot:
-    """The first task names the card of an earlier attempt."""
+    """The first task has the annotation of an earlier attempt."""
     first = asking("j-0", memory="600", vgpu_node="n1", vgpu_ids_new="gpu-a,NVIDIA,600,0:")
     return sharing(cards(1), pod_group("j"), first, asking("j-1", memory="400"))
 
@@ -94,12 +94,12 @@ def entries_of_one_card() -> Snapshot:
 
 
 def silent_plugin() -> Snapshot:
-    """A node that registers cards and whose plugin never shook hands: nobody asks for its cards."""
+    """A node that registers cards, but whose device plugin has no handshake, so requests skip it."""
     return sharing(cards(1), pod_group("j"), asking("j-0", memory="1001"))
 
 
 def preempting_for_cards() -> Snapshot:
-    """The low pod holds the only card."""
+    """A low-priority pod uses the only card, which a high-priority pod requests."""
     runs = held("l-0", "a", "l", memory=900)
     runs["spec"]["priority"] = 1
     group = pod_group("l", priority_class="low", phase="Running", min_member=0)
@@ -116,7 +116,7 @@ def with_cpu(manifest: Manifest, cpu: str) -> Manifest:
 
 
 def card_of_the_other_candidate() -> Snapshot:
-    """Both nodes are tried for the high pod; the card of the one that is not chosen stays taken."""
+    """Dry runs try both nodes for the high-priority pod; the card of the rejected node stays charged."""
     groups = [pod_group("l", priority_class="low", phase="Running", min_member=0), pod_group("k", priority_class="low")]
     runs = []
     for name in ("n1", "n2"):
@@ -148,17 +148,17 @@ def shared_card_twice() -> Snapshot:
 
 
 def node_without_cards(name: str = "n1") -> Manifest:
-    """It has virtual GPUs, and no device plugin that says which."""
+    """A node with vGPU resources but without registered cards."""
     return node(name, **VGPU)
 
 
 def no_cards_to_score() -> Snapshot:
-    """Of two nodes one is chosen by score."""
+    """Two nodes without registered cards, so that scoring runs."""
     return sharing(node_without_cards(), node_without_cards("n2"), pod_group("j"), asking("j-0"))
 
 
 def no_cards_to_take() -> Snapshot:
-    """One node needs no score."""
+    """One node without registered cards, so that scoring is skipped."""
     return sharing(node_without_cards(), pod_group("j"), asking("j-0"))
 
 
@@ -173,7 +173,7 @@ def damaged_entry() -> Snapshot:
 
 
 def cpus_of_an_earlier_cycle() -> Snapshot:
-    """The Numatopology shows the pod that the CPUs were given to."""
+    """The Numatopology already lists the pod to which an earlier cycle assigned the CPUs."""
     detail = {str(cpu): {"numa": cpu // 4, "socket": cpu // 4, "core": cpu} for cpu in range(8)}
     spec = {
         "policies": {"CPUManagerPolicy": "static", "TopologyManagerPolicy": "single-numa-node"},
@@ -193,7 +193,7 @@ def cpus_of_an_earlier_cycle() -> Snapshot:
 
 
 def cards_in_a_dry_run() -> Snapshot:
-    """Evicting the low pod makes room on the node, yet not on the card that the other pod holds."""
+    """Evicting the low-priority pod frees the node's cpu, but not the card that another pod uses."""
     node_of_two = cards(1, users=2)
     node_of_two["status"]["allocatable"]["cpu"] = node_of_two["status"]["capacity"]["cpu"] = "1"
     victim = pod("l-0", "l", on="n1", requests=amounts("1"))
@@ -206,7 +206,7 @@ def cards_in_a_dry_run() -> Snapshot:
 
 
 def whole_cards_of_two_sizes() -> Snapshot:
-    """By the last card, which is the larger one, the first one is too small for all of a card."""
+    """Two cards; 100 % of the larger last card does not fit on the first one."""
     snapshot = sharing(cards(1), pod_group("j"), *(asking(f"j-{at}") for at in range(2)))
     entries = "gpu-a,1,500,NVIDIA,true,hami-core:gpu-b,1,1000,NVIDIA,true,hami-core:"
     snapshot.objects["Node"][0]["metadata"]["annotations"] = {"volcano.sh/node-vgpu-register": entries}
@@ -217,20 +217,20 @@ def whole_cards_of_two_sizes() -> Snapshot:
 
 
 def first_cycle_with_cards() -> Snapshot:
-    """A pod that nothing but the card keeps from the node."""
+    """The scheduler's first cycle; only the card's memory excludes the pod."""
     snapshot = sharing(cards(1), pod_group("j"), asking("j-0", memory="1001"))
     snapshot.process = SchedulerProcess()
     return snapshot
 
 
 def refused_by_the_other_pod() -> Snapshot:
-    """Two tasks on a card that has room for both once, and not twice for the first."""
+    """Two tasks for a card with room for both, but not if the first one is charged twice."""
     gang = [pod_group("j", min_member=2), asking("j-0", memory="400"), asking("j-1", memory="400")]
     return sharing(cards(1), gang)
 
 
 def memory_in_larger_units() -> Snapshot:
-    """A pod that asks for 5 of 1024 MiB, on a card whose instances have 4096."""
+    """A pod that requests 5 units of 1024 MiB, on a card whose MIG instances have 4096 MiB."""
     known = "{models: [NVIDIA], allowedGeometries: [{group: g, geometries: [{name: 4gb, memory: 4096, count: 2}]}]}"
     card = cards(1)
     card["metadata"]["annotations"] = {"volcano.sh/node-vgpu-register": "gpu-a,10,8,NVIDIA,true,mig:"}
@@ -265,4 +265,4 @@ ON_CARDS: dict[str, Callable[[], Snapshot]] = {
     "vgpu-charged-twice": refused_by_the_other_pod,
     "mig-memory-factor": memory_in_larger_units,
 }
-"""Change → a cluster whose recording its switch alters."""
+"""Change -> builder of a cluster whose recording the change alters."""

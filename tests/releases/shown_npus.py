@@ -14,7 +14,7 @@ ALLOCATED, TO_ALLOCATE = "hami.io/Ascend310P-devices-allocated", "hami.io/Ascend
 
 
 def npus(name: str = "n1", users: int = 4, allocatable: str = "4", **notes: str) -> Manifest:
-    """A node with one NPU of eight cores."""
+    """A node that registers one NPU of eight cores."""
     manifest = node(name, **{RESOURCE: allocatable})
     card = {"id": f"{name}-a", "count": users, "devmem": 21527, "devcore": 8, "type": "Ascend310P", "health": True}
     register = {"hami.io/node-register-Ascend310P": json.dumps([card])}
@@ -41,7 +41,7 @@ def placing(*objects: Any, **more: Any) -> Snapshot:
 
 
 def preempting_for_npus(*more: Any, users: int = 1, actions: str = "preempt") -> Snapshot:
-    """The low pod holds the only NPU."""
+    """A low-priority pod uses the only NPU, which a high-priority pod requests."""
     runs = holding("l-0", "l")
     runs["spec"]["priority"] = 1
     group = pod_group("l", priority_class="low", phase="Running", min_member=0)
@@ -54,31 +54,31 @@ def cores_of_npus() -> Snapshot:
 
 
 def unused_npu() -> Snapshot:
-    """Of two nodes the first one is in use."""
+    """Two nodes with one NPU each; the first NPU is in use."""
     runs = [pod_group("r"), holding("r-0")]
     return placing(npus(), npus("n2"), runs, pod_group("j"), of_npus("j-0", memory="3072"), SchedulePolicy="spread")
 
 
 def one_npu_twice() -> Snapshot:
-    """A gang of two on an NPU for one: it is taken back, and the job behind it asks for the NPU."""
+    """A gang of two for an NPU with room for one pod; after its rollback, another job requests the NPU."""
     gang = [pod_group("j", min_member=2), of_npus("j-0"), of_npus("j-1")]
     gang[0]["metadata"]["creationTimestamp"] = OLD
     return placing(npus(users=1), gang, pod_group("k"), of_npus("k-0", "k"))
 
 
 def consumed_annotation() -> Snapshot:
-    """The device plugin has taken down what it was to allocate."""
+    """A running pod whose to-allocate annotation the device plugin has cleared."""
     runs = [pod_group("r"), holding("r-0", memory=21527, to_allocate=";")]
     return placing(npus(), runs, pod_group("j"), of_npus("j-0"))
 
 
 def absent_plugin() -> Snapshot:
-    """Nothing of what the node registers is allocatable."""
+    """A node that registers an NPU with 0 allocatable."""
     return placing(npus(allocatable="0"), pod_group("j"), of_npus("j-0", number="5"))
 
 
 def promised_npu() -> Snapshot:
-    """The first of a gang is promised the NPU of the low pod, and is taken back with the second."""
+    """The first pod of a gang is pipelined on the low-priority pod's NPU; the gang is rolled back."""
     behind = [pod_group("k", priority_class="low"), of_npus("k-0", "k", memory="3072")]
     snapshot = preempting_for_npus(of_npus("h-1", "h"), behind, users=2, actions="preempt, allocate")
     group = next(one for one in snapshot.objects_of("PodGroup") if one["metadata"]["name"] == "h")
@@ -87,7 +87,7 @@ def promised_npu() -> Snapshot:
 
 
 def wrapped_kinds() -> Snapshot:
-    """A configuration whose only kind of NPUs these are not."""
+    """A device configuration that defines only another kind of NPU."""
     snapshot = placing(npus(), pod_group("j"), of_npus("j-0", number="5"))
     snapshot.device_config = "vnpus:\n  configs:\n  - commonWord: Ascend910A\n    resourceName: huawei.com/Ascend910A\n"
     return snapshot
@@ -104,4 +104,4 @@ ON_NPUS: dict[str, Callable[[], Snapshot]] = {
     "vnpus-wrapper": wrapped_kinds,
     "ascend-absent": cores_of_npus,
 }
-"""Change → a cluster whose recording its switch alters."""
+"""Change -> builder of a cluster whose recording the change alters."""

@@ -1,4 +1,4 @@
-"""Small clusters on which what a pod asks of its node differs between releases."""
+"""Small clusters on which a pod's requirements of its node differ between releases."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ def beside(runs: Manifest, *waiting: Manifest) -> Snapshot:
 
 
 def port_of_a_sidecar() -> Snapshot:
-    """The running pod's sidecar has the host port that the waiting one asks for."""
+    """A running pod's sidecar uses the host port that the Pending pod requests."""
     ports = [{"containerPort": 8080, "hostPort": 8080}]
     sidecar = {"name": "s", "restartPolicy": "Always", "ports": ports}
     main = {"name": "c", "resources": {"requests": amounts("1")}, "ports": ports}
@@ -24,7 +24,7 @@ def port_of_a_sidecar() -> Snapshot:
 
 
 def resize_under_way() -> Snapshot:
-    """The running pod is being resized to 1 CPU and still has 8."""
+    """A running pod in a resize from 8 CPUs to 1 CPU, which is not complete."""
     has = {"requests": amounts("8")}
     runs = pod("r-0", "r", on="n1", containers=[{"name": "c", "resources": {"requests": amounts("1")}}])
     runs["status"]["containerStatuses"] = [{"name": "c", "resources": has, "allocatedResources": amounts("8")}]
@@ -48,4 +48,4 @@ BY_PODS: dict[str, Callable[[], Snapshot]] = {
     "resize-status-ignored": resize_under_way,
     "dra-1.33": alternatives_of_a_claim,
 }
-"""Change → a cluster whose recording its switch alters."""
+"""Change -> builder of a cluster whose recording the change alters."""

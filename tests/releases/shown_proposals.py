@@ -10,7 +10,7 @@ from vcdebug.snapshot.snapshot import Snapshot
 
 
 def queue_that_is_not_preemptable(action: str = "preempt") -> Snapshot:
-    """The queue's own high job would preempt its low one."""
+    """A high-priority job would preempt a low-priority job of the same, non-preemptable queue."""
     low = pod_group("low", queue="q", priority_class="low", phase="Running", min_member=0)
     high = pod_group("high", queue="q", priority_class="high")
     return cluster(
@@ -24,7 +24,7 @@ def queue_that_is_not_preemptable(action: str = "preempt") -> Snapshot:
 
 
 def queue_on_the_seventh_level() -> Snapshot:
-    """Two cousins below the sixth level: on master x1 takes y for its parent, whose limit is used up."""
+    """Two queues at level 7: on master, x1 gets y as its parent, whose capability is exhausted."""
     chain = [queue(f"q{depth}", parent=f"q{depth - 1}" if depth > 1 else "root") for depth in range(1, 6)]
     below = [queue("x", parent="q5"), queue("y", parent="q5", capability=amounts("1m"))]
     leaves = [queue("x1", parent="x"), queue("y1", parent="y")]
@@ -34,7 +34,7 @@ def queue_on_the_seventh_level() -> Snapshot:
 
 
 def quota(pods_of_job: int, used: str = "2", spec: Mapping[str, object] | None = None) -> Snapshot:
-    """A quota that is used up, and a job that asks to be admitted."""
+    """An exhausted ResourceQuota, and a Pending job."""
     status = {"hard": amounts("2"), "used": amounts(used)}
     full = {"kind": "ResourceQuota", "metadata": metadata("q", "default"), "spec": spec or {}, "status": status}
     group = pod_group("j", phase="Pending", min_resources=amounts("2"))

@@ -17,7 +17,7 @@ def roles(*requests: tuple[str, str]) -> list[Manifest]:
 
 
 def gang_behind_a_large_task() -> Snapshot:
-    """The first task fits nowhere; the two behind it would be a gang."""
+    """A large first task that fits no node, and two tasks behind it that could form a gang."""
     members = roles(("a", "9"), ("b", "1"), ("c", "1"))
     group = pod_group("j", min_member=2, minTaskMember={"a": 1, "b": 1})
     return cluster(node("n1", cpu="4"), group, members, conf=conf_of("priority gang", "predicates nodeorder"))
@@ -29,7 +29,7 @@ def fewer_tasks_than_the_minimum() -> Snapshot:
 
 
 def racks(*, cpu: str = "8", **more: str) -> list[Manifest]:
-    """Two racks of two nodes each; one node more in no rack."""
+    """Two racks of two nodes each, and one node outside the racks."""
     nodes = [node(name, cpu=more.get(name, cpu)) for name in ("a1", "a2", "b1", "b2", "z")]
     return [*nodes, hyper_node("a", 1, nodes=["a1", "a2"]), hyper_node("b", 1, nodes=["b1", "b2"])]
 
@@ -44,7 +44,7 @@ def hard_job() -> Snapshot:
 
 
 def hard_job_where_one_rack_is_fuller() -> Snapshot:
-    """Both racks have room; the nodes of one of them score higher."""
+    """A job that fits into both racks; the nodes of one rack score higher."""
     busy = [pod_group("busy", min_member=0, phase="Running"), *pods("busy", 4, on="a1"), *pods("busy2", 3, on="a2")]
     return cluster(racks(), busy, with_topology("hard"), pods("j", 2), conf=TOPOLOGY)
 

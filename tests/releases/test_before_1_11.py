@@ -1,4 +1,4 @@
-"""What the older forms of changes before v1.11 decide, on the clusters made for them."""
+"""Effects of the older forms of changes before v1.11, on the clusters made for them."""
 
 from collections.abc import Callable
 
@@ -73,7 +73,7 @@ def test_pods_behind_the_first_on_a_node_have_no_memory_of_cards() -> None:
 
 
 def points(recording: Recording) -> list[str]:
-    """The plugins that were asked whether the queue may reclaim, and may allocate."""
+    """`plugin hook` of each answer about Preemptive and Allocatable."""
     asked = [event for event in recording.events if isinstance(event, HookEvent)]
     return [f"{event.plugin} {event.point}" for event in asked if event.point in ("Preemptive", "Allocatable")]
 

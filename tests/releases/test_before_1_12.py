@@ -1,4 +1,4 @@
-"""What the older forms of changes before v1.12 decide, on the clusters made for them."""
+"""Effects of the older forms of changes before v1.12, on the clusters made for them."""
 
 import pytest
 
@@ -20,7 +20,7 @@ from vcdebug.snapshot.snapshot import Snapshot
 
 
 def both(change: str) -> tuple[Recording, Recording]:
-    """The cluster that shows a change, by the newer rule and by the older one."""
+    """The cycles of the cluster for a change, under the newer and the older rule."""
     base = ",+".join(["master", *([BESIDE[change]] if change in BESIDE else [])])
     snapshot = SHOWN[change]()
     newer, older = (snapshot_at_release(snapshot, name) for name in (base, f"{base},+{change}"))
@@ -32,7 +32,7 @@ def closed(recording: Recording) -> CloseEvent:
 
 
 def places(recording: Recording) -> dict[str, str]:
-    """Pod → node of all that have a place, without the namespace."""
+    """Node by pod name, for all pods with a node."""
     jobs = closed(recording).jobs.values()
     tasks = {key.partition("/")[2]: task.node for job in jobs for key, task in job.tasks.items()}
     return {key: node for key, node in tasks.items() if node}
@@ -102,7 +102,7 @@ def test_a_node_without_the_volume_refuses_the_task_once_it_was_chosen() -> None
 
 
 def test_unbound_volumes_that_a_node_does_not_have_end_the_process() -> None:
-    """The cache reads from nil what it has not found."""
+    """Upstream's volume cache dereferences nil if it finds no volume."""
     snapshot = volume_elsewhere()
     claim, volume = snapshot.objects["PersistentVolumeClaim"][0], snapshot.objects["PersistentVolume"][0]
     claim["spec"] = {"storageClassName": "s", "accessModes": ["ReadWriteOnce"], "resources": claim["spec"]["resources"]}

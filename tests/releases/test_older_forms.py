@@ -1,4 +1,4 @@
-"""Older forms that no recording at hand shows, on clusters made for them."""
+"""Older forms that no recording shows, on clusters made for them."""
 
 from dataclasses import replace
 from typing import Any
@@ -122,7 +122,7 @@ def test_the_younger_job_loses_all_its_tasks_first() -> None:
 
 @pytest.mark.parametrize(("seed", "placed"), [(None, []), (2, ["default/second-0"])])
 def test_in_which_order_preempt_took_queues_is_chance(seed: int | None, placed: list[str]) -> None:
-    """The queue that comes first leaves the jobs of others without tasks."""
+    """Upstream's loop over the first queue uses up the tasks of jobs in other queues."""
     snapshot = older(starving_in_two_queues(), "preempt-queue-order", "preempt-tasks-per-queue")
     recording = replay_cycle(replace(snapshot, chance=ChanceSettings(order_seed=seed)))
     assert placed == [one.task for one in recording.events if isinstance(one, OpEvent) and one.op == "pipeline"]
@@ -217,7 +217,7 @@ def metadata_only() -> Manifest:
 
 
 def permitted_and_refused() -> Snapshot:
-    """proportion permits both jobs, overcommit refuses the first one."""
+    """proportion permits both jobs, overcommit rejects the first one."""
     overcommit = {"overcommit": {"arguments": "{overcommit-factor: 1.0}"}}
     minimum = [pod_group(name, phase="Pending", min_resources=amounts(cpu)) for name, cpu in (("a", "8"), ("b", "2"))]
     return cluster(
@@ -246,7 +246,7 @@ def test_what_a_permitted_and_refused_job_reserves_shows_at_its_vote(release: st
 
 
 def queue_behind_a_broken_tree(extra: str = TOPOLOGY_AWARE) -> Snapshot:
-    """A queue names a parent that does not exist: the ones behind it are never counted."""
+    """Queue b names a missing parent, so the queues behind b are not counted."""
     queues = [queue("root"), queue("a"), queue("b", parent="nobody"), queue("c")]
     tree = {"capacity": {"enableHierarchy": "true"}}
     conf = conf_of("priority gang", "capacity predicates nodeorder", actions="preempt", arguments=tree)

@@ -1,4 +1,4 @@
-"""Open pull requests as switches: off by default, and what each decides."""
+"""Open pull requests as switches: off by default, each with its effect."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Each change alone, switched to its older form on top of the newest rules, alters some recording."""
+"""Each change, switched to its older form on the latest rules, alters some recording."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Older forms of network topology on clusters made for them, beyond that they alter something."""
+"""Effects of older forms of network topology, on clusters made for them."""
 
 import pytest
 
@@ -86,7 +86,7 @@ def test_nodes_equally_near_score_by_the_part_of_the_job_that_is_there() -> None
 
 @pytest.mark.parametrize(("switches", "rack"), [("", "b"), (",+nta-soft-only", "a"), (f",{V12}", "b")])
 def test_a_hard_job_grows_where_it_is(switches: str, rack: str) -> None:
-    """By the scores of nodes, by none, by that of the HyperNode."""
+    """The cases: scores of nodes, no score, the HyperNode's score."""
     group = with_topology("hard", 2)
     group["metadata"]["annotations"] = {HELD: "b"}
     above = hyper_node("top", 2, children=["a", "b"])

@@ -1,4 +1,4 @@
-"""The table of upstream's functions per release, and what its hooks are good for."""
+"""The table of upstream's functions per release, and its hooks."""
 
 from pathlib import Path
 
@@ -38,9 +38,9 @@ LATER = {
     },
     "v1.14": {"UnifiedEvictable"},
 }
-"""Hooks that a line of releases does not have yet, and thus never calls."""
+"""Hooks that a release line lacks, and thus never calls."""
 NTA_WITHOUT_ORDER = "v1.13"
-"""In which network-topology-aware registers no HyperNodeOrder, and no other plugin does."""
+"""A release line in which no plugin registers HyperNodeOrder."""
 
 
 def test_each_replayed_release_is_in_the_table() -> None:

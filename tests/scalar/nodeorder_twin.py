@@ -1,4 +1,4 @@
-"""nodeorder's scorers and binpack for one task, node by node, straight from the rules."""
+"""A simple implementation of nodeorder's scorers and binpack, for one task and one node at a time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GPU = "nvidia.com/gpu"
 
 
 def request(pod: Pod, name: str, default: int | None = None) -> int:
-    """Requests of the only container, in milli cpu, bytes or GPUs."""
+    """The request of the only container, in milli cpu, bytes or GPUs."""
     stated = pod.spec["containers"][0]["resources"]["requests"]
     if name not in stated:
         return default or 0
@@ -35,13 +35,13 @@ def request(pod: Pod, name: str, default: int | None = None) -> int:
 
 
 def allocatable(world: World, node: str, name: str) -> int:
-    """What the node offers."""
+    """The node's allocatable amount of a resource."""
     stated = world.manifests[node]["status"]["allocatable"].get(name, 0)
     return milli_value(stated) if name == "cpu" else whole_value(stated)
 
 
 def round_half_away(value: float) -> float:
-    """Go's `math.Round`: halves go away from zero."""
+    """Go's `math.Round`, which rounds halves away from zero."""
     whole = math.trunc(value)
     return float(whole + math.copysign(1, value)) if abs(value - whole) >= 0.5 else math.copysign(whole, value)
 
@@ -55,7 +55,7 @@ class NodeOrderTwin:
         self.services = services
 
     def scores(self) -> dict[str, Scores]:
-        """Unweighted scores by scorer; None where it is skipped."""
+        """Unweighted scores by scorer; None for a skipped scorer."""
         return {
             "NodeResourcesFit_LeastAllocated": [self._fit(n, least=True) for n in self.world.names],
             "NodeResourcesFit_MostAllocated": [self._fit(n, least=False) for n in self.world.names],

@@ -1,4 +1,4 @@
-"""Scores and verdicts of the topology, group, strategy and load plugins for one node, straight from the rules."""
+"""A simple implementation of the topology, group, strategy and load plugins, for one node at a time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _groups(affinity: Mapping[str, Any], kind: str, term: str) -> list[str]:
 
 
 def group_verdict(ssn: Session, task: TaskInfo, node: NodeInfo, limits: Mapping[str, float]) -> str:
-    """The reason of strict nodegroup, empty where it accepts; limits are milli-cores per group."""
+    """The refusal reason of strict nodegroup, empty if it accepts; limits are milli-cores per group."""
     affinity = ssn.queues[ssn.jobs[task.job].queue].spec.get("affinity") or {}
     near, apart = "nodeGroupAffinity", "nodeGroupAntiAffinity"
     if GROUP not in node.labels:
@@ -51,7 +51,7 @@ def _used_of_group(ssn: Session, task: TaskInfo, group: str) -> float:
 
 
 def group_score(ssn: Session, task: TaskInfo, node: NodeInfo) -> float:
-    """100 for a required group, 50 for a preferred one, -1 for one that is avoided."""
+    """The group score: 100 if required, 50 if preferred, -1 if anti-preferred."""
     affinity = ssn.queues[ssn.jobs[task.job].queue].spec.get("affinity") or {}
     group = node.labels.get(GROUP)
     if group in _groups(affinity, "nodeGroupAntiAffinity", PREFERRED):
@@ -64,7 +64,7 @@ def group_score(ssn: Session, task: TaskInfo, node: NodeInfo) -> float:
 
 
 def strategy_score(task: TaskInfo, node: NodeInfo, strategies: Mapping[str, tuple[str, int]], weight: int) -> float:
-    """Weighted mean over requested resources, 0 where one does not fit."""
+    """The weighted mean over the requested resources; 0 for a resource that does not fit."""
     score, weights = 0.0, 0
     for name in task.resreq.resource_names():
         if name not in strategies:
@@ -81,14 +81,14 @@ def strategy_score(task: TaskInfo, node: NodeInfo, strategies: Mapping[str, tupl
 
 
 def sparing_score(task: TaskInfo, node: NodeInfo, scarce: str, weight: int) -> float:
-    """Full where the node lacks the scarce resource and the task's others are there."""
+    """The full score if the node lacks the scarce resource but has the task's other resources."""
     if any(node.allocatable.get(name) == 0 for name in task.resreq.resource_names()):
         return 0.0
     return (1.0 - (1.0 if node.allocatable.get(scarce) > 0 else 0.0)) * (100.0 * weight)
 
 
 def keeps_room(task: TaskInfo, node: NodeInfo, scarce: str, cores: float, gigabytes: float) -> bool:
-    """Whether idle units of the scarce resource keep cores and gigabytes beside them."""
+    """Whether the node keeps enough cores and gigabytes idle for its idle units of the scarce resource."""
     if task.resreq.get(scarce) > 0 or scarce not in (node.idle.scalars or {}):
         return True
     units = node.idle.get(scarce)
@@ -100,7 +100,7 @@ def keeps_room(task: TaskInfo, node: NodeInfo, scarce: str, cores: float, gigaby
 
 
 def load_score(ssn: Session, node: NodeInfo) -> float:
-    """What is left of cpu and memory, equally weighted, without estimates."""
+    """The mean of unused cpu and memory, without estimates."""
     entry = ssn.snapshot.usage.get(node.name)
     if entry is None:
         return 0.0
@@ -112,7 +112,7 @@ def load_score(ssn: Session, node: NodeInfo) -> float:
 
 
 def load_verdict(ssn: Session, node: NodeInfo) -> str:
-    """The first of cpu and memory that is above 80 percent."""
+    """The first of cpu and memory whose usage exceeds 80 percent."""
     entry = ssn.snapshot.usage.get(node.name)
     if entry is None:
         return ""
@@ -152,7 +152,7 @@ def _left_to_right(values: Iterable[float]) -> float:
 
 
 def ordinary_score(ssn: Session, task: TaskInfo, node: NodeInfo) -> float:
-    """The pod's fullness score of the node's HyperNode in each tier, weighted 1, 0.5, 0.25 ..."""
+    """The pod's fullness score for the node's HyperNode per tier, weighted 1, 0.5, 0.25 ..."""
     tiers = sorted(ssn.hyper_nodes.tiers)
     weighted, weights = 0.0, 0.0
     for tier in range(tiers[0], tiers[-1] + 1):
@@ -164,7 +164,7 @@ def ordinary_score(ssn: Session, task: TaskInfo, node: NodeInfo) -> float:
 
 
 def closeness_scores(ssn: Session, task: TaskInfo) -> list[float]:
-    """For every node: how low the common ancestor with the job's HyperNode is; ties broken by placed tasks."""
+    """The score of every node by the tier of its common ancestor with the job's HyperNode; ties by placed tasks."""
     leaves = [ssn.hyper_nodes.find_hyper_node_for_node(name) for name in ssn.nodes]
     base = [_closeness(ssn, leaf, task.job_allocated_hyper_node) for leaf in leaves]
     best = max(base)
@@ -191,7 +191,7 @@ def _closeness(ssn: Session, leaf: str, other: str) -> float:
 
 
 def bucket_score(ssn: Session, task: TaskInfo, node: NodeInfo) -> float:
-    """One self-affine role `w`: every unplaced task of it waits in one bucket, every node with some has its own."""
+    """The bucket score of a node, for one self-affine role `w` with one bucket of unplaced tasks."""
     members = [t for t in ssn.jobs[task.job].tasks.values() if t.pod.annotations.get(ROLE) == "w"]
     waiting = sorted((t for t in members if not t.node_name), key=lambda t: t.uid)
     room = node.idle.clone().add(node.releasing)

@@ -1,4 +1,4 @@
-"""The predicates plugin for one task and one node at a time, straight from the rules."""
+"""A simple implementation of the predicates plugin, for one task and one node at a time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Pairs = dict[tuple[str, str], int]
 
 
 def incoming_namespaces(world: World, pod: Pod, term: dict[str, Any]) -> tuple[list[str], bool]:
-    """Namespaces of a term of the pod to be placed, and whether it is about every namespace."""
+    """The namespaces of an incoming pod's term, and whether it applies to all namespaces."""
     listed, over = list(term.get("namespaces") or []), term.get("namespaceSelector")
     if not listed and over is None:
         return [pod.namespace], False
@@ -27,14 +27,14 @@ def incoming_namespaces(world: World, pod: Pod, term: dict[str, Any]) -> tuple[l
 
 
 def incoming_matches(world: World, pod: Pod, term: dict[str, Any], other: Pod) -> bool:
-    """Whether a term of the pod to be placed is about the other pod."""
+    """Whether a term of the incoming pod matches the other pod."""
     names, everywhere = incoming_namespaces(world, pod, term)
     inside = everywhere or other.namespace in names
     return inside and label_selector(term.get("labelSelector")).matches_labels(other.labels)
 
 
 def existing_matches(world: World, owner: Pod, term: dict[str, Any], pod: Pod) -> bool:
-    """Whether a term of a placed pod is about the pod to be placed."""
+    """Whether a term of a placed pod matches the incoming pod."""
     listed, over = list(term.get("namespaces") or []), term.get("namespaceSelector")
     if not listed and over is None:
         listed = [owner.namespace]
@@ -43,7 +43,7 @@ def existing_matches(world: World, owner: Pod, term: dict[str, Any], pod: Pod) -
 
 
 class PredicatesTwin:
-    """PreFilter states of one pod, then one node at a time."""
+    """The PreFilter states of one pod, which are then applied to one node at a time."""
 
     def __init__(self, world: World, pod: Pod) -> None:
         self.world = world
@@ -84,7 +84,7 @@ class PredicatesTwin:
         return pairs
 
     def statuses(self, node: str) -> list[FitStatus]:
-        """What predicate answers for the node."""
+        """The statuses that predicates returns for a node."""
         found = self._pod_count(node)
         stable = self._stable(node)
         if stable:
@@ -182,7 +182,7 @@ def spread_selector(rule: dict[str, Any], pod: Pod) -> Selector:
 
 
 def included(world: World, pod: Pod, rule: dict[str, Any], node: str) -> bool:
-    """Whether the constraint's policies let the node count."""
+    """Whether the constraint's node policies include the node."""
     fits = required_node_affinity(pod.spec).matches_group(world.labels(node), node)
     if rule.get("nodeAffinityPolicy", "Honor") == "Honor" and not fits:
         return False
@@ -190,7 +190,7 @@ def included(world: World, pod: Pod, rule: dict[str, Any], node: str) -> bool:
 
 
 def matching_pods(world: World, pod: Pod, selector: Selector, node: str) -> int:
-    """Pods of the namespace that a spread selector counts on the node."""
+    """The number of pods on the node that a spread selector counts."""
     if selector == SELECTS_EVERYTHING:
         return 0
     return sum(

@@ -1,4 +1,4 @@
-"""The vectorised node plugins answer bit for bit what their plain twins answer."""
+"""The vectorised node plugins agree bit for bit with their simple implementations."""
 
 from random import Random
 
@@ -45,7 +45,7 @@ def expected_parts(world: World, incoming: TaskInfo, ssn: Session) -> dict[str, 
 
 
 def change(ssn: Session, world: World, random: Random, incoming: TaskInfo) -> None:
-    """Place the task somewhere, and now and then evict a pod, in both pictures."""
+    """Place the task on a random node and sometimes evict a pod, in both models."""
     name = random.choice(world.names)
     incoming.node_name = incoming.pod.node_name = name
     assert [] == ssn.notify_allocated(incoming)

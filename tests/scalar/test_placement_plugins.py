@@ -1,4 +1,4 @@
-"""The vectorised topology, group, strategy and load plugins answer bit for bit what their plain twins answer."""
+"""The vectorised topology, group, strategy and load plugins agree bit for bit with their simple implementations."""
 
 import json
 from datetime import UTC, datetime
@@ -37,7 +37,7 @@ ARGUMENTS = {
 
 
 def random_session(seed: int) -> Session:
-    """Nodes with groups, GPUs and measurements under leaves, spines and nothing; a job `j` and a hard one `h`."""
+    """A session with groups, GPUs, usage and HyperNodes; a job `j`, and a job `h` with a hard topology."""
     random = Random(seed)
     hosts = [f"n{index:02}" for index in range(random.randint(2, 14))]
     arguments = {name: {"arguments": json.dumps(stated)} for name, stated in ARGUMENTS.items()}

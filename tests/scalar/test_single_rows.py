@@ -1,4 +1,4 @@
-"""What is redone for one node is bit for bit what the array over all nodes says."""
+"""Updates of a single node agree bit for bit with the computation over all nodes."""
 
 from random import Random
 
@@ -24,7 +24,7 @@ def requests(random: Random) -> list[Resource]:
 
 
 def moved(ssn: Session, random: Random) -> None:
-    """Some pods leave their nodes, in the session's books and in the Kubernetes view."""
+    """Remove random pods from their nodes, in the session and in the Kubernetes view."""
     for node in ssn.nodes.values():
         for task in list(node.tasks_in_order()):
             if random.random() < 0.5:

@@ -1,4 +1,4 @@
-"""A search over nodes of which all is known finds what one finds that asks about each node it visits."""
+"""A search with cached verdicts of all nodes equals one that checks each visited node."""
 
 from dataclasses import replace
 from random import Random
@@ -24,7 +24,7 @@ def known_of(ssn: Session) -> NodeVerdictCache:
 
 
 def searches(ssn: Session, random: Random) -> list[tuple[TaskInfo, NodeRows, NodeJudge]]:
-    """Every pending task under every question, over all nodes or some, before and after pods have left."""
+    """One search per Pending task and kind of judge, over all nodes or some."""
     some = ssn.node_table.every[np.array([random.random() < 0.7 for _ in ssn.nodes], dtype=np.bool_)]
     pending = [task for task in ssn.jobs["default/j"].tasks.values() if ssn.ask_plugins(PRE_PREDICATE, task) is None]
     return [
@@ -37,7 +37,7 @@ def searches(ssn: Session, random: Random) -> list[tuple[TaskInfo, NodeRows, Nod
 def found(
     ssn: Session, helper: PredicateHelper, start: int, task: TaskInfo, nodes: NodeRows, judge: NodeJudge
 ) -> object:
-    """All that a search says and leaves."""
+    """The complete result of a search: nodes, errors, next start, and event."""
     ssn.node_search_start = start
     feasible, errors = helper.predicate_nodes(task, nodes, judge)
     event = ssn.record.events[-1] if len(nodes) else None
@@ -53,7 +53,7 @@ def test_a_search_over_known_nodes_is_one_that_visits_them(seed: int) -> None:
     ssn = random_session(seed)
     ssn.flags = replace(ssn.flags, minimum_feasible_nodes=random.choice((2, 100)), percentage_nodes_to_find=1)
     for task in ssn.jobs["default/j"].tasks.values():
-        task.task_role = random.choice(("worker", ""))  # of a role the first errors are remembered
+        task.task_role = random.choice(("worker", ""))  # errors are cached per role
     verdict_cache = [known_of(ssn), None]
     helpers = [PredicateHelper(ssn, cache_on=seed % 2 == 0) for _ in verdict_cache]
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""A random cluster for the twins, and the plain picture that a scalar check works on."""
+"""A random cluster, and its simple model for scalar checks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ARGUMENTS = """    arguments:
 
 
 class World:
-    """Nodes and the pods on them as plain lists, kept in step by hand."""
+    """Nodes and their pods as plain lists, which tests keep up to date."""
 
     def __init__(self, ssn: Session) -> None:
         self.names = list(ssn.nodes)
@@ -52,12 +52,12 @@ def has_affinity(pod: Pod) -> bool:
 
 
 def required(pod: Pod, kind: str) -> list[dict[str, Any]]:
-    """Required terms."""
+    """The required affinity terms of a kind."""
     return ((pod.spec.get("affinity") or {}).get(kind) or {}).get(REQUIRED) or []
 
 
 def preferred(pod: Pod, kind: str) -> list[dict[str, Any]]:
-    """Preferred terms with their weights."""
+    """The preferred affinity terms of a kind, with weights."""
     return ((pod.spec.get("affinity") or {}).get(kind) or {}).get(PREFERRED) or []
 
 

@@ -456,7 +456,7 @@ ALL = tuple(each for claims in ARTICLES.values() for each in claims)
 
 
 def shown(each: Claim) -> str:
-    """What the commands of a row show."""
+    """The output of the commands of a row."""
     driver = Driver(_recording(each.snapshot))
     texts: list[str] = []
     for answer in run_script(driver, each.commands):
@@ -467,7 +467,7 @@ def shown(each: Claim) -> str:
 
 @cache
 def _recording(name: str) -> Recording:
-    """Of a bundled snapshot, of a cluster of the questions, or of a recorded case."""
+    """The recording of a bundled snapshot, a question's cluster, or a recorded case."""
     if name in CLUSTERS:
         return replay_cycle(load_snapshot(PAGE.parents[1] / "tests" / ELSEWHERE[name]))
     return golden(name) if name in CASES else bundled(name)

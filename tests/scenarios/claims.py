@@ -1,4 +1,4 @@
-"""What an article says, and how to see it: the form of a row of docs/articles.md."""
+"""The form of a row in docs/articles.md: an article's claim, and the commands that show it."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ PODS = "pods-0001"
 TURNS, OVERDUE = "4949-evict-and-reclaim-in-turns", "1901-the-promised-wait-is-over"
 SPENT = "1105-a-pod-that-waits-uses-up-the-quota"
 CLUSTERS = (TURNS, OVERDUE, SPENT)
-"""Snapshots of the questions."""
+"""Names of the question clusters that claims use."""
 CASES = (TOPOLOGY, PODS, "mixed-0002", "nominated-0000", "reclaim-0008", "capacity-0002")
-"""Recorded cases."""
+"""Names of the recorded cases that claims use."""
 ELSEWHERE = {
     **{name: f"scenarios/clusters/{name}.yaml" for name in CLUSTERS},
     **{name: f"golden/random/{name}" for name in CASES},
 }
-"""Snapshots that are not bundled, and where they lie among the tests."""
+"""Paths below tests/ of the snapshots that are not bundled."""
 
 
 class Claim(NamedTuple):
-    """What an article says, and how to see it."""
+    """An article's claim, and the commands that show it."""
 
     what: str
     snapshot: str
@@ -36,5 +36,5 @@ class Claim(NamedTuple):
 
 
 def claim(what: str, snapshot: str, commands: str, seen: str) -> Claim:
-    """Commands are separated by semicolons."""
+    """Create a Claim; `commands` are separated by semicolons."""
     return Claim(what, snapshot, tuple(command.strip() for command in commands.split(";")), seen)

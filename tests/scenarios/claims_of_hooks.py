@@ -1,4 +1,4 @@
-"""What the articles about sessions and resources say beside their main path: hooks, fields, operations on resources."""
+"""Claims of the articles about sessions and resources: hooks, fields, operations on resources."""
 
 from tests.scenarios.claims import (
     BLOCKED,

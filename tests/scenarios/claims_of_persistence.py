@@ -1,4 +1,4 @@
-"""What the article about task state between sessions says; those with a number are the design's rules, each reached."""
+"""Claims of the article about task state persistence; numbered ones are rules of its design."""
 
 from tests.scenarios.claims import TURNS, claim
 

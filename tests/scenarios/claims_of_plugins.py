@@ -1,4 +1,4 @@
-"""What the second article about plugins says."""
+"""Claims of the second article about plugins."""
 
 from tests.scenarios.claims import AT_FILTERS, AT_SCORES, BLOCKED, FILTERS, FITS, QUOTA, RECLAIM, SCORES, WORKS, claim
 

@@ -1,4 +1,4 @@
-"""What the articles about plugins and preemption say rule by rule."""
+"""Claims of the articles about plugins and preemption, rule by rule."""
 
 from tests.scenarios.claims import (
     BLOCKED,

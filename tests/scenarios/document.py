@@ -44,7 +44,7 @@ def page() -> str:
 
 
 def entry(question: Question) -> str:
-    """One question: what was asked, where, and the answer."""
+    """The section of one question: the question, its thread, and the answer."""
     found = explain_by_name(question.recording(), question.job)
     title, threads = question.head[:2]
     links = ", ".join(map(link, threads.split(", ")))
@@ -61,7 +61,7 @@ def link(thread: str) -> str:
 
 
 def remark(head: list[str]) -> Iterator[str]:
-    """What Volcano does today, from the comment of the cluster."""
+    """Volcano's current behaviour, from the comment in the cluster's file."""
     within = False
     for line in head:
         if line.startswith("Volcano today: ") or (within and line):

@@ -21,25 +21,25 @@ GPU = "nvidia.com/gpu"
 
 
 class Question(NamedTuple):
-    """One thread, by its number."""
+    """A question of a thread, and the expected answer."""
 
     number: int
     cause: str
     says: tuple[str, ...]
-    """Words of the answer's sentence."""
+    """Expected parts of the answer's first sentence."""
     numbers: Mapping[str, float] = {}
     lines: tuple[str, ...] = ()
-    """Words of the arithmetic under the sentence."""
+    """Expected parts of the lines below the sentence."""
     advice: str = ""
-    """Words of what would help."""
+    """Expected part of the advice."""
     contributing: tuple[str, ...] = ()
-    """What else stands in the way."""
+    """Expected contributing causes."""
     problem: str = ""
-    """Words of the one problem that the cluster is about; elsewhere there is none."""
+    """Expected part of the only input problem; empty if none is expected."""
 
     @property
     def file(self) -> Path:
-        """The cluster."""
+        """The file of the cluster."""
         (found,) = CLUSTERS.glob(f"{self.number}-*.yaml")
         return found
 
@@ -51,7 +51,7 @@ class Question(NamedTuple):
 
     @property
     def job(self) -> str:
-        """The job that is asked about."""
+        """The job of the question."""
         found = COMMAND.search(self.file.read_text(encoding="utf-8"))
         assert found is not None
         return found[2]
@@ -63,5 +63,5 @@ class Question(NamedTuple):
 
 @cache
 def replayed(name: str) -> Recording:
-    """The replay of a cluster, made once."""
+    """The cached replay of a cluster."""
     return replay_cycle(load_snapshot(CLUSTERS / name))

@@ -1,9 +1,9 @@
-"""What users of Volcano ask, each as a small cluster, with what explain must answer."""
+"""Questions of Volcano's users, each as a small cluster with the expected answer of explain."""
 
 from tests.scenarios.question import Question
 
 QUESTIONS = (
-    # The reason is hidden, vague, or overwritten.
+    # Hidden, vague or overwritten reasons.
     Question(
         2100,
         "predicates-mixed",
@@ -49,7 +49,7 @@ QUESTIONS = (
         {"pods.hidden": 1},
         advice="spec.schedulerName volcano",
     ),
-    # Enqueue, overcommit, promises that nobody takes back.
+    # Enqueue, overcommit, and reservations that are never released.
     Question(
         2416,
         "enqueue-overcommit",
@@ -104,7 +104,7 @@ QUESTIONS = (
         {"jobs.holding": 1, "held.nvidia.com/gpu": 2, "limit.nvidia.com/gpu": 2.4},
         advice="Find out why team/big is not placed",
     ),
-    # The arithmetic of queues.
+    # Amounts of queues.
     Question(
         5814,
         "queue-not-allocatable",
@@ -156,7 +156,7 @@ QUESTIONS = (
         ("Queue lost, or an ancestor of it, names a parent that does not exist", "refuses all jobs and tasks"),
         advice="Give every queue an existing parent",
     ),
-    # Preemption that does not happen.
+    # Preemption that fails.
     Question(
         2034,
         "drf",
@@ -266,7 +266,7 @@ QUESTIONS = (
         {"pods.placed": 1, "pods.missing": 1},
         contributing=("predicates-mixed",),
     ),
-    # What nobody had asked for when the first answers were written.
+    # Questions that came up later.
     Question(
         1331,
         "queue-not-allocatable",
@@ -318,7 +318,7 @@ QUESTIONS = (
         {"nodes.unresolvable": 3},
         advice="Set strict: false in the arguments of nodegroup",
     ),
-    # Wishes that nothing meets, and room that is held by those who wait.
+    # Requirements that no node meets, and resources that Pending jobs hold.
     Question(
         604,
         "podgroup-missing",
@@ -396,7 +396,7 @@ QUESTIONS = (
         {"short.cpu": 3},
         advice="Queue test-2: lower spec.guarantee",
     ),
-    # What else users run into.
+    # Other questions.
     Question(3559, "action-not-configured", ("no node has free room for b-0", "evicts team/run-0")),
     Question(
         4802, "not-enough-pods", ("task0 has 0 of the 2 pods that minTaskMember requires",), advice="minTaskMember"
@@ -447,5 +447,5 @@ QUESTIONS = (
 
 
 def asked(number: int) -> Question:
-    """The question of a thread."""
+    """The question with this thread number."""
     return next(question for question in QUESTIONS if question.number == number)

@@ -1,4 +1,4 @@
-"""explain answers what users of Volcano ask: one dominant cause, its figures, and what would help."""
+"""explain answers the questions of Volcano's users: one dominant cause, its figures, and advice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every claim of the articles is on the screen where docs/articles.md says so."""
+"""The commands in docs/articles.md show every claim of the articles."""
 
 import re
 
@@ -13,7 +13,7 @@ def test_the_word_is_on_the_screen(claim: Claim) -> None:
 
 
 def _one_space(text: str) -> str:
-    """As a page of Markdown shows it."""
+    """The text with single spaces, as Markdown renders it."""
     return re.sub(" +", " ", text)
 
 

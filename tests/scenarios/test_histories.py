@@ -1,4 +1,4 @@
-"""What the recording shows of questions that one sentence does not answer: statements, orders, and several cycles."""
+"""Answers in the recording that need more than one sentence: statements, orders, and several cycles."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def statements(recording: Recording, action: str) -> list[tuple[str, list[tuple[
 
 
 def popped(recording: Recording, action: str, kind: str) -> list[tuple[int, str]]:
-    """(event, name) of what left an action's queues."""
+    """(event, name) of each pop from an action's queues."""
     (span,) = recording.index.spans_of(Level.ACTION, action)
     events = [(seq, recording.event_at(seq)) for seq in range(span.first, span.last + 1)]
     return [(seq, event.name) for seq, event in events if isinstance(event, PopEvent) and event.kind == kind]
@@ -45,7 +45,7 @@ def gone(recording: Recording) -> list[str]:
 
 
 def messages(recording: Recording, job: str) -> dict[str, str]:
-    """What the scheduler writes into the pods' conditions."""
+    """The messages that the scheduler writes into the pods' conditions."""
     written = pod_status_writes(recording.session.jobs[job])
     return {status.pod.partition("/")[2]: status.message for status in written}
 

@@ -1,4 +1,4 @@
-"""Task state persistence over cycles: what the article promises, beside the same cycles without it."""
+"""Task state persistence over several cycles, compared with the same cycles without it."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ RECREATE = BetweenCycles(recreate=True)
 
 
 def in_turns(setting: PersistenceSetting) -> Snapshot:
-    """Scenario 4949: two queues that take the same node from each other."""
+    """Scenario 4949: two queues that reclaim the same node from each other."""
     return replace(asked(4949).recording().snapshot, persistence=setting)
 
 
 def restarted(setting: PersistenceSetting) -> Snapshot:
-    """The same after its first cycle, as a scheduler finds it that has just started: a-0 leaves, b-0 waits for it."""
+    """in_turns after its first cycle, seen by a restarted scheduler: a-0 terminates, b-0 is pipelined there."""
     left = next_snapshot(replay_cycle(in_turns("on")), BetweenCycles(every=timedelta(seconds=0.5)))
     return replace(left, process=SchedulerProcess(), persistence=setting)
 

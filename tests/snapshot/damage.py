@@ -1,4 +1,4 @@
-"""Some 300 damaged snapshots, the same ones every time: for load, and for every command that takes a snapshot."""
+"""About 300 damaged snapshots, the same on every run, for load and for every command."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ MEBIBYTE = b"\0" * (1 << 20)
 
 
 class Damaged(NamedTuple):
-    """One damaged snapshot: what is wrong with it, a file name, and the file's bytes, or what makes them."""
+    """One damaged snapshot: its fault, its file name, and the file's bytes, or a function that returns them."""
 
     name: str
     file: str
     data: bytes | Callable[[], bytes]
 
     def content(self) -> bytes:
-        """The file's bytes; large ones are made only here."""
+        """The file's bytes; large files are built only here."""
         return self.data if isinstance(self.data, bytes) else self.data()
 
     def write(self, folder: Path) -> Path:
-        """Put the file into a folder and give its path."""
+        """Write the file into a folder; returns its path."""
         path = folder / self.file
         path.write_bytes(self.content())
         return path
@@ -44,7 +44,7 @@ class Damaged(NamedTuple):
 
 @cache
 def damaged() -> tuple[Damaged, ...]:
-    """Every damaged snapshot."""
+    """All damaged snapshots."""
     return (
         *truncated(),
         *wrong_types(),
@@ -57,7 +57,7 @@ def damaged() -> tuple[Damaged, ...]:
 
 
 def manifests() -> list[dict[str, Any]]:
-    """The sound cluster that is damaged here."""
+    """The valid cluster that the functions below damage."""
     return [*cluster(), config_map()]
 
 
@@ -74,7 +74,7 @@ def sound_ndjson() -> bytes:
 
 
 def tar_of(files: dict[str, bytes], change: Callable[[tarfile.TarInfo], None] = lambda _: None) -> bytes:
-    """A tar; `change` may alter each member's header."""
+    """The bytes of a tar archive; `change` may alter each member's header."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
         for name, data in files.items():
@@ -86,7 +86,7 @@ def tar_of(files: dict[str, bytes], change: Callable[[tarfile.TarInfo], None] = 
 
 
 def zip_of(files: dict[str, bytes], mode: int = stat.S_IFREG | 0o644, method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """A zip whose members have this mode and method."""
+    """The bytes of a zip archive whose members have this mode and method."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", method) as archive:
         for name, data in files.items():
@@ -101,7 +101,7 @@ def _sound_files() -> dict[str, bytes]:
 
 
 def truncated() -> Iterator[Damaged]:
-    """Files that end too early."""
+    """Yield truncated files."""
     whole = {
         "json": ("cluster.json", sound_json(), 20),
         "yaml": ("cluster.yaml", sound_yaml(), 15),
@@ -184,7 +184,7 @@ TYPED_FIELDS: tuple[tuple[str, str], ...] = (
 
 
 def wrong_types() -> Iterator[Damaged]:
-    """One field of one kind with a value of another type, chosen by lot."""
+    """Yield the cluster with one field of one kind set to a random value of another type."""
     lots = random.Random(1)
     for kind, path in TYPED_FIELDS:
         wrong = lots.choice(WRONG)
@@ -192,13 +192,13 @@ def wrong_types() -> Iterator[Damaged]:
 
 
 def missing_fields() -> Iterator[Damaged]:
-    """One field of one kind taken away."""
+    """Yield the cluster without one field of one kind."""
     for kind, path in TYPED_FIELDS:
         yield _changed(f"{kind} without {path}", kind, path, _delete)
 
 
 def _changed(name: str, kind: str, path: str, change: Callable[[Any, Any], None]) -> Damaged:
-    """The sound cluster with a field of every object of a kind changed."""
+    """The valid cluster with a field of every object of a kind changed."""
     objects = copy.deepcopy(manifests())
     for manifest in objects:
         if manifest["kind"] == kind:
@@ -238,7 +238,7 @@ HUGE: tuple[tuple[str, str, object], ...] = (
 
 
 def huge_numbers() -> Iterator[Damaged]:
-    """Amounts beyond what the scheduler can hold, and times that are none."""
+    """Yield amounts beyond the scheduler's range, and invalid times."""
     for kind, path, value in HUGE:
         shown = str(value)[:20]
         yield _changed(f"{kind} {path} is {shown}", kind, path, partial(_put, value=value))
@@ -248,7 +248,7 @@ def huge_numbers() -> Iterator[Damaged]:
 
 
 def strange_objects() -> Iterator[Damaged]:
-    """Unknown kinds, duplicates, dangling names, and documents that are no objects."""
+    """Yield unknown kinds, duplicates, dangling references, and documents that are no objects."""
     extra: dict[str, list[Any]] = {
         "unknown kinds": [{"apiVersion": "x/v1", "kind": f"Kind{n}", "metadata": {"name": "a"}} for n in range(20)],
         "foreign PodGroup": [{"apiVersion": "other/v1", "kind": "PodGroup", "metadata": {"name": "a"}}],
@@ -291,7 +291,7 @@ def _stray(name: str, metadata: dict[str, Any], spec: dict[str, Any]) -> dict[st
 
 
 def hostile_texts() -> Iterator[Damaged]:
-    """Texts that are meant to crash, blow up or mislead a parser."""
+    """Yield texts that could crash, overload or mislead a parser."""
     levels = "".join(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 10)}]\n" for n in range(1, 12))
     merges = "".join(f"m{n}: &m{n}\n  <<: [{', '.join([f'*m{n - 1}'] * 10)}]\n" for n in range(1, 12))
     texts: dict[str, tuple[str, bytes]] = {
@@ -332,7 +332,7 @@ def hostile_texts() -> Iterator[Damaged]:
 
 
 def hostile_archives() -> Iterator[Damaged]:
-    """Archives that want to write elsewhere, read elsewhere, or fill the memory."""
+    """Yield archives that try to write or read outside of the folder, or to fill the memory."""
     yield from _hostile_tars()
     yield from _hostile_zips()
     yield Damaged("gzip bomb", "cluster.json.gz", _gzip_bomb)
@@ -429,7 +429,7 @@ def _hostile_zips() -> Iterator[Damaged]:
 
 
 def _encrypted(archive: bytes) -> bytes:
-    """Every member's flag word, in both headers, with the encryption bit set."""
+    """The zip with the encryption bit set in both headers of every member."""
     data = bytearray(archive)
     for magic, offset in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
         for position in itertools.takewhile(lambda at: at >= 0, _positions(archive, magic)):

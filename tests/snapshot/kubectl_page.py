@@ -1,4 +1,4 @@
-"""`make docs`: docs/kubectl.md, the command for each kind, made of the table of kinds."""
+"""`make docs`: writes docs/kubectl.md, the kubectl command for each kind, from the table of kinds."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -47,7 +47,7 @@ def page() -> str:
 
 
 def _commands() -> Iterator[str]:
-    """One line per kind, those without which there is nothing to replay first."""
+    """One line per kind; kinds that a replay requires come first."""
     for kind in sorted(KINDS, key=lambda kind: (not kind.required, kind.settings)):
         yield f"$ kubectl get {kind.kubectl_resource} {_where(kind)}-o yaml > snapshot/{kind.plural}.yaml\n"
 

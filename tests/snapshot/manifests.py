@@ -1,4 +1,4 @@
-"""A small cluster as manifests: three nodes, two queues, a running and a waiting job, one claim."""
+"""A small cluster as manifests: three nodes, two queues, a running and a Pending job, one claim."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CREATED = "2026-10-31T08:00:00Z"
 
 
 def cluster() -> list[Manifest]:
-    """All objects; a new copy each time."""
+    """All objects, as a new copy on each call."""
     return [
         *({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in ("team-a", "team-b")),
         *(node(f"gpu-{number}") for number in range(3)),
@@ -139,7 +139,7 @@ def _affinity() -> Manifest:
 
 
 def storage() -> list[Manifest]:
-    """A bound claim per namespace, their volumes and class."""
+    """One bound claim per namespace, their volumes and their StorageClass."""
     claims = [
         {
             "apiVersion": "v1",
@@ -196,5 +196,5 @@ def as_list(items: list[Manifest]) -> Manifest:
 
 
 def as_read(objects: Mapping[str, Sequence[Manifest]]) -> dict[str, list[Manifest]]:
-    """What a file with these objects is loaded as: the fields that something reads."""
+    """The loaded form of these objects: only fields that vcdebug reads."""
     return {kind: [SHAPES[kind].keep_named(manifest) for manifest in found] for kind, found in objects.items()}

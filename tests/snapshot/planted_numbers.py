@@ -1,4 +1,4 @@
-"""Numbers and secrets planted in a snapshot wherever a tenant can write one: names, labels, images, UIDs, dates."""
+"""Plants numbers and secrets wherever a tenant can write text: names, labels, images, UIDs, dates."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from vcdebug.snapshot.manifest import GROUP_ANNOTATION
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 RENAMED = ("Node", "Pod", "PodGroup", "Namespace", "PriorityClass", "HyperNode", "PersistentVolumeClaim")
-"""Kinds whose objects get a number in their names; a queue is named in too many ways to be renamed as a text."""
+"""Kinds whose names get a number; queue names occur in too many forms for a textual renaming."""
 COMPARED_DIGITS = 12
-"""More digits could become more than 64 bits when thousands of other numbers decide beside them."""
+"""Limit of digits of compared numbers: larger ones could exceed 64 bits among thousands of others."""
 IMAGE_SIZE = 5 << 20
 EPOCH = datetime(2021, 1, 1, tzinfo=UTC)
 
 
 class NumberPlanter:
-    """Plants different numbers of 4 to 16 digits that the snapshot does not hold already."""
+    """Plants distinct numbers of 4 to 16 digits that are not in the snapshot."""
 
     def __init__(self, snapshot: Snapshot, seed: int) -> None:
         self._random = Random(seed)
@@ -33,8 +33,8 @@ class NumberPlanter:
         while True:
             size = self._random.randint(4, most)
             digits = str(self._random.randrange(10 ** (size - 1), 10**size))
-            # A year, what the snapshot's own amounts spell, and a new index, which never has a zero, would be found
-            # though nothing of the number is left.
+            # Skip years, digits in the snapshot's own amounts, and digits without a zero (new indexes have none): they
+            # might occur in the redacted snapshot although the number is gone.
             taken = digits[:2] in ("19", "20") or "0" not in digits or digits in self._holds
             if not taken and digits not in self.planted:
                 self.planted[digits] = None
@@ -49,7 +49,7 @@ class NumberPlanter:
         return f"{self.number()}-a{self.number()}-{self.number()}"
 
     def plant(self, snapshot: Snapshot) -> Snapshot:
-        """A copy with numbers in it, some of which decide: two node labels are compared and selected by."""
+        """A copy with planted numbers; some affect decisions: two node labels are compared and selected by."""
         names = {name: self._new_name(name, snapshot) for name in self._names(snapshot)}
         objects = {kind: [renamed(one, names) for one in found] for kind, found in snapshot.objects.items()}
         for kind, found in objects.items():
@@ -63,13 +63,13 @@ class NumberPlanter:
             node.setdefault("status", {})["images"] = [{"names": [self._image()], "sizeBytes": IMAGE_SIZE}]
         for place, pod in enumerate(objects.get("Pod", [])):
             self._plant_pod(pod, place, (account, limit))
-        # The recordings share one clock, which is the one that a redacted snapshot gets.
+        # The recorded cases share one clock, which a redacted snapshot also gets.
         clock = datetime.fromisoformat(self.date())
         bound = {names.get(pod, pod): names.get(node, node) for pod, node in snapshot.bound.items()}
         return replace(snapshot, objects=objects, bound=bound, now=clock)
 
     def survivors(self, text: str) -> list[str]:
-        """Planted texts in another one; a short number may be part of a longer one by accident."""
+        """The planted texts that occur in `text`; short ones must match a whole number to exclude coincidences."""
         numbers = dict.fromkeys(re.findall("[0-9]+", text))
         return [one for one in self.planted if (one in numbers if len(one) < 6 else one in text)]
 
@@ -79,7 +79,7 @@ class NumberPlanter:
         return [name for name in dict.fromkeys(found) if name not in taken and not name.startswith("system-")]
 
     def _new_name(self, name: str, snapshot: Snapshot) -> str:
-        """In front, within, or behind: there it is the index of a pod, and the indexes of a job stay in order."""
+        """Put a number before, inside or after the name; a pod's new index keeps the order of its job."""
         stem, dash, index = name.rpartition("-")
         if dash and index.isdecimal():
             return self._random.choice([f"{stem}-{self.number()}-{index}", f"{stem}-{self.number()}"])
@@ -117,7 +117,7 @@ class NumberPlanter:
 
 
 def renamed(value: Any, names: dict[str, str]) -> Any:
-    """A copy in which every text that is one of the names is another one."""
+    """A copy in which each text that is a key of `names` is replaced."""
     if isinstance(value, str):
         return names.get(value, value)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""A replay of a redacted snapshot beside that of the original, with the names of the original translated."""
+"""Compares the replay of a redacted snapshot with the original's, whose names are translated."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from vcdebug.snapshot.redaction import make_redaction
 from vcdebug.snapshot.saved_files import archive_bytes
 
 _ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
-"""As traces are spelt, so that what is equal is seen at once."""
+"""The same JSON form as traces, so that equal lines are recognised without parsing."""
 
 
 def divergence(original: Recording) -> Difference | None:
-    """The first event in which the redacted snapshot decides otherwise."""
+    """The first event in which the redacted snapshot decides differently; None if there is none."""
     done = make_redaction(original.snapshot)
     known = {real: new for texts in done.mapping.values() for real, new in texts.items()}
     sentence = cache(partial(_translation, known, done.names))
@@ -36,7 +36,7 @@ def divergence(original: Recording) -> Difference | None:
 
 
 def _translation(known: dict[str, str], names: Pseudonyms, text: str) -> str:
-    """A moved time, a name as the mapping has it, the name of a part of a plugin as it is, or a sentence with names."""
+    """Translate a text: shift a time, map a name, keep the part of a plugin's name, or map the names in a sentence."""
     if (moved := names.move_time(text)) != text:
         return moved
     if text not in known and text.partition("/")[0] in PLUGINS:
@@ -58,11 +58,11 @@ def lines(recording: Recording) -> list[str]:
 
 AMOUNT = re.compile(r"\d+")
 FIELDS = frozenset({"share", "elastic"})
-"""Keys of plugins' records that some snapshots also have as names of queues."""
+"""Keys of plugins' figures that are also names of queues in some snapshots."""
 
 
 def translated(value: Any, actual: Any, sentence: Any) -> Any:
-    """An event in the words of the redacted snapshot; amounts and keys of records stay where a name is spelt alike."""
+    """An event with redacted names; amounts and keys of figures stay even if a name has the same spelling."""
     if isinstance(value, str):
         return value if value == actual and AMOUNT.fullmatch(value) else sentence(value)
     if isinstance(value, dict):

@@ -30,7 +30,7 @@ def test_another_name_finds_nothing() -> None:
 
 @cache
 def written(folder: Path) -> list[dict[str, Any]]:
-    """The objects as they stand in the files."""
+    """The objects in the YAML files of a folder, before any loading."""
     return [each for file in sorted(folder.glob("*.yaml")) for each in yaml.safe_load_all(file.read_text())]
 
 

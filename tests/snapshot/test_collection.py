@@ -1,4 +1,4 @@
-"""Which folders are one snapshot, and which hold many."""
+"""Distinguishes folders that are one snapshot from folders of many."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_files_that_hold_a_kind_each_are_one_snapshot(tmp_path: Path) -> None:
 
 
 def test_a_folder_per_namespace_is_one_snapshot(tmp_path: Path) -> None:
-    """A pod that names its node as owner is no node."""
+    """A mirror pod names its node as owner, but the folder contains no Node object."""
     put(tmp_path / "default" / "pods.json", POD)
     put(tmp_path / "kube-system" / "pods.json", MIRROR)
     assert [] == names(tmp_path)
@@ -103,7 +103,7 @@ def test_an_empty_folder_holds_none(tmp_path: Path) -> None:
     assert [] == names(tmp_path)
 
 
-def test_whoever_wants_one_snapshot_gets_the_only_one_or_an_error_that_names_them(tmp_path: Path) -> None:
+def test_find_only_snapshot_returns_it_or_names_all(tmp_path: Path) -> None:
     put(tmp_path / "monday" / "cluster.json", NODE, POD)
     assert tmp_path / "monday" == find_only_snapshot(tmp_path)
     put(tmp_path / "tuesday" / "cluster.json", NODE, POD)

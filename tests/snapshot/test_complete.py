@@ -1,4 +1,4 @@
-"""Completing gives hand-written manifests what the API server and Volcano's webhooks would have given them."""
+"""Completion sets the fields that the API server and Volcano's webhooks would set in hand-written manifests."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A snapshot that lacks Nodes, Queues or PodGroups is told apart from an empty cluster."""
+"""A snapshot without Nodes, Queues or PodGroups is distinguished from an empty cluster."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every recorded case loads as its cluster.json states it, in all that is read; only lost names are remarked on."""
+"""Every recorded case loads with all fields that vcdebug reads; only missing references are reported."""
 
 import gzip
 import json

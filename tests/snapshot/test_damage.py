@@ -1,4 +1,4 @@
-"""Of any damaged snapshot, load gives what is left of it with Problems, or one clear error."""
+"""load returns the usable part of a damaged snapshot with Problems, or raises one clear error."""
 
 from pathlib import Path
 
@@ -12,11 +12,11 @@ from vcdebug.snapshot.loader import load_snapshot
 CASES = damaged()
 SOUND_AFTER_ALL = ("YAML dates", "lone surrogates", "UTF-16")
 SECONDS = 5.0
-"""Of processor time, for one snapshot."""
+"""Limit of processor time for one snapshot, in seconds."""
 
 
 def first_line(case: Damaged, folder: Path) -> str:
-    """The error, or the first Problem; empty if there is neither."""
+    """The error line or the first Problem; empty if there is neither."""
     path = case.write(folder)
     try:
         snapshot = load_snapshot(path)
@@ -35,7 +35,7 @@ UNSAID = (*SOUND_AFTER_ALL, *(case.name for case in (*wrong_types(), *missing_fi
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name[:60])
-def test_load_answers_or_gives_one_line_and_no_damage_goes_unsaid(case: Damaged, tmp_path: Path) -> None:
+def test_load_reports_damage_in_one_line(case: Damaged, tmp_path: Path) -> None:
     with at_most(SECONDS):
         line = first_line(case, tmp_path)
     assert "\n" not in line

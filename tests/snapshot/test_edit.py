@@ -1,4 +1,4 @@
-"""Edits change what they name and nothing else, and say where they are wrong."""
+"""Edits change only the named field; errors say where an edit is wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""YAML as Go's yaml.v2 decodes it; every row was decoded by the library itself (v2.4.0)."""
+"""YAML decoded as Go's yaml.v2 does; the expected values come from the library itself (v2.4.0)."""
 
 import math
 

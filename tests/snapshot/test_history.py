@@ -1,4 +1,4 @@
-"""A folder of captures of one cluster."""
+"""The history folder with the captures of one cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects of a large file are read one by one from its text: the same as if the file were read as a whole."""
+"""Objects of a large file are parsed one by one, with the same result as parsing the whole file."""
 
 import json
 import random
@@ -19,19 +19,19 @@ from vcdebug.snapshot.shapes import ObjectIntake
 from vcdebug.snapshot.snapshot import Manifest
 
 DEEP = "nests deeper than 100 levels"
-"""Of a field that nothing reads; it is not followed where objects are read one by one."""
+"""A problem about a field that vcdebug ignores; not reported when objects are parsed one by one."""
 DAMAGES = [case for case in (*damaged(), *wrong_types()) if case.file.endswith(("json", "json.gz"))]
 
 
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """From when it is called, every file counts as large."""
+    """A function after whose call every file counts as large."""
     return lambda: monkeypatch.setattr(gathered_objects, "LARGE_JSON_BYTES", 0)
 
 
 @pytest.fixture
 def taken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Names of the objects that were read one by one."""
+    """The names of objects that were parsed one by one."""
     names: list[str] = []
     read = ObjectReader.read_object
 
@@ -45,7 +45,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def outcome(path: Path) -> tuple[str, list[str]]:
-    """What loading comes to: the objects with the order of their fields, and what is said of them; or one line."""
+    """The loaded objects in field order and their problem lines, or the error line."""
     try:
         snapshot = load_snapshot(path)
     except SnapshotError as error:
@@ -54,7 +54,7 @@ def outcome(path: Path) -> tuple[str, list[str]]:
 
 
 def both(text: str, tmp_path: Path, large: Callable[[], None]) -> tuple[object, object]:
-    """What a text comes to as a whole, and one by one."""
+    """The outcomes of loading a text as a whole and one by one."""
     path = tmp_path / "cluster.json"
     path.write_text(text, encoding="utf-8")
     whole = outcome(path)
@@ -63,7 +63,7 @@ def both(text: str, tmp_path: Path, large: Callable[[], None]) -> tuple[object, 
 
 
 def typed(kind: str, version: object, items: list[Manifest]) -> Manifest:
-    """As the API server answers: items without kind and apiVersion."""
+    """A typed list as the API server returns it: items without kind and apiVersion."""
     bare = [{k: v for k, v in item.items() if k not in ("kind", "apiVersion")} for item in items]
     return {"kind": f"{kind}List", "apiVersion": version, "items": bare}
 
@@ -136,7 +136,7 @@ def test_any_value_in_any_place_is_read_alike(seed: int, tmp_path: Path, large: 
 
 
 def _replace(manifest: Manifest, rng: random.Random) -> None:
-    """Some value at some depth becomes another one."""
+    """Replace a random value at a random depth, in place."""
     holder: Any = manifest
     while True:
         key = rng.choice(list(holder) if isinstance(holder, dict) else range(len(holder)))

@@ -1,4 +1,4 @@
-"""docs/kubectl.md names the command for every kind, and what it gives is a snapshot."""
+"""docs/kubectl.md has the command for every kind, and the output of the commands is a snapshot."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A snapshot is the same whatever it comes in: folder, archive, file, stream, JSON or YAML."""
+"""A snapshot is the same from every source: folder, archive, file, stream, JSON or YAML."""
 
 import gzip
 import io

@@ -1,4 +1,4 @@
-"""What a device configuration says of NPUs, and what of it stays in a redacted snapshot."""
+"""The NPU settings of a device configuration, and the part that a redacted snapshot keeps."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is wrong in the input becomes a Problem that says where, what, and what it means."""
+"""Faults in the input become Problems that state place, fault and effect."""
 
 import copy
 from typing import Any
@@ -12,7 +12,7 @@ from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 
 def snapshot_of(*extra: Manifest, change: str = "", value: Any = None) -> Snapshot:
-    """The small cluster plus some objects; `change` is `Kind path` of a field of the kind's first object to set."""
+    """The small cluster plus `extra`; `change` is `Kind path`, a field to set in the kind's first object."""
     objects = [*cluster(), *extra]
     if change:
         kind, _, path = change.partition(" ")

@@ -1,4 +1,4 @@
-"""What a snapshot says of the scheduler's past, and an extender's answers, through loading and saving."""
+"""The scheduler's past and an extender's answers survive loading and saving."""
 
 import json
 import shutil
@@ -116,7 +116,7 @@ def test_an_assumed_process_stays_assumed(tmp_path: Path) -> None:
 
 
 KUBECTL = Path(__file__).parent / "inputs" / "vgpu-kubectl"
-"""Two virtual GPUs are asked for, the only node has one card, and the scheduler has run for twelve days."""
+"""A pod requests two virtual GPUs, the only node has one card, and the scheduler has run for twelve days."""
 
 
 def test_an_answer_says_what_is_assumed_of_the_process_where_cards_decide(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A redacted snapshot decides the same, under other names, and says nothing that was planted in it."""
+"""A redacted snapshot gives the same decisions under other names, and contains no planted text."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from vcdebug.snapshot.snapshot import DEFAULT_NOW, Manifest, SchedulerFlags, Sna
 
 CASES = [case for case in COPIES if case.parent.name == "random"]
 OTHERS = {case.name.rpartition("-")[0]: case for case in ELSEWHERE if case.parent.name in ("random", "causes")}
-"""One more case of every family, where the whole corpus is there: all of them would take a minute. The loose cases are
+"""One further case of each family, if the whole corpus is available; all would take a minute. The unpacked cases are
 compared with numbers planted in them.
 """
 MARK = "LeAkEd"
@@ -60,7 +60,7 @@ def test_no_planted_number_survives_and_the_decisions_stay(place: int) -> None:
 
 
 class Planter:
-    """Puts a marked text, each another one, wherever a shape has room for text."""
+    """Puts a distinct marked text wherever a shape has text."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -112,7 +112,7 @@ metrics:
 
 
 def planted() -> Snapshot:
-    """A snapshot in which every text is marked."""
+    """A snapshot in which every text carries the mark."""
     plant = Planter()
     objects: dict[str, list[Manifest]] = {kind: [plant.value(shape)] for kind, shape in SHAPES.items()}
     one = plant.text
@@ -190,7 +190,7 @@ SHORTER = st.builds(
     st.lists(FEW, min_size=1, max_size=6),
     st.sampled_from("-."),
 )
-"""Addresses, and what has fewer numbers or more than one, or letters behind them."""
+"""Addresses, and similar texts with fewer or more numbers."""
 NAMES = st.one_of(
     st.builds("ip-{}-{}-{}-{}".format, OCTETS, OCTETS, OCTETS, OCTETS),
     st.builds("ip-{}-{}-{}-{}.eu.compute.internal".format, OCTETS, OCTETS, OCTETS, OCTETS),
@@ -279,7 +279,7 @@ def test_a_pod_named_as_an_address_keeps_the_index_that_orders_its_job() -> None
     assert "-0-2-" not in done[0]
 
 
-def test_a_pod_of_no_job_keeps_nothing_of_its_nodes_address() -> None:
+def test_a_pod_without_a_job_loses_its_nodes_address() -> None:
     node = {"metadata": {"name": "ip-10-0-17-3"}}
     static = pod_of("", "kube-proxy-ip-10-0-17-3")
     done = redact_snapshot(Snapshot("x", objects={"Node": [node], "Pod": [static]}))

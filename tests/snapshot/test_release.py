@@ -1,4 +1,4 @@
-"""Which release a snapshot comes from: what names it, what is said about a name that is not replayed, and saving it."""
+"""The release of a snapshot: where it is stated, notes about unsupported releases, and saving it."""
 
 import re
 from itertools import pairwise
@@ -226,7 +226,7 @@ def test_what_the_table_does_not_reach_is_said() -> None:
 
 @pytest.mark.parametrize(("wanted", "said"), [(None, 1), ("v1.15.1", 0)])
 def test_what_was_said_of_a_release_is_not_said_again(wanted: str | None, said: int, tmp_path: Path) -> None:
-    """Neither a second time, nor once another release is asked for."""
+    """The note is loaded once from a saved snapshot, and dropped if another release is requested."""
     path = tmp_path / "s.tar.gz"
     save_snapshot(stated("v1.9.0"), path)
     assert said == len([one for one in load_snapshot(path, release=wanted).problems if one.what.startswith("v1.9.0")])

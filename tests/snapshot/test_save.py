@@ -1,4 +1,4 @@
-"""A saved snapshot loads as what it was, in the same bytes every time; redaction keeps what the replay reads."""
+"""A saved snapshot loads unchanged and has the same bytes every time; redaction keeps all fields of the replay."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -82,7 +82,7 @@ def test_where_nothing_can_be_saved_the_error_names_the_place(name: str, tmp_pat
 def test_every_kind_survives_a_round_trip(kind: object, tmp_path: Path) -> None:
     row = next(row for row in KINDS if row is kind)
     metadata = {"name": "a", "uid": "u", **({"namespace": "n"} if row.namespaced else {})}
-    # A file with nothing that the scheduler reads is refused.
+    # The loader rejects a file without any object that the scheduler reads.
     queue = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "q", "uid": "q"}}
     objects = [{"apiVersion": row.api_version, "kind": row.name, "metadata": metadata}, queue]
     snapshot = snapshot_from_objects(objects if not row.decides else objects[:1])

@@ -1,4 +1,4 @@
-"""What several objects state alike is held once, and a change of one of them is a change of that one alone."""
+"""Equal parts of several objects share memory, and an edit of one object leaves the others unchanged."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Large files are read piece by piece: what comes out is the same, and somebody may follow and stop it."""
+"""Large files are read in pieces, with the same result, progress reports and a way to stop."""
 
 import json
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from vcdebug.snapshot.snapshot import Manifest
 
 @pytest.fixture(autouse=True)
 def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Windows so small that every manifest crosses some."""
+    """Set a window so small that every manifest spans several."""
     monkeypatch.setattr(json_documents, "WINDOW", 64)
 
 
@@ -30,7 +30,7 @@ def by_kind(manifests: list[Manifest]) -> dict[str, list[Manifest]]:
 
 
 def flat(documents: Iterator[Any]) -> list[Any]:
-    """Items of open lists among the other documents."""
+    """All documents, with the items of open lists in their places."""
     found: list[Any] = []
     for document in documents:
         found.extend(document.items if isinstance(document, OpenList) else [document])
@@ -38,7 +38,7 @@ def flat(documents: Iterator[Any]) -> list[Any]:
 
 
 def typed(kind: str, items: list[Manifest]) -> Manifest:
-    """As the API server answers: items without kind and apiVersion."""
+    """A typed list as the API server returns it: items without kind and apiVersion."""
     bare = [{k: v for k, v in item.items() if k not in ("kind", "apiVersion")} for item in items]
     return {"kind": f"{kind}List", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": bare}
 
@@ -136,7 +136,7 @@ def test_equal_texts_are_one(tmp_path: Path) -> None:
     assert all(next(iter(first["spec"])) is next(iter(one["spec"])) for one in others)
 
 
-# Following and stopping
+# Progress and stopping
 
 
 def yaml_text() -> str:

@@ -1,4 +1,4 @@
-"""Workloads become the PodGroups and pods that the controllers would make."""
+"""Workloads are expanded to the PodGroups and pods that their controllers would create."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`make` counts what pip installs: on a terminal a line that changes, elsewhere nothing but what went wrong."""
+"""`make` counts the packages that pip installs: a progress line on a terminal, otherwise only errors."""
 
 import os
 import pty
@@ -19,7 +19,7 @@ SAID = (
 
 
 def pip_that(ends: int) -> list[str]:
-    """A program that says what pip says."""
+    """A command that runs counted.sh with a fake pip, which prints SAID and exits with this status."""
     said = " ".join(f"'{line}'" for line in SAID)
     pip = ["sh", "-c", f"printf '%s\\n' {said}; exit {ends}"]
     return ["sh", str(ROOT / "deploy" / "counted.sh"), "3", *pip]
@@ -33,7 +33,7 @@ def on_a_terminal(command: list[str]) -> tuple[int, str]:
     try:
         while part := os.read(terminal, 4096):
             shown += part
-    except OSError:  # the terminal's other end is closed
+    except OSError:  # the other end of the terminal is closed
         pass
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), shown.decode()
 
@@ -60,7 +60,7 @@ def test_in_a_pipe_nothing_is_counted() -> None:
 
 
 def needed(names: list[str]) -> set[str]:
-    """Those packages and what they need, as far as it is here."""
+    """The packages and their installed dependencies."""
     found: set[str] = set()
     while names:
         name = re.split(r"[^A-Za-z0-9._-]", names.pop())[0].lower().replace("_", "-")

@@ -1,4 +1,4 @@
-"""Format, lint, strict types and import contracts, as tests: they share the cores with all the others."""
+"""Format, lint, strict types and import contracts, as tests that run in parallel with the others."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ from tests.recorded import ROOT
 
 BIN = Path(sys.executable).parent
 TOOLS = (("mypy",), ("lint-imports",), ("ruff", "format", "--check", "."), ("ruff", "check", "."))
-"""The longest comes first."""
+"""The slowest tool comes first."""
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=" ".join)

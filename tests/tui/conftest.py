@@ -1,4 +1,4 @@
-"""No test of the screen reads or writes what belongs to the person who runs it."""
+"""Keeps screen tests away from the user's own configuration and state."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Configuration and state lie in a folder of the test's own."""
+    """Put configuration and state into the test's temporary folder."""
     home = tmp_path / "home"
     monkeypatch.setenv("HOME", str(home))
     for name, folder in (("XDG_CONFIG_HOME", "config"), ("XDG_STATE_HOME", "state")):

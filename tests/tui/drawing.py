@@ -1,6 +1,6 @@
-"""Frames that nobody sees: a terminal without a head throws them away, so nothing is put together for it.
+"""Skips the assembly of frames in tests: a headless terminal throws them away.
 
-Every line of a widget's content that is due is still asked for. What a test looks at is put together whole.
+Every due line of a widget's content is still requested. What a test reads is drawn completely.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ LINES: Callable[..., list[Strip]] = StylesCache.render
 
 
 class Frames:
-    """How frames are drawn while one application is under test."""
+    """Replaces Textual's drawing while one application is under test."""
 
     def __init__(self) -> None:
         self._unseen = False
         self._bare: WeakSet[StylesCache] = WeakSet()
-        """They keep lines of the content alone: without frame, padding and filters."""
+        """Caches that hold only content lines: without frame, padding and filters."""
 
     def frame(self, compositor: Compositor, *stack: object, **options: object) -> Any:
-        """A frame for a picture as it is; for the terminal, its lines are drawn and forgotten."""
+        """Return a full frame for a screenshot; for the terminal, request the due lines and discard them."""
         if options.get("full") or options.get("simplify"):
             return FRAME(compositor, *stack, **options)
         due = [*compositor._dirty_regions]
@@ -46,7 +46,7 @@ class Frames:
         return None
 
     def lines(self, cache: StylesCache, *arguments: Any, **options: Any) -> list[Strip]:
-        """A widget's lines; those that nobody sees are the ones of its content."""
+        """The lines of a widget; for a discarded frame, only its content is drawn."""
         if self._unseen:
             styles, size, _, _, line, *_ = arguments
             self._bare.add(cache)
@@ -62,7 +62,7 @@ class Frames:
         return LINES(cache, *arguments, **options)
 
     def _draw(self, cache: StylesCache, line: Callable[[int], Strip], inside: range, crop: Region) -> None:
-        """Draw the lines that are due."""
+        """Draw the content lines that are due."""
         for y in crop.line_range:
             if cache.is_dirty(y) or y not in cache._cache:
                 cache._cache[y] = line(y - inside.start) if y in inside else Strip([])
@@ -70,8 +70,8 @@ class Frames:
 
 
 @contextmanager
-def contents_alone() -> Iterator[None]:
-    """No frame is put together but for who looks at it."""
+def skip_frame_assembly() -> Iterator[None]:
+    """Draw widget contents only; assemble a frame only where a test reads it."""
     frames = Frames()
 
     def frame(compositor: Compositor, *stack: object, **options: object) -> Any:

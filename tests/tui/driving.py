@@ -1,4 +1,4 @@
-"""Driving the application in tests: open it on a fixture, press keys, wait for conditions, never for time alone."""
+"""Drives the application in tests: opens it on a fixture, presses keys, and waits for conditions, not for time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from unittest.mock import patch
 from textual.pilot import Pilot
 from textual.strip import Strip
 
-from tests.tui.drawing import contents_alone
+from tests.tui.drawing import skip_frame_assembly
 from tests.tui.settling import SLICE, settled
 from tests.tui.starting import quick_start
 from vcdebug.debugger.driver import DebuggerState
@@ -31,15 +31,15 @@ from vcdebug.views.table import format_table
 
 NARROW, WIDE = (80, 24), (120, 40)
 NEVER = 86400.0
-"""Seconds between two frames that time alone asks for: `settled` draws what is due as soon as nothing else can run."""
+"""Seconds between Textual's timed frames, in effect never: `settled` draws due frames once the loop is idle."""
 PATIENCE = 30.0
-"""Seconds of processor time after which a condition that does not come true fails the test."""
+"""Seconds of processor time after which a wait for a condition fails the test."""
 LONGEST_WAIT = 90.0
-"""Seconds after which it fails in any case: an application at rest uses next to no processor time."""
+"""Wall-clock seconds after which the test fails in any case: an idle application uses almost no processor time."""
 
 
 class Desk:
-    """The application under test with what tests look at."""
+    """The application under test, with the parts that tests read."""
 
     def __init__(self, pilot: Pilot[int]) -> None:
         self.pilot = pilot
@@ -61,14 +61,14 @@ class Desk:
 
     @property
     def seq(self) -> int:
-        """The event's number, as the header shows it: 0 is the overview."""
+        """The current event number, as the header shows it: 0 is the overview."""
         return self.moment.number
 
     def panel(self, name: str) -> Panel:
         return self.main.get_panel(name)
 
     def text(self, name: str) -> str:
-        """What a panel shows, whole."""
+        """The complete text of a panel, including rows out of sight."""
         return format_table(self.panel(name).table)
 
     def strips(self) -> list[Strip]:
@@ -100,7 +100,7 @@ class Desk:
         await self.press(*(NAMES.get(letter, letter) for letter in text), "enter")
 
     async def command(self, *texts: str) -> None:
-        """Commands, one after the other, as a panel or a page asks for them; `type` enters one on the line."""
+        """Send commands as a panel or a page does; `type` types one on the command line."""
         for text in texts:
             self.main.post_message(CommandRequested(text))
         await self.pause()
@@ -109,12 +109,12 @@ class Desk:
         await self.until(lambda: bool(self.failure()), "the chooser is there with a failure")
 
     def failure(self) -> str:
-        """Why a snapshot could not be opened, as the chooser says it."""
+        """The chooser's message about a snapshot that could not be opened."""
         screen = self.app.screen
         return screen.failure if isinstance(screen, ChooserScreen) else ""
 
     async def close_everything(self) -> None:
-        """Back to the bare main screen."""
+        """Close pages, prompt and messages, and focus the flow panel."""
         while not isinstance(self.app.screen, MainScreen):
             self.app.pop_screen()
             await self.pause()
@@ -127,7 +127,7 @@ class Desk:
         await self.pause()
 
     async def until(self, condition: Callable[[], bool], what: str) -> None:
-        """Let the application work until the condition holds; fails the test where it never does."""
+        """Run the application until the condition holds; fail the test after PATIENCE."""
         deadline, end = process_time() + PATIENCE, monotonic() + LONGEST_WAIT
         while not condition():
             if process_time() > deadline or monotonic() > end:
@@ -136,13 +136,13 @@ class Desk:
             await self.pause()
 
     async def until_at_rest(self) -> None:
-        """No long work runs any more."""
+        """Wait until no long work is running."""
         await self.until(
             lambda: not self.main.work.about and not self.main.asking_again.running_text, "the work is done"
         )
 
     async def work(self, text: str) -> None:
-        """A command that runs cycles, and what it comes to."""
+        """Send a command that runs cycles, and wait for its end."""
         await self.command(text)
         await self.until_at_rest()
         await self.pause()
@@ -183,7 +183,7 @@ async def opened(
     store: SessionStore | None = None,
     **start: object,
 ) -> AsyncIterator[Desk]:
-    """The application on a bundled snapshot or a path, its recording ready."""
+    """Open the application on a bundled snapshot or a path, and wait for the recording."""
     begin = None
     if name is not None:
         folder = find_bundled(name)
@@ -194,7 +194,7 @@ async def opened(
         patch("textual.app.wait_for_idle", at_rest),
         patch("textual.pilot.wait_for_idle", at_rest),
         patch("textual.screen.UPDATE_PERIOD", NEVER),
-        contents_alone(),
+        skip_frame_assembly(),
         quick_start(),
     ):
         async with app.run_test(size=size) as pilot:

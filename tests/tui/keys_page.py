@@ -1,4 +1,4 @@
-"""`make docs`: docs/keys.md, made of the bindings, the commands and the kinds of breakpoints as they are."""
+"""`make docs`: writes docs/keys.md from the key bindings, the commands and the kinds of breakpoints."""
 
 from collections.abc import Iterator
 from pathlib import Path

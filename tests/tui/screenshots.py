@@ -1,4 +1,4 @@
-"""`make screenshots`: pictures of the screens and of every panel, the same bytes on every run."""
+"""`make screenshots`: pictures of the screens and of every panel, with the same bytes on every run."""
 
 import asyncio
 import re
@@ -73,7 +73,7 @@ async def draw(shot: Shot) -> str:
 
 
 def stable(svg: str) -> str:
-    """Textual numbers its ids from the content and the process; ours are always the same."""
+    """Replace the ids that Textual derives from content and process by constant ones."""
     return re.sub(r"terminal-\d+", "terminal", svg)
 
 

@@ -1,4 +1,4 @@
-"""Waiting until the application has done all that there is to do, without any time of rest."""
+"""Waits until the application has nothing left to do, without fixed delays."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from textual.worker import WorkerState
 from vcdebug.tui.widgets.grid import PAUSE_SECONDS
 
 SLICE = 0.002
-"""Seconds that a thread is given at a time."""
+"""Seconds per slice of time for a thread."""
 LONGEST = 1.0
-"""Seconds after which work in a thread counts as long: whoever needs its end waits for what it leads to."""
+"""Seconds after which a thread's work counts as long; a test that needs its result waits for that result."""
 STILL = 0.02
-"""Seconds after which a thread that has used hardly any processor time counts as waiting for something itself."""
+"""Seconds after which a thread with almost no processor time counts as blocked."""
 HARDLY = STILL / 20
 
 
 async def settled(app: App[int], *_: float) -> None:
-    """Every message is handled, every frame that is due is drawn, short work in threads is done."""
+    """Wait until all messages are handled, due frames are drawn, and short work in threads is done."""
     end = monotonic() + LONGEST
     while True:
         await drained()
@@ -32,7 +32,7 @@ async def settled(app: App[int], *_: float) -> None:
 
 
 async def drained() -> None:
-    """Nothing else in this thread can run, but for what waits longer than the slices of a table's work."""
+    """Wait until the event loop has nothing to run, except timers longer than PAUSE_SECONDS."""
     loop = asyncio.get_running_loop()
     quiet = 0
     while quiet < 2:
@@ -47,12 +47,12 @@ async def drained() -> None:
 
 
 def soon(timer: asyncio.TimerHandle, now: float) -> bool:
-    """Whether it fires within a pause between two slices of work."""
+    """Whether the timer fires within a pause between two slices of work."""
     return not timer.cancelled() and timer.when() - now < PAUSE_SECONDS
 
 
 def frame_due(screen: Screen[object]) -> bool:
-    """Whether the screen waits for its next frame to lay itself out or to draw."""
+    """Whether the screen has a layout, repaint or callback that waits for its next frame."""
     return not screen.app._batch_count and bool(
         screen._layout_required
         or screen._scroll_required
@@ -64,12 +64,12 @@ def frame_due(screen: Screen[object]) -> bool:
 
 
 def working(app: App[int]) -> bool:
-    """Whether a thread still works for the application."""
+    """Whether a worker thread of the application is still running."""
     return any(worker.state in (WorkerState.PENDING, WorkerState.RUNNING) for worker in app.workers)
 
 
 async def goes_on(app: App[int]) -> bool:
-    """Whether the threads end or get on while they are given some time."""
+    """Whether the threads end, or use processor time, within STILL seconds."""
     since, used = monotonic(), process_time()
     while working(app) and monotonic() < since + STILL:
         await asyncio.sleep(SLICE)

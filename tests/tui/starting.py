@@ -1,4 +1,4 @@
-"""What each start of the application would work out anew: the rules of its stylesheets, and a bundled snapshot."""
+"""Caches what each start of the application computes: stylesheet rules and bundled snapshots."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SNAPSHOTS: dict[object, Snapshot] = {}
 
 
 def parsed(sheet: Stylesheet, *stated: Any, **named: Any) -> Any:
-    """The rules of a stylesheet, which one application shares among its screens and several may share too."""
+    """The parsed rules of a stylesheet, cached across applications."""
     key = (*stated, *named.items(), *sheet._variables.items())
     if key not in _RULES:
         _RULES[key] = PARSE(sheet, *stated, **named)
@@ -28,7 +28,7 @@ def parsed(sheet: Stylesheet, *stated: Any, **named: Any) -> Any:
 
 
 def loaded(source: Any, **options: Any) -> Snapshot:
-    """A snapshot: a bundled one that is loaded as it is stays the same whatever is done with it."""
+    """Load a snapshot; bundled ones without options are cached, because no test changes them."""
     stated = [name for name in ("complete", "release") if options.get(name) is not None]
     if stated or source not in BUNDLED:
         return load_snapshot(source, **options)
@@ -39,6 +39,6 @@ def loaded(source: Any, **options: Any) -> Snapshot:
 
 @contextmanager
 def quick_start() -> Iterator[None]:
-    """Both are worked out once in a process."""
+    """Patch Textual and the loader with these caches."""
     with patch.object(Stylesheet, "_parse_rules", parsed), patch("vcdebug.snapshot.loader.load_snapshot", loaded):
         yield

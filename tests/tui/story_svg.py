@@ -1,4 +1,4 @@
-"""`make story`: the story of the first page as one animated picture, frame by frame from the screen itself."""
+"""`make story`: the story of the README as one animated SVG, made from frames of the screen."""
 
 import asyncio
 import re
@@ -10,11 +10,11 @@ from tests.tui.screenshots import FOLDER, stable
 
 SIZE = (110, 34)
 SECONDS = 2.6
-"""How long each frame stays."""
+"""Seconds for which each frame is shown."""
 
 
 class Frame(NamedTuple):
-    """What is pressed before it."""
+    """One frame, and the keys that lead to it."""
 
     keys: tuple[str, ...] = ()
 
@@ -45,7 +45,7 @@ async def frames() -> list[str]:
 
 
 def animated(drawn: list[str]) -> str:
-    """One picture that shows them one after the other; each has styles of its own, so they get its number."""
+    """Combine the frames into one animated picture; each frame's styles get its number."""
     styles, bodies = [], []
     for number, svg in enumerate(drawn):
         own = svg.replace("terminal", f"f{number}")

@@ -1,4 +1,4 @@
-"""Panels and pages that answer: a key shows them, their rows lead to what they tell about."""
+"""Panels and pages with answers: a key opens them, and their rows lead to the objects that they name."""
 
 from pathlib import Path
 
@@ -8,11 +8,11 @@ from tests.tui.driving import NARROW, WIDE, opened
 from vcdebug.tui.screens.pages import DetailScreen, PageScreen
 
 WHOLE = Path(__file__).parents[1] / "golden" / "random" / "basic-0001"
-"""Every job has all of its pods when this cycle ends."""
+"""A case in which every job has all of its pods when the cycle ends."""
 
 SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
 AT = 120
-"""An event of gang's veto in the bundled snapshot of a discarded preemption."""
+"""An event in which gang protects victims, in the bundled snapshot of a discarded preemption."""
 
 
 @SIZES
@@ -60,7 +60,7 @@ async def test_e_between_actions_lists_all_jobs_that_wait_and_explains_the_one_c
         assert "Why research/llm-finetune is Pending" in desk.screen()
 
 
-async def test_e_where_nobody_waits_says_so() -> None:
+async def test_waiting_page_without_pending_jobs_says_so() -> None:
     async with opened(str(WHOLE)) as desk:
         await desk.work("waiting")
         assert "✓ no Pending jobs (3 in total)" in desk.screen()

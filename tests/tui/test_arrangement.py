@@ -1,4 +1,4 @@
-"""Where panels stand: the size of the terminal alone decides, whatever they hold and whichever has the focus."""
+"""The layout of panels depends on the terminal's size alone, not on content or focus."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from vcdebug.tui.widgets.bars import FirstKeys, Status
 from vcdebug.views.panels import PANELS
 
 BODIES = [(60, 16), (80, 20), (99, 46), (100, 28), (120, 36), (160, 44), (200, 56), (240, 90)]
-"""Sizes of the room for panels, without header, timeline and footer."""
+"""Sizes of the area for panels, without header, timeline and footer."""
 
 
 @pytest.mark.parametrize("overview", [False, True])
@@ -79,7 +79,7 @@ async def test_no_panel_moves_when_another_is_shown(size: tuple[int, int]) -> No
 
 
 def regions(desk: Desk) -> dict[str, PanelPlace]:
-    """Where the panels are drawn."""
+    """The regions of the panels."""
     return {name: PanelPlace(*desk.main.query_one(f"#{name}").region) for name in layout_of(desk).places}
 
 
@@ -92,7 +92,7 @@ def layout_of(desk: Desk) -> MainLayout:
 
 
 def docked(places: dict[str, PanelPlace]) -> str:
-    """The panel below the tabs."""
+    """The region of the panel below the tabs."""
     tabs = places[TABS]
     return next(name for name, place in places.items() if (place.x, place.y) == (tabs.x, tabs.y + tabs.height))
 
@@ -124,6 +124,6 @@ async def test_no_message_hint_or_command_line_moves_anything(size: tuple[int, i
 
 
 def places_of_everything(desk: Desk) -> dict[str, object]:
-    """The region of each part of the main screen that does not lie over others."""
+    """The region of each part of the main screen, without overlays."""
     parts = [*desk.main.children, *desk.main.query_one(MainLayout).children]
     return {f"{part}": part.region for part in parts if part.display and not isinstance(part, FirstKeys)}

@@ -1,4 +1,4 @@
-"""Questions from the screen: about what the cursor is on, and changes that are carried out before they are shown."""
+"""Questions asked from the screen about the cursor's object, and fixes that are tested before they are shown."""
 
 from collections.abc import Callable, Iterator
 from threading import Event
@@ -57,7 +57,7 @@ async def test_a_key_proves_what_lets_the_job_in_and_enter_makes_the_change() ->
 
 
 class Held:
-    """Trials that wait for the event before each cycle; how many were begun."""
+    """Replaces fix trials by ones that wait for an event before each cycle; counts the started trials."""
 
     def __init__(self) -> None:
         self.go = Event()
@@ -83,7 +83,7 @@ def held() -> Iterator[Held]:
 
 
 async def searching(desk: Desk, held: Held) -> None:
-    """The cursor's job is asked about, and the search waits within its first trial."""
+    """Ask about the cursor's job, and wait until the search is inside a trial."""
     begun = held.begun
     await desk.press("exclamation_mark")
     await desk.until(lambda: held.begun > begun, "the first trial is begun")

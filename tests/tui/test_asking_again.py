@@ -1,4 +1,4 @@
-"""A panel for which the cycle has to run again: in a thread, while keys answer; Esc stops it."""
+"""A panel that needs a rerun of the cycle: it runs in a thread while keys work; Esc stops it."""
 
 from collections.abc import Iterator
 from threading import Event
@@ -17,7 +17,7 @@ WAITS, ANSWERED = "the cycle runs again up to event", "each plugin asked again"
 
 @pytest.fixture
 def held() -> Iterator[Event]:
-    """Every run counts as long, and waits for the event."""
+    """Make every rerun count as long and wait for the returned event."""
     go, run = Event(), replay.observe_rerun
 
     def look_on(*arguments: object) -> None:

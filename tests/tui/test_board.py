@@ -1,4 +1,4 @@
-"""Where many jobs are Pending: by cause on the first screen, as a page, and in `explain` without a job."""
+"""Many Pending jobs: grouped by cause on the first screen, as a page, and in `explain` without a job."""
 
 from pathlib import Path
 

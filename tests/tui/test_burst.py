@@ -1,4 +1,4 @@
-"""Keys that arrive faster than the screen moves: all at once, as a paste, a macro or a slow connection sends them."""
+"""Keys that arrive faster than the screen updates, as from a paste, a macro or a slow connection."""
 
 from random import Random
 
@@ -13,7 +13,7 @@ SIGNS = {":": "colon", "/": "slash", "-": "minus", " ": "space", "\n": "enter", 
 
 
 def send(desk: Desk, keys: str) -> None:
-    """Every key is in the queue before the first of them is looked at."""
+    """Queue all keys before the application handles the first one."""
     for key in keys:
         desk.app.post_message(events.Key(SIGNS.get(key, key), key if key.isprintable() else None))
 
@@ -23,12 +23,12 @@ SINGLE = ("n", "s", "u", "-", "5", "1", "j", "k", "G", "gg", "\x1b", "m")
 
 
 def burst_of(random: Random) -> list[str]:
-    """Keys and whole lines in any order."""
+    """Random keys and command lines."""
     return [random.choice(random.choice((LINES, SINGLE))) for _ in range(12)]
 
 
 def position_of(desk: Desk) -> tuple[object, ...]:
-    """All that keys may have changed."""
+    """Every part of the position that keys can change."""
     set_here = (desk.moment.breakpoints, desk.moment.bookmarks, desk.main.query_one(Prompt).history)
     panels = [(name, panel.filter_text, panel.cursor) for name, panel in desk.main.keeper.panels.items()]
     return desk.seq, desk.main.focused and desk.main.focused.id, set_here, panels, desk.status()

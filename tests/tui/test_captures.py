@@ -1,4 +1,4 @@
-"""A live cluster on the screen: captured again by a key or by itself, and a folder of captures."""
+"""A live cluster on the screen: repeated captures by key or by timer, and a folder of captures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vcdebug.tui.worker import Start
 
 
 def start(tmp_path: Path, follow: float = 0.0) -> Start:
-    """The first capture of a cluster that gets a node with each further one."""
+    """Start from the first capture of a cluster that gains a node with each further capture."""
     live = Cluster()
     file = tmp_path / "first.tar.gz"
     save_snapshot(with_nodes(1), file)

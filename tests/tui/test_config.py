@@ -1,4 +1,4 @@
-"""The file of settings: what it changes, and one clear line for what it cannot."""
+"""The settings file: its effects, and one clear line for each unusable setting."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Copying: what, and how."""
+"""Copying to the clipboard: the copied text, and the tool or terminal sequence."""
 
 import stat
 from pathlib import Path
@@ -15,7 +15,7 @@ from vcdebug.views.table import format_table
 
 @pytest.fixture
 def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A native tool that keeps what it is given."""
+    """A fake xclip that writes its input to a file; returns that file."""
     folder = tmp_path / "bin"
     folder.mkdir()
     script, kept = folder / "xclip", tmp_path / "clipboard"
@@ -31,7 +31,7 @@ def no_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def copied(desk: Desk, letter: str) -> str:
-    """What one entry of the menu copies."""
+    """The text that one entry of the copy menu copies."""
     await desk.press("y")
     assert isinstance(desk.app.screen, CopyScreen)
     await desk.press(letter)

@@ -1,4 +1,4 @@
-"""What is typed after / and what sorting does, on rows of text."""
+"""Filtering with / and sorting, on rows of text."""
 
 from collections.abc import Sequence
 

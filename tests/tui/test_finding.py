@@ -106,7 +106,7 @@ FOUND = {
     "next cycle": ("command", "next-cycle", "}"),
     "log": ("panel", "Log", "v"),
 }
-"""The first hit of twenty words that newcomers type, in preempt-works: kind, name, key."""
+"""The first hit for twenty words that newcomers type, in preempt-works: (kind, name, key)."""
 
 
 async def test_twenty_words_of_newcomers_hit() -> None:

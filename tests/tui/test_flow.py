@@ -1,4 +1,4 @@
-"""The flow: a tree that looks like one, whose path stays in sight and whose folded parts are found."""
+"""The flow panel: tree lines, the path of the current event that stays visible, and hits in folded parts."""
 
 from tests.tui.driving import NARROW, WIDE, opened
 from vcdebug.framework.record import HookEvent

@@ -63,7 +63,7 @@ async def test_the_first_paint_of_a_large_table_is_quick() -> None:
 
 
 class Counting(Grid):
-    """Says which of its lines are drawn."""
+    """A grid that records which lines it draws."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""A debugger that is told to end, or whose terminal is closed, keeps its session and ends."""
+"""After SIGTERM or a closed terminal, the debugger saves its session and exits."""
 
 import fcntl
 import json
@@ -19,16 +19,16 @@ import pytest
 from vcdebug.tui.app import is_hung_up
 
 LOOKS = 10
-"""In a second."""
+"""Polls per second."""
 LONGEST = 120
-"""Seconds after which it has not ended."""
+"""Seconds after which a process counts as hung."""
 EVENT = 100
 BEGUN, GONE_TO = "llm-finetune", "100/166"
-"""The job that is shown, and the header once the command is done."""
+"""A job on the first screen, and the header after the goto command."""
 RESTORED, CURSOR = b"\x1b[?1049l", b"\x1b[?25h"
-"""What leaves the terminal as it was, and what shows the cursor again."""
+"""The sequences that leave the alternate screen and show the cursor."""
 SCREENS: dict[int, pyte.Screen] = {}
-"""What each open terminal shows: only what differs is sent, so that a word may come in pieces."""
+"""The emulated screen of each open terminal: output only has the differences, so a word may arrive in pieces."""
 
 
 def test_a_terminal_is_gone_once_its_other_end_is_closed() -> None:
@@ -57,7 +57,7 @@ def test_the_debugger_ends_where_it_is_told_and_leaves_the_terminal_as_it_was(
 ) -> None:
     process, terminal = opened(tmp_path)
     os.kill(process, sent)
-    shown = drawn_until(terminal, RESTORED)
+    shown = read_until_shown(terminal, RESTORED)
     assert (True, 0, EVENT) == (RESTORED in shown, ended(process), kept(tmp_path))
     os.close(terminal)
 
@@ -66,7 +66,7 @@ def test_many_interruptions_at_once_leave_the_terminal_as_it_was(tmp_path: Path)
     process, terminal = opened(tmp_path)
     for _ in range(20):
         os.kill(process, signal.SIGINT)
-    shown = drawn_until(terminal, CURSOR)
+    shown = read_until_shown(terminal, CURSOR)
     assert (True, True, 130) == (RESTORED in shown, CURSOR in shown, ended(process))
     os.close(terminal)
 
@@ -75,10 +75,10 @@ def test_bytes_that_are_no_utf8_are_no_keys(tmp_path: Path) -> None:
     process, terminal = opened(tmp_path)
     for event, typed in enumerate((b"\xe9", b"\xe9t\xe9", b"\xff\xfe", b"\xc3", b"\xf0\x28\x8c\xbc"), start=90):
         os.write(terminal, typed + f":goto {event}\r".encode())
-        drawn_until(terminal, f" {event}/166")
+        read_until_shown(terminal, f" {event}/166")
         assert f" {event}/166" in "\n".join(SCREENS[terminal].display), typed
     os.write(terminal, b"q")
-    shown = drawn_until(terminal, CURSOR)
+    shown = read_until_shown(terminal, CURSOR)
     assert (True, 0) == (CURSOR in shown, ended(process))
     os.close(terminal)
 
@@ -89,10 +89,10 @@ def test_a_terminal_that_shrank_and_grew_again_shows_the_whole_screen(tmp_path: 
     for lines, event in ((12, 90), (24, 80)):
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", lines, 80, 0, 0))
         screen.resize(lines, 80)
-        # A command that is carried out shows that the program draws for the new size.
+        # The result of a command shows that the program uses the new size.
         os.write(terminal, f":goto {event}\r".encode())
-        drawn_until(terminal, f" {event}/166")
-    drawn_until(terminal, "<q> quit")
+        read_until_shown(terminal, f" {event}/166")
+    read_until_shown(terminal, "<q> quit")
     assert [] == [number for number in (0, 2, 3, 14, 15, 22, 23) if not screen.display[number].strip()]
     os.kill(process, signal.SIGTERM)
     assert 0 == ended(process)
@@ -100,27 +100,27 @@ def test_a_terminal_that_shrank_and_grew_again_shows_the_whole_screen(tmp_path: 
 
 
 def opened(folder: Path, before: Callable[[], object] = lambda: None) -> tuple[int, int]:
-    """Its process and terminal, once it stands at the event."""
+    """Open the debugger in a new terminal and go to the event; returns (process, terminal)."""
     process, terminal = pty.fork()
     if not process:
         before()
         os.environ.update(TERM="xterm-256color", XDG_STATE_HOME=str(folder), XDG_CACHE_HOME=str(folder))
         os.execv(sys.executable, [sys.executable, "-m", "vcdebug", "open", "preempt-blocked-by-gang"])
     SCREENS[terminal] = pyte.Screen(80, 24)
-    drawn_until(terminal, BEGUN)
+    read_until_shown(terminal, BEGUN)
     os.write(terminal, f":goto {EVENT}\r".encode())
-    drawn_until(terminal, GONE_TO)
+    read_until_shown(terminal, GONE_TO)
     return process, terminal
 
 
-def drawn_until(terminal: int, wanted: str | bytes) -> bytes:
-    """What the terminal is given until it shows these words or is given these bytes, or nothing more."""
+def read_until_shown(terminal: int, wanted: str | bytes) -> bytes:
+    """Read output until the screen shows the text or the output has the bytes, or until it ends; returns the output."""
     given, screen = b"", SCREENS[terminal]
     stream = pyte.ByteStream(screen)
     while select.select([terminal], [], [], LONGEST)[0]:
         try:
             part = os.read(terminal, 65536)
-        except OSError:  # the process is gone
+        except OSError:  # the process has ended
             break
         given += part
         stream.feed(part)
@@ -130,14 +130,14 @@ def drawn_until(terminal: int, wanted: str | bytes) -> bytes:
 
 
 def kept(folder: Path) -> int | None:
-    """The event at which the session is kept."""
+    """The event number in the saved session file."""
     (file,) = folder.glob("vcdebug/snapshots/*.json")
     event: int | None = json.loads(file.read_text(encoding="utf-8")).get("event")
     return event
 
 
 def ended(process: int) -> int | None:
-    """Its exit code; None, and it is killed, where it does not end."""
+    """The exit code of the process; None if it does not end."""
     for _ in range(LONGEST * LOOKS):
         found, status = os.waitpid(process, os.WNOHANG)
         if found:

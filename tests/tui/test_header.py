@@ -1,4 +1,4 @@
-"""What the header says, whatever its width."""
+"""The text of the header at every width."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every key of the footer and the help is bound, and does what it says."""
+"""Every key of the footer and the help is bound and does what its label says."""
 
 import importlib
 from collections.abc import Callable, Iterable
@@ -79,7 +79,7 @@ EFFECTS: dict[str, Callable[[Desk], bool]] = {
 
 
 async def prepare(desk: Desk, action: str) -> None:
-    """Stand where the key has something to do."""
+    """Go to a position at which the key has an effect."""
     await desk.until_at_rest()
     await desk.command("cycle 1", "goto 1", f"goto {START}")
     if action in ("step", "continue"):
@@ -113,7 +113,7 @@ async def test_each_key_does_something() -> None:
 
 
 @pytest.mark.parametrize("key", [key for key, binding in BOUND.items() if action_of(binding) in LEAVING])
-async def test_each_key_that_leaves_leaves(key: str) -> None:
+async def test_each_key_that_closes_or_quits_does_so(key: str) -> None:
     async with opened("preempt-works") as desk:
         await desk.press(key)
         assert EFFECTS[action_of(BOUND[key])](desk)
@@ -197,14 +197,14 @@ async def test_while_the_replay_runs_the_footer_names_only_what_works_then(monke
 
 
 def seen(desk: Desk) -> tuple[object, ...]:
-    """Everything that a key can change."""
+    """Every part of the screen's state that a key can change."""
     grid = desk.main.focused_grid
     screens = [type(screen).__name__ for screen in desk.app.screen_stack]
     return desk.seq, screens, desk.screen(), desk.status(), grid.cursor, grid.cursor_column, grid.shown.order
 
 
 def keys(bindings: Iterable[BindingType]) -> list[tuple[str, str]]:
-    """Every key with its binding's id."""
+    """(key, binding id) of every key."""
     found = [binding for binding in bindings if isinstance(binding, Binding)]
     return [(key.strip(), binding.id or "") for binding in found for key in binding.key.split(",")]
 
@@ -222,8 +222,8 @@ async def test_each_key_of_a_table_does_something() -> None:
             await desk.close_everything()
 
 
-async def stand_on_something(desk: Desk, panel: Panel, event: int) -> None:
-    """The panel has the focus, its cursor is on a row about another event than the present one, nothing is said."""
+async def focus_panel_row(desk: Desk, panel: Panel, event: int) -> None:
+    """Focus the panel, with its cursor on a row of another event if there is one, and an empty status line."""
     await desk.close_everything()
     await desk.command(f"goto {event}", "delete all", "break victim", "break tie", "watch seq > 10", "bookmark here")
     await desk.press(panel.key_in_force)
@@ -241,7 +241,7 @@ async def test_each_key_of_a_panel_does_something() -> None:
         for kind in PANELS:
             panel = desk.panel(kind.command_name)
             for key, name in keys(panel_keys(kind)):
-                await stand_on_something(desk, panel, event)
+                await focus_panel_row(desk, panel, event)
                 if name in ("flow.open", "flow.close", "flow.toggle"):
                     texts = [row.cells[0].text for row in panel.shown_rows]
                     panel.cursor = next(at for at, text in enumerate(texts) if "▾" in text or "▸" in text)

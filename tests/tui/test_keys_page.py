@@ -1,4 +1,4 @@
-"""docs/keys.md says what the program does now."""
+"""docs/keys.md matches the program's current keys."""
 
 from tests.tui.keys_page import PAGE, page
 

@@ -1,4 +1,4 @@
-"""`:lesson`: a step over the screen, the reply, its proof, the next step, and progress that is kept."""
+"""`:lesson`: a step above the screen, the reply, its proof, the next step, and saved progress."""
 
 from pathlib import Path
 

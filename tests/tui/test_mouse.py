@@ -1,4 +1,4 @@
-"""A click on what names a key does what the key does."""
+"""A click on the label of a key has the effect of the key."""
 
 import pytest
 
@@ -10,7 +10,7 @@ SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
 
 
 def place_of(desk: Desk, words: str) -> tuple[int, int]:
-    """Where the words stand on the terminal, the lowest ones."""
+    """The position of the words on the terminal, at their lowest occurrence."""
     lines = desk.screen().splitlines()
     row = max(number for number, line in enumerate(lines) if words in line)
     return lines[row].rindex(words), row

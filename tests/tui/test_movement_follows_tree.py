@@ -1,4 +1,4 @@
-"""The stepping keys land where the tree on the screen says: rows as drawn, not the model that moves."""
+"""The stepping keys land on the rows of the drawn tree; the check does not use the model that moves."""
 
 import random
 
@@ -19,9 +19,9 @@ ONE_JOB_IN_A_CYCLE = 1300
 
 
 def drawn_rows(recording: Recording, seq: int) -> tuple[list[Row], int]:
-    """The rows of events, with those around the cursor open, and the place of the cursor's row among them."""
+    """The rows of events, unfolded around the cursor, and the index of the cursor's row."""
     table = flow_at(recording, seq)
-    # Steps of the session inside "session opens" are a page of its own: they hold no events.
+    # Rows inside "session opens" belong to a page of their own and hold no events.
     rows = [row for row in table.rows if row.key.count(".") == 0]
     return rows, next(at for at, row in enumerate(rows) if row.key == table.current)
 
@@ -41,7 +41,7 @@ def expected_landings(recording: Recording, seq: int) -> dict[str, int | None]:
 
 
 def landings(recording: Recording, seq: int) -> dict[str, int | None]:
-    """Where each key leads; None where it says that the cycle ends."""
+    """The event to which each key leads; None if the cycle ends there."""
     found: dict[str, int | None] = {}
     for key, move in (("n", "step_over"), ("f", "step_out"), ("N", "step_over"), ("F", "step_out")):
         debugger = Debugger(recording)

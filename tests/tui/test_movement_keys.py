@@ -1,4 +1,4 @@
-"""Keys that move go the way that they say."""
+"""Movement keys move in the direction of their labels."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Names in the order that a person expects, against a definition that looks at each by itself."""
+"""Natural order of names, compared with a definition that looks at one name at a time."""
 
 import random
 import re
@@ -14,7 +14,7 @@ Part = tuple[int, int, str]
 
 
 def parts(text: str) -> list[Part]:
-    """A text as its words and numbers: a number comes before a letter, and both after the end."""
+    """The words and numbers of a text as a sort key: the end comes first, then numbers, then letters."""
     found: list[Part] = []
     for number, letter in re.findall(r"([0-9]+)|([^0-9])", text.casefold()):
         found.append((0, int(number), "") if number else (1, 0, letter))

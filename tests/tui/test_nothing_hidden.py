@@ -1,4 +1,4 @@
-"""Panels can be read: one head line, one line per row, whole heads, and no name that is cut to its neighbour's."""
+"""Panels are readable: one head line, one line per row, complete heads, and distinct names for neighbours."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -21,13 +21,13 @@ from vcdebug.views.table import Table
 MIDDLE = ("moment", "equation", "statement")
 FLOW = ("flow",)
 WIDTHS = {47: FLOW, 55: FLOW, 79: (), 70: MIDDLE, 82: MIDDLE, 119: (), 142: ()}
-"""What panels have at 80x24, 120x40 and 200x60: the flow, the middle, and the dock, which has all on a small screen."""
+"""Widths of panels at 80x24, 120x40 and 200x60: the flow, the middle, and the dock, which has all on a small screen."""
 FIXTURES = sorted(path.name for path in (ROOT / "fixtures").iterdir() if path.is_dir())
 LOOKED_AT = 200
 QUEUES, ZONES = ("research-and-development", "production", "batch"), ("eu-west-1a", "eu-west-1b", "eu-west-2c")
 TAINT = {"key": "example.com/dedicated", "value": "inference", "effect": "NoSchedule"}
 GUIDES = "│ ▾▸"
-"""What stands before a name in a tree."""
+"""Characters that precede a name in a tree."""
 
 
 def moments(recording: Recording) -> Iterator[DebuggerState]:
@@ -38,7 +38,7 @@ def moments(recording: Recording) -> Iterator[DebuggerState]:
 
 
 def shown(layout: TableLayout, table: Table, row: int, column: int) -> str:
-    """A name as it is drawn."""
+    """The drawn text of a name."""
     cell = layout.placed_line(row, table.rows[row]).cells[layout.columns.index(column)]
     if layout.tree is not None:
         return cell.text.strip(GUIDES)
@@ -46,7 +46,7 @@ def shown(layout: TableLayout, table: Table, row: int, column: int) -> str:
 
 
 def flow_faults(layout: TableLayout, table: Table) -> Iterator[str]:
-    """Names in the tree that are cut although they would have room, and lines that are too wide."""
+    """Yield names in the tree that are cut although there is room, and lines that are too wide."""
     room = layout.tree
     if room is None:
         return
@@ -81,7 +81,7 @@ def faults(table: Table, width: int) -> Iterator[str]:
 
 
 def name_faults(layout: TableLayout, table: Table) -> Iterator[str]:
-    """Neighbours whose names are cut to the same text, and numbers that are cut."""
+    """Yield neighbours whose names are cut to the same text, and numbers that are cut."""
     for at, column in enumerate(layout.columns):
         texts = [row.cells[column].text for row in table.rows[:LOOKED_AT]]
         if table.columns[column].name:
@@ -123,7 +123,7 @@ def test_an_empty_panel_leads_to_an_event_at_which_it_has_something(name: str) -
 
 
 def large_cluster() -> Snapshot:
-    """Hundreds of nodes and jobs: long names with the same ends, taints, nodes that are full or closed, preemption."""
+    """Hundreds of nodes and jobs: long names with equal ends, taints, full and cordoned nodes, preemption."""
     draw = random.Random(7)
     queues = [queue(name, weight=weight) for weight, name in enumerate(QUEUES, start=1)]
     classes = [priority_class("low", 10), priority_class("high", 1000)]
@@ -138,7 +138,7 @@ def large_cluster() -> Snapshot:
 
 
 def large_job(number: int, names: Sequence[str], draw: random.Random) -> Iterator[Manifest]:
-    """A gang that runs, or one that waits."""
+    """A running or pending gang."""
     name, size = f"training-run-of-team-{number % 7}-attempt-{number:04}", draw.randint(1, 4)
     runs = number < 100
     rank = "low" if runs else draw.choice(("low", "high"))

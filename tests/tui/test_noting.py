@@ -1,4 +1,4 @@
-"""Numbers that lead to the event that wrote them, watches, bookmarks, breakpoints on figures, the report."""
+"""Keys that lead from a number to the event that wrote it; watches, bookmarks, data breakpoints, the report."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
 
 
 async def on_cell(desk: Desk, panel: str, row: str, head: str) -> None:
-    """The cursor on a row, by its key, and a column, by its head."""
+    """Put the cursor on a row, by its key, and a column, by its head."""
     desk.main.show_panel(panel)
     grid = desk.panel(panel)
     heads = [column.title for column in grid.table.columns]
@@ -29,7 +29,7 @@ async def on_cell(desk: Desk, panel: str, row: str, head: str) -> None:
 
 
 def line(desk: Desk) -> str:
-    """What stands in the command line."""
+    """The text of the command line."""
     return desk.main.query_one("Prompt Input", Input).value
 
 
@@ -187,7 +187,7 @@ async def test_commands_about_bookmarks_and_watches_open_their_panels() -> None:
             assert desk.main.focused is desk.panel(panel)
 
 
-async def test_the_report_is_written_once_unless_somebody_insists(tmp_path: Path) -> None:
+async def test_an_existing_report_is_overwritten_only_with_force(tmp_path: Path) -> None:
     async with opened(BLOCKED) as desk:
         await desk.command("goto 110")
         await desk.command("note seen & noted")

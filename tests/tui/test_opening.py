@@ -1,4 +1,4 @@
-"""Opening: the chooser, what the command line asks for, keys during a replay, and a snapshot that cannot be read."""
+"""Opening a snapshot: the chooser, arguments, keys during a replay, and unreadable snapshots."""
 
 import gc
 import shutil
@@ -82,7 +82,7 @@ async def test_another_snapshot_can_be_opened_by_command() -> None:
 
 @pytest.mark.memory
 async def test_a_snapshot_that_gave_way_to_another_takes_no_more_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once its timers have run out: asyncio keeps those that were cancelled until then."""
+    """The memory is free once its timers have expired: asyncio keeps cancelled timers until then."""
     monkeypatch.setattr(driving, "NEVER", 1 / 60)
     async with opened("preempt-works") as desk:
         left = ref(desk.moment.recording)
@@ -176,7 +176,7 @@ async def test_a_fault_of_the_replay_is_one_line_too(monkeypatch: pytest.MonkeyP
 
 
 def held(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, list[worker.StopRequest]]:
-    """A loading that waits until it is asked to stop; says then that it has ended."""
+    """Replace the loading by one that waits for a stop request; returns (ended, stop requests)."""
     ended, stops = threading.Event(), []
 
     def run(*arguments: Any) -> None:

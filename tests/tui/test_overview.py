@@ -1,4 +1,4 @@
-"""What one sees first: what the cycle came to, each line one key away from what is behind it."""
+"""The first screen: the outcome of the cycle, each line one key away from its details."""
 
 import pytest
 

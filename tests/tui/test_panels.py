@@ -1,4 +1,4 @@
-"""The lists beside the flow: each key shows its panel, no tab is cut off, and rows lead to their events."""
+"""The panels beside the flow: each key shows its panel, no tab is cut off, and rows lead to their events."""
 
 import shutil
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Every meaning has a look in every theme that can be read, and what is good never looks like what is bad."""
+"""Every style is readable in every theme, and good and bad states never look alike."""
 
 from collections.abc import Iterator
 
@@ -83,7 +83,7 @@ async def test_every_word_on_the_screen_can_be_read_in_every_theme() -> None:
 
 
 def faint_words(text: str, style: Style) -> str:
-    """The text, where it cannot be read."""
+    """A description of the text if its contrast is too low, else ""."""
     ink, ground = (style.bgcolor, style.color) if style.reverse else (style.color, style.bgcolor)
     if ink is None or ground is None or ColorType.TRUECOLOR not in (ink.type, ground.type):
         return f"{text}: {style}"

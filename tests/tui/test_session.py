@@ -1,4 +1,4 @@
-"""What is there the next time: position, panel, filter, breakpoints, typed lines, recent snapshots."""
+"""State that the next session restores: position, panel, filter, breakpoints, typed lines, recent snapshots."""
 
 import json
 import shutil
@@ -21,7 +21,7 @@ def store(tmp_path: Path) -> SessionStore:
 
 @pytest.fixture
 def snapshot(tmp_path: Path) -> Path:
-    """A snapshot that may be changed."""
+    """A copy of a bundled snapshot that tests may change."""
     source = find_bundled("preempt-works")
     assert source is not None
     return Path(shutil.copytree(source, tmp_path / "cluster"))
@@ -32,7 +32,7 @@ def files(store: SessionStore) -> list[Path]:
     return sorted((store.folder / "snapshots").glob("*.json"))
 
 
-async def leave_something(store: SessionStore, snapshot: Path) -> None:
+async def save_a_session(store: SessionStore, snapshot: Path) -> None:
     async with opened(str(snapshot), store=store) as desk:
         await desk.command('break victim if plugin == "gang"')
         await desk.command("goto 40")
@@ -41,7 +41,7 @@ async def leave_something(store: SessionStore, snapshot: Path) -> None:
 
 
 async def test_a_session_goes_on_where_the_last_one_ended(store: SessionStore, snapshot: Path) -> None:
-    await leave_something(store, snapshot)
+    await save_a_session(store, snapshot)
     async with opened(str(snapshot), store=store) as desk:
         assert 40 == desk.seq
         assert ['break victim if plugin == "gang"'] == [stand.text for stand in desk.moment.breakpoints]
@@ -60,7 +60,7 @@ async def test_watches_and_bookmarks_are_there_too(store: SessionStore, snapshot
 
 
 async def test_the_command_line_goes_before_the_last_session(store: SessionStore, snapshot: Path) -> None:
-    await leave_something(store, snapshot)
+    await save_a_session(store, snapshot)
     async with opened(str(snapshot), store=store, goto=7, panel="jobs", filter="chat") as desk:
         assert 7 == desk.seq
         assert desk.main.focused is desk.panel("jobs")
@@ -72,8 +72,8 @@ async def test_the_command_line_goes_before_the_last_session(store: SessionStore
         assert 1 == len(desk.moment.breakpoints)
 
 
-async def test_fresh_leaves_it_aside(store: SessionStore, snapshot: Path) -> None:
-    await leave_something(store, snapshot)
+async def test_fresh_ignores_the_saved_session(store: SessionStore, snapshot: Path) -> None:
+    await save_a_session(store, snapshot)
     async with opened(str(snapshot), store=store, fresh=True) as desk:
         assert (0, ()) == (desk.seq, desk.moment.breakpoints)
 
@@ -88,7 +88,7 @@ async def test_breakpoints_are_kept_at_once_and_not_only_at_the_end(store: Sessi
 async def test_another_content_at_the_same_path_keeps_breakpoints_and_no_position(
     store: SessionStore, snapshot: Path
 ) -> None:
-    await leave_something(store, snapshot)
+    await save_a_session(store, snapshot)
     (snapshot / "note.txt").write_text("changed")
     async with opened(str(snapshot), store=store) as desk:
         assert 0 == desk.seq
@@ -98,7 +98,7 @@ async def test_another_content_at_the_same_path_keeps_breakpoints_and_no_positio
 
 
 async def test_a_damaged_file_is_put_aside_and_said(store: SessionStore, snapshot: Path) -> None:
-    await leave_something(store, snapshot)
+    await save_a_session(store, snapshot)
     path = files(store)[0]
     path.write_text('{"version": 1, "event"')
     async with opened(str(snapshot), store=store) as desk:
@@ -108,7 +108,7 @@ async def test_a_damaged_file_is_put_aside_and_said(store: SessionStore, snapsho
 
 
 async def test_a_file_of_a_newer_version_is_left_as_it_is(store: SessionStore, snapshot: Path) -> None:
-    await leave_something(store, snapshot)
+    await save_a_session(store, snapshot)
     path = files(store)[0]
     newer = json.dumps({"version": 99, "event": {"of": "another kind"}})
     path.write_text(newer)
@@ -121,7 +121,7 @@ async def test_a_file_of_a_newer_version_is_left_as_it_is(store: SessionStore, s
 async def test_what_cannot_be_read_in_a_file_is_said_and_still_there_afterwards(
     store: SessionStore, snapshot: Path
 ) -> None:
-    await leave_something(store, snapshot)
+    await save_a_session(store, snapshot)
     path = files(store)[0]
     data = json.loads(path.read_text())
     data["notebook"]["breakpoints"].append("break telepathy")

@@ -1,4 +1,4 @@
-"""A test that waits in vain ends with what it waited for and what was on the screen."""
+"""A wait that times out reports the awaited condition and the screen."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The story that the debugger is hired for, at the smallest and at the usual size of a terminal."""
+"""The main story: why gang blocks a preemption, at the smallest and the usual size of a terminal."""
 
 import pytest
 
@@ -10,7 +10,7 @@ FRAMES = str.maketrans(dict.fromkeys("│┃╭╮╰╯─━┏┓┗┛▁▂
 
 
 def words(desk: Desk, panel: str = "") -> str:
-    """What is to be read on the screen, or in the part of it that a panel has, however it is wrapped."""
+    """The words on the screen, or in one panel, regardless of line breaks and frames."""
     lines = desk.screen().splitlines()
     if panel:
         x, y, width, height = desk.panel(panel).region
@@ -37,7 +37,7 @@ async def test_break_on_victims_read_the_votes_step_back_and_follow_the_statemen
         await desk.press("s")
         assert first + 1 == desk.seq
         assert "it would break the gang" in words(desk, "moment")
-        # A small screen has only the title of the equation in sight until its key is pressed.
+        # On a small screen, the equation shows only its title until its key is pressed.
         await desk.press("3")
         assert "candidates for llm-finetune-worker-0 that break no gang" in words(desk, "equation")
         assert "bert-pretrain-worker-0 4 4" in words(desk, "equation")

@@ -1,4 +1,4 @@
-"""Ten tasks of a newcomer, each with the keys that it takes from the overview; letters of names do not count."""
+"""Ten tasks of a newcomer, each with its keys from the overview; the letters of names are not counted."""
 
 import re
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from vcdebug.tui.screens.pages import DetailScreen, PageScreen
 
 
 async def press_all(desk: Desk, keys: Sequence[str]) -> None:
-    """Key by key; a text in parentheses is a name, whose letters do not count."""
+    """Press the keys one by one; a text in parentheses is a name that is typed but not counted."""
     for key in keys:
         if key.startswith("("):
             await desk.press(*(SIGNS.get(letter, letter) for letter in key.strip("()")))

@@ -1,4 +1,4 @@
-"""What the terminal shows is the same whether frames are sent whole or only where they differ."""
+"""The terminal shows the same content whether frames are sent completely or as differences."""
 
 import pyte
 from hypothesis import given
@@ -18,7 +18,7 @@ SYNC_BEGIN, SYNC_END = "\x1b[?2026h", "\x1b[?2026l"
 
 
 def frame(spans: list[tuple[int, int, list[tuple[str, str]]]], cursor: int) -> str:
-    """As Textual writes one: moves, styled texts, ends of lines, and the cursor moved at the end."""
+    """A frame as Textual writes it: moves, styled texts, line ends, and a final cursor move."""
     lines = [
         f"\x1b[{row};{column}H" + "".join(f"\x1b[{style}m{text}\x1b[0m" if style else text for style, text in pieces)
         for row, column, pieces in spans
@@ -27,13 +27,13 @@ def frame(spans: list[tuple[int, int, list[tuple[str, str]]]], cursor: int) -> s
 
 
 def visible(cell: Char) -> Char:
-    """What one sees of a cell: of a space without lines only the ground."""
+    """The visible part of a cell: for a space without lines, only its background."""
     lined = cell.reverse or cell.underscore or cell.strikethrough
     return cell if cell.data != " " or lined else Char(" ", bg=cell.bg)
 
 
 class Emulator:
-    """A terminal by an independent library."""
+    """A terminal emulated by pyte."""
 
     def __init__(self) -> None:
         self.screen = pyte.Screen(COLUMNS, LINES)
@@ -53,7 +53,7 @@ def test_a_terminal_shows_the_same_after_frames_that_were_cut_to_what_differs(
 ) -> None:
     whole, cut, content = Emulator(), Emulator(), TerminalContent()
     for spans, cursor in frames:
-        # The emulator scrolls at an end of the last line, which Textual never writes.
+        # The emulator scrolls after a newline on the last line, which Textual never writes.
         data = frame(sorted(spans)[:1] if any(row == LINES for row, *_ in spans) else spans, cursor)
         whole.feed(data)
         cut.feed(content.changed_part(data))

@@ -1,4 +1,4 @@
-"""Nothing that a terminal obeys reaches it from the screen, whichever panel, page or line shows it."""
+"""No panel, page or message sends control characters of a snapshot to the terminal."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ PAGES = ("overview", "waiting", "bookmarks", "where", "fits", "help", "job odd-1
 
 
 def faults(desk: Desk, what: str) -> list[tuple[str, object]]:
-    """What of the screen a terminal would obey, and lines that are wider than it."""
+    """The characters on the screen that a terminal would obey, and the lines that are too wide."""
     width, _ = desk.app.size
     lines = desk.screen().split("\n")
     wide = [line for line in lines if cell_len(line) > width]
@@ -58,7 +58,7 @@ async def test_a_row_with_such_text_keeps_its_place_in_the_frame(panel: str, tmp
         shown = desk.panel(panel)
         bar = shown.region.right - 1
         rows = [line for line in desk.screen().split("\n")[shown.region.y + 1 : shown.region.bottom] if line.strip()]
-    # Behind a row whose text took other cells than it was given, the line would be longer or shorter.
+    # If a text takes more or fewer cells than planned, its line gets another length.
     assert (True, set()) == (len(rows) > 3, {cell_len(line) for line in rows} - {bar + 1})
 
 

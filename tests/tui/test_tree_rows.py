@@ -1,4 +1,4 @@
-"""The rows of a tree: each uses its own room, the name goes before what came of it, that before the number."""
+"""The rows of a tree share their width in this order: name, outcome, number."""
 
 import pytest
 

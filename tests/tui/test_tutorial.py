@@ -1,4 +1,4 @@
-"""The tutorial is true: its keys lead to the lines that it quotes."""
+"""The keys in the tutorial lead to the screen lines that it quotes."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ TEXT = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 SCREEN = re.compile(r"^```text keys=(.*)\n((?:(?!```).*\n)+)```$", re.MULTILINE)
 FRAME = re.compile(r"[│┃╭╮╰╯┏┓┗┛─━\s]+")
 SHOWN = {"down": "↓", "enter": "Enter", "minus": "-", "escape": "Esc"}
-"""How the text writes a key."""
+"""How the tutorial spells a key."""
 
 
 class Quote(NamedTuple):
-    """Keys, and what the screen shows after them."""
+    """The keys of a quotation, and the screen lines after them."""
 
     keys: tuple[str, ...]
     lines: tuple[str, ...]
     before: str
-    """The words since the last quotation."""
+    """The tutorial's text between the previous quotation and this one."""
 
 
 def quotes() -> list[Quote]:
@@ -36,7 +36,7 @@ def quotes() -> list[Quote]:
 
 
 def plain(line: str) -> str:
-    """Without frames, and with one blank between words."""
+    """The line without frames, with one blank between words."""
     return FRAME.sub(" ", line).strip()
 
 

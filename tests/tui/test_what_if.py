@@ -1,4 +1,4 @@
-"""What if and several cycles, with keys and typed lines."""
+"""`edit` and further cycles, with keys and typed lines."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from vcdebug.whatif.branch import OpenRecordings
 
 GANG_OFF = "conf:plugins.gang.enablePreemptable=false"
 VICTIMS = 103
-"""Where gang is asked whom worker-0 may preempt, and where switching it off makes the first difference."""
+"""The event in which gang is asked for victims for worker-0; switching gang off makes the first difference there."""
 
 
 def lying_open(desk: Desk) -> OpenRecordings:
@@ -34,7 +34,7 @@ def lying_open(desk: Desk) -> OpenRecordings:
 
 
 def shown(desk: Desk) -> tuple[str, int, int]:
-    """Side, cycle and event."""
+    """(side, cycle, event) on the screen."""
     return lying_open(desk).side, lying_open(desk).cycle, desk.seq
 
 
@@ -49,7 +49,7 @@ def page(desk: Desk) -> str:
 
 
 def typed(desk: Desk) -> str:
-    """What stands in the command line."""
+    """The text of the open command line."""
     assert desk.main.query_one(Prompt).has_class("-open")
     field = desk.main.query_one("Prompt Input")
     return str(field.value)  # type: ignore[attr-defined]
@@ -320,7 +320,7 @@ async def test_a_branch_that_is_gone_takes_no_more_memory() -> None:
         assert branch() is None
 
 
-async def test_a_panel_that_nobody_sees_lets_go_once_and_not_at_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_hidden_panel_drops_its_rows_once(monkeypatch: pytest.MonkeyPatch) -> None:
     let_go: list[str | None] = []
     monkeypatch.setattr(Grid, "drop_rows", lambda grid: let_go.append(grid.id))
     async with opened() as desk:
@@ -383,7 +383,7 @@ CHANGES = (
     ("queues", "weight", "spec.weight=1"),
     ("nodes", "cpu", "status.allocatable.cpu=64"),
 )
-"""(panel, head of the column, the edit)"""
+"""(panel, head of the column, edit)."""
 
 
 async def test_w_changes_what_stands_in_the_column_under_the_cursor() -> None:

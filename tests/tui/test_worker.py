@@ -1,4 +1,4 @@
-"""The worker's thread: what it says on the way, and how it ends when somebody does not want to wait."""
+"""The worker thread: its progress messages, and its end after a stop request."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ from vcdebug.tui.messages import CycleFailed, CycleReady, Progress
 
 
 def messages_of(source: str, stop: worker.StopRequest | None = None, at: str = "nothing") -> list[Message]:
-    """Everything that is posted; from the first text with these words on, the thread shall stop."""
+    """All posted messages; requests a stop at the first progress text that contains `at`."""
     found: list[Message] = []
     asked = stop or worker.StopRequest()
 

@@ -1,4 +1,4 @@
-"""Bars read without colour and never leave out what is there."""
+"""Bars are readable without colour and show every nonzero part."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every number of the state on the screen names its figure, and the figure has the value that is shown."""
+"""Every number of the cluster state on the screen names its figure and equals the figure's value."""
 
 from collections.abc import Callable, Iterator
 
@@ -41,7 +41,7 @@ def cells(table: Table) -> Iterator[tuple[str, str, Figure | None]]:
 
 
 def text(figure: Figure, value: object) -> str:
-    """As the lists write a figure."""
+    """The figure's value in the format of the lists."""
     if figure.dim:
         assert isinstance(value, float | int)
         return format_amount(figure.dim, value)
@@ -52,7 +52,7 @@ def text(figure: Figure, value: object) -> str:
 
 
 def bare(cell: str) -> str:
-    """A cell's own number: without a mark before it, and what it is compared with behind it."""
+    """The number in a cell, without its mark and without the limit behind it."""
     return cell.removeprefix("✓ ").removeprefix("✗ ").removeprefix("▓ ").partition("/")[0]
 
 

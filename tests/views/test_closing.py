@@ -1,4 +1,4 @@
-"""A recording that nobody looks at any more is gone, whatever was asked about it."""
+"""A closed recording is freed, whatever was asked about it before."""
 
 import gc
 from collections.abc import Iterator
@@ -21,12 +21,12 @@ from vcdebug.views.panels import PANEL_VIEWS
 from vcdebug.views.pending import waiting_table
 from vcdebug.views.span_outcomes import span_outcome
 from vcdebug.views.table import format_table
-from vcdebug.whatif.branch import with_edits, without_last
+from vcdebug.whatif.branch import undo_last_edit, with_edits
 
 SNAPSHOTS = sorted(path.name for path in (ROOT / "fixtures").iterdir() if path.is_dir())[:12]
 pytestmark = pytest.mark.memory
 LOOKS = 8
-"""Events at which every panel is looked at."""
+"""Number of events at which every panel is rendered."""
 
 
 def opened(name: str) -> Recording:
@@ -34,7 +34,7 @@ def opened(name: str) -> Recording:
 
 
 def look_around(driver: Driver) -> Iterator[object]:
-    """Ask what a front end asks."""
+    """Yield the answers that a front end requests."""
     recording = driver.open_recordings.shown_recording
     yield [equation_at(recording, seq) for seq in range(1, len(recording) + 1)]
     yield [explain_by_name(recording, job) for job in recording.session.jobs]
@@ -49,7 +49,7 @@ def look_around(driver: Driver) -> Iterator[object]:
 
 
 def answers(driver: Driver) -> int:
-    """How many answers there were; none of them is kept."""
+    """The number of answers; none of them is kept."""
     return sum(1 for _ in look_around(driver))
 
 
@@ -71,7 +71,7 @@ def test_an_undone_edit_frees_its_recording_while_the_original_stays_open() -> N
     branch = ref(driver.open_recordings.shown_recording)
     assert branch() is not original()
     assert answers(driver) > LOOKS
-    driver.show_recordings(without_last(driver.open_recordings), "undo")
+    driver.show_recordings(undo_last_edit(driver.open_recordings), "undo")
     gc.collect()
     assert (None, driver.open_recordings.shown_recording) == (branch(), original())
 

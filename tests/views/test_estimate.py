@@ -1,4 +1,4 @@
-"""How much longer work takes is said as soon as that is more than a guess."""
+"""The remaining time of work is shown as soon as it is more than a guess."""
 
 from vcdebug.amount_text import TimeEstimate
 

@@ -1,4 +1,4 @@
-"""A question to the whole recording: every event that matches, counted by outcome, each leading to itself."""
+"""A search in the whole recording: every matching event, counted by outcome, with a link to the event."""
 
 import pytest
 

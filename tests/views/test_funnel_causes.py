@@ -1,4 +1,4 @@
-"""Each cause of a preemption that comes to nothing is one line of the funnel."""
+"""Each cause of a failed preemption is one line of the funnel."""
 
 import pytest
 

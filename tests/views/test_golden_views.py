@@ -1,6 +1,6 @@
-"""What each view says about real moments, as text files: their bytes are the contract.
+"""The text of each view at real events, as text files whose bytes are the contract.
 
-Where a text changes on purpose: `VCDEBUG_WRITE_GOLDEN=1 pytest tests/views`, and look at the difference.
+For intended changes, run `VCDEBUG_WRITE_GOLDEN=1 pytest tests/views` and read the diff.
 """
 
 import os
@@ -62,7 +62,7 @@ def page(recording: Recording, seq: Seq, kind: str, name: str) -> Table:
 
 
 def last_pop(view: View) -> View:
-    """A view of the last pop up to the stop."""
+    """A view of the last pop at or before the stop."""
 
     def at_pop(recording: Recording, seq: Seq) -> Table:
         return view(recording, max(each for each in recording.index.seqs_of_type(PopEvent) if each <= seq))
@@ -98,7 +98,7 @@ def misspelt(recording: Recording) -> Recording:
 
 
 def racks(recording: Recording) -> Recording:
-    """The same cluster in two racks below one spine; a node is missing, and one is in no rack."""
+    """The same cluster with two racks below one spine; one HyperNode member is missing, one node is in no rack."""
     racks = [
         hyper_node("rack-a", 1, "Node", "gpu-l40s-01", "gpu-l40s-02"),
         hyper_node("rack-b", 1, "Node", "gpu-l40s-03", "gone"),
@@ -112,7 +112,7 @@ def racks(recording: Recording) -> Recording:
 
 @cache
 def departments() -> Recording:
-    """capacity's tree: two teams below a department, one of them above what it deserves, and a queue beside it."""
+    """A tree of queues: two teams below a department, one of them above its deserved, and a queue beside it."""
     queues_of_tree = [
         queue("root"),
         queue("science", parent="root", capability={"cpu": "12"}, deserved={"cpu": "8"}),
@@ -131,7 +131,7 @@ def departments() -> Recording:
 
 
 def first(point: str) -> Seq:
-    """The first call of a hook in the tree of queues."""
+    """The first call of a hook in the recording of departments()."""
     return departments().index.seqs_at_point(point)[0]
 
 

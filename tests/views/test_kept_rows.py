@@ -1,4 +1,4 @@
-"""Rows that are kept from one moment to the next say what they would if they were made anew."""
+"""Rows reused from one event to the next equal newly built ones."""
 
 import pytest
 

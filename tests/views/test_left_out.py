@@ -1,4 +1,4 @@
-"""Columns that have nothing to say in a whole cycle are left out; those that have something stay throughout."""
+"""Columns without content in the whole cycle are left out; the others are always shown."""
 
 from tests.recorded import BLOCKED, ROOT, bundled
 from vcdebug.recording.replay import replay_cycle
@@ -29,7 +29,7 @@ def test_queues_have_no_state_where_none_is_unusual() -> None:
     assert "weight" == queues_table(bundled("preempt-works"), 1).columns[-1].title
 
 
-def test_the_cluster_has_no_row_of_what_nobody_asks_for() -> None:
+def test_the_cluster_has_no_row_of_unrequested_resources() -> None:
     snapshot = load_snapshot(ROOT / "fixtures" / BLOCKED)
     for node in snapshot.objects_of("Node"):
         node["status"]["allocatable"]["ephemeral-storage"] = "100Gi"

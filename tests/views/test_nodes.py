@@ -1,4 +1,4 @@
-"""What the panel of nodes marks."""
+"""The marks in the panel of nodes."""
 
 from tests.builders import cluster, conf_of, node, pod, pod_group
 from vcdebug.recording.replay import replay_cycle

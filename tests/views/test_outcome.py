@@ -1,11 +1,11 @@
-"""What came of a span, in the few words that stand beside it."""
+"""The outcome of a span in a few words."""
 
 from tests.scenarios.questions import asked
 from vcdebug.framework.record import Level
 from vcdebug.views.span_outcomes import span_outcome
 
 
-def test_a_task_whose_promise_was_refused_says_that_and_not_an_earlier_no() -> None:
+def test_a_task_whose_pipeline_was_undone_shows_the_undo() -> None:
     recording = asked(5884).recording()
     came = [
         span_outcome(recording, index).text

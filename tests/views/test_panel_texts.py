@@ -1,7 +1,7 @@
-"""Every panel, drawn alone at three sizes at telling moments, character by character.
+"""Every panel, drawn alone at three sizes and at typical events, character by character.
 
-Where a drawing changes on purpose: `VCDEBUG_WRITE_GOLDEN=1 pytest tests/views/test_panel_texts.py`, and look at the
-difference.
+For intended changes, run `VCDEBUG_WRITE_GOLDEN=1 pytest tests/views/test_panel_texts.py` and read the
+diff.
 """
 
 import os
@@ -28,7 +28,7 @@ RECLAIM, WORKS = "reclaim-across-queues", "preempt-works"
 
 
 class At(NamedTuple):
-    """A moment of a bundled snapshot: where a breakpoint first stops."""
+    """A stop in a bundled snapshot: the first hit of a breakpoint."""
 
     snapshot: str
     words: str
@@ -57,7 +57,7 @@ MOMENTS: dict[str, tuple[At, ...]] = {
     "Effects": (At(WORKS, 'statement commit if action == "preempt"'),),
     "Log": (At(WORKS, "statement pipeline"),),
 }
-"""What each panel is drawn at; the others at a search for victims."""
+"""The stops at which each panel is drawn; other panels are drawn at a vote on victims."""
 PAGES: dict[str, tuple[At, str, str]] = {
     "page of a queue": (At(QUOTA, "enqueue reject"), "queue", "team-vision"),
     "page of a node": (At(FITS, "predicate"), "node", "gpu-a100-05"),
@@ -67,7 +67,7 @@ PAGES: dict[str, tuple[At, str, str]] = {
 
 
 class Alone(App[None]):
-    """One panel, or one table, over the whole screen."""
+    """An application that shows only one panel or table."""
 
     def __init__(self, shown: PanelView | Table, driver: Driver) -> None:
         super().__init__()
@@ -86,14 +86,14 @@ class Alone(App[None]):
         grid.focus()
 
     def text(self) -> str:
-        """Every character, without what is empty at the ends."""
+        """The text on the screen, without blank space at the ends of lines."""
         strips = self.screen._compositor.render_strips()
         lines = ["".join(segment.text for segment in strip) for strip in strips]
         return "\n".join(_bare(line) for line in lines if _bare(line))
 
 
 def _bare(line: str) -> str:
-    """Without the frame's right side and what is empty before it."""
+    """The line without its frame and trailing blanks."""
     return line.rstrip().removesuffix("┃").removesuffix("│").rstrip().removeprefix("┃").removeprefix("│").rstrip()
 
 
@@ -133,7 +133,7 @@ def test_no_text_of_a_panel_is_left_over() -> None:
 
 
 def test_nothing_on_a_small_screen_is_only_told_by_colour() -> None:
-    """State words and marks stand in the text itself."""
+    """State is shown by words and marks in the text itself."""
     texts = "\n".join(path.read_text(encoding="utf-8") for path in STORED.iterdir())
     for mark in ("✓", "✗", "●", "◆", "▲", "★", "◀"):
         assert mark in texts

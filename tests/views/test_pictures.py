@@ -1,4 +1,4 @@
-"""Pictures of a few signs say the same as the numbers beside them."""
+"""Pictures made of a few signs (gang, funnel, topology) agree with the numbers beside them."""
 
 from tests.recorded import BLOCKED, bundled, golden
 from vcdebug.debugger.driver import Driver

@@ -1,4 +1,4 @@
-"""Answers of plugins are told in words: never as Python writes them."""
+"""Plugins' answers are shown in words, never in Python's notation."""
 
 from vcdebug.framework.record import HookEvent
 from vcdebug.views.headline import answer_piece, placing_words

@@ -1,4 +1,4 @@
-"""The same quantity is written alike by the panel, the page, the debugger, explain and the report."""
+"""The panel, the page, the debugger, explain and the report format the same quantity alike."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ QUANTITIES = {
 
 
 def replayed(name: str, quantity: str) -> Recording:
-    """A node that has so much of a resource, and a pod that asks for much more of it than the node has."""
+    """The cycle of a node with this amount of a resource and a pod that requests four times as much."""
     number, unit = (quantity[:-1], "m") if quantity.endswith("m") else (quantity, "")
     has = {"cpu": "1000", "memory": "64Gi", name: quantity}
     asks = {"cpu": "1", "memory": "1Mi", name: f"{int(number) * 4}{unit}"}

@@ -1,4 +1,4 @@
-"""One sign has one meaning: every sign of a view stands in the table from which the legend is made."""
+"""One sign has one meaning: every sign of a view is in the table behind the legend."""
 
 import ast
 import re

@@ -15,7 +15,7 @@ from vcdebug.views.table import Table
 
 
 def source_page(folder: Path | None = None) -> Table:
-    """The page at gang's first answer about victims."""
+    """The Source page at gang's first answer about victims."""
     driver = Driver(bundled())
     driver.source = None if folder is None else open_source(str(folder))
     driver.goto_event(parse_breakpoint("break gang.preemptableFn", 1).hit_seqs(bundled())[0])
@@ -24,7 +24,7 @@ def source_page(folder: Path | None = None) -> Table:
 
 
 def checkout(folder: Path, before: int) -> Path:
-    """A checkout whose gang.go has the function behind that many lines."""
+    """A checkout whose gang.go has `before` lines before the function."""
     file = folder / "pkg" / "scheduler" / "plugins" / "gang" / "gang.go"
     file.parent.mkdir(parents=True)
     body = ["\tpreemptableFn := func() {", *(f"\t\tline{number}" for number in range(40))]

@@ -1,4 +1,4 @@
-"""Answers of plugins are told in words, never as the program's own data."""
+"""Plugins' answers are shown in words, never as program data."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""The actions of a cycle: one line per action, imported when a configuration names it."""
+"""The actions of a cycle; the module of an action is imported when a configuration names the action."""
 
 from vcdebug.framework.registry import OtherForms, Registry
 from vcdebug.releases.change import Change
@@ -6,7 +6,7 @@ from vcdebug.releases.scheduling import ALLOCATE_FLAT_RETRY, GANG_EVICTION, RECL
 
 ENQUEUE, ALLOCATE, BACKFILL = "enqueue", "allocate", "backfill"
 PREEMPT, RECLAIM, GANG_PREEMPT, GANG_RECLAIM = "preempt", "reclaim", "gangpreempt", "gangreclaim"
-"""Actions that rules elsewhere name; what an action does, its class states (framework/action)."""
+"""Names of actions to which rules outside this package refer; the action classes declare what actions do."""
 
 ACTIONS: Registry = {
     "enqueue": "vcdebug.actions.enqueue:Enqueue",
@@ -23,7 +23,7 @@ OTHER_FORMS: OtherForms = {
     "allocate": ((ALLOCATE_FLAT_RETRY, "vcdebug.actions.allocate.flat_retry:RetryingAllocate"),),
     "reclaim": ((RECLAIM_IMMEDIATE, "vcdebug.actions.reclaim:ReclaimAtOnce"),),
 }
-"""Forms of older releases that share no code with the newest one: action → (change, class)."""
+"""Actions whose older form has its own class: action → (change, `module:Class`)."""
 
 LATER_ACTIONS: dict[str, Change] = {"gangpreempt": GANG_EVICTION, "gangreclaim": GANG_EVICTION}
-"""Actions that older releases do not have, and the change that brought them."""
+"""Action → the change that introduced it; releases with its older form lack the action."""

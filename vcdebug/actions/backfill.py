@@ -18,13 +18,13 @@ from vcdebug.releases.scheduling import BACKFILL_ENDS_AT_FAILURE, BACKFILL_REFUS
 
 
 class Backfill(Action):
-    """Binds best-effort tasks directly, without a statement and without looking at idle resources."""
+    """Binds best-effort tasks directly, without a statement and without checking idle resources."""
 
     name = "backfill"
     places = True
 
     def execute(self, ssn: Session) -> None:
-        """The order of all tasks is fixed before the first one is placed. Upstream: actions/backfill.Execute."""
+        """Collect all tasks in order, then place one by one. Upstream: actions/backfill.Execute."""
         ends_at_failure = ssn.release.has_older_form(BACKFILL_ENDS_AT_FAILURE)
         for job, task in self._pick_up_pending_tasks(ssn):
             with (
@@ -58,17 +58,17 @@ class Backfill(Action):
         return picked
 
     def _best_effort(self, ssn: Session, job: JobInfo) -> list[TaskInfo]:
-        """Pending tasks, and pipelined ones, whose placement is undone first."""
+        """The job's best-effort tasks: pending ones, and pipelined ones after undoing their placement."""
         tasks = [t for t in job.tasks_with_status(TaskStatus.PENDING) if t.best_effort and not t.sch_gated]
         for task in job.tasks_with_status(TaskStatus.PIPELINED):
             if task.best_effort:
-                # Not in a statement: a task that finds no node now stays Pending.
+                # Without a statement: a task that finds no node stays Pending.
                 transitions.unplace_task(ssn, task, "unpipeline")
                 tasks.append(task)
         return tasks
 
     def _place_task(self, ssn: Session, job: JobInfo, task: TaskInfo) -> bool:
-        """Whether a node was found, be it one that refuses the task."""
+        """Place one task; returns whether a node was found, even if the allocation there failed."""
         error = ssn.ask_plugins(PRE_PREDICATE, task)
         if error is not None:
             ssn.log("pre-predicate", task.key)
@@ -95,5 +95,5 @@ class Backfill(Action):
             node = select_best(ssn, task, prioritize_nodes(ssn, task, group))
             if node is not None:
                 return node
-        # Upstream reads the name of the node that no group has: the process panics.
+        # If no group has a node, upstream reads the name of a nil node: the process panics.
         raise SchedulerPanic(NIL_POINTER_TEXT)

@@ -9,7 +9,7 @@ from vcdebug.model.pod_group import INQUEUE
 
 
 class Enqueue(Action):
-    """Moves PodGroups from Pending to Inqueue, queue by queue, as long as the plugins agree."""
+    """Moves PodGroups from Pending to Inqueue if the plugins permit it, queue by queue."""
 
     name = "enqueue"
     admits = True
@@ -26,7 +26,7 @@ class Enqueue(Action):
                 job = jobs.pop()
                 with ssn.open_span(Level.JOB, job.uid):
                     self._admit_job(ssn, job)
-            # Also after a refusal: the queue's other jobs are asked in the same run.
+            # Pushed even after a rejection: the queue's other jobs are tried in the same run.
             queued.queues.push(queue)
 
     def _collect_jobs(self, ssn: Session) -> QueuedJobs:
@@ -40,8 +40,8 @@ class Enqueue(Action):
         return queued
 
     def _admit_job(self, ssn: Session, job: JobInfo) -> None:
-        """A PodGroup without minResources passes unasked; a refused one is not asked again in this session."""
+        """Admit the job if it has no minResources or the plugins permit it; otherwise it waits for another session."""
         if job.pod_group.min_resources is None or ssn.ask_plugins(JOB_ENQUEUEABLE, job):
             ssn.notify_enqueued(job)
-            # The last answer admits the job; the next event is about another one.
+            # The change belongs to the last answer; the next event is about another job.
             ssn.set_phase(job, INQUEUE, len(ssn.record.events))

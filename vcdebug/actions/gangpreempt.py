@@ -1,4 +1,4 @@
-"""gangpreempt: makes room for a whole gang inside its queue, domain by domain. Upstream: actions/gangpreempt."""
+"""gangpreempt: makes room for a whole gang within its queue, domain by domain. Upstream: actions/gangpreempt."""
 
 from typing import ClassVar
 
@@ -14,7 +14,7 @@ from vcdebug.releases.queues import PR_5373
 
 
 class GangPreempt(Action):
-    """Victims are bound or running tasks of lower-priority jobs of the same queue.
+    """Evicts bound or running tasks of lower-priority jobs in the same queue.
     Upstream: actions/gangpreempt.Execute, actions/gangpreempt.preemptJobInDomains.
     """
 

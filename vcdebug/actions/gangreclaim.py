@@ -1,4 +1,4 @@
-"""gangreclaim: makes room for a whole gang at the expense of other queues, domain by domain.
+"""gangreclaim: makes room for a whole gang by evicting tasks of other queues, domain by domain.
 
 Upstream: actions/gangreclaim.
 """
@@ -17,7 +17,7 @@ from vcdebug.model.task import TaskInfo, TaskStatus
 
 
 class GangReclaim(Action):
-    """Victims are running tasks of other reclaimable queues, whatever their priority.
+    """Evicts running tasks of other, reclaimable queues, whatever their priority.
     Upstream: actions/gangreclaim.Execute, actions/gangreclaim.reclaimJobInDomains.
     """
 

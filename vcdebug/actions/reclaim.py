@@ -1,4 +1,4 @@
-"""reclaim: evicts running tasks of other queues for a queue that holds less than it deserves.
+"""reclaim: evicts running tasks of other queues for a queue that has less than it deserves.
 
 Upstream: actions/reclaim, and its form up to v1.13.
 """
@@ -40,12 +40,12 @@ NEVER_POLICY = "Never"
 
 
 def victim_filter(ssn: Session, job: JobInfo, _asker: TaskInfo, /, *, within: bool = False) -> action.CandidateFilter:
-    """The filter of both forms of reclaim: the rule by which a task is no candidate victim, or an empty text."""
+    """The filter of both forms of reclaim: task → the rule that excludes it as victim, empty for a candidate."""
     return partial(skip_reason, ssn.jobs, ssn.queues, job)
 
 
 class Reclaim(Action):
-    """Takes resources back from queues above their share."""
+    """Reclaims resources from queues that have more than they deserve."""
 
     name = "reclaim"
     places = evicts = across_queues = evicts_copies = True
@@ -53,7 +53,7 @@ class Reclaim(Action):
     victim_filter = staticmethod(victim_filter)
 
     def execute(self, ssn: Session) -> None:
-        """Pop queues; the first turn of a queue drains it. Upstream: actions/reclaim.Execute."""
+        """Pop queues; the first turn of a queue visits all of its jobs. Upstream: actions/reclaim.Execute."""
         self._shares_statement = ssn.release.has_older_form(RECLAIM_SHARED_STATEMENT)
         self._evicts_first = ssn.release.has_older_form(RECLAIM_EVICTS_BEFORE_TEST)
         ssn.log("total", len(ssn.jobs), len(ssn.queues))
@@ -70,7 +70,7 @@ class Reclaim(Action):
                     job = jobs.pop()
                     with ssn.open_span(Level.JOB, job.uid):
                         self._reclaim_for_job(ssn, queue, job, heaps[job.uid])
-                    # Pushed once per job that is left, as upstream does: each push is an empty turn later.
+                    # Pushed once per remaining job, as upstream does: each push causes an empty turn later.
                     if jobs:
                         starving.queues.push(queue)
                 ssn.log("no-jobs", queue.name)
@@ -98,7 +98,7 @@ class Reclaim(Action):
         return _may_reclaim(ssn, queue, task)
 
     def _reclaim_for_task(self, ssn: Session, statement: Statement, job: JobInfo, task: TaskInfo) -> None:
-        """Take the first node whose victims make room; none is scored. Upstream: actions/reclaim.reclaimForTask."""
+        """Use the first node whose victims make room, without scoring. Upstream: actions/reclaim.reclaimForTask."""
         helper = placement.PredicateHelper(ssn, cache_on=self.error_cache)
         feasible, _ = helper.predicate_nodes(
             task, placement.filter_out_unresolvable(ssn, task), placement.predicate_for_preempt_action
@@ -116,7 +116,7 @@ class Reclaim(Action):
         if victims is None:
             return False
         trial = statement if self._shares_statement else Statement(ssn)
-        # A running sum as upstream keeps it: evictions move the node's own FutureIdle too, and would count twice.
+        # A running sum, as upstream: evictions also change the node's FutureIdle, which would count them twice.
         available = node.future_idle()
         heap = build_victims_queue(ssn, action.copy_tasks(victims), task)
         begin, freed = len(trial), Resource()
@@ -142,7 +142,7 @@ class Reclaim(Action):
     def _pipelined_in_shared(
         self, statement: Statement, task: TaskInfo, node: NodeInfo, available: Resource, *, evicted: bool
     ) -> bool:
-        """Evictions stay where the task does not fit; a pipeline that is refused ends the search too."""
+        """Pipeline in the shared statement; returns False if the task does not fit, in which case evictions stay."""
         if not task.init_resreq.less_equal(available):
             return False
         statement.pipeline(task, node.name, eviction=evicted)
@@ -152,7 +152,7 @@ class Reclaim(Action):
 def skip_reason(
     jobs: Mapping[JobId, JobInfo], queues: Mapping[QueueName, QueueInfo], job: JobInfo, candidate: TaskInfo
 ) -> str:
-    """Why a task is no candidate victim; empty for a candidate."""
+    """The rule that excludes a task as victim; empty for a candidate."""
     if candidate.status is not TaskStatus.RUNNING:
         return action.NOT_RUNNING
     if not candidate.preemptable:
@@ -166,7 +166,7 @@ def skip_reason(
 
 
 def _valid_victims(ssn: Session, job: JobInfo, task: TaskInfo, node: NodeInfo) -> list[TaskInfo] | None:
-    """The victims on the node, without which it can hold the task; None where it cannot."""
+    """The victims on the node that the plugins allow; None if the task does not fit even without them."""
     ssn.log("node", task.key, node.name)
     reclaimees = action.candidates_on(ssn, node, partial(skip_reason, ssn.jobs, ssn.queues, job))
     if not reclaimees:
@@ -177,22 +177,22 @@ def _valid_victims(ssn: Session, job: JobInfo, task: TaskInfo, node: NodeInfo) -
 
 
 def pending_tasks(ssn: Session, job: JobInfo) -> PriorityQueue[TaskInfo]:
-    """The tasks that reclaim looks for room for, in task order."""
+    """A heap of the job's pending tasks without a gate, in task order."""
     return task_queue(ssn).extend(task for task in job.tasks_with_status(TaskStatus.PENDING) if not task.sch_gated)
 
 
-# reclaim up to v1.13: one task per turn of its queue, and each eviction is final at once.
+# reclaim up to v1.13: one task per turn of its queue, and each eviction takes effect at once.
 
 
 class ReclaimAtOnce(Action):
-    """No statement and no gang: what was evicted stays evicted, whether or not it helped."""
+    """The older form, without statement and gang: evicted tasks stay evicted, whether or not that helped."""
 
     name = "reclaim"
     places = evicts = across_queues = evicts_copies = True
     victim_filter = staticmethod(victim_filter)
 
     def execute(self, ssn: Session) -> None:
-        """Queues take turns, task by task. Upstream: actions/reclaim.Execute."""
+        """Give each queue a turn of one task. Upstream: actions/reclaim.Execute."""
         ssn.log("total", len(ssn.jobs), len(ssn.queues))
         heaps: dict[JobId, PriorityQueue[TaskInfo]] = {}
         self._wants_more = has_pending if ssn.release.has_older_form(RECLAIM_BEYOND_STARVING) else is_starving
@@ -207,7 +207,7 @@ class ReclaimAtOnce(Action):
     def _take_turn(
         self, ssn: Session, queue: QueueInfo, jobs: PriorityQueue[JobInfo], heaps: dict[JobId, PriorityQueue[TaskInfo]]
     ) -> bool:
-        """Serve one task of the first job; whether the queue gets another turn: a job without tasks ends the queue."""
+        """Reclaim for one task of the first job; returns whether the queue gets another turn."""
         if ssn.ask_plugins(OVERUSED, queue):
             ssn.log("overused", queue.name)
             return False
@@ -232,7 +232,7 @@ class ReclaimAtOnce(Action):
 
 
 def has_pending(_ssn: Session, job: JobInfo) -> bool:
-    """Whether the job has tasks without a node, gated ones included. Upstream: api/job_info.HasPendingTasks."""
+    """Whether the job has Pending tasks, gated ones included. Upstream: api/job_info.HasPendingTasks."""
     return job.count_tasks(TaskStatus.PENDING) > 0
 
 
@@ -250,7 +250,7 @@ def _may_reclaim(ssn: Session, queue: QueueInfo, task: TaskInfo) -> bool:
 
 
 def _reclaim_for_task(ssn: Session, job: JobInfo, task: TaskInfo) -> bool:
-    """Whether a node in the session's order gave enough room; nodes are neither sampled nor scored."""
+    """Reclaim on the first node that gives enough room; returns whether there was one. No sampling or scoring."""
     nodes = placement.filter_out_unresolvable(ssn, task)
     for node in ssn.draws.in_known_order(nodes.node_infos, task.key):
         code = placement.predicate_node(ssn, task, node)
@@ -264,7 +264,7 @@ def _reclaim_for_task(ssn: Session, job: JobInfo, task: TaskInfo) -> bool:
 
 
 def _reclaim_on_node(ssn: Session, job: JobInfo, task: TaskInfo, node: NodeInfo) -> bool:
-    """Whether the victims of this node alone cover the request; idle room there does not count."""
+    """Evict victims on the node until they cover the request, without idle room; returns whether they do."""
     victims = _valid_victims(ssn, job, task, node)
     if victims is None:
         return False

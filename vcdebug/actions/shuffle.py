@@ -11,17 +11,17 @@ SHUFFLE_REASON = "shuffle"
 
 
 class Shuffle(Action):
-    """Evicts each named task at once: without a statement, without gang protection, in the order of a Go map."""
+    """Evicts each task that a plugin names at once: without statement and gang protection, in the order of a Go map."""
 
     name = "shuffle"
     evicts = True
 
     def execute(self, ssn: Session) -> None:
-        """Ask about all running tasks, then evict. Upstream: actions/shuffle.Execute."""
+        """Ask the plugins about all running tasks, then evict. Upstream: actions/shuffle.Execute."""
         running = [task for job in ssn.jobs.values() for task in job.tasks_with_status(TaskStatus.RUNNING)]
         victims = ssn.ask_plugins(VICTIM_TASKS, running)
         by_uid = group_by_key((victim.uid, victim) for victim in victims)
-        # A map from uid to task upstream: the session's order replaces the order in which Go walks it.
+        # Upstream iterates over a map by UID: the session's order replaces Go's random one.
         for victim in (task for uid in ssn.cluster.ordering.order_keys(by_uid) for task in by_uid[uid]):
             ssn.log("victim", victim.name, victim.namespace, victim.job)
             transitions.evict(ssn, victim, SHUFFLE_REASON, via="session")

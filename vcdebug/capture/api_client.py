@@ -33,7 +33,7 @@ class HttpAnswer(NamedTuple):
 
 
 class ConnectionFailed(Exception):
-    """No answer: connection refused, timed out, broken off, or an untrusted certificate."""
+    """Raised without an answer: connection refused, timed out or broken off, or an untrusted certificate."""
 
     def __init__(self, message: str, *, broken_off: bool = False) -> None:
         super().__init__(message)
@@ -42,11 +42,11 @@ class ConnectionFailed(Exception):
 
 
 class NoAnswer(VcdebugError):
-    """The server does not answer after all attempts."""
+    """Raised if the server does not answer in any attempt."""
 
 
 class TooSlow(VcdebugError):
-    """The deadline of the whole capture has passed."""
+    """Raised when the deadline of the whole capture has passed."""
 
 
 class Transport(Protocol):
@@ -58,18 +58,18 @@ class Transport(Protocol):
     """The user in words, with any impersonation."""
 
     def send(self, method: str, path: str, query: Query, body: Manifest | None = None) -> HttpAnswer:
-        """One request; raises ConnectionFailed when there is no answer."""
+        """Send one request; raises ConnectionFailed without an answer."""
 
 
 class ApiRefusal(Exception):
-    """An answer that is not the object asked for."""
+    """Raised for an answer that is not the requested object."""
 
     def __init__(self, status: int, message: str, continue_token: str = "") -> None:
         super().__init__(message)
         self.status = status
         self.message = message
         self.continue_token = continue_token
-        """The token of a 410 to continue an expired list with: later pages then show a later state."""
+        """Token of a 410 answer with which an expired list continues; later pages then show a later state."""
 
     def __str__(self) -> str:
         return f"the server answered {self.status}: {self.message}"
@@ -90,7 +90,7 @@ class Api:
         self.user = transport.user
         self.started: datetime | None = None
         self.clock: datetime | None = None
-        """The first and the latest time the server has named in a Date header."""
+        """The first and the latest time in the server's Date headers; None before the first answer."""
         self._now = clock
         self._end = clock() + options.deadline
         self._transport = transport
@@ -99,8 +99,8 @@ class Api:
         self._answered = False
 
     def get_object(self, path: str, query: Query = ()) -> Manifest:
-        """The JSON object at a path; raises ApiRefusal, or CaptureError where going on is pointless."""
-        answer = self._send_patiently(path, query)
+        """The JSON object at a path; raises ApiRefusal, or CaptureError if the capture cannot continue."""
+        answer = self._send_with_retries(path, query)
         if answer.status == 401:
             raise CaptureError(
                 "the API server rejected the credentials (401 Unauthorized)",
@@ -117,7 +117,7 @@ class Api:
         return self._answered
 
     def is_allowed(self, verb: str, kind: ResourceKind, namespace: str = "") -> bool | None:
-        """Whether the user may do something in a namespace, else in all; None when the server does not say."""
+        """Whether the user may use the verb on a kind, in one or all namespaces; None if the server does not say."""
         action = {"verb": verb, "resource": kind.plural, "group": kind.group, "namespace": namespace}
         attributes = {key: text for key, text in action.items() if text}
         review = {
@@ -137,7 +137,7 @@ class Api:
         """The `--context` part of a kubectl command line; empty inside a cluster."""
         return f"--context {self.context} " if self.context else ""
 
-    def _send_patiently(self, path: str, query: Query) -> HttpAnswer:
+    def _send_with_retries(self, path: str, query: Query) -> HttpAnswer:
         wait = self._options.first_wait
         for attempt in range(1, self._options.attempts + 1):
             last = attempt == self._options.attempts
@@ -159,7 +159,7 @@ class Api:
             )
 
     def _send_once(self, path: str, query: Query, last: bool) -> HttpAnswer | None:
-        """One attempt; a connection that has worked may break off and is tried again."""
+        """One attempt; None for a broken connection that is worth another attempt, else raises NoAnswer."""
         self._check_time()
         try:
             answer = self._transport.send("GET", path, query)
@@ -188,14 +188,14 @@ class Api:
 
 def _worth_repeating(answer: HttpAnswer) -> bool:
     """Whether to ask again: the server is busy, or its JSON breaks off."""
-    # This 504 says that the asked resource version is ahead of the server, which a retry does not change in time.
+    # This 504 means that the resource version is ahead of the server; a retry would not help in time.
     if answer.status == 504 and FUTURE_VERSION in answer.content:
         return False
     return answer.status in RETRIED_STATUSES or (answer.status == 200 and _breaks_off(answer.content))
 
 
 def _breaks_off(content: bytes) -> bool:
-    """Whether a JSON object lacks its end, as when a proxy closes the connection."""
+    """Whether a JSON object is cut off, such as by a proxy that closes the connection."""
     text = content.strip()
     return not text or (text.startswith(b"{") and not text.endswith(b"}"))
 
@@ -218,7 +218,7 @@ def json_object(answer: HttpAnswer) -> Manifest:
 
 
 def refusal_of(answer: HttpAnswer) -> ApiRefusal:
-    """The refusal that a Status object describes, or any text instead of one."""
+    """The refusal described by the answer's Status object, or by its text."""
     try:
         status = json_object(answer)
     except ApiRefusal:
@@ -258,13 +258,13 @@ class CaptureOptions:
     usage_url: str = ""
     """The Prometheus that measures node usage; empty means the one in the scheduler's configuration."""
     namespace: str = ""
-    """Read what this namespace holds alone; empty for all."""
+    """The only namespace to read; empty for all."""
     redact: bool = False
-    """Keep only the fields that decide, under other names."""
+    """Whether to keep only the fields that decide, with pseudonyms for names."""
     full: bool = False
-    """Keep every field that the server sends, also environment variables, commands and all annotations."""
+    """Whether to keep every field, including environment variables, commands and all annotations."""
     page_size: int = 500
-    """Objects per request."""
+    """Maximum number of objects per request."""
     timeout: float = 60.0
     """Seconds of silence after which one request has failed."""
     deadline: float = 600.0
@@ -272,4 +272,4 @@ class CaptureOptions:
     attempts: int = 5
     """Attempts per request while the server is busy or failing."""
     first_wait: float = 0.5
-    """Seconds before the second attempt; doubled each time, unless Retry-After names others."""
+    """Seconds before the second attempt; doubled each time, unless Retry-After states another time."""

@@ -25,7 +25,7 @@ from vcdebug.snapshot.manifest import JsonObject
 
 ACCEPT = {"Accept": "application/json", "Accept-Encoding": "gzip"}
 MIN_WAIT_SECONDS = 0.1
-"""Seconds that a request gets near the deadline."""
+"""Least timeout of a request in seconds, also near the deadline."""
 PIECE_BYTES = 1 << 20
 OBJECT_NAME = re.compile(r"^<?\w+\(.*?\)(?: object at \w+>)?: ")
 BAD_CONFIG = (kube_config.ConfigException, yaml.YAMLError, OSError, ValueError, KeyError, TypeError, AttributeError)
@@ -65,7 +65,7 @@ class ClientTransport:
                 method, path, query_params=list(query), header_params=dict(ACCEPT), auth_settings=["BearerToken"]
             )
             verb, url, headers = request[:3]
-            # One silent request must not outlive the deadline of the whole capture.
+            # A request without an answer must not last beyond the deadline of the whole capture.
             wait = min(self._timeout, max(self._end - self._clock(), MIN_WAIT_SECONDS))
             response = self._client.rest_client.request(  # type: ignore[no-untyped-call]  # the client leaves it so
                 verb, url, headers=self._all_headers(headers, body), body=body, _request_timeout=wait
@@ -88,7 +88,7 @@ class ClientTransport:
         return combined
 
     def _read_content(self, response: urllib3.BaseHTTPResponse) -> bytes:
-        """The whole answer; raises ConnectionFailed when the deadline passes before its end."""
+        """The complete answer; raises ConnectionFailed if the deadline passes before its end."""
         # The client's timeout is per read: a server that sends a byte a second would never hit it.
         parts = []
         while part := response.read1(PIECE_BYTES):
@@ -162,7 +162,7 @@ def _as_capture_error(problem: str, where: str = "") -> Iterator[None]:
 
 
 class _LastMessage(logging.Handler):
-    """Keeps the last error logged: the client only logs a failing credentials plugin, and goes on without it."""
+    """Keeps the last logged error: the client only logs a failing credentials plugin and continues without it."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -263,7 +263,7 @@ def shown_kubeconfig(options: CaptureOptions) -> str:
 
 
 def default_kubeconfig() -> Path:
-    """kubectl's default file."""
+    """Path of kubectl's default kubeconfig."""
     return Path("~/.kube/config").expanduser()
 
 
@@ -292,7 +292,7 @@ def _read_document(file: str) -> KubeconfigEntry:
 
 
 def _by_name(documents: list[KubeconfigEntry], section: str) -> dict[str, KubeconfigEntry]:
-    """Name -> entry of one section; of two with the same name the first counts."""
+    """Name -> entry of one section; the first of several with the same name."""
     entry_of_name: dict[str, KubeconfigEntry] = {}
     for document in documents:
         entries = document.get(section)

@@ -1,4 +1,4 @@
-"""List all objects of every kind: pages, expiring lists, and one moment for all kinds."""
+"""Lists all objects of every kind: pages, expiring lists, and a consistent state of all kinds."""
 
 import json
 import math
@@ -25,10 +25,10 @@ from vcdebug.snapshot.reported_events import events_about_pending
 from vcdebug.snapshot.snapshot import Manifest
 
 MAX_SELECTED = 5_000
-"""Objects of one list with a selector that are read at most."""
+"""Maximum number of objects that are read of one list with a selector."""
 EXPIRED_STATUS = 410
 NOT_EXACT_STATUSES = frozenset({400, EXPIRED_STATUS, 422, 504})
-"""Answers of a server that cannot show an exact state: not supported, compacted, or unknown."""
+"""Statuses of a server that cannot list an exact state: not supported, compacted, or unknown version."""
 
 
 class Listing:
@@ -48,14 +48,14 @@ class Listing:
         selector: str = "",
         namespace: str = "",
     ) -> None:
-        """`selector` is of fields, such a list ends after MAX_SELECTED objects; `namespace` is empty for all."""
+        """`selector`: a field selector, whose list ends after MAX_SELECTED objects; `namespace`: empty for all."""
         self._path = kind.list_path(namespace)
         self.kind = kind
         self.items: list[Manifest] = []
         self.resource_version = ""
-        """The state that the first page shows; empty before it is read."""
+        """Resource version of the first page; empty before it is read."""
         self.inconsistent = False
-        """Whether later pages show a later state than earlier ones."""
+        """Whether the list continued after it expired, so that later pages show a later state."""
         self._api = api
         self._query = [("limit", str(page_size)), *([("fieldSelector", selector)] if selector else [])]
         self._max_items = MAX_SELECTED if selector else math.inf
@@ -72,7 +72,7 @@ class Listing:
         return self.items
 
     def _first_page(self) -> str:
-        """Read the first page, at the requested state if possible; gives the token of the next."""
+        """Read the first page, at the requested state if possible; returns the token of the next page."""
         if not self._version:
             return self._next_page("")
         exact = [("resourceVersion", self._version), ("resourceVersionMatch", "Exact")]
@@ -84,8 +84,8 @@ class Listing:
             return self._next_page("")
 
     def _next_page(self, token: str) -> str:
-        """Read the page at a token; gives the token of the next."""
-        # A broken proxy that answers every request with the same page would otherwise never end.
+        """Read the page at a token; returns the token of the next page."""
+        # Otherwise a proxy that answers every request with the same page would cause an endless loop.
         if token in self._used_tokens:
             raise ApiRefusal(200, "the same continue token twice")
         self._used_tokens[token] = None
@@ -145,12 +145,12 @@ def complete_object(item: Manifest, kind: str, api_version: str) -> Manifest:
     return manifest
 
 
-# All kinds at one moment: at the state of the first list, else read until two readings agree.
+# A consistent state of all kinds: that of the first list, else one on which two readings agree.
 
 MAX_READINGS = 4
-"""Readings of everything at most until two agree."""
+"""Maximum number of readings of all kinds until two agree."""
 MAX_BROKEN_KINDS = 3
-"""Kinds in a row without an answer after which the server counts as gone."""
+"""Consecutive kinds without an answer after which the server counts as unavailable."""
 TORN_EFFECT = "objects were read at different times and can contradict each other; capture again"
 
 
@@ -171,7 +171,7 @@ class ClusterReading:
 def read_at_one_moment(
     api: Api, options: CaptureOptions, progress: Progress | None, version: str = ""
 ) -> ClusterReading:
-    """The objects of all kinds; with `version` as they were then, or VersionGone.
+    """The objects of all kinds, at `version` if given; raises VersionGone if that state is not available.
 
     A server that can show each kind at the first list's state is read once. Otherwise everything is read again until
     two readings in a row are equal: then nothing changed between the end of the first and the begin of the second.
@@ -198,14 +198,14 @@ def _torn_problem(changed: tuple[str, ...]) -> Problem:
 
 
 class VersionGone(VcdebugError):
-    """The server cannot show this earlier state: compacted, or it shows no exact states at all."""
+    """Raised if the server cannot list an earlier state: compacted, or exact states are not supported."""
 
     def __init__(self, version: str, where: str) -> None:
         super().__init__(f"the server no longer shows the state of version {version}", where=where)
 
 
 def first_version(changed: Callable[[int], bool], low: int, high: int) -> int:
-    """The first version for which `changed` holds, where it holds for `high` and not for `low`."""
+    """The first version for which `changed` holds, by bisection: it holds for `high` and not for `low`."""
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if changed(middle) else (middle, high)
@@ -264,7 +264,7 @@ def _read_once(api: Api, options: CaptureOptions, progress: Progress | None, ver
 
 
 def _keep_listing(reading: ClusterReading, listing: Listing, state: str) -> None:
-    """Read one kind into the reading; `state` is the first list's state, or empty where it had none."""
+    """Add one kind to the reading; `state` is the first list's resource version, or empty without one."""
     reading.objects[listing.kind.name] = [*reading.objects.get(listing.kind.name, ()), *listing.read_all()]
     # Events may lie in a store with other versions; kinds that decide nothing cannot make a reading inconsistent.
     if not listing.kind.decides:
@@ -281,7 +281,7 @@ def _skip_kind(reading: ClusterReading, kind: ResourceKind, problem: Problem) ->
 
 
 def _find_differences(before: ClusterReading, after: ClusterReading) -> Iterator[str]:
-    """Objects that came, went or changed between two readings; a kind that came or went counts once."""
+    """Objects that were added, removed or changed between two readings; a kind that only one has counts once."""
     for kind in dict.fromkeys([*before.objects, *after.objects]):
         if not KIND_BY_NAME[kind].decides:
             continue

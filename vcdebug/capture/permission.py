@@ -19,7 +19,7 @@ UNUSED_EFFECT = "this cluster's scheduler runs without it, and so does the repla
 
 
 def can_i(kind: ResourceKind, context_flag: str = "", namespace: str = "") -> str:
-    """The kubectl command that tells whether a kind may be listed, in all namespaces or in one."""
+    """The kubectl command that checks whether a kind may be listed, in all namespaces or in one."""
     scope = f" --namespace {namespace}" if namespace else " --all-namespaces"
     return f"kubectl {context_flag}auth can-i {kind.needed_permission}{scope if kind.namespaced else ''}"
 
@@ -38,7 +38,7 @@ def required_failed(api: Api, kind: ResourceKind, refusal: ApiRefusal, namespace
 
 
 def _forbidden_error(api: Api, kind: ResourceKind, refusal: ApiRefusal, namespace: str) -> CaptureError:
-    """The error names the refused permission, and all other missing ones as far as the server tells."""
+    """The error with the refused permission and all other missing ones that the server reports."""
     missing = [] if namespace else _also_missing(api, kind)
     scope = f" in namespace {namespace}" if namespace else " in all namespaces"
     message = (
@@ -52,7 +52,7 @@ def _forbidden_error(api: Api, kind: ResourceKind, refusal: ApiRefusal, namespac
 
 
 def namespace_problem(hidden: list[ResourceKind], namespace: str) -> Problem:
-    """The one problem for all kinds that the rights of a namespace do not show."""
+    """One problem for all kinds that the permissions of a namespace do not cover."""
     names = ", ".join(kind.kubectl_resource for kind in hidden)
     effect = "what they decide is unknown, such as which node fits"
     return Problem(PROBLEM_FILE, f"namespace {namespace}", "", f"its rights do not show {names}", effect)
@@ -64,7 +64,7 @@ def _also_missing(api: Api, refused: ResourceKind) -> list[ResourceKind]:
         if kind is refused:
             continue
         allowed = api.is_allowed(kind.needed_permission.partition(" ")[0], kind)
-        # A server that does not answer one review answers none.
+        # If the server does not answer one review, it answers none.
         if allowed is None:
             break
         if not allowed:
@@ -107,7 +107,7 @@ def _absent_problem(kind: ResourceKind, groups: dict[str, list[str]]) -> Problem
 
 
 def served_groups(api: Api) -> dict[str, list[str]]:
-    """API group -> versions; empty if the server does not tell."""
+    """API group -> versions; empty if discovery fails."""
     try:
         groups = api.get_object("/apis").get("groups")
     except ApiRefusal:

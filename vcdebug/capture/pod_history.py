@@ -1,4 +1,4 @@
-"""The moment of a pod's bind or eviction: waited for, then found among the states that the server still shows."""
+"""Waits for a pod's bind or eviction, then finds the last state before it that the server still has."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vcdebug.snapshot.snapshot import Manifest
 
 PODS: Final = KIND_BY_NAME["Pod"]
 STEP_FACTOR: Final = 4
-"""By how much the steps into the past grow."""
+"""Factor by which the steps back in time grow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class PodEvent:
         return f"metadata.name={self.name}"
 
     def has_happened(self, pods: list[Manifest]) -> bool:
-        """Whether it has happened in the list of the pod, which is empty where the pod does not exist."""
+        """Whether the event has happened, by the list of the pod, which is empty if the pod does not exist."""
         if self.bind:
             return any(spec_of(pod).get("nodeName") for pod in pods)
         return not pods or bool(metadata_of(pods[0]).get("deletionTimestamp"))
@@ -58,7 +58,7 @@ class PodEvent:
 def find_version_before(
     event: PodEvent, options: CaptureOptions, transport: Transport | None, wait: Callable[[], None]
 ) -> str:
-    """The last version before the event; calls `wait` between two looks until it has happened. Raises VersionGone."""
+    """The last version before the event; polls until it has happened, with `wait` in between. Raises VersionGone."""
     low, high = 0, 0
     while not high:
         # Waiting may take days: each look has the deadline of one capture.

@@ -45,7 +45,7 @@ UNREAD_FLAGS = {
 
 
 class ConfSource(NamedTuple):
-    """The ConfigMap and its key with the configuration."""
+    """The ConfigMap with the configuration, and the configuration's key in it."""
 
     namespace: str
     name: str
@@ -61,11 +61,11 @@ class SchedulerSettings:
     device_config: str | None = None
     image: str = ""
     started: datetime | None = None
-    """When its container last started."""
+    """Time at which the scheduler's container last started; None if unknown."""
     schedulers: tuple[str, ...] = ()
-    """Keys of all schedulers found, this one first."""
+    """`namespace/name` of all schedulers found, this one first."""
     missing: list[str] = field(default_factory=list)
-    """Names of deciding parts that could not be read."""
+    """Names of required settings that could not be read."""
     problems: list[Problem] = field(default_factory=list)
 
 

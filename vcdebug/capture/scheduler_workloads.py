@@ -35,7 +35,7 @@ ObjectsByKind = dict[str, list[Manifest]]
 
 @dataclass(frozen=True, slots=True)
 class Scheduler:
-    """One scheduler and the workload that its pods come from."""
+    """One scheduler and the workload of its pods."""
 
     kind: str
     namespace: str
@@ -49,17 +49,17 @@ class Scheduler:
 
     @property
     def problem_place(self) -> str:
-        """Its name in problems."""
+        """The scheduler's name in problems."""
         return f"{self.kind} {self.key}"
 
     @property
     def main_container(self) -> Manifest:
-        """The container that runs it; the first one where none is known as a scheduler's."""
+        """The scheduler's container; the first one if none is recognised as a scheduler."""
         return scheduler_container(self.workload) or next(iter(_containers_of(self.workload)), {})
 
     @property
     def describe_pods(self) -> str:
-        """Which pods it takes, on which nodes, in words."""
+        """The scheduler's pods and nodes, in words."""
         flags = with_flags(SchedulerFlags(), flag_values(self.main_container), "", ProblemReport(), "")
         nodes = f" on nodes {', '.join(flags.node_selector)}" if flags.node_selector else ""
         return f"{self.key} takes schedulerName {' or '.join(flags.scheduler_names)}{nodes}"
@@ -110,7 +110,7 @@ def choose_scheduler(schedulers: list[Scheduler], key: str, where: str, problems
 
 
 def note_stopped(scheduler: Scheduler, problems: list[Problem]) -> None:
-    """Add a problem for a scheduler that has been scaled to nothing."""
+    """Add a problem for a scheduler that is scaled to 0 replicas."""
     if object_in(scheduler.workload.get("spec")).get("replicas") == 0:
         effect = "the replay shows what it would do, and nothing comes of it"
         problems.append(
@@ -119,7 +119,7 @@ def note_stopped(scheduler: Scheduler, problems: list[Problem]) -> None:
 
 
 def note_agent_schedulers(objects: ObjectsByKind, problems: list[Problem]) -> None:
-    """Add a problem for each running agent-scheduler: it takes pods of its own, and is not replayed."""
+    """Add a problem for each running agent-scheduler, which schedules its own pods and is not replayed."""
     for pod in objects.get("Pod", ()):
         containers = _containers_of(workload_of(pod))
         agents = [container for container in containers if is_named_scheduler(container, AGENT_SCHEDULER)]

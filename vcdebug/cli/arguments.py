@@ -52,7 +52,7 @@ class CachedRecordings:
 
 
 def cached_recordings(args: Namespace, output: Output) -> CachedRecordings | None:
-    """The cache as the arguments choose it; None where it is off, or where bounds would cut recordings off."""
+    """The cache that the arguments choose; None if it is off, or if bounds may cut recordings off."""
     bounded = getattr(args, "max_events", None) or getattr(args, "max_memory", None)
     cache = None if bounded else open_cache(args)
     return None if cache is None else CachedRecordings(cache, output.afterwards.append)
@@ -110,7 +110,7 @@ DEFAULT_BUDGET_SECONDS: Final = 10
 
 
 def positive_number(text: str) -> int:
-    """The number from 1 on that the text is; raises ArgumentTypeError."""
+    """Parses a whole number from 1 on; raises ArgumentTypeError for other texts."""
     if not text.isdecimal() or int(text) < 1:
         raise ArgumentTypeError(f"{text!r} is not a positive number")
     return int(text)
@@ -193,7 +193,7 @@ def add_shared_options(parser: TakesArguments, *names: str, scope: str = "") -> 
 
 
 def add_workers(parser: ArgumentParser, scope: str = "") -> None:
-    """Add --workers and --scheduler, which choose where many runs happen."""
+    """Add --workers and --scheduler, which choose the processes or cluster for many runs."""
     group = parser.add_mutually_exclusive_group()
     add_options(
         group,
@@ -218,7 +218,7 @@ def snapshot_options(args: Namespace) -> Iterator[str]:
 
 
 def source_reader(args: Namespace) -> Callable[[str], Sequence[str]] | None:
-    """Reads files of the checkout of --source or VCDEBUG_SOURCE; None without either."""
+    """A function that reads files of upstream's checkout (--source or VCDEBUG_SOURCE); None without a checkout."""
     folder = getattr(args, "source", None) or os.environ.get(SOURCE_VARIABLE, "").strip()
     if not folder:
         return None
@@ -287,7 +287,7 @@ def _parse_time_between(text: str) -> timedelta:
 
 
 def check_cycle_arguments(args: Namespace) -> None:
-    """Raise VcdebugError for options about the time between cycles where there is one cycle."""
+    """Raise VcdebugError for options about the time between cycles if only one cycle runs."""
     between = ("every", "recreate", "finish", "arrivals")
     options = [f"--{name}" for name in between if getattr(args, name) not in (None, False)]
     if args.cycles == 1 and options:
@@ -295,7 +295,7 @@ def check_cycle_arguments(args: Namespace) -> None:
 
 
 def between_cycles(args: Namespace) -> BetweenCycles:
-    """What happens between cycles, by the parsed arguments."""
+    """The changes between cycles that the arguments ask for."""
     from vcdebug.snapshot.gathered_objects import read_arrivals
     from vcdebug.whatif.next_cycle import ONE_SECOND, BetweenCycles
 

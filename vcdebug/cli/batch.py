@@ -1,4 +1,4 @@
-"""One function over many items: where the runs happen, their progress, and the results by snapshot."""
+"""Runs one function on many items: choice of workers, progress, and results by snapshot."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def run_snapshots(
 
 
 def incomplete_outcome(runs: GatheredRuns[Result], words: str, output: Output) -> CommandOutcome | None:
-    """The outcome of an incomplete batch, None of a complete one; `words` says how many runs are done."""
+    """The outcome of an incomplete batch, None for a complete one; `words` tells how many runs are done."""
     if runs.interrupted:
         output.write_notice(f"interrupted: {words}")
         return CommandOutcome.INTERRUPTED
@@ -105,18 +105,18 @@ def incomplete_outcome(runs: GatheredRuns[Result], words: str, output: Output) -
     return CommandOutcome.FAILED if runs.failures or runs.broken is not None else None
 
 
-# Snapshots as bytes: a worker of a cluster may see none of our disks.
+# Snapshots are sent as bytes: a worker of a cluster may not have access to our disks.
 
 
 class PackedSnapshot(NamedTuple):
-    """A snapshot that is not parsed yet."""
+    """The bytes of a snapshot that a worker parses."""
 
     name: str
     data: bytes | RunFailure
     """The bytes of a file, a folder as a tar archive, or why it could not be read."""
 
     def open_file(self) -> NamedBytes:
-        """The bytes as a file to parse; raises SnapshotError where they could not be read."""
+        """The bytes as a file to parse; raises SnapshotError if the snapshot could not be read."""
         if isinstance(self.data, RunFailure):
             raise SnapshotError(self.data.line)
         return NamedBytes(self.name, self.data)

@@ -31,7 +31,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach the host; raises VcdebugError for an unknown one."""
+    """Whether the host is a loopback address; raises VcdebugError for an unknown host."""
     try:
         addresses = getaddrinfo(host, None, type=SOCK_STREAM)
     except gaierror as error:
@@ -56,7 +56,7 @@ def socket_url(bound: socket) -> str:
 
 
 class BrowserSession(AppService):
-    """One debugger process and its browser window; each ends with the other."""
+    """One debugger process and its browser window; the end of one ends the other."""
 
     async def run(self) -> None:
         await super().run()
@@ -156,5 +156,5 @@ class BrowserServer(Server):
             request.cookies.get(self._cookie, ""),
             request.headers.get("Authorization", "").removeprefix(f"{TOKEN_NAME} "),
         )
-        # compare_digest: == would tell by its duration how many characters are right.
+        # compare_digest, because the duration of == reveals how many characters are right.
         return any(secrets.compare_digest(text.encode(), self.token.encode()) for text in tokens)

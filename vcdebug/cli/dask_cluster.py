@@ -31,7 +31,7 @@ _ONE_AT_A_TIME = Lock()
 
 
 class DaskExecutor:
-    """A Dask cluster by the address of its scheduler; the run of a lost worker is repeated."""
+    """Runs items on the Dask cluster at a scheduler's address; the run of a lost worker is repeated."""
 
     def __init__(self, address: str, narrate: Callable[[str], None]) -> None:
         self._address = address
@@ -42,7 +42,7 @@ class DaskExecutor:
             _check_versions(client, self._address)
             if not client.nthreads():
                 self._narrate(f"{self._address}: waiting for a worker to connect")
-            campaign = _Campaign(client, self._address, function, items)
+            campaign = _SubmittedRuns(client, self._address, function, items)
             try:
                 yield from campaign.iter_answers()
             finally:
@@ -53,10 +53,10 @@ class _Task(NamedTuple, Generic[Item]):
     number: int
     item: Item
     alone: bool
-    """Whether no other run is under way, so that this one is to blame if its worker is lost again."""
+    """Whether this run is the only one, so that it is the cause if its worker is lost again."""
 
 
-class _Campaign(Generic[Item, Result]):
+class _SubmittedRuns(Generic[Item, Result]):
     """The runs of one call of `run_all`."""
 
     def __init__(self, client: Client, address: str, function: Callable[[Item], Result], items: Iterable[Item]) -> None:
@@ -85,18 +85,18 @@ class _Campaign(Generic[Item, Result]):
         self._client.cancel([self._function, *self._tasks], force=True)
 
     def _submit_function(self) -> Future[bytes]:
-        """The function as a task: unlike scattered data, Dask makes it again when its worker is lost."""
+        """Submit the function as a task: unlike scattered data, Dask recomputes a task if its worker is lost."""
         return self._client.submit(hold_function, self._packed, pure=False)
 
     def _fill_workers(self) -> None:
-        """Submit fresh items up to the limit of the present workers."""
+        """Submit further items up to the limit of the current workers."""
         workers: int = sum(self._client.nthreads().values())
         limit = RUNS_AHEAD_PER_WORKER * max(1, workers) + 1
         for number, item in islice(self._fresh, max(0, limit - len(self._tasks))):
             self._submit_task(_Task(number, item, alone=False))
 
     def _iter_arriving(self) -> Generator[RunAnswer[Result]]:
-        """Yield answers until no run is under way; each one is replaced by a fresh run."""
+        """Yield answers until no run is left; each finished run is replaced by a new one."""
         for future in self._completed:
             if future.status in RECOMPUTED_STATES:
                 self._completed.add(future)
@@ -116,7 +116,7 @@ class _Campaign(Generic[Item, Result]):
         self._completed.add(future)
 
     def _read_answer(self, future: Future[bytes], task: _Task[Item]) -> RunAnswer[Result] | None:
-        """The answer; None where the cluster gave up after lost workers, for which another run may be to blame."""
+        """The answer; None if workers were lost repeatedly, which another run may have caused."""
         from distributed.scheduler import KilledWorker
 
         if future.status == "finished":
@@ -159,7 +159,7 @@ def hold_function(function: bytes) -> bytes:
 
 def run_item(function: bytes, item: bytes) -> bytes:
     """Run one pickled item on a worker; returns the pickled result or RunFailure."""
-    # Dask runs threads; a replay holds the interpreter, and two recordings at once need twice the memory.
+    # One run at a time: Dask uses threads, which would share the interpreter and double the memory.
     with _ONE_AT_A_TIME:
         return pickle.dumps(run_or_failure(lambda: _unpack_function(function)(pickle.loads(item))))
 
@@ -173,7 +173,7 @@ def _unpack_function(function: bytes) -> Callable[[object], object]:
 
 @contextmanager
 def _connect_client(address: str) -> Iterator[Client]:
-    """A client of the cluster; raises VcdebugError where none answers."""
+    """A client of the cluster; raises VcdebugError if no scheduler answers."""
     try:
         from distributed import Client
     except ImportError as error:
@@ -190,7 +190,7 @@ def _connect_client(address: str) -> Iterator[Client]:
 
 @contextmanager
 def _silence_dask() -> Iterator[None]:
-    """Suppress Dask's own log and warnings about lost workers, which end up as one line of ours."""
+    """Suppress Dask's log and warnings about lost workers, which vcdebug reports in one line."""
     logging.disable(logging.CRITICAL)
     try:
         with warnings.catch_warnings():

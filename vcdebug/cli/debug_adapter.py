@@ -33,9 +33,9 @@ from vcdebug.views.table import Row, Table
 from vcdebug.whatif.branch import BRANCH, ORIGINAL, OpenRecordings, RecordingSide
 
 FRAMES_PER_THREAD: Final = 256
-"""The number of a frame is that of its thread times this, and its place on the stack."""
+"""A frame's number is its thread's number times this, plus its depth on the stack."""
 MAX_VARIABLES: Final = 500
-"""Rows of a table that a client gets; a last one says how many more there are."""
+"""Maximum number of rows that a client gets of a table; a last row states how many more there are."""
 STEPS: Final[Mapping[str, tuple[DriverStep, bool]]] = {
     "next": ("over", False),
     "stepIn": ("inside", False),
@@ -61,7 +61,7 @@ class Reply(NamedTuple):
 
     body: JsonDict = {}
     events: tuple[tuple[str, JsonDict], ...] = ()
-    """(event, body) that follow the answer."""
+    """(event, body) pairs that are sent after the response."""
 
 
 class Variable(NamedTuple):
@@ -70,9 +70,9 @@ class Variable(NamedTuple):
     name: str
     value: str
     inner: Callable[[], list[Variable]] | None = None
-    """What is below it."""
+    """Makes the inner variables; None if there are none."""
     figure: str = ""
-    """The figure that it shows, which a data breakpoint can follow."""
+    """Words of the shown figure, for data breakpoints; empty if the row shows none."""
 
 
 class DebugAdapter:
@@ -80,16 +80,16 @@ class DebugAdapter:
 
     def __init__(self, source_folder: str | None = None) -> None:
         self.ended = False
-        """Whether the client has left."""
+        """Whether the client has disconnected."""
         self._source_folder = source_folder
         self._driver: Driver | None = None
         self._stops_at_entry = True
         self._set: dict[str, list[int]] = {}
-        """What sets breakpoints as one list (a file's path, `functions`, `data`) → their numbers."""
+        """Owner of a list of breakpoints (a file's path, `functions`, `data`) → their numbers."""
         self._inner: list[Callable[[], list[Variable]]] = []
-        """What variablesReference means, counted from 1, until the cursor moves."""
+        """Functions behind variablesReference, which counts from 1; valid until the cursor moves."""
         self._texts: list[SourceFunction] = []
-        """What sourceReference means, counted from 1."""
+        """Functions behind sourceReference, which counts from 1."""
 
     @property
     def driver(self) -> Driver:
@@ -120,7 +120,7 @@ class DebugAdapter:
     # The life of a session.
 
     def describe_abilities(self, _: JsonObject) -> Reply:
-        """What the adapter can do."""
+        """The capabilities of the adapter."""
         return Reply(dict.fromkeys(CAPABILITIES, True))
 
     def launch_snapshot(self, arguments: JsonObject) -> Reply:
@@ -169,7 +169,7 @@ class DebugAdapter:
         return Reply({"allThreadsContinued": True}, (*log_events, self._stopped_event()))
 
     def step_back(self, arguments: JsonObject) -> Reply:
-        """Undo the last step; before the first one, as `next` backward."""
+        """Undo the last step; without one, step backward like `next`."""
         self._show_thread(arguments.get("threadId"))
         debugger = self.driver.debugger
         into = debugger.position.inside or debugger.last_verb == "into"
@@ -183,10 +183,10 @@ class DebugAdapter:
             self.driver.show_recordings(recordings.show_cycle(side, cycle), f"cycle {cycle}")
             self._inner.clear()
 
-    # What there is to see.
+    # Threads, frames, scopes and variables.
 
     def list_threads(self, _: JsonObject) -> Reply:
-        """The open cycles, those of the edited branch behind."""
+        """A thread per open cycle: first the original ones, then those of the edited branch."""
         open_ = self.driver.open_recordings
         branch = len(open_.cycles_of(BRANCH)) if open_.branch else 0
         cycles = [(2 * cycle, f"cycle {cycle}") for cycle in range(1, len(open_.original) + 1)]
@@ -216,7 +216,7 @@ class DebugAdapter:
         return {"id": number, "name": function.short_name, "line": 1, "column": 1, "source": origin}
 
     def read_source(self, arguments: JsonObject) -> Reply:
-        """The place and rule of a function whose text is not there."""
+        """A text in place of a function's missing source: its place and rule."""
         number = (arguments.get("source") or arguments)["sourceReference"]
         state, function = self.driver.current_state(), self._texts[number - 1]
         if function != function_at(state.recording, state.seq):
@@ -250,7 +250,7 @@ class DebugAdapter:
         return self._inner[reference - 1]()
 
     def list_variables(self, arguments: JsonObject) -> Reply:
-        """The rows of a scope, or what is below a row."""
+        """The rows of a scope, or the inner variables of a row."""
         rows = self._variables_of(arguments["variablesReference"])
         bodies = [
             {"name": row.name, "value": row.value, "variablesReference": self._refer_to(row.inner)} for row in rows
@@ -276,7 +276,7 @@ class DebugAdapter:
     # Breakpoints.
 
     def set_breakpoints(self, arguments: JsonObject) -> Reply:
-        """The breakpoints of a file: each stops at the function that holds its line."""
+        """Set the breakpoints of a file: each stops at the function that contains its line."""
         path = arguments["source"].get("path") or arguments["source"].get("name") or ""
         file = path.rpartition("pkg/scheduler/")[2] if "pkg/scheduler/" in path else Path(path).name
         points = arguments.get("breakpoints") or ()
@@ -289,17 +289,17 @@ class DebugAdapter:
         return Reply({"breakpoints": answers})
 
     def set_function_breakpoints(self, arguments: JsonObject) -> Reply:
-        """Breakpoints on functions, and on what else `break` takes."""
+        """Set breakpoints on functions, or with any words that `break` accepts."""
         points = [(point["name"], point) for point in arguments["breakpoints"]]
         return Reply({"breakpoints": self._replace("functions", points)})
 
     def set_data_breakpoints(self, arguments: JsonObject) -> Reply:
-        """Breakpoints on changes of figures."""
+        """Set breakpoints on changes of figures."""
         points = [(f"data {point['dataId']}", point) for point in arguments["breakpoints"]]
         return Reply({"breakpoints": self._replace("data", points)})
 
     def data_breakpoint_info(self, arguments: JsonObject) -> Reply:
-        """The figure that a variable shows, or that the text names."""
+        """The figure of a variable, or the one that the text names."""
         reference, name = arguments.get("variablesReference"), arguments["name"]
         variables = self._variables_of(reference) if reference else ()
         figure = next((variable.figure for variable in variables if variable.name == name), "")
@@ -309,7 +309,7 @@ class DebugAdapter:
         return Reply({"dataId": figure or None, "description": description, "accessTypes": ["write"]})
 
     def _replace(self, owner: str, points: list[tuple[str, JsonObject]]) -> list[JsonDict]:
-        """Set these breakpoints instead of those that the same list has set before."""
+        """Replace the breakpoints of an owner's list; returns one description per breakpoint."""
         for number in self._set.pop(owner, ()):
             self.driver.remove_breakpoint(number)
         answers = []
@@ -325,7 +325,7 @@ class DebugAdapter:
 
 
 def _inner_text(state: DebuggerState) -> str:
-    """`, comparison 2 of 5`: the step inside the event; empty at the event itself."""
+    """The step inside the event, such as `, comparison 2 of 5`; empty at the event itself."""
     return f", {inner_words(state.recording, state.seq, state.inside)}" if state.inside else ""
 
 
@@ -384,7 +384,7 @@ def _break_line(words: str, options: JsonObject) -> str:
 
 
 def _table_variables(table: Table) -> list[Variable]:
-    """The title and the lines above, a variable per row, and the lines below."""
+    """Variables of a table: its title with the lines above, one per row, and the lines below."""
     heading = Variable("about", "  ".join(filter(None, (table.title, *map(text_of, table.head)))))
     rows = [_row_variable(table, table.rows[row]) for row in range(min(len(table.rows), MAX_VARIABLES))]
     hidden = len(table.rows) - len(rows)
@@ -393,7 +393,7 @@ def _table_variables(table: Table) -> list[Variable]:
 
 
 def _row_variable(table: Table, row: Row) -> Variable:
-    """A row under its first name, with its other cells behind."""
+    """A row as a variable: named by its first cell with a name, with the other cells as its value."""
     texts = [cell.text.strip() for cell in row.cells]
     filled = [(column, text) for column, text in enumerate(texts) if text]
     first = next((column for column, text in filled if not text.isdigit() and text not in (YES, NO, SKIPPED)), 0)
@@ -403,7 +403,7 @@ def _row_variable(table: Table, row: Row) -> Variable:
 
 
 def _figure_variables(state: DebuggerState) -> list[Variable]:
-    """The objects of the event, each with its figures."""
+    """A variable per object of the event, with the object's figures as inner variables."""
     objects = (("job", state.job), ("task", state.task), ("node", state.node), ("queue", state.queue))
     present = [(kind, name) for kind, name in objects if name in figures.object_names(state.recording, kind)]
     return [

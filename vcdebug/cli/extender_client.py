@@ -31,7 +31,7 @@ TIMED_OUT = "context deadline exceeded"
 
 
 class ExtenderClient:
-    """POSTs each request to `URL/verb`; a call that fails returns the error's text, as Go's client words it."""
+    """Posts each request to `URL/verb`; a failed call returns the error's text in the words of Go's client."""
 
     def __init__(self, url: str) -> None:
         self._url = url.rstrip("/")
@@ -87,7 +87,7 @@ def _checked_host(url: str) -> str:
 
 
 def _build_opener(host: str) -> OpenerDirector:
-    """An opener for HTTP and HTTPS alone, without a proxy for this machine."""
+    """An opener for HTTP and HTTPS only, without a proxy for this machine."""
     # Not build_opener: it would also accept file: and ftp: after a redirect.
     opener = OpenerDirector()
     proxies = ProxyHandler({}) if _is_local(host) else ProxyHandler()

@@ -40,14 +40,14 @@ EXIT_STATUS = "Exit status: 0 done, 1 error, 2 an answer that scripts should not
 
 
 class UsageError(VcdebugError):
-    """The command line is wrong; the hint names --help."""
+    """Raised for a wrong command line; the hint names --help."""
 
 
 class CommandParser(ArgumentParser):
-    """Raises UsageError where argparse would print and exit with 2, which means something else here."""
+    """A parser that raises UsageError; argparse would exit with 2, which has another meaning here."""
 
     def error(self, message: str) -> NoReturn:
-        # argparse lists every choice behind the wrong one: a close one is what a reader looks for.
+        # argparse lists all choices after a wrong one; only the closest one is helpful.
         fault, _, choices = message.partition(" (choose from ")
         hint = closest_name_hint(fault.rpartition(": ")[2].strip("'"), re.findall(r"[\w.-]+", choices))
         raise UsageError(fault if hint else message, hint or f"see {self.prog} --help")
@@ -103,7 +103,7 @@ def _build_parser(commands: dict[str, Command], words: Sequence[str]) -> Command
         )
         if name in words:
             command.add_arguments(subparser)
-            # argparse's own usage lists every option, in lines above the first useful one.
+            # argparse's own usage would list every option before the useful lines.
             subparser.usage = " ".join(["%(prog)s [OPTIONS]", *positional_names(subparser)])
     return parser
 

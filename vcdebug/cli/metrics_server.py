@@ -22,18 +22,18 @@ BY_CAUSE = ("queue", "cause")
 
 
 class WatchCollector(Collector):
-    """Reads the figures when Prometheus asks, so that causes that are gone have no series."""
+    """Collects the figures at each scrape, so that causes without jobs have no series."""
 
     def __init__(self, figures: WatchFigures) -> None:
         self._figures = figures
         self._last = time.monotonic()
 
     def note_reading(self) -> None:
-        """The cluster has just been read."""
+        """Record that the cluster has just been read."""
         self._last = time.monotonic()
 
     def collect(self) -> Iterator[Metric]:
-        """The metrics of this moment."""
+        """The current metrics."""
         figures = self._figures
         for noun, counted in (("pods", figures.pending_pods), ("jobs", figures.pending_jobs)):
             metric = GaugeMetricFamily(f"vcdebug_pending_{noun}", f"Pending {noun} by queue and cause", labels=BY_CAUSE)
@@ -58,7 +58,7 @@ class WatchCollector(Collector):
 
 @contextmanager
 def serving_metrics(figures: WatchFigures, address: str) -> Iterator[tuple[WatchCollector, int]]:
-    """Serve the figures at `HOST:PORT` or `:PORT` from a thread; the collector, and the port that was taken."""
+    """Serve the figures at `HOST:PORT` or `:PORT` from a thread; yields (collector, port in use)."""
     host, _, port = address.rpartition(":")
     if not port.isdecimal() or int(port) > MAX_PORT:
         raise VcdebugError("is not an address", "give HOST:PORT, or :PORT for this machine only", address)

@@ -1,4 +1,4 @@
-"""All that the command line writes: data to stdout, notices and progress to stderr, failures as one line."""
+"""Output of the command line: data to stdout, notices and progress to stderr, failures in one line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 NOTICE_PREFIX = "vcdebug: "
 MAX_NOTICE_LENGTH = 1200
-"""Characters of a notice, which may quote a whole file."""
+"""Maximum length of a notice, which may quote a whole file."""
 
 
 def _with_finite_numbers(value: object) -> object:
@@ -34,7 +34,7 @@ def _with_finite_numbers(value: object) -> object:
 
 
 class Output:
-    """Writes data to stdout and notices to stderr; what is written to a closed stream is dropped."""
+    """Writes data to stdout and notices to stderr; output to a missing stream is dropped."""
 
     def __init__(self, out: TextIO | None = None, err: TextIO | None = None) -> None:
         self.out = out or sys.stdout or StringIO()
@@ -50,7 +50,7 @@ class Output:
         return self.out.isatty()
 
     def write_text(self, text: str) -> None:
-        """Write lines of data in their printable form; what the stream cannot encode is escaped."""
+        """Write lines of data in printable form; characters that the stream cannot encode are escaped."""
         self.out.write(_escape_unencodable(make_printable(text), self.out) + "\n")
 
     def write_json(self, document: Mapping[str, object], indent: int | None = 2) -> None:
@@ -77,7 +77,7 @@ class Output:
         self.err.flush()
 
     def flush(self) -> None:
-        """Write what is buffered; raises BrokenPipeError here instead of at the end of the process."""
+        """Flush both streams; raises BrokenPipeError here instead of at the end of the process."""
         self.out.flush()
 
 
@@ -114,7 +114,7 @@ def run_or_failure(run: Callable[[], Result]) -> Result | RunFailure:
         return RunFailure("input is nested too deeply")
     except MemoryError:
         return RunFailure("not enough memory")
-    except Exception as error:  # boundary: a fault of ours is one line too
+    except Exception as error:  # boundary: a fault in vcdebug is reported in one line too
         if os.environ.get("VCDEBUG_TRACEBACK"):
             raise
         return RunFailure(EngineError(f"{type(error).__name__}: {error}", REPORT_HINT).format_line())
@@ -125,7 +125,7 @@ def _os_error_line(error: OSError) -> str:
     return f"{error.filename}: {reason}" if error.filename else reason
 
 
-# Progress on stderr: bars where a person watches, nothing otherwise.
+# Progress on stderr: bars on a terminal, nothing otherwise.
 
 StatusCallback = Callable[[str], None]
 """Takes the text to show."""

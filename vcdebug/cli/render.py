@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 ReportArguments = ParamSpec("ReportArguments")
 COLUMN_GAP = "  "
 MIN_PROSE_WIDTH = 40
-"""Cells below which a sentence moves to lines of its own."""
+"""Width in cells below which a sentence moves to separate lines."""
 _COLOURS: Final[dict[Style, str]] = {
     "title": "bold",
     "strong": "bold",
@@ -42,7 +42,7 @@ def write_answer(
     *arguments: ReportArguments.args,
     **options: ReportArguments.kwargs,
 ) -> None:
-    """Write what `document` makes of the other arguments with --json, else what `blocks` makes of them."""
+    """Write the document (with --json) or the blocks that these functions build from the further arguments."""
     if args.json:
         output.write_json(document(*arguments, **options))
     else:
@@ -58,7 +58,7 @@ def write_release_answer(
     *arguments: ReportArguments.args,
     **options: ReportArguments.kwargs,
 ) -> None:
-    """As write_answer, with the replayed release and how far it can be trusted: a key, or the second line."""
+    """Same as write_answer, with the replayed release and how far it is verified: a key, or the second line."""
     if args.json:
         output.write_json({**document(*arguments, **options), "release": release.build_document()})
     else:
@@ -122,7 +122,7 @@ def _column_widths(table: Table) -> list[int]:
 
 def _write_rich_blocks(blocks: Iterable[Block], output: Output) -> None:
     """Write with colours; paragraphs wrap between words under their indent, rows only where they hold prose."""
-    from rich.console import Console  # an import of 25 ms that a pipe need not pay
+    from rich.console import Console  # imported here: it takes 25 ms, and output to a pipe does not need it
 
     console = Console(file=output.out, highlight=False)
     for block in blocks:
@@ -163,7 +163,7 @@ def _write_rich_table(table: Table, console: Console) -> None:
 
 
 def _fit_columns(table: Table, width: int) -> tuple[Table, list[str]]:
-    """The table without the last columns that do not fit, and their titles; a last column that wraps stays."""
+    """(table without the last columns that do not fit, their titles); unchanged if the last column wraps."""
     wraps = bool(table.columns) and table.columns[-1].flexible
     widths = _column_widths(table) if table.columns and not wraps else []
     needed = list(accumulate((size + len(COLUMN_GAP) for size in widths), initial=table.indent - len(COLUMN_GAP)))
@@ -175,7 +175,7 @@ def _fit_columns(table: Table, width: int) -> tuple[Table, list[str]]:
 
 
 def _wrap_row(row: str, table: Table, width: int) -> list[str]:
-    """The lines of a row: its last cell continues below itself, or below the whole row where that is too narrow."""
+    """The lines of a row: the last cell continues in its column, or below the row if the column is too narrow."""
     start = len(" " * table.indent + COLUMN_GAP.join(" " * size for size in (*_column_widths(table)[:-1], 0)))
     if len(row) <= width:
         return [row]

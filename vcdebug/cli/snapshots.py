@@ -107,7 +107,7 @@ def with_configuration(snapshot: Snapshot, path: str) -> Snapshot:
 def replay_arguments(
     args: Namespace, *, bound: SizeBound | None = None, keeping: CachedRecordings | None = None
 ) -> ReplayedSnapshot:
-    """Replay as the parsed arguments say; `keeping` finds and stores recordings in the cache."""
+    """Replay with the options of the parsed arguments; `keeping` finds and stores recordings in the cache."""
     options = {name: value for name, value in vars(args).items() if name in ("seed", "edits", "extender_url")}
     return replay_snapshot(
         args.snapshot, complete=args.complete, release=args.release, bound=bound, keeping=keeping, **options
@@ -172,7 +172,7 @@ def open_driver(options: Mapping[str, object]) -> Driver:
     if not isinstance(edits, list | tuple):
         raise VcdebugError("set is a list of edits")
     cache = open_cache()
-    # At once, since a client may end the process without a word.
+    # Stored at once, since a client may end the process at any time.
     keeping = None if cache is None else CachedRecordings(cache, lambda store: store())
     typed = None if release is None else str(release), None if complete is None else bool(complete)
     replayed = replay_snapshot(name, release=typed[0], complete=typed[1], edits=tuple(map(str, edits)), keeping=keeping)

@@ -1,4 +1,4 @@
-"""Runs a function on many items, here or in worker processes; another worker repeats the run of one that dies."""
+"""Runs a function on many items, in this or in worker processes; the run of a worker that dies is repeated."""
 
 import os
 import signal
@@ -20,14 +20,14 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 MAX_LOST_WORKERS = 3
-"""Workers that one run may cost before it counts as failed."""
+"""Number of lost workers after which a run counts as failed."""
 
 
 class RunAnswer(NamedTuple, Generic[Result]):
     """The result of one item."""
 
     number: int
-    """Its place among the items, from 0."""
+    """Index of the item, from 0."""
     result: Result | RunFailure
 
 
@@ -40,7 +40,7 @@ class Executor(Protocol):
 
 
 LOST_WORKER = RunFailure("every worker that ran it exited, possibly out of memory")
-"""The result of a run that ended MAX_LOST_WORKERS workers."""
+"""The result of a run whose worker was lost MAX_LOST_WORKERS times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class GatheredRuns(Generic[Result]):
     interrupted: bool = False
     """Whether Ctrl-C ended the batch before all runs were done."""
     broken: RunFailure | None = None
-    """Why the executor could not do the remaining runs."""
+    """Why the executor could not carry out the remaining runs; None if it could."""
 
 
 def gather_answers(
@@ -92,7 +92,7 @@ class InProcessExecutor:
 # Not fork: a child would inherit our pipes, and would not see them close when this process ends.
 SPAWN_CONTEXT = get_context("spawn")
 POLL_SECONDS = 0.1
-"""Interval at which a pool asks whether the remaining results are still wanted."""
+"""Seconds between two checks whether the remaining results are still wanted."""
 ABANDONED = RunFailure("cancelled: its result is no longer needed")
 
 
@@ -103,7 +103,7 @@ class ProcessExecutor:
         self._workers = workers
 
     def run_all(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Generator[RunAnswer[Result]]:
-        crew = _Crew(function, items)
+        crew = _WorkerPool(function, items)
         try:
             while crew.put_to_work(self._workers):
                 yield from crew.iter_answers()
@@ -116,11 +116,11 @@ class WorkerPool(Generic[Item, Result]):
 
     def __init__(self, workers: int, function: Callable[[Item], Result]) -> None:
         self._workers = workers
-        self._crew = _Crew[Item, Result](function, ())
+        self._crew = _WorkerPool[Item, Result](function, ())
         self._crew.start_workers(workers)
 
     def __call__(self, items: Sequence[Item], going: Callable[[], bool] = lambda: True) -> list[Result | RunFailure]:
-        """One result per item, in order; runs that are under way when `going` turns false are abandoned."""
+        """One result per item, in order; once `going` returns false, unfinished runs are abandoned."""
         results: dict[int, Result | RunFailure] = {}
         self._crew.refill_items(items)
         while self._crew.put_to_work(self._workers):
@@ -145,21 +145,21 @@ class _Worker(Generic[Item, Result]):
 
     def __init__(self) -> None:
         self.connection, theirs = SPAWN_CONTEXT.Pipe()
-        # Without the function: to send a snapshot takes until the other process has started and reads it.
+        # The function is sent later: sending a large one blocks until the process has started and reads it.
         self.process = SPAWN_CONTEXT.Process(target=_serve_items, args=(theirs,), daemon=True)
         self.process.start()
-        theirs.close()  # else the pipe stays open here when the worker dies, and `recv` never returns
+        theirs.close()  # otherwise the pipe would stay open when the worker dies, and `recv` would never return
         self.task: _Task[Item] | None = None
 
     def give_function(self, pickled: bytes) -> None:
-        """Hand over the function, before the first task."""
+        """Send the function, before the first task."""
         try:
             self.connection.send_bytes(pickled)
         except OSError:
             return
 
     def give_task(self, task: _Task[Item]) -> None:
-        """Hand over a task; a process that has just ended shows when its answer is read."""
+        """Send a task; a process that has ended is detected when its answer is read."""
         self.task = task
         try:
             self.connection.send((task.number, task.item))
@@ -172,7 +172,7 @@ class _Worker(Generic[Item, Result]):
         self.connection.close()
 
 
-class _Crew(Generic[Item, Result]):
+class _WorkerPool(Generic[Item, Result]):
     """The workers of one run and the remaining tasks."""
 
     def __init__(self, function: Callable[[Item], Result], items: Iterable[Item]) -> None:
@@ -181,18 +181,18 @@ class _Crew(Generic[Item, Result]):
         self._again: deque[_Task[Item]] = deque()
         self._workers: list[_Worker[Item, Result]] = []
         self._starting: list[_Worker[Item, Result]] = []
-        """Started, and not yet told what to do."""
+        """Started workers that have no function yet."""
 
     @cached_property
     def _pickled_function(self) -> bytes:
         return bytes(ForkingPickler.dumps(self._function))
 
     def start_workers(self, count: int) -> None:
-        """Start processes, which load their modules while this one goes on."""
+        """Start processes, which import their modules in parallel."""
         self._starting += [_Worker[Item, Result]() for _ in range(count)]
 
     def refill_items(self, items: Iterable[Item]) -> None:
-        """Further items, numbered from 0 again; only when all earlier ones are done."""
+        """Set the items of the next round, numbered from 0; all earlier ones must be done."""
         self._fresh = enumerate(items)
 
     def put_to_work(self, max_workers: int) -> bool:
@@ -203,7 +203,7 @@ class _Crew(Generic[Item, Result]):
         fresh: list[_Task[Item]] = []
         while len(self._workers) + len(fresh) < max_workers and (task := self._next_task()) is not None:
             fresh.append(task)
-        # All are started before any is told what to do, which waits for it.
+        # All workers are started before the first one gets its function, which blocks until the worker reads it.
         self.start_workers(len(fresh) - len(self._starting))
         for task in fresh:
             hired = self._starting.pop()
@@ -248,8 +248,8 @@ class _Crew(Generic[Item, Result]):
 
 
 def _serve_items(connection: Connection) -> None:
-    """The loop of a worker process: the function, then items in, results out."""
-    # The terminal sends Ctrl-C to the whole process group; the parent decides what it means.
+    """The loop of a worker process: receives the function, then items, and sends results."""
+    # The terminal sends Ctrl-C to the whole process group; only the parent handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     function = None
     while True:
@@ -264,11 +264,11 @@ def _serve_items(connection: Connection) -> None:
 # Rounds of trials: the results of one round choose the trials of the next.
 
 SLOW_TRIAL_SECONDS = 0.25
-"""Duration of a trial above which worker processes repay their start."""
+"""Duration in seconds of a trial above which starting worker processes saves time."""
 
 
 class TrialRounds(Generic[Item, Result]):
-    """Runs trials in this process, and in workers from the first trial on that was slow."""
+    """Runs trials in this process; after the first slow trial, in worker processes."""
 
     def __init__(
         self,
@@ -283,11 +283,11 @@ class TrialRounds(Generic[Item, Result]):
         # Workers load their modules while the first trial runs here.
         self._ahead = WorkerPool(self._workers, trial) if expects_slow and self._workers > 1 else None
         self._going = going
-        """Asked between trials and while workers run; the remaining trials are left out once it is false."""
+        """Called between trials and while workers run; once it returns false, the remaining trials are skipped."""
         self._pool: WorkerPool[Item, Result] | None = None
 
     def __call__(self, items: Sequence[Item]) -> list[Result | None]:
-        """One result per item, None for a trial that failed or was left out."""
+        """One result per item; None for a trial that failed or was skipped."""
         results: list[Result | RunFailure] = []
         while self._pool is None and len(results) < len(items):
             if not self._going():

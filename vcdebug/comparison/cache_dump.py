@@ -33,9 +33,9 @@ class FieldDifference:
     """One field whose two values differ."""
 
     object: str
-    """Such as `node n1` or `job default/a`."""
+    """The object, such as `node n1` or `job default/a`."""
     field: str
-    """Path of upstream's names; empty where the whole object is missing on one side."""
+    """Path of the field in upstream's names; empty if one side lacks the whole object."""
     dumped: str
     replayed: str
 
@@ -45,20 +45,20 @@ class DumpComparison:
     """The result of comparing a dump with the replay."""
 
     nodes: int
-    """Nodes that both sides have."""
+    """Number of nodes that both sides have."""
     jobs: int
-    """Jobs that both sides have."""
+    """Number of jobs that both sides have."""
     fields: int
-    """Values compared."""
+    """Number of compared values."""
     differences: tuple[FieldDifference, ...]
     unread: tuple[str, ...]
-    """Documents that the dump does not hold in full; they are not compared."""
+    """Names of documents that are incomplete in the dump; they are not compared."""
     broken_at: int | None
-    """The line where a truncated or damaged dump stops being readable."""
+    """Line at which a truncated or damaged dump becomes unreadable; None for a complete dump."""
 
     @property
     def has_no_difference(self) -> bool:
-        """Nothing differs, and everything could be compared."""
+        """Whether nothing differs and everything could be compared."""
         return not self.differences and not self.unread
 
 
@@ -78,7 +78,7 @@ def compare_dump(text: str, snapshot: Snapshot) -> DumpComparison:
 
 
 def read_documents(text: str) -> tuple[dict[str, JsonObject], int | None]:
-    """(complete documents by name, the line at which reading stopped; None where all were read)."""
+    """(complete documents by name, line at which reading stopped, or None if all were read)."""
     decoder, documents, position = json.JSONDecoder(), dict[str, JsonObject](), 0
     for name in DOCUMENT_NAMES:
         # The documents lie one behind the other, which json.loads refuses; raw_decode does not skip blanks itself.
@@ -107,17 +107,17 @@ def _replayed_documents(cluster: ClusterInfo) -> dict[str, JsonObject]:
 
 
 class _DumpWalk:
-    """Collects differences; the replay's fields say what is compared."""
+    """Collects differences in the fields that the replay has."""
 
     def __init__(self) -> None:
         self.differences: list[FieldDifference] = []
         self.fields = 0
 
     def compare_document(self, name: str, dumped: JsonObject, ours: JsonObject) -> None:
-        """One document: an object per key, or a set of names."""
+        """Compare one document: an object per key, or a set of names."""
         kind = OBJECT_KINDS.get(name)
         if kind is None:
-            # Names are data here, so a name that only the dump has is a difference; of objects only known fields count.
+            # Keys are names here, so one that only the dump has is a difference; objects are compared by known fields.
             self._compare_mapping(name, "", dumped, ours, is_open=True)
             return
         for key in sorted({**dumped, **ours}):
@@ -182,7 +182,7 @@ def _value_text(value: object) -> str:
 
 
 def node_fields(node: NodeInfo) -> DumpFields:
-    """A NodeInfo with its tasks, and what scheduling reads of its Node."""
+    """The fields of a NodeInfo with its tasks, and the fields of its Node that scheduling reads."""
     manifest = {
         "metadata": {"labels": dict(node.labels)},
         "spec": {"taints": list(node.spec.get("taints") or ()), "unschedulable": node.is_unschedulable},
@@ -191,7 +191,7 @@ def node_fields(node: NodeInfo) -> DumpFields:
 
 
 def job_fields(job: JobInfo) -> DumpFields:
-    """A JobInfo with its tasks and sub jobs; the index by status names tasks, whose fields are in Tasks."""
+    """The fields of a JobInfo with its tasks and sub jobs; the status index only names the tasks."""
     group = job.pod_group
     pod_group = {"spec": {"minMember": group.min_member}, "status": {"phase": group.phase}}
     return {**go_fields.job_fields(job, show_indexed=lambda task: {"UID": task.uid}), "PodGroup": pod_group}

@@ -35,7 +35,7 @@ class TaskOutcome(NamedTuple):
     status: TaskStatus
     node: NodeName
     evicted: bool
-    """Whether this cycle evicted it."""
+    """Whether the cycle evicted the task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +76,13 @@ class CycleComparison:
     panics: tuple[str | None, str | None]
     """The messages of panics, before and after; None where the cycle has none."""
     divergence: Divergence | None
-    """The first event that differs in more than figures; None where all answers and decisions are the same."""
-    deeds_part: Divergence | None
+    """The first event that differs in more than amounts; None if all answers and decisions are the same."""
+    operation_divergence: Divergence | None
     """The first operation or statement that differs."""
 
     @property
     def has_same_decisions(self) -> bool:
-        """Whether every decision is the same; votes on the way may still differ."""
+        """Whether every decision is the same; single votes may still differ."""
         return not (self.jobs or self.tasks or self.queues) and self.panics[0] == self.panics[1]
 
 
@@ -134,7 +134,7 @@ def _queue_changes(before: Recording, after: Recording) -> Iterator[QueueChange]
 
 
 def _deserved_by_queue(recording: Recording) -> dict[tuple[str, QueueName], Resource]:
-    """(plugin, queue) → what the queue deserves, as the session was opened."""
+    """(plugin, queue) → the queue's deserved amount when the session opened."""
     books = recording.timeline.opening_books.items()
     return {
         (plugin, name): value
@@ -143,10 +143,10 @@ def _deserved_by_queue(recording: Recording) -> dict[tuple[str, QueueName], Reso
     }
 
 
-# The first difference: the first event that differs in more than figures, with the votes on both sides.
+# The first difference: the first event that differs in more than amounts, with the votes on both sides.
 
 FIGURE_FIELDS: Final = ("plugins", "after", "left")
-"""Fields of operations and pops that are amounts, not decisions."""
+"""Fields of operations and pops that hold amounts and no decisions; they are not compared."""
 MAX_DIFFERENCES = 12
 
 
@@ -159,7 +159,7 @@ class DivergenceSide:
     """The spans around the event, the cycle first."""
     event: record.Event
     question: HookCallGroup | None
-    """All votes of the hook call here, or of the call just before if the other side still makes it; else None."""
+    """The votes at this event, or just before it if the other side still calls that hook; None without votes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,10 +176,10 @@ class Divergence:
     """The first events of the same rank that differ between two recordings."""
 
     before: DivergenceSide | None
-    """None where the recording has ended."""
+    """The differing event of the first recording; None if that recording has ended. `after`: of the second one."""
     after: DivergenceSide | None
     differences: tuple[ValueDifference, ...]
-    """For events of one type about one subject: what differs, at most MAX_DIFFERENCES values."""
+    """The differing values, at most MAX_DIFFERENCES; empty for events of different types or subjects."""
 
 
 def find_divergence(before: Recording, after: Recording) -> Divergence | None:
@@ -218,7 +218,7 @@ def _build_side(recording: Recording, seq: Seq | None) -> DivergenceSide | None:
 def _with_open_question(
     recording: Recording, side: DivergenceSide | None, other: DivergenceSide | None
 ) -> DivergenceSide | None:
-    """With the hook call that the other side still makes, where this side has just finished it."""
+    """The side, with the votes of the preceding event if the other side still calls that hook."""
     if side is None or other is None or other.question is None or _same_question(side.question, other.question):
         return side
     finished = hook_calls_at(recording, side.seq - 1) if side.seq > 1 else None
@@ -240,7 +240,7 @@ class _EventComparison:
         self._codes: dict[tuple[int, int], bool] = {}
 
     def is_same(self, left: record.Event, right: record.Event) -> bool:
-        """Whether two events decide the same; figures do not count."""
+        """Whether two events are equal apart from amounts."""
         if type(left) is not type(right):
             return False
         if isinstance(left, record.StateEvent | record.CloseEvent):
@@ -251,11 +251,11 @@ class _EventComparison:
             return _same_scores(left, right)
         if isinstance(left, record.OpEvent | record.PopEvent | record.PredicateEvent | record.ScoreEvent):
             return self._decided_fields(0, left) == self._decided_fields(1, right)
-        # Encoding costs far more than comparing, so tuples that are equal are not encoded.
+        # Equal tuples are not encoded: encoding takes much longer than comparing.
         return left == right or self._decided_fields(0, left) == self._decided_fields(1, right)
 
     def list_differences(self, left: record.Event | None, right: record.Event | None) -> tuple[ValueDifference, ...]:
-        """The values that differ; empty for events about different subjects."""
+        """The values in which two events differ; empty for events about different subjects."""
         if left is None or right is None or _event_subject(left) != _event_subject(right):
             return ()
         differences = _iter_differences("", self._decided_fields(0, left), self._decided_fields(1, right))
@@ -287,7 +287,7 @@ class _EventComparison:
 def _same_scores(left: record.ScoreEvent, right: record.ScoreEvent) -> bool:
     if left.task != right.task or not np.array_equal(left.rows, right.rows):
         return False
-    # A NaN marks a node without a score: two of them are the same answer.
+    # NaN marks a node without a score, so two NaNs are equal here.
     if not np.array_equal(left.total, right.total, equal_nan=True) or len(left.parts) != len(right.parts):
         return False
     return all(
@@ -320,7 +320,7 @@ WRITE_METADATA: Final = ("resourceVersion", "generation")
 
 
 class ObjectChange(NamedTuple):
-    """One object that came, went or changed."""
+    """One object that was added, removed or changed."""
 
     kind: str
     name: str
@@ -328,7 +328,7 @@ class ObjectChange(NamedTuple):
 
 
 class CauseChange(NamedTuple):
-    """The cause that keeps a job pending, before and after; empty where the job is not pending."""
+    """The cause for which a job is Pending, before and after; empty if the job is not Pending."""
 
     job: JobId
     before: str
@@ -351,7 +351,7 @@ class CaptureChanges:
         return side.seq if side is not None else None
 
     def format_changes(self) -> str:
-        """The changes counted in one line."""
+        """The numbers of changes, in one line."""
         counts = (
             (len(self.objects), "object", ""),
             (len(self.decisions.tasks), "pod", " decided differently"),

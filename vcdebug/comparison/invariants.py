@@ -31,11 +31,11 @@ QUIRKS_BY_RULE: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Rule → quirks of upstream that break it."""
 SUMMED_BOOKS: Final = ((PROPORTION, QUEUE), (CAPACITY, QUEUE), (DRF, JOB))
-"""Plugins whose `allocated` is a sum over tasks, and by what they keep it."""
+"""(plugin, kind): plugins whose figure `allocated` is a sum over the tasks of each object of the kind."""
 
 
 class InvariantViolation(NamedTuple):
-    """A rule that does not hold from an event on."""
+    """An event from which on an invariant is violated."""
 
     seq: Seq
     rule: str
@@ -43,7 +43,7 @@ class InvariantViolation(NamedTuple):
     """The node, queue, job or action."""
     text: str
     quirk: str = ""
-    """The code of the quirk behind it, where a note names one."""
+    """Code of the quirk that causes the violation; empty if no note names one."""
 
     @property
     def violation_line(self) -> str:
@@ -54,7 +54,7 @@ class InvariantViolation(NamedTuple):
 
 @per_recording()
 def find_violations(recording: Recording) -> tuple[InvariantViolation, ...]:
-    """Every event from which on a rule does not hold, or fails in another way than before."""
+    """Every event at which an invariant begins to be violated, or is violated in another way than before."""
     violations = [*_node_violations(recording), *_book_violations(recording), *_statement_violations(recording)]
     explained = (violation._replace(quirk=_quirk_behind(recording, violation)) for violation in violations)
     return tuple(sorted(explained, key=lambda violation: (violation.seq, violation.rule, violation.name)))
@@ -85,7 +85,7 @@ def _idle_and_used(recording: Recording, name: NodeName, seq: Seq) -> Resource:
 
 
 def _first_differing(values: Iterable[tuple[Seq, Resource]], expected: Resource) -> Iterator[tuple[Seq, Resource]]:
-    """(event, value) where the value starts to differ from the expected one, or differs in another way."""
+    """(event, value) at each event where the value begins to differ from the expected one or differs anew."""
     last = ""
     for seq, value in values:
         wrong = "" if _are_equal(value, expected) else str(value)
@@ -114,7 +114,7 @@ def _book_violations(recording: Recording) -> Iterator[InvariantViolation]:
 
 
 def _violations_of_book(recording: Recording, plugin: str, rule: str, name: str) -> Iterator[InvariantViolation]:
-    """Compare the book with the sum of its tasks after each event that changes one of them."""
+    """Compares a plugin's `allocated` with the sum over tasks after each event that changes either."""
     jobs = list(_jobs_of_book(recording, rule, name))
     moves = sorted(_task_moves(recording, jobs), key=lambda move: move[0])
     total, passed, last = _requests_at_opening(recording, jobs), 0, ""
@@ -122,7 +122,7 @@ def _violations_of_book(recording: Recording, plugin: str, rule: str, name: str)
     for seq in dict.fromkeys(merge((1,), written, (seq for seq, _, _ in moves))):
         upto = bisect_right(moves, seq, key=lambda move: move[0])
         for _, sign, request in moves[passed:upto]:
-            # Without upstream's assertion: a sum that is wrong must be shown, not end the report.
+            # Without upstream's assertion, which would raise: a wrong sum must be reported instead.
             total = total.add(request) if sign > 0 else total.sub_without_assert(request)
         passed = upto
         booked = recording.timeline.state_at(seq).plugin_amount(plugin, name, "allocated")
@@ -143,7 +143,7 @@ def _jobs_of_book(recording: Recording, rule: str, name: str) -> Iterator[JobInf
 
 
 def _queues_below(recording: Recording, name: QueueName) -> Iterator[QueueName]:
-    """The queue and, where queues form a tree, those below it."""
+    """The queue and all queues below it in the tree of queues."""
     for queue in recording.session.queues:
         ancestors = recording.timeline.opening_books.get((CAPACITY, queue, "ancestors")) or ()
         if queue == name or name in ancestors:
@@ -161,7 +161,7 @@ def _requests_at_opening(recording: Recording, jobs: Iterable[JobInfo]) -> Resou
 
 
 def _task_moves(recording: Recording, jobs: Iterable[JobInfo]) -> Iterator[tuple[Seq, int, Resource]]:
-    """(event, 1 or -1, request): a task begins or ceases to hold room."""
+    """(event, 1 or -1, request) for each task that begins (1) or ceases (-1) to hold room."""
     for job in jobs:
         for key in recording.timeline.touched.get(job.uid, ()):
             before = _holds_room(recording.timeline.opening_tasks[key].status)
@@ -180,7 +180,7 @@ def _holds_room(status: TaskStatus) -> bool:
 
 
 def _statement_violations(recording: Recording) -> Iterator[InvariantViolation]:
-    """Operations that are neither committed nor taken back when their action ends."""
+    """A violation per action that ends with operations which are neither committed nor undone."""
     kinds = (OpEvent, StatementEvent, ActionEvent)
     unsettled: dict[TaskKey, Seq] = {}
     for seq in merge(*(recording.index.seqs_of_type(kind) for kind in kinds)):

@@ -30,13 +30,13 @@ class Disagreement:
     """The first difference between a log and the replay."""
 
     kind: DisagreementKind
-    """different text; missing in the log; extra in the log; two lines in another order."""
+    """Kind: different text, missing in the log, extra in the log, or two lines in another order."""
     line: KlogLine | None
-    """The line of the log there; None at its end."""
+    """The log's line at the difference; None at the end of the log."""
     said: ReplayedLine | None
-    """The line of the replay there; None behind its last line."""
+    """The replay's line at the difference; None after its last line."""
     agreed: KlogLine | None
-    """The last line of the log that agrees."""
+    """The last line of the log that agrees; None if none does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +47,18 @@ class LogComparison:
     level: int
     """The log's -v level, as its lines show it."""
     compared: int
-    """Lines of the log that agree."""
+    """Number of the log's lines that agree."""
     covered: int
-    """Lines of the log whose kinds are compared."""
+    """Number of the log's lines whose messages are compared."""
     reordered: int
-    """Lines of parallel workers that agree in another order."""
+    """Number of lines of parallel workers that agree in another order."""
     total: int
-    """All lines of the cycle, from the first one that is known."""
+    """Number of all lines of the cycle, from the first known one."""
     disagreement: Disagreement | None
 
 
 class KnownLine(NamedTuple):
-    """A line of the log whose message is known."""
+    """A line of the log with its message."""
 
     line: KlogLine
     message: LogMessage
@@ -80,12 +80,12 @@ def compare_cycle(cycle: LogCycle, replayed: Sequence[ReplayedLine], level: int 
 
 
 def inferred_level(lines: Iterable[KnownLine]) -> int:
-    """The loudest message of certain level that the log has."""
+    """The log's -v level: the highest level of its messages with a certain level; 0 without any."""
     return max((line.message.level for line in lines if line.message.firm), default=0)
 
 
 def _compared_keys(lines: Sequence[KnownLine], replayed: Sequence[ReplayedLine], level: int) -> dict[str, None]:
-    """Messages of a certain level always count, others where both sides have them."""
+    """Keys of the compared messages: those with a certain level, and others that both sides have."""
     logged = dict.fromkeys(line.message.key for line in lines)
     printed = dict.fromkeys(line.message_key for line in replayed)
     firm = (key for key, message in MESSAGE_BY_KEY.items() if message.firm and message.level <= level)
@@ -94,25 +94,25 @@ def _compared_keys(lines: Sequence[KnownLine], replayed: Sequence[ReplayedLine],
 
 
 def lines_agree(text: str, expected: str) -> bool:
-    """Whether a line says what the replay says; unknown parts agree with anything."""
+    """Whether a line equals the replay's line, in which unknown parts match any text."""
     if UNKNOWN_TEXT not in expected:
         return text == expected.rstrip()
     return has_parts_in_order(text, expected.rstrip().split(UNKNOWN_TEXT))
 
 
 class _LogWalk:
-    """Walks both sides from the beginning."""
+    """Compares log and replay line by line from the beginning."""
 
     def __init__(self, log: Sequence[KnownLine], expected: Sequence[ReplayedLine], *, complete: bool) -> None:
         self._log = log
         self._expected = expected
         self._complete = complete
         self.at = 0
-        """Lines agreed so far, on both sides."""
+        """Number of lines that agree so far."""
         self.reordered = 0
 
     def find_disagreement(self) -> Disagreement | None:
-        """The first disagreement."""
+        """The first disagreement; None if log and replay agree."""
         while self.at < len(self._log) and self.at < len(self._expected):
             size = self._run_length()
             disagreement = self._compare_unordered(size) if size > 1 else self._compare_next()
@@ -139,16 +139,16 @@ class _LogWalk:
         return self._build_disagreement("extra" if self._lines_match(place + 1, place) else "different")
 
     def _run_length(self) -> int:
-        """How many of the replay's next lines belong to one event and have no order among them."""
+        """Number of the replay's next lines that belong to one event and may come in any order."""
         seq = self._expected[self.at].seq
         following = (self._expected[place] for place in range(self.at, len(self._expected)))
         run = takewhile(lambda line: line.seq == seq and MESSAGE_BY_KEY[line.message_key].unordered, following)
         return len(list(run))
 
     def _compare_unordered(self, size: int) -> Disagreement | None:
-        """Lines of parallel workers: the same lines in any order."""
+        """Compare lines of parallel workers, which may come in any order."""
         start, end = self.at, min(self.at + size, len(self._log))
-        # Most runs agree in order; matching each line with all others takes the square of the run's length.
+        # Most runs agree in order; matching all pairs takes time quadratic in the length of the run.
         if all(self._lines_match(start + step, start + step) for step in range(end - start)):
             self.at = end
             return None
@@ -186,15 +186,15 @@ class _LogWalk:
 
 @dataclass(frozen=True, slots=True)
 class LogCheck:
-    """The cycle that matches best."""
+    """The comparison of a log with a replay, by its best cycle."""
 
     best: LogComparison
     cycles: int
-    """How many cycles the log has."""
+    """Number of cycles in the log."""
 
     @property
     def has_no_disagreement(self) -> bool:
-        """Whether the log says what the replay says."""
+        """Whether log and replay agree."""
         return self.best.disagreement is None
 
 
@@ -224,7 +224,7 @@ def _match_rank(comparison: LogComparison) -> tuple[bool, int]:
 # Lines of a real scheduler's log, with any prefix before the klog header, split into cycles.
 
 KLOG_HEADER = re.compile(r"(?:^|[\s|\]])[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+\s+\d+ ([\w.-]+\.go):\d+\] (.*)$")
-"""File and message; a container runtime's timestamps or a pod's name may come first."""
+"""klog's header; a container runtime's timestamps or a pod's name may come before it."""
 SESSION_OPEN = "Open Session "
 SESSION_CLOSE = "Close Session "
 
@@ -233,7 +233,7 @@ class KlogLine(NamedTuple):
     """One message of a log."""
 
     number: int
-    """Of the line in the file, from 1."""
+    """Line number in the file, from 1."""
     file: str
     text: str
 
@@ -242,10 +242,10 @@ class LogCycle(NamedTuple):
     """The lines of one scheduling cycle."""
 
     number: int
-    """From 1, in order of the log."""
+    """Number of the cycle in the log, from 1."""
     lines: tuple[KlogLine, ...]
     complete: bool
-    """Whether the session's last line is there."""
+    """Whether the log has the session's last line."""
 
 
 def parse_log(lines: Iterable[str]) -> Iterator[KlogLine]:

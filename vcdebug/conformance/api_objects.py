@@ -31,7 +31,7 @@ class ApiRequest(NamedTuple):
 
 
 class ApiReply(NamedTuple):
-    """An answer; a text body is sent verbatim, any other as JSON."""
+    """A response; a text body is sent verbatim, any other as JSON."""
 
     status: int
     body: Json
@@ -64,7 +64,7 @@ _PARTS_OF_NAMESPACES = ("status", "finalize")
 
 
 class ApiAddress(NamedTuple):
-    """What a path names: `/apis/GROUP/VERSION/namespaces/NAMESPACE/PLURAL/NAME/PART`; missing parts are empty."""
+    """The parts of a path `/apis/GROUP/VERSION/namespaces/NAMESPACE/PLURAL/NAME/PART`; missing ones are empty."""
 
     group: str
     version: str
@@ -117,7 +117,7 @@ MERGE_KEYS = ("type", "name", "ip")
 
 
 class PatchError(Exception):
-    """A step of a JSON patch has a path that does not exist; the whole patch is refused."""
+    """Raised for a step of a JSON patch whose path does not exist; the whole patch is then rejected."""
 
 
 def apply_patch(body: Json, patch: Json, content_type: str) -> Json:
@@ -133,7 +133,7 @@ def apply_patch(body: Json, patch: Json, content_type: str) -> Json:
 
 
 def merge_patch(body: Json, patch: Json, *, strategic: bool = False) -> Json:
-    """RFC 7386; a strategic patch also merges lists element by element, by MERGE_KEYS."""
+    """Apply a merge patch (RFC 7386); a strategic one also merges lists element by element, by MERGE_KEYS."""
     if not isinstance(patch, dict):
         return _merged_list(body, patch) if strategic and isinstance(patch, list) else patch
     result = dict(body) if isinstance(body, dict) else {}
@@ -159,7 +159,7 @@ def _merged_list(body: Json, patch: list[Json]) -> list[Json]:
 
 
 def _apply_step(body: Json, step: JsonDict) -> Json:
-    """One step of RFC 6902: add, replace or remove; a `test` step always passes."""
+    """Apply one step of a JSON patch (RFC 6902): add, replace or remove; a `test` step always passes."""
     words = [word.replace("~1", "/").replace("~0", "~") for word in step["path"].split("/")[1:]]
     if step["op"] == "test" or not words:
         return body
@@ -246,13 +246,13 @@ def converted_object(body: Body, api_version: str) -> Body:
 
 
 def _older_request(request: Body) -> Body:
-    """v1beta1 has the fields of `exactly` in the request itself."""
+    """A device request in v1beta1, where the fields of `exactly` are in the request itself."""
     exactly = request.get("exactly")
     return request if exactly is None else {**{k: v for k, v in request.items() if k != "exactly"}, **exactly}
 
 
 def _older_device(device: Body) -> Body:
-    """v1beta1 has every field but the name in `basic`."""
+    """A device in v1beta1, where every field except the name is in `basic`."""
     if "basic" in device:
         return device
     return {"name": device.get("name"), "basic": {k: v for k, v in device.items() if k != "name"}}
@@ -272,7 +272,7 @@ class MessageField(NamedTuple):
     repeated: bool = False
     parts: Mapping[int, MessageField] | None = None
     pairs: bool = False
-    """Whether each occurrence is one entry of a map."""
+    """Whether the field is a map, with one entry per occurrence."""
     yes: bool = False
     """Whether the value is a bool."""
 

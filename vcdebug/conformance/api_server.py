@@ -28,11 +28,11 @@ from vcdebug.conformance.object_store import QUERY_PATH, NodeMetrics, ObjectStor
 from vcdebug.gotime import api_time_text
 from vcdebug.snapshot.kinds import KINDS
 from vcdebug.snapshot.manifest import annotations_of, metadata_of, spec_of
-from vcdebug.whatif.next_cycle import leaving_pod
+from vcdebug.whatif.next_cycle import mark_deleted
 
 VERB_BY_METHOD = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 REVIEW_GROUPS = ("authorization.k8s.io", "authentication.k8s.io")
-"""Groups of review objects: answered, never stored."""
+"""API groups of reviews, which are answered but not stored."""
 EVENTS = "events"
 BINDING, EVICTION, STATUS = "binding", "eviction", "status"
 
@@ -44,7 +44,7 @@ class ApiWrite(NamedTuple):
     """create, update, patch, delete, bind or evict."""
     address: ApiAddress
     body: Body
-    """The object after the write; of an event, the event."""
+    """The object after the write; for an event, the event."""
 
 
 @dataclass
@@ -56,10 +56,10 @@ class ApiServer:
     """The time for creation and deletion timestamps."""
     version: tuple[int, int] = (1, 36)
     keeps: Callable[[ApiWrite], bool] | None = None
-    """Which writes are stored and recorded (default: all); the others get the same answer and have no effect."""
+    """Selects the writes that are stored and recorded (default: all); others are answered without effect."""
     written: list[ApiWrite] = field(default_factory=list)
     metrics: NodeMetrics | None = None
-    """The answers to Prometheus queries; None refuses them."""
+    """Answers Prometheus queries; without it they are refused."""
 
     def answer_request(self, request: ApiRequest) -> ApiReply:
         """The reply to any request but a watch."""
@@ -104,7 +104,7 @@ class ApiServer:
         events: list[Body] = []
         for change in self.store.changes_since(address.collection_path, since):
             before = self.store.object_before(change)
-            # Clients pick what concerns them by the fields of the object that has been deleted.
+            # Clients select deletions by the fields of the deleted object.
             body = change.body or before
             if body is not None and is_selected(body, address.namespace, request.query):
                 kind = "DELETED" if change.body is None else "ADDED" if before is None else "MODIFIED"
@@ -161,13 +161,13 @@ class ApiServer:
             spec = {**spec_of(pod), "nodeName": node}
             self._put_object(ApiWrite("bind", address, {**pod, "metadata": metadata, "spec": spec}))
         elif address.part == EVICTION:
-            self._put_object(ApiWrite("evict", address, leaving_pod(pod, self.now())))
+            self._put_object(ApiWrite("evict", address, mark_deleted(pod, self.now())))
         else:
             return NOT_FOUND_REPLY
         return success_reply()
 
     def _delete_object(self, address: ApiAddress, before: Body) -> ApiReply:
-        written = ApiWrite("delete", address, leaving_pod(before, self.now()))
+        written = ApiWrite("delete", address, mark_deleted(before, self.now()))
         if address.plural == "pods":
             return ApiReply(200, self._put_object(written))
         if self._note_write(written):
@@ -175,7 +175,7 @@ class ApiServer:
         return ApiReply(200, before)
 
     def _put_object(self, written: ApiWrite) -> Body:
-        """Store the object unless `keeps` rejects the write; gives the object as stored."""
+        """Store the object unless `keeps` rejects the write; returns the object as stored."""
         address = written.address
         if not self._note_write(written):
             return written.body

@@ -33,7 +33,7 @@ from vcdebug.snapshot.provenance import Provenance
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 MAX_CYCLES = 3
-"""How many cycles the scheduler may have run between two captures."""
+"""Maximum number of cycles that the scheduler may have run between two captures."""
 WATCHED_KINDS = ("PodGroup", "Pod")
 MAX_CHANGES = 8
 EVENTS_PATH, EVICT_REASON = "/api/v1/events", "Evict"
@@ -45,7 +45,7 @@ class Patience:
     """How long to wait for the scheduler."""
 
     longest: float = 60.0
-    """Seconds after which the second capture is made in any case."""
+    """Maximum number of seconds before the second capture."""
     pause: float = 1.0
     """Seconds between two polls."""
 
@@ -95,14 +95,14 @@ def _ignore_progress(_: str) -> None:
 
 
 class PolledState(NamedTuple):
-    """What was seen while the scheduler was waited for."""
+    """Observations while waiting for the scheduler."""
 
     evicted: dict[str, None]
-    """The uids of pods that it began to evict: they may be gone at the second capture."""
+    """UIDs of pods that the scheduler began to evict; they may no longer exist in the second capture."""
     pods: list[Manifest]
     """The pods of the last poll."""
     version: str
-    """The version at which it was first seen to have written something; empty where it was not."""
+    """Resource version at which a write of the scheduler was first seen; empty if none was seen."""
 
 
 def _wait_for_scheduler(
@@ -116,9 +116,9 @@ def _wait_for_scheduler(
         pods = objects["Pod"]
         evicted |= dict.fromkeys(terminating_uids(before, pods))
         if _has_decided(before, objects):
-            # One more pause: a cycle's writes follow each other, and the first one is seen before the last.
+            # One more pause, because the first write of a cycle is seen before the last one is made.
             sleep(patience.pause)
-            # Pods are listed last, so that their version shows what the PodGroups showed.
+            # Pods are listed last, so that their version includes the state of the listed PodGroups.
             return PolledState(evicted, pods, lists["Pod"].resource_version)
         sleep(patience.pause)
         waited += patience.pause
@@ -126,7 +126,7 @@ def _wait_for_scheduler(
 
 
 def _has_decided(before: Snapshot, objects: Mapping[str, list[Manifest]], evicted: Collection[str] = ()) -> bool:
-    """Whether the scheduler has written something; a pod that is gone may have ended, or been deleted by others."""
+    """Whether the scheduler has written something; a missing pod may have ended or been deleted by a client."""
     outcome = outcome_between(before, replace(before, objects={**before.objects, **objects}), evicted)
     outcome.evicted = {pod: how for pod, how in outcome.evicted.items() if how != GONE}
     return outcome != CycleOutcome()
@@ -149,7 +149,7 @@ def _version_before_decision(
 
 
 def _iter_reported_evictions(api: Api, options: CaptureOptions, uids: Collection[str]) -> Iterator[str]:
-    """The given uids for which the scheduler wrote an Evict event; none where events may not be read."""
+    """The UIDs for which the scheduler wrote an Evict event; none if events may not be read."""
     query = [("fieldSelector", f"involvedObject.kind=Pod,reason={EVICT_REASON}"), ("limit", str(options.page_size))]
     token = ""
     while uids:
@@ -176,7 +176,7 @@ def judge_captures(
     confirmed = {pod: how for pod, how in observed.evicted.items() if how != GONE}
     expected = {**followed.outcome.evicted, **confirmed}
     changes = foreign_changes(before, after, expected)
-    # What others did until the scheduler was seen to have acted; some of it may be undone in the second capture.
+    # Changes by other clients until the scheduler acted; some may be undone again in the second capture.
     polled = replace(before, objects={**before.objects, "Pod": list(meanwhile)})
     early = list(_iter_changed_pods(before, polled, expected)) if meanwhile else []
     judged = judge_jobs(followed.recording, followed.differences)
@@ -197,7 +197,7 @@ class ForeignChange(NamedTuple):
 
     text: str
     kind: str = ""
-    """Empty for the configuration."""
+    """Kind of the object; empty for the configuration."""
     before: Manifest | None = None
     after: Manifest | None = None
 
@@ -209,14 +209,14 @@ def _excuse_overtaken(
     changes: list[ForeignChange],
     early: list[ForeignChange],
 ) -> tuple[JobVerdict, ...]:
-    """`overtaken` instead of `differs` where a change decides something else for the job in the replay."""
+    """Verdicts with `overtaken` instead of `differs` for jobs whose replayed decision the changes alter."""
     if not (changes or early) or not any(verdict.word == "differs" for verdict in judged):
         return judged
-    # In a busy cluster something always changes: only what the job's decision depends on overtakes it.
+    # A busy cluster changes all the time: only changes that alter a job's decision count for the job.
     predicted, job_of = predicted_outcome(recording), job_lookup(recording)
 
     def jobs_affected(foreign: Iterable[ForeignChange]) -> set[JobId]:
-        """The jobs for which the replay decides something else with these changes made before the cycle."""
+        """The jobs whose decisions change if the replay starts with these changes."""
         with disposing(replay_cycle(_with_changes(recording.snapshot, after, foreign), reuse_from=recording)) as other:
             differences = find_differences(predicted, predicted_outcome(other), job_of)
             return {each.job for each in differences if each.is_decision}
@@ -252,7 +252,7 @@ def _with_changes(before: Snapshot, after: Snapshot, changes: Iterable[ForeignCh
 
 
 def _as_created(change: ForeignChange, snapshot: Snapshot) -> list[Manifest]:
-    """The object as another client left it, without what the scheduler wrote into it; none if it is gone."""
+    """The object as another client left it, without the scheduler's own writes; empty if it was deleted."""
     body = change.after
     if body is None:
         return []
@@ -278,11 +278,11 @@ DECIDING_PARTS: Final[Mapping[str, Callable[[Manifest], object]]] = {
     "HyperNode": lambda body: body.get("spec"),
     "Numatopology": lambda body: body.get("spec"),
 }
-"""Per kind the parts that decide and that no scheduler writes."""
+"""Kind → function that returns the parts which affect decisions and which no scheduler writes."""
 
 
 def outcome_between(before: Snapshot, after: Snapshot, evicted: Collection[str] = ()) -> CycleOutcome:
-    """What the scheduler did between two captures; `evicted` are uids of pods that it was seen to evict."""
+    """The scheduler's outcome between two captures; `evicted` are UIDs of pods whose eviction was seen."""
     outcome = CycleOutcome()
     # A pod of the same name with another uid is a new one: its controller has replaced the old one.
     later = {(key, _uid_of(pod)): pod for key, pod in _by_key(after, "Pod").items()}
@@ -309,7 +309,7 @@ def _note_pod(outcome: CycleOutcome, key: TaskKey, before: Manifest, after: Mani
 
 
 def terminating_uids(before: Snapshot, pods: Iterable[Manifest]) -> list[str]:
-    """The uids of pods that the scheduler has begun to evict since a capture."""
+    """UIDs of pods that the scheduler has begun to evict since a capture."""
     old = _by_key(before, "Pod")
     pairs = [(old.get(key_of(pod)), pod) for pod in pods]
     return [
@@ -320,13 +320,13 @@ def terminating_uids(before: Snapshot, pods: Iterable[Manifest]) -> list[str]:
 
 
 def deleted_uids(before: Snapshot, after: Snapshot) -> list[str]:
-    """The uids of pods that no longer exist."""
+    """UIDs of pods that no longer exist."""
     existing = {_uid_of(pod) for pod in after.objects_of("Pod")}
     return [str(_uid_of(pod)) for pod in before.objects_of("Pod") if _uid_of(pod) not in existing]
 
 
 def foreign_changes(before: Snapshot, after: Snapshot, expected: Mapping[TaskKey, str]) -> list[ForeignChange]:
-    """Changes that the scheduler did not make; a pod that is gone and whose eviction was expected is none."""
+    """Changes that the scheduler did not make; the deletion of a pod in `expected` does not count."""
     changes = []
     if before.scheduler_conf != after.scheduler_conf:
         changes.append(ForeignChange("scheduler configuration changed"))
@@ -350,7 +350,7 @@ def _iter_changed_pods(before: Snapshot, after: Snapshot, expected: Mapping[Task
 
 
 def _pod_change(was: Manifest | None, now: Manifest | None, *, is_expected: bool) -> str:
-    """What another client did to a pod, in words; empty for nothing."""
+    """Another client's change of a pod, in words; empty for none."""
     if was is None or (now is not None and _uid_of(now) != _uid_of(was)):
         return "was created"
     if now is None:

@@ -1,4 +1,4 @@
-"""Watch a cluster capture by capture: what is Pending by cause, evictions, predictions that failed."""
+"""Watches a cluster capture by capture: Pending workloads by cause, evictions, failed predictions."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Snapshot
 
 MAX_REMEMBERED = 10_000
-"""Causes and evicted workloads that are remembered; the oldest is forgotten first."""
+"""Maximum number of remembered causes and evicted workloads; the oldest is forgotten first."""
 UNFORESEEN = "unforeseen"
-"""The action of an eviction that the replay did not make."""
+"""Stands for the action of an eviction that the replay did not predict."""
 
 
 class PendingCause(NamedTuple):
-    """Why workloads of one queue are Pending."""
+    """One cause for which workloads of a queue are Pending."""
 
     queue: str
     cause: str
@@ -34,35 +34,35 @@ class PendingCause(NamedTuple):
 
 @dataclass(slots=True)
 class WatchFigures:
-    """What has been counted; the metrics and the lines of a cycle are made from it."""
+    """The counts from which metrics and lines are made."""
 
     pending_jobs: Counter[PendingCause] = field(default_factory=Counter)
     pending_pods: Counter[PendingCause] = field(default_factory=Counter)
     evictions: Counter[str] = field(default_factory=Counter)
-    """By the action that evicts in the replay, or UNFORESEEN; since the start."""
+    """Evictions since the start, by the action that evicts in the replay, or UNFORESEEN."""
     mismatches: int = 0
     """Jobs whose predicted decision differed from the scheduler's, since the start."""
     readings: int = 0
 
 
 class WatchedCycle(NamedTuple):
-    """What one capture shows."""
+    """The result of one capture."""
 
     lines: tuple[str, ...]
-    """One for each cause, and for each eviction and failed prediction since the capture before."""
+    """A line per cause, and per eviction and failed prediction since the previous capture."""
     reasons: tuple[str, ...]
-    """Why captures are worth keeping; empty where nothing is new."""
+    """Reasons to keep captures; empty if nothing is new."""
     met: str
-    """Why the user's condition has come to hold; empty where it does not, or did before."""
+    """Why the user's condition is newly met; empty if it is not met, or was met before."""
     worth_keeping: tuple[Snapshot, ...]
-    """The captures to keep: of a prediction that failed also the one before, whose replay made it."""
+    """Captures to keep; for a failed prediction, also the previous capture, whose replay made it."""
 
 
 class ClusterWatch:
-    """Judges captures one after the other; it remembers the last one, and of the others what it counted."""
+    """Judges captures one after the other; keeps only the last one, and counts."""
 
     def __init__(self, namespace: str = "", condition: MetReason | None = None) -> None:
-        """`namespace` limits what is explained and counted; empty for all. `condition` is that of `--on`."""
+        """`namespace`: the only one that is explained and counted, empty for all. `condition`: that of `--on`."""
         self.figures = WatchFigures()
         self._namespace = namespace
         self._condition = condition
@@ -73,7 +73,7 @@ class ClusterWatch:
         self._recent: dict[object, None] = {}
 
     def judge_capture(self, snapshot: Snapshot) -> WatchedCycle:
-        """Compare a capture with the one before, replay it, and explain what is Pending."""
+        """Compare a capture with the previous one, replay it, and explain Pending workloads."""
         lines, reasons, captures = list[str](), list[str](), list[Snapshot]()
         if self._before is not None and self._judge_changes(self._before, snapshot, lines, reasons):
             captures.append(self._before)
@@ -105,11 +105,11 @@ class ClusterWatch:
                 reasons.append(f"new cause {cause.cause} in queue {cause.queue or 'none'}")
 
     def _judge_changes(self, before: Snapshot, after: Snapshot, lines: list[str], reasons: list[str]) -> bool:
-        """Whether a prediction failed between two captures; adds what happened."""
+        """Whether a prediction failed between two captures; adds lines and reasons."""
         observed = outcome_between(before, after)
         evicted = [pod for pod in sorted(observed.evicted) if observed.evicted[pod] != GONE or pod in self._foreseen]
         self._count_evictions(before, evicted, lines, reasons)
-        # A replay that follows the scheduler's choices costs many cycles: only where the scheduler decided something.
+        # Only if the scheduler decided something: following its choices takes many replays.
         if not (observed.bound or evicted or observed.nominated):
             return False
         verification = judge_captures(before, after)
@@ -141,9 +141,9 @@ class ClusterWatch:
         return self._namespace in ("", name.partition("/")[0])
 
     def _is_new(self, key: object) -> bool:
-        """Whether it was not there before; it is remembered."""
+        """Whether the key is new; the key is remembered."""
         is_new = key not in self._recent
-        # The ones that are still there are the youngest, so that only what is long gone is forgotten.
+        # Keys seen again are moved to the end, so that only outdated ones are forgotten.
         self._recent.pop(key, None)
         self._recent[key] = None
         if len(self._recent) > MAX_REMEMBERED:

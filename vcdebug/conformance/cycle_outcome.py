@@ -32,7 +32,7 @@ from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 GONE = "gone"
 PROMISED = re.compile(r" can possibly be assigned to ([^\s,]+)")
-"""In the PodScheduled message of a pipelined pod: the node that it waits for."""
+"""Finds the node for which a pipelined pod waits in its PodScheduled message."""
 PODS, GROUPS, CLAIMS, EVENTS = "pods", "podgroups", "resourceclaims", "events"
 WAITING_PHASES = (PENDING, "")
 
@@ -42,11 +42,11 @@ class WrittenStatus(NamedTuple):
 
     phase: str
     conditions: tuple[tuple[str, str, str, str], ...]
-    """Type, status, reason, message."""
+    """(type, status, reason, message) of each condition."""
 
     @property
     def words(self) -> str:
-        """All of it in one text, without what is random."""
+        """The status in one text, without its random parts."""
         conditions = [
             f"{kind}={status} {reason}: {certain_part(message)}" for kind, status, reason, message in self.conditions
         ]
@@ -59,7 +59,7 @@ class CycleOutcome:
 
     bound: dict[TaskKey, NodeName] = field(default_factory=dict)
     evicted: dict[TaskKey, str] = field(default_factory=dict)
-    """Victims; the value is GONE where it was not seen whether the scheduler evicted them."""
+    """Evicted pods; the value is GONE for a missing pod whose eviction was not seen."""
     nominated: dict[TaskKey, NodeName] = field(default_factory=dict)
     groups: dict[JobId, WrittenStatus] = field(default_factory=dict)
     """PodGroups whose phase or conditions changed; pod counts are not compared."""
@@ -69,17 +69,17 @@ class CycleOutcome:
     """Reason and message of each PodScheduled=False that was written."""
     panic: str = ""
     statuses: Statuses | None = None
-    """What Queues and PodGroups say in the end; None where it is not known, as between two captures of a cluster."""
+    """Final statuses of Queues and PodGroups; None if unknown, such as between two captures."""
     not_admitted: tuple[JobId, ...] = ()
-    """PodGroups that were Pending before the cycle; known to the replay alone."""
+    """PodGroups that were Pending before the cycle; only known for the replay."""
     opened_gates: dict[TaskKey, str] = field(default_factory=dict)
     """Pods whose scheduling gate was removed."""
     events: dict[EventSubject, tuple[str, ...]] = field(default_factory=dict)
-    """The messages of the events that were written, those of one subject together."""
+    """Subject → the messages of its events."""
 
     @property
     def admitted(self) -> dict[JobId, str]:
-        """PodGroups that are no longer Pending, of those that changed."""
+        """Changed PodGroups that are no longer Pending → their phase."""
         return {job: status.phase for job, status in self.groups.items() if status.phase not in WAITING_PHASES}
 
     @property
@@ -108,7 +108,7 @@ class CycleOutcome:
 
 
 def predicted_outcome(recording: Recording) -> CycleOutcome:
-    """What the replayed cycle would write."""
+    """The outcome of the replayed cycle."""
     effects = cycle_effects(recording)
     outcome = CycleOutcome(bound={effect.task: effect.node for effect in effects.bound}, panic=effects.panic or "")
     outcome.devices = allocated_devices(recording, outcome.bound)
@@ -148,17 +148,17 @@ def group_status(group: PodGroup) -> WrittenStatus:
 
 
 def is_new_status(before: PodGroup, after: PodGroup) -> bool:
-    """Whether phase or conditions say something else, apart from what is random."""
+    """Whether phase or conditions differ, apart from random parts."""
     return not is_alike(group_status(before).words, group_status(after).words)
 
 
 def is_new_condition(condition: tuple[str, str], pod: Manifest) -> bool:
-    """Whether the pod did not say so already, apart from what is random."""
+    """Whether the pod's status does not state this yet, apart from random parts."""
     return not any(is_alike(reason_words(old), reason_words(condition)) for old in iter_unscheduled_messages(pod))
 
 
 def reason_words(condition: tuple[str, str]) -> str:
-    """Reason and message in one text, without what is random."""
+    """Reason and message in one text, without random parts."""
     return f"{condition[0]}: {certain_part(condition[1])}"
 
 
@@ -204,7 +204,7 @@ def observed_outcome(written: Iterable[ApiWrite], before: Snapshot) -> CycleOutc
 
 
 def note_pod_status(outcome: CycleOutcome, key: TaskKey, before: Manifest, pod: Manifest) -> None:
-    """Add what a pod says that it did not say before, and the gate that it lost."""
+    """Add a pod's new status to the outcome, and the scheduling gate that was removed."""
     status = status_of(pod)
     node = str(status.get("nominatedNodeName") or "")
     if node and node != str(status_of(before).get("nominatedNodeName") or ""):
@@ -224,12 +224,12 @@ MESSAGE_PARTS: Final = re.compile(r"[,:;] |\.(?= |$)")
 
 
 def certain_part(message: str) -> str:
-    """The message without the example pod, which upstream draws from a map of the failed ones."""
+    """The message without the example pod, which upstream takes from a map in random order."""
     return message.partition(EXAMPLE_MARK)[0]
 
 
 def is_alike(left: str, right: str) -> bool:
-    """Whether two messages are equal except for which scalar resource they name.
+    """Whether two messages are equal apart from the scalar resource that they name.
 
     Of a node that lacks several, upstream names cpu, memory, else the first one that iterating a map gives.
     """
@@ -274,7 +274,7 @@ VOLUME_PLURALS = ("persistentvolumes", "persistentvolumeclaims")
 
 
 def _volume_choice(body: Manifest) -> dict[str, str]:
-    """Claim → its volume in words, of a volume that names its claim or a claim that names a node."""
+    """Claim → its volume in words, for a volume with a claim or a claim with a selected node."""
     reference, node = spec_of(body).get("claimRef"), annotations_of(body).get(SELECTED_NODE)
     if reference:
         return {f"{reference.get('namespace')}/{reference.get('name')}": volume_words(body)}
@@ -290,7 +290,7 @@ def claimed_volumes(snapshot: Snapshot, chosen: Mapping[str, str], bound: Collec
 
 
 Statuses = dict[tuple[str, str], dict[str, str]]
-"""(Queue or PodGroup, name) -> what it has allocated, or how many of its pods are in which state, and its HyperNode."""
+"""(Queue or PodGroup, name) -> its allocated amounts, or its pod counts by state and HyperNode."""
 QUEUE, POD_GROUP = ("Queue", "queues"), ("PodGroup", GROUPS)
 COUNTS, HYPER_NODE = ("running", "failed", "succeeded"), "hypernode"
 
@@ -309,7 +309,7 @@ def predicted_statuses(recording: Recording, close: CloseEvent) -> Statuses:
 
 
 def stated_statuses(queues: Iterable[Manifest], groups: Iterable[Manifest]) -> Statuses:
-    """The statuses in manifests, the last one of an object."""
+    """The statuses in manifests; the last one if an object occurs several times."""
     statuses = {(QUEUE[0], key_of(body)): _whole_amounts(status_of(body).get("allocated") or {}) for body in queues}
     for body in groups:
         status = statuses[POD_GROUP[0], key_of(body)] = {name: str(status_of(body).get(name) or 0) for name in COUNTS}
@@ -319,7 +319,7 @@ def stated_statuses(queues: Iterable[Manifest], groups: Iterable[Manifest]) -> S
 
 
 def _whole_amounts(allocated: Mapping[str, str]) -> dict[str, str]:
-    """Amounts in one form, whichever unit they are written in; none of 0.
+    """Amounts in one unit, without zeros.
 
     A scheduler keeps what its first cycle, which saw no jobs, has written, and writes 0 only once.
     """
@@ -328,7 +328,7 @@ def _whole_amounts(allocated: Mapping[str, str]) -> dict[str, str]:
 
 
 PodDevices = dict[TaskKey, dict[str, str]]
-"""Pod -> claim or annotation -> its devices in words, the same words for replay and scheduler."""
+"""Pod -> claim or annotation -> its devices, in the same words for replay and scheduler."""
 
 
 def allocated_devices(recording: Recording, bound: Collection[TaskKey]) -> PodDevices:
@@ -370,11 +370,11 @@ def _device_words(result: JsonObject) -> str:
 
 
 RUNTIME_PREFIX = "huawei.com/Ascend"
-"""Prefix of the annotations that tell the container runtime which parts of cards it gets."""
+"""Prefix of the annotations with a pod's parts of cards for the container runtime."""
 
 
 def bound_npus(recording: Recording, bound: Mapping[TaskKey, NodeName]) -> PodDevices:
-    """Pod -> annotation -> text, of the pods that the replay binds."""
+    """NPU annotations of the pods that the replay binds: pod -> annotation -> text."""
     nodes, devices = recording.session.nodes, PodDevices()
     for pod in map(Pod, recording.snapshot.objects_of("Pod")):
         if pod.key in bound:
@@ -384,7 +384,7 @@ def bound_npus(recording: Recording, bound: Mapping[TaskKey, NodeName]) -> PodDe
 
 
 def note_npus(devices: PodDevices, pod: TaskKey, body: JsonObject) -> None:
-    """Add the annotations that name cards of a pod: of virtual GPUs the cards alone."""
+    """Add a pod's annotations that name cards; for virtual GPUs, only the cards."""
     for key, text in (metadata_of(body).get("annotations") or {}).items():
         if key == ASSIGNED_ANNOTATION:
             text = " ".join(card.partition(",")[0] for card in re.split("[:;]", text) if card)

@@ -1,4 +1,4 @@
-"""The API server on loopback, and the snapshot as it serves it: moved to the present, amounts in canonical form.
+"""The API server on loopback, and the served snapshot: moved to the present, with amounts in canonical form.
 
 A token is the first part of every path, since Kubernetes' clients send no credentials without TLS.
 
@@ -47,7 +47,7 @@ MAX_WATCH = 3600.0
 WATCH_WAIT = 1.0
 """Seconds after which an idle watch checks whether the server is closing."""
 STILL_SECONDS, MAX_HOLD = 0.5, 10.0
-"""Seconds without another request after which the last list is answered; seconds after which it is in any case."""
+"""Seconds without a request, and maximum seconds, after which the last list is answered."""
 FORM_TYPE = "application/x-www-form-urlencoded"
 
 
@@ -62,7 +62,7 @@ class LoopbackServer:
     requests: int = 0
     """Requests so far, without queries for metrics."""
     last_list: str = ""
-    """The path of a list that is answered after all others, so that its reader already has them; empty: none."""
+    """Path of a list that is answered after all others, so that the client has read those; empty for none."""
 
     def answer_request(self, request: ApiRequest) -> ApiReply:
         """The reply to one request; a write wakes the watches."""
@@ -93,13 +93,13 @@ class LoopbackServer:
                 since = self.api.store.revision
                 if not events:
                     self.lock.wait(WATCH_WAIT)
-            # An empty chunk fails on a closed connection: otherwise the thread of a client that left would wait on.
+            # An empty chunk detects a closed connection: otherwise its thread would wait forever.
             yield from events or ({},)
 
 
 @contextmanager
 def serve_on_loopback(wire: LoopbackServer) -> Iterator[str]:
-    """Serve on a free port of 127.0.0.1; gives the base URL, which includes the token."""
+    """Serve on a free port of 127.0.0.1; yields the base URL, which includes the token."""
     server = _Server((LOOPBACK, 0), _handler_class(wire))
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
@@ -116,7 +116,7 @@ def serve_on_loopback(wire: LoopbackServer) -> Iterator[str]:
 
 
 class _Server(ThreadingHTTPServer):
-    """Reports no error when a client closes its connection during an answer."""
+    """An HTTP server that ignores clients which close their connection during an answer."""
 
     request_queue_size = 512
     """A scheduler opens a connection per kind at once, and retries a refused one only after a second."""
@@ -128,7 +128,7 @@ class _Server(ThreadingHTTPServer):
 
 
 def _handler_class(wire: LoopbackServer) -> type[BaseHTTPRequestHandler]:
-    # http.server makes the handlers itself: what they share has to be an attribute of their class.
+    # http.server creates the handlers itself, so shared objects must be attributes of their class.
     class Handler(_Connection):
         pass
 
@@ -141,7 +141,7 @@ class _Connection(BaseHTTPRequestHandler):
 
     wire: LoopbackServer
     protocol_version = "HTTP/1.1"
-    # Headers and body leave in one packet, which Nagle's algorithm would hold back for the client's next one.
+    # Headers and body are sent at once: Nagle's algorithm would delay the second packet.
     disable_nagle_algorithm = True
     wbufsize = -1
 
@@ -211,7 +211,7 @@ class _Connection(BaseHTTPRequestHandler):
         self.wfile.flush()
 
 
-# A snapshot moved to the present, since a scheduler's program goes by the clock of the machine.
+# A snapshot moved to the present, because a scheduler's program uses the machine's clock.
 
 TIME_TEXT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 QUEUE, NODE = "Queue", "Node"
@@ -222,7 +222,7 @@ def moved_to_present(snapshot: Snapshot, now: datetime) -> Snapshot:
 
     Adds the root and the default queue, which a scheduler creates when it starts.
     """
-    # A scheduler's program goes by the clock of the machine, which cannot be set for it.
+    # A scheduler's program uses the machine's clock, which cannot be set for one process.
     ago = timedelta(seconds=round((now - snapshot.now).total_seconds()))
     objects = {kind: [_moved_times(body, ago) for body in manifests] for kind, manifests in snapshot.objects.items()}
     if NODE in objects:
@@ -233,10 +233,10 @@ def moved_to_present(snapshot: Snapshot, now: datetime) -> Snapshot:
 
 
 def at_cycle(snapshot: Snapshot, began: datetime, started: datetime, earlier: Sequence[datetime]) -> Snapshot:
-    """The snapshot as a later cycle of a process finds it; it saw no PodGroup when the `earlier` ones began."""
+    """The snapshot for a later cycle of a process; PodGroups did not exist when its `earlier` cycles began."""
     process, empty = SchedulerProcess(), {**snapshot.objects, "PodGroup": []}
     for moment in earlier:
-        # Plugins remember when they last looked for victims, also where they found none.
+        # Plugins remember when they last searched for victims, even without success.
         process = process_after(replay_cycle(replace(snapshot, objects=empty, now=moment, process=process)).session)
     process = replace(process, started=started, sessions=max(1, len(earlier)))
     return replace(snapshot, now=began, process=process, chance=ChanceSettings())
@@ -307,13 +307,13 @@ def answered_node(node: Manifest, now: datetime) -> Manifest:
     try:
         word = vgpu_annotations.REQUESTING if vgpu_annotations.is_plugin_alive(node, now) else vgpu_annotations.DELETED
     except SchedulerPanic:
-        # The replay has to reach this panic itself: leave it the annotation that causes it.
+        # The annotation stays, because the replay must reach the panic that it causes.
         return node
     return node if word in handshake else _with_handshake(node, word, now)
 
 
 def delayed_node(node: Manifest, delay: timedelta) -> Manifest:
-    """The node with the time of its request moved."""
+    """The node with the time of its handshake request moved by `by`."""
     word, underscore, text = (_handshake_text(node) or "").partition("_")
     time = vgpu_annotations.parse_handshake_time(text) if underscore and word == vgpu_annotations.REQUESTING else None
     return node if time is None else _with_handshake(node, word, time + delay)

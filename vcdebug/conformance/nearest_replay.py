@@ -1,4 +1,4 @@
-"""Search for the replay that comes nearest to a real scheduler's outcome: its own random choices, then other seeds."""
+"""Searches the replay nearest to a scheduler's outcome: with the scheduler's random choices, then with seeds."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,16 +13,16 @@ from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.whatif.cycles import CycleChain
 
 MAX_SEEDS = 24
-"""Seeds tried at most where the scheduler's choices of nodes do not explain the outcome."""
+"""Maximum number of seeds that are tried if the scheduler's choices of nodes do not explain the outcome."""
 VICTIM_FACTOR = 4
 """How many times as many are tried where other pods were evicted."""
 MIN_SEEDS = 2
 MAX_EFFORT = 20_000_000
-"""Events times nodes of all tries together: a large snapshot gets fewer."""
+"""Maximum sum of events times nodes over all tries, so that large snapshots get fewer tries."""
 MAX_REFINEMENTS = 12
-"""Rounds in which the nodes that sampled searches dropped are derived from the nodes that were chosen."""
+"""Maximum rounds that infer the nodes dropped by sampled searches from the chosen nodes."""
 ENOUGH_ALIKE = 6
-"""Tries in a row with the same differences after which the seed counts as irrelevant."""
+"""Consecutive tries with the same differences after which seeds count as irrelevant."""
 
 NO_CHANCE = ChanceSettings()
 TellProgress = Callable[[str], None]
@@ -34,21 +34,21 @@ def ignore_progress(_: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class NearestReplay:
-    """The replay that comes nearest, and what still differs."""
+    """The nearest replay, with its remaining differences."""
 
     recording: Recording
     outcome: CycleOutcome
     differences: list[verdicts.OutcomeDifference]
     tried: int
     cycles: int = 1
-    """Cycles that make up the outcome."""
+    """Number of replayed cycles whose combined outcome is compared."""
 
     ends_otherwise: bool = False
-    """Whether one of the two panicked, and the other one did not."""
+    """Whether exactly one of scheduler and replay panicked."""
 
     @property
     def difference_rank(self) -> tuple[int, int]:
-        """(decisions that differ, all differences): the smaller tuple is nearer."""
+        """(number of differing decisions, number of all differences); the smaller tuple is nearer."""
         decisions = len([difference for difference in self.differences if difference.is_decision])
         return decisions + self.ends_otherwise, len(self.differences) + self.ends_otherwise
 
@@ -75,7 +75,7 @@ def follow_scheduler(
         searches = logged_chance.searches if verdicts.has_samples(first.recording) else {}
         drawn = replace(unchanged, **{name: getattr(logged_chance, name) for name in NAMED_FIELDS})
         chosen = replace(drawn, choices=observed.node_by_pod, searches=searches, cards=chosen_cards(observed.devices))
-        # The log also tells placements that were discarded, which decide what comes after them.
+        # The log also has discarded placements, which influence later decisions.
         exact = replace(chosen, choices={**observed.node_by_pod, **logged_chance.choices})
         nearest = search.choose_better(unchanged, (chosen, exact))
         size = len(first.recording) * max(1, len(first.recording.node_names))
@@ -106,7 +106,7 @@ class _ReplaySearch:
         return self._best
 
     def run_replay(self, chance: ChanceSettings) -> NearestReplay:
-        """Replay with these random choices; gives the comparison of a single cycle."""
+        """Replay with these random choices; returns the comparison of a single cycle."""
         self.tried += 1
         first = require_whole(replay_cycle(replace(self._snapshot, chance=chance), ask_extender=self._ask))
         runs = list(_compare_cycles(first, self._observed, self._cycles, self.tried))
@@ -120,7 +120,7 @@ class _ReplaySearch:
         return runs[0]
 
     def refine_chance(self, chance: ChanceSettings) -> ChanceSettings:
-        """`chance`, with the nodes dropped from sampled searches that keep the scheduler's choices from winning."""
+        """`chance` with sampled searches that drop the nodes which would beat the scheduler's choices."""
         run = self.run_replay(chance)
         for _ in range(MAX_REFINEMENTS):
             elsewhere = {each.subject: each.observed for each in run.differences if each.is_decision}
@@ -146,7 +146,7 @@ class _ReplaySearch:
         return best
 
     def try_seeds(self, chosen: ChanceSettings, seeds: int) -> None:
-        """Try other orders of maps, until nothing differs or ENOUGH_ALIKE tries in a row differ alike."""
+        """Try other map orders until nothing differs, or ENOUGH_ALIKE tries in a row have the same differences."""
         alike: int = 0
         before: list[verdicts.OutcomeDifference] | None = None
         for seed in range(1, VICTIM_FACTOR * seeds + 1):
@@ -160,7 +160,7 @@ class _ReplaySearch:
 
 
 def other_victims(differences: Iterable[verdicts.OutcomeDifference]) -> bool:
-    """Whether other pods were evicted: then few seeds match, as few orders of a node's tasks protect the same gang."""
+    """Whether the evicted pods differ: few seeds match then, since few task orders protect the same gang."""
     return {verdicts.NOTHING_DONE, "yes"} <= {one.observed for one in differences if one.what == verdicts.EVICTED}
 
 

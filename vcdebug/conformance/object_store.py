@@ -23,7 +23,7 @@ FIRST_REVISION = 100
 
 
 class StoreChange(NamedTuple):
-    """One write: the object from a revision on; body None deletes it."""
+    """One write: the object's body from a revision on; None deletes it."""
 
     revision: int
     path: str
@@ -42,7 +42,7 @@ class ObjectStore:
     _current: dict[str, dict[str, Body]] = field(default_factory=dict)
 
     def put_object(self, path: str, body: Body) -> int:
-        """Create or replace an object; gives the new revision."""
+        """Create or replace an object; returns the new revision."""
         metadata = {**body.get("metadata", {}), "resourceVersion": str(self.revision + 1)}
         # A later in-place edit of the caller's object must not rewrite an earlier revision.
         stored = {**copy.deepcopy(body), "metadata": metadata}
@@ -50,7 +50,7 @@ class ObjectStore:
         return self._note_change(path, key_of(body), stored)
 
     def delete_object(self, path: str, key: str) -> int:
-        """Delete an object if it exists; gives the new revision."""
+        """Delete an object if it exists; returns the new revision."""
         self._current.setdefault(path, {}).pop(key, None)
         return self._note_change(path, key, None)
 
@@ -76,7 +76,7 @@ class ObjectStore:
     def changes_since(self, path: str, revision: int) -> list[StoreChange]:
         """The writes to a list after a revision, oldest first."""
         changes: list[StoreChange] = []
-        # From the newest one back: a watch asks for the last few writes of a long history.
+        # Searched from the newest write back: a watch needs only the last few of a long history.
         for change in reversed(self._changes.get(path, ())):
             if change.revision <= revision:
                 break
@@ -94,7 +94,7 @@ def key_of(body: Body) -> str:
     return manifest.key_of(body).lstrip("/")
 
 
-# The volume controller's part that a scheduler waits for before it binds a pod.
+# The part of the volume controller for which a scheduler waits before it binds a pod.
 
 VOLUMES_PATH, CLAIMS_PATH = (KIND_BY_NAME[name].api_path for name in ("PersistentVolume", "PersistentVolumeClaim"))
 CLASSES_PATH: Final = KIND_BY_NAME["StorageClass"].api_path
@@ -156,14 +156,14 @@ def _provide_volume(store: ObjectStore, claim: Body) -> None:
     _bind_volume(store, volume, claim)
 
 
-# What happens between two cycles, by the rule of vcdebug's own.
+# Changes between two cycles, by vcdebug's own rules.
 
 PODS_PATH, DEVICE_CLAIMS_PATH = (KIND_BY_NAME[name].api_path for name in ("Pod", "ResourceClaim"))
 CHANGING_KINDS: Final = ("Pod", "PodGroup", "Queue", "ResourceClaim", "PersistentVolume", "PersistentVolumeClaim")
 
 
 def pass_between_cycles(store: ObjectStore, bound: Mapping[TaskKey, NodeName], now: datetime, every: timedelta) -> None:
-    """Bound pods run, deleted ones leave whose time is over by the next cycle, claims that nobody holds are free."""
+    """Start bound pods, remove deleted pods whose grace period is over, and release unused claims."""
     for pod in store.objects_at(PODS_PATH):
         key = key_of(pod)
         if is_gone(pod, now + every):
@@ -178,7 +178,7 @@ def pass_between_cycles(store: ObjectStore, bound: Mapping[TaskKey, NodeName], n
 
 
 def with_stored_objects(snapshot: Snapshot, store: ObjectStore) -> Snapshot:
-    """The snapshot with what a scheduler and its cluster have changed since."""
+    """The snapshot with all changes in the store, by the scheduler and by the cluster."""
     stored = {kind: store.objects_at(KIND_BY_NAME[kind].api_path) for kind in CHANGING_KINDS}
     objects = snapshot.objects
     changed = {kind: bodies for kind, bodies in stored.items() if bodies or kind in objects}
@@ -207,7 +207,7 @@ class NodeMetrics:
 
     @property
     def is_taken(self) -> bool:
-        """Whether a round of queries about all nodes is over: the scheduler has the values in its cache."""
+        """Whether a round of queries about all nodes is complete, so that the scheduler has cached the values."""
         return self._rounds > 0 or not self.nodes
 
     def answer_query(self, query: str) -> ApiReply:
@@ -224,7 +224,7 @@ class NodeMetrics:
         return ApiReply(200, {"status": "success", "data": {"resultType": "vector", "result": rows}})
 
     def _note_query(self, query: str, *, every: bool) -> None:
-        """A repeated query begins the next round; the finished one counts if it covered all nodes."""
+        """Note a query: a repeated one begins the next round; a finished round counts if it covered all nodes."""
         if query in self._queries:
             self._rounds += every or len(self._queries) >= 2 * len(self.nodes)
             self._queries.clear()

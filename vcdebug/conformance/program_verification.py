@@ -43,7 +43,7 @@ def verify_program(
     ask_extender: AskExtender | None = None,
     tell: TellProgress = ignore_progress,
 ) -> Verification:
-    """The only cycle, else the first one that differs, else the last one of `verify_cycles`."""
+    """The result of `verify_cycles`: of the first cycle that differs, else of the last one."""
     *_, last = verify_cycles(snapshot, program, ask_extender=ask_extender, tell=tell)
     return last
 
@@ -55,7 +55,7 @@ def verify_cycles(
     ask_extender: AskExtender | None = None,
     tell: TellProgress = ignore_progress,
 ) -> Iterator[Verification]:
-    """Run the program on the snapshot, replay each cycle as the program met it, compare, until one differs.
+    """Run the program on the snapshot; replay and compare each of its cycles, until one differs.
 
     The replay's process remembers its own earlier cycles. Raises VcdebugError where the program cannot be run or never
     runs a cycle with jobs.
@@ -75,7 +75,7 @@ def verify_cycles(
 
 
 def _with_memory(snapshot: Snapshot, earlier: Recording) -> Snapshot:
-    """The snapshot, with what the process remembers of its earlier cycle."""
+    """The snapshot with the memory of the process after its earlier cycle."""
     between = BetweenCycles(every=snapshot.now - earlier.snapshot.now)
     after = next_snapshot(earlier, between)
     chance = ChanceSettings(search_start=after.chance.search_start)
@@ -110,16 +110,16 @@ ELSEWHERE = "both panic, after different steps of a random order; the statuses w
 
 
 def _sent_differences(cycle: ObservedCycle, followed: NearestReplay) -> tuple[list[OutcomeDifference], tuple[str, ...]]:
-    """The differences without what a dying process wrote by chance or may not have sent, and a note about these."""
+    """(differences without those that a panicking process causes by chance, notes about the omitted ones)."""
     panic = followed.outcome.panic
     if not (cycle.ended and panic):
         return followed.differences, ()
     if followed.recording.session.close is not None:
         others = [each for each in followed.differences if each.what != STATUS]
-        # The same sum fails at other amounts: with so many orders no seed fails at the very same place.
+        # The same sum fails at other amounts: with so many orders, no seed reproduces the same place.
         elsewhere = panic not in cycle.ended and panic.partition(AMOUNTS)[0] in cycle.ended
         return (others, (ELSEWHERE,)) if elsewhere else (followed.differences, ())
-    # Volcano binds and evicts in goroutines: those of earlier actions may not have sent their request yet.
+    # Volcano binds and evicts in goroutines, some of which may not have sent their requests yet.
     unsent = [each for each in followed.differences if each.is_decision and each.observed == NOTHING_DONE]
     comparable = [each for each in followed.differences if each not in unsent]
     text = f"{count_noun(len(unsent), 'predicted write')} may have been in flight when the process exited"
@@ -165,7 +165,7 @@ def _iter_comparison_notes(cycle: ObservedCycle, recording: Recording, uncompare
 
 
 def _compare_log(cycle: ObservedCycle, recording: Recording) -> tuple[LogDifference | None, str]:
-    """(first difference between the cycle's log and the replay's, why they are not compared); either may be empty."""
+    """(first difference between the logs or None, reason why they are not compared or an empty text)."""
     chance = recording.snapshot.chance
     if cycle.logged > len(cycle.log):
         return None, f"{len(cycle.log)} of {count_noun(cycle.logged, 'log line')} stored"

@@ -1,4 +1,4 @@
-"""The log of a scheduler's program: the lines kept of it, and the random choices that it tells."""
+"""The log of a scheduler's program: its kept lines, and the random choices that it reveals."""
 
 import re
 from collections import deque
@@ -10,7 +10,7 @@ from vcdebug.model.names import JobId, NodeName, Row, SubJobId, TaskKey
 from vcdebug.snapshot.cycle_inputs import ChanceSettings
 
 MAX_END_LINES = 150_000
-"""Lines kept of the beginning, and as many of the end."""
+"""Maximum number of lines kept of the beginning, and of the end."""
 OPENED_MARK = " Job and <"
 ENDING = re.compile(r"panic:|fatal error:|F\d{4} ")
 
@@ -33,7 +33,7 @@ class SchedulerLog:
         searches = (self._searches, self._dry_runs, self._preempts, self._reclaims)
         self._readers = (*searches, self._placements, self._domains)
         self.jobs: int | None = None
-        """With how many jobs the last cycle began; None if the log does not tell."""
+        """Number of jobs at the beginning of the last cycle; None if the log does not state it."""
 
     def add_line(self, line: str, *, counts: bool = True) -> None:
         """Add a line; without `counts` it is kept, but not read for choices."""
@@ -59,7 +59,7 @@ class SchedulerLog:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every line is kept."""
+        """Whether all lines of the log are kept."""
         return self.count == len(self._head) + len(self._tail)
 
     def __iter__(self) -> Iterator[str]:
@@ -104,7 +104,7 @@ class DomainLog:
         self._sub_jobs: dict[SubJobId, list[str]] = {}
 
     def read_line(self, line: str) -> None:
-        """Note the HyperNode that the line says is tried."""
+        """Note the HyperNode that the line reports as tried."""
         if DOMAIN_MARK not in line:
             return
         if match := JOB_DOMAIN.search(line):
@@ -127,7 +127,7 @@ class DomainLog:
 
 
 def _domain_texts(tries: dict[str, list[str]]) -> dict[str, str]:
-    """Only those with more than one HyperNode: a single one leaves no choice."""
+    """Name → its HyperNodes in order, for names with more than one: a single one is no choice."""
     return {name: ";".join(tried) for name, tried in tries.items() if len({*tried}) > 1}
 
 
@@ -146,7 +146,7 @@ class DryRunLog:
         self._task: TaskKey = ""
 
     def read_line(self, line: str) -> None:
-        """Note the node that the line says has won.
+        """Note the node that the line reports as the winner.
 
         Nodes of a dry run are logged by goroutines in any order; only the placement after it is unambiguous.
         """
@@ -179,7 +179,7 @@ class PlacementLog:
         self._nodes: dict[TaskKey, list[NodeName]] = {}
 
     def read_line(self, line: str) -> None:
-        """Note the node of the placement that the line tells."""
+        """Note the node of the placement that the line reports."""
         if match := TASK_PLACED.search(line):
             self._nodes.setdefault(match[1], []).append(match[2])
 
@@ -188,7 +188,7 @@ class PlacementLog:
         self._nodes.clear()
 
     def chance_texts(self) -> dict[TaskKey, str]:
-        """Pod -> `ChanceSettings.choices` text; its last node holds from then on."""
+        """Pod -> `ChanceSettings.choices` text; the last node applies to all later placements."""
         return {task: ";".join(_without_repeats(nodes)) for task, nodes in self._nodes.items()}
 
 
@@ -205,7 +205,7 @@ SEARCH_LINE = re.compile(r"\] Considering Task <([^>]+)> on node <([^>]+)>: ")
 
 
 class SearchLog:
-    """The nodes visited by each search for a pod; a node that comes again begins the next search."""
+    """The nodes visited by each search for a pod; a repeated node begins the next search."""
 
     def __init__(self) -> None:
         self._searches_by_pod: dict[TaskKey, list[dict[NodeName, None]]] = {}
@@ -213,7 +213,7 @@ class SearchLog:
         self._last = ""
 
     def read_line(self, line: str) -> None:
-        """Note the node that the line says is considered."""
+        """Note the node that the line reports as considered."""
         match = SEARCH_LINE.search(line) if SEARCH_MARK in line else None
         if match is None:
             return
@@ -277,7 +277,7 @@ class VictimSearchLog:
         self._tried: dict[TaskKey, dict[NodeName, None]] = {}
 
     def read_line(self, line: str) -> None:
-        """Note the node that the line says is searched."""
+        """Note the node that the line reports as searched."""
         if self._mark in line and (match := VICTIM_NODE.search(line)):
             self._tried.setdefault(match[1], {})[match[2]] = None
 

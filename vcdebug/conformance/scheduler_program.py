@@ -47,17 +47,17 @@ HELD_KIND = "PodGroup"
 NODES_PATH = KIND_BY_NAME["Node"].api_path
 BEGIN_MARK, END_MARK = "Start scheduling ...", "End scheduling ..."
 MAX_MISSED = 3
-"""Cycles that may pass until the PodGroups have arrived."""
+"""Maximum number of cycles until the PodGroups have arrived."""
 COUNTED_CYCLE = 2
-"""The cycle of the process that usually counts."""
+"""Number of the process's cycle that is usually compared."""
 LEAST_PAUSE, PAUSE_PER_OBJECT = 1.5, 0.002
 """Seconds between cycles, in which the scheduler reads PodGroups and writes its decisions."""
 MORE_PAUSE = 2.5
-"""Seconds added where the next cycle is compared too: it must not begin before this one's writes have come."""
+"""Seconds added if the next cycle is compared too: this one's writes must arrive before it begins."""
 QUIET_SECONDS = 0.5
-"""Seconds without a request after which a cycle's writes are taken for complete."""
+"""Seconds without a request after which a cycle's writes count as complete."""
 VOLUMES, QUIET_OF_VOLUMES = ("persistentvolumeclaims", "persistentvolumes"), 1.4
-"""The scheduler polls the volumes that it waits for once a second, and binds the pod after that."""
+"""Kinds of volumes, and the quiet time for them: the scheduler polls volumes once a second before it binds."""
 LEASE_GROUP = "coordination.k8s.io"
 LOG_HINT = "--log FILE stores its log"
 SCHEDULER_HINT = f"{LOG_HINT}; the binary must be a vc-scheduler with a log that shows cycle boundaries"
@@ -71,50 +71,50 @@ INHERITED_VARIABLES = ("PATH", "LANG", "LC_ALL", "TZ", "SYSTEMROOT")
 
 @dataclass(frozen=True, slots=True)
 class SchedulerProgram:
-    """Which program to run, and how long to wait for it."""
+    """The program to run, and how long to wait for it."""
 
     path: str
     arguments: tuple[str, ...] = ()
-    """Added after all other arguments, so that they win."""
+    """Further arguments, which override all others."""
     patience: float = 120.0
-    """Seconds in which it must finish."""
+    """Seconds in which the program must finish."""
     cycles: int = 1
-    """How many cycles with jobs are observed, one after the other."""
+    """Number of cycles with jobs that are observed."""
     period: float = 0.0
     """Seconds between two cycles; 0 derives them from the size of the snapshot."""
     log: str = ""
-    """The file that gets its whole log; empty for none."""
+    """File to which the complete log is written; empty for none."""
 
 
 class EndedEarly(VcdebugError):
-    """The program panicked before it had a cycle with jobs."""
+    """Raised if the program panics before its first cycle with jobs."""
 
     def __init__(self, message: str, where: str, snapshot: Snapshot) -> None:
         super().__init__(message, LOG_HINT, where)
         self.snapshot = snapshot
-        """The snapshot as its cycle would have found it."""
+        """The snapshot as the cycle with jobs would have started from it."""
 
 
 @dataclass(slots=True)
 class ObservedCycle:
-    """What the program did in the cycle that counts."""
+    """The program's outcome in one observed cycle."""
 
     snapshot: Snapshot
-    """The snapshot as the cycle found it."""
+    """The snapshot at the beginning of the cycle."""
     written: list[ApiWrite]
     log: list[str]
-    """The lines of its log; the middle of a long one is missing."""
+    """The lines of the cycle's log; the middle of a long log is left out."""
     ended: str
     """Why the cycle is not whole; empty if it is."""
     seconds: float
     counted: int = COUNTED_CYCLE
     """The number of the cycle in its process."""
     logged: int = 0
-    """How many lines it logged."""
+    """Number of lines that the cycle logged."""
     jobs: int | None = None
-    """With how many jobs the cycle began, from the log."""
+    """Number of jobs at the beginning of the cycle, from the log."""
     logged_chance: ChanceSettings = field(default_factory=ChanceSettings)
-    """Its random choices, from the log."""
+    """The cycle's random choices, from the log."""
 
 
 @dataclass(slots=True)
@@ -148,11 +148,11 @@ class _ProgramRun:
             self.wire.lock.notify_all()
 
     def is_counted(self, written: ApiWrite) -> bool:
-        """Whether a write may belong to the cycle that counts: the next one has not begun."""
+        """Whether a write may belong to the observed cycle, because the next one has not begun."""
         return len(self.begun) <= self.counted and written.address.group != LEASE_GROUP
 
     def wait_until(self, until: Callable[[], bool], seconds: float) -> bool:
-        """Wait until the condition holds, the program ends or the time is over; gives the condition."""
+        """Wait until the condition holds, the program ends or the time is over; returns the condition."""
         with self.wire.lock:
             self.wire.lock.wait_for(lambda: until() or self.over, max(0.0, seconds))
             return until()
@@ -166,7 +166,7 @@ class _ProgramRun:
 
     @property
     def is_beyond(self) -> bool:
-        """Whether the cycle can write nothing more: the next has begun, or the program has ended."""
+        """Whether the cycle's writes are over: the next cycle has begun, or the program has ended."""
         return self.over or len(self.begun) > self.counted
 
     def await_metrics(self, seconds: float) -> None:
@@ -264,7 +264,7 @@ def _observe_cycles(
 
 
 def _count_next(run: _ProgramRun, api: ApiServer, sent: Mapping[str, Iterable[Manifest]] = NO_OBJECTS) -> None:
-    """From now on the next cycle counts; `sent` are objects that the scheduler gets before it."""
+    """Observe the next cycle from now on; `sent` are objects that the scheduler receives before it."""
     with run.wire.lock:
         run.counted = len(run.begun) + 1
         api.keeps = run.is_counted
@@ -280,7 +280,7 @@ def _at_time(snapshot: Snapshot, now: datetime) -> Snapshot:
 
 
 def _advance_to_next_cycle(run: _ProgramRun, api: ApiServer, present: Snapshot, every: timedelta) -> Snapshot:
-    """Let the time between two cycles pass; gives the snapshot as the next one meets it, without the process."""
+    """Let the time between two cycles pass; returns the snapshot for the next one, without process state."""
     with run.wire.lock:
         if run.is_beyond:
             hint = "--every 20s leaves more time"
@@ -334,7 +334,7 @@ def _end_reason(run: _ProgramRun) -> str:
 
 
 def fill_server(api: ApiServer, snapshot: Snapshot) -> list[Manifest]:
-    """Put all objects but the PodGroups into the server's store; gives the PodGroups."""
+    """Put all objects except PodGroups into the server's store; returns the PodGroups."""
     for kind, manifests in snapshot.objects.items():
         row = KIND_BY_NAME[kind]
         for manifest in manifests if kind != HELD_KIND else ():
@@ -353,12 +353,12 @@ def _as_served(kind: str, manifest: Manifest, now: datetime) -> JsonObject:
 
 
 def _only_queues(written: ApiWrite) -> bool:
-    """Before the cycle that counts only creations are stored: the queues that a scheduler needs to begin."""
+    """Whether to store a write before the observed cycle: only creations, such as the scheduler's own queues."""
     return written.verb == "create" and written.address.plural != EVENTS
 
 
 def _command_line(program: SchedulerProgram, snapshot: Snapshot, address: str, folder: Path) -> list[str]:
-    """Write the kubeconfig and configuration into `folder`, and give the command line that names them."""
+    """Write kubeconfig and configuration into `folder`, and return the command line with them."""
     kubeconfig = folder / KUBECONFIG
     kubeconfig.write_text(json.dumps(_kubeconfig_data(address)), encoding="utf-8")
     conf = []
@@ -367,7 +367,7 @@ def _command_line(program: SchedulerProgram, snapshot: Snapshot, address: str, f
         file = folder / "conf" / "volcano-scheduler.conf"
         file.write_text(conf_with_metrics(snapshot.scheduler_conf, address if snapshot.usage else ""), encoding="utf-8")
         conf = [f"--scheduler-conf={file}"]
-    # The rates are far above upstream's: its client would still be writing a large cycle when the next one begins.
+    # Client rates far above upstream's: otherwise a large cycle's writes would overlap the next cycle.
     always = [
         f"--kubeconfig={kubeconfig}",
         "--leader-elect=false",

@@ -26,7 +26,7 @@ from vcdebug.snapshot.cycle_inputs import ChanceSettings
 VerdictWord = Literal["agreed", "different text", "random choice", "differs", "overtaken"]
 NOTHING_DONE = "nothing"
 MAX_EXPLAINED = 20
-"""Jobs that differ for which the decision behind the difference is looked up."""
+"""Maximum number of differing jobs for which the replay's decision is looked up."""
 BOUND, EVICTED, NOMINATED, GROUP, CONDITION = "bound", "evicted", "nominated", "PodGroup", "PodScheduled"
 DEVICES, STATUS, ADMITTED, GATE, EVENT = "devices", "status", "admitted", "scheduling gate", "event"
 DECISIONS = (BOUND, EVICTED, NOMINATED, DEVICES, STATUS, ADMITTED, GATE)
@@ -37,7 +37,7 @@ class OutcomeDifference(NamedTuple):
 
     job: JobId
     subject: str
-    """The pod, or the job itself."""
+    """The pod that differs, or the job itself."""
     what: str
     """bound, evicted, nominated, devices, admitted, scheduling gate, status (where these are alike); PodGroup,
     PodScheduled, event: words about them.
@@ -67,7 +67,7 @@ class JobVerdict:
     differences: tuple[OutcomeDifference, ...] = ()
     decision: ReplayDecision | None = None
     changes: tuple[str, ...] = ()
-    """Changes not made by the scheduler, which may have overtaken the cycle."""
+    """Changes by other clients that alter the job's decision."""
 
 
 def job_lookup(recording: Recording) -> Callable[[TaskKey], JobId]:
@@ -82,7 +82,7 @@ def find_differences(
     predicted: CycleOutcome, observed: CycleOutcome, owner: Callable[[TaskKey], JobId]
 ) -> list[OutcomeDifference]:
     """All differences, decisions first; `owner` names the job of a pod."""
-    # Anything may have deleted a pod that vanished unseen: it only confirms an eviction, it never contradicts one.
+    # Any client may have deleted a missing pod: that confirms a predicted eviction, but never contradicts one.
     victims = [pod for pod, how in observed.evicted.items() if how != GONE or pod in predicted.evicted]
     differences = [
         *_iter_text_differences(BOUND, predicted.bound, observed.bound, owner),
@@ -95,14 +95,14 @@ def find_differences(
         *_iter_text_differences(CONDITION, _pending_messages(predicted), _pending_messages(observed), owner),
         *_iter_event_differences(predicted, observed, owner),
     ]
-    # Where decisions differ, the numbers that follow from them differ as well, and tell nothing.
+    # If decisions differ, the statuses that follow from them differ as well, so they are not compared.
     if any(each.is_decision for each in differences):
         return differences
     return [*_iter_status_differences(predicted, observed), *differences]
 
 
 def _iter_status_differences(predicted: CycleOutcome, observed: CycleOutcome) -> Iterator[OutcomeDifference]:
-    """Differences between what Queues and PodGroups say in the end; a HyperNode that one of them leaves out is none."""
+    """Differences between final statuses of Queues and PodGroups; a HyperNode that one side omits does not count."""
     for (kind, key), numbers in sorted((predicted.statuses or {}).items()):
         written = (observed.statuses or {}).get((kind, key), numbers)
         names = sorted(name for name in {**numbers, **written} if name != HYPER_NODE or name in {*numbers} & {*written})
@@ -124,7 +124,7 @@ def _iter_text_differences(
 
 
 def _iter_admission_differences(predicted: CycleOutcome, observed: CycleOutcome) -> Iterator[OutcomeDifference]:
-    """PodGroups that were Pending before the cycle, and that one of both admits."""
+    """Differences in admission: PodGroups that were Pending, and that only one side admits."""
     replayed, scheduled = (
         {job: "yes" for job in outcome.admitted if job in predicted.not_admitted} for outcome in (predicted, observed)
     )
@@ -134,7 +134,7 @@ def _iter_admission_differences(predicted: CycleOutcome, observed: CycleOutcome)
 def _iter_event_differences(
     predicted: CycleOutcome, observed: CycleOutcome, owner: Callable[[TaskKey], JobId]
 ) -> Iterator[OutcomeDifference]:
-    """Messages that the replay does not foresee; an event that is missing may be late, or have been held back."""
+    """Differing messages of events that both sides have; a missing event does not count, as it may be late."""
     for (kind, name, reason), texts in sorted(observed.events.items()):
         ours = predicted.events.get((kind, name, reason), ())
         odd = [text for text in texts if not any(is_alike(certain_part(one), certain_part(text)) for one in ours)]
@@ -146,7 +146,7 @@ def _iter_event_differences(
 def _iter_device_differences(
     predicted: CycleOutcome, observed: CycleOutcome, owner: Callable[[TaskKey], JobId]
 ) -> Iterator[OutcomeDifference]:
-    """Differences of pods bound to the same node: on another node other devices are no news."""
+    """Differences in devices of pods that both sides bind to the same node; on other nodes, devices differ anyway."""
     for pod, claims in sorted(predicted.devices.items()):
         observed_claims = observed.devices.get(pod, {})
         common = sorted(claim for claim in claims if claim in observed_claims)
@@ -178,7 +178,7 @@ def judge_jobs(recording: Recording, differences: list[OutcomeDifference]) -> tu
 
 
 def _is_elsewhere(difference: OutcomeDifference) -> bool:
-    """Whether both chose a node for the pod, but different ones."""
+    """Whether replay and scheduler chose different nodes for the pod."""
     placed = difference.what in (BOUND, NOMINATED)
     return placed and NOTHING_DONE not in (difference.predicted, difference.observed)
 
@@ -198,7 +198,7 @@ def _judge_job(
 def _sampling_decision(
     recording: Recording, decided: list[OutcomeDifference], sampled: Mapping[TaskKey, SearchSample]
 ) -> ReplayDecision | None:
-    """The sampled search behind the differences, if only nodes differ and each node was found by that search too."""
+    """The sampled search behind the differences, if only nodes differ and the search found each node; else None."""
     for difference in decided:
         sample = sampled.get(difference.subject)
         if not _is_elsewhere(difference) or sample is None or not is_in_sample(recording, sample, difference.observed):
@@ -211,7 +211,7 @@ def _sampling_decision(
 
 
 def _order_decision(recording: Recording, decided: list[OutcomeDifference]) -> ReplayDecision | None:
-    """The circular order of pods behind the differences, if every pod that differs is on such a circle."""
+    """The circular order of pods behind the differences, if it contains every differing pod; else None."""
     about_pods = all(difference.subject in recording.timeline.tasks for difference in decided)
     circle = find_order_circle(recording, (difference.subject for difference in decided)) if about_pods else ()
     if not circle:
@@ -240,7 +240,7 @@ def find_decision(recording: Recording, difference: OutcomeDifference) -> Replay
 
 
 def _node_choice(recording: Recording, pod: TaskKey, until: Seq, node: str) -> tuple[Seq, int]:
-    """The last choice of the node for the pod up to an event, and how many nodes tied.
+    """(event of the last choice of the node for the pod, number of tied nodes), up to an event.
 
     With a single feasible node upstream scores nothing: then the placement's event, and 0.
     """
@@ -259,7 +259,7 @@ def _proof_seq(explained: Explanation) -> Seq | None:
     return evidence[0].seq if evidence else None
 
 
-# Sampled searches, which end after a part of the nodes.
+# Sampled searches, which visit only a part of the nodes.
 
 
 class SearchSample(NamedTuple):
@@ -268,9 +268,9 @@ class SearchSample(NamedTuple):
     seq: Seq
     search: PredicateEvent
     number: int
-    """Searches for the pod before this one."""
+    """Number of earlier searches for the pod."""
     scores: ScoreEvent | None
-    """The scores of the nodes that it found; None if they were not scored."""
+    """The scores of the nodes that the search found; None if they were not scored."""
 
 
 def has_samples(recording: Recording) -> bool:
@@ -345,7 +345,7 @@ class Verification:
     chance: tuple[str, ...] = ()
     """The scheduler's random choices that the replay follows, as edits."""
     tried: int = 1
-    """Replays that were compared."""
+    """Number of replays that were compared."""
     parting: LogDifference | None = None
     ended: str = ""
     """Why the scheduler did not finish; empty if it did."""
@@ -354,9 +354,9 @@ class Verification:
     cycles: int = 1
     """Cycles of the replay that were compared."""
     number: int = 1
-    """Which of the program's cycles with jobs it is."""
+    """Number of the cycle among the program's cycles with jobs."""
     notes: Sequence[str] = ()
-    """What the comparison assumed or left out, in sentences."""
+    """Assumptions and omissions of the comparison, in sentences."""
 
     def count_verdicts(self, word: str) -> int:
         """The number of jobs with this verdict."""
@@ -364,10 +364,10 @@ class Verification:
 
     @property
     def is_inconclusive(self) -> bool:
-        """Whether nothing that was decided could be judged: it was overtaken, or neither side decided anything."""
+        """Whether no verdict is possible: all decisions were overtaken, or neither side decided anything."""
         words = {verdict.job: verdict.word for verdict in self.jobs}
         judged = any(words.get(job, "overtaken") != "overtaken" for job in self._decided_jobs)
-        # A program was seen to run its cycle; between two captures of a cluster there may have been none.
+        # A program's cycle was observed, but between two captures of a cluster there may have been no cycle.
         seen_idle = self.observed.statuses is not None and "overtaken" not in words.values()
         return self.is_agreed and not judged and not seen_idle
 

@@ -42,14 +42,14 @@ _FIELD_IN_TEXT: Final = re.compile(r"\{([a-z_]+)\}")
 
 
 class HitCount(NamedTuple):
-    """Which of the hits stop: `== 3`, `> 2`, or every fifth (`% 5 == 0`)."""
+    """The hits at which a breakpoint stops: `== 3`, `> 2`, or every fifth (`% 5 == 0`)."""
 
     sign: str
     number: int
     every: int = 0
 
     def is_met(self, hit: int) -> bool:
-        """For the hit of this number, from 1."""
+        """Whether the breakpoint stops at this hit, counted from 1."""
         return HIT_COMPARISONS[self.sign](hit % self.every if self.every else hit, self.number)
 
     def __str__(self) -> str:
@@ -66,11 +66,11 @@ class Breakpoint:
     condition_text: str = ""
     hit_count: HitCount | None = None
     log: str | None = None
-    """Text with {fields}: instead of stopping, say this."""
+    """Text with {fields}, which is logged at a hit instead of stopping; None for a breakpoint that stops."""
     once: bool = False
     enabled: bool = True
     _hits: tuple[tuple[object, ...], Seqs] | None = part(default=None, repr=False, compare=False)
-    """What its hits were looked for in, and what they are."""
+    """Cache: ((recording, condition, hit count), the hits for these)."""
 
     def command_line(self) -> str:
         """The words that set this breakpoint."""
@@ -121,7 +121,7 @@ class Breakpoint:
         return _FIELD_IN_TEXT.sub(lambda match: field_text(match[1]), self.log or "")
 
     def stop_reason(self, recording: Recording, seq: Seq) -> str:
-        """`breakpoint 2 (victim)`, and what the kind has to say about the event."""
+        """`breakpoint 2 (victim)`, followed by the kind's detail of the event."""
         detail = self.kind.stop_detail(recording, seq)
         return f"breakpoint {self.number} ({self.kind.KIND}){f': {detail}' if detail else ''}"
 
@@ -147,7 +147,7 @@ class Breakpoint:
         return not any(self._matches_at(recording, earlier) for earlier in range(first, seq))
 
     def _candidate_seqs(self, recording: Recording) -> Seqs:
-        """The kind's own, or fewer where the condition asks for one action, job, task, node or plugin."""
+        """The kind's candidates, narrowed where the condition requires one action, job, task, node or plugin."""
         candidates = self.kind.candidate_seqs(recording)
         searches = PredicateEvent in self.kind.WATCHES or ScoreEvent in self.kind.WATCHES
         for field, name in required_equalities(self.condition).items():
@@ -158,7 +158,7 @@ class Breakpoint:
 
 
 def required_equalities(condition: expression.Expression | None) -> dict[str, str]:
-    """Fields that must equal a text for the condition to hold: what an index can narrow a search by."""
+    """Field → text that it must equal for the condition to hold; an index can narrow a search by these."""
     if isinstance(condition, expression.AndExpression):
         # Only `and` narrows: under `or` or `not` an event without the name can match as well.
         return {**required_equalities(condition.left), **required_equalities(condition.right)}
@@ -175,7 +175,7 @@ def required_equalities(condition: expression.Expression | None) -> dict[str, st
 
 
 def _narrow_candidates(recording: Recording, candidates: Seqs, field: str, name: str, *, searches: bool) -> Seqs:
-    """Candidates that state the name, or lie in a span of it; passes over nodes name too many nodes to be listed."""
+    """Candidates that state the name or lie in a span of this name; searches over nodes are not narrowed by node."""
     if field == NODE and searches:
         return candidates
     mentions = recording.index.seqs_about(field, name)
@@ -319,5 +319,5 @@ def _read_log_text(reader: expression_tokens.TokenReader, field_names: Sequence[
 
 
 def _known_fields(kind: BreakpointKind) -> expression.KnownFields:
-    """The fields of every event, and those of the kind, which hold what the figure does."""
+    """The fields of every event, and those of the kind, whose type depends on the figure."""
     return {**FIELD_TYPES, **dict.fromkeys(kind.FIELDS, "any")}

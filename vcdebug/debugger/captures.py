@@ -9,12 +9,12 @@ from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.whatif.branch import ORIGINAL, NoRecordingError, OpenRecordings
 
 MAX_OPEN_CAPTURES: Final = 8
-"""Captures whose recordings are kept in memory; earlier ones are read again on the way back."""
+"""Maximum number of captures with a recording in memory; others are read again when they are shown."""
 ReadCapture = Callable[[], Snapshot]
 
 
 class NewCapture(NamedTuple):
-    """A capture, and how it is read again once it is no longer open."""
+    """A capture, and a function that reads it again after it is closed."""
 
     snapshot: Snapshot
     read: ReadCapture
@@ -27,17 +27,17 @@ class CaptureSeries:
     again: Callable[[], NewCapture] | None = None
     """Captures the cluster once more; None for captures that lie in a folder."""
     earlier: list[ReadCapture] = field(default_factory=list)
-    """What lies before the first one that is open, the nearest last."""
+    """Captures before the first open one, oldest first."""
     open: list[ReadCapture] = field(default_factory=list)
-    """Those that are open, in order."""
+    """Open captures, oldest first."""
     later: list[ReadCapture] = field(default_factory=list)
-    """What came after the last one that is open, the nearest first."""
+    """Captures after the last open one, oldest first."""
     newest: Recording | None = None
-    """The last of all, where it is not open: the next one is compared with it."""
+    """Recording of the newest capture if that is not open; the next capture is compared with it."""
 
     @property
     def open_count(self) -> int:
-        """How many of the original's recordings are captures."""
+        """Number of open captures: so many of the original recordings are captures, the rest forecast cycles."""
         return len(self.open)
 
     def last_recording(self, open_: OpenRecordings) -> Recording:
@@ -78,7 +78,7 @@ def _open_another(
     open_: OpenRecordings, captures: CaptureSeries, recording: Recording, read: ReadCapture, cycle: int
 ) -> OpenRecordings:
     """Append a capture and show `cycle`; the oldest captures beyond the limit are closed."""
-    # Forecast cycles after the last capture are dropped: the real cluster went another way.
+    # Forecast cycles after the last capture are dropped: the new capture shows what really happened.
     line = (*open_.original[: captures.open_count], recording)
     captures.open.append(read)
     surplus = max(0, min(captures.open_count - MAX_OPEN_CAPTURES, _count_closable(open_, cycle - 1)))

@@ -14,7 +14,7 @@ Step = Literal[1, -1]
 FORWARD: Final[Step] = 1
 BACKWARD: Final[Step] = -1
 OVERVIEW: Final[Seq] = 0
-"""The number of the overview, a row before all others: what the whole cycle came to."""
+"""The position of the overview, a row before all events that shows the result of the whole cycle."""
 MoveVerb = Literal["into", "over", "out"]
 SelectionKind = Literal["task", "job", "node", "queue", "plugin", "none"]
 
@@ -42,7 +42,7 @@ class Position(NamedTuple):
 
 
 def step_direction(*, back: bool) -> Step:
-    """The sign of a movement."""
+    """BACKWARD or FORWARD."""
     return BACKWARD if back else FORWARD
 
 
@@ -53,16 +53,16 @@ def step_into(recording: Recording, seq: Seq, step: Step) -> Seq | None:
 
 
 def step_over(recording: Recording, seq: Seq, step: Step) -> Seq | None:
-    """The next row that is not inside this one; backward the sibling before it, else the row around both."""
+    """First event of the next row outside this one; backward, of the sibling before it, else of the parent row."""
     if seq == OVERVIEW:
-        # The opening of the session is as much before the cycle as the overview is: one key passes both.
+        # The opening of the session, like the overview, lies before the cycle: one step passes both.
         return row_after_opening(recording) if step == FORWARD else None
     path = path_to_row(recording, seq)
     return next_row(path) if step == FORWARD else previous_row(path)
 
 
 def step_out(recording: Recording, seq: Seq, step: Step) -> Seq | None:
-    """What follows the row around this one, or backward that row; of a row of depth 0, as `step_over` and the start."""
+    """First event after the parent row; backward, of the parent row. At depth 0: as `step_over`; backward, None."""
     if seq == OVERVIEW:
         return step_over(recording, seq, step)
     path = path_to_row(recording, seq)
@@ -79,16 +79,16 @@ MOVES: Final[Mapping[MoveVerb, Callable[[Recording, Seq, Step], Seq | None]]] = 
 
 
 class InnerSteps(NamedTuple):
-    """What an event consists of, and how many of them: the comparisons of a pop, the parts of a scoring pass."""
+    """Kind and number of the steps inside an event: the comparisons of a pop, or the parts of a scoring pass."""
 
     what: str
     total: int
 
 
 def steps_inside(recording: Recording, seq: Seq) -> InnerSteps:
-    """The steps within an event; one comparison where only a long run can count them."""
+    """The steps inside an event; `total` is 1 for a pop whose comparisons only a long run could count."""
     event = recording.event_at(seq) if seq != OVERVIEW else None
-    # A webhook that was asked may answer otherwise in a second run.
+    # With a webhook there are no inner steps: in a second run it may answer differently.
     if recording.session.ask_extender is None and isinstance(event, ScoreEvent):
         return InnerSteps("part", len(event.parts))
     if not isinstance(event, PopEvent):

@@ -29,7 +29,7 @@ class _StepTaken(NamedTuple):
     origin: Seq
     target: Seq
     inside: int = 0
-    """The step inside the event where it began."""
+    """Number of the step inside the event from which the step was taken; 0 for the event itself."""
 
 
 class Debugger:
@@ -38,19 +38,19 @@ class Debugger:
     def __init__(self, recording: Recording, breakpoints: BreakpointList | None = None, *, first: Seq = 1) -> None:
         self.recording = recording
         self.first = first
-        """Where it begins: the first event, or the overview before it."""
+        """The starting position: the first event, or the overview before it."""
         self.position = cursor.Position(first)
         self.breakpoints = breakpoints if breakpoints is not None else BreakpointList()
         self.log = self.breakpoints.log
         """Log lines of breakpoints so far."""
         self.at_start = True
-        """Whether it stands where it began, or a step back ended there."""
+        """Whether the cursor is at the starting position: since the beginning, or after a step back to it."""
         self._trail: list[_StepTaken] = []
         self._last = cursor.Position(first)
 
     @property
     def seq(self) -> Seq:
-        """The current event's number; at the overview the first one's, whose state is the one before the cycle."""
+        """The current event's number; 1 at the overview."""
         return max(self.position.seq, 1)
 
     @property
@@ -98,7 +98,7 @@ class Debugger:
         return self._take_step("into", cursor.step_direction(back=back))
 
     def step_inside(self, *, back: bool = False) -> MoveResult:
-        """As `step_into`, with a stop at each comparison of a pop and at each part of a scoring pass."""
+        """Same as `step_into`, but also stops at each comparison of a pop and each part of a scoring pass."""
         seq, _, inside = self.position
         if back and inside:
             return self._move_to(seq, "step", inside - 1)
@@ -116,7 +116,7 @@ class Debugger:
         return self._take_step("over", cursor.step_direction(back=back))
 
     def step_out(self, *, back: bool = False) -> MoveResult:
-        """What follows the enclosing span; backward, its beginning. Of a step inside an event that is the event."""
+        """Go to the event after the enclosing span; backward, to its first event; from an inner step, to its event."""
         return self._take_step("out", cursor.step_direction(back=back))
 
     def _take_step(self, verb: cursor.MoveVerb, step: cursor.Step) -> MoveResult:
@@ -150,11 +150,11 @@ class Debugger:
 
     @property
     def last_verb(self) -> cursor.MoveVerb:
-        """The verb whose opposite undoes the last step; `over` where none was taken."""
+        """The verb of the last step, whose opposite undoes it; `over` if there was no step."""
         return self._trail[-1].verb if self._trail and self._trail[-1].target == self.seq else "over"
 
     def continue_(self, *, back: bool = False) -> MoveResult:
-        """To the nearest enabled breakpoint; where there is none the cursor stays, and the reason says so."""
+        """Go to the nearest enabled breakpoint; without one the cursor stays, and the reason says so."""
         step, seq = cursor.step_direction(back=back), self.position.seq
         hit = self.breakpoints.next_stop(self.recording, seq, step)
         end = 1 if step == cursor.BACKWARD else self.last_seq
@@ -169,7 +169,7 @@ class Debugger:
         return MoveResult(self.position, point.stop_reason(self.recording, target), point.number)
 
     def _describe_no_hit(self, step: cursor.Step) -> str:
-        """That no breakpoint is left in this direction, and whether the other one has some."""
+        """Message that there is no stop in this direction, with a hint if there is one in the other direction."""
         words = {cursor.FORWARD: ("after", "before", "C"), cursor.BACKWARD: ("before", "after", "c")}
         side, other, key = words[step]
         opposite = cursor.BACKWARD if step == cursor.FORWARD else cursor.FORWARD
@@ -178,7 +178,7 @@ class Debugger:
         return f"no breakpoint {side} event {self.position.seq}{hint}"
 
     def goto_event(self, seq: Seq) -> MoveResult:
-        """To an event by number; beyond the ends to the first or last one."""
+        """Go to an event by number; numbers out of range go to the first or last event."""
         return self._jump_to(self._within(seq), "goto")
 
     def next_about(self, selection: cursor.CursorSelection | None = None, *, back: bool = False) -> MoveResult:

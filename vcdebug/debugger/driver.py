@@ -37,9 +37,9 @@ class DebuggerState:
 
     recording: Recording
     seq: Seq
-    """The present event's number; at the overview the first one's."""
+    """Number of the current event; 1 at the overview."""
     reason: str
-    """Why the cursor is here."""
+    """Reason for the last movement, such as `step` or `breakpoint 2 (victim)`."""
     job: str
     task: str
     queue: str
@@ -47,17 +47,17 @@ class DebuggerState:
     breakpoints: tuple[BreakpointStatus, ...] = ()
     watches: tuple[Watch, ...] = ()
     bookmarks: tuple[Bookmark, ...] = ()
-    """Those of this recording, in order."""
+    """Bookmarks of this recording, in order of events."""
     bookmarks_elsewhere: tuple[Bookmark, ...] = ()
-    """Those of other cycles, and of the other side."""
+    """Bookmarks of other cycles and of the other side (original or branch)."""
     recordings: OpenRecordings | None = None
-    """What else lies open; None where this recording is the only one."""
+    """All open recordings; None if this recording is the only one."""
     source: Callable[[str], Sequence[str]] | None = None
     """Reads a file of the user's checkout of upstream; None without one."""
     at_overview: bool = False
-    """Whether the cycle as a whole is shown, and no event yet."""
+    """Whether the overview of the cycle is shown instead of an event."""
     number: Seq = 0
-    """The present event's number, 0 at the overview; scripts begin at event 1 and see the overview there."""
+    """Number of the current event, 0 at the overview; in scripts, which begin at event 1, the overview has 1."""
     inside: int = 0
     """The number of the comparison or part of a score within the event; 0 for the event itself."""
 
@@ -88,7 +88,7 @@ class Driver:
     def __init__(self, recording: Recording, *, first: Seq = 1) -> None:
         self.workbench = Workbench(recording, first)
         self.notebook = Notebook(self.workbench.breakpoints)
-        """What is set: breakpoints, watches, bookmarks."""
+        """The user's breakpoints, watches and bookmarks."""
         self.source: Callable[[str], Sequence[str]] | None = None
         """Reads a file of the user's checkout of upstream, for the page Source."""
         self.followed: Figure | None = None
@@ -128,7 +128,7 @@ class Driver:
         )
 
     def show_recordings(self, recordings: OpenRecordings, reason: str, divergence: Seq | None = None) -> DebuggerState:
-        """Show other open recordings: beside what was shown up to the divergence, or from the overview of a cycle."""
+        """Show other open recordings: at the same event up to `divergence`, without one from the overview."""
         self._count_captures()
         previous = self.open_recordings.shown_recording
         self.workbench.show_recordings(recordings, divergence)
@@ -140,7 +140,7 @@ class Driver:
         return self._after_switch(reason)
 
     def goto_in(self, recordings: OpenRecordings, seq: Seq) -> DebuggerState:
-        """To an event of another recording."""
+        """Show the recordings and go to event `seq` of the shown one."""
         self._count_captures()
         # The same recording keeps its debugger, so that the jump can be undone with `last position`.
         if recordings.shown_recording is self.open_recordings.shown_recording:
@@ -155,7 +155,7 @@ class Driver:
         return self.current_state()
 
     def take_step(self, verb: DriverStep, *, back: bool) -> DebuggerState:
-        """One of the four movements, in either direction."""
+        """Carry out one movement, forward or back; `continue` also searches other cycles."""
         debugger = self.debugger
         moves: dict[DriverStep, Callable[..., MoveResult]] = {
             "into": debugger.step_into,
@@ -171,7 +171,7 @@ class Driver:
         return self._after_stop(stop)
 
     def _stop_in_other_cycle(self, *, back: bool) -> DebuggerState | None:
-        """The nearest stop in the cycles after or before the shown one; None without one."""
+        """Go to the nearest stop in the cycles after (or before) the shown one; None without one."""
         open_, step = self.open_recordings, step_direction(back=back)
         last = 0 if back else open_.cycle_count + 1
         for cycle in range(open_.cycle + step, last, step):
@@ -196,18 +196,18 @@ class Driver:
         return self._after_stop(self.debugger.goto_event(seq))
 
     def last_position(self) -> DebuggerState:
-        """Where the last jump began, be it in another recording."""
+        """Go to where the last jump began, also if that is in another recording."""
         if self.workbench.go_back():
             return self._after_switch("last position")
         return self._after_stop(self.debugger.last_position())
 
     def next_about(self, kind: str, name: str, *, back: bool) -> DebuggerState:
-        """The next event about a job, task, node or queue."""
+        """Go to the next event about a job, task, node or queue; without a name, about the selected object."""
         selection = CursorSelection(kind, name) if name else NO_SELECTION  # type: ignore[arg-type]
         return self._after_stop(self.debugger.next_about(selection, back=back))
 
     def last_change(self, figure: Figure) -> DebuggerState:
-        """To the event that wrote a figure; again, to the write before it."""
+        """Go to the event that wrote a figure; called again there, to the write before."""
         self.followed = figure
         return self._after_stop(self.debugger.last_change(figure))
 
@@ -218,7 +218,7 @@ class Driver:
         return self.current_state()
 
     def shown_place(self) -> tuple[int, bool]:
-        """Which recording is shown: its cycle, and whether it is the branch's."""
+        """The shown recording: (cycle from 1, whether it belongs to the branch)."""
         return self.open_recordings.cycle, self.open_recordings.side == BRANCH
 
     def add_breakpoint(self, line: str) -> str:
@@ -272,13 +272,13 @@ class Workbench:
     def __init__(self, recording: Recording, first: Seq = 1) -> None:
         self.recordings = OpenRecordings((recording,))
         self._first = first
-        """Where each recording begins: the first event, or the overview before it."""
+        """Starting position in each recording: the first event, or the overview before it."""
         self.breakpoints = BreakpointList()
         self.saved: tuple[str, ...] = ()
-        """The edits that were written to a file last."""
+        """Texts of the edits that were last written to a file."""
         self._debuggers = {id(recording): Debugger(recording, self.breakpoints, first=first)}
         self._previous: tuple[Recording, Position] | None = None
-        """What was shown before, and the jump that the shown debugger had made last by then."""
+        """(recording shown before, last jump of the shown debugger at the switch); None before any switch."""
 
     @property
     def debugger(self) -> Debugger:
@@ -287,7 +287,7 @@ class Workbench:
 
     @property
     def has_unsaved_edits(self) -> bool:
-        """Whether leaving would lose edits."""
+        """Whether there are edits that are not in a file."""
         return self.recordings.edit_texts != self.saved and bool(self.recordings.edits)
 
     def show_recordings(self, recordings: OpenRecordings, divergence: Seq | None = None) -> None:
@@ -354,13 +354,13 @@ class CommandReply:
     moment: DebuggerState | None = None
     text: str = ""
     show: str = ""
-    """What the front end shows: help, explain, panel, log, filter, open, quit."""
+    """The view that the front end opens: help, explain, panel, log, filter, open, quit."""
     argument: str = ""
-    """Of what is opened: a job, a panel's name, a level, a snapshot."""
+    """Argument of the view: a job, a panel's name, a log level, a snapshot."""
     work: Callable[[], CommandReply] | None = None
-    """Gives the reply proper after a cycle or more; a screen does it away from the keys and shows `text` meanwhile."""
+    """Long work that returns the final reply; a screen runs it in the background and shows `text` meanwhile."""
     then: Callable[[], CommandReply] | None = None
-    """Called after the work, in the thread that runs commands: it installs the work's result."""
+    """Applies the result of the work; called after it, in the thread that runs commands."""
 
 
 class Verb(NamedTuple):
@@ -373,7 +373,7 @@ class Verb(NamedTuple):
 
 
 def open_command(view: str) -> Callable[[Driver, str], CommandReply]:
-    """A command that only has the front end show something."""
+    """Make a command that only has the front end open a view."""
 
     def open_view(_: Driver, argument: str) -> CommandReply:
         return CommandReply(show=view, argument=argument)
@@ -382,7 +382,7 @@ def open_command(view: str) -> Callable[[Driver, str], CommandReply]:
 
 
 def parse_number(argument: str, noun: str) -> int:
-    """Parse an integer; raises CommandError that names the missing number."""
+    """Parse a number without sign; raises CommandError that names the number by `noun`."""
     if not argument.isdigit():
         raise CommandError(f"{argument!r} is not a valid {noun}")
     return int(argument)

@@ -37,7 +37,7 @@ _WORDS: Final = {bool: "true or false", int: "a whole number", str: "a text", li
 
 
 class ExpectationVerdict(NamedTuple):
-    """One expectation with the replay's outcome."""
+    """The comparison of one expected field with the replay."""
 
     about: str
     """`job team/train`, `pod team/train-0`, or `cycle`."""
@@ -49,7 +49,7 @@ class ExpectationVerdict(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What one snapshot's cycle should come to."""
+    """The expected outcome of one snapshot's cycle."""
 
     name: str
     snapshot: str
@@ -158,7 +158,7 @@ class _CycleResult:
 
     @cached_property
     def node_by_pod(self) -> Mapping[str, str]:
-        """Node of each pod that has or gets one, by its key."""
+        """Key of each pod → its node after the cycle; empty for a pod without one."""
         jobs = self.recording.session.jobs.values()
         return {task.key: task.node_name for job in jobs for task in job.tasks.values()}
 
@@ -213,11 +213,11 @@ def _compare_value(subject: str, field: str, expected: object, actual: object) -
 
 JOB_STATE: Final = re.compile(r"(\S+) is (not )?(pending|placed|there)", re.IGNORECASE)
 MetReason = Callable[[Recording], str]
-"""Why it is met in a recording, in words; empty where it is not."""
+"""Recording → why it meets the condition, in words; empty if the condition is not met."""
 
 
 def parse_until(text: str) -> MetReason:
-    """`JOB is Pending`, `JOB is placed`, `JOB is there`, with `not`; or the words of a breakpoint."""
+    """Parse `JOB is [not] Pending`, `JOB is [not] placed`, `JOB is [not] there`, or the words of a breakpoint."""
     state = JOB_STATE.fullmatch(text.strip())
     if state is not None:
         return lambda recording: _job_state_reason(recording, state[1], state[3].lower(), expected=state[2] is None)
@@ -230,7 +230,7 @@ def _job_state_reason(recording: Recording, word: str, state: str, *, expected: 
         explained = explain_subject(recording, find_subject(recording.snapshot, word))
     except NotFoundError:
         return f"{word} is not in the snapshot" if state == "there" and not expected else ""
-    # A Volcano Job that this cycle admits has no pods yet: it is neither Pending nor placed.
+    # A Volcano Job whose PodGroup this cycle admits has no pods yet: it is neither Pending nor placed.
     placed = explained.scheduled and explained.cause_code != ADMITTED_CAUSE
     holds = {"there": True, "placed": placed, "pending": not explained.scheduled}[state]
     sentence = explained.dominant.sentence_about(workload_names(recording.snapshot))

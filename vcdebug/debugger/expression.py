@@ -19,7 +19,7 @@ from vcdebug.snapshot.quantity import QuantityError, milli_value
 
 
 class AnyOf(tuple[str, ...]):
-    """Several names of which each one answers: `==`, `in` and `matches` ask whether some name does."""
+    """Several names of one field; `==`, `in` and `matches` hold if they hold for any of the names."""
 
     __slots__ = ()
 
@@ -41,10 +41,10 @@ NAMED_CONSTANTS: Final[dict[str, Value]] = {
 FIGURE_WORDS: Final = ("node", "queue", "job", "task", "plugin")
 """Kinds of objects whose figures a condition reads: `node("n1").idle.cpu`."""
 MOMENTS: Final = ("old", "new")
-"""A figure before the event, `old(node("n1").idle.cpu)`, and after it, which needs no word."""
+"""Words for a figure before the event, `old(node("n1").idle.cpu)`, and after it, which is the default."""
 QUANTIFIERS: Final[Mapping[str, Callable[[Iterable[object]], bool]]] = {"any": any, "all": all}
 IT, EACH = "it", "\0"
-"""The name that `any` and `all` look at, and what stands for it in the words of a figure."""
+"""The word for the current name in `any` and `all`, and the placeholder for it in the words of a figure."""
 ARITHMETIC: Final[Mapping[str, Callable[[float, float], float]]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -93,7 +93,7 @@ class FieldReference:
 
 @dataclass(frozen=True, slots=True)
 class NameCount:
-    """How many names a list has."""
+    """The number of names in a list."""
 
     operand: Expression
 
@@ -105,7 +105,7 @@ class NameCount:
 
 @dataclass(frozen=True, slots=True)
 class EachName:
-    """Whether a condition on `it` holds for any, or for all, names of a list; without the list it does not."""
+    """Whether a condition on `it` holds for any, or for all, names of a list; false for an event without the list."""
 
     quantifier: Callable[[Iterable[object]], bool]
     operand: Expression
@@ -243,7 +243,7 @@ def parse_expression(line: str, field_types: KnownFields, check: FigureCheck | N
 
 
 def read_expression(reader: TokenReader, field_types: KnownFields, check: FigureCheck | None = None) -> Expression:
-    """Read a condition at the reader's position; later tokens stay unread. `check` raises for a figure that is none."""
+    """Read a condition at the reader's position; later tokens stay unread. `check` raises for an unknown figure."""
     return _Parser(reader, field_types, check).parse_or()
 
 
@@ -312,7 +312,7 @@ class _Parser:
         return "number" if isinstance(operand, NameCount | ArithmeticExpression) else "yes or no"
 
     def parse_each(self, word: ExpressionToken) -> Expression:
-        """`any(victims, it matches "^ml/")`."""
+        """Parse the rest of `any(victims, it matches "^ml/")`."""
         if IT in self.known:
             raise self.reader.error_at("any and all cannot be nested", word)
         self.reader.expect_token("(")
@@ -323,14 +323,14 @@ class _Parser:
         return EachName(QUANTIFIERS[word.text], names, condition)
 
     def parse_list(self, word: ExpressionToken, *types: FieldType) -> Expression:
-        """What `count`, `any` or `all` looks at; a text is one name, or several of which each one answers."""
+        """Parse the list that `count`, `any` or `all` reads; raises ExpressionError for another type of value."""
         names = self.parse_operand()
         if self.type_of(names) not in types:
             raise self.reader.error_at(f"{word.text} needs a list, not {self.type_of(names)}", word)
         return names
 
     def parse_moment(self, word: ExpressionToken) -> Expression:
-        """`old(node("n1").idle.cpu)`."""
+        """Parse the rest of `old(node("n1").idle.cpu)`."""
         self.reader.expect_token("(")
         kind = self.reader.take_token()
         if kind.text not in FIGURE_WORDS or self.reader.next_token.text != "(":
@@ -358,7 +358,7 @@ class _Parser:
         return self.parse_chain(("*", "/"), self.parse_operand)
 
     def parse_chain(self, signs: tuple[str, ...], parse: Callable[[], Expression]) -> Expression:
-        """Operands with these signs between them, from left to right."""
+        """Parse operands joined by these signs, from left to right."""
         left, length = parse(), 0
         while sign := self.next_sign(signs):
             length += 1
@@ -425,7 +425,7 @@ class _Parser:
         raise self.reader.error_at(f"expected a field or a value, found {token.shown_text}", token)
 
     def parse_number(self, minus: ExpressionToken) -> Expression:
-        """The operand of a minus sign."""
+        """Parse the operand of a minus sign, which must be a number."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise self.reader.error_at("nested too deeply")
@@ -454,7 +454,7 @@ class _Parser:
         raise self.reader.error_at(f"no field {token.text!r} (quote text); fields are {', '.join(self.known)}", token)
 
     def parse_quantity(self, token: ExpressionToken) -> float:
-        """`4Gi`, `500m`: in bytes, cores or pieces."""
+        """Parse an amount such as `4Gi` or `500m`, in bytes, cores or whole devices."""
         try:
             # Through milli-units, so that `500m` and `0.5` are the same number.
             return milli_value(token.text) / MILLI
@@ -473,7 +473,7 @@ class _Parser:
 
 FieldType = Literal["number", "text", "list", "yes or no", "any"]
 KnownFields = Mapping[str, FieldType]
-"""Field → what it holds."""
+"""Field → type of its value."""
 
 
 def type_of_value(value: object) -> FieldType:
@@ -488,7 +488,7 @@ def type_of_value(value: object) -> FieldType:
 
 
 def type_clash(left: FieldType, sign: str, right: FieldType) -> str:
-    """Why a comparison can never hold; empty where it can."""
+    """Why a comparison of these types can never hold; empty if it can."""
     if "any" in (left, right):
         return ""
     if sign == "in":

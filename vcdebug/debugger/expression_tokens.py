@@ -13,7 +13,7 @@ _TOKEN = re.compile(
     |(?P<sign>==|!=|<=|>=|[<>(),%+*/\[\]-]))""",
     re.VERBOSE | re.ASCII,
 )
-"""Names may hold what Kubernetes' names hold; a name that begins with a digit is an amount such as 4Gi, or a node."""
+"""Names may contain the characters of Kubernetes' names; with a leading digit they are amounts (4Gi) or nodes."""
 
 
 MAX_NUMBER_LENGTH: Final = 100
@@ -88,7 +88,7 @@ class TokenReader:
         return self.take_token() if self.next_token.kind in ("name", "sign") and self.next_token.text in texts else None
 
     def expect_token(self, text: str) -> None:
-        """As accept_token; raises ExpressionError for another token."""
+        """Move past the next token; raises ExpressionError unless it is `text`."""
         if self.accept_token(text) is None:
             raise self.error_at(f"expected {text!r}, found {self.next_token.shown_text}")
 

@@ -40,7 +40,7 @@ class FieldFact(NamedTuple):
 Fact = FigureFact | EventFact | FieldFact
 
 MAX_SOURCES: Final = 6
-"""Facts that one fact names at most; the rule says how many there are."""
+"""Maximum number of sources of a fact; the rule states how many there are in all."""
 
 
 class Source(NamedTuple):
@@ -58,17 +58,17 @@ class Origin(NamedTuple):
 
 
 def figure_parts(figure: Figure, parts: Iterable[str], seq: Seq) -> tuple[Source, ...]:
-    """Other parts of the figure's object, after an event."""
+    """Sources for other parts of the figure's object, such as `idle`, after an event."""
     return tuple(Source(part, FigureFact(figure._replace(part=part), seq)) for part in parts)
 
 
 def field_sources(fields: Iterable[FieldFact]) -> tuple[Source, ...]:
-    """The fields that state a figure."""
+    """Sources for manifest fields that state a figure."""
     return tuple(Source("field", field) for field in fields)
 
 
 def first_sources(rule: str, noun: str, sources: Iterable[Source]) -> Origin:
-    """The rule with its first sources, and how many there are."""
+    """An Origin with at most MAX_SOURCES sources; the rule states the total if there are more."""
     items = tuple(sources)
     note = f" ({count_noun(len(items), noun)}, the first {MAX_SOURCES} are shown)" if len(items) > MAX_SOURCES else ""
     return Origin(f"{rule}{note}", items[:MAX_SOURCES])
@@ -96,7 +96,7 @@ STATED_FIELDS: Final[Mapping[tuple[str, str], tuple[str, list[str]]]] = {
 
 
 def stated_fields(recording: Recording, figure: Figure) -> Iterator[FieldFact]:
-    """The fields from which the session reads a figure; none for one that it works out."""
+    """The fields from which the session reads a figure; none for a figure that it computes."""
     if (figure.kind, figure.part) == (TASK, "request"):
         yield from _request_fields(recording, figure)
         return
@@ -109,7 +109,7 @@ def stated_fields(recording: Recording, figure: Figure) -> Iterator[FieldFact]:
 
 
 def stated_queue_fields(recording: Recording, figure: Figure) -> Iterator[FieldFact]:
-    """What the queue's manifest states of a dimension: deserved, capability, guarantee."""
+    """The fields of the queue's manifest that limit a dimension: deserved, capability, guarantee."""
     manifest = find_manifest(recording, "Queue", figure.name)
     for path in (("deserved",), ("capability",), ("guarantee", "resource")) if manifest is not None else ():
         field = read_field("Queue", manifest or {}, "spec", *path, *((figure.dim,) if figure.dim else ()))
@@ -126,7 +126,7 @@ def _request_fields(recording: Recording, figure: Figure) -> Iterator[FieldFact]
                 if figure.dim in stated_amounts or (not figure.dim and stated_amounts):
                     steps = ("spec", part, place, "resources", amounts, *((figure.dim,) if figure.dim else ()))
                     yield FieldFact("Pod", figure.name, steps, _format_value(_at(pod, steps)))
-                    # A limit counts only where no request is stated.
+                    # A limit counts as request only if the container states no request.
                     break
 
 
@@ -148,7 +148,7 @@ scheduled: status.conditions
 COMPARED_FIELDS: Final = {
     what: path.split(".") for what, _, path in (line.partition(": ") for line in _COMPARED_FIELDS.splitlines())
 }
-"""What two elements are compared by, or a column → the field that states it."""
+"""Criterion of a comparison, or column of an equation → the manifest field that states it."""
 MANIFEST_KINDS: Final = {"task": "Pod", "victim": "Pod", "job": "PodGroup", "subjob": "PodGroup", "queue": "Queue"}
 """Kind of an element of a queue → the kind of its manifest."""
 
@@ -189,7 +189,7 @@ def _at(manifest: object, steps: Iterable[str | int]) -> object:
     return manifest
 
 
-# Which figure a number of an equation is.
+# The figure behind each number of an equation.
 
 
 _COLUMN_PARTS: Final = f"""\
@@ -201,7 +201,7 @@ min available: minimum
 tasks: total
 candidate: priority
 """
-"""Column of an equation, and the parts that it may show where it has another name."""
+"""Column of an equation → the figure parts that it may show under another name."""
 COLUMN_PARTS: Final = {
     head: parts.split() for head, _, parts in (line.partition(": ") for line in _COLUMN_PARTS.splitlines())
 }
@@ -221,7 +221,7 @@ def operand_figure(recording: Recording, seq: Seq, equation: Equation, term: Ter
         for kind, name in _iter_figure_owners(recording, seq, equation, term)
         for part in COLUMN_PARTS.get(title, (title,))
         for candidate in named_figures(recording, kind, name, part, dim)
-        # Two plugins may keep figures of one name: a plugin's answer reads its own.
+        # Two plugins may have figures of the same name: a hook call reads those of its own plugin.
         if not plugin or candidate.plugin in ("", plugin)
     )
     # An equation may show the state before its event changed it.

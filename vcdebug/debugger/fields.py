@@ -42,7 +42,7 @@ def _figure_at(recording: Recording, seq: Seq, words: str) -> Value:
 
 @per_recording()
 def _find_figure(recording: Recording, words: str) -> figures.Figure | None:
-    """The figure of these words; None where the recording has none, which a search asks at every event."""
+    """The figure that the words name; None if the recording lacks it. Cached, since searches need it at every event."""
     try:
         return figures.parse_figure(recording, tuple(words.split()))
     except FigureError:
@@ -86,7 +86,7 @@ def _event_job(recording: Recording, seq: Seq, event: record.Event) -> Value:
 
 
 def _short_name(name: Value) -> Value:
-    """As upstream's field Name, without the namespace."""
+    """The name without its namespace, as in upstream's field Name."""
     return name.rpartition("/")[2] if isinstance(name, str) else None
 
 
@@ -102,7 +102,7 @@ def _event_queue(recording: Recording, seq: Seq, event: record.Event) -> Value:
 
 def _event_node(recording: Recording, seq: Seq, event: record.Event) -> Value:
     if isinstance(event, record.PredicateEvent):
-        # The failed nodes only: a condition on a node asks why the node was refused.
+        # Only failed nodes: a condition on a node is about why the node was rejected.
         return AnyOf(_names_of_rows(recording, event.failed.tolist()))
     if isinstance(event, record.ScoreEvent):
         return AnyOf(_names_of_rows(recording, event.rows.tolist()))
@@ -223,7 +223,7 @@ LIST_FIELDS: Final = ("candidates", "victims")
 
 
 def field_type(field: str) -> FieldType:
-    """What one of the fields of every event holds."""
+    """The type of a field that every event may have."""
     if field in NUMBER_FIELDS:
         return "number"
     if field in LIST_FIELDS:
@@ -264,14 +264,14 @@ FIELD_READERS: Final[Mapping[str, FieldReader]] = {
     "left": _attribute_reader(record.PopEvent, "left"),
     "quirk": lambda recording, seq, _: AnyOf(note.code for note in recording.notes_at(seq)),
 }
-"""Field → how it is read; an event without the field gives None."""
+"""Field → function that reads it; the function returns None for an event without the field."""
 
 FIELD_NAMES: Final = tuple(FIELD_READERS)
 FIELD_TYPES: Final[KnownFields] = {name: field_type(name) for name in FIELD_READERS}
-"""Field → what it holds where an event has it."""
+"""Field → type of its value in events that have it."""
 
 
 def describe_fields(field_types: KnownFields) -> str:
-    """Fields by what they hold, for a help: `number: seq, tier`."""
+    """Field names grouped by type, for a help text: `number: seq, tier`."""
     names_by_type = group_by_key((kind, name) for name, kind in field_types.items())
     return "; ".join(f"{kind}: {', '.join(names)}" for kind, names in names_by_type.items())

@@ -27,13 +27,13 @@ STATUS_COUNTS: Final[Mapping[str, TaskStatus]] = {
     "allocated-tasks" if status is TaskStatus.ALLOCATED else status.upstream_name.lower(): status
     for status in TaskStatus
 }
-"""A job's tasks per status; `allocated` alone is what a plugin's book holds."""
+"""Part name → status whose tasks it counts; plain `allocated` is a plugin's amount."""
 SUMMED_COUNTS: Final = ("ready", "waiting", "total")
 """A job's counts over several statuses, as the gang adds them up."""
 TOTAL_REQUEST: Final = "total-request"
 FUTURE_IDLE: Final = "future-idle"
 FIXED_NODE_PARTS: Final = ("allocatable", "capacity")
-"""What a node has throughout the cycle."""
+"""Amounts of a node that never change in a cycle."""
 OWN_PARTS: Final[Mapping[str, tuple[str, ...]]] = {
     NODE: (*NodeAmounts._fields, FUTURE_IDLE, *FIXED_NODE_PARTS),
     QUEUE: ("weight",),
@@ -41,7 +41,7 @@ OWN_PARTS: Final[Mapping[str, tuple[str, ...]]] = {
     TASK: ("status", "node", "priority", "request"),
     PLUGIN: (),
 }
-"""What objects have without any plugin."""
+"""Kind → figures that the session itself has, without any plugin."""
 MILLI: Final = 1000.0
 
 
@@ -200,7 +200,7 @@ MAX_COMPARED: Final = 2_000
 
 
 class FigureError(VcdebugError):
-    """Words that name no figure of this recording."""
+    """Raised for words that name no figure of the recording."""
 
 
 @per_recording(most=1024)
@@ -219,7 +219,7 @@ def parse_figure(recording: Recording, words: tuple[str, ...]) -> Figure:
 
 
 def parse_figure_line(recording: Recording, line: str) -> Figure:
-    """As parse_figure, from one line."""
+    """Same as parse_figure, for a line of words."""
     return parse_figure(recording, tuple(line.split()))
 
 
@@ -229,7 +229,7 @@ def find_object_name(recording: Recording, kind: str, word: str) -> str:
 
 
 def _find_name(kind: str, word: str, objects: Mapping[str, object]) -> tuple[str, tuple[str, ...]]:
-    """(object, rest) of a word with dots, where the object's own name may contain dots."""
+    """(object, further words) of a word such as `n1.idle.cpu`; object names may contain dots."""
     if word in objects:
         return word, ()
     prefix = word
@@ -248,7 +248,7 @@ def _find_name(kind: str, word: str, objects: Mapping[str, object]) -> tuple[str
 
 
 def _find_unique(kind: str, word: str, objects: Mapping[str, object]) -> str:
-    """A job or task without its namespace, where only one is called so."""
+    """The full name of a job or task given without namespace; empty unless it is unique."""
     if kind not in (JOB, TASK) or "/" in word:
         return ""
     matches = [name for name in objects if name.endswith(f"/{word}")]

@@ -35,7 +35,7 @@ class LessonStep:
     """The words of a breakpoint: the step is at its first hit."""
     question: str
     answer: str
-    """A figure or an expression, as for `watch`: its value at the event is the answer."""
+    """A figure or an expression, as in `watch`, whose value at the event is the answer."""
     explanation: str
     article: str = ""
     """How the article differs from the replayed release."""

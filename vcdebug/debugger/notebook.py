@@ -24,7 +24,7 @@ NOTEBOOK_PARTS: Final = ("breakpoints", "watches", "bookmarks")
 
 
 class Notebook:
-    """Belongs to one snapshot, whichever of its recordings is shown."""
+    """Breakpoints, watches and bookmarks of one snapshot, shared by all of its recordings."""
 
     def __init__(self, breakpoints: BreakpointList | None = None) -> None:
         self.breakpoints = breakpoints if breakpoints is not None else BreakpointList()
@@ -36,7 +36,7 @@ class Notebook:
         """Sections that this version does not know, saved again unchanged."""
 
     def to_data(self) -> JsonDict:
-        """Everything that is set, for a file; what could not be read is still among it."""
+        """All entries as plain data for a file, including those that could not be read."""
         written: dict[str, list[Json]] = {
             "breakpoints": self.breakpoints.command_lines(),
             "watches": [watch.text for watch in self.watches],
@@ -50,7 +50,7 @@ class Notebook:
         }
 
     def load_data(self, data: object) -> list[str]:
-        """Set what a file holds, in addition; answers with one line per entry that cannot be read."""
+        """Add the entries of a file; returns one line per entry that cannot be read."""
         if not isinstance(data, Mapping):
             return ["it does not hold breakpoints, watches and bookmarks"]
         self._other.update({key: entry for key, entry in data.items() if key not in (*NOTEBOOK_PARTS, "version")})
@@ -72,7 +72,7 @@ class Notebook:
         """Read one entry; an unreadable one is set aside and the reason returned."""
         try:
             read(entry)
-        # A file can come from another version or an editor: one bad entry must not cost the other ones.
+        # A file can come from another version or an editor: one bad entry must not discard the others.
         except (VcdebugError, TypeError, ValueError, KeyError) as error:
             self._unread.setdefault(part, []).append(entry)
             reason = error.format_line() if isinstance(error, VcdebugError) else "not in a form that this version knows"
@@ -123,7 +123,7 @@ class NumberedList(Generic[Entry]):
 
     WHAT: ClassVar[str]
     MISSING: ClassVar[type[VcdebugError]]
-    """What is raised for a number that nothing has."""
+    """The error for a number without an entry."""
 
     def __init__(self) -> None:
         self._entries: dict[int, Entry] = {}
@@ -162,7 +162,7 @@ class Bookmark(NamedTuple):
     seq: Seq
     note: str = ""
     cycle: int = 1
-    """Counted from the first recording that is open: 0 is the capture before it."""
+    """Cycle from 1 at the first open recording; 0 is the capture before it."""
     branch: bool = False
     """Whether it lies in the recording that edits made, not in the original."""
 
@@ -176,13 +176,13 @@ class BookmarkList(NumberedList[Bookmark]):
     def __init__(self) -> None:
         super().__init__()
         self.before = 0
-        """How many captures lie before the first one that is open."""
+        """Number of captures before the first open one."""
 
     def __iter__(self) -> Iterator[Bookmark]:
         return (self._relative_bookmark(mark) for mark in self.absolute_bookmarks())
 
     def absolute_bookmarks(self) -> list[Bookmark]:
-        """In order, with their cycles counted from the first capture of all."""
+        """Bookmarks in order, with cycles counted from the first capture instead of the first open one."""
         return sorted(self._entries.values(), key=lambda mark: (mark.branch, mark.cycle, mark.seq))
 
     def _relative_bookmark(self, mark: Bookmark) -> Bookmark:
@@ -235,7 +235,7 @@ class BreakpointList(NumberedList[Breakpoint]):
     def __init__(self) -> None:
         super().__init__()
         self.log: list[BreakpointLogLine] = []
-        """Log lines so far, of whichever recording."""
+        """Log lines so far, of all recordings."""
 
     def add_breakpoint(self, line: str, recording: Recording | None = None) -> Breakpoint:
         """Set a breakpoint: `victim if plugin == "gang"`, with or without `break` before it.
@@ -260,11 +260,11 @@ class BreakpointList(NumberedList[Breakpoint]):
         return point
 
     def command_lines(self) -> list[str]:
-        """The words that set all of them, for a file."""
+        """The command lines that set all breakpoints, for a file."""
         return [point.command_line() for point in self]
 
     def next_stop(self, recording: Recording, seq: Seq, step: Step) -> BreakpointHit | None:
-        """The nearest enabled breakpoint beyond an event; the lower number where two meet."""
+        """The nearest hit of an enabled breakpoint beyond an event; of two at one event, the lower number."""
         nearest: BreakpointHit | None = None
         for point in self:
             if not point.enabled or point.log is not None:
@@ -275,7 +275,7 @@ class BreakpointList(NumberedList[Breakpoint]):
         return nearest
 
     def log_lines_between(self, recording: Recording, seq: Seq, target: Seq, step: Step) -> list[BreakpointLogLine]:
-        """What breakpoints with a log text say on the way from an event to a target, the target included."""
+        """Log lines of breakpoints that are passed from an event to a target, the target included."""
         lines: list[BreakpointLogLine] = []
         for point in self:
             if point.enabled and point.log is not None:
@@ -310,7 +310,7 @@ class WatchValue(NamedTuple):
     watch: Watch
     now: str
     before: str
-    """After the event before."""
+    """The value before the event."""
     change: FigureChange | None = None
     """The last change of a figure; None where there was none, and for expressions."""
     old: str = ""
@@ -318,7 +318,7 @@ class WatchValue(NamedTuple):
 
 
 def names_figure(text: str) -> bool:
-    """`node n1 idle` is a figure, `node == "n1"` and `count(victims)` are expressions."""
+    """Whether a text is a figure (`node n1 idle`) and no expression (`node == "n1"`, `count(victims)`)."""
     kind, _, arguments = text.strip().partition(" ")
     begins = arguments.strip().partition(" ")[0]
     return kind in figures.FIGURE_KINDS and begins[:1].isalnum() and begins not in ("in", "not", "matches", "and", "or")
@@ -388,7 +388,7 @@ class WatchList(NumberedList[Watch]):
         return self.keep_watch(normalize_watch(recording, text))
 
     def keep_watch(self, text: str) -> Watch:
-        """As add_watch, without checking the text against a recording."""
+        """Same as add_watch, without checking the text against a recording."""
         # By normalised text, so that two spellings of a figure give one watch.
         existing = next((watch for watch in self if watch.text == text), None)
         if existing is not None:

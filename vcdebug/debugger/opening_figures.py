@@ -1,4 +1,4 @@
-"""What the session works out when it opens: amounts of nodes, counts of jobs, shares and limits of queues."""
+"""Figures that the session computes when it opens: amounts of nodes, counts of jobs, shares and limits of queues."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
@@ -24,7 +24,7 @@ from vcdebug.snapshot.manifest import key_of
 
 
 def opening_origin(recording: Recording, figure: Figure) -> Origin:
-    """The fields that state a figure, or how the session works it out."""
+    """The manifest fields that state an opening figure, or the rule by which the session computes it."""
     fields = field_sources(stated_fields(recording, figure))
     if fields:
         return Origin("", fields)
@@ -33,13 +33,13 @@ def opening_origin(recording: Recording, figure: Figure) -> Origin:
 
 
 class NodeAmount(NamedTuple):
-    """How an amount of a node is worked out when the session opens."""
+    """The rule for an amount of a node when the session opens."""
 
     rule: str
     statuses: tuple[TaskStatus, ...] = ()
-    """Of the pods on the node whose requests count; empty where all count."""
+    """Statuses of the pods whose requests count; empty if the requests of all pods on the node count."""
     parts: tuple[str, ...] = ()
-    """Other amounts of the node that count."""
+    """Other amounts of the node from which this one is computed."""
 
 
 NODE_AMOUNTS: Final[Mapping[str, NodeAmount]] = {
@@ -59,7 +59,7 @@ def _derive_node_amount(recording: Recording, figure: Figure) -> Origin:
 
 
 def _requests_of(tasks: Iterable[TaskInfo], dim: str) -> Iterator[Source]:
-    """The requests of those that ask for a dimension, or of all."""
+    """Sources for the requests of tasks that request a dimension; of all tasks if `dim` is empty."""
     for task in tasks:
         if not dim or task.resreq.get(dim) > 0:
             yield Source("pod", FigureFact(Figure(TASK, task.key, "request", dim), 0))
@@ -79,7 +79,7 @@ def _derive_count(recording: Recording, figure: Figure) -> Origin:
 
 
 def _minimum_fields(recording: Recording, jobs: Iterable[JobId], dim: str) -> Iterator[Source]:
-    """What the PodGroups of jobs state as minResources."""
+    """Sources for the field minResources of the jobs' PodGroups."""
     groups = {key_of(group): group for group in recording.snapshot.objects_of("PodGroup")}
     for job in jobs:
         field = read_field("PodGroup", groups.get(job, {}), "spec", "minResources", *((dim,) if dim else ()))
@@ -94,7 +94,7 @@ def _derive_elastic(recording: Recording, figure: Figure) -> Origin:
 
 
 def _derive_requests(recording: Recording, figure: Figure) -> Origin:
-    """What the pods of a job, or of a queue's jobs, ask for: those with a node or all."""
+    """A sum of requests of the pods of a job or queue: of all pods (`request`) or of those with a node."""
     opening, of_queue = recording.timeline.opening_tasks, figure.kind == QUEUE
     jobs = [job for job in recording.session.jobs.values() if figure.name == (job.queue if of_queue else job.uid)]
     tasks = [task for job in jobs for task in job.tasks.values()]
@@ -111,7 +111,7 @@ def _derive_job_share(recording: Recording, figure: Figure) -> Origin:
 
 
 def _derive_reserved(recording: Recording, figure: Figure) -> Origin:
-    """What the PodGroups of a queue, or all of them, reserve since they are admitted."""
+    """The minResources that admitted jobs reserve, in a queue or in all queues."""
     entries = reservation_ledger(recording, 0, figure.name if figure.kind == QUEUE else "")
     jobs = (entry.job for entry in entries if entry.reserved is not None)
     minimums = _minimum_fields(recording, jobs, figure.dim)
@@ -119,7 +119,7 @@ def _derive_reserved(recording: Recording, figure: Figure) -> Origin:
 
 
 def _derive_limit(recording: Recording, figure: Figure) -> Origin:
-    """What a queue deserves, or its limit, from the arithmetic of the plugin that shares out the cluster."""
+    """A queue's deserved amount or real capability, by the formula of the quota plugin."""
     find_equation = {"deserved": stated_deserved, "realCapability": real_capability}[figure.part]
     equation = find_equation(recording, figure.name)
     if equation is None:
@@ -143,4 +143,4 @@ OPENING_RULES: Final[Mapping[tuple[str, str], Callable[[Recording, Figure], Orig
     (QUEUE, "deserved"): _derive_limit,
     (QUEUE, "realCapability"): _derive_limit,
 }
-"""(kind, part) → how the session works the figure out when it opens."""
+"""(kind, part) → function that derives the figure's opening value."""

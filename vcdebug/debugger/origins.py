@@ -80,12 +80,12 @@ def _figure_of_subject(recording: Recording, word: str) -> Figure:
 
 
 def fact_words(fact: FigureFact | EventFact) -> str:
-    """The words by which find_fact finds it."""
+    """The words for a fact, which find_fact accepts."""
     return f"event {fact.seq}" if isinstance(fact, EventFact) else f"{fact.figure} at {fact.seq}"
 
 
 def origin_of(recording: Recording, fact: Fact) -> Origin:
-    """The rule behind a fact, and the facts that it follows from; a field follows from none."""
+    """The rule behind a fact, and the facts from which it follows; empty for a field."""
     if isinstance(fact, FieldFact):
         return Origin()
     if isinstance(fact, EventFact):
@@ -134,7 +134,7 @@ def _written_origin(recording: Recording, figure: Figure, change: figures.Figure
 
 @singledispatch
 def _event_origin(event: record.Event, recording: Recording, seq: Seq) -> Origin:
-    """By default the origin of an event is unknown."""
+    """The origin of an event; empty for types without a registered function."""
     return Origin()
 
 
@@ -157,7 +157,7 @@ def _(event: record.HookEvent, recording: Recording, seq: Seq) -> Origin:
 def _candidate_sources(
     recording: Recording, seq: Seq, event: record.HookEvent, equation: Equation | None
 ) -> Iterator[Source]:
-    """The field by which each candidate is judged; its status where there is none."""
+    """Sources per candidate: the field by which the plugin judges it, or its status if there is no such field."""
     job = event.job or recording.owners.sub_jobs.get(event.sub_job, "")
     kinds = ((TASK, event.candidates), (TASK, (event.task,)), (JOB, (job,)))
     element, names = next(((kind, keys) for kind, keys in kinds if any(keys)), (JOB, ()))
@@ -191,7 +191,7 @@ def _(event: record.OpEvent, recording: Recording, seq: Seq) -> Origin:
         if question is None:
             rule = f"evicted: {event.reason or 'a plan is applied'}"
             return Origin(rule, _steps(_dry_run_of(recording, seq, event)))
-        votes = (Source(f"tier {vote.tier}", EventFact(vote.seq)) for vote in question.seats if vote.seq is not None)
+        votes = (Source(f"tier {vote.tier}", EventFact(vote.seq)) for vote in question.votes if vote.seq is not None)
         whom = f" for {question.task}" if question.task else ""
         return Origin(f"a victim{whom}: tier {question.deciding_tier} decides", tuple(votes))
     return _undo_origin(recording, seq, event)
@@ -211,7 +211,7 @@ def _steps(steps: Iterable[tuple[str, Seq]]) -> tuple[Source, ...]:
 
 
 def _dry_run_of(recording: Recording, seq: Seq, event: record.OpEvent) -> Iterator[tuple[str, Seq]]:
-    """Where a dry run, or the statement that is carried out, names the victim."""
+    """(role, event) of the dry run or the committed statement that names the evicted task; at most one."""
     for earlier in range(seq - 1, 0, -1):
         before = recording.event_at(earlier)
         if isinstance(before, record.HookEvent) and (before.other, before.node) == (event.task, event.node):
@@ -329,7 +329,7 @@ def _(event: record.ActionEvent, recording: Recording, seq: Seq) -> Origin:
     return Origin(rule, (Source("setting", setting),))
 
 
-# Operands of an equation: which figure a number in it is.
+# Operands of an equation: the figure behind each number.
 
 
 def _operands(recording: Recording, seq: Seq, equation: Equation) -> Iterator[Source]:

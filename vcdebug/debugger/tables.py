@@ -22,9 +22,9 @@ CellValue = None | bool | int | float | str | Sequence[str]
 """A value of a table; an event without the field has None."""
 RecordedRow = tuple[CellValue, ...]
 EVENT_TYPES: Final = {name: kind for name, kind in FIELD_TYPES.items() if "." not in name}
-"""Fields of events by their one name: a name with a dot says the same as another field."""
+"""Event fields without a dot in their name: names with a dot are aliases."""
 PLACE_FIELDS: Final = ("action", "queue", "job", "task", "node")
-"""Where an event belongs; in every table of decisions."""
+"""Fields with the place of an event; tables of decisions have them as columns."""
 
 
 class RecordedTable(NamedTuple):
@@ -107,7 +107,7 @@ def _iter_amounts(recording: Recording, kind: str) -> Iterator[RecordedRow]:
 
 
 def _split_dimensions(recording: Recording, value: object) -> Iterator[tuple[str, float]]:
-    """(dimension, amount): each dimension of the recording for an amount, since one that is missing counts as 0."""
+    """(dimension, amount) for all dimensions of the recording, 0 where missing; ("", number) for a plain number."""
     if isinstance(value, Resource):
         for dim in figures.all_dimensions(recording):
             yield dim, float(value_in_units(dim, value.get(dim)))
@@ -116,7 +116,7 @@ def _split_dimensions(recording: Recording, value: object) -> Iterator[tuple[str
 
 
 def _columns(numbers: str, texts: str, *, after: str = "", place: bool = False) -> Mapping[str, str]:
-    """Column → type: numbers, the place where `place` says so, texts, and numbers behind them."""
+    """Column → type, in this order: `numbers`, PLACE_FIELDS if `place`, `texts`, and the numbers in `after`."""
     place_fields = PLACE_FIELDS if place else ()
     return {
         **dict.fromkeys(numbers.split(), "number"),
@@ -162,7 +162,7 @@ TABLES: Final[Mapping[str, RecordedTable]] = {
     ),
     **{f"{kind}_amounts": _amounts_table(kind) for kind in (figures.NODE, figures.JOB, figures.QUEUE)},
 }
-"""Table → its columns and rows. The names are a contract."""
+"""Table name → the table. Names of tables and columns are part of the public interface."""
 
 
 # The events that a breakpoint would stop at.
@@ -183,7 +183,7 @@ def query_table(words: str, columns: str) -> RecordedTable:
 
 
 def _read_columns(columns: str) -> Iterator[tuple[str, Expression]]:
-    """Column as it is written → its expression."""
+    """(column as written, its expression) pairs."""
     reader = TokenReader(columns)
     while True:
         start = reader.next_token.position

@@ -1,1 +1,1 @@
-"""What one decision was made of: pure functions of a recording, each with the numbers and events that prove it."""
+"""Explanations of decisions: pure functions of a recording, with the numbers and events that prove each answer."""

@@ -28,7 +28,7 @@ def age_since(recording: Recording, created: str) -> str:
 
 
 def seconds_since(recording: Recording, created: str | None) -> float | None:
-    """The same in seconds; None if the time is missing or cannot be read."""
+    """The age in seconds, as of the snapshot's clock; None if the time is missing or cannot be read."""
     moment = parse_time(created)
     return None if moment is None else (recording.snapshot.now - moment).total_seconds()
 
@@ -60,15 +60,15 @@ class Advice(NamedTuple):
     text: str
     harm: AdviceHarm
     edits: tuple[str, ...] = ()
-    """As --set takes them; empty where an amount or an object is left to the reader."""
+    """Edits in the form of --set; empty where the reader has to choose an amount or an object."""
     risky: bool = False
-    """Whether it overrides a taint or a cordon of a node; risky advice is sorted last."""
+    """Whether the advice overrides a taint or a cordon of a node; risky advice is sorted last."""
     last_resort: bool = False
-    """Whether it always helps, so that it is shown only where nothing else is known."""
+    """Whether the advice helps any job, so that it is shown only if no other safe advice exists."""
     repairs: bool = False
-    """Whether it puts right what is stated wrongly, which is tried and shown before anything else."""
+    """Whether the advice corrects a wrong manifest or setting; such advice is tried and shown first."""
     beyond_replay: bool = False
-    """Whether it is about what happens outside the scheduler, so that no replay can test it."""
+    """Whether the advice changes something outside the scheduler, so that no replay can test it."""
 
 
 def owner_advice(text: str, *edits: str) -> Advice:
@@ -87,21 +87,21 @@ def cluster_admin_advice(text: str, *edits: str) -> Advice:
 
 
 def outside_advice(text: str, harm: AdviceHarm = AdviceHarm.JOB) -> Advice:
-    """Advice about a controller, a kubelet or a driver: it stays next to changes that replays have tested."""
+    """Advice about a controller, kubelet or driver, which is shown even next to fixes that replays have tested."""
     return Advice(text, harm, beyond_replay=True)
 
 
 def sort_by_harm(lines: Iterable[Advice]) -> tuple[Advice, ...]:
-    """Each line once, the least harmful first, what is risky last; a last resort only where it is alone."""
-    once = {line.text: line for line in lines}
-    shown = [line for line in once.values() if not line.last_resort]
+    """Distinct lines, least harmful first and risky ones last; last resorts only if all other lines are risky."""
+    by_text = {line.text: line for line in lines}
+    shown = [line for line in by_text.values() if not line.last_resort]
     if all(line.risky for line in shown):
-        shown = list(once.values())
+        shown = list(by_text.values())
     return tuple(sorted(shown, key=lambda line: (line.risky, line.harm)))
 
 
 def add_nodes_advice(request: Resource | None = None) -> Advice:
-    """Always helps, and costs most."""
+    """Last-resort advice to add a node that has the request free."""
     size = f" with {format_resource(request)} free" if request is not None else ""
     return Advice(f"Add a node{size}.", AdviceHarm.CLUSTER, last_resort=True)
 
@@ -135,10 +135,10 @@ class CauseHeadline(NamedTuple):
     """
 
     subject: str
-    """A job or a pod by its whole name."""
+    """A job or pod as `namespace/name`."""
     state: str
     reason: str
-    """True on its own, at most some 120 characters, without a full stop."""
+    """The cause with its numbers, understandable on its own: at most about 120 characters, no full stop."""
 
     def __str__(self) -> str:
         return f"{self.subject} {self.state}: {self.reason}."
@@ -168,7 +168,7 @@ def rejected_headline(subject: str, reason: str) -> CauseHeadline:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One obstacle of a job, with its proof and what would remove it."""
+    """One obstacle that keeps a job Pending, with its proof and the advice that would remove it."""
 
     cause: str
     headline: CauseHeadline
@@ -181,7 +181,7 @@ class Finding:
     """Sentences that prove the headline: the objects that hold the room, the rule that rejects. The strongest first."""
 
     def sentence_about(self, workloads: Mapping[JobId, str]) -> str:
-        """The headline with the workload's name for that of its PodGroup."""
+        """The headline as a sentence in which the workload's name replaces the PodGroup's."""
         return str(self.headline._replace(subject=workloads.get(self.headline.subject, self.headline.subject)))
 
     @property
@@ -201,7 +201,7 @@ class Finding:
 
 
 class ConstraintKind(Enum):
-    """What a predicate that objects is about; the value are texts in its reasons."""
+    """The kind of constraint that a predicate checks; the value lists texts that occur in its reasons."""
 
     NODE_GROUP = ("node group",)
     LABELS = ("node affinity/selector",)
@@ -219,17 +219,17 @@ class ConstraintKind(Enum):
 
 
 class ConstraintFailure(NamedTuple):
-    """One thing in the way, with names."""
+    """One constraint that keeps the task off nodes, in a sentence with the names of the objects."""
 
     text: str
     advice: tuple[Advice, ...] = ()
     replaces: ConstraintKind | None = None
-    """The kind of constraint about which the general advice is void next to this failure."""
+    """The kind of constraint whose general advice this failure's own advice replaces."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExplanationStep:
-    """One step of the cycle for the job: was it passed, and which events show that."""
+    """One step of the cycle for the job: whether the job passed it, and the events that show it."""
 
     name: str
     state: StepState
@@ -248,10 +248,10 @@ class Explanation:
     dominant: Finding
     contributing: tuple[Finding, ...]
     advised: tuple[Advice, ...]
-    """The least harmful first."""
+    """Advice, the least harmful first."""
     steps: tuple[ExplanationStep, ...]
     doubt: str = ""
-    """Why the answer may be wrong: objects that were read at different times, an assumption about the process."""
+    """Why the answer may be wrong: objects were read at different times, or the process state is assumed."""
     release: Release = NEWEST
     """The release that was replayed."""
 
@@ -277,7 +277,7 @@ class Explanation:
 
     @property
     def advice_texts(self) -> tuple[str, ...]:
-        """What would help, line by line."""
+        """The texts of the advice, one per line."""
         return tuple(line.text for line in self.advised)
 
     @property
@@ -286,9 +286,9 @@ class Explanation:
         return "scheduled" if self.scheduled else "unscheduled"
 
 
-def numbers(prefix: str, what: Resource, names: Iterable[str] | None = None) -> dict[str, Number]:
+def numbers(prefix: str, resource: Resource, names: Iterable[str] | None = None) -> dict[str, Number]:
     """`prefix.cpu` → amount in cores, bytes or pieces, for each dimension that a text about the resource lists."""
-    return {f"{prefix}.{name}": number(name, value) for name, value in listed_dimensions(what, names)}
+    return {f"{prefix}.{name}": number(name, value) for name, value in listed_dimensions(resource, names)}
 
 
 def number(name: str, value: float) -> Number:
@@ -303,7 +303,7 @@ def number(name: str, value: float) -> Number:
 
 
 def count(value: int, unit: str) -> Number:
-    """An integer with its unit."""
+    """A number of things as JSON number, with its unit."""
     return Number(float(value), unit)
 
 
@@ -313,18 +313,18 @@ Histogram = list[tuple[str, list[Thing]]]
 
 def histogram(pairs: Iterable[tuple[Thing, str]]) -> Histogram[Thing]:
     """(reason, things with this reason), the most frequent reason first, then by name."""
-    found = group_by_key((reason, thing) for thing, reason in pairs)
-    return sorted(found.items(), key=lambda entry: (-len(entry[1]), entry[0]))
+    by_reason = group_by_key((reason, item) for item, reason in pairs)
+    return sorted(by_reason.items(), key=lambda entry: (-len(entry[1]), entry[0]))
 
 
-def pod_lines(order: Iterable[tuple[str, Sequence[str]]]) -> tuple[str, ...]:
+def pod_lines(entries: Iterable[tuple[str, Sequence[str]]]) -> tuple[str, ...]:
     """One line per reason, with some of the pods."""
-    return tuple(f"{count_noun(len(keys), 'pod')}: {reason}  ({join_names(keys)})" for reason, keys in order)
+    return tuple(f"{count_noun(len(keys), 'pod')}: {reason}  ({join_names(keys)})" for reason, keys in entries)
 
 
 @dataclass(frozen=True, slots=True)
 class ReplySheet:
-    """A table that belongs to an answer; a head that ends in `#` marks a column of numbers."""
+    """A table of an answer; a head that ends in `#` marks a column of numbers."""
 
     title: str
     heads: tuple[str, ...]
@@ -349,8 +349,8 @@ class NamedQuestion:
 
     name: str
     words: str
-    """As a person would ask it."""
+    """The question as a person would ask it."""
     about: tuple[str, ...]
     """Kinds of subjects: pod, job, queue, node, port, claim or quota; empty for the whole cycle."""
     answer: Callable[[Recording, str], QuestionReply]
-    """Takes the subject's name; raises NotFoundError if no object has this name."""
+    """Answers the question about a subject by name; raises NotFoundError if no object has this name."""

@@ -29,11 +29,11 @@ from vcdebug.snapshot.edit_path import field_step
 
 # Subclasses of float, so that a figure knows its unit while arithmetic and JSON treat it as a plain number.
 class Ratio(float):
-    """A number without a unit in a line of amounts."""
+    """A number without a unit, such as a share, in a term whose other figures are amounts."""
 
 
 class UnitAmount(Ratio):
-    """An amount of a dimension in cores, bytes or pieces, as documents and quotas hold it."""
+    """An amount with its dimension in cores, bytes or pieces, as manifests and quotas state amounts."""
 
     __slots__ = ("dimension",)
 
@@ -42,28 +42,28 @@ class UnitAmount(Ratio):
     @classmethod
     def of(cls, units: float, dimension: str) -> UnitAmount:
         """An amount of a dimension, in cores, bytes or pieces."""
-        found = cls(units)
-        found.dimension = dimension
-        return found
+        amount = cls(units)
+        amount.dimension = dimension
+        return amount
 
 
 class DimensionAmount(float):
-    """An amount of a dimension in a line that is not itself one of a dimension."""
+    """An amount with its own dimension, for terms whose name is no dimension."""
 
     __slots__ = ("dimension",)
 
     dimension: str
 
     @classmethod
-    def from_resource(cls, what: Resource, dimension: str) -> DimensionAmount:
-        """What a resource holds of a dimension."""
-        found = cls(what.get(dimension))
-        found.dimension = dimension
-        return found
+    def from_resource(cls, resource: Resource, dimension: str) -> DimensionAmount:
+        """The amount that a resource has in a dimension."""
+        amount = cls(resource.get(dimension))
+        amount.dimension = dimension
+        return amount
 
 
 TermFigure = float | int | str | bool | Resource | None
-"""One number or word; amounts per dimension only where a term is not itself a dimension."""
+"""A number or word; a whole Resource only in terms whose name is no dimension."""
 EquationVerdict = bool | int | float | tuple[str, ...] | Resource | None
 """As the trace writes a hook's result or a plugin's figure; for JobValid whether it passes, for operations whether the
 books agree."""
@@ -80,7 +80,7 @@ class Term:
     holds: bool | None
     """Whether this line satisfies the formula; None if the plugin does not judge it."""
     note: str = ""
-    """In words: what this line lacks, or why it is not judged."""
+    """What this term lacks or why it is not judged, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,20 +90,20 @@ class Equation:
     title: str
     formula: str
     columns: tuple[str, ...]
-    """What the figures of a term are, from left to right."""
+    """The meaning of each figure of a term, from left to right."""
     kind: TermKind
     terms: tuple[Term, ...]
     verdict: EquationVerdict
     deciding: str | None = None
-    """The name of the term that decided, where one did."""
+    """The name of the term that decided; None if no single term did."""
     note: str = ""
-    """What else led to the answer: a rule that came before the arithmetic, a quirk."""
+    """What else decided: a rule that applies before the arithmetic, or a quirk of upstream."""
     compared: str = ""
-    """Which of upstream's comparisons of resources judges the lines, where one does."""
+    """The upstream comparison of resources that judges the terms; empty if none does."""
 
     @property
     def deciding_term(self) -> Term | None:
-        """The term that decided."""
+        """The term named by `deciding`; None without one."""
         return next((term for term in self.terms if term.name == self.deciding), None)
 
 
@@ -142,13 +142,13 @@ def barred_equation(title: str, formula: str, reason: str) -> Equation:
 
 
 ResourceWriter = Callable[[Resource], str]
-"""Writes a whole resource: with full names, or as briefly as a table has room for."""
+"""Formats a whole resource, with full names for texts or short ones for tables."""
 
 
 def format_figure(
-    found: Equation, term: Term, figure: TermFigure, write: ResourceWriter = amount_text.format_resource
+    equation: Equation, term: Term, figure: TermFigure, write: ResourceWriter = amount_text.format_resource
 ) -> str:
-    """A figure in its own unit, else its line's, with enough digits to differ from the other figures of the line."""
+    """The text of a figure in its unit, else the term's, with enough digits to differ from the term's other figures."""
     if figure is None:
         return "–"
     if isinstance(figure, bool):
@@ -157,38 +157,38 @@ def format_figure(
         return write(figure)
     if not isinstance(figure, float):
         return str(figure)
-    dimension = _dimension_of(found, term, figure)
+    dimension = _dimension_of(equation, term, figure)
     floats = (each for each in term.figures if isinstance(each, float))
     # Rounding both sides of a comparison to the same text would show a refusal as `4 > 4`.
-    alike = [float(each) for each in floats if _dimension_of(found, term, each) == dimension]
+    comparable = [float(each) for each in floats if _dimension_of(equation, term, each) == dimension]
     if not dimension:
-        return amount_text.format_number(figure, decimals_apart(alike))
+        return amount_text.format_number(figure, decimals_apart(comparable))
     if isinstance(figure, UnitAmount):
-        return amount_text.format_unit_amount(dimension, figure, *alike)
-    return amount_text.format_amounts_apart(dimension, figure, *alike)[0]
+        return amount_text.format_unit_amount(dimension, figure, *comparable)
+    return amount_text.format_amounts_apart(dimension, figure, *comparable)[0]
 
 
-def _dimension_of(found: Equation, term: Term, figure: float) -> str:
-    """What a figure is an amount of; empty for a number without a unit."""
+def _dimension_of(equation: Equation, term: Term, figure: float) -> str:
+    """The dimension of a figure; empty for a number without a unit."""
     if isinstance(figure, DimensionAmount | UnitAmount):
         return figure.dimension
-    return "" if found.kind != "dimension" or isinstance(figure, Ratio) else term.name.split(" ")[-1]
+    return "" if equation.kind != "dimension" or isinstance(figure, Ratio) else term.name.split(" ")[-1]
 
 
-def format_figures(found: Equation, term: Term) -> str:
+def format_figures(equation: Equation, term: Term) -> str:
     """`used 4, request 2, allocatable 8`; columns without a figure are left out."""
-    pairs = zip(found.columns, term.figures, strict=False)
+    pairs = zip(equation.columns, term.figures, strict=False)
     return ", ".join(
-        f"{head} {format_figure(found, term, figure)}".strip() for head, figure in pairs if figure not in (None, "")
+        f"{head} {format_figure(equation, term, figure)}".strip() for head, figure in pairs if figure not in (None, "")
     )
 
 
-def equation_json(found: Equation) -> dict[str, object]:
-    """For programs, the keys are a contract: amounts in milli-cores, bytes and thousandths."""
+def equation_json(equation: Equation) -> dict[str, object]:
+    """The equation as JSON with stable keys; amounts in milli-cores, bytes and thousandths."""
     return {
-        "title": found.title,
-        "formula": found.formula,
-        "columns": list(found.columns),
+        "title": equation.title,
+        "formula": equation.formula,
+        "columns": list(equation.columns),
         "terms": [
             {
                 "name": term.name,
@@ -196,12 +196,12 @@ def equation_json(found: Equation) -> dict[str, object]:
                 "holds": term.holds,
                 **({"note": term.note} if term.note else {}),
             }
-            for term in found.terms
+            for term in equation.terms
         ],
-        "verdict": _plain_figure(found.verdict),
-        **({"deciding": found.deciding} if found.deciding else {}),
-        **({"note": found.note} if found.note else {}),
-        **({"compared": found.compared} if found.compared else {}),
+        "verdict": _plain_figure(equation.verdict),
+        **({"deciding": equation.deciding} if equation.deciding else {}),
+        **({"note": equation.note} if equation.note else {}),
+        **({"compared": equation.compared} if equation.compared else {}),
     }
 
 
@@ -245,7 +245,7 @@ NOT_STATED: Final = "not stated: it counts as 0 (Zero)"
 
 
 def tolerance_note(lacks: float) -> str:
-    """Why a line holds although something is missing."""
+    """Why a term holds although `lacks` is missing: the amount is below upstream's tolerance."""
     return f"short by {format_number(lacks)}, less than the tolerance of 0.1"
 
 
@@ -255,7 +255,7 @@ PODS_IGNORED = "pods are not compared here"
 
 
 def all_dimensions(*resources: Resource) -> list[str]:
-    """cpu, memory, and the scalars of any of them."""
+    """The dimensions of these resources: cpu, memory, and every scalar that any of them has."""
     scalars = [name for resource in resources for name in resource.scalars or ()]
     return [CPU, MEMORY, *sorted(dict.fromkeys(scalars))]
 
@@ -267,12 +267,12 @@ def limit_terms(check: LimitCheck, names: Iterable[str], prefix: str = "") -> It
         if name in judged:
             yield Term(prefix + name, check.figures_of(name), name not in exceeded)
         else:
-            why = PODS_IGNORED if name == PODS and check.asked.get(name) > 0 else NOT_REQUESTED
-            yield Term(prefix + name, check.figures_of(name), None, why)
+            reason = PODS_IGNORED if name == PODS and check.asked.get(name) > 0 else NOT_REQUESTED
+            yield Term(prefix + name, check.figures_of(name), None, reason)
 
 
 def limit_columns(check: LimitCheck, limit: str) -> tuple[str, ...]:
-    """What the figures of such lines are."""
+    """The column heads of the terms of `limit_terms`."""
     return (*(name for name, _ in check.parts), "sum", limit)
 
 
@@ -301,25 +301,25 @@ def not_open_reason(session: Session, queue: QueueName) -> str:
 
 @dataclass(frozen=True)
 class QueueCheck:
-    """A queue, or an ancestor of it, with the question that its plugin asked about it."""
+    """A plugin's check of the limit of a queue or of one of its ancestors."""
 
     queue: QueueName
     figure: str
-    """What sets the limit: deserved or realCapability."""
+    """The plugin's figure that is the limit: `deserved` or `realCapability`."""
     check: LimitCheck
     capability: Resource | None = None
-    """The queue's own, where it states any."""
+    """The capability that the queue states; None if it states none."""
 
     @classmethod
     def for_queue(cls, session: Session, queue: QueueName, figure: str, check: LimitCheck) -> QueueCheck:
-        """A check of a queue of the session, or of the root above them."""
+        """The check with the capability of the session's queue; the root queue may not be in the session."""
         info = session.queues.get(queue)
-        own = info.capability if info is not None else None
-        return cls(queue, figure, check, Resource.from_list(own) if own else None)
+        capability = info.capability if info is not None else None
+        return cls(queue, figure, check, Resource.from_list(capability) if capability else None)
 
     @cached_property
     def exceeded_dimensions(self) -> list[str]:
-        """Dimensions in which the request is too much; empty where the plugin refuses for another reason."""
+        """Dimensions in which usage plus request exceed the limit; empty if the plugin refuses for another reason."""
         return self.check.exceeded_dimensions
 
     @property
@@ -329,41 +329,41 @@ class QueueCheck:
 
     @property
     def is_capability(self) -> bool:
-        """Whether the queue's own capability is what limits this dimension."""
+        """Whether the limit of the first exceeded dimension is the queue's own capability."""
         return self.limit_kind(next(iter(self.exceeded_dimensions), PODS)) == "capability"
 
     def limit_kind(self, name: str) -> str:
-        """`capability` where the queue's own one is what limits a dimension, else what sets the limit."""
-        own = self.capability is not None and self.capability.get(name) == self.check.limit.get(name)
-        return "capability" if own else self.figure
+        """`capability` if the queue's own capability limits the dimension, else the figure that sets the limit."""
+        is_own = self.capability is not None and self.capability.get(name) == self.check.limit.get(name)
+        return "capability" if is_own else self.figure
 
     def format_limit(self, name: str) -> str:
-        """`8`."""
+        """The limit of a dimension, such as `8`."""
         return self._written(name, self.check.limit)
 
     def format_taken(self, name: str) -> str:
-        """`4`."""
+        """The usage of a dimension without the request, such as `4`."""
         return self._written(name, self.check.counted_already)
 
     def request_of(self, name: str) -> str:
-        """`2`."""
+        """The request in a dimension, such as `2`."""
         return self._written(name, self.check.request)
 
     def total_of(self, name: str) -> str:
         """The usage including the request: `6`."""
         return self._written(name, self.check.total)
 
-    def _written(self, name: str, what: Resource) -> str:
-        """An amount in enough digits to differ from the limit that it is compared with."""
+    def _written(self, name: str, resource: Resource) -> str:
+        """The text of an amount, with enough digits to differ from usage, request and limit."""
         compared = (self.check.request, self.check.counted_already, self.check.total, self.check.limit)
-        return amount_text.format_amounts_apart(name, *(each.get(name) for each in (what, *compared)))[0]
+        return amount_text.format_amounts_apart(name, *(each.get(name) for each in (resource, *compared)))[0]
 
     def format_excess(self, name: str) -> str:
-        """By how much the limit would be exceeded."""
+        """The amount by which the request would exceed the limit in a dimension."""
         return amount_text.format_amount(name, self.check.excess_of(name))
 
     def excess_words(self) -> str:
-        """`4 over; also over: memory`: by how much the first dimension exceeds its limit, and which others do."""
+        """The excess in the first exceeded dimension, and the names of the others: `4 over; also over: memory`."""
         others = amount_text.join_names(name for name in self.exceeded_dimensions if name != self.first_dimension)
         return f"{self.format_excess(self.first_dimension)} over{f'; also over: {others}' if others else ''}"
 
@@ -375,7 +375,7 @@ class QueueCheck:
         return " and ".join(amounts_short)
 
     def raised_limit_edits(self, field: str) -> tuple[str, ...]:
-        """Edits that raise a field of the queue to what it would hold, in every exceeded dimension."""
+        """Edits that raise a field of the queue to usage plus request, in every exceeded dimension."""
         return tuple(
             f"Queue/{self.queue}:spec.{field}{field_step(name)}="
             f"{amount_text.quantity_text(name, self.check.total.get(name))}"
@@ -383,7 +383,7 @@ class QueueCheck:
         )
 
     def arithmetic_lines(self) -> tuple[str, ...]:
-        """The arithmetic, dimension by dimension."""
+        """The arithmetic of each exceeded dimension, one line each."""
         return tuple(self._arithmetic_line(name) for name in self.exceeded_dimensions)
 
     def _arithmetic_line(self, name: str) -> str:
@@ -392,8 +392,8 @@ class QueueCheck:
             for part, amount in self.check.parts
             if part not in (REQUEST, MINIMUM)
         )
-        asked, limit = self.request_of(name), self._written(name, self.check.limit)
-        return f"queue {self.queue}, {name}: request {asked} {parts} > {self.limit_kind(name)} {limit}"
+        request, limit = self.request_of(name), self._written(name, self.check.limit)
+        return f"queue {self.queue}, {name}: request {request} {parts} > {self.limit_kind(name)} {limit}"
 
     def excess_numbers(self) -> dict[str, Number]:
         """The excess of each exceeded dimension, as JSON numbers."""
@@ -409,7 +409,7 @@ class QueueCheck:
 
 
 def first_exceeded(checks: list[QueueCheck]) -> QueueCheck:
-    """The queue, or the nearest ancestor, that is full; the queue where none is."""
+    """The first check of the queue and its ancestors that is exceeded; the queue's own if none is."""
     return next((each for each in checks if each.exceeded_dimensions), checks[0])
 
 
@@ -417,9 +417,9 @@ SIMULATED_EXCHANGES = {SIMULATE_ADD_TASK.upstream: True, SIMULATE_REMOVE_TASK.up
 
 
 def dry_run_start(recording: Recording, seq: Seq, plugin: str, task: TaskKey) -> Seq | None:
-    """The PrePredicate that a plugin's simulations for the task start from."""
-    asked = recording.filter_events(HookEvent, seqs_before(recording.index.seqs_about(TASK, task), seq))
-    starts = (at for at, event in asked if (event.plugin, event.point) == (plugin, PRE_PREDICATE.upstream))
+    """The last PrePredicate event of a plugin for the task, at which its simulations start; None without one."""
+    calls = recording.filter_events(HookEvent, seqs_before(recording.index.seqs_about(TASK, task), seq))
+    starts = (at for at, event in calls if (event.plugin, event.point) == (plugin, PRE_PREDICATE.upstream))
     return next(starts, None)
 
 
@@ -427,12 +427,12 @@ def simulated_allocation(
     recording: Recording, start: Seq, seq: Seq, plugin: str, queue: QueueName, family: Collection[QueueName]
 ) -> Resource:
     """A queue's allocation with the dry run's additions and removals; tasks of the queues in `family` count."""
-    held = state_before(recording, start).plugin_amount(plugin, queue, "allocated").clone()
+    total = state_before(recording, start).plugin_amount(plugin, queue, "allocated").clone()
     span = recording.span_tree.span_around(seq, Level.NODE)
     for _, event in recording.filter_events(HookEvent, range(seq if span is None else span.first, seq)):
         if event.plugin == plugin and event.result is None and event.point in SIMULATED_EXCHANGES:
             task = task_of(recording, event.other)
             if recording.owners.queues.get(task.job) in family:
-                # In the order of the calls: additions in another order give other last bits than the plugin's sum.
-                held = held.add(task.resreq) if SIMULATED_EXCHANGES[event.point] else held.sub(task.resreq)
-    return held
+                # In call order: adding in another order would give a float sum that differs from the plugin's.
+                total = total.add(task.resreq) if SIMULATED_EXCHANGES[event.point] else total.sub(task.resreq)
+    return total

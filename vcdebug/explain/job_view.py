@@ -35,12 +35,12 @@ from vcdebug.snapshot.reported_events import event_reporter, event_time, latest_
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 WAITING_PHASES = (PENDING, "")
-"""Of a PodGroup that is not admitted: the controller may not have made the pods yet."""
+"""The phases of a PodGroup that is not admitted; its controller may not have created the pods yet."""
 PLACED_STATUSES = (TaskStatus.BINDING, TaskStatus.PIPELINED, TaskStatus.ALLOCATED)
 
 
 class JobView:
-    """One job of a recording."""
+    """One job of a recording, with the tasks, visits and hook calls that explain its state."""
 
     def __init__(self, recording: Recording, job: JobId, pod: TaskKey | None = None) -> None:
         self.recording = recording
@@ -51,7 +51,7 @@ class JobView:
         self.actions = recording.conf.actions
 
     def facts_of(self, action: str) -> ActionFacts:
-        """What an action does."""
+        """The facts about an action, such as whether it places or evicts."""
         return self.recording.conf.facts_of(action)
 
     @cached_property
@@ -63,22 +63,22 @@ class JobView:
     @cached_property
     def pending_at_open(self) -> list[TaskInfo]:
         """Tasks that were Pending or Pipelined when the session opened."""
-        opening, waiting = self.recording.timeline.opening_tasks, (TaskStatus.PENDING, TaskStatus.PIPELINED)
-        return [task for key, task in self.tasks.items() if opening[key].status in waiting]
+        opening, statuses = self.recording.timeline.opening_tasks, (TaskStatus.PENDING, TaskStatus.PIPELINED)
+        return [task for key, task in self.tasks.items() if opening[key].status in statuses]
 
     @cached_property
     def placed_tasks(self) -> list[TaskInfo]:
-        """Tasks that the cycle gave a place, bound or not."""
+        """Tasks without a node at the opening that this cycle bound, allocated or pipelined."""
         return [task for task in self.pending_at_open if task.status in PLACED_STATUSES]
 
     @cached_property
     def left_over(self) -> list[TaskInfo]:
-        """Tasks that were Pending when the session opened and still are."""
+        """Tasks that were without a node at the opening and are not placed when the cycle ends."""
         return [task for task in self.pending_at_open if task.status not in PLACED_STATUSES]
 
     @cached_property
     def hidden_pods(self) -> list[Pod]:
-        """The job's pods that name another scheduler and wait: not in the session."""
+        """The job's pods that name another scheduler and have no node; the session does not contain them."""
         return _hidden_pods(self.recording).get((self.job.namespace, self.job.name), [])
 
     @cached_property
@@ -92,9 +92,9 @@ class JobView:
 
     @cached_property
     def placing_tries(self) -> list[TaskTry]:
-        """Tries of allocate's last visit, and all of backfill's."""
-        visited = [*self.visits_of(ALLOCATE)[-1:], *self.visits_of(BACKFILL)]
-        return [attempt for visit in visited for attempt in visit.tries]
+        """The tries to place tasks in allocate's last visit and in all of backfill's visits."""
+        visits = [*self.visits_of(ALLOCATE)[-1:], *self.visits_of(BACKFILL)]
+        return [attempt for visit in visits for attempt in visit.tries]
 
     def failed_tries(self, task: TaskKey = "") -> list[TaskTry]:
         """The tries that gave a task no node; without a task, those of the whole job."""
@@ -103,13 +103,13 @@ class JobView:
 
     @cached_property
     def blocked_task(self) -> TaskInfo | None:
-        """The task on which placing failed: the pod that was asked about, or the first that found no place."""
+        """The named pod, else the first task that a try did not place, else the first unplaced one; else None."""
         if self.pod in self.tasks:
             return self.tasks[self.pod]
-        tried = [self.tasks[attempt.task] for attempt in self.failed_tries() if attempt.task in self.tasks]
-        stuck = [task for task in tried if task.status not in PLACED_STATUSES]
-        waiting = [task for task in self.left_over if not task.sch_gated] or self.left_over
-        return stuck[0] if stuck else (waiting[0] if waiting else None)
+        failed_keys = [self.tasks[attempt.task] for attempt in self.failed_tries() if attempt.task in self.tasks]
+        unplaced = [task for task in failed_keys if task.status not in PLACED_STATUSES]
+        pending = [task for task in self.left_over if not task.sch_gated] or self.left_over
+        return unplaced[0] if unplaced else (pending[0] if pending else None)
 
     def action_starts(self, action: str) -> Seq | None:
         """The event with which an action starts; None if it never ran."""
@@ -132,7 +132,7 @@ class JobView:
         return list(_calls_by_name(self.recording, point, field).get(self.job.uid if name is None else name, ()))
 
     def plugin_message(self, seq: Seq) -> str:
-        """What the plugins wrote about the PodGroup up to an event; empty if nothing."""
+        """The message that plugins wrote about the PodGroup up to an event; empty for none."""
         events = self.recording.record.pod_group_events
         return next((e.message for e in reversed(events) if e.job == self.job.uid and e.seq <= seq), "")
 
@@ -140,26 +140,26 @@ class JobView:
 @per_recording()
 def action_seqs(recording: Recording, what: str) -> Mapping[str, Seq]:
     """The event with which each action first starts, or ends."""
-    found: dict[str, Seq] = {}
+    first_seqs: dict[str, Seq] = {}
     for seq, event in recording.events_of_type(ActionEvent):
         if event.what == what:
-            found.setdefault(event.action, seq)
-    return found
+            first_seqs.setdefault(event.action, seq)
+    return first_seqs
 
 
 @per_recording()
 def _hidden_pods(recording: Recording) -> Mapping[tuple[str, str], list[Pod]]:
-    """Pods that name another scheduler and wait, by namespace and name of their PodGroup."""
+    """(namespace, PodGroup) → pods that name another scheduler and have no node."""
     names = recording.snapshot.flags.scheduler_names
-    found: dict[tuple[str, str], list[Pod]] = {}
+    by_group: dict[tuple[str, str], list[Pod]] = {}
     for manifest in recording.snapshot.objects_of("Pod"):
         # The identity alone is much cheaper than a Pod, and most pods of a cluster have a node.
-        stated = PodIdentity.of_manifest(manifest)
-        if not stated.node and stated.scheduler not in names:
+        identity = PodIdentity.of_manifest(manifest)
+        if not identity.node and identity.scheduler not in names:
             group, pod = annotations_of(manifest).get(GROUP_ANNOTATION), Pod(manifest)
             if group is not None:
-                found.setdefault((pod.namespace, group), []).append(pod)
-    return found
+                by_group.setdefault((pod.namespace, group), []).append(pod)
+    return by_group
 
 
 @per_recording()
@@ -172,15 +172,15 @@ JOB_NAME_KEY = "volcano.sh/job-name"
 
 
 class ExplainSubject(NamedTuple):
-    """What a question is about."""
+    """The job or pod that a question is about."""
 
     job: JobId
-    """Empty for a pod that belongs to no PodGroup."""
+    """The job; empty for a pod without a PodGroup."""
     pod: TaskKey | None = None
 
 
 class NotFoundError(VcdebugError):
-    """No job and no pod of that name."""
+    """Raised if no job and no pod has the given name."""
 
 
 def find_subject(snapshot: Snapshot, word: str) -> ExplainSubject:
@@ -196,84 +196,84 @@ def find_subject(snapshot: Snapshot, word: str) -> ExplainSubject:
     by_name = [key for key in groups if key.rpartition("/")[2] == word]
     if by_name:
         return ExplainSubject(_require_unique(by_name, word))
-    owned = (
+    owned_groups = (
         _groups_of_volcano_job(list(pods.values()), word)
         or _groups_of_owner(snapshot, word)
         or _groups_of_workload(snapshot, word)
     )
-    if owned:
-        return ExplainSubject(_require_unique(owned, word))
-    named = [key for key in pods if key.rpartition("/")[2] == word]
-    if named:
-        key = _require_unique(named, word)
+    if owned_groups:
+        return ExplainSubject(_require_unique(owned_groups, word))
+    matching_pods = [key for key in pods if key.rpartition("/")[2] == word]
+    if matching_pods:
+        key = _require_unique(matching_pods, word)
         return ExplainSubject(pods[key].job_id, key)
     orphans = dict.fromkeys(pod.job_id for pod in pods.values() if pod.job_id)
-    of_group = [job for job in orphans if word in (job, job.rpartition("/")[2])]
-    if of_group:
-        return ExplainSubject(_require_unique(of_group, word))
-    lacking = missing_kinds(snapshot)
-    if lacking and not groups and not pods:
-        hint = f"the snapshot has {join_kinds(lacking)}: add the output of `{supplying_command(lacking)}`"
+    orphan_groups = [job for job in orphans if word in (job, job.rpartition("/")[2])]
+    if orphan_groups:
+        return ExplainSubject(_require_unique(orphan_groups, word))
+    missing = missing_kinds(snapshot)
+    if missing and not groups and not pods:
+        hint = f"the snapshot has {join_kinds(missing)}: add the output of `{supplying_command(missing)}`"
         raise NotFoundError("no such job or pod", hint, word)
     raise _unknown_name_error(word, [*groups, *pods])
 
 
 def workload_names(snapshot: Snapshot) -> dict[JobId, str]:
     """PodGroup -> the workload that owns it, such as `job team-a/train`; PodGroups without an owner are left out."""
-    above = {metadata_of(each).get("uid"): owners_of(each) for each in snapshot.objects_of("ReplicaSet")}
-    found = {}
+    replica_set_owners = {metadata_of(each).get("uid"): owners_of(each) for each in snapshot.objects_of("ReplicaSet")}
+    names = {}
     for manifest in snapshot.objects_of("PodGroup"):
         owner = next(iter(owners_of(manifest)), {})
-        owner = next(iter(above.get(owner.get("uid"), ())), owner)
+        owner = next(iter(replica_set_owners.get(owner.get("uid"), ())), owner)
         if owner.get("kind") and owner.get("name"):
             group = PodGroup(manifest)
-            found[f"{group.namespace}/{group.name}"] = f"{owner['kind'].lower()} {group.namespace}/{owner['name']}"
-    return found
+            names[f"{group.namespace}/{group.name}"] = f"{owner['kind'].lower()} {group.namespace}/{owner['name']}"
+    return names
 
 
 def _groups_of_volcano_job(pods: Sequence[Pod], word: str) -> list[JobId]:
-    """PodGroups of the pods that a Volcano Job of this name made."""
+    """PodGroups of the pods that belong to a Volcano Job of this name."""
     namespace, _, name = word.rpartition("/")
-    owned = [
+    groups = [
         pod.job_id
         for pod in pods
         if pod.job_id
         and name in (pod.labels.get(JOB_NAME_KEY), pod.annotations.get(JOB_NAME_KEY))
         and namespace in ("", pod.namespace)
     ]
-    return list(dict.fromkeys(owned))
+    return list(dict.fromkeys(groups))
 
 
 def _groups_of_owner(snapshot: Snapshot, word: str) -> list[JobId]:
     """PodGroups whose owner reference, or that of their pods, has this name."""
     namespace, _, name = word.rpartition("/")
-    found: dict[JobId, None] = {}
+    groups: dict[JobId, None] = {}
     for kind in ("PodGroup", "Pod"):
         for manifest in snapshot.objects_of(kind):
             if any(owner.get("name") == name for owner in owners_of(manifest)):
-                own = PodGroup(manifest) if kind == "PodGroup" else Pod(manifest)
-                job = f"{own.namespace}/{own.name}" if isinstance(own, PodGroup) else own.job_id
-                if job and namespace in ("", own.namespace):
-                    found[job] = None
-    return list(found)
+                member = PodGroup(manifest) if kind == "PodGroup" else Pod(manifest)
+                job = f"{member.namespace}/{member.name}" if isinstance(member, PodGroup) else member.job_id
+                if job and namespace in ("", member.namespace):
+                    groups[job] = None
+    return list(groups)
 
 
 def _groups_of_workload(snapshot: Snapshot, word: str) -> list[JobId]:
-    """PodGroups of a Volcano Job or JobFlow of this name; the object's own name where its controller has made none."""
+    """PodGroups of a Volcano Job or JobFlow of this name; the object's name if its controller created no PodGroup."""
     namespace, _, name = word.rpartition("/")
     groups = group_by_key(
-        ((_namespace_of(each), owner.get("name")), key_of(each))
-        for each in snapshot.objects_of("PodGroup")
-        for owner in owners_of(each)
+        ((_namespace_of(group), owner.get("name")), key_of(group))
+        for group in snapshot.objects_of("PodGroup")
+        for owner in owners_of(group)
     )
-    found: dict[JobId, None] = {}
+    keys: dict[JobId, None] = {}
     for job in (*snapshot.objects_of("Job"), *snapshot.objects_of("JobFlow")):
-        named = name in (name_of(job), *(owner.get("name") for owner in owners_of(job)))
-        if named and namespace in ("", _namespace_of(job)):
-            found |= dict.fromkeys(groups.get((_namespace_of(job), name_of(job))) or [key_of(job)])
+        is_named = name in (name_of(job), *(owner.get("name") for owner in owners_of(job)))
+        if is_named and namespace in ("", _namespace_of(job)):
+            keys |= dict.fromkeys(groups.get((_namespace_of(job), name_of(job))) or [key_of(job)])
     # A JobFlow whose Jobs are there is known by them.
-    jobs = [key for key in found if key.rpartition("/")[2] != name]
-    return jobs or list(found)
+    jobs = [key for key in keys if key.rpartition("/")[2] != name]
+    return jobs or list(keys)
 
 
 def _namespace_of(manifest: JsonObject) -> str:
@@ -286,20 +286,20 @@ def _require_unique(keys: Sequence[str], word: str) -> str:
     raise NotFoundError("is not unique", f"one of {', '.join(sorted(keys)[:5])}", word)
 
 
-def _unknown_name_error(word: str, known: Sequence[str]) -> NotFoundError:
-    tails = {key.rpartition("/")[2]: key for key in known}
-    wanted = word.rpartition("/")[2]
-    close = (
-        closest_names(word, known, 3, 0.5)
-        or [tails[tail] for tail in closest_names(wanted, tails, 3, 0.5)]
-        or [key for tail, key in tails.items() if wanted and wanted in tail][:3]
+def _unknown_name_error(word: str, names: Sequence[str]) -> NotFoundError:
+    tails = {key.rpartition("/")[2]: key for key in names}
+    bare_name = word.rpartition("/")[2]
+    similar = (
+        closest_names(word, names, 3, 0.5)
+        or [tails[tail] for tail in closest_names(bare_name, tails, 3, 0.5)]
+        or [key for tail, key in tails.items() if bare_name and bare_name in tail][:3]
     )
-    if close:
-        return NotFoundError("no such job or pod", f"did you mean {', '.join(close)}?", word)
+    if similar:
+        return NotFoundError("no such job or pod", f"did you mean {', '.join(similar)}?", word)
     return NotFoundError("no such job or pod", "vcdebug run lists the jobs", word)
 
 
-# What other components than the scheduler report about a job that waits: a kubelet, a quota, a controller.
+# What components other than the scheduler report about a Pending job: a kubelet, a quota, a controller.
 
 MAX_FACTS: Final = 2
 MAX_MESSAGE: Final = 160
@@ -309,19 +309,19 @@ def event_facts(recording: Recording, subject: ExplainSubject) -> tuple[str, ...
     """The latest events of other components about the job, its Pending pods and its Volcano Job, in sentences."""
     if not recording.snapshot.objects_of("Event"):
         return ()
-    # The replay tells what the scheduler says, and why.
+    # The scheduler's own events are left out: the replay explains its decisions itself.
     names = recording.snapshot.flags.scheduler_names
-    own = dict.fromkeys((*names, ",".join(names)))
-    found = _events_by_subject(recording).get(subject.pod or subject.job, ())
-    said: dict[object, Manifest] = {}
-    for event in latest_events(event for event in found if event_reporter(event) not in own):
-        said.setdefault(event.get("reason"), event)
-    return tuple(_event_sentence(recording, event) for event in [*said.values()][:MAX_FACTS])
+    own_reporters = dict.fromkeys((*names, ",".join(names)))
+    events = _events_by_subject(recording).get(subject.pod or subject.job, ())
+    by_reason: dict[object, Manifest] = {}
+    for event in latest_events(event for event in events if event_reporter(event) not in own_reporters):
+        by_reason.setdefault(event.get("reason"), event)
+    return tuple(_event_sentence(recording, event) for event in [*by_reason.values()][:MAX_FACTS])
 
 
 @per_recording()
 def _events_by_subject(recording: Recording) -> Mapping[str, Sequence[Manifest]]:
-    """Events by the pod and by the PodGroup, or the Volcano Job without a PodGroup, that they are about."""
+    """Name of a pod, a PodGroup, or a Volcano Job without one → events about it."""
     snapshot = recording.snapshot
     pods = map(PodIdentity.of_manifest, snapshot.objects_of("Pod"))
     subjects = {("Pod", pod.key): dict.fromkeys(filter(None, (pod.key, pod.job))) for pod in pods}
@@ -329,34 +329,34 @@ def _events_by_subject(recording: Recording) -> Mapping[str, Sequence[Manifest]]
         for owner in owners_of(group):
             name = f"{metadata_of(group).get('namespace')}/{owner.get('name')}"
             subjects.setdefault((str(owner.get("kind")), name), {})[key_of(group)] = None
-    about = ((object_in(event.get("involvedObject")), event) for event in snapshot.objects_of("Event"))
-    named = ((str(one.get("kind")), f"{one.get('namespace')}/{one.get('name')}", event) for one, event in about)
+    involved = ((object_in(event.get("involvedObject")), event) for event in snapshot.objects_of("Event"))
+    keyed = ((str(one.get("kind")), f"{one.get('namespace')}/{one.get('name')}", event) for one, event in involved)
     return group_by_key(
-        (subject, event) for kind, name, event in named for subject in subjects.get((kind, name), (name,))
+        (subject, event) for kind, name, event in keyed for subject in subjects.get((kind, name), (name,))
     )
 
 
 def _event_sentence(recording: Recording, event: Manifest) -> str:
-    time, about = event_time(event), object_in(event.get("involvedObject"))
+    time, subject = event_time(event), object_in(event.get("involvedObject"))
     age = f" {format_age((recording.snapshot.now - time).total_seconds())} ago" if time is not None else ""
     message = " ".join(str(event.get("message") or "").split())
-    shown = message if len(message) <= MAX_MESSAGE else f"{message[:MAX_MESSAGE]}…"
-    who = event_reporter(event) or "an event"
-    return f'{who} reported{age} about {about.get("kind")} {about.get("name")}: {event.get("reason")} "{shown}".'
+    text = message if len(message) <= MAX_MESSAGE else f"{message[:MAX_MESSAGE]}…"
+    source = event_reporter(event) or "an event"
+    return f'{source} reported{age} about {subject.get("kind")} {subject.get("name")}: {event.get("reason")} "{text}".'
 
 
-# What the owner of a job says, an object of another operator mostly
+# Facts about the owner of a job, which is usually an object of another operator
 
 
 @per_recording()
 def _known_workloads(recording: Recording) -> Mapping[str, WorkloadFacts]:
-    """Volcano Jobs among them."""
+    """Workloads by `namespace/Kind name`, including Volcano Jobs."""
     jobs = ((f"{_namespace_of(one)}/Job {name_of(one)}", one) for one in recording.snapshot.objects_of("Job"))
     return {**recording.snapshot.workloads, **{name: WorkloadFacts.of_manifest(one) for name, one in jobs}}
 
 
 def workloads_of(recording: Recording, manifest: JsonObject) -> Iterator[tuple[str, WorkloadFacts]]:
-    """`PyTorchJob mnist` and what it says, for each owner of an object that is in the snapshot."""
+    """Yields (`PyTorchJob mnist`, facts of that workload) for each owner of an object that the snapshot contains."""
     known = _known_workloads(recording)
     for owner in owners_of(manifest):
         name = f"{owner.get('kind')} {owner.get('name')}"
@@ -365,17 +365,17 @@ def workloads_of(recording: Recording, manifest: JsonObject) -> Iterator[tuple[s
 
 
 class MissingRole(NamedTuple):
-    """A role of which the owner has created no pod yet."""
+    """A role for which the job's owner has not created any pod."""
 
     owner: str
     role: str
     wanted: int
     first: str
-    """The role that has to run before; empty if none is known."""
+    """The role that has to run before this one; empty if none is known."""
 
 
 def missing_roles(recording: Recording, job: JobInfo) -> Iterator[MissingRole]:
-    """The roles of the job's owner that have no pod; those that wait for another role first."""
+    """The roles of the job's owner without pods; roles that depend on another role come first."""
     present = [(task.task_role.lower(), f"-{task.name}-".lower()) for task in job.tasks.values()]
     found = [
         MissingRole(owner, role, wanted, facts.after.get(role, ""))
@@ -387,7 +387,7 @@ def missing_roles(recording: Recording, job: JobInfo) -> Iterator[MissingRole]:
 
 
 def condition_facts(view: JobView) -> tuple[str, ...]:
-    """What a cluster autoscaler reads of a gang of which some pods found places."""
+    """A sentence about the pods for which a cluster autoscaler adds no node, if a gang fits in part; else empty."""
     reasons = [view.job.task_scheduling_reason(task.uid)[0] for task in view.left_over]
     placed = reasons.count("Schedulable")
     if not 0 < placed < len(reasons):

@@ -1,4 +1,4 @@
-"""Which nodes could take a task: what each lacks, what evictions could free, and what no eviction can change."""
+"""Which nodes fit a task: what each node lacks, what evictions could free, and what no eviction can change."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.timeline import TaskState
 
 SHORTAGE_PREFIX = "Insufficient "
-"""How the actions' own resource test begins its reasons."""
+"""The prefix of reasons of the actions' own resource test."""
 
 
 MAX_KNOWN_NODES = 20_000
@@ -36,7 +36,7 @@ MAX_KNOWN_NODES = 20_000
 
 @per_recording(most=8)
 def _judged_nodes(recording: Recording, seq: Seq) -> dict[tuple[str, tuple[str, bool, str], NodeName], JudgedNode]:
-    """After an event, by action, kind of asker and node."""
+    """A cache of verdicts on nodes after an event: (action, kind of preemptor, node) → verdict."""
     return {}
 
 
@@ -67,15 +67,15 @@ class NodeFits:
     @cached_property
     def _table(self) -> FitTable:
         objections = predicate_objections(self.view.session, self.task)
-        # A predicate that is called now sees the end of the cycle; what the search itself recorded is exact and wins.
+        # A predicate called now sees the end of the cycle; the recorded reasons of the search are exact and replace it.
         objections.update(self._recorded_objections())
-        found = fits_by_amounts(self.view.recording, self.since, tuple(self.task.init_resreq.items()))
+        table = fits_by_amounts(self.view.recording, self.since, tuple(self.task.init_resreq.items()))
         if not objections:
-            return found
+            return table
         get, verdicts = objections.get, {said: objections_kind(said) for said in dict.fromkeys(objections.values())}
-        refused = ((one, get(one.name)) for one in found.nodes)
-        nodes = [self._with_refusal(one, said, verdicts[said]) if said else one for one, said in refused]
-        return FitTable(nodes, found.request)
+        refusals = ((fit, get(fit.name)) for fit in table.nodes)
+        nodes = [self._with_refusal(fit, said, verdicts[said]) if said else fit for fit, said in refusals]
+        return FitTable(nodes, table.request)
 
     def _recorded_objections(self) -> Iterator[tuple[NodeName, tuple[FitStatus, ...]]]:
         """(node, reasons) of the recorded search, for nodes that passed the resource check."""
@@ -86,8 +86,8 @@ class NodeFits:
             if not all(status.reason.startswith(SHORTAGE_PREFIX) for status in statuses):
                 yield name, statuses
 
-    def _with_refusal(self, node: NodeFit, statuses: tuple[FitStatus, ...], said: FitKind) -> NodeFit:
-        fit = node.with_objections(statuses, said)
+    def _with_refusal(self, node: NodeFit, statuses: tuple[FitStatus, ...], kind: FitKind) -> NodeFit:
+        fit = node.with_objections(statuses, kind)
         node_info = self.view.session.nodes[fit.name]
         if fit.kind == "refused" and (card_shortage(node_info, self.task) or npu_parts_request(node_info, self.task)):
             return fit._replace(kind="unresolvable")
@@ -104,18 +104,18 @@ class NodeFits:
         return dict.fromkeys(node.statuses for node in self.node_fits)
 
     def refused_for(self, reason: str) -> list[NodeFit]:
-        """Nodes to which the predicates object with words that hold these."""
-        saying = {said for said in self._distinct_objections if any(reason in status.reason for status in said)}
-        return [node for node in self.node_fits if node.statuses in saying] if saying else []
+        """Nodes that predicates refuse with a reason that contains this text."""
+        matching = {said for said in self._distinct_objections if any(reason in status.reason for status in said)}
+        return [node for node in self.node_fits if node.statuses in matching] if matching else []
 
     @property
     def free_nodes(self) -> Sequence[NodeFit]:
-        """Nodes that would take the task at once."""
+        """Nodes that fit the task now."""
         return self.of_kind("free")
 
     @property
     def waiting_nodes(self) -> Sequence[NodeFit]:
-        """Nodes that would take the task if some of their pods left."""
+        """Nodes that would fit the task if some of their pods were evicted or finished."""
         return self.of_kind("pods", "short", "refused")
 
     @property
@@ -137,21 +137,21 @@ class NodeFits:
         return self.judge_node(action, node).candidates
 
     def judge_node(self, action: str, node: NodeName) -> JudgedNode:
-        """What the action's own filter says about every pod on the node."""
+        """The verdict of the action's own filter on every pod of the node."""
         recording = self.view.recording
-        key, known = (action, self._asker_kind, node), _judged_nodes(recording, self.since)
-        found = known.get(key)
-        # A thousand jobs that wait alike would each look at every pod of the cluster.
-        if found is None:
-            if len(known) >= MAX_KNOWN_NODES:
-                known.clear()
-            spares, amounts = self._victim_filter(action), self.state.nodes[node]
-            found = known[key] = judge_node(recording, spares, self.tasks_on(node), amounts)
-        return found
+        key, cache = (action, self._asker_kind, node), _judged_nodes(recording, self.since)
+        judged = cache.get(key)
+        # Cached, since each of a thousand similar Pending jobs would check every pod of the cluster.
+        if judged is None:
+            if len(cache) >= MAX_KNOWN_NODES:
+                cache.clear()
+            victim_filter, amounts = self._victim_filter(action), self.state.nodes[node]
+            judged = cache[key] = judge_node(recording, victim_filter, self.tasks_on(node), amounts)
+        return judged
 
     @cached_property
     def _asker_kind(self) -> tuple[str, bool, str]:
-        """What `Action.victim_filter` may read of the asker; the job only where it has pods on nodes."""
+        """What victim filters read of the preemptor: (queue, best-effort, job if it has pods on nodes, else empty)."""
         job, opening = self.view.job, self.view.recording.timeline.opening_tasks
         placed = any(task.node_name or (task.key in opening and opening[task.key].node) for task in job.tasks.values())
         return job.queue, self.task.best_effort, job.uid if placed else ""
@@ -166,11 +166,11 @@ class NodeFits:
         return skipped_victim(self.view.recording, self._victim_filter(action), victim)
 
     def fits_without(self, node: NodeName, victims: Sequence[TaskInfo]) -> bool:
-        """Whether the node holds the task once these have left."""
+        """Whether the node has room for the task after these victims are evicted."""
         return self.task.init_resreq.less_equal(self.state.nodes[node].future_without(victims))
 
     def freeable_nodes(self, action: str) -> list[NodeFit]:
-        """Suitable nodes on which the action's own candidates hold enough."""
+        """Nodes on which evicting all candidates of the action's own filter would make room for the task."""
         return [
             node
             for node in self.waiting_nodes
@@ -179,10 +179,10 @@ class NodeFits:
 
 
 def predicate_objections(session: Session, task: TaskInfo) -> dict[NodeName, tuple[FitStatus, ...]]:
-    """What the predicates say about every node, asked once more without a trace; resources are not their matter.
+    """Node → reasons for which the predicates refuse the task now, resources aside; called without recording events.
 
-    Nothing where the question itself would end the scheduler's process: the cycle never asked it for this task. Nothing
-    either where the process ended before its plugins were open.
+    Empty if the call would panic, which the cycle itself never made for this task, and if the scheduler's process
+    ended before its plugins were open.
     """
     if not session.plugin_calls:
         return {}
@@ -203,20 +203,20 @@ def predicate_objections(session: Session, task: TaskInfo) -> dict[NodeName, tup
 
 
 class CardShortage(NamedTuple):
-    """Cards of a node, and cards that have to be different ones."""
+    """The cards that a node has, and how many different cards the task requests."""
 
     have: int
     asked: int
     who: str
-    """The pods that take this resource on the cards, in words."""
+    """The pods that use this resource on the cards, in words."""
 
 
 def card_shortage(node: NodeInfo, task: TaskInfo) -> CardShortage | None:
-    """Where a node has fewer cards than are asked for, however free they are."""
+    """The shortage of a node that has fewer cards than the task requests, even if all were free; else None."""
     if not node.devices:
         return None
-    found = _npu_shortage(node, task) or _virtual_gpu_shortage(node, task)
-    return found if found is not None and found.asked > found.have else None
+    shortage = _npu_shortage(node, task) or _virtual_gpu_shortage(node, task)
+    return shortage if shortage is not None and shortage.asked > shortage.have else None
 
 
 def _virtual_gpu_shortage(node: NodeInfo, task: TaskInfo) -> CardShortage | None:
@@ -227,9 +227,9 @@ def _virtual_gpu_shortage(node: NodeInfo, task: TaskInfo) -> CardShortage | None
     ledgers = [ledger for ledger in node.devices.values() if isinstance(ledger, VgpuLedger)]
     if not ledgers:
         return None
-    asked = max((request.number for request in requests_of(task.pod, ledgers[0].rules.names)), default=0)
+    requested = max((request.number for request in requests_of(task.pod, ledgers[0].rules.names)), default=0)
     return CardShortage(
-        max(len(ledger.cards) for ledger in ledgers), asked, "A container takes each of its virtual GPUs"
+        max(len(ledger.cards) for ledger in ledgers), requested, "A container takes each of its virtual GPUs"
     )
 
 
@@ -238,12 +238,12 @@ def _npu_shortage(node: NodeInfo, task: TaskInfo) -> CardShortage | None:
     from vcdebug.model.devices.hami_ascend import HamiAscendLedger
 
     ledgers = [ledger for ledger in node.devices.values() if isinstance(ledger, HamiAscendLedger)]
-    found = []
+    shortages = []
     for ledger in ledgers:
         requests = ledger.resource_reqs(task.pod, next(iter(ledger.cards.values())))
-        asked = sum(max(request.number, 1) for request in requests)
-        found.append(CardShortage(len(ledger.cards), asked, "A pod takes each of its NPUs"))
-    return max(found, key=lambda one: one.asked - one.have, default=None)
+        requested = sum(max(request.number, 1) for request in requests)
+        shortages.append(CardShortage(len(ledger.cards), requested, "A pod takes each of its NPUs"))
+    return max(shortages, key=lambda shortage: shortage.asked - shortage.have, default=None)
 
 
 def npu_parts_request(node: NodeInfo, task: TaskInfo) -> tuple[int, int] | None:
@@ -264,9 +264,9 @@ FitKind = Literal["free", "unresolvable", "too small", "pods", "short", "refused
 """What keeps the task off a node: nothing, something that no eviction changes, its size, a place for one more pod,
 other resources, or a rule about the pods that are there."""
 RequestItems = tuple[tuple[str, float], ...]
-"""What a task asks for, as Resource.items gives it."""
+"""A task's request, as Resource.items returns it."""
 MissingItems = tuple[tuple[str, float], ...]
-"""Dimensions that lack something, and how much."""
+"""Dimensions without enough room, and the missing amounts."""
 
 
 class NodeFit(NamedTuple):
@@ -275,35 +275,35 @@ class NodeFit(NamedTuple):
     name: NodeName
     kind: FitKind
     statuses: tuple[FitStatus, ...]
-    """What the predicates object to."""
+    """The reasons for which the predicates refuse the node."""
     future: Resource
-    """Idle + releasing - pipelined."""
+    """The node's future idle: idle + releasing - pipelined."""
     allocatable: Resource
     short: MissingItems
 
     @property
     def reason(self) -> str:
-        """Why not, in the scheduler's words."""
+        """Why the node does not fit, in the scheduler's words; `room` if it does."""
         objections = reasons_text(self.statuses)
         if self.kind in ("unresolvable", "refused") and objections:
             return objections
-        nowhere = [name for name, _ in self.short if self.allocatable.get(name) <= 0]
-        if nowhere:
-            return f"without {' and '.join(nowhere)}"
+        unprovided = [name for name, _ in self.short if self.allocatable.get(name) <= 0]
+        if unprovided:
+            return f"without {' and '.join(unprovided)}"
         if self.kind == "too small":
             return f"too small: {', '.join(name for name, _ in self.short)}"
         if self.short:
             return f"Insufficient {' and '.join(name for name, _ in self.short)}"
         return objections or "room"
 
-    def with_objections(self, statuses: tuple[FitStatus, ...], said: FitKind) -> NodeFit:
-        """A copy with the objections of the predicates and the kind that they amount to."""
-        kind = said if said == "unresolvable" or self.kind == "free" else self.kind
+    def with_objections(self, statuses: tuple[FitStatus, ...], objection_kind: FitKind) -> NodeFit:
+        """A copy with the predicates' reasons and the kind of misfit that follows from them."""
+        kind = objection_kind if objection_kind == "unresolvable" or self.kind == "free" else self.kind
         return NodeFit(self.name, kind, statuses, self.future, self.allocatable, self.short)
 
 
 class FitTable:
-    """Every node for one request, and what follows from it: shared by tasks to which no predicate objects."""
+    """The fit of one request on every node; shared by tasks that no predicate refuses."""
 
     def __init__(self, nodes: Sequence[NodeFit], request: RequestItems) -> None:
         self.nodes = nodes
@@ -312,17 +312,17 @@ class FitTable:
 
     def of_kind(self, kinds: tuple[FitKind, ...]) -> Sequence[NodeFit]:
         """Nodes that fail in one of these ways."""
-        found = self._by_kinds.get(kinds)
-        if found is None:
-            found = self._by_kinds[kinds] = [node for node in self.nodes if node.kind in kinds]
-        return found
+        nodes = self._by_kinds.get(kinds)
+        if nodes is None:
+            nodes = self._by_kinds[kinds] = [node for node in self.nodes if node.kind in kinds]
+        return nodes
 
     @cached_property
     def nearest_node(self) -> NodeFit | None:
         """The suitable node that lacks least."""
-        lacking = self.of_kind(("short", "pods")) or self.of_kind(("too small",))
-        short = [node for node in lacking if node.short]
-        return min(short, key=lambda node: (len(node.short), self._relative_lack(node), node.name), default=None)
+        suitable = self.of_kind(("short", "pods")) or self.of_kind(("too small",))
+        short_nodes = [node for node in suitable if node.short]
+        return min(short_nodes, key=lambda node: (len(node.short), self._relative_lack(node), node.name), default=None)
 
     def _relative_lack(self, node: NodeFit) -> float:
         request = dict(self.request)
@@ -336,7 +336,7 @@ class FitTable:
 
 
 class NodeIdle(NamedTuple):
-    """What a node has left, and what it has in all."""
+    """A node's future idle and allocatable amounts."""
 
     future: Resource
     allocatable: Resource
@@ -344,12 +344,12 @@ class NodeIdle(NamedTuple):
 
 @per_recording(most=8)
 def room_by_node(recording: Recording, seq: Seq) -> Mapping[NodeName, NodeIdle]:
-    """Every node after an event."""
+    """Each node's future idle and allocatable amounts after an event."""
     # Only changed nodes are computed again: most of thousands of nodes are as they were at the opening.
     changed = recording.timeline.changed_up_to(NODE, seq).items()
     return {
         **_rooms_at_opening(recording),
-        **{name: _room_after_change(recording, name, place) for name, place in changed},
+        **{name: _room_after_change(recording, name, position) for name, position in changed},
     }
 
 
@@ -362,34 +362,34 @@ def _rooms_at_opening(recording: Recording) -> Mapping[NodeName, NodeIdle]:
 
 
 @per_recording(most=10_000)
-def _room_after_change(recording: Recording, name: NodeName, place: int) -> NodeIdle:
-    amounts: NodeAmounts = recording.timeline.value_written_at(place, NODE, name)
+def _room_after_change(recording: Recording, name: NodeName, position: int) -> NodeIdle:
+    amounts: NodeAmounts = recording.timeline.value_written_at(position, NODE, name)
     return NodeIdle(amounts.future_idle(), recording.session.nodes[name].allocatable)
 
 
 @per_recording(most=32)
 def fits_by_amounts(recording: Recording, seq: Seq, request: RequestItems) -> FitTable:
-    """Every node for a request, as if no predicate objected."""
-    asked = tuple((name, amount) for name, amount in request if amount > 0)
-    everyone = room_by_node(recording, seq)
-    smaller = _lacks_by_node(asked, [_allocatable_column(recording, name) for name, _ in asked], len(everyone))
-    shorter = _lacks_by_node(asked, [_future_column(recording, seq, name) for name, _ in asked], len(everyone))
+    """The fit of a request on every node by amounts alone, without predicates."""
+    requested = tuple((name, amount) for name, amount in request if amount > 0)
+    rooms = room_by_node(recording, seq)
+    size_lacks = _lacks_by_node(requested, [_allocatable_column(recording, name) for name, _ in requested], len(rooms))
+    idle_lacks = _lacks_by_node(requested, [_future_column(recording, seq, name) for name, _ in requested], len(rooms))
     nodes = [
         NodeFit(name, _fit_kind(small, short), (), room.future, room.allocatable, small or short)
-        for (name, room), small, short in zip(everyone.items(), smaller, shorter, strict=True)
+        for (name, room), small, short in zip(rooms.items(), size_lacks, idle_lacks, strict=True)
     ]
     return FitTable(nodes, request)
 
 
-def _lacks_by_node(asked: RequestItems, columns: Sequence[FloatArray], nodes: int) -> list[MissingItems]:
-    """What each node lacks of what is asked for, a column of amounts for each: resource.at_most over all nodes."""
-    found: list[MissingItems] = [()] * nodes
-    for (name, amount), column in zip(asked, columns, strict=True):
+def _lacks_by_node(requested: RequestItems, columns: Sequence[FloatArray], nodes: int) -> list[MissingItems]:
+    """Per node the missing amounts of a request; `columns` has one array per dimension, compared like at_most."""
+    lacks: list[MissingItems] = [()] * nodes
+    for (name, amount), column in zip(requested, columns, strict=True):
         missing = (amount - column).tolist()
         # Fits if l < r or |l - r| < 0.1, like LessEqual; a plain `>=` would refuse amounts within upstream's tolerance.
         for row in np.flatnonzero(~(column - amount > -MIN_RESOURCE)).tolist():
-            found[row] += ((name, missing[row]),)
-    return found
+            lacks[row] += ((name, missing[row]),)
+    return lacks
 
 
 @per_recording(most=64)
@@ -407,15 +407,15 @@ def tasks_by_node(recording: Recording, seq: Seq) -> Mapping[NodeName, Sequence[
     """Tasks with the status and node that they have after an event, by that node."""
     timeline = recording.timeline
     opening, changed = timeline.opening_tasks, timeline.changed_up_to(TASK, seq)
-    found: dict[NodeName, list[TaskInfo]] = {}
+    by_node: dict[NodeName, list[TaskInfo]] = {}
     for key, task in timeline.tasks.items():
-        place = changed.get(key)
-        state = opening[key] if place is None else TaskState(*timeline.value_written_at(place, TASK, key))
+        position = changed.get(key)
+        state = opening[key] if position is None else TaskState(*timeline.value_written_at(position, TASK, key))
         if state.node:
-            same = state == (task.status, task.node_name)
+            is_current = state == (task.status, task.node_name)
             # The session's tasks have their final status, so an earlier status needs a copy.
-            found.setdefault(state.node, []).append(task if same else _task_in_state(task, state))
-    return found
+            by_node.setdefault(state.node, []).append(task if is_current else _task_in_state(task, state))
+    return by_node
 
 
 def _task_in_state(task: TaskInfo, state: TaskState) -> TaskInfo:
@@ -434,7 +434,7 @@ def _fit_kind(small: MissingItems, short: MissingItems) -> FitKind:
 
 
 def objections_kind(statuses: tuple[FitStatus, ...]) -> FitKind:
-    """What the predicates' objections come to by themselves."""
+    """The kind of misfit that follows from the predicates' reasons alone."""
     if any(blocks_preemption(status) for status in statuses):
         return "unresolvable"
     if not statuses:

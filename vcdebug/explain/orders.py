@@ -34,13 +34,13 @@ NAME_INDEX = "index in the name"
 
 
 def tie_differences(kind: ElementKind, left: object, right: object) -> Iterator[OrderDifference]:
-    """What decides where no plugin does."""
+    """Yields the tie-breaks of the session between two elements that all plugins consider equal."""
     if isinstance(left, TaskInfo) and isinstance(right, TaskInfo) and (indexes := pod_indexes(left, right)):
         yield smaller_first(NAME_INDEX, *indexes)
     key = tie_key(TIES_BY_KIND[kind])
-    mine, other = key(left), key(right)
-    looked = zip((tie.words for tie in TIES_BY_KIND[kind]), mine, other, strict=True)
-    yield from iter_differences((mine > other) - (mine < other), looked)
+    left_key, right_key = key(left), key(right)
+    comparisons = zip((tie.words for tie in TIES_BY_KIND[kind]), left_key, right_key, strict=True)
+    yield from iter_differences((left_key > right_key) - (left_key < right_key), comparisons)
 
 
 TIES_BY_KIND: Final[Mapping[str, tuple[TieField, ...]]] = {
@@ -53,24 +53,24 @@ TIES_BY_KIND: Final[Mapping[str, tuple[TieField, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class OrderStep:
-    """One comparison, and the plugin that made it."""
+    """One comparison of two elements by a plugin, or by a tie-break of the session."""
 
     difference: OrderDifference
     point: str = ""
-    """The hook by upstream's name; empty for what decides where no plugin does."""
+    """The hook by upstream's name; empty for a tie-break of the session."""
     tier: int = 0
     plugin: str = ""
     reverse: bool = False
-    """Victims of one job leave in reverse task order: the one that would go first stays longest."""
+    """Whether the order is reversed: of one job's victims, the last in task order is evicted first."""
 
     @property
     def order_sign(self) -> int:
-        """-1 puts the left one first."""
+        """-1 if the left element comes first, 1 if the right one does, 0 if they are equal."""
         return -self.difference.sign if self.reverse else self.difference.sign
 
 
 class OrderComparison(NamedTuple):
-    """Two elements compared: everything up to the first difference."""
+    """The comparison of two elements, step by step up to the first difference."""
 
     kind: ElementKind
     left: str
@@ -79,7 +79,7 @@ class OrderComparison(NamedTuple):
 
     @property
     def deciding_step(self) -> OrderStep | None:
-        """The first difference; None where everything is equal."""
+        """The first step with a difference; None if all steps are equal."""
         return next((step for step in self.steps if step.order_sign), None)
 
     @property
@@ -89,9 +89,9 @@ class OrderComparison(NamedTuple):
 
     @property
     def order_sign(self) -> int:
-        """-1 where the left one goes first."""
-        decided = self.deciding_step
-        return 0 if decided is None else decided.order_sign
+        """-1 if the left element goes first, 1 if the right one does, 0 for no difference."""
+        step = self.deciding_step
+        return 0 if step is None else step.order_sign
 
     @property
     def is_certain(self) -> bool:
@@ -100,7 +100,7 @@ class OrderComparison(NamedTuple):
 
 
 def pop_kind(recording: Recording, seq: Seq) -> ElementKind | None:
-    """What kind of queue a pop left: tasks that leave one inside a node's turn are victims."""
+    """The kind of element that an event popped; tasks popped inside a node's turn are victims. None for no pop."""
     event = recording.event_at(seq)
     if not isinstance(event, PopEvent) or event.kind not in ORDERS:
         return None
@@ -117,21 +117,21 @@ def _is_victim_pop(recording: Recording, seq: Seq) -> bool:
 
 
 HeapKey = tuple[int, str, str]
-"""A priority queue: the span in which it exists, the kind of its elements, and their owner."""
+"""The key of a priority queue: span in which it exists, kind of its elements, and their owner."""
 
 
 @per_recording(most=8)
 def _pops_by_heap(recording: Recording, index: int) -> Mapping[HeapKey, Seqs]:
-    """The pops of one action by the queue that they left."""
+    """Priority queue → its pops, in one action."""
     span, pops = recording.spans[index], recording.index.seqs_of_type(PopEvent)
-    found: dict[HeapKey, array[int]] = {}
+    by_heap: dict[HeapKey, array[int]] = {}
     for seq in pops[bisect_left(pops, span.first) : bisect_right(pops, span.last)]:
-        found.setdefault(heap_key(recording, seq), array("I")).append(seq)
-    return found
+        by_heap.setdefault(heap_key(recording, seq), array("I")).append(seq)
+    return by_heap
 
 
 def heap_key(recording: Recording, seq: Seq) -> HeapKey:
-    """The queue that a pop left: jobs of one queue, over all of its turns; tasks of one job, or victims on one node.
+    """The priority queue of a pop: jobs of one queue in all its turns, tasks of one job, or victims on one node.
 
     Actions that only place keep a job's queue of tasks from one visit to the next.
     """
@@ -165,7 +165,7 @@ def heaps_around(recording: Recording, seq: Seq) -> Iterator[tuple[Span, str, Se
 
 
 def _heap_keys(action: int, span: Span) -> Iterator[HeapKey]:
-    """The queues of elements that belong to a span."""
+    """Yields the keys of the priority queues that belong to a span."""
     if span.level is Level.ACTION:
         yield action, "queue", ""
     if span.level is Level.QUEUE:
@@ -180,9 +180,9 @@ def next_rival(recording: Recording, seq: Seq) -> PopEvent | None:
     """The next pop from the same priority queue that is another element; None if there is none."""
     event, pops = recording.event_at(seq), sibling_pops(recording, seq)
     for later in pops[bisect_right(pops, seq) :]:
-        other = recording.event_at(later)
-        if isinstance(other, PopEvent) and isinstance(event, PopEvent) and other.name != event.name:
-            return other
+        rival = recording.event_at(later)
+        if isinstance(rival, PopEvent) and isinstance(event, PopEvent) and rival.name != event.name:
+            return rival
     return None
 
 
@@ -202,45 +202,45 @@ def _asker_at(recording: Recording, seq: Seq) -> TaskKey:
 
 @per_recording(most=8)
 def comparisons_at(recording: Recording, seq: Seq) -> Sequence[OrderComparison]:
-    """What the priority queue of a pop compared until the popped element was the first, in order.
+    """The comparisons that the priority queue made until the popped element was first, in call order.
 
     The element that goes first is the left one. Raises RerunCancelledError: the cycle runs again for it.
     """
     event = recording.event_at(seq)
     if not isinstance(event, PopEvent) or pop_kind(recording, seq) is None:
         return ()
-    found: Sequence[OrderComparison] = ()
+    comparisons: Sequence[OrderComparison] = ()
     for after in _comparisons_begin(recording, seq):
-        found = list(_comparisons_since(recording, after, seq, event))
-        # A copy of a queue, as for the next HyperNode, begins with what the queue compared before.
-        if any(order.left == event.name for order in found):
+        comparisons = list(_comparisons_since(recording, after, seq, event))
+        # A copied queue, as for the next HyperNode, starts with the comparisons of its original.
+        if any(order.left == event.name for order in comparisons):
             break
-    return found
+    return comparisons
 
 
 def _comparisons_begin(recording: Recording, seq: Seq) -> Iterator[Seq]:
-    """The events behind which the comparisons may begin that put the element of a pop first."""
-    before = seq_before(sibling_pops(recording, seq), seq)
-    if before is not None:
-        # The heap finds the element that is popped next while it pops one.
-        yield before - 1
+    """Yields the events after which the comparisons for a pop may begin, the latest first."""
+    previous_pop = seq_before(sibling_pops(recording, seq), seq)
+    if previous_pop is not None:
+        # The heap determines the next element to pop while it pops the one before.
+        yield previous_pop - 1
     span = recording.span_tree.span_around(seq, Level.NODE if pop_kind(recording, seq) == "victim" else Level.ACTION)
     yield seq - 1 if span is None else span.first - 1
 
 
 def _comparisons_since(recording: Recording, after: Seq, seq: Seq, event: PopEvent) -> Iterator[OrderComparison]:
-    """Those of the queue of a pop."""
+    """The comparisons of that priority queue between two events."""
     kind, asker = pop_kind(recording, seq), _asker_at(recording, seq)
     assert kind is not None
     owner = _owner_of(recording, kind, event.name)
-    for at, one in heap_comparisons(recording).iter_between(after, seq):
-        same = one.kind == event.kind and _is_victim_pop(recording, at) == (kind == "victim")
-        if same and owner == _owner_of(recording, kind, one.first) == _owner_of(recording, kind, one.second):
-            yield order_of(recording, at, kind, one.first, one.second, asker)
+    for pair_seq, pair in heap_comparisons(recording).iter_between(after, seq):
+        is_same_kind = pair.kind == event.kind and _is_victim_pop(recording, pair_seq) == (kind == "victim")
+        if is_same_kind and owner == _owner_of(recording, kind, pair.first) == _owner_of(recording, kind, pair.second):
+            yield order_of(recording, pair_seq, kind, pair.first, pair.second, asker)
 
 
 def _owner_of(recording: Recording, kind: ElementKind, name: str) -> str:
-    """Whose queue an element waits in: that of a Queue's jobs, or of a job's tasks; empty for Queues and victims."""
+    """The owner of the priority queue of an element: a job's queue, or a task's job; empty for queues and victims."""
     if kind == "job":
         return recording.owners.queues[name]
     if kind == "subjob":
@@ -249,9 +249,9 @@ def _owner_of(recording: Recording, kind: ElementKind, name: str) -> str:
 
 
 def pops_asking(recording: Recording, hook: str) -> Iterator[Seq]:
-    """The pops for which plugins are asked a hook of comparisons; none for other hooks."""
-    asked = [*ORDERS.items(), *(("victim", order) for order in _VICTIM_ORDERS)]
-    kinds = [kind for kind, order in asked if order.upstream == hook]
+    """The pops of elements that a comparison hook orders; none for other hooks."""
+    orders = [*ORDERS.items(), *(("victim", order) for order in _VICTIM_ORDERS)]
+    kinds = [kind for kind, order in orders if order.upstream == hook]
     return (seq for seq in recording.index.seqs_of_type(PopEvent) if kinds and pop_kind(recording, seq) in kinds)
 
 
@@ -261,13 +261,13 @@ _VICTIM_ORDERS: Final = (VICTIM_QUEUE_ORDER, JOB_ORDER, TASK_ORDER)
 def order_of(
     recording: Recording, seq: Seq, kind: ElementKind, left: str, right: str, asker: TaskKey = ""
 ) -> OrderComparison:
-    """Two elements by name before an event; `asker` is the preemptor where they are victims."""
-    then = OrderMoment(recording, seq - 1, state_before(recording, seq))
+    """Compare two named elements in the state before an event; `asker` is the preemptor if they are victims."""
+    moment = OrderMoment(recording, seq - 1, state_before(recording, seq))
     if kind == "victim":
-        steps = _victim_steps(then, left, right, asker)
+        steps = _victim_steps(moment, left, right, asker)
     else:
-        one, two = (_element_named(recording, kind, name) for name in (left, right))
-        steps = _compare_steps(then, kind, one, two)
+        first, second = (_element_named(recording, kind, name) for name in (left, right))
+        steps = _compare_steps(moment, kind, first, second)
     return OrderComparison(kind, left, right, tuple(_until_difference(steps)))
 
 
@@ -290,47 +290,47 @@ def _element_named(recording: Recording, kind: ElementKind, name: str) -> object
     return task_of(recording, name)
 
 
-def _compare_steps(then: OrderMoment, kind: ElementKind, left: object, right: object) -> Iterator[OrderStep]:
+def _compare_steps(moment: OrderMoment, kind: ElementKind, left: object, right: object) -> Iterator[OrderStep]:
     """The plugins' comparisons tier by tier, then the tie-breaks of the session."""
-    yield from _plugin_steps(then, ORDERS[kind], left, right)
+    yield from _plugin_steps(moment, ORDERS[kind], left, right)
     yield from map(OrderStep, tie_differences(kind, left, right))
 
 
-def _plugin_steps(then: OrderMoment, hook: AnyHook, left: object, right: object) -> Iterator[OrderStep]:
+def _plugin_steps(moment: OrderMoment, hook: AnyHook, left: object, right: object) -> Iterator[OrderStep]:
     """The comparison of each plugin; one without an explainer leaves an unknown step."""
-    for tier, plugin in _asked_plugins(then, hook):
+    for tier, plugin in _asked_plugins(moment, hook):
         unknown = OrderDifference(f"{plugin}'s own order", None, None, 0, known=False)
         comparator = explainer_for(plugin).comparators.get(hook.method)
-        for difference in comparator(then, left, right) if comparator is not None else (unknown,):
+        for difference in comparator(moment, left, right) if comparator is not None else (unknown,):
             yield OrderStep(difference, hook.upstream, tier, plugin)
 
 
-def _asked_plugins(then: OrderMoment, hook: AnyHook) -> Iterator[tuple[int, str]]:
+def _asked_plugins(moment: OrderMoment, hook: AnyHook) -> Iterator[tuple[int, str]]:
     """(tier, plugin) of each enabled plugin of a hook."""
-    tiers = then.recording.session.plugin_calls.get(hook.method, Tiers())
-    return ((tier, one.plugin) for tier, plugin_calls in enumerate(tiers, start=1) for one in plugin_calls)
+    tiers = moment.recording.session.plugin_calls.get(hook.method, Tiers())
+    return ((tier, call.plugin) for tier, plugin_calls in enumerate(tiers, start=1) for call in plugin_calls)
 
 
-def _victim_steps(then: OrderMoment, left: TaskKey, right: TaskKey, asker: TaskKey) -> Iterator[OrderStep]:
+def _victim_steps(moment: OrderMoment, left: TaskKey, right: TaskKey, asker: TaskKey) -> Iterator[OrderStep]:
     """Orphans first, then by queue, by reverse job order, by reverse task order."""
-    recording = then.recording
-    one, two = task_of(recording, left), task_of(recording, right)
+    recording = moment.recording
+    left_task, right_task = task_of(recording, left), task_of(recording, right)
     jobs = recording.session.jobs
     # A victim without a job in the session is evicted before all others.
-    mine, other = jobs.get(one.job), jobs.get(two.job)
-    if one.job != two.job and (mine is None or other is None):
-        absent = OrderDifference("has a job", mine is not None, other is not None, (other is None) - (mine is None))
+    job, rival = jobs.get(left_task.job), jobs.get(right_task.job)
+    if left_task.job != right_task.job and (job is None or rival is None):
+        absent = OrderDifference("has a job", job is not None, rival is not None, (rival is None) - (job is None))
         yield OrderStep(absent)
-    elif one.job != two.job and mine is not None and other is not None:
+    elif left_task.job != right_task.job and job is not None and rival is not None:
         preemptor = jobs.get(task_of(recording, asker).job) if asker else None
-        if preemptor is not None and mine.queue != other.queue:
+        if preemptor is not None and job.queue != rival.queue:
             queues = recording.session.queues
-            yield from _victim_queue_steps(then, queues[mine.queue], queues[other.queue], queues[preemptor.queue])
+            yield from _victim_queue_steps(moment, queues[job.queue], queues[rival.queue], queues[preemptor.queue])
             return
-        # The victims' heap is built with the negated order functions: what is placed last is evicted first.
-        for step in _plugin_steps(then, JOB_ORDER, mine, other):
+        # The victims' heap uses the negated order functions, so that the task placed last is evicted first.
+        for step in _plugin_steps(moment, JOB_ORDER, job, rival):
             yield replace(step, reverse=True)
-    for step in _compare_steps(then, "task", one, two):
+    for step in _compare_steps(moment, "task", left_task, right_task):
         yield replace(step, reverse=True)
 
 
@@ -343,10 +343,10 @@ def _victim_queue_steps(then: OrderMoment, left: QueueInfo, right: QueueInfo, as
         yield replace(step, reverse=True)
 
 
-# Task orders that go round: a before b before c before a. What a heap gives first then depends on how it was filled.
+# Cyclic task orders: a before b before c before a. The result of a heap then depends on the order of insertion.
 
 MAX_COMPARED_TASKS = 200
-"""Tasks of one queue that are compared with each other."""
+"""The maximum number of tasks of one queue that are compared with each other."""
 
 
 def find_order_circle(recording: Recording, tasks: Iterable[TaskKey]) -> tuple[TaskKey, ...]:
@@ -354,22 +354,22 @@ def find_order_circle(recording: Recording, tasks: Iterable[TaskKey]) -> tuple[T
 
     Empty unless all are in one queue and each comes both before and after the first, directly or over other tasks.
     """
-    wanted = list(dict.fromkeys(tasks))
-    seq = _first_pop_of(recording, wanted)
-    if seq is None or len(wanted) < 2 or len({_queue_key(recording, task) for task in wanted}) > 1:
+    members = list(dict.fromkeys(tasks))
+    seq = _first_pop_of(recording, members)
+    if seq is None or len(members) < 2 or len({_queue_key(recording, task) for task in members}) > 1:
         return ()
     others = [
         event.name for one in sibling_pops(recording, seq) if isinstance(event := recording.event_at(one), PopEvent)
     ]
-    queue = list(dict.fromkeys([*wanted, *others]))
+    queue = list(dict.fromkeys([*members, *others]))
     if len(queue) > MAX_COMPARED_TASKS:
         return ()
     # An order that is not transitive has no sorted result, so a path in each direction proves the cycle.
-    later = _shortest_ways(recording, seq, queue, later=True)
-    earlier = _shortest_ways(recording, seq, queue, later=False)
-    if any(task not in later or task not in earlier for task in wanted):
+    later = _shortest_paths(recording, seq, queue, later=True)
+    earlier = _shortest_paths(recording, seq, queue, later=False)
+    if any(task not in later or task not in earlier for task in members):
         return ()
-    return min(((*later[task], *earlier[task][-2::-1]) for task in wanted[1:]), key=len)
+    return min(((*later[task], *earlier[task][-2::-1]) for task in members[1:]), key=len)
 
 
 def _first_pop_of(recording: Recording, tasks: list[TaskKey]) -> Seq | None:
@@ -382,28 +382,28 @@ def _first_pop_of(recording: Recording, tasks: list[TaskKey]) -> Seq | None:
 
 
 def _queue_key(recording: Recording, key: TaskKey) -> tuple[str, str, bool, str]:
-    """What tasks of one queue have in common: best-effort ones are left to backfill, victims are of one node."""
+    """A key that is equal for tasks of one priority queue: job, sub job, whether best-effort, and stated node."""
     task = task_of(recording, key)
     job = recording.session.jobs.get(task.job)
     sub_job = job.task_to_sub_job.get(task.uid, "") if job is not None else ""
     return task.job, sub_job, task.best_effort, task.pod.stated_node
 
 
-def _shortest_ways(
+def _shortest_paths(
     recording: Recording, seq: Seq, queue: list[TaskKey], *, later: bool
 ) -> dict[TaskKey, tuple[TaskKey, ...]]:
-    """The shortest way from the first task to each that comes later, or earlier, step by step."""
-    ways: dict[TaskKey, tuple[TaskKey, ...]] = {queue[0]: (queue[0],)}
-    left = dict.fromkeys(queue[1:])
+    """Task → shortest chain of comparisons from the first task, for tasks after it (`later`) or before it."""
+    paths: dict[TaskKey, tuple[TaskKey, ...]] = {queue[0]: (queue[0],)}
+    unreached = dict.fromkeys(queue[1:])
     reached = [queue[0]]
     # The list grows while it is iterated: it is the queue of a breadth-first search.
     for task in reached:
-        for other in list(left):
+        for other in list(unreached):
             if _goes_before(recording, seq, *((task, other) if later else (other, task))):
-                ways[other] = (*ways[task], other)
+                paths[other] = (*paths[task], other)
                 reached.append(other)
-                del left[other]
-    return ways
+                del unreached[other]
+    return paths
 
 
 def _goes_before(recording: Recording, seq: Seq, left: TaskKey, right: TaskKey) -> bool:

@@ -25,7 +25,7 @@ ABSENT: Final = "has no such label"
 
 
 def reasons_text(statuses: Sequence[FitStatus]) -> str:
-    """All that the predicates object to on one node."""
+    """The reasons of the predicates against one node, joined by commas."""
     return ", ".join(status.reason for status in statuses if status.reason)
 
 
@@ -42,42 +42,42 @@ def refusal_histogram(recording: Recording, event: PredicateEvent) -> Histogram[
 
 
 def refusal_reasons(recording: Recording, seq: Seq, event: PredicateEvent, node: NodeName) -> tuple[str, ...]:
-    """What about the pod and the node does not go together, filter by filter that refused it, before an event."""
+    """The incompatible constraints of pod and node, per filter that refused the node, before an event."""
     statuses = dict(iter_refusals(recording, event)).get(node, ())
-    asking, info = task_of(recording, event.task), recording.session.nodes[node]
-    asked = parse_node_constraints(asking.pod.spec)
-    found: list[str] = []
+    task, info = task_of(recording, event.task), recording.session.nodes[node]
+    constraints = parse_node_constraints(task.pod.spec)
+    reasons: list[str] = []
     for status in statuses:
         if status.reason.startswith(CORDONED):
-            found += _cordon_reasons(asked, info)
+            reasons += _cordon_reasons(constraints, info)
         elif status.reason.startswith(TAINTED):
-            found += _taint_reasons(asked, info)
+            reasons += _taint_reasons(constraints, info)
         elif status.reason.startswith(NOT_MATCHING):
-            found += _affinity_reasons(asked, info)
+            reasons += _affinity_reasons(constraints, info)
         elif status.reason == NO_FREE_PORTS:
-            found += _port_reasons(recording, seq, asking, node)
-    return tuple(found)
+            reasons += _port_reasons(recording, seq, task, node)
+    return tuple(reasons)
 
 
-def _cordon_reasons(asked: NodeConstraints, node: NodeInfo) -> Iterator[str]:
-    if node.is_unschedulable and not tolerates_cordon(asked.tolerations):
+def _cordon_reasons(constraints: NodeConstraints, node: NodeInfo) -> Iterator[str]:
+    if node.is_unschedulable and not tolerates_cordon(constraints.tolerations):
         yield "the node is cordoned, and no toleration accepts node.kubernetes.io/unschedulable"
 
 
-def _taint_reasons(asked: NodeConstraints, node: NodeInfo) -> Iterator[str]:
-    taint = first_untolerated(parse_taints(node.taints), asked.tolerations)
+def _taint_reasons(constraints: NodeConstraints, node: NodeInfo) -> Iterator[str]:
+    taint = first_untolerated(parse_taints(node.taints), constraints.tolerations)
     if taint is None:
         return
-    stated = [f"{t.key or 'any key'} {t.operator or 'Equal'} {t.value}".rstrip() for t in asked.tolerations]
-    against = f"tolerations: {', '.join(stated)}" if stated else "the pod has no toleration"
-    yield f"taint {taint.key}={taint.value}:{taint.effect}; {against}"
+    tolerations = [f"{t.key or 'any key'} {t.operator or 'Equal'} {t.value}".rstrip() for t in constraints.tolerations]
+    toleration_words = f"tolerations: {', '.join(tolerations)}" if tolerations else "the pod has no toleration"
+    yield f"taint {taint.key}={taint.value}:{taint.effect}; {toleration_words}"
 
 
-def _affinity_reasons(asked: NodeConstraints, node: NodeInfo) -> Iterator[str]:
-    for requirement in asked.required.selector.requirements:
+def _affinity_reasons(constraints: NodeConstraints, node: NodeInfo) -> Iterator[str]:
+    for requirement in constraints.required.selector.requirements:
         if not requirement.matches_labels(node.labels):
             yield f"nodeSelector {_requirement_against(requirement, node)}"
-    terms = asked.required.terms
+    terms = constraints.required.terms
     if terms is None or any(term.matches_node(node.labels, node.name) for term in terms):
         return
     for number, term in enumerate(terms, start=1):
@@ -94,38 +94,38 @@ def _requirement_against(requirement: Requirement, node: NodeInfo) -> str:
     return f"{requirement.key} {requirement.operator}{values}, the node {has}"
 
 
-def _port_reasons(recording: Recording, seq: Seq, asking: TaskInfo, node: NodeName) -> Iterator[str]:
+def _port_reasons(recording: Recording, seq: Seq, task: TaskInfo, node: NodeName) -> Iterator[str]:
     release = recording.snapshot.release
-    wanted = host_ports(asking.pod.spec, release)
-    for key in state_before(recording, seq).tasks_on(node) if wanted else ():
+    ports = host_ports(task.pod.spec, release)
+    for key in state_before(recording, seq).tasks_on(node) if ports else ():
         for used in host_ports(task_of(recording, key).pod.spec, release):
-            if any(one.conflicts_with(used) for one in wanted):
+            if any(port.conflicts_with(used) for port in ports):
                 yield f"host port {used.port}/{used.protocol} is taken by {key}"
 
 
 class NodeShortage(NamedTuple):
-    """One node that lacks something of one dimension."""
+    """One node without enough of one dimension."""
 
     node: NodeName
     has: float
-    """Future idle: idle + releasing - pipelined."""
+    """The node's future idle: idle + releasing - pipelined."""
     lacks: float
 
 
 class ExhaustedDimension(NamedTuple):
-    """One dimension over all nodes that were visited."""
+    """One requested dimension that some visited nodes lack."""
 
     dimension: str
     request: float
     nodes: tuple[NodeShortage, ...]
-    """Those that lack it, the one that lacks least first."""
+    """The nodes that lack the dimension, smallest lack first."""
     visited: int
     most: float
-    """The most that any of them has."""
+    """The largest future idle of any visited node."""
 
     def shortage_of(self, node: NodeName) -> NodeShortage | None:
-        """What one node lacks."""
-        return next((short for short in self.nodes if short.node == node), None)
+        """The shortage of one node; None if it has enough."""
+        return next((shortage for shortage in self.nodes if shortage.node == node), None)
 
 
 def visited_rows(event: PredicateEvent) -> list[int]:
@@ -141,34 +141,34 @@ def exhausted_dimensions(recording: Recording, seq: Seq) -> Sequence[ExhaustedDi
     state = state_before(recording, seq)
     names = [recording.node_names[row] for row in visited_rows(event)]
     futures = {name: state.nodes[name].future_idle() for name in names}
-    found = []
+    exhausted = []
     for dimension, request in task_of(recording, event.task).init_resreq.items():
         amounts = {name: future.get(dimension) for name, future in futures.items()}
         lacking = [NodeShortage(name, has, request - has) for name, has in amounts.items() if not at_most(request, has)]
         if lacking:
-            nodes = tuple(sorted(lacking, key=lambda short: short.lacks))
-            found.append(ExhaustedDimension(dimension, request, nodes, len(names), max(amounts.values())))
-    return sorted(found, key=lambda each: -len(each.nodes))
+            nodes = tuple(sorted(lacking, key=lambda shortage: shortage.lacks))
+            exhausted.append(ExhaustedDimension(dimension, request, nodes, len(names), max(amounts.values())))
+    return sorted(exhausted, key=lambda each: -len(each.nodes))
 
 
-def format_requirement(one: Requirement) -> str:
+def format_requirement(requirement: Requirement) -> str:
     """`zone=a`, `zone In (a, b)`, `zone Exists`."""
-    if one.operator == "In" and len(one.values) == 1:
-        return f"{one.key}={one.values[0]}"
-    values = f" ({', '.join(one.values)})" if one.values else ""
-    return f"{one.key} {one.operator}{values}"
+    if requirement.operator == "In" and len(requirement.values) == 1:
+        return f"{requirement.key}={requirement.values[0]}"
+    values = f" ({', '.join(requirement.values)})" if requirement.values else ""
+    return f"{requirement.key} {requirement.operator}{values}"
 
 
 def format_selector(selector: Selector) -> str:
     """The requirements of a selector in words; `no pod` for a missing one, empty for one that matches every pod."""
     if selector.nothing:
         return "no pod"
-    return ", ".join(format_requirement(one) for one in selector.requirements)
+    return ", ".join(format_requirement(requirement) for requirement in selector.requirements)
 
 
-def format_field(one: FieldRequirement) -> str:
+def format_field(field: FieldRequirement) -> str:
     """`metadata.name=n1`."""
-    return f"{one.field}{'≠' if one.negated else '='}{one.value}"
+    return f"{field.field}{'≠' if field.negated else '='}{field.value}"
 
 
 def format_node_term(term: NodeTerm) -> str:

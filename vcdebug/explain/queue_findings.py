@@ -32,12 +32,12 @@ from vcdebug.recording.state_before import sum_resources, sum_smallest
 
 
 def guarantee_facts(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> tuple[str, ...]:
-    """Which queues' guarantees reserve what this queue lacks."""
+    """A sentence about queues whose unused guarantees reserve what this queue lacks; empty for none."""
     name = limit.first_dimension
     parts = [
-        f"queue {queue} is guaranteed {more} and uses {less}"
+        f"queue {queue} is guaranteed {guaranteed} and uses {used}"
         for queue, amounts in unmet_guarantees(view, plugin, limit, seq).items()
-        for more, less in [format_amounts_apart(name, *amounts)]
+        for guaranteed, used in [format_amounts_apart(name, *amounts)]
     ]
     total = format_named_amount(name, view.session.total_resource.get(name))
     return (f"Of the cluster's {total}, {join_names(parts)}.",) if parts else ()
@@ -47,45 +47,45 @@ MAX_HOLDERS = 3
 
 
 def holder_facts(view: JobView, seq: Seq, limit: QueueCheck) -> tuple[str, ...]:
-    """Which jobs use what the limit counts, the largest first: one pod by its own name."""
-    # Cached, since the explanations of many jobs ask at events between which no task changes.
+    """A sentence with the largest users of the queue's exceeded dimension; a single pod is named itself."""
+    # Cached by the first event of the same state, since the explanations of many jobs share it.
     name, since = limit.first_dimension, view.recording.timeline.earliest_same_seq(seq - 1)
-    held = queue_index.largest_holders(view.recording, since, limit.queue, name)
-    if not held:
+    ranked = queue_index.largest_holders(view.recording, since, limit.queue, name)
+    if not ranked:
         return ()
-    holders = join_ranked_amounts(name, held, MAX_HOLDERS, own={view.job.uid, *view.tasks})
+    holders = join_ranked_amounts(name, ranked, MAX_HOLDERS, own={view.job.uid, *view.tasks})
     return (f"In use in queue {limit.queue} ({name}): {holders}.",)
 
 
 def unmet_guarantees(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> dict[QueueName, tuple[float, float]]:
-    """Queues that hold less of what lacks than they are guaranteed: (guaranteed, held)."""
-    found: dict[QueueName, tuple[float, float]] = {}
+    """Other queue → (guaranteed, allocated) in the exceeded dimension, for queues below their guarantee."""
+    unmet: dict[QueueName, tuple[float, float]] = {}
     if limit.is_capability or not limit.exceeded_dimensions:
-        return found
+        return unmet
     state, name = view.recording.timeline.state_at(seq - 1), limit.first_dimension
     for queue, guaranteed in queue_index.guaranteed_amounts(view.recording):
-        kept = guaranteed.get(name)
-        # A queue's own guarantee is room that it may use.
-        if queue == limit.queue or kept <= 0:
+        guarantee = guaranteed.get(name)
+        # The queue's own guarantee is available to the queue.
+        if queue == limit.queue or guarantee <= 0:
             continue
-        known = queue in state.books.get(plugin, {})
-        held = state.plugin_amount(plugin, queue, "allocated").get(name) if known else 0.0
-        if held < kept:
-            found[queue] = (kept, held)
-    return found
+        has_figures = queue in state.books.get(plugin, {})
+        allocated = state.plugin_amount(plugin, queue, "allocated").get(name) if has_figures else 0.0
+        if allocated < guarantee:
+            unmet[queue] = (guarantee, allocated)
+    return unmet
 
 
 def gang_request_facts(view: JobView, limit: QueueCheck) -> tuple[str, ...]:
-    """What the rest of the gang asks together, where even that is more than the limit."""
+    """A sentence if the pods that the gang still needs request more than the limit; else empty."""
     job, name = view.job, limit.first_dimension
-    lacks, waiting = job.min_available - job.ready_task_num(), unbound_tasks(view)
-    if lacks < 2 or lacks > len(waiting) or not limit.exceeded_dimensions:
+    missing, unbound = job.min_available - job.ready_task_num(), unbound_tasks(view)
+    if missing < 2 or missing > len(unbound) or not limit.exceeded_dimensions:
         return ()
-    asked = sum_smallest((task.resreq for task in waiting), name, lacks)
-    if asked <= limit.check.limit.get(name):
+    request = sum_smallest((task.resreq for task in unbound), name, missing)
+    if request <= limit.check.limit.get(name):
         return ()
     hard = f"; the queue's hard limit is {limit.format_limit(name)}" if limit.is_capability else ""
-    return (f"The {lacks} pods still missing from the gang ask {format_named_amount(name, asked)} in total{hard}.",)
+    return (f"The {missing} pods still missing from the gang ask {format_named_amount(name, request)} in total{hard}.",)
 
 
 def unbound_tasks(view: JobView) -> list[TaskInfo]:
@@ -111,21 +111,21 @@ def quota_explainer(plugin: str) -> QuotaExplainer:
 
 @per_recording()
 def tree_fault(recording: Recording) -> str:
-    """What is wrong with capacity's tree of queues; empty where it is in force."""
+    """The error in capacity's queue tree; empty if the tree is valid."""
     return next((note.text for note in recording.notes if note.code == QUEUE_TREE_BROKEN), "")
 
 
 def broken_tree_finding(view: JobView, seq: Seq, plugin: str) -> answer.Finding | None:
-    """capacity gave up on its tree of queues: everything is refused. None where the tree is in force."""
+    """The finding about an invalid queue tree, with which capacity rejects everything; None for a valid one."""
     fault = tree_fault(view.recording)
     if not fault:
         return None
     circle = circle_of_queues(view.recording)
     facts = [f"{capitalize_first(text)}." for text in (fault, circle_text(circle) if circle else "") if text]
     if over := next(queue_index.oversized_capabilities(view.recording), None):
-        stated, most = format_amounts_apart(over.resource, over.stated, over.most)
-        has = f"the cluster has {most}" if over.above == ROOT_QUEUE else f"its parent {over.above} has {most}"
-        facts = [f"Queue {over.queue} states capability {stated} {over.resource}, and {has}.", *facts]
+        capability, maximum = format_amounts_apart(over.resource, over.stated, over.most)
+        bound = f"the cluster has {maximum}" if over.above == ROOT_QUEUE else f"its parent {over.above} has {maximum}"
+        facts = [f"Queue {over.queue} states capability {capability} {over.resource}, and {bound}.", *facts]
     headline = answer.pending_headline(
         view.job.uid, f"{plugin} rejects every job because of an error in the queue tree"
     )
@@ -138,7 +138,7 @@ def broken_tree_finding(view: JobView, seq: Seq, plugin: str) -> answer.Finding 
 
 
 def open_queue_advice(view: JobView) -> tuple[answer.Advice, ...]:
-    """For a queue that is not Open."""
+    """Advice for a job whose queue is not Open."""
     name = view.queue.name
     return (
         answer.queue_admin_advice(
@@ -149,12 +149,12 @@ def open_queue_advice(view: JobView) -> tuple[answer.Advice, ...]:
 
 
 def is_whole_cluster(view: JobView, limit: Resource, name: str) -> bool:
-    """Whether the limit is all that the nodes have: no setting of the queue can raise it."""
+    """Whether the limit is at least the cluster's total, so that no queue setting can raise it."""
     return limit.get(name) >= view.session.total_resource.get(name)
 
 
 def whole_cluster_advice(view: JobView, queue: QueueName, name: str) -> tuple[answer.Advice, ...]:
-    """The advice where a queue may have the whole cluster already."""
+    """Advice for a queue that may already use the whole cluster."""
     total = amount_text.format_named_amount(name, view.session.total_resource.get(name))
     return (
         answer.owner_advice(
@@ -165,69 +165,69 @@ def whole_cluster_advice(view: JobView, queue: QueueName, name: str) -> tuple[an
 
 
 def sibling_facts(view: JobView, seq: Seq, plugin: str, limit: QueueCheck) -> tuple[str, ...]:
-    """Of an ancestor: what the queues below it use and deserve, and which of them are not reclaimable."""
+    """A sentence about an ancestor's other child queues: usage, deserved amount, reclaimable flag; else empty."""
     queues, name = view.session.queues, limit.first_dimension
     if limit.queue == view.queue.name or plugin != CAPACITY_PLUGIN:
         return ()
     state = view.recording.timeline.state_at(seq - 1)
-    held = {
+    used = {
         queue: state.plugin_amount(plugin, queue, "allocated").get(name)
         for queue in queue_index.children_of(view.recording).get(limit.queue, ())
         if queue != view.queue.name
     }
-    holders = [queue for queue, value in held.items() if value > 0]
+    holders = [queue for queue, value in used.items() if value > 0]
     if not holders:
         return ()
     parts = [
-        f"queue {queue} uses {taken} {name} and deserves {least}"
+        f"queue {queue} uses {usage} {name} and deserves {share}"
         for queue in holders
-        for taken, least in [
-            format_amounts_apart(name, held[queue], state.plugin_amount(plugin, queue, "deserved").get(name))
+        for usage, share in [
+            format_amounts_apart(name, used[queue], state.plugin_amount(plugin, queue, "deserved").get(name))
         ]
     ]
-    kept = [queue for queue in holders if not queues[queue].reclaimable]
-    have = f"{join_names(kept)} {verb_for(len(kept), 'has')} spec.reclaimable: false"
-    closed = f"; {have}, so reclaim cannot evict pods there" if kept else ""
-    return (f"{capitalize_first(join_names(parts))}{closed}.",)
+    locked = [queue for queue in holders if not queues[queue].reclaimable]
+    have = f"{join_names(locked)} {verb_for(len(locked), 'has')} spec.reclaimable: false"
+    note = f"; {have}, so reclaim cannot evict pods there" if locked else ""
+    return (f"{capitalize_first(join_names(parts))}{note}.",)
 
 
-def victim_queues(view: JobView, refused: Sequence[TaskKey]) -> list[QueueName]:
-    """The queues of candidates."""
+def victim_queues(view: JobView, candidates: Sequence[TaskKey]) -> list[QueueName]:
+    """The queues of the refused candidates."""
     owners = view.recording.owners.jobs
-    return list(dict.fromkeys(view.session.jobs[owners[key]].queue for key in refused if key in owners))
+    return list(dict.fromkeys(view.session.jobs[owners[key]].queue for key in candidates if key in owners))
 
 
 def not_above_share(
     view: JobView,
     plugin: str,
-    refused: Sequence[TaskKey],
+    protected: Sequence[TaskKey],
     seq: Seq,
     smaller: Callable[[JobView, Sequence[QueueName]], answer.Advice],
 ) -> VetoReason:
-    """The candidates' queues hold no more than they deserve."""
-    state, queues = view.recording.timeline.state_at(seq - 1), victim_queues(view, refused)
+    """The reason that the candidates' queues hold no more than they deserve, with figures and advice."""
+    state, queues = view.recording.timeline.state_at(seq - 1), victim_queues(view, protected)
     lines, parts, numbers = [], [], {}
     for queue in queues:
         allocated, deserved = (state.plugin_amount(plugin, queue, figure) for figure in ("allocated", "deserved"))
         lines += [
-            f"queue {queue}, {n}: allocated {held} <= deserved {least}"
+            f"queue {queue}, {n}: allocated {used} <= deserved {due}"
             for n in deserved.resource_names()
-            for held, least in [format_amounts_apart(n, allocated.get(n), deserved.get(n))]
+            for used, due in [format_amounts_apart(n, allocated.get(n), deserved.get(n))]
         ]
         use, share = (amount_text.format_resource(each, ("cpu", "memory")) for each in (allocated, deserved))
         parts.append(f"Queue {queue} uses {use}, not more than it deserves ({share})")
         numbers.update(answer.numbers(f"queue.{queue}.allocated", allocated))
         numbers.update(answer.numbers(f"queue.{queue}.deserved", deserved))
-    sated = [
+    satisfied = [
         q
         for q in queues
         if state.plugin_amount(plugin, q, "request").less_equal(state.plugin_amount(plugin, q, "deserved"))
     ]
     verb = "deserves all it requests" if len(queues) == 1 else "deserve all they request"
-    enough = answer.queue_admin_advice(
+    room_advice = answer.queue_admin_advice(
         f"Free resources or add nodes; weights cannot help, since {join_names(queues)} {verb}."
     )
-    advice = enough if len(sated) == len(queues) else smaller(view, queues)
+    advice = room_advice if len(satisfied) == len(queues) else smaller(view, queues)
     return VetoReason("; ".join(parts[:2]), numbers, (advice,), tuple(lines))
 
 
@@ -238,22 +238,22 @@ HELD_CAUSE = "enqueue-held-by-inqueue"
 
 
 def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer.Finding:
-    """The PodGroup's minimum is too much for its queue, or for an ancestor."""
+    """The finding that the PodGroup's minimum exceeds the limit of its queue or of an ancestor."""
     plugin, children = event.plugin, _child_queues(view)
     if view.queue.state != OPEN:
         return _closed_finding(view, seq, plugin)
     # A queue with children is refused for that reason, even in a broken tree.
-    broken = broken_tree_finding(view, seq, plugin) if not children else None
-    if broken is not None:
-        return broken
-    # Asked first: a broken tree has no figures of the queue.
+    tree_finding = broken_tree_finding(view, seq, plugin) if not children else None
+    if tree_finding is not None:
+        return tree_finding
+    # Checked first: a broken tree has no figures of the queue.
     if plugin == CAPACITY_PLUGIN and children and view.session.hierarchy_enabled(plugin):
         return _unspecified_finding(view, seq, plugin)
     limit = first_exceeded(quota_explainer(plugin).admission(view.recording, seq, view.job))
     if not limit.exceeded_dimensions:
         return _unspecified_finding(view, seq, plugin)
     stuck = stuck_jobs(view, seq, same_queue=True)
-    # Only if they alone make the difference: otherwise their end would not admit the job.
+    # Only if these jobs alone exceed the limit; otherwise their end would not admit the job.
     if stuck and limit.check._replace(total=total_without(view, limit.check.total, stuck)).is_within_limit:
         return stuck_jobs_finding(view, seq, plugin, stuck, limit.arithmetic_lines(), limit.check.limit)
     name, minimum = limit.first_dimension, limit.check.request
@@ -264,7 +264,7 @@ def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer
     )
     siblings, holders = sibling_facts(view, seq, plugin, limit), holder_facts(view, seq, limit)
     alone = ("minResources alone exceeds that, so waiting cannot help.",) if _asks_too_much(limit) else ()
-    facts = (*source, *alone, *siblings, *_elastic_facts(limit), *(_with_too_early(view, holders)))
+    facts = (*source, *alone, *siblings, *_elastic_facts(limit), *(_add_not_admitted_fact(view, holders)))
     numbers = {**answer.numbers("minResources", minimum, limit.exceeded_dimensions), **limit.limit_numbers()}
     advice = (LESS_MINIMUM_ADVICE, *_more_room_advice(view, limit))
     cause = CAPABILITY_CAUSE if plugin == CAPACITY_PLUGIN and limit.is_capability else QUOTA_CAUSE
@@ -280,7 +280,7 @@ def _asks_too_much(limit: QueueCheck) -> bool:
 
 
 def _elastic_facts(limit: QueueCheck) -> tuple[str, ...]:
-    """Why the queue counts less than its jobs use."""
+    """A sentence if the queue does not count pods above minMember; else empty."""
     name = limit.first_dimension
     uncounted = next((amount.get(name) for part, amount in limit.check.parts if part == ELASTIC), 0.0)
     return (f"{format_named_amount(name, uncounted)} of pods above minMember is not counted.",) if uncounted > 0 else ()
@@ -290,15 +290,15 @@ LESS_MINIMUM_ADVICE = answer.owner_advice("Request less in spec.minResources.")
 
 
 def too_early_words(view: JobView) -> str:
-    """That evictions cannot help a job before it is admitted; empty where no action evicts."""
+    """A clause: evictions cannot help a job before it is admitted; empty if no action evicts."""
     evicting = [action for action in dict.fromkeys(view.actions) if view.facts_of(action).evicts]
     if len(evicting) > 1:
         return "no action evicts for a job that is not admitted."
     return f"{evicting[0]} considers only admitted jobs." if evicting else ""
 
 
-def _with_too_early(view: JobView, facts: tuple[str, ...]) -> tuple[str, ...]:
-    """The facts, and that evictions cannot help yet, where an action that evicts is configured."""
+def _add_not_admitted_fact(view: JobView, facts: tuple[str, ...]) -> tuple[str, ...]:
+    """The facts, with the clause that evictions cannot help yet if an evicting action is configured."""
     too_early = too_early_words(view)
     if not too_early:
         return facts
@@ -314,7 +314,7 @@ def _closed_finding(view: JobView, seq: Seq, plugin: str) -> answer.Finding:
 
 
 def _limit_source(view: JobView, plugin: str, limit: QueueCheck) -> tuple[str, ...]:
-    """The kind of limit in words, then the sentence that says where it comes from."""
+    """(kind of limit, sentence about its source); a stated capability has no sentence."""
     if limit.is_capability:
         return ("capability",)
     if view.session.total_resource.get(limit.first_dimension) <= 0:
@@ -323,20 +323,20 @@ def _limit_source(view: JobView, plugin: str, limit: QueueCheck) -> tuple[str, .
     if plugin == CAPACITY_PLUGIN and parent and view.session.hierarchy_enabled(plugin):
         return "limit", f"The limit is what parent queue {parent} and other queues' guarantees leave."
     name = limit.first_dimension
-    kept = [(queue, amount.get(name)) for queue, amount in queue_index.guaranteed_amounts(view.recording)]
-    stated = join_names(f"queue {q} {format_amount(name, v)}" for q, v in kept if v > 0 and q != limit.queue)
+    guarantees = [(queue, amount.get(name)) for queue, amount in queue_index.guaranteed_amounts(view.recording)]
+    listed = join_names(f"queue {q} {format_amount(name, v)}" for q, v in guarantees if v > 0 and q != limit.queue)
     total = format_named_amount(name, view.session.total_resource.get(name))
-    return "limit", f"The limit is the cluster's {total} minus the guarantees of other queues ({stated or 'none'})."
+    return "limit", f"The limit is the cluster's {total} minus the guarantees of other queues ({listed or 'none'})."
 
 
 def _more_room_advice(view: JobView, limit: QueueCheck) -> tuple[answer.Advice, ...]:
     enough = () if _asks_too_much(limit) else (f"Wait until jobs in queue {limit.queue} finish.",)
-    wait = tuple(map(answer.owner_advice, enough))
+    wait_advice = tuple(map(answer.owner_advice, enough))
     if limit.is_capability:
-        return *wait, raise_capability_advice(limit)
+        return *wait_advice, raise_capability_advice(limit)
     if is_whole_cluster(view, limit.check.limit, limit.first_dimension):
         return whole_cluster_advice(view, limit.queue, limit.first_dimension)
-    return *wait, answer.queue_admin_advice("Lower spec.guarantee of other queues.")
+    return *wait_advice, answer.queue_admin_advice("Lower spec.guarantee of other queues.")
 
 
 def raise_capability_advice(limit: QueueCheck) -> answer.Advice:
@@ -347,7 +347,7 @@ def raise_capability_advice(limit: QueueCheck) -> answer.Advice:
 
 def _unspecified_finding(view: JobView, seq: Seq, plugin: str) -> answer.Finding:
     """Rejected without regard to amounts: a queue that is no leaf, devices, a tree that cannot be read."""
-    children, written = _child_queues(view), view.plugin_message(seq)
+    children, message = _child_queues(view), view.plugin_message(seq)
     reason = f"{plugin} rejects it in queue {view.queue.name}, although no limit is exceeded"
     advice = answer.cluster_admin_advice(f"Check the arguments of plugin {plugin}, and the devices of the nodes.")
     if children:
@@ -355,7 +355,7 @@ def _unspecified_finding(view: JobView, seq: Seq, plugin: str) -> answer.Finding
             f"queue {view.queue.name} has child queues ({join_names(children)}); {plugin} admits only to leaf queues"
         )
         advice = answer.owner_advice(f"Set the job's queue to a leaf queue: {join_names(children)}.")
-    facts = (f'Scheduler message: "{written}".',) if written else ()
+    facts = (f'Scheduler message: "{message}".',) if message else ()
     headline, evidence = answer.rejected_headline(view.job.uid, reason), rejection_evidence(seq, plugin)
     return answer.Finding(QUOTA_CAUSE, headline, {}, evidence, (advice,), facts=facts)
 
@@ -364,7 +364,7 @@ def _child_queues(view: JobView) -> list[QueueName]:
     return list(queue_index.children_of(view.recording).get(view.queue.name, ()))
 
 
-# What Inqueue jobs hold without being placed
+# Reservations of Inqueue jobs that are not placed
 
 
 def rejection_evidence(seq: Seq, plugin: str) -> tuple[answer.Evidence, ...]:
@@ -373,7 +373,7 @@ def rejection_evidence(seq: Seq, plugin: str) -> tuple[answer.Evidence, ...]:
 
 
 def stuck_jobs(view: JobView, seq: Seq, *, same_queue: bool) -> list[JobInfo]:
-    """Other jobs that were Inqueue before the event and end the cycle without a place."""
+    """Other jobs that are Inqueue at an event and are not placed when the cycle ends, but reserve their minimum."""
     phases = view.recording.timeline.state_at(seq).phases
     return [
         job
@@ -393,7 +393,7 @@ def _reserved_by(view: JobView, job: JobInfo) -> Resource:
 
 
 def total_without(view: JobView, total: Resource, stuck: Sequence[JobInfo]) -> Resource:
-    """What would count if they were gone."""
+    """The counted total without the reservations of these jobs."""
     result = total.clone()
     for job in stuck:
         # Upstream's Sub panics on a negative rest, which rounding can give.
@@ -402,13 +402,13 @@ def total_without(view: JobView, total: Resource, stuck: Sequence[JobInfo]) -> R
 
 
 def _first_stuck_advice(view: JobView, stuck: Sequence[JobInfo]) -> answer.Advice:
-    left, empty = queue_index.find_left_behind(view.recording, stuck), [job.uid for job in stuck if not job.tasks]
-    left |= queue_index.suspended_owners(view.recording, stuck)
-    if left:
-        return answer.queue_admin_advice(f"Delete Inqueue PodGroups without pods: {join_names(left)}.")
+    leftovers, empty = queue_index.find_left_behind(view.recording, stuck), [job.uid for job in stuck if not job.tasks]
+    leftovers |= queue_index.suspended_owners(view.recording, stuck)
+    if leftovers:
+        return answer.queue_admin_advice(f"Delete Inqueue PodGroups without pods: {join_names(leftovers)}.")
     if empty:
-        whose = f"the controllers of {join_names(empty)}"
-        return answer.outside_advice(f"Find out why {whose} created no pods yet (quota, webhook, controller log).")
+        owners = f"the controllers of {join_names(empty)}"
+        return answer.outside_advice(f"Find out why {owners} created no pods yet (quota, webhook, controller log).")
     first = stuck[0].uid
     if stuck[0].count_tasks(*queue_index.ENDED_STATUSES) == len(stuck[0].tasks):
         return answer.queue_admin_advice(f"Delete PodGroup {first} or its owner, which has ended.")
@@ -416,38 +416,38 @@ def _first_stuck_advice(view: JobView, stuck: Sequence[JobInfo]) -> answer.Advic
 
 
 def _left_behind_facts(view: JobView, stuck: Sequence[JobInfo]) -> tuple[str, ...]:
-    left = queue_index.find_left_behind(view.recording, stuck)
-    if not left:
+    left_behind = queue_index.find_left_behind(view.recording, stuck)
+    if not left_behind:
         idle = queue_index.suspended_owners(view.recording, stuck)
         return tuple(f"{job} belongs to {owner}, which is suspended." for job, owner in list(idle.items())[:1])
-    belongs = "belongs to a ReplicaSet that wants" if len(left) == 1 else "belong to ReplicaSets that want"
-    who = "They" if 1 < len(left) == len(stuck) else join_names(left)
-    return (f"{who} {belongs} 0 replicas: {join_names(left.values())}.",)
+    belongs = "belongs to a ReplicaSet that wants" if len(left_behind) == 1 else "belong to ReplicaSets that want"
+    subject = "They" if 1 < len(left_behind) == len(stuck) else join_names(left_behind)
+    return (f"{subject} {belongs} 0 replicas: {join_names(left_behind.values())}.",)
 
 
 def stuck_jobs_finding(
     view: JobView, seq: Seq, plugin: str, stuck: Sequence[JobInfo], lines: tuple[str, ...], limit: Resource
 ) -> answer.Finding:
-    """The job would fit without them."""
+    """The finding that Inqueue jobs without placed pods reserve the room that the job needs."""
     minimum = view.job.get_min_resources()
-    held = sum_resources(_reserved_by(view, job) for job in stuck)
-    # Without pods: nearly every minimum counts them, and the sentence is about amounts.
-    names = [name for name, value in minimum.items() if value > 0 and held.get(name) > 0 and name != PODS]
-    who = amount_text.join_names(job.uid for job in stuck)
+    reserved = sum_resources(_reserved_by(view, job) for job in stuck)
+    # Without the dimension pods, which nearly every minimum counts and which no amount depends on.
+    names = [name for name, value in minimum.items() if value > 0 and reserved.get(name) > 0 and name != PODS]
+    job_names = amount_text.join_names(job.uid for job in stuck)
     verbs = ("is", "reserves", "it") if len(stuck) == 1 else ("are", "reserve", "them")
     empty = [job for job in stuck if not job.tasks]
     ended = [job for job in stuck if job.tasks and job.count_tasks(*queue_index.ENDED_STATUSES) == len(job.tasks)]
-    placed = "Inqueue but not placed" if len(empty) < len(stuck) else "Inqueue without pods"
-    placed = "Inqueue, but all pods have ended" if len(ended) == len(stuck) else placed
+    state = "Inqueue but not placed" if len(empty) < len(stuck) else "Inqueue without pods"
+    state = "Inqueue, but all pods have ended" if len(ended) == len(stuck) else state
     headline = answer.rejected_headline(
-        view.job.uid, f"{who} {verbs[0]} {placed}, and {verbs[1]} {amount_text.format_resource(held, names)}"
+        view.job.uid, f"{job_names} {verbs[0]} {state}, and {verbs[1]} {amount_text.format_resource(reserved, names)}"
     )
     without = f"Without {verbs[2]}, {plugin} would admit its minResources of {amount_text.format_resource(minimum)}."
-    why = queue_index.hopeless_facts(view, stuck) or queue_index.hopeless_facts(view, stuck, lasting=False)
-    facts = (*why, *_left_behind_facts(view, stuck), without)
+    reasons = queue_index.hopeless_facts(view, stuck) or queue_index.hopeless_facts(view, stuck, lasting=False)
+    facts = (*reasons, *_left_behind_facts(view, stuck), without)
     numbers = {
         **answer.numbers("minResources", minimum, names),
-        **answer.numbers("held", held, names),
+        **answer.numbers("held", reserved, names),
         **answer.numbers("limit", limit, names),
         "jobs.holding": answer.count(len(stuck), "jobs"),
     }
@@ -459,9 +459,9 @@ def stuck_jobs_finding(
             f"PodGroup/{stuck[0].uid}:-",
         ),
     )
-    more = tuple(
+    reservation_lines = tuple(
         f"{job.uid}: Inqueue, reserves {amount_text.format_resource(_reserved_by(view, job), names)}" for job in stuck
     )
     return answer.Finding(
-        HELD_CAUSE, headline, numbers, rejection_evidence(seq, plugin), advice, (*lines, *more), facts
+        HELD_CAUSE, headline, numbers, rejection_evidence(seq, plugin), advice, (*lines, *reservation_lines), facts
     )

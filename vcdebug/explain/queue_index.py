@@ -1,4 +1,4 @@
-"""What the queues of a recording have: found once, since thousands of answers that look at all queues are quadratic."""
+"""Indexes of queues and their jobs, built once per recording: scanning all queues for every answer is quadratic."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,18 +22,18 @@ from vcdebug.snapshot.manifest import key_of, owner_keys, spec_of
 
 
 class _Holding(NamedTuple):
-    """What the pods of one job hold."""
+    """The resources that the pods of one job hold."""
 
     place: int
-    """The job's place in the session."""
+    """The job's index in the session."""
     who: str
-    """The job, or its only pod that holds something."""
+    """The job's name, or that of its only pod that holds resources."""
     amount: Resource
 
 
 @per_recording()
 def children_of(recording: Recording) -> Mapping[QueueName, Sequence[QueueName]]:
-    """The queues right below each queue."""
+    """Queue → its direct children."""
     return group_by_key((queue.parent, queue.name) for queue in recording.session.queues.values())
 
 
@@ -42,18 +42,18 @@ def queues_below(recording: Recording, queue: QueueName) -> Sequence[QueueName]:
     """The queue and its descendants; every queue for the root."""
     if queue == ROOT_QUEUE:
         return list(recording.session.queues)
-    found, known, children = [queue], {queue}, children_of(recording)
-    for name in found:
-        # Queues may be each other's parents.
-        lower = [each for each in children.get(name, ()) if each not in known]
-        found += lower
-        known.update(lower)
-    return found
+    below, seen, children = [queue], {queue}, children_of(recording)
+    for name in below:
+        # Parents may form a circle.
+        lower = [each for each in children.get(name, ()) if each not in seen]
+        below += lower
+        seen.update(lower)
+    return below
 
 
 @per_recording()
 def guaranteed_amounts(recording: Recording) -> Sequence[tuple[QueueName, Resource]]:
-    """The queues that are guaranteed anything, and how much."""
+    """(queue, guarantee) of each queue with a guarantee."""
     queues = recording.session.queues.values()
     return [(queue.name, Resource.from_list(queue.guarantee)) for queue in queues if queue.guarantee]
 
@@ -74,14 +74,14 @@ def waiting_by_queue(recording: Recording) -> Mapping[QueueName, Sequence[JobId]
 
 @per_recording()
 def turns_at_end(recording: Recording, queue: QueueName, jobs: tuple[JobId, ...]) -> Mapping[JobId, tuple[str, ...]]:
-    """The sentence about each of these jobs. All at once: their states are made of events, and serve every pair."""
-    from vcdebug.explain.orders import order_of  # slow to import, and needed only where jobs wait side by side
+    """Job → the sentence about its place in the queue's order; computed together, since comparisons are shared."""
+    from vcdebug.explain.orders import order_of  # slow to import, and needed only for several Pending jobs
 
     orders: dict[tuple[JobId, JobId], tuple[int, str]] = {}
     for left, right in combinations(jobs, 2):
-        found = order_of(recording, len(recording), "job", left, right)
-        orders[left, right] = found.order_sign, found.deciding_words
-        orders[right, left] = -found.order_sign, found.deciding_words
+        order = order_of(recording, len(recording), "job", left, right)
+        orders[left, right] = order.order_sign, order.deciding_words
+        orders[right, left] = -order.order_sign, order.deciding_words
     return {uid: (_turn_sentence(queue, [other for other in jobs if other != uid], uid, orders),) for uid in jobs}
 
 
@@ -89,10 +89,10 @@ def _turn_sentence(
     queue: QueueName, others: Sequence[JobId], uid: JobId, orders: Mapping[tuple[JobId, JobId], tuple[int, str]]
 ) -> str:
     earlier = [other for other in others if orders[uid, other][0] > 0]
-    _, by = orders[uid, (earlier or others)[0]]
+    _, reason = orders[uid, (earlier or others)[0]]
     if not earlier:
-        return f"Of the {len(others) + 1} jobs with Pending pods in queue {queue}, it is tried first{by}."
-    return f"{join_names(earlier)} of the same queue {verb_for(len(earlier), 'is')} tried before it{by}."
+        return f"Of the {len(others) + 1} jobs with Pending pods in queue {queue}, it is tried first{reason}."
+    return f"{join_names(earlier)} of the same queue {verb_for(len(earlier), 'is')} tried before it{reason}."
 
 
 @per_recording()
@@ -117,26 +117,26 @@ def started_rejected_jobs(recording: Recording, queue: QueueName) -> Sequence[Jo
 
 @per_recording(most=64)
 def largest_holders(recording: Recording, seq: Seq, queue: QueueName, name: str) -> Sequence[tuple[str, float]]:
-    """Who holds how much of a dimension in a queue and those below it after an event, the largest first."""
+    """(job or pod, amount) of a dimension held in a queue and its descendants after an event, largest first."""
     holdings = _holdings_by_queue(recording, seq)
     below = chain.from_iterable(holdings.get(each, ()) for each in queues_below(recording, queue))
-    return rank_by_amount({one.who: value for one in sorted(below) if (value := one.amount.get(name)) > 0})
+    return rank_by_amount({holding.who: value for holding in sorted(below) if (value := holding.amount.get(name)) > 0})
 
 
 @per_recording(most=64)
 def _holdings_by_queue(recording: Recording, seq: Seq) -> Mapping[QueueName, Sequence[_Holding]]:
-    tasks, found = recording.timeline.state_at(seq).tasks, dict[QueueName, list[_Holding]]()
+    tasks, holdings = recording.timeline.state_at(seq).tasks, dict[QueueName, list[_Holding]]()
     for place, (uid, job) in enumerate(recording.session.jobs.items()):
-        holding = [each for each in job.tasks.values() if is_allocated_status(tasks[each.key].status)]
-        who = holding[0].key if len(holding) == 1 else uid
-        amount = sum_resources(each.resreq for each in holding)
-        if holding:
-            found.setdefault(job.queue, []).append(_Holding(place, who, amount))
-    return found
+        holding_tasks = [each for each in job.tasks.values() if is_allocated_status(tasks[each.key].status)]
+        holder = holding_tasks[0].key if len(holding_tasks) == 1 else uid
+        amount = sum_resources(each.resreq for each in holding_tasks)
+        if holding_tasks:
+            holdings.setdefault(job.queue, []).append(_Holding(place, holder, amount))
+    return holdings
 
 
 class OversizedCapability(NamedTuple):
-    """A capability above that of an ancestor; the root has what the cluster has."""
+    """A capability that exceeds that of the ancestor `above`; the root queue's is the cluster's total."""
 
     queue: QueueName
     resource: str
@@ -147,24 +147,24 @@ class OversizedCapability(NamedTuple):
 
 def queue_and_ancestors(recording: Recording, queue: QueueInfo) -> list[QueueInfo]:
     """A queue, its parent, and so on; a circle of parents ends the list."""
-    found = [queue]
-    while (above := recording.session.queues.get(found[-1].parent)) is not None and above not in found:
-        found.append(above)
-    return found
+    lineage = [queue]
+    while (parent := recording.session.queues.get(lineage[-1].parent)) is not None and parent not in lineage:
+        lineage.append(parent)
+    return lineage
 
 
 def oversized_capabilities(recording: Recording) -> Iterator[OversizedCapability]:
-    """Each dimension of each queue that its nearest ancestor with a limit does not allow."""
+    """Yields each capability that exceeds that of the nearest ancestor with a limit."""
     total = recording.session.total_resource
     for queue in recording.session.queues.values():
-        above = [one for one in queue_and_ancestors(recording, queue)[1:] if one.name != ROOT_QUEUE]
-        limits = [(one.name, Resource.from_list(one.capability or {})) for one in above]
-        stated = Resource.from_list(queue.capability or {}) if queue.name != ROOT_QUEUE else Resource()
-        for resource, value in stated.items():
-            named = ((name, limit.get(resource)) for name, limit in limits if limit.get(resource) > 0)
-            name, most = next(named, (ROOT_QUEUE, total.get(resource)))
-            if value > most > 0:
-                yield OversizedCapability(queue.name, resource, value, most, name)
+        ancestors = [ancestor for ancestor in queue_and_ancestors(recording, queue)[1:] if ancestor.name != ROOT_QUEUE]
+        limits = [(ancestor.name, Resource.from_list(ancestor.capability or {})) for ancestor in ancestors]
+        capability = Resource.from_list(queue.capability or {}) if queue.name != ROOT_QUEUE else Resource()
+        for resource, value in capability.items():
+            ancestor_limits = ((name, limit.get(resource)) for name, limit in limits if limit.get(resource) > 0)
+            name, maximum = next(ancestor_limits, (ROOT_QUEUE, total.get(resource)))
+            if value > maximum > 0:
+                yield OversizedCapability(queue.name, resource, value, maximum, name)
 
 
 def _order_key(job: JobInfo) -> tuple[float, str]:
@@ -195,20 +195,20 @@ ENDED_STATUSES: Final = (TaskStatus.SUCCEEDED, TaskStatus.FAILED)
 
 
 def hopeless_facts(view: JobView, stuck: Sequence[JobInfo], *, lasting: bool = True) -> tuple[str, ...]:
-    """Inqueue jobs with a pod that asks more than any node has, in all or, if not `lasting`, free after the cycle."""
-    most = Resource()
+    """A sentence about Inqueue jobs with a pod larger than any node or, if not `lasting`, than any node's idle."""
+    largest = Resource()
     for node in view.session.nodes.values():
-        most.set_max_resource(node.allocatable if lasting else node.idle)
+        largest.set_max_resource(node.allocatable if lasting else node.idle)
     hopeless: dict[JobId, tuple[TaskInfo, str]] = {}
     for job in stuck:
         for task in job.tasks.values():
-            _, short = task.init_resreq.less_equal_with_resources_name(most)
-            if short:
-                hopeless.setdefault(job.uid, (task, short[0]))
+            _, short_dimensions = task.init_resreq.less_equal_with_resources_name(largest)
+            if short_dimensions:
+                hopeless.setdefault(job.uid, (task, short_dimensions[0]))
     if not hopeless:
         return _refused_facts(view, stuck) if lasting else ()
     task, name = next(iter(hopeless.values()))
-    asks, has = format_amounts_apart(name, task.init_resreq.get(name), most.get(name))
+    asks, has = format_amounts_apart(name, task.init_resreq.get(name), largest.get(name))
     cannot, most_words = (
         ("cannot be placed", "has more than") if lasting else ("has no place now", "has more free than")
     )
@@ -216,26 +216,28 @@ def hopeless_facts(view: JobView, stuck: Sequence[JobInfo], *, lasting: bool = T
 
 
 def _refused_facts(view: JobView, stuck: Sequence[JobInfo]) -> tuple[str, ...]:
-    """The first Inqueue job, where its first pod fits no node whatever ends there."""
+    """A sentence if the first Pending pod of the first job fits no node even without evictable pods; else empty."""
     job = stuck[0]
     task = next((one for one in job.tasks.values() if one.status is TaskStatus.PENDING), None)
     if task is None:
         return ()
-    room = NodeFits(JobView(view.recording, job.uid), task, len(view.recording))
-    if room.waiting_nodes or room.free_nodes or not room.reason_histogram:
+    fits = NodeFits(JobView(view.recording, job.uid), task, len(view.recording))
+    if fits.waiting_nodes or fits.free_nodes or not fits.reason_histogram:
         return ()
-    reason, names = room.reason_histogram[0]
+    reason, names = fits.reason_histogram[0]
     return (f"{job.uid} cannot be placed: {task.name} fits no node ({count_noun(len(names), 'node')}: {reason}).",)
 
 
 def find_left_behind(recording: Recording, jobs: Sequence[JobInfo]) -> dict[JobId, str]:
-    """Jobs without pods that an update left behind, each with its ReplicaSet that wants 0 replicas."""
-    wanted = {key_of(one): spec_of(one).get("replicas") for one in recording.snapshot.objects_of("ReplicaSet")}
-    owned = [(job, key) for job in jobs if wanted and not job.tasks for key in owner_keys(job.pod_group.manifest)]
-    return {job.uid: key for job, key in owned if wanted.get(key) == 0}
+    """Job without pods → its ReplicaSet with 0 replicas, which an update of a Deployment left behind."""
+    replicas = {
+        key_of(manifest): spec_of(manifest).get("replicas") for manifest in recording.snapshot.objects_of("ReplicaSet")
+    }
+    pairs = [(job, key) for job in jobs if replicas and not job.tasks for key in owner_keys(job.pod_group.manifest)]
+    return {job.uid: key for job, key in pairs if replicas.get(key) == 0}
 
 
 def suspended_owners(recording: Recording, jobs: Sequence[JobInfo]) -> dict[JobId, str]:
-    """Jobs without pods whose owner is suspended and left its PodGroup as it was, each with the owner."""
+    """Job without pods → its suspended owner, which did not reset the PodGroup."""
     found = ((job.uid, workloads_of(recording, job.pod_group.manifest)) for job in jobs if not job.tasks)
     return {uid: owner for uid, owners in found for owner, facts in owners if facts.suspended}

@@ -1,4 +1,4 @@
-"""What the own filter of an evicting action makes of pods: its candidates, and why it skips the others."""
+"""The own filter of an evicting action: which pods are candidate victims, and why others are skipped."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from vcdebug.recording.recording import Recording
 
 
 class JudgedNode(NamedTuple):
-    """What the own filter of an evicting action says about the pods on a node."""
+    """The verdict of an evicting action's own filter on the pods of one node."""
 
     candidates: Sequence[TaskInfo]
     room: Resource
-    """The node's room once the candidates are gone."""
+    """The node's future idle if all candidates are evicted."""
     objections: Mapping[SkippedVictim, Sequence[TaskInfo]]
-    """Why the filter skips the others."""
+    """Reason → the pods that the filter skips for it."""
     domain: Resource | None
-    """The node's room without the pods that were the action's to take, but for a flag or a status; None without any."""
+    """The node's room without all pods that the action could evict if flags and statuses allowed it; None for none."""
 
 
 class FilterObjection(NamedTuple):
@@ -40,12 +40,12 @@ RankedObjections = Sequence[FilterObjection]
 """The most frequent first."""
 
 
-def rank_objections(spared: Iterable[tuple[SkippedVictim, Sequence[TaskInfo]]]) -> RankedObjections:
-    """By reason, the most frequent first; pods of the same reason together."""
-    found: dict[SkippedVictim, list[TaskInfo]] = {}
-    for why, pods in spared:
-        found.setdefault(why, []).extend(pods)
-    return sorted((FilterObjection(*one) for one in found.items()), key=lambda one: (-len(one.pods), one.why.text))
+def rank_objections(skipped: Iterable[tuple[SkippedVictim, Sequence[TaskInfo]]]) -> RankedObjections:
+    """Group skipped pods by reason, the most frequent reason first."""
+    by_skip: dict[SkippedVictim, list[TaskInfo]] = {}
+    for skip, pods in skipped:
+        by_skip.setdefault(skip, []).extend(pods)
+    return sorted((FilterObjection(*one) for one in by_skip.items()), key=lambda one: (-len(one.pods), one.why.text))
 
 
 NEVER_CANDIDATE_RULES: Final = (
@@ -54,19 +54,19 @@ NEVER_CANDIDATE_RULES: Final = (
     action_module.OTHER_QUEUE,
     action_module.SAME_JOB,
 )
-"""Rules about pods that were never the action's to take, whatever their flags."""
+"""Rules for pods that the action could never evict, whatever their flags."""
 
 
 class SkippedVictim(NamedTuple):
-    """Why a task is left alone."""
+    """Why an action's filter skips a task."""
 
     rule: str
     text: str
-    """Follows a number of pods: `of the same job`."""
+    """The reason as it follows a number of pods: `of the same job`."""
 
     @property
     def is_never_candidate(self) -> bool:
-        """Whether the pod was never the action's to take, whatever its flags and status."""
+        """Whether the action could never evict the pod, whatever its flags and status."""
         return self.rule in NEVER_CANDIDATE_RULES
 
 
@@ -89,24 +89,24 @@ def gang_victim_filter(recording: Recording, action: str, job: JobId) -> action_
 
 
 def judge_node(
-    recording: Recording, spares: action_module.CandidateFilter, pods: Sequence[TaskInfo], amounts: NodeAmounts
+    recording: Recording, victim_filter: action_module.CandidateFilter, pods: Sequence[TaskInfo], amounts: NodeAmounts
 ) -> JudgedNode:
-    """What a filter says about the pods on a node with these amounts."""
-    judged = [(one, skipped_victim(recording, spares, one)) for one in pods]
-    candidates = [one for one, why in judged if why is None]
-    own = [one for one, why in judged if why is None or not why.is_never_candidate]
-    objections = group_by_key((why, one) for one, why in judged if why is not None)
-    domain = amounts.future_without(own) if own else None
+    """Apply a filter to the pods of a node with these amounts."""
+    verdicts = [(task, skipped_victim(recording, victim_filter, task)) for task in pods]
+    candidates = [task for task, skip in verdicts if skip is None]
+    in_domain = [task for task, skip in verdicts if skip is None or not skip.is_never_candidate]
+    objections = group_by_key((skip, task) for task, skip in verdicts if skip is not None)
+    domain = amounts.future_without(in_domain) if in_domain else None
     return JudgedNode(candidates, amounts.future_without(candidates), objections, domain)
 
 
 def skipped_victim(
-    recording: Recording, spares: action_module.CandidateFilter, victim: TaskInfo
+    recording: Recording, victim_filter: action_module.CandidateFilter, victim: TaskInfo
 ) -> SkippedVictim | None:
-    """Why a filter skips a task, which the caller passes in its state at that event; None for a candidate."""
+    """Why a filter skips a task, given in its state at the event; None for a candidate."""
     job = recording.session.jobs.get(victim.job)
     # The filter itself expects a victim whose job is in the session.
-    rule = action_module.NO_JOB if job is None else spares(victim)
+    rule = action_module.NO_JOB if job is None else victim_filter(victim)
     if not rule:
         return None
     queue = "" if job is None else job.queue

@@ -1,1 +1,1 @@
-"""What both front ends write to files and read from them: reports as Markdown or HTML, and what a person has set."""
+"""Files that both front ends write and read: reports, recordings, tables, and the user's notes."""

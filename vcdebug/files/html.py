@@ -1,4 +1,4 @@
-"""Render a report as one HTML file: no script, no external resource, light or dark as the reader's system."""
+"""Render a report as one HTML file without scripts and external resources, light or dark like the system."""
 
 from collections.abc import Iterator
 from html import escape
@@ -10,7 +10,7 @@ from vcdebug.views.pieces import Line, Piece, Style
 from vcdebug.views.table import Column, Row, Table
 
 CONTENT_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
-"""Names and notes come from the cluster: even unescaped HTML in one could load nothing."""
+"""Content policy of the page: names and notes come from the cluster; with it, even unescaped HTML loads nothing."""
 PAGE_STYLE: Final = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
 """Every colour has a contrast of at least 4.5:1 on both backgrounds; no meaning is in colour alone."""
 CSS_CLASSES: Final[dict[Style, str]] = {
@@ -98,7 +98,7 @@ def _iter_block_lines(blocks: tuple[Block, ...], label: str) -> Iterator[str]:
 
 
 UNITS: Final = 1000
-"""Width of a strip, and ROW_UNITS the height of its rows, in units of its drawing; the page stretches it."""
+"""Width of a strip in units of its SVG, whose rows are ROW_UNITS high; the page stretches the drawing."""
 ROW_UNITS: Final = 10
 TICK_UNITS: Final = 4
 
@@ -111,7 +111,7 @@ def _iter_picture_lines(picture: Picture) -> Iterator[str]:
 
 
 def _strip_svg(strip: Strip) -> str:
-    """The drawing alone: its words stand next to it, so that no text is stretched."""
+    """The SVG of a strip, without text, which the page would stretch."""
     box = f'viewBox="0 0 {UNITS} {strip.rows * ROW_UNITS}" preserveAspectRatio="none"'
     height = f'style="height:{max(1.1, 0.6 * strip.rows):g}rem"'
     return f'<svg aria-hidden="true" {box} {height}>{"".join(map(_mark_svg, strip.marks))}</svg>'
@@ -136,7 +136,7 @@ def _piece_html(piece: Piece) -> str:
 
 
 def _iter_table_lines(table: Table, label: str) -> Iterator[str]:
-    """A table that scrolls on its own if it is wider than the page, also by keys."""
+    """The HTML of a table; if it is wider than the page, it scrolls by itself, also by keys."""
     if not table.rows and not table.head and not table.foot:
         return
     yield '<div class="table">'

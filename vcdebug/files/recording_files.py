@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 RECORDING_SUFFIX: Final = ".vcrec"
 DIGESTED_ROOMS: Final = form.NAMEABLE_ROOMS
-"""Rooms whose code decides what a recording holds; the others only show it, and may change."""
+"""Packages whose code decides the content of a recording; changes of other packages do not matter."""
 
 
 @cache
 def program_id() -> str:
-    """The version and a digest of the sources that decide what a recording holds, wherever they are installed."""
+    """The version and a digest of the sources that decide a recording's content, independent of their location."""
     import hashlib
 
     package = Path(vcdebug.__file__).parent
@@ -50,7 +50,7 @@ def _iter_source_names(package: Path) -> Iterator[str]:
 
 
 class UnwritableError(VcdebugError):
-    """The file system refuses to write a recording."""
+    """Raised if the file system cannot write a recording."""
 
 
 def is_recording_file(source: Source) -> bool:
@@ -87,7 +87,7 @@ def open_recording(path: Path) -> Recording:
 
 
 def save_recording(recording: Recording, path: Path, step: Callable[[], object] = lambda: None) -> None:
-    """Write the recording, whole or not at all; `step` is called often and may raise to stop it.
+    """Write the recording completely or not at all; `step` is called often and may raise to stop it.
 
     Raises UnstorableError for a recording that has no stored form, UnwritableError for a failing file system.
     """
@@ -110,7 +110,7 @@ def save_recording(recording: Recording, path: Path, step: Callable[[], object] 
 DEFAULT_MEGABYTES: Final = 2000
 """Size limit of all cached recordings together."""
 MIN_BYTES: Final = 1 << 20
-"""The smallest snapshot whose recording is cached: a smaller one is replayed as quickly as opened."""
+"""Least size in bytes of a snapshot whose recording is cached; smaller ones are replayed as quickly as opened."""
 _PACKED: Final = (".gz", ".tgz", ".zip")
 _UNPACKED_FACTOR: Final = 10
 """Estimated ratio of unpacked to packed size: JSON of similar objects compresses well."""
@@ -123,11 +123,11 @@ class CachedRecording(NamedTuple):
     path: Path
     size: int
     used: float
-    """When it was last opened: seconds since the epoch, by the file system's clock."""
+    """Time of the last opening, in seconds since the epoch, by the file system's clock."""
 
 
 class RecordingCache:
-    """A folder of recordings, at most `megabytes` in all; files that cannot be opened are ignored."""
+    """A folder of recordings of at most `megabytes` in total; files that cannot be opened are ignored."""
 
     def __init__(self, folder: Path, megabytes: int = DEFAULT_MEGABYTES) -> None:
         self.folder = folder
@@ -162,7 +162,7 @@ class RecordingCache:
         return sorted(entries, key=lambda entry: entry.used, reverse=True)
 
     def remove_all(self) -> int:
-        """Delete all cached recordings; gives their number."""
+        """Delete all cached recordings; returns their number."""
         entries = self.list_entries()
         for entry in entries:
             entry.path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Write the report of a cycle as Markdown or HTML, as the file's name asks."""
+"""Write the report of a cycle as Markdown or HTML, by the file's suffix."""
 
 import re
 import shlex
@@ -37,7 +37,7 @@ def markdown_text(report: Document) -> str:
 
 
 def escape_text(text: str) -> str:
-    """The text on one line with everything escaped that Markdown would read."""
+    """The text on one line, with all characters escaped that are special in Markdown."""
     text = " ".join(text.split("\n"))
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _REFERENCE.sub(r"\1<!-- -->", _SPECIAL.sub(r"\\\1", text))
@@ -72,7 +72,7 @@ def _iter_block_parts(blocks: tuple[Block, ...]) -> Iterator[str]:
 
 
 def fence_code(text: str) -> str:
-    """A block of code, whatever backticks are in it."""
+    """A fenced code block whose fence is longer than any backticks in the code."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}text\n{text}\n{fence}"
@@ -99,7 +99,7 @@ def _piece_text(piece: Piece) -> str:
 
 
 def _iter_table_parts(table: Table) -> Iterator[str]:
-    """A table of Markdown; a panel as it is drawn on the screen is a block of text instead."""
+    """A Markdown table; a panel becomes a block of text, as on the screen."""
     if not table.rows and not table.head and not table.foot:
         return
     if _is_panel(table):
@@ -131,7 +131,7 @@ REPORT_WRITERS: Final = {MARKDOWN: markdown_text, HTML: html_text}
 
 
 class ReportError(VcdebugError):
-    """A report that cannot be written."""
+    """Raised for a report that cannot be written."""
 
 
 def form_of(file: str) -> str:
@@ -154,7 +154,7 @@ def report_target(file: str, *, force: bool) -> Path:
 
 
 def write_report(subject: ReportSubject, file: str, *, force: bool = False) -> str:
-    """Write the report; gives a message with the file and its size."""
+    """Write the report; returns a message with the file and its size."""
     path = report_target(file, force=force)
     text = report_text(subject, form_of(file))
     write_text(path, text)
@@ -162,7 +162,7 @@ def write_report(subject: ReportSubject, file: str, *, force: bool = False) -> s
 
 
 def write_here(state: DebuggerState, argument: str, place: str = "") -> str:
-    """Write the report of the shown recording, as the command `report ARGUMENT` asks; gives a message.
+    """Carry out the command `report ARGUMENT` for the shown recording; returns a message.
 
     `place` is what opens the snapshot on a command line; by default its file or bundled name.
     """

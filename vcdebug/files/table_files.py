@@ -44,7 +44,7 @@ def export_recording(recording: Recording, target: Path, form: str) -> list[Path
 # Text.
 
 WriteText = Callable[[str], object]
-"""Takes a piece of text that ends a line."""
+"""Writes a piece of text that ends with a line break."""
 
 
 def _write_text_file(types: Mapping[str, str], rows: Iterable[RecordedRow], file: BinaryIO, form: str) -> None:
@@ -58,7 +58,7 @@ def _write_json_lines(types: Mapping[str, str], rows: Iterable[RecordedRow], wri
 
 
 def _json_value(value: CellValue) -> CellValue:
-    """Infinity as text, since JSON has none."""
+    """The value for JSON: infinity becomes text, because JSON has no such number."""
     return str(value) if isinstance(value, float) and value in (float("inf"), -float("inf")) else value
 
 
@@ -73,7 +73,7 @@ def _write_csv(types: Mapping[str, str], rows: Iterable[RecordedRow], write: Wri
 
 
 def format_cell(value: CellValue) -> str:
-    """A value as text; several names share a cell, one per word: names of Kubernetes have no spaces."""
+    """A value as text; several names are joined by spaces, which Kubernetes names never contain."""
     return " ".join(value) if isinstance(value, tuple) else "" if value is None else str(value)
 
 
@@ -81,14 +81,14 @@ TEXT_WRITERS: Final[Mapping[str, Callable[[Mapping[str, str], Iterable[RecordedR
     "jsonl": _write_json_lines,
     "csv": _write_csv,
 }
-"""Format → how the rows of a table are written."""
+"""Format → function that writes the rows of a table."""
 
 
 # Arrow and Parquet.
 
 BATCH_ROWS: Final = 65_536
 FRACTIONS: Final = ("score", "amount")
-"""Columns of numbers that need not be whole."""
+"""Number columns with fractions; all others are integers."""
 
 
 def _require_arrow() -> None:
@@ -101,7 +101,7 @@ def _require_arrow() -> None:
 
 
 def _write_arrow_file(types: Mapping[str, str], rows: Iterable[RecordedRow], file: BinaryIO, form: str) -> None:
-    """Write rows in batches; a column of several kinds of values, or of one name or several, is text."""
+    """Write rows in batches; columns with values of several types, or with lists of names, become text."""
     import pyarrow as pa
     from pyarrow.parquet import ParquetWriter
 

@@ -23,7 +23,7 @@ FORCE: Final = "--force"
 
 
 def open_source(folder: str) -> Callable[[str], Sequence[str]]:
-    """Reads files of a checkout of Volcano by path below pkg/scheduler; raises VcdebugError for another folder."""
+    """A function that reads a Volcano checkout's files by path below pkg/scheduler; raises VcdebugError without one."""
     root = file_access.expand_path(folder) / "pkg" / "scheduler"
     if not root.is_dir():
         raise VcdebugError("is not a checkout of Volcano (no pkg/scheduler)", where=folder)
@@ -72,13 +72,13 @@ def write_text(path: Path, text: str) -> None:
         raise VcdebugError(f"cannot be written: {error.strerror}", where=str(path)) from error
 
 
-# Breakpoints, watches and bookmarks in a file next to the snapshot, or written by hand.
+# Breakpoints, watches and bookmarks, in a file next to the snapshot or a hand-written file.
 
 NOTES_SUFFIX: Final = ".vcdebug.json"
 
 
 def notes_path(snapshot: Snapshot) -> Path | None:
-    """`incident.tar.gz` → `incident.tar.gz.vcdebug.json`; none for a bundled snapshot or standard input."""
+    """The notes file of a snapshot, such as `incident.tar.gz.vcdebug.json`; None for bundled ones and stdin."""
     origin = Path(snapshot.origin).resolve() if snapshot.origin else None
     if origin is None or not origin.exists() or is_bundled(snapshot.name, snapshot.origin):
         return None
@@ -91,7 +91,7 @@ def read_notes(word: str) -> Json:
         data = yaml.safe_load(read_text(word))
     except yaml.YAMLError as error:
         raise VcdebugError("is neither YAML nor JSON", " ".join(str(error).split())[:200], word) from error
-    # A plain list, as one writes by hand, is of bookmarks; a saved session holds its notebook among other things.
+    # A plain list, such as in a hand-written file, has bookmarks; a saved session has its notebook in a section.
     if isinstance(data, list):
         return {"bookmarks": data}
     if isinstance(data, dict) and isinstance(data.get("notebook"), dict):
@@ -106,7 +106,7 @@ def read_notebook(word: str) -> tuple[Notebook, list[str]]:
 
 
 def save_notes(driver: Driver, argument: str) -> str:
-    """Write the notebook to the file named, else next to the snapshot; gives a message."""
+    """Write the notebook to the named file, else next to the snapshot; returns a message."""
     file, force = split_force(argument)
     path = check_target(file, force=force) if file else _required_notes_path(driver, "save FILE")
     write_text(path, json.dumps(driver.notebook.to_data(), ensure_ascii=False, indent=1) + "\n")

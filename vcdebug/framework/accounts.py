@@ -1,4 +1,4 @@
-"""What plugins keep about queues, jobs and themselves: declared once, looked up and recorded by the framework.
+"""The accounts of plugins for queues, jobs and themselves: plugins declare them, the framework reads and records them.
 
 Upstream: none; its plugins keep the same sums privately.
 """
@@ -18,11 +18,11 @@ Owner = Literal["queue", "job", ""]
 QUEUE: Final = "queue"
 JOB: Final = "job"
 WHOLE: Final = ""
-"""The plugin itself is the account."""
+"""Owner of an account that covers the whole plugin: the plugin object itself holds the figures."""
 
 
 def account_figures(*names: str, **elsewhere: str) -> Mapping[str, str]:
-    """Figure of the trace → attribute of an account, where the two differ by keyword."""
+    """Map each figure's name in the trace to the account's attribute; keywords name attributes that differ."""
     return {**{name: name for name in names}, **elsewhere}
 
 
@@ -32,27 +32,27 @@ class Accounts:
 
     owner: Owner
     kept_in: str
-    """The plugin's attribute that maps owners to accounts; empty where the plugin is the account."""
+    """The plugin's attribute that maps owners to accounts; empty if the plugin object is the account."""
     figures: Mapping[str, str]
     """All figures in the order of the trace."""
     operation: tuple[str, ...] = ()
-    """Those that an operation on a task changes."""
+    """The figures that an operation on a task changes."""
     admission: tuple[str, ...] = ()
-    """Those that the admission of a job changes."""
+    """The figures that the admission of a job changes."""
     above: str = ""
-    """The account's attribute with the names of other accounts in which its sums count too."""
+    """The account's attribute that names the ancestor accounts to which its sums are added; empty if there are none."""
     summed: tuple[str, ...] = ()
-    """Those of an operation's figures that count there."""
+    """The figures of an operation that are added to the ancestor accounts."""
 
 
 class AccountHolder(Protocol):
-    """What a plugin that keeps accounts has."""
+    """A plugin that declares accounts."""
 
     accounts: ClassVar[tuple[Accounts, ...]]
 
 
 class AccountLedger:
-    """The accounts of one kind of an opened plugin."""
+    """All accounts of one kind of an opened plugin."""
 
     def __init__(self, plugin: object, accounts: Accounts, jobs: Mapping[JobId, JobInfo]) -> None:
         self.accounts = accounts
@@ -66,25 +66,25 @@ class AccountLedger:
         self._above = attrgetter(accounts.above) if accounts.above else None
         self._owner_is_job = accounts.owner == JOB
         self._last: Figures = {}
-        """Each job's figures as read last: of many jobs few change."""
+        """Each job's figures at the last read: few of many jobs change in between."""
         self.stale: dict[str, None] = {}
-        """Jobs whose figures may have changed since."""
+        """Jobs whose figures may have changed since the last read."""
 
     def changed_by_operation(self, job: JobId, queue: QueueName) -> tuple[Value, ...]:
-        """The owner and the figures of the account of a task's job or queue; empty where the plugin keeps none."""
+        """(owner, figures...) of the account of the task's job or queue; empty if the plugin has no account for it."""
         name = job if self._owner_is_job else queue
         account = self._all.get(name)
         return () if account is None else (name, *self._operation(account))
 
     def changed_above(self, job: JobId, queue: QueueName) -> Iterator[tuple[Value, ...]]:
-        """The owner and the figures of each account above the task's own."""
+        """Yield (owner, figures...) for each ancestor account of the task's account."""
         account = self._all.get(job if self._owner_is_job else queue)
         if account is not None and self._above is not None:
             for other in self._above(account):
                 yield other, *self._summed(self._all[other])
 
     def changed_by_admission(self, job: JobInfo) -> Iterator[tuple[str, Figures]]:
-        """The accounts in which an admitted job counts, with copies of what it changes."""
+        """Yield (owner, copied figures) for each account in which the admitted job counts, ancestors included."""
         name = {QUEUE: job.queue, JOB: job.uid, WHOLE: ""}[self.accounts.owner]
         account = self._all.get(name)
         if account is None or not self.accounts.admission:
@@ -94,7 +94,7 @@ class AccountLedger:
             yield other, _copy_figures(self._admission(self._all[other]))
 
     def all_figures(self) -> Figures:
-        """All figures of all accounts as copies: by owner, or of the plugin itself."""
+        """Copies of all figures of all accounts: {"queues": by name}, {"jobs": by id}, or the plugin's own figures."""
         if self.accounts.owner == WHOLE:
             return _copy_figures(self._read(self._plugin))
         if self.accounts.owner == QUEUE:
@@ -129,15 +129,15 @@ class OpenAccounts:
             for name, ledger in owned
             if ledger.accounts.summed
         ]
-        """Where an operation counts in other accounts too."""
+        """Ledgers whose operations also change figures of ancestor accounts, with the heads of those figures."""
 
     def mark_stale(self, task: TaskInfo) -> None:
-        """Note that handlers are about to change the accounts of the task's job."""
+        """Mark the accounts of the task's job as stale: event handlers are about to change them."""
         for stale in self._stale_jobs:
             stale[task.job] = None
 
     def changed_by_operation(self, task: TaskInfo) -> tuple[tuple[FigureHead, ...], list[Value]]:
-        """Each plugin's account of the task's job or queue, then the accounts in which these count too."""
+        """(heads, values): each plugin's account of the task's job or queue first, then their ancestor accounts."""
         job, queue = task.job, self._queue_of(task)
         heads: list[FigureHead] = []
         values: list[Value] = []
@@ -158,11 +158,11 @@ class OpenAccounts:
         return "" if job is None else job.queue
 
     def changed_by_admission(self, job: JobInfo) -> Ripples:
-        """What the admission of a job changes, by plugin, as copies."""
+        """(plugin, owner, copied figures) of every account that the admission of a job changes."""
         return [(name, key, changed) for name, ledger in self._all for key, changed in ledger.changed_by_admission(job)]
 
     def plugin_books(self) -> Books:
-        """All figures of all plugins."""
+        """(plugin, all its figures) for every plugin with accounts."""
         books: dict[str, dict[str, Value]] = {}
         for name, ledger in self._all:
             books.setdefault(name, {}).update(ledger.all_figures())
@@ -170,7 +170,7 @@ class OpenAccounts:
 
 
 def _tuple_reader(accounts: Accounts, names: tuple[str, ...]) -> Callable[[object], tuple[Value, ...]]:
-    """account → the named figures as they are, without their names."""
+    """A function that returns the named figures of an account as a tuple, without copying them."""
     if not names:
         return lambda _account: ()
     get = attrgetter(*(accounts.figures[name] for name in names))
@@ -183,5 +183,5 @@ def _figure_reader(accounts: Accounts, names: tuple[str, ...]) -> Callable[[obje
 
 
 def _copy_figures(values: dict[str, Value]) -> Figures:
-    """Copies of figures, which later changes of the plugin leave as they are."""
+    """Copy the figures, so that later changes by the plugin do not reach the record."""
     return {name: value.clone() if isinstance(value, Resource) else value for name, value in values.items()}

@@ -24,7 +24,7 @@ def _int_or_none(value: object) -> int | None:
 
 
 class TrackedMapping(Mapping[object, object]):
-    """A map that remembers which of its keys were read."""
+    """A mapping that remembers which of its keys were read."""
 
     __slots__ = ("_read_keys", "_values")
 
@@ -54,18 +54,18 @@ class TrackedMapping(Mapping[object, object]):
 
 
 class Arguments:
-    """A YAML map; a value of the wrong type is replaced by the default."""
+    """The arguments of a plugin or action from YAML; a value of the wrong type is replaced by the default."""
 
     __slots__ = ("_quoted", "defaults", "raw", "replaced")
 
     raw: TrackedMapping
     defaults: dict[str, object]
-    """Keys that were looked up and are not stated, with what holds instead."""
+    """Default values of the keys that were looked up and are not in the configuration."""
     replaced: dict[str, object]
-    """Keys whose stated value is not used, with what holds instead."""
+    """Default values of the keys whose configured value was rejected."""
 
     def __init__(self, raw: Mapping[object, object] | None = None, *, quoted: bool = True) -> None:
-        """`quoted`: whether a boolean may be written as text."""
+        """`quoted`: whether a quoted string such as "true" counts as a boolean."""
         self.raw = TrackedMapping(raw or {})
         self.defaults = {}
         self.replaced = {}
@@ -85,22 +85,22 @@ class Arguments:
         return value
 
     def get_int(self, key: str, default: int) -> int:
-        """A YAML integer; a float or quoted number is refused. Upstream: framework/arguments.GetInt."""
+        """The key's YAML integer; the default for floats and strings. Upstream: framework/arguments.GetInt."""
         return self._read_value(key, default, _int_or_none)
 
     def get_weight(self, key: str) -> int:
-        """An integer, 1 by default and in place of a negative one."""
+        """The key's integer, 1 by default; a negative one is replaced by 1."""
         weight = self.get_int(key, 1)
         if weight < 0:
             weight = self.replaced[key] = 1
         return weight
 
     def get_float64(self, key: str, default: float) -> float:
-        """A YAML float or integer. Upstream: framework/arguments.GetFloat64."""
+        """The key's YAML float or integer, else the default. Upstream: framework/arguments.GetFloat64."""
         return self._read_value(key, default, _float_or_none)
 
     def get_bool(self, key: str, *, default: bool) -> bool:
-        """A YAML boolean, or a string that Go's ParseBool takes. Upstream: framework/arguments.GetBool."""
+        """The key's YAML boolean, or a string that Go's ParseBool accepts. Upstream: framework/arguments.GetBool."""
 
         def read_bool(value: object) -> bool | None:
             if isinstance(value, bool):
@@ -110,14 +110,14 @@ class Arguments:
         return self._read_value(key, default, read_bool)
 
     def get_string(self, key: str, default: str) -> str:
-        """A YAML string; a bare number is refused. Upstream: framework/arguments.GetString."""
+        """The key's YAML string; the default for a bare number. Upstream: framework/arguments.GetString."""
         return self._read_value(key, default, lambda value: value if isinstance(value, str) else None)
 
 
 def release_arguments(
     release: Release, raw: Mapping[object, object] | None, later: Mapping[str, Change] | None = None
 ) -> Arguments:
-    """Arguments as a release reads them: without the keys of `later` that it does not know."""
+    """The arguments that a release reads: `later` names keys and the changes that introduced them."""
     absent = [key for key, change in (later or {}).items() if release.has_older_form(change)]
     arguments = {key: value for key, value in (raw or {}).items() if key not in absent} if absent else raw
     return Arguments(arguments, quoted=not release.has_older_form(GETBOOL_STRINGS))

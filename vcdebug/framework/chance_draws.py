@@ -1,4 +1,4 @@
-"""Random numbers of a cycle: 0 by the rule of the recordings, drawn from a seed, or as a real scheduler drew.
+"""The random numbers of a cycle: 0 in recordings, drawn from a seed, or as observed in a real scheduler.
 
 Upstream: math/rand, wherever the scheduler draws.
 Upstream: util/predicate_helper (parallel workers, the round robin over nodes).
@@ -17,7 +17,7 @@ from vcdebug.snapshot.cycle_inputs import ChanceSettings, mix_bits, mix_text
 
 
 class DomainRows:
-    """Rows of names that upstream goes through in random order: in the order that the settings state."""
+    """Domain orders: upstream visits each row of hypernodes in random order, here in the order from the settings."""
 
     __slots__ = ("_positions", "_orders")
 
@@ -26,7 +26,7 @@ class DomainRows:
         self._positions: dict[str, int] = {}
 
     def next_row(self, holder: str, row: list[str]) -> list[str]:
-        """The next row of a job or sub job, in the stated order if that has exactly these names."""
+        """The next row of a job or sub job, in the configured order if the order has exactly these names."""
         begin = self._positions.get(holder, 0)
         known_row = self._orders.get(holder, [])[begin : begin + len(row)]
         if sorted(known_row) != sorted(row):
@@ -36,7 +36,7 @@ class DomainRows:
 
 
 class RandomDraws:
-    """A sequence of numbers that is the same for the same seed."""
+    """Random numbers from a seed: the same seed gives the same sequence. Observed choices override draws."""
 
     __slots__ = (
         "_choices",
@@ -68,7 +68,7 @@ class RandomDraws:
         self.sub_job_domains = DomainRows(chance.sub_job_domains)
 
     def draw_below(self, bound: int) -> int:
-        """A number from 0 to bound - 1."""
+        """Draw a number from 0 to bound - 1."""
         if self._seed is None:
             return 0
         self._count += 1
@@ -83,7 +83,7 @@ class RandomDraws:
         return sorted(tasks, key=lambda task: mix_text(seed, task.key))
 
     def known_choice(self, task: TaskKey) -> NodeName:
-        """The node that the settings state for a task's next placement; empty without one."""
+        """The node configured for the task's next placement; empty if none is configured."""
         choice = self._choices.get(task, "")
         if ";" not in choice:
             return choice
@@ -91,49 +91,49 @@ class RandomDraws:
         return nodes[min(self._placements.get(task, 0), len(nodes) - 1)]
 
     def count_placement(self, task: TaskKey) -> None:
-        """Count that the task was put on a node."""
+        """Count one placement of the task."""
         if task in self._choices:
             self._placements[task] = self._placements.get(task, 0) + 1
 
     def draw_node(self, nodes: Sequence[NodeName], task: TaskKey) -> int:
-        """The index of the node that is drawn for a task among equally good ones."""
-        # Drawn even where the node is known, so that later draws stay the same.
+        """Draw a node for a task from equally good nodes; returns its index."""
+        # The number is drawn even if the node is configured, so that later draws stay the same.
         place = self.draw_below(len(nodes))
         node = self.known_choice(task)
         return nodes.index(node) if node in nodes else place
 
     def known_winner(self, task: TaskKey) -> NodeName:
-        """The node that the settings state as winner of the task's next dry run; empty without one."""
+        """The node configured as winner of the task's next dry run; empty if none is configured."""
         if task not in self._dry_runs:
             return self.known_choice(task)
         names, place = self._dry_runs[task].split(";"), self._won.get(task, 0)
         return names[place] if place < len(names) else ""
 
     def count_dry_run(self, task: TaskKey) -> None:
-        """Count a dry run that has found a node for the task."""
+        """Count one successful dry run of the task."""
         self._won[task] = self._won.get(task, 0) + 1
 
     def chosen_first(self, nodes: list[NodeInfo], task: TaskKey) -> list[NodeInfo]:
-        """Nodes that upstream finds in random order: the stated one first."""
+        """The nodes, which upstream visits in random order, with the configured node first."""
         return put_first(nodes, self.known_choice(task))
 
     def in_known_order(self, nodes: list[NodeInfo], task: TaskKey) -> list[NodeInfo]:
-        """Nodes on which reclaim looks for victims: in the stated order, then the others."""
+        """The nodes that reclaim visits: those of the configured order first, then the rest."""
         if task not in self._reclaims:
             return self.chosen_first(nodes, task)
         places = turns_by_name(self._reclaims[task])
         return sorted(nodes, key=lambda node: places.get(node.name, len(places)))
 
     def known_turns(self, nodes: Iterable[NodeInfo], task: TaskKey) -> list[int] | None:
-        """The turns of nodes that preempt goes through in any order if they are equally good: known ones come first;
-        None where nothing is known.
+        """Each node's position in the configured order of preempt, which decides among equally good nodes. Nodes not in
+        the order share the last position. None if nothing is configured.
         """
         order = self._preempts.get(task) or self.known_choice(task)
         places = turns_by_name(order)
         return [places.get(node.name, len(places)) for node in nodes] if order else None
 
     def draw_domain(self, domains: Sequence[Sequence[NodeName]], tasks: Iterable[TaskKey]) -> int:
-        """The index of the group that is drawn for several tasks among equally good groups of nodes."""
+        """Draw one of several equally good groups of nodes for the tasks; returns its index."""
         place = self.draw_below(len(domains))
         choices = [node for task in tasks if (node := self.known_choice(task))]
         indexes = [index for index, nodes in enumerate(domains) if choices and all(node in nodes for node in choices)]
@@ -141,20 +141,20 @@ class RandomDraws:
 
 
 def turns_by_name(names: str) -> dict[NodeName, int]:
-    """Name → its place in a text of names with `;` between them."""
+    """Map each name of a `;`-separated list to its position."""
     return {name: place for place, name in enumerate(names.split(";"))}
 
 
 def put_first(nodes: list[NodeInfo], name: NodeName) -> list[NodeInfo]:
-    """The nodes, the one with this name before all others."""
+    """The nodes, with the named one first."""
     return sorted(nodes, key=lambda node: node.name != name) if name else nodes
 
 
-# The nodes that a real scheduler visited, for searches that end after some of the nodes.
+# The nodes that a real scheduler visited, for searches that stop before all nodes are visited.
 
 
 class KnownSearches:
-    """The stated searches of every task, in order."""
+    """The configured searches of each task, in order."""
 
     __slots__ = ("_search_counts", "_searches")
 
@@ -163,7 +163,7 @@ class KnownSearches:
         self._search_counts: dict[TaskKey, int] = {}
 
     def next_search_rows(self, task: TaskKey, nodes: NodeRows) -> IntArray | None:
-        """The rows that the next search for a task visits, in order; None if none are stated or all nodes are."""
+        """The node rows that the task's next search visits, in order; None if not configured, invalid, or all nodes."""
         text = self._searches.get(task)
         if text is None:
             return None
@@ -177,7 +177,7 @@ class KnownSearches:
 
 
 def parse_ranges(ranges: str, nodes: int) -> IntArray | None:
-    """The rows of ranges such as `4-6,0-1`; None where a row is named twice or does not exist."""
+    """The rows of ranges such as `4-6,0-1`; None if a row is repeated or does not exist."""
     pairs = [part.split("-") for part in ranges.split(",")]
     bounds = [(int(first), int(last)) for first, last in pairs]
     if any(not first <= last < nodes for first, last in bounds):

@@ -1,4 +1,4 @@
-"""Spans, notes, changes and log lines of a cycle as columns: an object of each is made when it is read.
+"""Spans, notes, changes and log lines of a cycle, stored as columns; element objects are made on read.
 
 Upstream: none.
 """
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class Level(IntEnum):
-    """How deep a span lies; movement steps over, into and out of spans."""
+    """The nesting level of a span; the debugger steps over, into and out of spans."""
 
     CYCLE = 0
     ACTION = 1
@@ -28,7 +28,7 @@ class Level(IntEnum):
 
 
 class Span:
-    """A stretch of events that belong together: [first, last] by seq, and the span it lies in."""
+    """A run of events that belong together, [first, last] by seq, with the index of the enclosing span."""
 
     __slots__ = ("first", "index", "last", "level", "name", "parent")
 
@@ -42,12 +42,12 @@ class Span:
 
     @property
     def seq_range(self) -> range:
-        """The numbers of its events."""
+        """The seq numbers of the span's events."""
         return range(self.first, self.last + 1)
 
 
 class StateChange(NamedTuple):
-    """One figure that changed: it holds from event `seq` on.
+    """A change of one figure: the new value holds from event `seq` on.
 
     kind task: key → (status, node); phase: job → phase; book: (plugin, key) → figures; op: the operation at `seq`
     changed its task, its node and what its figures say.
@@ -71,13 +71,13 @@ class Note(NamedTuple):
 
 
 class ColumnSequence(Sequence[T], Generic[T]):
-    """A list whose elements a subclass makes from its columns."""
+    """A sequence that builds its elements from columns on access."""
 
     __slots__ = ()
 
     @abstractmethod
     def _make_element(self, index: int) -> T:
-        """The element at an index that is there."""
+        """Build the element at a valid index."""
 
     @overload
     def __getitem__(self, index: int) -> T: ...
@@ -96,7 +96,7 @@ class ColumnSequence(Sequence[T], Generic[T]):
 
 
 class ChangeLog(ColumnSequence[StateChange]):
-    """Changes in order: a cycle may have more of them than events."""
+    """All state changes in order, as columns: a cycle may have more changes than events."""
 
     __slots__ = ("_keys", "_values", "kinds", "seqs")
 
@@ -107,7 +107,7 @@ class ChangeLog(ColumnSequence[StateChange]):
         self._values: list[Value] = []
 
     def append(self, seq: Seq, kind: str, key: object, value: object) -> None:
-        """One more figure that holds from event `seq` on."""
+        """Add a change that holds from event `seq` on."""
         self.seqs.append(seq)
         self.kinds.append(kind)
         self._keys.append(key)
@@ -124,7 +124,7 @@ class ChangeLog(ColumnSequence[StateChange]):
 
 
 class NoteLog(ColumnSequence[Note]):
-    """Notes in order; a text with blanks is put together when it is read."""
+    """All notes in order; a note's text is formatted on read."""
 
     __slots__ = ("_values", "_codes", "_seqs", "_texts")
 
@@ -135,7 +135,7 @@ class NoteLog(ColumnSequence[Note]):
         self._values: list[tuple[object, ...]] = []
 
     def append(self, seq: Seq, code: str, text: str, values: tuple[object, ...] = ()) -> None:
-        """One more note; `values` fill the blanks of the text."""
+        """Add a note; `values` fill the placeholders of the text."""
         self._seqs.append(seq)
         self._codes.append(code)
         self._texts.append(text)
@@ -150,28 +150,28 @@ class NoteLog(ColumnSequence[Note]):
 
 
 class LogPoint(NamedTuple):
-    """A place without an event where upstream prints a line."""
+    """A log line that upstream prints where the replay records no event."""
 
     seq: Seq
-    """The last event before it."""
+    """The last event before the line."""
     key: str
     values: tuple[Value, ...]
 
 
 class LineLog(ColumnSequence[LogPoint]):
-    """Lines in order."""
+    """All log lines in order."""
 
     __slots__ = ("append", "extend", "rows")
 
     def __init__(self) -> None:
         self.rows: list[tuple[Seq, str, tuple[object, ...]]] = []
-        # The list's own methods on plain tuples: a cycle has several lines for each task.
+        # Bind the list's own methods: a cycle logs several lines for each task.
         self.append = self.rows.append
-        """Takes (the last event before it, key, values)."""
+        """Appends a tuple (last event before the line, key, values)."""
         self.extend = self.rows.extend
 
     def close_log(self) -> None:
-        """Ignore further lines: explanations ask plugins again after the cycle."""
+        """Discard further lines: explanations ask plugins again after the cycle."""
         self.append = self.extend = _discard_line
 
     def __len__(self) -> int:
@@ -182,11 +182,11 @@ class LineLog(ColumnSequence[LogPoint]):
 
 
 def _discard_line(_row: object) -> None:
-    """Ignore a line."""
+    """Discard a line."""
 
 
 class SpanLog(ColumnSequence[Span]):
-    """Spans in order of their beginning; to be read once the cycle is over, and then the same object each time."""
+    """All spans in the order in which they open. Read them only after the cycle; each read returns the same objects."""
 
     __slots__ = ("_spans", "_open", "firsts", "lasts", "levels", "names", "parents")
 
@@ -200,7 +200,7 @@ class SpanLog(ColumnSequence[Span]):
         self._spans: dict[int, Span] = {}
 
     def open_span(self, level: Level, name: str, first: Seq) -> None:
-        """Open a span inside the one that is open."""
+        """Open a span inside the innermost open span."""
         stack = self._open
         self.levels.append(level)
         self.names.append(name)
@@ -210,12 +210,12 @@ class SpanLog(ColumnSequence[Span]):
         self.lasts.append(first - 1)
 
     def close_span(self, last: Seq) -> None:
-        """Close the span that was opened last."""
+        """Close the innermost open span."""
         self.lasts[self._open.pop()] = last
 
     def indexes_inside(self, index: int) -> Iterator[int]:
-        """The places of the spans inside one, empty ones included."""
-        # Spans are numbered as they open: the first one with an earlier parent ends the list.
+        """The indexes of all spans nested in a span, empty spans included."""
+        # Spans are numbered as they open: the nested ones end at the first span with a smaller parent.
         return takewhile(lambda inner: self.parents[inner] >= index, range(index + 1, len(self.lasts)))
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""How the answers of several plugins become one: an object per rule, not per extension point.
+"""How the answers of several plugins are combined into one: an object per rule, not per extension point.
 
 A new rule is a class with `combine`, `silence` and `words`, and one line that makes its object.
 
@@ -20,15 +20,15 @@ R = TypeVar("R")
 Args = tuple[Any, ...]  # Any: each extension point has its own
 Answer = Any  # Any: each extension point has its own
 Call = Callable[..., Answer]
-"""A plugin's method, or a rule."""
+"""A plugin's method, or a combining rule."""
 ShowFunction = Callable[[Args, Answer], TracedCall]
-"""(arguments, answer) → (subject, result)."""
+"""Function from a call's (arguments, answer) to the recorded (subject, result)."""
 HookFunctions = dict[tuple[str, str], Call]
-"""(hook method, plugin name) → function: a plugin listed twice keeps the later instance's."""
+"""(hook method, plugin name) → function; of a plugin that is listed twice, the last instance's."""
 
 
 class RecordedCall(NamedTuple):
-    """A plugin's function with what it takes to record its calls."""
+    """A plugin's function, with everything needed to record its calls."""
 
     function: Call
     plugin: str
@@ -38,21 +38,21 @@ class RecordedCall(NamedTuple):
 
 
 class PluginCall(NamedTuple):
-    """One plugin's function at its place in the configuration."""
+    """A plugin's function, as one entry of a tier."""
 
     plugin: str
     call: Call
     recorded: RecordedCall | None = None
-    """What the call is made up of, where it leaves events."""
+    """The parts of a call that is recorded as an event; None if calls are not recorded."""
 
 
 NoteHere = Callable[..., None]
-"""Code, text, and what fills the blanks of the text."""
+"""Function that adds a note: code, text, and the values for the text's placeholders."""
 
 
 class Tiers(list[list[PluginCall]]):
-    """The plugins of a hook, tier by tier, for a whole session. `note` adds a quirk to the last answer; `calls` are all
-    functions in order, for rules without tiers; without `restarts` victims that were lost stay lost.
+    """The plugins of a hook, tier by tier, for a whole session. `note` adds a quirk at the last answer. `calls` lists
+    all functions in order, for rules without tiers. Without `restarts`, an empty intersection stays empty.
     """
 
     __slots__ = ("calls", "note", "restarts")
@@ -67,17 +67,17 @@ class Tiers(list[list[PluginCall]]):
 
 
 Decider = tuple[int | None, str | None]
-"""The tier and the plugin that decided; without plugin where a tier decided as a whole."""
+"""The tier and the plugin that decided; the plugin is None if the tier decided as a whole."""
 NO_DECIDER: Decider = (None, None)
 
 
 class RecordedAnswer(NamedTuple):
-    """What one plugin answered to a question, as a recording keeps it: tasks by their keys."""
+    """One plugin's answer to a question, as recorded: tasks are given by key."""
 
     tier: int
-    """From 1."""
+    """Number of the tier, from 1."""
     place: int
-    """Among the plugins of the tier that take part, from 0."""
+    """Position among the tier's participating plugins, from 0."""
     plugin: str
     seq: Seq
     result: Answer
@@ -85,52 +85,52 @@ class RecordedAnswer(NamedTuple):
 
 
 Answers = Sequence[RecordedAnswer]
-"""The recorded answers to one question, in the order in which they were given."""
+"""The recorded answers to one question, in the order given."""
 
 
 def last_answer(answers: Answers, tier: int) -> RecordedAnswer | None:
-    """The last one that a tier gave; None where the tier was not asked."""
+    """The last answer of a tier; None if the tier was not asked."""
     return next((answer for answer in reversed(answers) if answer.tier == tier), None)
 
 
 class CombiningRule(ABC, Generic[R]):
-    """How the answers of several plugins become one, and how that is explained from a recording."""
+    """How the answers of several plugins are combined, and how the combination is explained from a recording."""
 
     words: str = ""
-    """The rule in words."""
+    """The rule in words, for users."""
     silence: ClassVar[Answer]
-    """The combined answer where no plugin takes part, or all abstain."""
+    """The combined answer if no plugin takes part or all abstain."""
     decided_by: ClassVar[Literal["plugin", "tier", ""]] = "plugin"
-    """What ends the question by an outcome other than silence; empty where each plugin is asked."""
+    """What decides an outcome other than `silence`: one plugin or one tier; empty if every plugin is always asked."""
 
     @staticmethod
     @abstractmethod
     def combine(tiers: Tiers, args: Args, /) -> R:
-        """Ask the plugins as far as the rule needs them. A hook binds this function, so that a question costs no more
-        than the call.
+        """Ask the plugins that the rule needs and combine their answers. A static method, which hooks bind, so that a
+        question costs only the call.
         """
 
     def find_decider(self, answers: Answers, outcome: Answer) -> Decider:
-        """The tier and plugin after which no other needed to be asked; `answers` has at least one."""
+        """The tier and plugin that decided the outcome; `answers` must not be empty."""
         if not self.decided_by or outcome == self.silence:
             return NO_DECIDER
         return answers[-1].tier, answers[-1].plugin if self.decided_by == "plugin" else None
 
     def explain_not_asked(self, tier: int, answers: Answers) -> str:
-        """Why a plugin of this tier was not asked; `answers` has at least one."""
+        """Why a plugin of this tier was not asked, in words; `answers` must not be empty."""
         return f"{(last_answer(answers, tier) or answers[-1]).plugin} answered first"
 
     def is_abstention(self, answer: RecordedAnswer) -> bool:
-        """Whether the plugin left the decision to the others."""
+        """Whether the recorded answer is an abstention."""
         return False
 
     def restore_answer(self, result: Answer, vote: int | None, task_of: Callable[[TaskKey], Answer]) -> Answer:
-        """A recorded answer in the form in which `combine` takes it; `task_of` makes a task of its key."""
+        """Convert a recorded answer to the form that `combine` reads; `task_of` returns the task of a key."""
         return result
 
 
 class _FirstDifference(CombiningRule[int]):
-    """The first non-zero comparison, else 0."""
+    """The first non-zero comparison result, else 0."""
 
     words = "the first difference decides"
     silence = 0
@@ -145,7 +145,7 @@ class _FirstDifference(CombiningRule[int]):
 
 
 class _FirstFailure(CombiningRule[ValidateResult | None]):
-    """The first answer that does not pass."""
+    """The first answer that is a failure."""
 
     words = "the first failure decides"
     silence = None
@@ -166,7 +166,7 @@ class _FirstFailure(CombiningRule[ValidateResult | None]):
 
 
 class _AllTrue(CombiningRule[bool]):
-    """AND over all tiers, stopping at the first False."""
+    """AND over all tiers; stops at the first False."""
 
     words = "all must agree; the first no ends it"
     silence = True
@@ -184,7 +184,7 @@ class _AllTrue(CombiningRule[bool]):
 
 
 class _AnyTrue(CombiningRule[bool]):
-    """OR over all tiers, stopping at the first True."""
+    """OR over all tiers; stops at the first True."""
 
     words = "one yes is enough"
     silence = False
@@ -200,7 +200,7 @@ class _AnyTrue(CombiningRule[bool]):
 
 
 class _FirstTierAll(CombiningRule[bool]):
-    """AND inside the first tier with a participant."""
+    """AND within the first tier that has a participant; later tiers are not asked."""
 
     words = "only the first tier with a voter is asked; all of it must agree"
     silence = False
@@ -225,7 +225,7 @@ class _FirstTierAll(CombiningRule[bool]):
 
 
 class _Vote(CombiningRule[bool]):
-    """A rejection ends it; a tier with a permit passes without asking later ones; all abstaining passes."""
+    """Votes: a reject decides at once; a tier with a permit decides before later tiers; all abstaining gives True."""
 
     words = "a reject ends it; a tier with a permit ends it; all abstaining passes"
     silence = True
@@ -259,7 +259,7 @@ class _Vote(CombiningRule[bool]):
 
 
 class _CallAll(CombiningRule[None]):
-    """Each plugin is called; none answers."""
+    """Call every plugin; there is no answer."""
 
     words = "every plugin is notified"
     silence = None
@@ -272,7 +272,7 @@ class _CallAll(CombiningRule[None]):
 
 
 class _FirstAnswer(CombiningRule[Answer]):
-    """The first participant decides alone, even with an empty answer."""
+    """The first participating plugin decides alone, even with an empty answer."""
 
     words = "the first participant decides"
     silence = None
@@ -286,7 +286,7 @@ class _FirstAnswer(CombiningRule[Answer]):
 
 
 class _FirstNotNone(CombiningRule[Answer]):
-    """The first answer that is not None: an error, an objection or a node."""
+    """The first answer that is not None (an error, an objection or a node) decides."""
 
     silence = None
 
@@ -308,7 +308,7 @@ class _FirstNotNone(CombiningRule[Answer]):
 
 
 class _EachAnswer(CombiningRule[dict[str, Answer]]):
-    """plugin → answer."""
+    """Answers by plugin; no combined answer."""
 
     silence: ClassVar[Answer] = {}
     decided_by = ""
@@ -319,7 +319,7 @@ class _EachAnswer(CombiningRule[dict[str, Answer]]):
 
 
 class _TierIntersection(CombiningRule[list[TaskInfo] | None]):
-    """The first tier that ends with victims decides.
+    """Intersection of victims within a tier; the first tier that ends with victims decides.
 
     An empty answer only ends its own tier, and a disjoint one lets the next plugin of the tier start over.
     """
@@ -343,8 +343,8 @@ class _TierIntersection(CombiningRule[list[TaskInfo] | None]):
                 if not candidates:
                     victims, vetoed = None, vetoed or plugin_call.plugin
                     break
-                # nil also means that no plugin of the tier has answered: after a disjoint answer upstream takes all
-                # candidates of the next plugin.
+                # nil also means that no plugin of the tier has answered: after an empty intersection upstream therefore
+                # takes all candidates of the next plugin.
                 if disjoint and victims is None and tiers.restarts:
                     tiers.note(
                         INTERSECTION_RESTARTED, "no victims were left in the tier; {} started over", plugin_call.plugin
@@ -372,7 +372,7 @@ class _TierIntersection(CombiningRule[list[TaskInfo] | None]):
 
 
 def _intersection(victims: list[TaskInfo], candidates: list[TaskInfo]) -> list[TaskInfo] | None:
-    """Once per equal UID, in the order of `victims`; nothing left is None."""
+    """Victims whose UID is also among the candidates, once per equal pair, in the order of `victims`; None if empty."""
     matches: dict[str, int] = {}
     for task in candidates:
         matches[task.uid] = matches.get(task.uid, 0) + 1
@@ -382,7 +382,7 @@ def _intersection(victims: list[TaskInfo], candidates: list[TaskInfo]) -> list[T
 
 
 class _FirstUnion(CombiningRule[list[TaskInfo]]):
-    """All tasks that the plugins of the first productive tier name, each object once."""
+    """Union of the tasks of all plugins in the first tier that returns any; each task object once."""
 
     words = "the first tier that names a pod decides"
     silence: ClassVar[Answer] = []
@@ -420,4 +420,4 @@ FIRST_UNION = _FirstUnion()
 RULES: tuple[CombiningRule[Answer], ...] = tuple(
     value for value in globals().values() if isinstance(value, CombiningRule)
 )
-"""Every combining rule."""
+"""Every combining rule, in the order above."""

@@ -49,22 +49,22 @@ _CONF = go_yaml.GoStruct(
 
 @dataclass(frozen=True, slots=True)
 class PluginOption:
-    """One plugin at its place in a tier."""
+    """One plugin entry of a tier."""
 
     name: str
     arguments: Mapping[object, object]
     switches: Mapping[str, bool]
-    """Only the switches that the file states."""
+    """The switches that the file sets; the others have their defaults."""
 
     def is_enabled(self, names: Iterable[str]) -> bool:
-        """Whether one of the switches is on; an unstated one takes its default."""
+        """Whether any of the named switches is on; True without names. Unset switches have their defaults."""
         names = tuple(names)
         return not names or any(self.switches.get(name, name not in OFF_BY_DEFAULT) for name in names)
 
 
 @dataclass(frozen=True, slots=True)
 class SchedulerConf:
-    """A parsed configuration with what was wrong about it."""
+    """A parsed configuration, with the problems that were found in it."""
 
     actions: tuple[str, ...]
     tiers: tuple[tuple[PluginOption, ...], ...]
@@ -72,14 +72,14 @@ class SchedulerConf:
     text: str
     problems: tuple[Problem, ...] = field(default=())
     built_in: bool = False
-    """Whether the built-in default is in force."""
+    """Whether this is the built-in default configuration."""
     metrics: Mapping[str, str] = field(default_factory=dict)
-    """The section `metrics`: where nodes' usage comes from, and how often."""
+    """The section `metrics`: the source and the interval of node usage."""
     known: Registry = field(default_factory=dict, compare=False, repr=False)
-    """The actions of the release."""
+    """The actions that the release has, by name."""
 
     def facts_of(self, action: str) -> ActionFacts:
-        """What an action does, in the form that the release has."""
+        """What an action does, according to its class in this release."""
         return facts_of(self.known, action)
 
     def arguments_of(
@@ -89,26 +89,26 @@ class SchedulerConf:
         return release_arguments(release, self.action_arguments.get(action), later)
 
     def hierarchy_enabled(self, plugin: str) -> bool:
-        """enableHierarchy of the first option of that name."""
+        """enableHierarchy of the first entry of the plugin; False if the plugin is not configured."""
         return next((option.switches.get(HIERARCHY_SWITCH, False) for option in self.options_of(plugin)), False)
 
     def options_of(self, plugin: str) -> list[PluginOption]:
-        """The options of a plugin, in order; usually one."""
+        """The plugin's entries in all tiers, in order; usually one."""
         return [option for tier in self.tiers for option in tier if option.name == plugin]
 
     def plugin_names(self) -> list[str]:
-        """Every plugin named, once, in order."""
+        """The names of all configured plugins, each once, in order."""
         return list(dict.fromkeys(option.name for tier in self.tiers for option in tier))
 
     def unread_keys(self, plugin: str) -> list[Problem]:
-        """Keys at the plugin's options that are neither `name` nor `arguments` nor a switch."""
+        """Problems about keys in the plugin's entries that are neither `name`, `arguments` nor a switch."""
         options = ((f"tiers[{i}].plugins[{n}]", one) for i, tier in enumerate(self.tiers) for n, one in enumerate(tier))
         places = [place for place, option in options if option.name == plugin]
         return [problem for place in places for problem in self.problems if problem.object == place]
 
 
 def read_conf(text: str | None, known_actions: Registry, *, skips: bool = False) -> SchedulerConf:
-    """The text's configuration, or the built-in one (with a Problem) where it is rejected.
+    """Parse the configuration; a rejected text gives the built-in configuration and a Problem.
 
     `skips`: an action that is not in `known_actions` is left out.
     """
@@ -151,7 +151,7 @@ def _parse_conf(text: str, known_actions: Registry, *, skips: bool = False) -> S
 
 
 def _parse_actions(text: str, known_actions: Registry, skipped: list[Problem] | None) -> tuple[str, ...]:
-    """The actions that the text names; an unknown one is added to `skipped`, or raises ConfigError without it."""
+    """The actions that the text names. An unknown one goes into `skipped`; if that is None, ConfigError is raised."""
     names = tuple(name.strip() for name in text.split(","))
     for name in names:
         if name in known_actions:
@@ -185,7 +185,7 @@ def _unknown_key(key: str, path: str) -> Problem:
 
 
 def find_meant_switch(key: str) -> str | None:
-    """The switch that a misspelt key stands for."""
+    """The switch that a misspelt key probably means."""
     return next((name for name in all_switches() if _bare_switch(name) == _bare_switch(key)), None)
 
 

@@ -39,11 +39,11 @@ from vcdebug.releases.change import Change
 from vcdebug.snapshot.snapshot import Snapshot
 
 StageCallback = Callable[[str], None]
-"""Called with the name of each stage when it ends, so that a caller with a clock may time them."""
+"""Function that is called with the name of each stage when the stage ends, e.g. to measure time."""
 
 
 class CycleAction(Protocol):
-    """One action of the cycle."""
+    """An action class as `run_session` uses it."""
 
     name: str
     later_arguments: ClassVar[Mapping[str, Change]]
@@ -51,7 +51,7 @@ class CycleAction(Protocol):
     def __init__(self, arguments: Arguments) -> None: ...
 
     def execute(self, ssn: Session) -> None:
-        """Run it on the session."""
+        """Run the action on the session."""
         ...
 
 
@@ -66,7 +66,7 @@ def run_cycle(
     ask_extender: AskExtender | None = None,
     reuse_from: Session | None = None,
 ) -> Session:
-    """Execute the cycle into the record; a panic of the real scheduler, or a full record, ends it with an event.
+    """Run the cycle and record it. A panic of the real scheduler or a full record ends the cycle with an event.
 
     `reuse_from` is the session of an earlier cycle on nearly the same objects.
     Upstream: framework.OpenSession.
@@ -82,20 +82,20 @@ def run_cycle(
 def read_cluster(
     snapshot: Snapshot, conf: SchedulerConf, plugins: Registry, reuse_from: Session | None = None
 ) -> ClusterInfo:
-    """What the scheduler's cache holds before the cycle; `reuse_from` as for a session."""
+    """The contents of the scheduler's cache before the cycle; `reuse_from` is an earlier session, as in `run_cycle`."""
     earlier = (None, None) if reuse_from is None else (reuse_from.cluster, _reusable_cluster(reuse_from, conf))
     ignored = ignored_resources(snapshot, conf, plugins)
     return ClusterInfo(snapshot, *earlier, running_tasks_are_read_only=_evicts_only_copies(conf), ignored=ignored)
 
 
 def _evicts_only_copies(conf: SchedulerConf) -> bool:
-    """Whether no action changes a task that is on a node already: it evicts copies, or nothing."""
+    """Whether no configured action changes tasks that are already on a node: actions evict copies or do not evict."""
     facts = map(conf.facts_of, conf.actions)
     return all(action.evicts_copies or not action.evicts for action in facts)
 
 
 def _reusable_cluster(old: Session, conf: SchedulerConf) -> ReusableCluster | None:
-    """None where one of the two cycles may change the tasks that it began with, or the earlier one never opened."""
+    """The earlier cycle's cluster for reuse; None if either cycle may change its initial tasks, or it never opened."""
     if not (_evicts_only_copies(old.conf) and _evicts_only_copies(conf)):
         return None
     opened = next((event for event in old.record.events if isinstance(event, StateEvent)), None)
@@ -105,7 +105,7 @@ def _reusable_cluster(old: Session, conf: SchedulerConf) -> ReusableCluster | No
 
 
 def ignored_resources(snapshot: Snapshot, conf: SchedulerConf, plugins: Registry) -> tuple[str, ...]:
-    """Those of the release, and those that configured plugins name."""
+    """Names of ignored resources: those of the release, then those of the configured plugins."""
     names = dict.fromkeys(ignored_names(snapshot.release))
     for tier in conf.tiers:
         for option in tier:
@@ -116,7 +116,7 @@ def ignored_resources(snapshot: Snapshot, conf: SchedulerConf, plugins: Registry
     return tuple(names)
 
 
-@np.errstate(all="ignore")  # Go says nothing where a float overflows or is none
+@np.errstate(all="ignore")  # Go reports neither float overflows nor NaN.
 def run_session(
     ssn: Session,
     *,
@@ -125,7 +125,7 @@ def run_session(
     tick: StageCallback = lambda _stage: None,
     reuse_from: Session | None = None,
 ) -> None:
-    """Run the cycle of a session that is not open yet."""
+    """Open the session, run its actions and close it; the session must not be open yet."""
     record = ssn.record
     record.node_names = ssn.node_table.names
     forced = ForcedAnswers(ssn.snapshot.answers, record)
@@ -147,7 +147,7 @@ def run_session(
         except PANICS as panic:
             record.silent = 0
             record.append(panic_event(panic))
-            # Upstream defers the close only once the session is open.
+            # Upstream defers the close only after the session is open.
             if in_action and isinstance(panic, SchedulerPanic):
                 close_after_panic(ssn)
         except RecordFullError as full:
@@ -161,7 +161,7 @@ def run_session(
 
 
 def _raise_cache_panic(ssn: Session) -> None:
-    """Raise the panic of the cache, which reads pods before any cycle."""
+    """Raise the panic of the scheduler's cache, if any: the cache reads pods before the first cycle."""
     if ssn.cluster.panic is not None:
         message, pod = ssn.cluster.panic
         raise blame_objects(SchedulerPanic(message), (("Pod", pod),))
@@ -188,7 +188,7 @@ def _new_verdict_cache(ssn: Session) -> NodeVerdictCache | None:
 
 
 def open_plugins(ssn: Session, plugins: Registry) -> None:
-    """Open every configured plugin that exists, tier by tier, and resolve the plugins of each hook."""
+    """Open every configured plugin that the release has, tier by tier, and resolve the plugins of each hook."""
     for problem in ssn.conf.problems:
         if problem.field and not ssn.conf.built_in:
             ssn.note_quirk(SWITCH_MISSPELT, f"{problem.object}: {problem.field}: {problem.what}")
@@ -205,7 +205,7 @@ def open_plugins(ssn: Session, plugins: Registry) -> None:
 
 
 def _drop_later_predicates(ssn: Session) -> None:
-    """Drop the predicates of plugins that come after one that ends the judging."""
+    """Drop the predicates of all plugins after one with `judges_last`, in releases where that one ends the search."""
     release = ssn.release
     last_judges = [
         name
@@ -220,7 +220,7 @@ def _drop_later_predicates(ssn: Session) -> None:
 
 
 def _open_plugin(ssn: Session, kind: type[Plugin], arguments: Mapping[object, object]) -> None:
-    """Open one instance, without the arguments, hooks and handlers that the release does not have."""
+    """Open one plugin instance, without the arguments, hooks and handlers that the release lacks."""
     release = ssn.release
     plugin = kind(release_arguments(release, arguments, kind.later_arguments))
     ssn.plugins[plugin.name] = plugin
@@ -237,7 +237,7 @@ _NODE_HOOKS = (hooks.PREDICATE, hooks.NODE_ORDER, hooks.BATCH_NODE_ORDER, hooks.
 
 
 def find_previous_cycle(old: Session, new: Session) -> PreviousCycle | None:
-    """The recorded searches of `old`, if the first of them holds for `new` as well, whose plugins must be open."""
+    """The recorded searches of session `old`, for reuse in `new`, whose plugins must be open; None if inputs differ."""
     if old.snapshot.answers or new.persistence.on or not _judges_by_pod(new):
         return None
     pods, new_pods = old.snapshot.objects_of(POD), new.snapshot.objects_of(POD)
@@ -251,7 +251,7 @@ def find_previous_cycle(old: Session, new: Session) -> PreviousCycle | None:
 
 
 def _judges_by_pod(ssn: Session) -> bool:
-    """Whether every plugin that judges or scores nodes does so by the pod and by what is on the nodes."""
+    """Whether every plugin that filters or scores nodes depends only on the pod and on what is on the nodes."""
     tiers = chain.from_iterable(ssn.plugin_calls[hook.method] for hook in _NODE_HOOKS)
     plugins = (ssn.plugins[call.plugin] for call in chain.from_iterable(tiers))
     return all(plugin.judges_by_pod and not plugin.remembers_rows for plugin in plugins)
@@ -272,13 +272,13 @@ def _run_action(ssn: Session, name: str, actions: Registry) -> None:
 
 
 _JOB_STATE_KEY = attrgetter("changes", "pod_group.phase", "priority", "min_available")
-"""The attributes that decide a job's state and may change in a session."""
+"""The attributes of a job that decide its recorded state and may change during a session."""
 
 
 def record_state(ssn: Session, when: str) -> None:
-    """Record the whole state as one event; unchanged jobs share their last state, so that a recording keeps it once."""
+    """Record the whole state as one event; unchanged jobs share their last JobState, so a recording stores it once."""
     keys = dict(zip(ssn.jobs, map(_JOB_STATE_KEY, ssn.jobs.values()), strict=True))
-    # The keys are compared first: most of the time no job has changed, and a job's state counts all its tasks.
+    # The keys are compared first: usually no job has changed, and building a JobState counts all tasks of the job.
     if keys != ssn.job_state_keys:
         ssn.job_states = {
             uid: ssn.job_states[uid] if ssn.job_state_keys.get(uid) == key else _job_state(ssn, ssn.jobs[uid])
@@ -289,23 +289,23 @@ def record_state(ssn: Session, when: str) -> None:
 
 
 def _job_state(ssn: Session, job: JobInfo) -> JobState:
-    """The job's summary; the object of the last state event if it is equal."""
+    """The job's summary; the object of the previous state event if both are equal."""
     index, last = job.task_status_index, ssn.job_states.get(job.uid)
     counts = {status.upstream_name: len(index[status]) for status in (sorted(index) if len(index) > 1 else index)}
     state = JobState(job.queue, job.priority, job.min_available, job.pod_group.phase, counts)
     return last if last is not None and state == last else state
 
 
-# Panics: the calls that led to one, and the objects that these were about.
+# Panics: the upstream calls that led to a panic, and the objects involved.
 
 _UPSTREAM: Final = re.compile(r"Upstream: ([\w/.-]*\w)")
 
 CONSTRUCTOR: Final = "new"
-"""Upstream's name for what makes a plugin, in snake case."""
+"""Upstream's name, in snake case, of the function that creates a plugin."""
 
 
 def panic_event(panic: SchedulerPanic | ProcessExit) -> PanicEvent:
-    """The event of a panic that was caught: upstream's functions, innermost first, and the objects to blame.
+    """The event for a caught panic: upstream's functions, innermost first, and the objects to blame.
 
     Both are read from the traceback: a raise deep in the arithmetic of amounts knows neither the plugin nor the pod.
     """
@@ -319,7 +319,7 @@ def panic_event(panic: SchedulerPanic | ProcessExit) -> PanicEvent:
 
 
 def _frames(panic: BaseException) -> Iterator[FrameType]:
-    """The frames that the panic went through, innermost first, those of a panic that it replaces before its own."""
+    """The frames of the traceback, innermost first; frames of a panic that this one replaces come before its own."""
     if panic.__cause__ is not None:
         yield from _frames(panic.__cause__)
     frames = []
@@ -331,8 +331,8 @@ def _frames(panic: BaseException) -> Iterator[FrameType]:
 
 
 def _upstream_names(frame: FrameType) -> list[str]:
-    """The upstream functions that the function's docstring names; of a plugin's hook without one, plugin and hook."""
-    # A frame does not know its function: the docstring is the first constant of the code.
+    """The upstream functions named in the function's docstring; without any, plugin and hook if it is a plugin hook."""
+    # A frame has no reference to its function: the docstring is the first constant of the code object.
     code, owner = frame.f_code, frame.f_locals.get("self")
     names = _UPSTREAM.findall(code.co_consts[0]) if code.co_consts and isinstance(code.co_consts[0], str) else []
     if names or not isinstance(owner, Plugin):

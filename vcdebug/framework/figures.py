@@ -1,4 +1,4 @@
-"""The figures that operations change, as numbers in one array; objects are made of them when they are read.
+"""The figures that operations change, stored as numbers in one array; objects are built from them on read.
 
 Upstream: none; a cycle has a row for each operation, of which few are ever read.
 """
@@ -18,29 +18,29 @@ from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo, TaskStatus
 
 Value = Any  # Any: each figure has its own type, which only its reader knows
-"""An amount, a number, a text, or a list."""
+"""The value of a figure: an amount, a number, a text, or a list."""
 Figures = Mapping[str, Value]
-"""Figure → its value."""
+"""Map of figure names to values."""
 Books = tuple[tuple[str, Figures], ...]
-"""(plugin, its figures) in plugin name order."""
+"""The figures of each plugin, (plugin, figures), in order of plugin name."""
 Ripples = Sequence[tuple[str, str, Figures]]
-"""(plugin, job or queue, its figures): accounts that changed with another one."""
+"""(plugin, job or queue, figures) of accounts that changed along with another account."""
 RowPlace = int
-"""Where a row begins."""
+"""Index in the array at which a row begins."""
 ResourceShape = tuple[int, tuple[str, ...] | None]
-"""What of a Resource is no amount: its largest number of tasks, and the names of its scalars (None for a nil map)."""
+"""What a row does not store about a Resource: its maximum number of tasks and its scalar names (None for a nil map)."""
 FigureKind = ResourceShape | type
 
 TASK_CELL: Final = 1
 NODE_CELL: Final = 3
-"""Cells of a row: the number of its layout, the task's status and node, the node's amounts, then every figure."""
+"""A row holds the number of its layout, the task's status and node, the node's amounts (from here), and all figures."""
 LEDGER, RIPPLE = False, True
 OWNER_FIGURES: Final = ("job", "queue")
-"""Figures that name the owner of a ledger."""
+"""The figures that name the owner of an account."""
 
 
 class FigureHead(NamedTuple):
-    """The plugin whose figures follow, and their names; a ripple's first figure, without a name, is its owner."""
+    """A plugin and the names of the figures that follow in a row; a ripple's first name is empty: its owner's cell."""
 
     plugin: str
     ripple: bool
@@ -48,29 +48,29 @@ class FigureHead(NamedTuple):
 
 
 class FigureCell(NamedTuple):
-    """Where a figure lies in a row, and what it is: a float, an amount of some shape, or something else."""
+    """The position of a figure in a row and its kind: a float, an amount of a given shape, or an object."""
 
     kind: FigureKind
     at: int
 
 
 class FigureEntry(NamedTuple):
-    """A plugin's figures in a row; a ripple names its owner under the empty name."""
+    """The figures of one plugin in a row; a ripple stores its owner under the empty name."""
 
     plugin: str
     ripple: bool
     cells: Mapping[str, FigureCell]
     names: tuple[str, ...]
-    """Its figures."""
+    """The names of the figures, without the owner's empty name."""
 
     def owner_cells(self) -> list[FigureCell]:
-        """The cells that may name the owner: the first that is not empty does."""
+        """The cells that may name the owner; the first one that is not empty does."""
         names = ("",) if self.ripple else OWNER_FIGURES
         return [self.cells[name] for name in names if name in self.cells]
 
 
 class FigureLayout(NamedTuple):
-    """What the numbers of a row mean."""
+    """The layout of a row: the cells of the node's amounts and the plugins' entries."""
 
     node: tuple[FigureCell, ...]
     entries: tuple[FigureEntry, ...]
@@ -86,7 +86,7 @@ class FigureLog:
         self._layouts: list[FigureLayout] = []
         self._layout_of: dict[tuple[object, ...], int] = {}
         self._objects: list[Value] = []
-        """Figures that are neither amounts nor floats; equal texts once."""
+        """Figures that are neither amounts nor floats; equal texts are stored once."""
         self._other_of: dict[str, int] = {}
 
     # Writing
@@ -94,13 +94,13 @@ class FigureLog:
     def write_row(
         self, task: TaskInfo, node: NodeInfo | None, heads: tuple[FigureHead, ...] = (), values: Sequence[Value] = ()
     ) -> RowPlace:
-        """Add what an operation on the task changed: the node's amounts, then what the heads name."""
+        """Add a row for an operation on the task, the node's amounts, then the values of `heads`; returns its place."""
         cells: list[float] = [0.0, task.status, self._text_number(task.node_name)]
         shape: list[object] = [heads]
         if node is not None:
             values = (node.idle, node.used, node.releasing, node.pipelined, *values)
         for value in values:
-            # type() instead of isinstance: a row is written for every operation.
+            # type() is faster than isinstance, and a row is written for every operation.
             kind = type(value)
             if kind is Resource:
                 scalars = value.scalars
@@ -109,7 +109,7 @@ class FigureLog:
                     shape += (value.max_task_num, *scalars)
                 else:
                     cells += (value.milli_cpu, value.memory)
-                    # A nil map and an empty one differ in Go, and must come back as they were.
+                    # A nil map and an empty map differ in Go and must be read back as they were.
                     shape += (value.max_task_num, None) if scalars is None else (value.max_task_num,)
             elif kind is float:
                 cells.append(value)
@@ -145,17 +145,17 @@ class FigureLog:
         return self._layouts[int(self._numbers[place])]
 
     def task_state(self, place: RowPlace) -> tuple[TaskStatus, NodeName]:
-        """What the task has become, and the node that it names."""
+        """(status, node name) of the task after the operation."""
         status, node = self._numbers[place + TASK_CELL : place + NODE_CELL]
         return TaskStatus(int(status)), self._objects[int(node)]
 
     def node_amounts(self, place: RowPlace) -> NodeAmounts | None:
-        """What the operation's node had then; None where the session has no such node."""
+        """The node's amounts after the operation; None if the session has no such node."""
         cells = self._layout_at(place).node
         return NodeAmounts(*[self._cell_value(place, cell) for cell in cells]) if cells else None
 
     def plugin_books(self, place: RowPlace) -> Books:
-        """Each plugin's ledger."""
+        """(plugin, figures) of every account that the operation changed, ripples excluded."""
         return tuple(
             (entry.plugin, {name: self._cell_value(place, cell) for name, cell in entry.cells.items()})
             for entry in self._layout_at(place).entries
@@ -163,14 +163,14 @@ class FigureLog:
         )
 
     def changed_figures(self, place: RowPlace) -> Iterator[tuple[str, str, str]]:
-        """(plugin, job or queue or nothing, figure) of everything that the operation wrote, ripples last."""
+        """(plugin, owner, figure) for all that the operation wrote, ripples last; owner: a job, a queue or empty."""
         for entry in self._layout_at(place).entries:
             owner = self._owner_name(place, entry)
             for name in entry.names:
                 yield entry.plugin, owner, name
 
     def rows_by_entry(self, places: IntArray) -> Iterator[tuple[FigureEntry, IntArray, Sequence[str]]]:
-        """Each entry of the rows at these places: the entry, the indexes of the places that have it, and its owners."""
+        """For each entry of the rows: (entry, indexes of `places` whose row has it, owners)."""
         if not len(places):
             return
         numbers = np.frombuffer(self._numbers, dtype=np.float64)
@@ -188,7 +188,7 @@ class FigureLog:
         return names
 
     def figure_value(self, place: RowPlace, plugin: str, owner: str, figure: str) -> Value:
-        """One figure; where a ledger and a ripple have it, the ripple's, which is the later one."""
+        """The value of one figure, None if absent; a ripple's later value overrides the account's."""
         for entry in reversed(self._layout_at(place).entries):
             if entry.plugin == plugin and figure in entry.cells and self._owner_name(place, entry) == owner:
                 return self._cell_value(place, entry.cells[figure])
@@ -211,12 +211,12 @@ class FigureLog:
 
 @cache
 def _row_packer(count: int) -> Callable[..., bytes]:
-    """Numbers → their bytes, in a third of the time in which an array takes them one by one."""
+    """A function that packs `count` numbers into bytes, in a third of the time of appending them to an array."""
     return Struct(f"{count}d").pack
 
 
 def _build_layout(heads: tuple[FigureHead, ...], kinds: Sequence[FigureKind]) -> FigureLayout:
-    """Where each figure lies in a row: the node's amounts, which no head names, come first."""
+    """The position of each figure in a row: the node's amounts first, then the figures that the heads name."""
     cells = _consecutive_cells(kinds, NODE_CELL)
     position = len(kinds) - sum(len(head.names) for head in heads)  # exact: ints
     node, entries = tuple(cells[:position]), []
@@ -228,7 +228,7 @@ def _build_layout(heads: tuple[FigureHead, ...], kinds: Sequence[FigureKind]) ->
 
 
 def _figure_kinds(shape: Sequence[Value]) -> list[FigureKind]:
-    """The kinds of the figures; an amount is flat in the shape: its maximum of tasks, then its scalars' names."""
+    """The kind of each figure; the shape lists an amount as its maximum number of tasks, then its scalar names."""
     starts = [index for index, part in enumerate(shape) if isinstance(part, int | type)]
     kinds: list[FigureKind] = []
     for start, end in pairwise([*starts, len(shape)]):
@@ -238,12 +238,12 @@ def _figure_kinds(shape: Sequence[Value]) -> list[FigureKind]:
 
 
 def _scalar_names(names: Sequence[str | None]) -> tuple[str, ...] | None:
-    """The names of an amount's scalars; None for a nil map, for which a single None stands."""
+    """The scalar names of an amount; None for a nil map, which is stored as a single None."""
     return None if names and names[0] is None else tuple(name for name in names if name is not None)
 
 
 def _consecutive_cells(kinds: Sequence[FigureKind], position: int) -> list[FigureCell]:
-    """The cells of figures that lie one after the other."""
+    """The cells of consecutive figures, starting at a position."""
     cells = []
     for kind in kinds:
         cells.append(FigureCell(kind, position))

@@ -1,4 +1,4 @@
-"""Answers that a person forces on plugins: given in place of the plugin's own, with a note at the event.
+"""Answers that the user forces on plugins: they replace the plugin's own answers, with a note at the event.
 
 Upstream: none; without forced answers nothing here takes part in a cycle.
 """
@@ -22,12 +22,12 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.snapshot.cycle_inputs import ForcedAnswer
 
 FORCED_CODE: Final = "forced-answer"
-"""The code of the note at an event whose answer was forced; no quirk of upstream."""
+"""The code of the note at an event with a forced answer; it is not a quirk of upstream."""
 OTHER_RUN_HINT: Final = "event numbers are those of the run with all other edits"
 
 
 class ForcedAnswers:
-    """The forced answers of one run: each is given once, at its event."""
+    """The forced answers of one run; each applies once, at its event."""
 
     def __init__(self, answers: Sequence[ForcedAnswer], record: Record) -> None:
         self._pending: dict[Seq, ForcedAnswer] = {answer.seq: answer for answer in answers}
@@ -35,7 +35,7 @@ class ForcedAnswers:
         self._used: list[ForcedAnswer] = []
 
     def take_answer(self, hook: str, plugin: str) -> ForcedAnswer | None:
-        """The answer for the next event, if it is for this plugin and hook."""
+        """The forced answer for the next event if it is for this plugin and hook, else None."""
         answer = self._pending.get(self._record.next_seq)
         if answer is None or answer.hook not in ("", hook) or answer.plugin not in ("", plugin):
             return None
@@ -43,13 +43,13 @@ class ForcedAnswers:
         return self._pending.pop(answer.seq)
 
     def note_forced(self, plugin: str, own_answer: object, result: object) -> None:
-        """Say at the next event that this is not the plugin's own answer."""
+        """Add a note at the next event that gives the forced answer and the plugin's own answer."""
         self._record.add_note(
             FORCED_CODE, f"{plugin} answers {_answer_text(result)} (its own answer: {_answer_text(own_answer)})"
         )
 
     def check_all_given(self) -> None:
-        """Raises EditError for an answer that did not apply: its event is missing or is another one."""
+        """Check that every answer applied; raises EditError if its event is missing or is a different call."""
         events = self._record.events
         for answer in sorted([*self._pending.values(), *self._used]):
             if answer.seq > len(events):
@@ -66,7 +66,7 @@ class ForcedAnswers:
 
 
 class ForcedCall:
-    """A recorded call with a forced answer at some events."""
+    """A recorded plugin call whose answer is forced at some events."""
 
     __slots__ = ("_answers", "_call", "_function", "_plugin", "_point", "_record", "_gives", "_show")
 
@@ -94,7 +94,7 @@ class ForcedCall:
 
 
 class ForcedPredicate:
-    """PredicateFn: answers about a single node outside a search, which are events, may be forced."""
+    """PredicateFn of a plugin whose answers about a single node, outside a search, may be forced."""
 
     __slots__ = ("_answers", "_ballot", "_record")
 
@@ -118,7 +118,7 @@ class ForcedPredicate:
 
 
 def with_forced_calls(plugin_calls: dict[str, Tiers], answers: ForcedAnswers, record: Record) -> dict[str, Tiers]:
-    """The calls, each of which gives its forced answer if there is one."""
+    """The plugin calls of all hooks, wrapped so that each returns its forced answer where there is one."""
     return {hook.method: _forced_tiers(hook, plugin_calls[hook.method], answers, record) for hook in HOOKS}
 
 
@@ -136,7 +136,7 @@ def _forced_call(hook: AnyHook, plugin_call: PluginCall, answers: ForcedAnswers,
 
 
 def _answer_text(result: object) -> str:
-    """An answer as a trace shows it, in few words."""
+    """A short text of an answer, in the form of the trace."""
     if isinstance(result, bool):
         return "yes" if result else "no"
     if isinstance(result, tuple | list) and all(isinstance(item, str) for item in result):
@@ -146,20 +146,20 @@ def _answer_text(result: object) -> str:
     return "nothing against it" if result is None else str(result)
 
 
-# From the text of a forced answer to the value that a plugin returns.
+# Conversion of a forced answer's text to the value that a plugin returns.
 
 YES, NO = ("yes", "true", "permit", "pass", "1"), ("no", "false", "reject", "fail", "-1")
 _ABSTAIN_WORDS: Final = ("abstain", "0")
 NONE = "none"
 ALLOW, ORDER = "allow", "order"
 DEFAULT_REASON: Final = "forced"
-"""The reason of a refusal without one."""
+"""The reason of a refusal that is forced without one."""
 
 AnswerReader = Callable[[ForcedAnswer, Args], Answer]
 
 
 def forced_value(gives: AnswerForm, answer: ForcedAnswer, args: Args) -> Answer:
-    """The answer in the form in which a plugin gives it; raises EditError for one that the hook cannot give."""
+    """The forced answer as the value that a plugin returns; raises EditError if the hook cannot return it."""
     reader = ANSWER_READERS.get(gives)
     if reader is None:
         raise answer.make_error(f"{answer.plugin or 'the plugin'} is only notified at this event and gives no answer")
@@ -167,11 +167,11 @@ def forced_value(gives: AnswerForm, answer: ForcedAnswer, args: Args) -> Answer:
 
 
 def choice_text(gives: AnswerForm) -> str:
-    """What can be forced, in words; empty where nothing can."""
+    """A text that lists the answers that can be forced; empty if none can be."""
     return CHOICE_TEXTS.get(gives, "")
 
 
-def _read_truth(answer: ForcedAnswer, _: Args) -> bool:
+def _read_yes_no(answer: ForcedAnswer, _: Args) -> bool:
     word = answer.value.lower()
     if word not in (*YES, *NO):
         raise answer.make_error(f"invalid answer {answer.value!r}", "yes or no")
@@ -186,7 +186,7 @@ def _read_vote(answer: ForcedAnswer, _: Args) -> int:
 
 
 def _read_victims(answer: ForcedAnswer, args: Args) -> VictimAnswer:
-    """Candidates by name, all of them (yes), none of them (no), or no vote at all."""
+    """The named candidates, all of them (yes), none of them (no), or an abstention."""
     if answer.value.lower() in _ABSTAIN_WORDS:
         return [], ABSTAIN
     return _read_tasks(answer, args[1]), PERMIT
@@ -219,7 +219,7 @@ def _find_candidate(answer: ForcedAnswer, word: str, candidates: Sequence[TaskIn
 
 
 def _read_refusal(answer: ForcedAnswer) -> str | None:
-    """The reason of a no; None for a yes."""
+    """The reason of a `no`, None for a `yes`; raises EditError for anything else."""
     word, _, reason = answer.value.partition(" ")
     if word.lower() not in (*YES, *NO):
         raise answer.make_error(f"invalid answer {answer.value!r}", "yes, or no and a reason")
@@ -241,7 +241,7 @@ def _read_text(answer: ForcedAnswer, _: Args) -> str | None:
 
 
 def _read_node(answer: ForcedAnswer, args: Args) -> Answer:
-    """BestNode: one of the nodes asked about, or no opinion."""
+    """BestNode: one of the nodes of the question, or None; raises EditError for any other node."""
     if answer.value.lower() == NONE:
         return None
     nodes = args[1].nodes
@@ -254,13 +254,13 @@ def _read_node(answer: ForcedAnswer, args: Args) -> Answer:
 
 
 def _read_rows(answer: ForcedAnswer, args: Args) -> list[list[str]]:
-    """Gradients: `order a b, c`, rows of hypernodes from the best one on."""
+    """Gradients: `order a b, c` as rows of hypernodes, best row first."""
     words = answer.value.removeprefix(ORDER).strip()
     return [] if words == NONE else [row.split() for row in words.split(",") if row.strip()]
 
 
 def _read_verdict(answer: ForcedAnswer, _: Args) -> tuple[FitStatus, ...]:
-    """A predicate's statuses for one node."""
+    """A predicate's statuses for one node: empty for a yes, Unschedulable for a no."""
     reason = _read_refusal(answer)
     return () if reason is None else (FitStatus(UNSCHEDULABLE, reason, answer.plugin),)
 
@@ -281,7 +281,7 @@ def _read_score(answer: ForcedAnswer, number: str) -> float:
 
 
 ANSWER_READERS: Final[Mapping[AnswerForm, AnswerReader]] = {
-    "truth": _read_truth,
+    "truth": _read_yes_no,
     "vote": _read_vote,
     "victims": _read_victims,
     "tasks": _read_named_tasks,
@@ -293,7 +293,7 @@ ANSWER_READERS: Final[Mapping[AnswerForm, AnswerReader]] = {
     "rows": _read_rows,
     "scores": _read_scores,
 }
-"""Form of a hook's answer → the reader of its text; hooks without an answer have none."""
+"""Form of a hook's answer → the function that reads its text. Hooks without an answer have no entry."""
 
 _REASONED_CHOICE: Final = "yes, or no and a reason"
 CHOICE_TEXTS: Final[Mapping[AnswerForm, str]] = {
@@ -309,4 +309,4 @@ CHOICE_TEXTS: Final[Mapping[AnswerForm, str]] = {
     "rows": "order and hypernodes, rows divided by commas, or none",
     "scores": "HYPERNODE=SCORE, or none",
 }
-"""What can be forced, in words."""
+"""Form of a hook's answer → the answers that can be forced, in words."""

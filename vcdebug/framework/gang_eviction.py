@@ -1,4 +1,4 @@
-"""What gangpreempt and gangreclaim share: domains, bundles of victims, and one plan per job.
+"""Code shared by gangpreempt and gangreclaim: domains, bundles of victims, and one plan per job.
 
 Upstream: actions/gangpreempt, actions/gangreclaim.
 Upstream: actions/utils (bundle.go).
@@ -39,24 +39,24 @@ class GangRules(Protocol):
     kind: ClassVar[EvictionKind]
 
     def skip_reason(self, ssn: Session, job: JobInfo, owner: JobInfo, task: TaskInfo) -> str:
-        """The action's own rule that excludes a task of a job in the session; empty for a candidate."""
+        """The action's own rule that excludes a task of job `owner` as victim; empty for a candidate."""
         ...
 
     def owner_less(self, ssn: Session, job: JobInfo, left: JobInfo, right: JobInfo) -> bool:
-        """Whether bundles of `left` are taken before bundles of `right`."""
+        """Whether bundles of job `left` are evicted before bundles of job `right`."""
         ...
 
     def may_start(self, ssn: Session, queue: QueueInfo, pending: list[TaskInfo]) -> bool:
-        """Whether the queue may evict for these pods."""
+        """Whether the queue may evict other pods for these pending pods."""
         ...
 
     def skips_queue(self, ssn: Session, queue: QueueInfo) -> bool:
-        """Whether the queue is skipped with all its jobs."""
+        """Whether the action skips the queue with all its jobs."""
         ...
 
 
 class GangEviction:
-    """Evicts bundles in a domain until a starving gang fits there as a whole."""
+    """Evicts bundles of victims in a domain until a starving gang fits there as a whole."""
 
     def __init__(self, rules: GangRules, arguments: Arguments) -> None:
         self.rules = rules
@@ -67,7 +67,7 @@ class GangEviction:
         self.allow_whole_bundle = arguments.get_bool("allowWholeBundle", default=True)
 
     def execute(self, ssn: Session) -> None:
-        """Drain every queue once; queues are not pushed back."""
+        """Visit each queue with starving jobs once; queues are not pushed back."""
         # Upstream reads this setting from the arguments of allocate.
         self.error_cache = ssn.conf.arguments_of(ALLOCATE_ACTION).get_bool(action.ERROR_CACHE_KEY, default=True)
         starving = action.collect_starving(ssn, lambda _: None)
@@ -107,7 +107,7 @@ class GangEviction:
         return {}
 
     def get_candidate_domains(self, ssn: Session, job: JobInfo) -> list[str]:
-        """The hypernodes to try, in order. Upstream: actions/utils/util.GetCandidateDomains."""
+        """The hypernodes to search, in order. Upstream: actions/utils/util.GetCandidateDomains."""
         rows = ssn.ask_plugins(HYPER_NODE_GRADIENT_FOR_JOB, job, TOP_HYPER_NODE, EVICT_PURPOSE)
         if rows is None:
             rows = [[TOP_HYPER_NODE]]
@@ -119,7 +119,7 @@ class GangEviction:
     def _search_domain(
         self, ssn: Session, statement: Statement, planner: GangPlanner, job: JobInfo, need: Resource, domain: str
     ) -> dict[SubJobId, str] | None:
-        """Add bundle after bundle until a plan succeeds; without a bundle no plan is tried."""
+        """Add bundle after bundle until a plan succeeds; the hypernode of each sub job, or None without a plan."""
         free = idle_and_releasing(ssn, domain)
         victims: list[TaskInfo] = []
         for bundle in self._select_domain_bundles(ssn, job, need, domain):
@@ -141,7 +141,7 @@ class GangEviction:
         return self.filter_bundles(ssn, job, need, bundles, dict.fromkeys(task.uid for task in allowed))
 
     def list_bundles(self, ssn: Session, job: JobInfo, need: Resource, domain: str) -> list[Bundle]:
-        """Every bundle of the domain in order, before plugins filter them."""
+        """Every bundle of the domain in order, before the plugins filter them."""
         by_job = self._candidates_by_job(ssn, job, domain)
         bundles = [b for uid in sorted(by_job) for b in create_job_bundles(ssn.jobs[uid], by_job[uid])]
         return sort_bundles(bundles, need, self._owner_less(ssn, job))
@@ -149,7 +149,7 @@ class GangEviction:
     def filter_bundles(
         self, ssn: Session, job: JobInfo, need: Resource, bundles: list[Bundle], allowed: Mapping[TaskId, None]
     ) -> list[Bundle]:
-        """The bundles of allowed tasks, in order."""
+        """The bundles with only the tasks that the plugins allow, in order."""
         ordered = sort_bundles(apply_allowed_tasks(bundles, allowed), need, self._owner_less(ssn, job))
         return [b for b in ordered if b.type is BundleType.SAFE or self.allow_whole_bundle]
 
@@ -165,7 +165,7 @@ class GangEviction:
         return by_job
 
     def skip_reason(self, ssn: Session, job: JobInfo, task: TaskInfo) -> str:
-        """The rule that excludes a task; empty for a candidate."""
+        """The rule that excludes the task as victim; empty for a candidate."""
         owner = ssn.jobs.get(task.job)
         if owner is None:
             return action.NO_JOB
@@ -183,12 +183,12 @@ def _preemptable_by_gangs(job: JobInfo) -> bool:
 
 
 def sum_init_requests(pending: list[TaskInfo]) -> Resource:
-    """What the tasks of a gang need to start."""
+    """The sum of the tasks' InitResreq."""
     return Resource().add_all(task.init_resreq for task in pending)
 
 
 def idle_and_releasing(ssn: Session, domain: str) -> Resource:
-    """Room in the domain's nodes; what is pipelined there is not subtracted.
+    """The sum of Idle and Releasing of the domain's nodes, without subtracting pipelined tasks.
     Upstream: actions/utils/util.SumIdleAndReleasing.
     """
     total = Resource()
@@ -198,14 +198,14 @@ def idle_and_releasing(ssn: Session, domain: str) -> Resource:
     return total
 
 
-# Bundles: a victim job's tasks that can be evicted without breaking its gang, and those only evicted together.
+# Bundles: the tasks of a victim job that its gang can spare, and those that are only evicted all together.
 
 JobLess = Callable[[JobInfo, JobInfo], bool]
-"""Whether the first of two different owners' bundles comes first; only a strict answer counts."""
+"""Function that says whether the first owner's bundles come first. True both ways counts as equal."""
 
 
 class BundleType(IntEnum):
-    """Safe bundles are taken before whole ones."""
+    """Type of a bundle; safe bundles are evicted before whole ones."""
 
     SAFE = 0
     WHOLE = 1
@@ -219,18 +219,18 @@ class Bundle:
     job: JobInfo
     tasks: list[TaskInfo]
     local: Resource
-    """What evicting them frees."""
+    """The resources that evicting the bundle frees."""
     everything: Resource
-    """What the whole job holds; nothing for a safe bundle."""
+    """The resources of all tasks of the job; empty for a safe bundle."""
 
 
 def sum_requests(tasks: Iterable[TaskInfo]) -> Resource:
-    """The tasks' requests added in order. Upstream: actions/utils/bundle.sumTasks, actions/utils/util.SumResreq."""
+    """The sum of the tasks' requests. Upstream: actions/utils/bundle.sumTasks, actions/utils/util.SumResreq."""
     return Resource().add_all(task.resreq for task in tasks)
 
 
 class _GangSurplus:
-    """How much the gang can lose before each of its conditions breaks."""
+    """How many tasks a gang can lose before each of its conditions fails."""
 
     def __init__(self, job: JobInfo) -> None:
         self._job = job
@@ -249,13 +249,13 @@ class _GangSurplus:
 
     @property
     def is_broken(self) -> bool:
-        """Whether the gang is not ready even without an eviction."""
+        """Whether the gang is below its minimum even without an eviction."""
         return self._tasks < 0
 
     def remove_if_spare(self, task: TaskInfo) -> bool:
-        """Remove the task if no condition of its gang breaks; whether it was removed."""
+        """Count the task as evicted if all conditions of its gang still hold; returns whether it was counted."""
         job = self._job
-        # A role without a minimum cannot break, so its count is taken as 1.
+        # A role without a minimum never fails, so its surplus is taken as 1.
         if self._tasks <= 0 or self._roles.get(task.task_role, 1) <= 0:
             return False
         uid = job.task_to_sub_job.get(task.uid, "") if job.min_sub_jobs else ""
@@ -273,7 +273,7 @@ class _GangSurplus:
 
 
 def _role_surplus(job: JobInfo) -> dict[str, int]:
-    """Ready tasks beyond each role's minimum; empty where roles are not enforced."""
+    """Ready tasks beyond each role's minimum; empty if minimums per role do not apply."""
     if job.min_available < job.task_min_available_total:
         return {}
     ready: dict[str, int] = {}
@@ -285,7 +285,7 @@ def _role_surplus(job: JobInfo) -> dict[str, int]:
 
 
 def create_job_bundles(job: JobInfo, tasks: list[TaskInfo]) -> list[Bundle]:
-    """A safe bundle of the tasks that the gang does not need, lowest priority first, and a whole one of the rest.
+    """A safe bundle of the tasks that the gang can lose, lowest priority first, and a whole bundle of the rest.
     Upstream: actions/utils/bundle.CreateJobBundles.
     """
     ordered = sorted(tasks, key=lambda task: (task.priority, task.uid))
@@ -306,7 +306,7 @@ def create_job_bundles(job: JobInfo, tasks: list[TaskInfo]) -> list[Bundle]:
 
 
 def apply_allowed_tasks(bundles: Iterable[Bundle], allowed: Mapping[TaskId, None]) -> list[Bundle]:
-    """Whole bundles survive only whole; safe ones are cut to what is allowed.
+    """Reduce safe bundles to the allowed tasks; drop whole bundles unless all of their tasks are allowed.
     Upstream: actions/utils/bundle.ApplyAllowedTasks.
     """
     valid: list[Bundle] = []
@@ -321,7 +321,7 @@ def apply_allowed_tasks(bundles: Iterable[Bundle], allowed: Mapping[TaskId, None
 
 
 def sort_bundles(bundles: Iterable[Bundle], need: Resource, owner_less: JobLess) -> list[Bundle]:
-    """Safe first, then by owner, then by what they free of the need against what the job loses.
+    """Bundles in order of eviction: safe ones first, then by owner, then by descending ROI (`bundle_roi`).
     Upstream: actions/utils/bundle.SortBundlesForPreempt, actions/utils/bundle.SortBundlesForReclaim.
     """
 
@@ -334,7 +334,7 @@ def sort_bundles(bundles: Iterable[Bundle], need: Resource, owner_less: JobLess)
 def _compare_bundles(left: Bundle, right: Bundle, need: Resource, owner_less: JobLess) -> int:
     if left.type != right.type:
         return left.type - right.type
-    # Only a strict answer counts: a `less` that is true both ways orders nothing.
+    # A `less` that is true both ways does not order the bundles.
     left_first, right_first = owner_less(left.job, right.job), owner_less(right.job, left.job)
     if left_first != right_first:
         return -1 if left_first else 1
@@ -351,7 +351,7 @@ def _tie_key(bundle: Bundle) -> tuple[str, str, int]:
 
 
 def bundle_roi(bundle: Bundle, need: Resource) -> float:
-    """What a bundle frees of the need against what its job loses; endless for a safe one.
+    """What a bundle frees of the need, divided by what its job loses; infinite for a safe bundle.
     Upstream: actions/utils/bundle.bundleROI.
     """
     loss = _score_against_need(bundle.everything, need, cap=False)

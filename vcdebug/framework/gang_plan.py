@@ -1,4 +1,4 @@
-"""Dry runs of the gang actions: evict victims in a domain, place the whole gang, keep it only as a plan.
+"""Dry runs of the gang actions: evict victims in a domain, place the whole gang, and save the result as a plan.
 
 Upstream: actions/utils (simulate.go, util.go).
 """
@@ -25,21 +25,21 @@ EVICT_PURPOSE = 1
 
 
 class GangPlan(NamedTuple):
-    """Saved operations that make the job pipelined, and the hypernode of each sub job."""
+    """The saved operations that make a job pipelined, and the hypernode of each sub job."""
 
     saved: Statement
     hyper_nodes: dict[SubJobId, str]
 
 
 def eviction_worksheet(ssn: Session, job: JobInfo) -> Worksheet:
-    """The tasks left to place, except gated and best-effort ones.
+    """The job's pending tasks as a worksheet, without gated and best-effort tasks.
     Upstream: actions/utils/simulate.organizeEvictionWorksheet.
     """
     return build_worksheet(ssn, job, lambda task: not task.sch_gated and not task.resreq.is_empty())
 
 
 def pending_for_eviction(ssn: Session, job: JobInfo) -> list[TaskInfo]:
-    """A ready job asks for its first sub job's tasks only, any other job for all.
+    """The pending tasks to evict for: of a ready job only those of its first sub job, otherwise all.
     Upstream: actions/utils/simulate.CollectPendingTasksForGangEviction.
     """
     ready = ssn.ask_plugins(hooks.JOB_READY, job)
@@ -55,7 +55,7 @@ def pending_for_eviction(ssn: Session, job: JobInfo) -> list[TaskInfo]:
 
 
 class GangPlanner:
-    """Plans for one job."""
+    """Makes eviction plans for one job."""
 
     def __init__(self, ssn: Session, queue: QueueInfo, job: JobInfo, reason: str, *, error_cache: bool) -> None:
         self._ssn = ssn
@@ -65,7 +65,7 @@ class GangPlanner:
         self._error_cache = error_cache
 
     def build_nomination_plan(self, domain: str, victims: list[TaskInfo]) -> GangPlan | None:
-        """A plan that makes the job pipelined in this domain; the session is as before afterwards.
+        """A plan that makes the job pipelined in this domain, or None. The session is restored afterwards.
         Upstream: actions/utils/simulate.BuildNominationPlanInDomain.
         """
         ssn = self._ssn
@@ -79,14 +79,14 @@ class GangPlanner:
         try:
             hyper_nodes = self._place_sub_jobs(worksheet, domain, chain, evicting=bool(victims), was_ready=was_ready)
             return None if hyper_nodes is None else GangPlan(Statement.save_operations(ssn, *chain), hyper_nodes)
-        finally:  # upstream defers it, so that it also happens on the way out of a panic
+        finally:  # upstream defers the discard, so that it also happens after a panic
             for statement in reversed(chain):
                 statement.discard()
 
     def _place_sub_jobs(
         self, worksheet: Worksheet, domain: str, chain: list[Statement], *, evicting: bool, was_ready: bool
     ) -> dict[SubJobId, str] | None:
-        """The hypernode of each placed sub job, or None where the job does not become pipelined."""
+        """The hypernode of each placed sub job; None if the job does not become pipelined."""
         hyper_nodes: dict[SubJobId, str] = {}
         pipelined = False
         while not worksheet.empty:
@@ -118,7 +118,7 @@ class GangPlanner:
     def _run_simulate_trial(
         self, sub_job: SubJobInfo, worksheet: Worksheet, hyper_node: str, *, evicting: bool
     ) -> Statement | None:
-        """Pipeline every pending task of the sub job, or nothing.
+        """Pipeline every pending task of the sub job; None, with nothing pipelined, if one task does not fit.
         Upstream: actions/utils/simulate.runSimulateTrialAtHyperNode.
         """
         ssn = self._ssn
@@ -135,7 +135,7 @@ class GangPlanner:
                 with ssn.open_span(Level.TASK, task.key):
                     complete = self._pipeline_task(trial, helper, task, candidates, evicting=evicting)
             satisfied = complete and bool(len(trial)) and self._is_satisfied(sub_job)
-        finally:  # upstream defers it, so that it also happens on the way out of a panic
+        finally:  # upstream defers the discard, so that it also happens after a panic
             if not satisfied:
                 trial.discard()
         return trial if satisfied else None

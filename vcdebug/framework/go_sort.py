@@ -20,7 +20,7 @@ WORD_MASK = 2**64 - 1
 
 
 class _PivotHint(Enum):
-    """Whether the sampled elements are in order."""
+    """The order of the sampled elements, which the choice of a pivot finds."""
 
     UNKNOWN = 0
     INCREASING = 1
@@ -28,14 +28,14 @@ class _PivotHint(Enum):
 
 
 def sort_slice(items: Iterable[T], less: Callable[[T, T], bool]) -> list[T]:
-    """The items in the order that sort.Slice leaves them in."""
+    """The items in the order that Go's sort.Slice produces."""
     work = _SliceSort(list(items), less)
     work.quick_sort(0, len(work.items), len(work.items).bit_length())
     return work.items
 
 
 class _SortedRanges(Generic[T]):
-    """The list being sorted; ranges are [a, b)."""
+    """The list that is being sorted; ranges are half-open, [a, b)."""
 
     __slots__ = ("_less", "items")
 
@@ -110,7 +110,7 @@ class _SliceSort(_SortedRanges[T]):
             root = child
 
     def _close_in(self, i: int, j: int, a: int) -> tuple[int, int]:
-        """From both ends to the next two that stand on the wrong side of the pivot at `a`."""
+        """Move i up and j down to the next two elements on the wrong side of the pivot at `a`; returns (i, j)."""
         while i <= j and self._is_less(i, a):
             i += 1
         while i <= j and not self._is_less(j, a):
@@ -118,7 +118,7 @@ class _SliceSort(_SortedRanges[T]):
         return i, j
 
     def _partition_range(self, a: int, b: int, pivot: int) -> tuple[int, bool]:
-        """(where the pivot ends up, whether nothing had to be moved)."""
+        """Partition [a, b) around the pivot: (its final index, whether the range was already partitioned)."""
         self._swap_items(a, pivot)
         i, j = self._close_in(a + 1, b - 1, a)
         untouched = i > j
@@ -129,7 +129,7 @@ class _SliceSort(_SortedRanges[T]):
         return j, untouched
 
     def _partition_equal(self, a: int, b: int, pivot: int) -> int:
-        """Elements equal to the pivot first; where the others begin."""
+        """Partition [a, b) into elements equal to the pivot and greater ones; returns where the greater ones begin."""
         self._swap_items(a, pivot)
         i, j = a + 1, b - 1
         while True:
@@ -143,7 +143,7 @@ class _SliceSort(_SortedRanges[T]):
             i, j = i + 1, j - 1
 
     def _partial_insertion_sort(self, a: int, b: int) -> bool:
-        """Mend a few neighbours; whether that sorted the range."""
+        """Sort an almost sorted range with a few shifts; returns whether the range is sorted."""
         i = a + 1
         for _ in range(SHIFT_ATTEMPTS):
             while i < b and not self._is_less(i, i - 1):
@@ -157,7 +157,7 @@ class _SliceSort(_SortedRanges[T]):
         return False
 
     def _shift_pair(self, a: int, i: int, b: int) -> None:
-        """The smaller one to the left (as far as the list's start), the greater one to the right."""
+        """Shift the smaller element of a swapped pair left, within the list's bounds, and the greater one right."""
         j = i - 1
         while i - a >= 2 and j >= 1 and self._is_less(j, j - 1):
             self._swap_items(j, j - 1)
@@ -168,11 +168,11 @@ class _SliceSort(_SortedRanges[T]):
             j += 1
 
     def _break_patterns(self, a: int, b: int) -> None:
-        """Break a pattern that made a bad pivot; the draws depend on the length only."""
+        """Swap elements to break a pattern that caused a bad pivot; the random numbers depend only on the length."""
         length = b - a
         state, mask = length, (1 << length.bit_length()) - 1
         middle = a + int_div(length, 4) * 2
-        # xorshift: Go's uint has 64 bits, so that a left shift drops what lies above.
+        # xorshift: Go's uint has 64 bits, so a left shift drops the higher ones.
         for index in range(middle - 1, middle + 2):
             state ^= state << 13 & WORD_MASK
             state ^= state >> 7
@@ -196,7 +196,7 @@ class _SliceSort(_SortedRanges[T]):
         return pivot, _PivotHint.DECREASING if swaps == NINTHER_SWAPS else _PivotHint.UNKNOWN
 
     def _median_index(self, a: int, b: int, c: int) -> tuple[int, int]:
-        """(index of the middle one, how many comparisons went against the order)."""
+        """(index of the median, number of swaps that sorting the three takes)."""
         swaps = 0
         if self._is_less(b, a):
             a, b, swaps = b, a, swaps + 1
@@ -213,7 +213,7 @@ BLOCK_SIZE = 20
 
 
 def sort_slice_stable(items: Iterable[T], less: Callable[[T, T], bool]) -> list[T]:
-    """The items in the order that sort.SliceStable leaves them in."""
+    """The items in the order that Go's sort.SliceStable produces."""
     work = _StableSort(list(items), less)
     work.sort_blocks()
     return work.items
@@ -225,7 +225,7 @@ class _StableSort(_SortedRanges[T]):
     __slots__ = ()
 
     def sort_blocks(self) -> None:
-        """Blocks by insertion, then pairs of blocks, twice as large each time."""
+        """Sort blocks by insertion, then merge pairs of blocks of doubling size."""
         size, block = len(self.items), BLOCK_SIZE
         for start in range(0, size, block):
             self._insertion_sort(start, min(start + block, size))
@@ -237,7 +237,7 @@ class _StableSort(_SortedRanges[T]):
             block *= 2
 
     def _sym_merge(self, a: int, middle: int, b: int) -> None:
-        """Two sorted neighbours become one; a single element is put in its place."""
+        """Merge the neighbouring sorted ranges [a, middle) and [middle, b); a range of one element is inserted."""
         items = self.items
         if middle - a == 1:
             place = self._binary_search(middle, b, lambda index: self._is_less(index, a))
@@ -250,7 +250,7 @@ class _StableSort(_SortedRanges[T]):
         self._merge_halves(a, middle, b)
 
     def _merge_halves(self, a: int, middle: int, b: int) -> None:
-        """The parts that stand on the wrong side of the middle change places; both halves are merged then."""
+        """Rotate the elements on the wrong side of the midpoint, then merge both halves."""
         half = (a + b) >> 1
         total = half + middle
         first, end = (total - b, half) if middle > half else (a, middle)
@@ -265,7 +265,7 @@ class _StableSort(_SortedRanges[T]):
 
     @staticmethod
     def _binary_search(first: int, end: int, before: Callable[[int], bool]) -> int:
-        """The first place of which `before` does not hold, by halves."""
+        """The first index from `first` on for which `before` is false, by binary search; `end` if there is none."""
         while first < end:
             middle = (first + end) >> 1
             if before(middle):

@@ -1,4 +1,4 @@
-"""The table of extension points: method, upstream's name, switches, how answers combine, what the trace shows.
+"""The table of extension points: method, upstream's name, switches, rule that combines answers, and form in the trace.
 
 Upstream: framework/session_plugins.
 """
@@ -48,75 +48,75 @@ if TYPE_CHECKING:
     from vcdebug.kube.node_view import CycleState
 
 
-# The form of a hook call in the trace: its subject as names, its answer as plain data.
+# The form of a hook call in the trace: (subject, result), the subject as names and the result as plain data.
 
 _VOTES = {vote: (VOTE, vote) for vote in (-1, 0, 1)}
 
 
 def show_job(args: Args, answer: Answer) -> TracedCall:
-    """A question about a job."""
+    """A call about a job."""
     return args[0].subject, answer
 
 
 def show_job_valid(args: Args, answer: ValidateResult | None) -> TracedCall:
-    """JobValid: null, or the failed check."""
+    """JobValid: null, or the failed check as a map."""
     result = answer and {"pass": answer.passed, "reason": answer.reason, "message": answer.message}
     return args[0].subject, result
 
 
 def show_sub_job(args: Args, answer: Answer) -> TracedCall:
-    """A question about a sub job."""
+    """A call about a sub job."""
     return ((SUB_JOB, args[1].uid),), answer
 
 
 def show_queue(args: Args, answer: Answer) -> TracedCall:
-    """A question about a queue."""
+    """A call about a queue."""
     return args[0].subject, answer
 
 
 def show_queue_task(args: Args, answer: Answer) -> TracedCall:
-    """May the queue take the task?"""
+    """Whether the queue may take the task."""
     return args[0].subject + args[1].pod.subject, answer
 
 
 def show_state_queue_task(args: Args, answer: Answer) -> TracedCall:
-    """As queue_task, on a simulated state."""
+    """As show_queue_task, for a simulated state."""
     return ((QUEUE, args[1].name), (TASK, args[2].key)), answer
 
 
 def show_queue_candidates(args: Args, answer: Answer) -> TracedCall:
-    """May the queue reclaim for these tasks?"""
+    """Whether the queue may reclaim for these tasks."""
     return ((QUEUE, args[0].name), (CANDIDATES, task_keys(args[1]))), answer
 
 
 def show_task(args: Args, answer: Answer) -> TracedCall:
-    """A question about a task."""
+    """A call about a task."""
     return args[0].pod.subject, getattr(answer, "name", answer)
 
 
 def show_victims(args: Args, answer: Answer) -> TracedCall:
-    """Which candidates may be evicted for this task?"""
+    """The candidates that may be evicted for the task, with the vote."""
     (task, candidates), (offered, vote) = args, answer
     field = candidates.trace_field if type(candidates) is CandidateTasks else (CANDIDATES, task_keys(candidates))
     victims = task_keys(offered)
-    # The same tuple where all candidates are allowed, so that a recording keeps it once.
+    # If all candidates are allowed, the same tuple is returned, so that a recording stores it once.
     subject = (task.pod.subject[0], field, _VOTES.get(vote) or (VOTE, vote))
     return subject, field[1] if victims == field[1] else victims
 
 
 def show_unified_victims(args: Args, answer: Answer) -> TracedCall:
-    """Which candidates may be evicted, asked by a gang action."""
+    """The candidates that a gang action may evict, with the vote."""
     offered, vote = answer
     return ((CANDIDATES, task_keys(args[1])), (VOTE, vote)), task_keys(offered)
 
 
 def show_victim_tasks(_args: Args, answer: Answer) -> TracedCall:
-    """Which tasks should be evicted anyway?"""
+    """The tasks that a plugin wants evicted, whatever room is needed."""
     return (), task_keys(answer)
 
 
 def status_documents(values: Sequence[FitStatus]) -> list[dict[str, object]]:
-    """Statuses as the trace writes them."""
+    """Statuses in the form of the trace."""
     return [{"code": s.code, "reason": s.reason, "plugin": s.plugin} for s in values]
 
 
@@ -129,22 +129,22 @@ def show_pre_predicate(args: Args, answer: PluginError | None) -> TracedCall:
 
 
 def show_hyper_node_order(args: Args, answer: Answer) -> TracedCall:
-    """Scores of hypernodes for a sub job."""
+    """The scores of hypernodes for a sub job."""
     return ((SUB_JOB, args[0].uid),), answer
 
 
 def show_gradient_job(args: Args, answer: Answer) -> TracedCall:
-    """Where to try a job: rows of hypernodes, best row first."""
+    """The hypernodes to try for a job: rows, best row first."""
     return ((JOB, args[0].uid), (HYPER_NODE, args[1]), (PURPOSE, str(args[2]))), answer
 
 
 def show_gradient_sub_job(args: Args, answer: Answer) -> TracedCall:
-    """Where to try a sub job: rows of hypernodes, best row first."""
+    """The hypernodes to try for a sub job: rows, best row first."""
     return ((SUB_JOB, args[0].uid), (HYPER_NODE, args[1]), (PURPOSE, str(args[2]))), answer
 
 
 def without_purpose(show: ShowFunction) -> ShowFunction:
-    """The same without the purpose, which older releases do not have."""
+    """The same function without the purpose in the subject: older releases have none."""
 
     def show_without_purpose(args: Args, answer: Answer) -> TracedCall:
         subject, result = show(args, answer)
@@ -154,12 +154,12 @@ def without_purpose(show: ShowFunction) -> ShowFunction:
 
 
 def show_state_task_node(args: Args, answer: Answer) -> TracedCall:
-    """Would the task pass on the simulated node?"""
+    """Whether the task passes the filters on the simulated node: null, or the error."""
     return ((TASK, args[1].key), (NODE, args[2].name)), _error_document(answer)
 
 
 def show_state_other_task(args: Args, answer: Answer) -> TracedCall:
-    """Another task enters or leaves the simulated node."""
+    """The error of adding another task to the simulated node, or removing it; null without one."""
     return ((TASK, args[1].key), (OTHER, args[2].key), (NODE, args[3].name)), _error_document(answer)
 
 
@@ -190,45 +190,45 @@ AnswerForm = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Hook(Generic[P, R]):
-    """One extension point; P are the arguments of a plugin's method, R is the combined answer."""
+    """One extension point. P: the arguments of a plugin's method; R: the combined answer."""
 
     upstream: str
-    """The point's name in a trace and in upstream's code."""
+    """The extension point's name in the trace and in upstream's code."""
     switches: tuple[str, ...]
-    """Configuration keys of which one must be on; empty where upstream has no switch."""
+    """Configuration keys, one of which must be on; empty if upstream has no switch."""
     rule: CombiningRule[R]
     gives: AnswerForm
-    """What a plugin answers."""
+    """The form of a plugin's answer."""
     show: ShowFunction | None = None
-    """How a call is recorded; None for calls that a trace does not list."""
+    """Converts a call to its form in the trace; None if the trace does not list the calls."""
     later: Change | None = None
-    """The change that brought it: the point does not exist in its older form."""
+    """The change that introduced the extension point: releases with its older form lack the point."""
     earlier: tuple[Change, ShowFunction] | None = None
-    """How a call is recorded in the older form of a change."""
+    """(change, show) for releases with the older form of the change."""
     rule_of_node: CombiningRule[Any] | None = None  # Any: it is asked about recorded answers only
-    """How the answers about a single node combine, where a trace lists these alone."""
+    """The rule that combines answers about a single node, if the trace lists only these."""
     method: str = field(init=False, repr=False, compare=False)
     """The plugin's method: upstream's name in snake case."""
     combine: Callable[[Tiers, Args], R] = field(init=False, repr=False, compare=False)
-    """The rule's function, bound here because every question of a cycle calls it."""
+    """The rule's combine function, bound here because every question of a cycle calls it."""
 
     def __post_init__(self) -> None:
-        # A frozen dataclass refuses a plain assignment.
+        # A frozen dataclass allows no plain assignment.
         object.__setattr__(self, "method", _WORD_START.sub("_", self.upstream).lower())
         object.__setattr__(self, "combine", self.rule.combine)
 
     @property
     def recorded_rule(self) -> CombiningRule[Any]:  # Any: as above
-        """The rule that combined the answers that a trace lists."""
+        """The rule that combines the answers listed in the trace."""
         return self.rule_of_node or self.rule
 
     def show_for(self, release: Release) -> ShowFunction | None:
-        """How a release's calls are recorded."""
+        """The `show` function of the release."""
         return self.earlier[1] if self.earlier is not None and release.has_older_form(self.earlier[0]) else self.show
 
 
 AnyHook = Hook[Any, Any]  # Any: the table has hooks of each form
-"""A hook, where its arguments and answer are only passed on."""
+"""A hook of any form, for code that only passes arguments and answers on."""
 HyperNodeRows = list[list[str]]
 
 JOB_ORDER: Hook[[JobInfo, JobInfo], int] = Hook("JobOrder", ("enableJobOrder",), combine.FIRST_DIFFERENCE, "comparison")
@@ -288,7 +288,7 @@ PRE_PREDICATE: Hook[[TaskInfo], PluginError | None] = Hook(
 PREDICATE: Hook[[TaskInfo, NodeRows], dict[str, Codes]] = Hook(
     "Predicate", ("enablePredicate",), combine.EACH_ANSWER, "verdict", rule_of_node=combine.FIRST_OBJECTION
 )
-"""Vectorised; framework/placement narrows the rows itself, and records single-node calls."""
+"""Vectorised: framework/placement narrows the rows itself and records single-node calls."""
 NODE_ORDER: Hook[[TaskInfo, NodeRows], dict[str, NodeScores]] = Hook(
     "NodeOrder", ("enableNodeOrder",), combine.EACH_ANSWER, "scores"
 )
@@ -343,12 +343,12 @@ SIMULATE_REMOVE_TASK: Hook[[CycleState, TaskInfo, TaskInfo, NodeInfo], str | Non
 )
 
 HOOKS: tuple[AnyHook, ...] = tuple(value for value in globals().values() if isinstance(value, Hook))
-"""Every extension point, in the order above."""
+"""All extension points, in the order above."""
 
 HIERARCHY_SWITCH = "enableHierarchy"
 OFF_BY_DEFAULT = (HIERARCHY_SWITCH, "enabledClusterOrder")
 
 
 def all_switches() -> Iterable[str]:
-    """Every switch that a plugin option may carry, without repeats."""
+    """All configuration switches of plugin entries, without repeats."""
     return dict.fromkeys([HIERARCHY_SWITCH, *(name for hook in HOOKS for name in hook.switches)])

@@ -1,4 +1,4 @@
-"""Search results of every node, for sessions in which a single plugin judges nodes and knows its answers beforehand:
+"""Cached search results of every node, if a single plugin filters nodes and can precompute its answers: they are
 computed once, and again for the nodes whose amounts changed.
 
 Upstream: none; util/predicate_helper asks at each node that it visits.
@@ -15,23 +15,23 @@ from vcdebug.model.node_table import NodeField, NodeTable, RequestAmounts, RowCa
 from vcdebug.model.task import TaskInfo
 
 ALLOCATE, PREEMPT = 0, 1
-"""Places in ReasonTable.blocking."""
+"""Indexes of the actions' masks in ReasonTable.blocking."""
 
 
 NodeJudge = Callable[[TaskInfo], Codes | None]
-"""The only judging plugin's `precomputed_codes`."""
+"""The `precomputed_codes` method of the only plugin that filters nodes."""
 
 
 class NodeQuestion(NamedTuple):
-    """What an action asks about a node."""
+    """The conditions under which an action accepts a node."""
 
     action: int
     room: bool
-    """Whether the node must have room, before any plugin is asked."""
+    """Whether the node must have room before the plugin is asked."""
 
 
 class NodeVerdictCache:
-    """The answers about every node of a session."""
+    """The cached answers about every node of a session."""
 
     __slots__ = ("_answers", "_judge", "_passing_codes", "_reasons", "_table")
 
@@ -43,15 +43,15 @@ class NodeVerdictCache:
         self._answers: RowCache[np.uint16] = RowCache(len(table), table.changes)
 
     def plugin_codes(self, task: TaskInfo) -> Codes | None:
-        """PredicateFn for every node; None where the plugin has to be asked. Read only."""
+        """The plugin's code for every node; None if the plugin must be asked. Read-only."""
         return self._judge(task)
 
     def search_codes(self, task: TaskInfo, question: NodeQuestion) -> Codes | None:
-        """The code of every node, 0 where the task may go; None where the plugin has to be asked. Read only."""
+        """The code of every node, 0 where the task may go; None if the plugin must be asked. Read-only."""
         codes = self._judge(task)
         if codes is None:
             return None
-        # A writable array belongs to this task alone, so that nothing of it is worth keeping.
+        # A writable array belongs to this task alone, so caching results of it is useless.
         if codes.flags.writeable:
             passing = self._mask_passing(codes, question.action)
             return self._with_room_uncached(task, passing) if question.room else passing
@@ -59,14 +59,14 @@ class NodeVerdictCache:
         return self._with_room(task, passing) if question.room else passing
 
     def _with_room_uncached(self, task: TaskInfo, passing: Codes) -> Codes:
-        """As _with_room, for answers that are not cached."""
+        """As _with_room, for codes that are not cached."""
         table, request = self._table, task.init_resreq
         shortages = self._shortage_codes(table.request_amounts(request))[table.lacking_dimensions(request, "future")]
         return np.where(shortages, shortages, passing)
 
     def _cached_passing(self, codes: Codes, action: int) -> Codes:
-        """The codes without those that the action lets pass, cached."""
-        # The array is kept with the answer: its id would otherwise be given to another array.
+        """The codes, with 0 in place of codes that the action ignores; cached."""
+        # The entry keeps the array alive: otherwise another array could get the same id.
         entry = self._passing_codes.get((id(codes), action))
         if entry is None:
             entry = self._passing_codes[id(codes), action] = (codes, self._mask_passing(codes, action))
@@ -77,7 +77,7 @@ class NodeVerdictCache:
         return passing
 
     def _with_room(self, task: TaskInfo, passing: Codes) -> Codes:
-        """The first dimension of InitResreq that FutureIdle lacks, else what the plugin says."""
+        """Per node the first dimension of InitResreq that FutureIdle lacks, else the plugin's code."""
         table = self._table
         request, field = table.request_amounts(task.init_resreq), table.room_field()
         return self._answers.cached_values(

@@ -1,4 +1,4 @@
-"""Priority queues exactly as Go's heap keeps them, and the order of victims.
+"""Priority queues with the exact element order of Go's heap, and the order of victims.
 
 Upstream: util/priority_queue, framework/session (BuildVictimsPriorityQueue).
 Upstream: actions/allocate (organizeJobWorksheet), actions/utils (organizeEvictionWorksheet).
@@ -23,7 +23,7 @@ LessFunction = Callable[[T, T], bool]
 
 
 class PriorityQueue(Generic[T]):
-    """A binary heap that calls `less` at each push and pop; items whose order changes meanwhile stay in their places.
+    """A binary heap that calls `less` at each push and pop; a later change of an item's order does not move the item.
     Upstream: util/priority_queue.NewPriorityQueue.
     """
 
@@ -40,13 +40,13 @@ class PriorityQueue(Generic[T]):
         return len(self._items)
 
     def __iter__(self) -> Iterator[T]:
-        """The items as the heap's array holds them."""
+        """Iterate over the items in the order of the heap's array."""
         return iter(self._items)
 
     def push(self, item: T) -> None:
-        """Append and sift up. Upstream: util/priority_queue.Push."""
-        # heapq would compare other pairs: a `less` that contradicts itself, as several plugins' may, would then order
-        # differently than Go's container/heap.
+        """Add the item and sift it up. Upstream: util/priority_queue.Push."""
+        # heapq would compare other pairs: with an inconsistent `less`, as several plugins may have, its order would
+        # differ from that of Go's container/heap.
         items, less = self._items, self._less
         items.append(item)
         child = len(items) - 1
@@ -58,7 +58,7 @@ class PriorityQueue(Generic[T]):
             child = parent
 
     def pop(self) -> T:
-        """Swap the first to the end, sift down, and record the item. Upstream: util/priority_queue.Pop."""
+        """Remove and return the first item, and record the pop. Upstream: util/priority_queue.Pop."""
         items, less = self._items, self._less
         last = len(items) - 1
         items[0], items[last] = items[last], items[0]
@@ -90,28 +90,28 @@ class PriorityQueue(Generic[T]):
             record.watch_comparison(record.next_seq, HeapComparison(self._kind, *names))
 
     def take_least(self, key: Callable[[T], int]) -> T:
-        """Take the item with the least key out, unrecorded: where upstream walks a map instead."""
+        """Remove and return the item with the smallest key, unrecorded, where upstream iterates over a map."""
         item = min(self._items, key=key)
         self._items.remove(item)
         return item
 
     def extend(self, items: Iterable[T]) -> PriorityQueue[T]:
-        """Push one after the other."""
+        """Push the items one by one; returns the heap itself."""
         for item in items:
             self.push(item)
         return self
 
     def clone(self) -> PriorityQueue[T]:
-        """The same array under the same comparison. Upstream: util/priority_queue.Clone."""
+        """A heap with a copy of the array and the same comparison. Upstream: util/priority_queue.Clone."""
         copy = PriorityQueue(self._less, self._kind, self._name, self._record)
         copy._items = list(self._items)
-        # A watched comparison would be watched twice.
+        # The constructor would wrap an already watched comparison again.
         copy._less = self._less
         return copy
 
 
 def build_victims_queue(ssn: Session, victims: Iterable[TaskInfo], preemptor: TaskInfo) -> PriorityQueue[TaskInfo]:
-    """Victims in the order in which they would be evicted.
+    """The victims in a heap in order of eviction.
     Upstream: framework/session_plugins.BuildVictimsPriorityQueue.
     """
 
@@ -141,15 +141,15 @@ def evict_before(ssn: Session, left: TaskInfo, right: TaskInfo, preemptor: TaskI
 
 
 def task_queue(ssn: Session, less: LessFunction[TaskInfo] | None = None) -> PriorityQueue[TaskInfo]:
-    """A heap of tasks in task order, or by another comparison."""
+    """An empty heap of tasks, in task order or by `less`."""
     return PriorityQueue(less or ssn.task_order_less, "task", lambda task: task.key, ssn.record)
 
 
-# Worksheets: what is left to place of a job, as heaps of its sub jobs and of the tasks of each.
+# Worksheets: the tasks of a job that are left to place, as heaps of sub jobs and of each sub job's tasks.
 
 
 class Worksheet:
-    """Sub jobs in a heap; a heap of tasks for each."""
+    """A heap of sub jobs, and a heap of tasks for each sub job."""
 
     __slots__ = ("sub_jobs", "tasks")
 
@@ -159,23 +159,23 @@ class Worksheet:
 
     @property
     def empty(self) -> bool:
-        """No sub job with tasks is left. Upstream: actions/allocate.Empty."""
+        """Whether no sub job with tasks is left. Upstream: actions/allocate.Empty."""
         return not self.sub_jobs
 
     def clone(self) -> Worksheet:
-        """Independent heaps over the same objects. Upstream: actions/allocate.Clone."""
+        """A worksheet with copied heaps of the same objects. Upstream: actions/allocate.Clone."""
         return Worksheet(self.sub_jobs.clone(), {uid: heap.clone() for uid, heap in self.tasks.items()})
 
     def shallow_copy_from(self, other: Worksheet) -> None:
-        """Take over what another worksheet has left. Upstream: actions/allocate.ShallowCopyFrom."""
+        """Share the heaps of another worksheet. Upstream: actions/allocate.ShallowCopyFrom."""
         self.sub_jobs, self.tasks = other.sub_jobs, other.tasks
 
 
 def build_worksheet(ssn: Session, job: JobInfo, placeable: Callable[[TaskInfo], bool]) -> Worksheet:
-    """Pending tasks that are `placeable`; sub jobs that their policy still requires come first.
+    """The pending `placeable` tasks of the job; sub jobs that their policy still requires come first.
     Upstream: actions/allocate.organizeJobWorksheet.
     """
-    # Before the heap is filled: asking about sub jobs while it sifts would record the questions in another order.
+    # Computed before the heap is filled: otherwise the questions about sub jobs would be recorded in another order.
     required = _required_sub_jobs(ssn, job)
 
     def sub_job_less(left: SubJobInfo, right: SubJobInfo) -> bool:
@@ -195,7 +195,7 @@ def build_worksheet(ssn: Session, job: JobInfo, placeable: Callable[[TaskInfo], 
 
 
 def _restored_tasks(ssn: Session, sub_job: SubJobInfo) -> list[TaskInfo]:
-    """Tasks that still wait where an earlier cycle pipelined them."""
+    """Tasks that an earlier cycle pipelined and that are still Pipelined there."""
     if not ssn.restored:
         return []
     return [task for task in sub_job.tasks_with_status(TaskStatus.PIPELINED) if task.uid in ssn.restored]

@@ -1,4 +1,4 @@
-"""Rules of task state persistence: leaving a restored place, guarded subtraction, and what a cycle would write.
+"""Rules of task state persistence: leaving a restored node, guarded subtraction, and the annotations to write.
 
 Upstream: none; the design is "task state persistence across sessions".
 """
@@ -16,7 +16,7 @@ from vcdebug.model.task import TaskInfo, TaskStatus
 
 
 class AnnotationPatch(NamedTuple):
-    """What the cycle would write to one pod's annotations."""
+    """The changes that the cycle would make to one pod's annotations."""
 
     pod: TaskKey
     set: Mapping[str, str]
@@ -24,7 +24,7 @@ class AnnotationPatch(NamedTuple):
 
 
 def clamp_request(ssn: Session, plugin: str, holder: str, holdings: Resource, request: Resource) -> Resource:
-    """The request, with amounts cut to what the holder has; unchanged without persistence."""
+    """The request with each amount limited to what the holder has; unchanged if persistence is off."""
     if not ssn.persistence.on:
         return request
     names = [name for name, amount in request.items() if holdings.get(name) < amount]
@@ -38,7 +38,7 @@ def clamp_request(ssn: Session, plugin: str, holder: str, holdings: Resource, re
 
 
 def counted_request(ssn: Session, queue: QueueName, request: Resource) -> Resource:
-    """The part of a request that counts for a queue's limits: with persistence only scalars that it configures."""
+    """The part of a request that counts for the queue's limits; with persistence, only configured scalars."""
     info = ssn.queues.get(queue)
     if not ssn.persistence.on or info is None:
         return request
@@ -48,7 +48,7 @@ def counted_request(ssn: Session, queue: QueueName, request: Resource) -> Resour
 
 
 def limiting_queues(ssn: Session) -> dict[QueueName, QueueInfo]:
-    """The session's queues; with persistence the root queue's own limits are left out of it."""
+    """The session's queues; with persistence, the root queue comes without its own limits."""
     root = ssn.queues.get(ROOT_QUEUE)
     if not ssn.persistence.on or root is None:
         return ssn.queues
@@ -57,7 +57,7 @@ def limiting_queues(ssn: Session) -> dict[QueueName, QueueInfo]:
 
 
 def bind_conflict(ssn: Session, task: TaskInfo, host: str) -> str | None:
-    """The error of a bind if the pod has been bound to another node meanwhile; to the same one the bind succeeds."""
+    """The error of binding the pod if it is already bound to another node; None if bound to `host`, or not bound."""
     bound = ssn.snapshot.bound.get(task.key, "") if ssn.persistence.on else ""
     if not bound:
         return None
@@ -71,7 +71,7 @@ def bind_conflict(ssn: Session, task: TaskInfo, host: str) -> str | None:
 
 
 def annotation_patches(ssn: Session) -> tuple[AnnotationPatch, ...]:
-    """One patch per pod whose annotations would change; nothing without persistence."""
+    """One patch per pod whose annotations would change; empty if persistence is off."""
     if not ssn.persistence.on:
         return ()
     return tuple(patch for task in _iter_tasks(ssn) if (patch := _task_patch(ssn, task)) is not None)
@@ -84,7 +84,7 @@ def _iter_tasks(ssn: Session) -> Iterator[TaskInfo]:
 
 
 def _task_patch(ssn: Session, task: TaskInfo) -> AnnotationPatch | None:
-    """Pipelined tasks get annotations; bound ones and those that lost their place lose them.
+    """Annotate pipelined tasks; remove the annotations of bound tasks and of those that lost their restored node.
 
     A restored task that was allocated and never committed keeps its annotations.
     """

@@ -1,4 +1,4 @@
-"""Which nodes a task may go to: visiting order, early stop, the error cache, and what is recorded about it.
+"""Searches for feasible nodes: visiting order, early stop, the error cache, and the recorded events.
 
 Upstream: util/predicate_helper, util/scheduler_helper, framework (PredicateFor...Action).
 """
@@ -24,18 +24,18 @@ from vcdebug.releases.scheduling import NO_SHARDS
 from vcdebug.snapshot.snapshot import SchedulerFlags
 
 NodeJudge = Callable[[Session, TaskInfo, NodeRows], Codes]
-"""One code per row: 0 where the node is a candidate."""
+"""Function that returns a code per row: 0 where the node is feasible."""
 
 NOT_IN_SHARD = "node isn't in scheduler node shard"
 PARALLEL_WORKERS = 16
-"""Workers that check nodes at the same time. Upstream: util/predicate_helper.PredicateNodes."""
+"""Number of workers that check nodes in parallel. Upstream: util/predicate_helper.PredicateNodes."""
 MIN_CHUNK_ROWS = 1024
-"""Up to this size the cost of a check is the number of array operations, not the number of rows."""
+"""Minimum rows per check: for fewer rows the cost is in the number of array operations, not in the rows."""
 _count_codes = np.count_nonzero
 
 
 def num_feasible_nodes_to_find(flags: SchedulerFlags, nodes: int) -> int:
-    """How many feasible nodes end a search over this many.
+    """The number of feasible nodes at which a search over this many nodes ends.
     Upstream: util/scheduler_helper.CalculateNumOfFeasibleNodesToFind.
     """
     if nodes <= flags.minimum_feasible_nodes or flags.percentage_nodes_to_find >= 100:
@@ -47,7 +47,7 @@ def num_feasible_nodes_to_find(flags: SchedulerFlags, nodes: int) -> int:
 
 
 def ask_predicates(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
-    """PredicateFn for every row: the first plugin that objects decides a row, later ones are not asked.
+    """PredicateFn for every row: the code of the first plugin that rejects it, or 0. Later plugins are not asked.
     Upstream: framework/session_plugins.PredicateFn.
     """
     cache = ssn.verdict_cache if len(nodes.rows) > 1 else None
@@ -64,7 +64,7 @@ def ask_predicates(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
             alive = np.flatnonzero(codes == 0)
             if not len(alive):
                 return codes
-            # A plugin may return an array that it keeps for other tasks; such an array is read-only.
+            # A plugin may return an array that it keeps for other tasks; such arrays are read-only.
             if not codes.flags.writeable:
                 codes = codes.copy()
             codes[alive] = plugin_call.call(task, NodeRows(nodes.table, nodes.rows[alive]))
@@ -72,7 +72,7 @@ def ask_predicates(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
 
 
 def _drop_passing_codes(ssn: Session, codes: Codes, action: int) -> Codes:
-    """Codes that the action's wrapper lets pass become 0."""
+    """Set to 0 the codes that the action's wrapper lets pass."""
     if not _count_codes(codes):
         return codes
     result: Codes = codes * ssn.reasons.blocking_masks()[action][codes]
@@ -80,19 +80,19 @@ def _drop_passing_codes(ssn: Session, codes: Codes, action: int) -> Codes:
 
 
 def predicate_for_allocate_action(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
-    """PredicateForAllocateAction: any status but Success rejects.
+    """PredicateForAllocateAction: any status other than Success rejects the node.
     Upstream: framework/session.PredicateForAllocateAction.
     """
     return _drop_passing_codes(ssn, ask_predicates(ssn, task, nodes), ALLOCATE)
 
 
 def predicate_for_preempt_action(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
-    """PredicateForPreemptAction: Unschedulable alone passes. Upstream: framework/session.PredicateForPreemptAction."""
+    """As above, but Unschedulable alone passes. Upstream: framework/session.PredicateForPreemptAction."""
     return _drop_passing_codes(ssn, ask_predicates(ssn, task, nodes), PREEMPT)
 
 
 def shortage_codes(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
-    """The first dimension of InitResreq that FutureIdle lacks, as `Insufficient <name>`."""
+    """Per node, the code `Insufficient <name>` of the first dimension of InitResreq that FutureIdle lacks, else 0."""
     table, request = nodes.table, task.init_resreq
     dimensions = table.lacking_dimensions(request, "future")[nodes.rows]
     codes: Codes = ssn.reasons.shortage_codes(tuple([name for name, _ in table.request_amounts(request)]))[dimensions]
@@ -100,7 +100,7 @@ def shortage_codes(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
 
 
 def _judge_with_room(action: int, ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
-    """The resource test first; plugins are asked only about nodes with room."""
+    """Test resources first, then ask the plugins only about the nodes with room."""
     codes = shortage_codes(ssn, task, nodes)
     shortages = _count_codes(codes)
     if not shortages:
@@ -119,11 +119,11 @@ QUESTION_OF_JUDGE: dict[NodeJudge, NodeQuestion] = {
     allocate_judge: NodeQuestion(ALLOCATE, room=True),
     gang_judge: NodeQuestion(PREEMPT, room=True),
 }
-"""The question that each judge answers, in terms of NodeVerdictCache."""
+"""Function that checks nodes → its question to NodeVerdictCache."""
 
 
 class PredicateHelper:
-    """Searches over nodes that share one error cache. Upstream: util/predicate_helper.NewPredicateHelper."""
+    """Node searches that share one error cache. Upstream: util/predicate_helper.NewPredicateHelper."""
 
     __slots__ = ("_cache", "_cache_on", "_exact", "_flags", "_sampled", "_ssn", "_wants")
 
@@ -131,7 +131,7 @@ class PredicateHelper:
         self._ssn = ssn
         self._flags = ssn.flags
         self._wants: dict[int, int] = {}
-        """How many feasible nodes end a search, by how many there are."""
+        """Number of nodes → number of feasible nodes that ends a search."""
         self._cache_on = cache_on
         self._sampled = False
         self._exact = ssn.remembers_rows
@@ -142,7 +142,7 @@ class PredicateHelper:
             ssn.previous_cycle.repeat_step(HelperStep(cache_on))
 
     def predicate_nodes(self, task: TaskInfo, nodes: NodeRows, judge: NodeJudge) -> tuple[NodeRows, FitErrors]:
-        """(feasible nodes in visiting order, errors of the visited others).
+        """Search the nodes: (feasible nodes in visiting order, errors of the other visited nodes).
         Upstream: util/predicate_helper.PredicateNodes.
         """
         ssn = self._ssn
@@ -180,12 +180,12 @@ class PredicateHelper:
         feasible, codes = self._search_nodes(task, order, self._nodes_to_find(len(order)), judge, group)
         failing, size = codes.nonzero()[0], len(codes)
         if not len(failing) and start + len(feasible) <= len(order):
-            # A view of the rows: a recording then keeps no copy per search.
+            # A view of the rows, so that a recording keeps no copy per search.
             feasible = nodes.rows[start : start + len(feasible)]
         return fast_tuple(PredicateEvent, (task.key, len(order), size, feasible, order[failing], codes[failing]))
 
     def _cached_codes(self, task: TaskInfo, nodes: NodeRows, judge: NodeJudge, group: str) -> Codes | None:
-        """The code of each of these nodes if NodeVerdictCache has them; None where the plugins have to be asked."""
+        """The codes of these nodes from NodeVerdictCache; None if the plugins must be asked."""
         cache, question = self._ssn.verdict_cache, QUESTION_OF_JUDGE.get(judge)
         if cache is None or question is None or self._ssn.sharding == "hard":
             return None
@@ -198,7 +198,7 @@ class PredicateHelper:
         return codes if nodes.rows is nodes.table.every else codes[nodes.rows]
 
     def _search_cached(self, task: TaskInfo, nodes: NodeRows, start: int, codes: Codes) -> PredicateEvent:
-        """As _search_from, where the code of every node is known."""
+        """As _search_from, for known codes of all nodes."""
         size, want = len(codes), self._nodes_to_find(len(codes))
         around = np.concatenate((codes[start:], codes[:start])) if start else codes
         passed = (around == 0).nonzero()[0]
@@ -222,7 +222,7 @@ class PredicateHelper:
     def _search_as_sampled(
         self, task: TaskInfo, nodes: NodeRows, visited: IntArray, judge: NodeJudge, group: str
     ) -> PredicateEvent | None:
-        """A search that visits the nodes at which a real scheduler is known to have looked; None where none can have.
+        """A search that visits exactly the nodes that a real scheduler visited; None if the real scheduler cannot have.
 
         Upstream's workers stop one node after the search has enough, so that each may have found one more. Which nodes
         are dropped then is not known, but the node that was chosen is kept.
@@ -240,7 +240,7 @@ class PredicateHelper:
     def _search_around_choice(
         self, task: TaskInfo, nodes: NodeRows, event: PredicateEvent, judge: NodeJudge, group: str
     ) -> PredicateEvent:
-        """Where the node that a real scheduler chose was not checked, a sample that begins there if it fits."""
+        """If the search missed the node that a real scheduler chose, a search from that node on, if that finds it."""
         if event.processed == len(nodes) or self._exact:
             return event
         chosen_row = self._chosen_row(task)
@@ -253,11 +253,11 @@ class PredicateHelper:
         return other if chosen_row in other.feasible else event
 
     def _chosen_row(self, task: TaskInfo) -> int:
-        """The row of the node that a real scheduler is known to have chosen; -1 where none is."""
+        """The row of the node that a real scheduler chose for the task; -1 if unknown."""
         return self._ssn.node_table.row_of.get(self._ssn.draws.known_choice(task.key), -1)
 
     def _note_sample(self, visited: int, nodes: int, start: int) -> None:
-        """Note the first sampled search of the helper only: most later ones are samples too."""
+        """Add a note at the helper's first sampled search only: most later ones are sampled too."""
         if not self._sampled:
             self._sampled = True
             text = "search stopped after {} of {} nodes (started at node {})"
@@ -266,12 +266,12 @@ class PredicateHelper:
     def _search_nodes(
         self, task: TaskInfo, order: IntArray, want: int, judge: NodeJudge, group: str
     ) -> tuple[IntArray, Codes]:
-        """(first `want` feasible rows, codes of all visited rows): the next feasible one stops the search."""
+        """(rows of the first `want` feasible nodes, codes of the visited rows); one feasible node more ends it."""
         cached_errors = self._cached_errors(task, group)
         parts: list[Codes] = []
         feasible_count = begin = 0
         while begin < len(order):
-            # A plugin that remembers rows must not be asked about nodes that upstream never visits.
+            # A plugin that remembers rows must not be asked about nodes that upstream does not visit.
             chunk = want - feasible_count + 1 if self._exact else max(MIN_CHUNK_ROWS, 2 * want)
             codes = self._check_nodes(task, order[begin : begin + chunk], judge, cached_errors)
             begin += chunk
@@ -317,7 +317,7 @@ class PredicateHelper:
 
 
 def predicate_node(ssn: Session, task: TaskInfo, node: NodeInfo) -> int:
-    """PredicateFn for one node outside a search: each plugin's answer is recorded; 0 or the objector's code."""
+    """PredicateFn for one node outside a search, recorded per plugin; returns the first rejecting code, or 0."""
     ssn.seeking = task
     row = ssn.node_table.single_row(node.row)
     record, subject = ssn.record, task.pod.subject + node.subject
@@ -334,7 +334,7 @@ def predicate_node(ssn: Session, task: TaskInfo, node: NodeInfo) -> int:
 
 
 def filter_out_unresolvable(ssn: Session, task: TaskInfo) -> NodeRows:
-    """All nodes but those that an earlier action found UnschedulableAndUnresolvable for this very task.
+    """All nodes except those that an earlier action found UnschedulableAndUnresolvable for this task.
     Upstream: framework/session.FilterOutUnschedulableAndUnresolvableNodesForTask.
     """
     job = ssn.jobs.get(task.job)
@@ -349,7 +349,7 @@ def filter_out_unresolvable(ssn: Session, task: TaskInfo) -> NodeRows:
 
 
 def shard_groups(ssn: Session, nodes: NodeRows) -> tuple[NodeRows, ...]:
-    """(in-shard, other): the second group is empty unless sharding is soft; all of them where there are no shards.
+    """(nodes of the shard, other nodes): the second is empty unless sharding is soft. One group if there are no shards.
     Upstream: util/predicate_helper.GetPredicatedNodeByShard.
     """
     if ssn.release.has_older_form(NO_SHARDS):

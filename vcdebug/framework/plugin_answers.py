@@ -1,4 +1,4 @@
-"""The values in which plugins are asked and answer.
+"""The types of questions to plugins and of their answers.
 
 Upstream: api (ValidateResult, EvictionContext).
 """
@@ -18,11 +18,11 @@ ABSTAIN = 0
 REJECT = -1
 
 VictimAnswer = tuple[list[TaskInfo], int]
-"""A victim hook's answer: the tasks that may be evicted, and the vote (0 abstains)."""
+"""Answer of a victim hook: the tasks that may be evicted, and the vote (0 abstains)."""
 
 
 class ValidateResult(NamedTuple):
-    """JobValid's answer."""
+    """The answer of JobValid."""
 
     passed: bool
     reason: str
@@ -30,18 +30,18 @@ class ValidateResult(NamedTuple):
 
 
 class PluginError(NamedTuple):
-    """An error from PrePredicate; `statuses` where upstream returns a FitError."""
+    """An error from PrePredicate; `statuses` is set if upstream returns a FitError."""
 
     text: str
     statuses: tuple[FitStatus, ...] = ()
 
 
 class ScoreError(Exception):
-    """A scoring function failed as a whole."""
+    """Raised when a scoring function fails as a whole."""
 
 
 class NodeScores(NamedTuple):
-    """Scores aligned with the rows asked for.
+    """Scores per requested row.
 
     parts: trace keys below the plugin's own; failed: rows whose per-node function returned an error.
     """
@@ -50,17 +50,17 @@ class NodeScores(NamedTuple):
     parts: tuple[tuple[str, KeptScores], ...] = ()
     failed: BoolArray | None = None
     everywhere: bool = False
-    """Whether the trace lists it for every node of the session, each with 0."""
+    """Whether the trace lists the plugin with 0 for every node of the session."""
 
 
 @lru_cache(maxsize=256)
 def zero_scores(size: int) -> NodeScores:
-    """0.0 on each of so many nodes: the same object each time."""
+    """Scores of 0.0 on `size` nodes; repeated calls return the same object."""
     return NodeScores(zero_array(size))
 
 
 class EvictionKind(IntEnum):
-    """The action that asks UnifiedEvictable."""
+    """The kind of action that asks UnifiedEvictable."""
 
     UNKNOWN = 0
     GANG_PREEMPT = 1
@@ -70,7 +70,7 @@ class EvictionKind(IntEnum):
 
 
 class EvictionContext(NamedTuple):
-    """The action, the job and the hypernode for which victims are searched."""
+    """The action, job and hypernode for which victims are sought."""
 
     kind: EvictionKind
     job: JobInfo

@@ -1,4 +1,4 @@
-"""Upstream behaviours that its maintainers would call bugs or traps: replayed as they are, and named where they act.
+"""Upstream behaviours that its maintainers would call bugs: the replay reproduces them and notes where they act.
 
 Upstream: all of it; docs/fidelity.md shows this table.
 """
@@ -12,21 +12,21 @@ from vcdebug.releases.scheduling import TOPOLOGY_PREEMPT_ABSENT, VICTIMS_NOT_RES
 
 
 class Quirk(NamedTuple):
-    """What happens, which decision it can change, and the releases that do it."""
+    """A quirk: what happens, which decisions it can change, and in which releases."""
 
     code: str
     what: str
     decides: str
     absent_with: Change | None = None
-    """The older form under which nothing of the kind happens."""
+    """The change in whose older form the quirk does not occur."""
 
 
 QUIRKS: dict[str, Quirk] = {}
-"""Every quirk by its code, in the order below."""
+"""All quirks by code, in the order below."""
 
 
 def _add_quirk(code: str, summary: str, decides: str, absent_with: Change | None = None) -> str:
-    """Enter a quirk; its code, by which replays note it."""
+    """Add a quirk to the table; returns its code, by which the replay notes it."""
     QUIRKS[code] = Quirk(code, summary, decides, absent_with)
     return code
 

@@ -1,4 +1,4 @@
-"""The record of a cycle: events as the trace has them, spans for movement, changes for the state at any event.
+"""The record of a cycle: events as in the trace, spans for stepping, and changes to restore the state at any event.
 
 Upstream: none; the recorder wraps every call that the framework makes.
 """
@@ -45,101 +45,101 @@ UNALLOCATE_OP: Final = "unallocate"
 PLACING_OPS: Final = (ALLOCATE_OP, PIPELINE_OP)
 """Operations that give a task a node."""
 CHARGING_OPS: Final = (*PLACING_OPS, UNEVICT_OP)
-"""Operations after which plugins count the task for its queue and node; event handlers call them allocations."""
+"""Operations after which plugins count the task for its queue and node; upstream's handlers call these allocations."""
 RELEASING_OPS: Final = (EVICT_OP, UNPIPELINE_OP, UNALLOCATE_OP)
 """Operations after which plugins no longer count the task."""
 PLANNED_OPS: Final = (EVICT_OP, PIPELINE_OP, ALLOCATE_OP)
 """Operations that a statement holds until it is committed or discarded."""
 fast_tuple = tuple.__new__
-"""`fast_tuple(HookEvent, (...))`: a named tuple from its fields, in a third of the time of calling its class."""
+"""Make a named tuple from its fields, `fast_tuple(HookEvent, (...))`, in a third of the time of a normal call."""
 
 
 class RecordBound(Protocol):
-    """The size at which a record is cut off."""
+    """A limit on the size of a record."""
 
     next_look: int
 
     def check_size(self, events: Sequence[object]) -> None:
-        """Called once there are `next_look` events: stops the cycle by raising, or sets when to look again."""
+        """Called from `next_look` events on: raises to stop the cycle, or sets the next `next_look`."""
         ...
 
 
 class HookEvent(NamedTuple):
-    """A plugin's function returned."""
+    """A call of a plugin's function that has returned."""
 
     point: str
     plugin: str
     subject: CallSubject
-    """What the call is about; the properties below give it by name, empty where the call names none."""
+    """What the call is about; the properties below return its parts, empty if the call has no such part."""
     result: CallResult
 
     @property
     def task(self) -> TaskKey:
-        """The task that is asked about: to be placed, or for which victims are sought."""
+        """The task of the question: to be placed, or to evict victims for."""
         return name_in(self.subject, subject.TASK)
 
     @property
     def other(self) -> TaskKey:
-        """The second task of a simulation: the one that enters or leaves the node."""
+        """The second task of a simulation, which is added to the node or removed."""
         return name_in(self.subject, subject.OTHER)
 
     @property
     def job(self) -> JobId:
-        """The job that is asked about."""
+        """The job of the question."""
         return name_in(self.subject, subject.JOB)
 
     @property
     def sub_job(self) -> SubJobId:
-        """The sub job that is asked about."""
+        """The sub job of the question."""
         return name_in(self.subject, subject.SUB_JOB)
 
     @property
     def queue(self) -> QueueName:
-        """The queue that is asked about."""
+        """The queue of the question."""
         return name_in(self.subject, subject.QUEUE)
 
     @property
     def node(self) -> NodeName:
-        """The one node that is asked about."""
+        """The single node of the question."""
         return name_in(self.subject, subject.NODE)
 
     @property
     def hyper_node(self) -> str:
-        """The hypernode in which a place is searched."""
+        """The hypernode of the question, in which a place is sought."""
         return name_in(self.subject, subject.HYPER_NODE)
 
     @property
     def candidates(self) -> tuple[TaskKey, ...]:
-        """The tasks to choose victims from, or to reclaim for."""
+        """The candidate victims, or the tasks to reclaim for."""
         return candidates_in(self.subject)
 
     @property
     def offers(self) -> bool:
-        """Whether the call has candidates, even an empty list of them."""
+        """Whether the call has a list of candidates, even an empty one."""
         return any(field == subject.CANDIDATES for field, _ in self.subject)
 
     @property
     def vote(self) -> int | None:
-        """The vote that came with the victims, 0 to abstain; None for calls without one."""
+        """The vote that came with the victims, 0 to abstain; None for calls without a vote."""
         return vote_in(self.subject)
 
     @property
     def victims(self) -> tuple[TaskKey, ...]:
-        """The tasks that the plugin allows to be evicted; empty for calls about something else."""
+        """The tasks that the plugin allows to be evicted; empty for other calls."""
         return self.result if isinstance(self.result, tuple) else ()
 
 
 class PopEvent(NamedTuple):
-    """An element left a priority queue."""
+    """A pop from a priority queue."""
 
     kind: str
-    """queue, job, task, subjob or hypernode."""
+    """Kind of the element: queue, job, task, subjob or hypernode."""
     name: str
     left: int
 
 
 class PredicateEvent(NamedTuple):
-    """One pass of predicates over nodes for one task; rows index the node table."""
+    """One search for feasible nodes for one task; rows index the node table."""
 
     task: TaskKey
     considered: int
@@ -147,22 +147,22 @@ class PredicateEvent(NamedTuple):
     feasible: IntArray
     failed: IntArray
     codes: Codes
-    """One per failed row, in the session's ReasonTable."""
+    """A code per failed row, an index in the session's ReasonTable."""
 
 
 class ScoreEvent(NamedTuple):
-    """Node prioritisation for one task: each part aligned with `rows`, NaN where a node has no entry."""
+    """The scores of nodes for one task: each part is aligned with `rows`, NaN if a node has no entry."""
 
     task: TaskKey
     rows: IntArray
     parts: tuple[tuple[str, KeptScores], ...]
     total: FloatArray
     everywhere: tuple[str, ...] = ()
-    """Parts that give 0 to every node of the session, candidate or not."""
+    """Names of the parts that give 0 to every node of the session, candidate or not."""
 
 
 class BestEvent(NamedTuple):
-    """The best node (or hypernode) was chosen."""
+    """The choice of the best node or hypernode."""
 
     kind: str
     name: str
@@ -171,37 +171,37 @@ class BestEvent(NamedTuple):
 
 
 class RandomEvent(NamedTuple):
-    """A random number below `n` was drawn; by rule the answer is 0."""
+    """A random number below `n` was drawn; in recordings the number is 0."""
 
     n: int
 
 
 class OpEvent(NamedTuple):
-    """A statement or session operation, after the change and its event handlers."""
+    """An operation of a statement or session, recorded after the change and its event handlers."""
 
     op: str
     task: TaskKey
     node: NodeName
     figures: FigureLog
     place: RowPlace
-    """Where its figures lie in the log."""
+    """Place of the operation's figures in the log."""
     reason: str | None = None
     eviction: bool | None = None
     via: str | None = None
 
     @property
     def state(self) -> tuple[TaskStatus, NodeName]:
-        """What the task has become, and the node that it names."""
+        """(status, node name) of the task after the operation."""
         return self.figures.task_state(self.place)
 
     @property
     def after(self) -> NodeAmounts | None:
-        """The node's amounts; None where the session has no such node."""
+        """The node's amounts after the operation; None if the session has no such node."""
         return self.figures.node_amounts(self.place)
 
     @property
     def books(self) -> Books:
-        """Each plugin's ledger of the task's job or queue."""
+        """(plugin, figures) of the accounts that the operation changed."""
         return self.figures.plugin_books(self.place)
 
     def __repr__(self) -> str:
@@ -210,7 +210,7 @@ class OpEvent(NamedTuple):
 
 
 class StatementEvent(NamedTuple):
-    """A statement is about to commit, discard, merge, save or recover."""
+    """A statement is about to be committed, discarded, merged, saved or recovered."""
 
     what: str
     ops: tuple[tuple[str, TaskKey, NodeName], ...]
@@ -224,7 +224,7 @@ class ActionEvent(NamedTuple):
 
 
 class JobState(NamedTuple):
-    """A job's summary in a state event."""
+    """The summary of a job in a state event."""
 
     queue: str
     priority: int
@@ -234,17 +234,17 @@ class JobState(NamedTuple):
 
 
 class StateEvent(NamedTuple):
-    """The whole state: session opened, or after an action."""
+    """The whole state, after the session opened or after an action."""
 
     when: str
     nodes: tuple[NodeAmounts, ...]
-    """Aligned with the recording's node names."""
+    """The amounts of each node, in the order of the recording's node names."""
     jobs: Mapping[JobId, JobState]
     books: Books
 
 
 class TaskClose(NamedTuple):
-    """A task at session close; the last three only for Pending and Pipelined ones."""
+    """A task at session close; reason, message and nominated node are set for Pending and Pipelined tasks only."""
 
     status: TaskStatus
     node: NodeName
@@ -272,22 +272,22 @@ class CloseEvent(NamedTuple):
 
 
 class PanicEvent(NamedTuple):
-    """The real scheduler's process panics here."""
+    """A panic of the real scheduler's process."""
 
     message: str
     calls: tuple[str, ...] = ()
-    """Upstream's functions on the way to the panic, the one that panics first."""
+    """Upstream's functions on the way to the panic, innermost first."""
     objects: tuple[tuple[str, str], ...] = ()
-    """(kind, name) of what the panic is about, as `("Queue", "a")`."""
+    """(kind, name) of the objects involved, e.g. `("Queue", "a")`."""
     change: str = ""
-    """What to change, where the replay knows more than the objects say."""
+    """A suggested change, if the replay knows more than the objects say."""
 
 
 class CutEvent(NamedTuple):
-    """The record is full, and the replay stops here; the real scheduler would go on."""
+    """The record is full and the replay stops here; the real scheduler would go on."""
 
     bound: str
-    """What was reached, as `5,000,000 events`."""
+    """The limit that was reached, e.g. `5,000,000 events`."""
 
 
 Event = (
@@ -308,7 +308,7 @@ Event = (
 
 
 class PodGroupEvent(NamedTuple):
-    """An event that the scheduler writes about a PodGroup."""
+    """A Kubernetes event that the scheduler writes about a PodGroup."""
 
     seq: Seq
     job: JobId
@@ -318,24 +318,24 @@ class PodGroupEvent(NamedTuple):
 
 
 class SearchHelper(NamedTuple):
-    """A search helper was made: the searches from here to the next one share its cache of errors."""
+    """A new search helper: the searches up to the next one share its error cache."""
 
     seq: Seq
-    """The last event before it."""
+    """The last event before the helper was made."""
     cache_on: bool
 
 
 class HeapComparison(NamedTuple):
-    """Two elements of a priority queue, of which the first one goes before the second."""
+    """A comparison of two elements of a priority queue; the first one is before the second."""
 
     kind: str
-    """As pops name it."""
+    """Kind of the elements, as in PopEvent."""
     first: str
     second: str
 
 
 class Record:
-    """The append-only store of one cycle."""
+    """The append-only record of one cycle."""
 
     __slots__ = (
         "bound",
@@ -357,7 +357,7 @@ class Record:
     def __init__(self, bound: RecordBound | None = None, *, keeps_comparisons: bool = False) -> None:
         self.bound = bound
         self.log_comparison = self.log_line if keeps_comparisons else _ignore_line
-        """As log_line, for the lines of plugins' comparisons.
+        """As log_line, for lines about plugins' comparisons.
 
         A cycle can have millions of them, which only a log shows: they are kept in a run of their own.
         """
@@ -372,26 +372,26 @@ class Record:
         self.reasons = ReasonTable()
         self.search_helpers: list[SearchHelper] = []
         self.watch_comparison: Callable[[Seq, HeapComparison], None] | None = None
-        """Called with each comparison of a priority queue, and the event that comes next.
+        """Called with the next event's seq and each comparison of a priority queue.
 
         None in a cycle that is only recorded: they are many, and few are looked at.
         """
         self.silent = 0
-        """Above 0 while a recorded call runs: what happens inside it is not recorded one by one."""
+        """Above 0 while a recorded call runs: events inside the call are not recorded."""
 
     @property
     def next_seq(self) -> Seq:
-        """The number of the next event."""
+        """The seq of the next event."""
         return len(self.events) + 1
 
     def append(self, event: Event) -> None:
-        """Record an event, unless a recorded call is running."""
+        """Append an event, unless a recorded call is running."""
         if not self.silent:
             self.events.append(event)
 
     @contextmanager
     def silence_recording(self) -> Iterator[None]:
-        """Nothing of what happens inside is recorded."""
+        """Record no events inside the block."""
         self.silent += 1
         try:
             yield
@@ -399,43 +399,43 @@ class Record:
             self.silent -= 1
 
     def add_change(self, kind: str, key: object, value: object, seq: Seq | None = None) -> None:
-        """A figure that an event writes, by default the next one."""
+        """Add a figure's new value, which holds from event `seq` on, by default the next event."""
         self.changes.append(self.next_seq if seq is None else seq, kind, key, value)
 
     def calls_since(self, first: Seq) -> dict[str, Seq]:
-        """Plugin → the last event from `first` on in which it was called."""
+        """Plugin → seq of its last call from event `first` on."""
         calls = enumerate(self.events[first - 1 :], first)
         return {event.plugin: seq for seq, event in calls if isinstance(event, HookEvent)}
 
     def add_operation(self, event: OpEvent) -> None:
-        """An operation that happened; its figures hold from here on."""
+        """Append an operation's event, and a change that makes its figures hold from there on."""
         self.events.append(event)
         self.changes.append(len(self.events), OPERATION, None, None)
 
     def add_note(self, code: str, text: str, *values: object, at_last: bool = False) -> None:
-        """A quirk that acts at the next event, or at the last one; `values` fill the blanks of the text."""
+        """Note a quirk at the next event, or at the last one with `at_last`; `values` fill the text's placeholders."""
         self.notes.append(len(self.events) if at_last else len(self.events) + 1, code, text, values)
 
     def add_last_note(self, code: str, text: str, *values: object) -> None:
-        """A quirk that acted at the last event, unless a recorded call is running."""
+        """Note a quirk at the last event, unless a recorded call is running."""
         if not self.silent:
             self.notes.append(len(self.events), code, text, values)
 
     def log_line(self, key: str, *values: object) -> None:
-        """Add a line that upstream prints here and no event shows; `values` fill its blanks and must not change."""
+        """Log a line that upstream prints here; `values` fill its placeholders and must not be changed later."""
         self.lines.append((len(self.events), key, values))
 
     def open_span(self, level: Level, name: str) -> SpanScope:
-        """Events until the end of the block belong to one span."""
+        """Open a span: the events inside the `with` block belong to it."""
         return SpanScope(self, level, name)
 
 
 def _ignore_line(_key: str, *_values: object) -> None:
-    """Keep nothing of a line."""
+    """Discard a line."""
 
 
 class SpanScope:
-    """A block whose events are one span."""
+    """A context manager whose events form one span."""
 
     __slots__ = ("_level", "_name", "_record")
 

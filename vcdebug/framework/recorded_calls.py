@@ -1,4 +1,4 @@
-"""The plugins of each hook, resolved once per session; calls that a trace lists are wrapped to be recorded.
+"""The plugins of each hook, resolved once per session; calls that a trace lists are wrapped in a recorder.
 
 Upstream: framework/session_plugins (registration).
 """
@@ -16,18 +16,18 @@ from vcdebug.releases.scheduling import VICTIMS_NOT_RESTARTED
 
 
 def bind_recorded(call: RecordedCall) -> Call:
-    """The function that leaves an event."""
-    # Bound arguments cost less at each call than the attributes of an object.
+    """A function that calls the plugin and records the call as an event."""
+    # Bound arguments are faster than attribute lookups at each call.
     return partial(_call_and_record, *call)
 
 
 def _call_and_record(
     function: Call, plugin: str, point: str, show: ShowFunction, record: Record, *args: object
 ) -> Answer:
-    """Call and record, unless it happens inside another recorded call."""
+    """Call the function and record the call, unless another recorded call is running."""
     if record.silent:
         return function(*args)
-    # 1 instead of += 1: calls inside others have returned above.
+    # Set to 1, not += 1: nested calls have returned above.
     record.silent = 1
     try:
         answer = function(*args)
@@ -39,7 +39,7 @@ def _call_and_record(
 
 
 def register_hooks(functions: HookFunctions, plugin: Plugin, withdrawn: Mapping[str, None]) -> None:
-    """Enter the hooks of one plugin instance."""
+    """Register the hooks of one plugin instance, except the withdrawn ones."""
     for hook in HOOKS:
         if hook.method not in withdrawn and hasattr(plugin, hook.method):
             functions[hook.method, plugin.name] = getattr(plugin, hook.method)
@@ -48,7 +48,7 @@ def register_hooks(functions: HookFunctions, plugin: Plugin, withdrawn: Mapping[
 def build_plugin_calls(
     conf: SchedulerConf, functions: HookFunctions, record: Record, release: Release = NEWEST
 ) -> dict[str, Tiers]:
-    """Hook method → tiers of the plugins that take part."""
+    """Map each hook method to the tiers of plugins that take part."""
     return {hook.method: _hook_tiers(hook, conf, functions, record, release) for hook in HOOKS}
 
 

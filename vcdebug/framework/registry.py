@@ -1,4 +1,4 @@
-"""The classes behind the names in a configuration, imported on first use, and the facts that action classes declare.
+"""Maps names in a configuration to classes, which are imported on first use, and reads the facts of action classes.
 
 Upstream: framework/plugins (plugin builders), actions/factory.
 """
@@ -12,20 +12,20 @@ from vcdebug.releases.change import Change
 from vcdebug.releases.release import Release
 
 Registry = Mapping[str, str]
-"""Name in a configuration → `module:Class`."""
+"""Name in the configuration → `module:Class`."""
 OtherForms = Mapping[str, tuple[tuple[Change, str], ...]]
-"""Name → its `module:Class` while the older form of a change is in force; the first change in force decides."""
+"""Name → (change, `module:Class`) pairs: the first change whose older form is in force gives the class."""
 
 
 @cache
 def resolve_reference(reference: str) -> Any:  # Any: the caller knows the class
-    """The object behind `module:Name`."""
+    """Import the module of `module:Name` and return the object."""
     module, _, name = reference.partition(":")
     return getattr(import_module(module), name)
 
 
 class ActionFacts(NamedTuple):
-    """What an action does, as its class declares: fields and defaults are those of framework/action.Action."""
+    """What an action does, as its class declares it; fields and defaults are those of framework/action.Action."""
 
     admits: bool = False
     places: bool = False
@@ -37,17 +37,17 @@ class ActionFacts(NamedTuple):
 
     @property
     def evicts_by_pod(self) -> bool:
-        """Whether it looks for victims for one pod after the other, on one node after the other."""
+        """Whether the action seeks victims pod by pod and node by node."""
         return self.evicts and self.places and not self.by_gang
 
     @property
     def evicts_by_gang(self) -> bool:
-        """Whether it looks for victims for all pods of a gang together."""
+        """Whether the action seeks victims for all pods of a gang together."""
         return self.evicts and self.places and self.by_gang
 
 
 def facts_of(actions: Registry, name: str) -> ActionFacts:
-    """What an action does; no fact for an unknown name. Imports its module."""
+    """What an action does, after importing its module; all False for an unknown name."""
     if name not in actions:
         return ActionFacts()
     kind = resolve_reference(actions[name])
@@ -59,7 +59,7 @@ def facts_of(actions: Registry, name: str) -> ActionFacts:
 def registry_for(
     release: Release, newest: Registry, older_forms: OtherForms, later: Mapping[str, Change] | None = None
 ) -> Registry:
-    """The classes of a release; `later` are names that it does not have before a change."""
+    """The registry of a release; `later` maps names to the changes that introduced them."""
     older = {
         name: next((form for change, form in forms if release.has_older_form(change)), newest[name])
         for name, forms in older_forms.items()

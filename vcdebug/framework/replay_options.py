@@ -1,4 +1,4 @@
-"""Options of a replay: the size at which its record is cut off, and the webhook that it may call.
+"""Options of a replay: the size limit of its record, and the webhook that it may call.
 
 Upstream: plugins/extender (send).
 """
@@ -12,20 +12,20 @@ from vcdebug.model.names import Codes, IntArray, KeptScores
 MAX_EVENTS = 5_000_000
 MAX_MEGABYTES = 8_000
 EVENTS_PER_CHECK = 10_000
-"""Events between two checks of the size."""
+"""Number of events between two checks of the size."""
 BYTES_PER_EVENT = 300
-"""Estimate for an event without its arrays."""
+"""Estimated bytes of an event without its arrays."""
 
 
 EVENTS_WITH_ARRAYS = (PredicateEvent, ScoreEvent)
 
 
 class RecordFullError(Exception):
-    """The record has reached its bound, which the text names."""
+    """Raised when a record reaches its limit; the message names the limit."""
 
 
 class SizeBound:
-    """A number of events and an estimated size, checked where a span begins."""
+    """A limit in events and in estimated megabytes, checked when a span opens."""
 
     __slots__ = ("_events", "_megabytes", "_weighed", "array_bytes", "next_look")
 
@@ -34,14 +34,14 @@ class SizeBound:
         self._megabytes = megabytes
         self._weighed = 0
         self.array_bytes = 0
-        """Bytes of the arrays checked so far."""
+        """Total bytes of the arrays counted so far."""
         self.next_look = min(events, EVENTS_PER_CHECK)
-        """The number of events of the next check."""
+        """The number of events at which the next check is due."""
 
     def check_size(self, events: Sequence[object]) -> None:
-        """Add up what was recorded since the last check; raises RecordFullError beyond the bound."""
+        """Add the size of the events since the last check; raises RecordFullError at the limit."""
         count = len(events)
-        # Neighbouring events may share arrays, which then count once.
+        # Neighbouring events may share arrays, which are counted once.
         arrays = [_event_arrays(event) for event in events[self._weighed :] if event.__class__ in EVENTS_WITH_ARRAYS]
         sizes = {id(array): array.nbytes for event_arrays in arrays for array in event_arrays}
         self.array_bytes += sum(sizes.values())  # exact: ints
@@ -55,17 +55,17 @@ class SizeBound:
 
 EVENTS_PER_LOOK = 200
 LOOKS_PER_EVENT = 5
-"""Candidate victims that a plugin looks at in the time of an event."""
+"""Number of candidate victims that a plugin checks in the time that an event takes."""
 
 
 def work_of_events(events: Sequence[object]) -> int:
-    """What it took to record events, counted in looks at a candidate victim."""
+    """The estimated work of recording the events, in checks of a candidate victim."""
     offered = sum(len(event.candidates) for event in events if isinstance(event, HookEvent))  # exact: ints
     return LOOKS_PER_EVENT * len(events) + offered
 
 
 class WorkBound(SizeBound):
-    """A bound for a replay inside an answer, which is to take no longer than the cycle itself.
+    """A limit for a replay that runs to answer a question: the answer must not take longer than the cycle.
 
     It counts work, never seconds, so that an answer is the same on every machine.
     """
@@ -78,7 +78,7 @@ class WorkBound(SizeBound):
         self.next_look = EVENTS_PER_LOOK
 
     def check_size(self, events: Sequence[object]) -> None:
-        """Subtract what was recorded since the last check; raises RecordFullError once nothing is left."""
+        """Subtract the work of the events since the last check; raises RecordFullError below 0."""
         self._remaining -= work_of_events(events[self._counted_events :])
         self._counted_events = len(events)
         if self._remaining < 0:
@@ -88,22 +88,22 @@ class WorkBound(SizeBound):
 
 
 def _event_arrays(event: object) -> tuple[IntArray | KeptScores | Codes, ...]:
-    """The arrays of an event that have an element per node."""
+    """The arrays of an event with one element per node."""
     if isinstance(event, PredicateEvent):
         return event.feasible, event.failed, event.codes
     assert isinstance(event, ScoreEvent)
     return event.rows, event.total, *[scores for _, scores in event.parts]
 
 
-# The service outside that a plugin may call, if the caller of the replay provides it.
+# The external service that a plugin may call, if the caller of the replay provides it.
 
 
 class WebhookResponse(NamedTuple):
-    """What the service answered."""
+    """A response of the webhook."""
 
     status: int
     body: bytes
 
 
 AskExtender = Callable[[str, Mapping[str, object], float | None], WebhookResponse | str]
-"""(verb, request's body, seconds until the call has failed, None without a limit) → the response or an error's text."""
+"""(verb, request body, timeout in seconds, None for no limit) → the response, or the text of an error."""

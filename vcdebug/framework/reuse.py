@@ -1,4 +1,4 @@
-"""Searches over nodes that an earlier cycle has recorded, for a cycle on nearly the same objects.
+"""Reuse of node searches that an earlier cycle has recorded, for a cycle on nearly the same objects.
 
 Which nodes may take a pod, and how they are scored, depends on `SearchInputs`, on the pod, and on every step since the
 cycle began. While all three are those of the earlier cycle, its recorded search is the result of this one. Orders,
@@ -24,7 +24,7 @@ from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
 
 POD: Final = "Pod"
 UNSEEN_KINDS: Final = ("Queue", "PodGroup", "PriorityClass")
-"""Kinds that no plugin reads where it judges or scores nodes by the pod (`Plugin.judges_by_pod`)."""
+"""Kinds that plugins with `judges_by_pod` never read when they filter or score nodes."""
 
 
 class SearchInputs(NamedTuple):
@@ -44,21 +44,21 @@ class SearchInputs(NamedTuple):
     process: SchedulerProcess
     persistence: PersistenceSetting
     restores: bool
-    """Whether task state is restored: under the setting `auto` pods without a node decide that."""
+    """Whether task state is restored; with the setting `auto` this depends on the pods without a node."""
     bound: Mapping[str, str]
     lists: tuple[tuple[str, int], ...]
     """Each other kind that has objects, and the identity of its list: an edit makes a new list. Comparing the objects
     themselves would take longer than the searches of a small cycle."""
     placed: tuple[int, ...] | None
-    """The identities of the pods with a node; None if the list of pods is that of the other cycle."""
+    """The identities of the pods with a node; None if both cycles share one list of pods."""
 
 
 def search_inputs(snapshot: Snapshot, conf: SchedulerConf, *, restores: bool, same_pods: bool) -> SearchInputs:
-    """The inputs of a cycle. The snapshot must live as long as what is returned, since that holds identities.
+    """The inputs of a cycle. The result holds identities, so the snapshot must outlive it.
 
     `restores`: whether the cycle restores task state. `same_pods`: whether the other cycle has the same list of pods.
     """
-    # The list of pods may have 100,000 of them: it is read only where the two cycles have different ones.
+    # A cycle may have 100,000 pods: the list is read only if the two cycles have different lists.
     placed = None if same_pods else tuple([id(pod) for pod in snapshot.objects_of(POD) if is_placed(pod)])
     kinds = [kind for kind in sorted(snapshot.objects) if kind != POD and kind not in UNSEEN_KINDS]
     return SearchInputs(
@@ -81,27 +81,27 @@ def search_inputs(snapshot: Snapshot, conf: SchedulerConf, *, restores: bool, sa
 
 
 def is_placed(pod: Manifest) -> bool:
-    """Whether the manifest says on which node the pod is."""
+    """Whether the pod's manifest names a node."""
     return bool(spec_of(pod).get("nodeName"))
 
 
-# The steps of a cycle: an earlier search holds only while both cycles have taken the same ones.
+# The steps of a cycle: an earlier search is reused only while both cycles have taken the same steps.
 
 
 class ActionStep(NamedTuple):
-    """An action starts."""
+    """The start of an action."""
 
     action: str
 
 
 class HelperStep(NamedTuple):
-    """A search helper is made: its cache of errors is empty."""
+    """A new search helper, with an empty error cache."""
 
     cache_on: bool
 
 
 class OperationStep(NamedTuple):
-    """A task is placed, moved or evicted."""
+    """An operation that places, moves or evicts a task."""
 
     op: str
     task: TaskKey
@@ -109,21 +109,21 @@ class OperationStep(NamedTuple):
 
 
 class SearchStep(NamedTuple):
-    """Nodes are searched for a task."""
+    """A search over nodes for a task."""
 
     found: PredicateEvent
     scores: ScoreEvent | None
-    """Of the first group of nodes that were compared, if any were."""
+    """The scores of the first group of nodes that was scored, if any."""
 
 
 PlainStep = ActionStep | HelperStep | OperationStep
 
 
 class PreviousCycle:
-    """The steps of an earlier cycle with equal inputs, and how many of them this one has repeated."""
+    """The steps of an earlier cycle with equal inputs, read in step with the current cycle."""
 
     def __init__(self, old: Record, new: Record, conf: SchedulerConf, pods: Mapping[int, Manifest] | None) -> None:
-        """`conf` is that of both cycles. `pods` are the earlier cycle's by identity; None: both have the same ones."""
+        """`conf` is that of both cycles. `pods`: the earlier cycle's by identity; None if both share one list."""
         self._steps = _iter_steps(old, conf)
         self._node_count = len(new.node_names)
         self._pods = pods
@@ -132,36 +132,36 @@ class PreviousCycle:
         self._last: SearchStep | None = None
 
     def repeat_step(self, step: PlainStep) -> None:
-        """This cycle takes a step that is no search; from the first one that differs on, every search is made."""
+        """Take a step that is not a search; after the first step that differs, no search is reused."""
         self._last = None
         if next(self._steps, None) != step:
             self._steps = iter(())
 
     def find_search(self, task: TaskInfo, nodes: NodeRows) -> PredicateEvent | None:
-        """The result of a search over these nodes; None where it has to be made."""
+        """The earlier result of a search over these nodes; None if the search must run."""
         step = next(self._steps, None)
         self._last = None
         if not isinstance(step, SearchStep) or not self._is_same_search(step.found, task, nodes):
             self._steps = iter(())
             return None
-        # A search for a pod with claims decides on volumes and devices, which placing the pod reads later.
+        # A search for a pod with claims chooses volumes and devices, which placing the pod reads later.
         if _has_claims(task):
             return None
         self._last = step
         return step.found
 
     def _is_same_search(self, event: PredicateEvent, task: TaskInfo, nodes: NodeRows) -> bool:
-        """Whether both search all nodes for the same pod, and number its reasons alike."""
+        """Whether the earlier search was for the same pod and all nodes, and its reason codes can be adopted."""
         if event.task != task.key or not event.considered == len(nodes) == self._node_count:
             return False
         if self._pods is not None and id(task.pod.manifest) not in self._pods:
             return False
-        # Codes number reasons in the order in which a cycle meets them.
+        # Codes number the reasons in order of first use.
         codes = event.codes
         return not len(codes) or self._new_reasons.adopt_codes(self._old_reasons, int(np.maximum.reduce(codes)))
 
     def find_scores(self, task: TaskInfo, nodes: NodeRows) -> ScoreEvent | None:
-        """The scores of these nodes, if the last search was reused; None where plugins have to be asked."""
+        """The earlier scores of these nodes, if the last search was reused; None if the plugins must be asked."""
         scores = None if self._last is None else self._last.scores
         if scores is None or scores.task != task.key:
             return None
@@ -169,7 +169,7 @@ class PreviousCycle:
 
 
 def _has_claims(task: TaskInfo) -> bool:
-    """Whether the pod asks for volumes or devices that a search may choose."""
+    """Whether the pod has claims for volumes or devices, which a search may choose."""
     spec = task.pod.spec
     volumes = spec.get("volumes") or ()
     return bool(spec.get("resourceClaims")) or any(
@@ -178,7 +178,7 @@ def _has_claims(task: TaskInfo) -> bool:
 
 
 def _iter_steps(record: Record, conf: SchedulerConf) -> Iterator[PlainStep | SearchStep]:
-    """The steps up to the first action that evicts: its dry runs change what searches find and leave no event."""
+    """Yield the steps up to the first evicting action: its dry runs affect searches and leave no event."""
     helpers = iter(record.search_helpers)
     helper = next(helpers, None)
     events = record.events

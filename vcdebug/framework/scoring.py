@@ -1,4 +1,4 @@
-"""Which of several nodes is best: plugins' scores added in upstream's order, ties by position.
+"""The choice of the best node: plugins' scores are added in upstream's order, ties are broken by position.
 
 Upstream: util/scheduler_helper (PrioritizeNodes, SelectBestNodeAndScore, SortNodes).
 """
@@ -23,25 +23,25 @@ from vcdebug.releases.nodes import BEST_ABOVE_MINUS_ONE
 
 ScoreParts = list[tuple[str, KeptScores]]
 NodeAndScore = tuple[NodeInfo | None, float]
-"""A node, if any, and its total."""
+"""(best node or None, its total score)."""
 NO_NODE: NodeAndScore = (None, 0.0)
 ZERO_DIGITS = float.hex(0.0)
 HALF_DTYPE = np.dtype(np.float32)
 MIN_SHRINK_SIZE = 256
-"""Fewer scores are kept as they are: looking whether they could be shorter takes longer than it gains."""
+"""Minimum number of scores to shrink: below it, checking costs more time than shrinking saves memory."""
 CONSTANT_STRIDES = (0,)
-"""Strides of an array that repeats one number."""
+"""Strides of an array that repeats a single number."""
 
 
 class ScoredNodes(NamedTuple):
-    """Nodes with one total each."""
+    """Nodes with their total scores."""
 
     nodes: NodeRows
     total: FloatArray
 
 
 def prioritize_nodes(ssn: Session, task: TaskInfo, nodes: NodeRows) -> ScoredNodes | None:
-    """Totals of all plugins; None when a batch function failed, which loses every score.
+    """The total scores of all plugins; None if a batch function failed, which drops every score.
     Upstream: util/scheduler_helper.PrioritizeNodes.
     """
     ssn.seeking = task
@@ -67,19 +67,19 @@ def prioritize_nodes(ssn: Session, task: TaskInfo, nodes: NodeRows) -> ScoredNod
 
 
 def _add_scores(total: FloatArray, scores: FloatArray) -> FloatArray:
-    """The sum, where the total began with 0.0 and thus is never -0.0: adding nothing changes no bit of it."""
+    """The sum. `total` is never -0.0, so that adding the shared array of zeros can be skipped."""
     return total if scores is zero_array(len(scores)) else total + scores
 
 
 def shrink_scores(scores: KeptScores) -> KeptScores:
-    """Scores to keep, to the last bit: one number where all nodes have the same, and half of the bytes where these
-    say it all, as of whole numbers.
+    """Shrink scores for storage without losing a bit: to one number if all scores are equal, or to float32 if that
+    holds them exactly, e.g. whole numbers.
     """
     if scores is zero_array(len(scores)):
         return _constant_scores(ZERO_DIGITS, len(scores))
     if scores.strides == CONSTANT_STRIDES:
         return scores
-    # Bytes are compared in a fifth of the time that comparing numbers takes, and tell -0.0 from 0.0.
+    # Comparing bytes takes a fifth of the time of comparing numbers, and tells -0.0 from 0.0.
     raw, width = scores.tobytes(), scores.itemsize
     if raw.endswith(raw[:width]) and raw[width:] == raw[:-width]:
         return _constant_scores(float.hex(scores.item(0)), len(scores))
@@ -91,12 +91,12 @@ def shrink_scores(scores: KeptScores) -> KeptScores:
 
 @lru_cache(maxsize=1024)
 def _constant_scores(digits: str, size: int) -> FloatArray:
-    """The number of these digits, which tell -0.0 from 0.0, `size` times: kept once; read only."""
+    """A read-only array of one number, given as hex digits so that -0.0 differs from 0.0; cached."""
     return np.broadcast_to(np.array([float.fromhex(digits)]), size)
 
 
 def _node_order_scores(ssn: Session, task: TaskInfo, nodes: NodeRows, parts: ScoreParts) -> FloatArray:
-    """Per-node functions in tier order; a node whose function failed keeps none of them.
+    """Per-node scores, added in tier order; a node whose function failed gets none.
     Upstream: framework/session_plugins.NodeOrderMapFn.
     """
     total = nodes.zero_scores()
@@ -105,7 +105,7 @@ def _node_order_scores(ssn: Session, task: TaskInfo, nodes: NodeRows, parts: Sco
         for plugin_call in tier:
             scores: NodeScores = plugin_call.call(task, nodes)
             plugin_total = scores.total if failed is None else np.where(failed, np.nan, scores.total)
-            # The total leaves a failed node out at the end; the parts show what each plugin said before the failure.
+            # The total drops a failed node at the end; the parts keep what each plugin said before the failure.
             if scores.failed is not None:
                 before = np.zeros(len(nodes), dtype=np.bool_) if failed is None else failed
                 plugin_total = np.where(scores.failed & ~before, 0.0, plugin_total)
@@ -135,19 +135,19 @@ def _batch_node_order_scores(
 
 @lru_cache(maxsize=64)
 def _batch_part(plugin: str) -> str:
-    """What a plugin's batch scores are called, the same object each time."""
+    """The trace key of a plugin's batch scores; cached, so that records share it."""
     return f"{plugin}/batch"
 
 
 def select_best(ssn: Session, task: TaskInfo, scored: ScoredNodes | None) -> NodeInfo | None:
-    """BestNodeFn's choice, else a node with the highest total (by rule the first); None without scores.
+    """BestNodeFn's choice, else a node with the highest total (in recordings the first); None without scores.
     Upstream: util/scheduler_helper.SelectBestNodeAndScore.
     """
     return select_with_score(ssn, task, scored)[0]
 
 
 def select_with_score(ssn: Session, task: TaskInfo, scored: ScoredNodes | None) -> NodeAndScore:
-    """As `select_best`, with the total; BestNodeFn's choice counts 0."""
+    """As `select_best`, but (node, total); the total of BestNodeFn's choice is 0."""
     if scored is None:
         return NO_NODE
     chosen: NodeInfo | None = ssn.ask_plugins(BEST_NODE, task, scored.nodes)
@@ -155,11 +155,11 @@ def select_with_score(ssn: Session, task: TaskInfo, scored: ScoredNodes | None) 
 
 
 def _highest_total(ssn: Session, task: TaskInfo, scored: ScoredNodes) -> NodeAndScore:
-    """One of the nodes with the highest total; NaN and minus infinity never win, in older releases nothing up to -1."""
+    """(a node with the highest total, the total). NaN and -inf never win, nor totals up to -1 in older releases."""
     total = scored.total
     threshold = -1.0 if ssn.release.has_older_form(BEST_ABOVE_MINUS_ONE) else -np.inf
     best = float(np.maximum.reduce(total, initial=-np.inf))
-    # Go's > is false for NaN, so that NaN never wins; numpy's maximum is NaN where any number is.
+    # In Go, NaN > x is false, so NaN never wins; numpy's maximum is NaN if any number is.
     if not best > threshold:
         best = float(total[total > threshold].max(initial=threshold))
         if best == threshold:
@@ -174,14 +174,14 @@ def _highest_total(ssn: Session, task: TaskInfo, scored: ScoredNodes) -> NodeAnd
 
 
 def sort_nodes(ssn: Session, task: TaskInfo, scored: ScoredNodes | None) -> list[NodeInfo]:
-    """Nodes by descending total, equal ones in their order or in the known one; a node with NaN is left out.
+    """Nodes by descending total; ties keep their order or follow the configured one; nodes with NaN are dropped.
     Upstream: util/scheduler_helper.SortNodes.
     """
     if scored is None:
         return []
     nodes, valid = scored.nodes.node_infos, ~np.isnan(scored.total)
     places = ssn.draws.known_turns(nodes, task.key)
-    # Stable: upstream collects equal nodes in a list per score and appends these lists.
+    # Stable: upstream collects equal nodes in one list per score and appends the lists.
     ranked = (
         np.argsort(-scored.total, kind="stable") if places is None else np.lexsort((np.array(places), -scored.total))
     )
@@ -189,14 +189,14 @@ def sort_nodes(ssn: Session, task: TaskInfo, scored: ScoredNodes | None) -> list
 
 
 def best_node(ssn: Session, task: TaskInfo, feasible: NodeRows) -> NodeInfo | None:
-    """Nodes with idle room before nodes with future room; a group of one wins without scores.
+    """The best node with idle room, else with future room; a single candidate wins without being scored.
     Upstream: actions/allocate.prioritizeNodes.
     """
     return best_with_score(ssn, task, feasible)[0]
 
 
 def best_with_score(ssn: Session, task: TaskInfo, feasible: NodeRows) -> NodeAndScore:
-    """As `best_node`, with the total; the node of a group of one counts 0."""
+    """As `best_node`, but (node, total); the total of a single candidate is 0."""
     for index, group in enumerate(_room_groups(ssn, task, feasible)):
         ssn.log("group", task.name, index, group.rows)
         if len(group) == 1:
@@ -209,7 +209,7 @@ def best_with_score(ssn: Session, task: TaskInfo, feasible: NodeRows) -> NodeAnd
 
 
 def _room_groups(ssn: Session, task: TaskInfo, feasible: NodeRows) -> Iterator[NodeRows]:
-    # Where no pod is leaving or awaited, what fits once pods have gone fits now.
+    # If no pod is terminating or pipelined, Idle and FutureIdle are equal.
     if not feasible.table.future_differs:
         yield from shard_groups(ssn, feasible)
         return

@@ -1,4 +1,4 @@
-"""Session: one cycle's jobs, nodes, queues and plugins, and how they are asked.
+"""Session: the jobs, nodes, queues and plugins of one cycle, with functions to ask the plugins.
 
 Upstream: framework/session, framework/interface (Plugin), framework/event.
 Upstream: actions/preempt.
@@ -66,7 +66,7 @@ class Event:
 EventHandler = Callable[[Event], None]
 
 SESSION_UID = "replay"
-"""Of a process's first session; each further one carries its number."""
+"""The UID of a process's first session; later sessions append their number."""
 _JOB_TIES, _QUEUE_TIES = tie_key(JOB_TIES), tie_key(QUEUE_TIES)
 _TASK_TIES, _SUB_JOB_TIES = tie_key(TASK_TIES), tie_key(SUB_JOB_TIES)
 
@@ -77,39 +77,39 @@ class Session:
     """
 
     verdict_cache: NodeVerdictCache | None = None
-    """Answers about all nodes; None where several plugins judge nodes, or answers are forced."""
+    """Cached answers about all nodes; None if several plugins filter nodes, or answers are forced."""
     previous_cycle: PreviousCycle | None = None
-    """The searches of an earlier cycle on nearly the same objects, while the actions run."""
+    """The recorded searches of an earlier cycle, for reuse while the actions run."""
     seeking: TaskInfo | None = None
-    """The task whose nodes were searched or scored last."""
+    """The task for which nodes were last searched or scored."""
     simulated: DryRunState | None = None
-    """The dry run that started last."""
+    """The state of the dry run that started last."""
     close: CloseEvent | None = None
-    """What closing the session wrote; None before."""
+    """The event of the session's close; None before."""
     evicting: tuple[TaskKey, NodeName, str] | None = None
-    """The task, node and reason of an eviction that the cache has been given, until the session has applied it."""
+    """(task, node, reason) of an eviction that the cache has received and the session has not applied yet."""
     given_to_cache: dict[TaskKey, NodeName]
-    """Task → node of the binds that the cache was given in this cycle."""
+    """Task → node of the binds handed to the cache in this cycle."""
     opened_gates: dict[TaskKey, None]
-    """Pods whose scheduling gate the cache was asked to remove."""
+    """Pods whose scheduling gate this cycle asked the cache to remove."""
 
     def __init__(
         self, cluster: ClusterInfo, conf: SchedulerConf, record: Record, *, reuse_from: Session | None = None
     ) -> None:
-        """`reuse_from` is the session of a cycle on nearly the same objects; equal parts are reused."""
+        """`reuse_from` is the session of an earlier cycle on nearly the same objects, whose equal parts are reused."""
         snapshot = cluster.snapshot
         self.snapshot: Snapshot = snapshot
         self.flags: SchedulerFlags = snapshot.flags
-        """The scheduler's command line."""
+        """The scheduler's command line flags."""
         self.sharding = snapshot.flags.effective_sharding_mode
         self.release: Release = snapshot.flags.release
         self.process: SchedulerProcess = snapshot.process
-        """What the scheduler process keeps from cycle to cycle; plugins replace their part."""
+        """The state that the scheduler process keeps between cycles; plugins replace their parts."""
         self.uid = f"{SESSION_UID}-{self.process.sessions + 1}" if self.process.sessions else SESSION_UID
         self.conf = conf
         self.record = record
         self.log = record.log_line
-        """Called where upstream prints a line that leaves no event: a key of logs/messages.txt and its values.
+        """Logs a line that upstream prints without an event; takes a key of logs/messages.txt and its values.
         A key without a dot belongs to the running action; an action without such a row prints nothing.
         """
         self.log_comparison = record.log_comparison
@@ -122,33 +122,33 @@ class Session:
         self.node_table = NodeTable(list(self.nodes.values()))
         self.total_resource = Resource().add_all(node.allocatable for node in self.nodes.values())
         self.cached_idle = {name: node.idle.clone() for name, node in self.nodes.items()}
-        """Idle of the cache's copy of each node: the snapshot's, less the binds of this cycle."""
+        """Idle of the cache's copy of each node: Idle of the snapshot less the binds of this cycle."""
         self.given_to_cache, self.opened_gates = {}, {}
         self.view: NodeView = self._new_view(reuse_from)
         self.draws = RandomDraws(snapshot.chance)
         self.samples = KnownSearches(snapshot.chance)
         self.plugins: dict[str, Plugin] = {}
         self.ask_extender: AskExtender | None = None
-        """Calls the webhook of the plugin extender; None where it must not be called."""
+        """Function that calls the extender plugin's webhook; None if it must not be called."""
         self.allocate_handlers: list[EventHandler] = []
         self.deallocate_handlers: list[EventHandler] = []
         self.functions: HookFunctions = {}
         self.plugin_calls: dict[str, Tiers] = {}
         self.withdrawn: dict[str, None] = {}
         self.action_arguments: dict[str, Arguments] = {}
-        """The arguments of each action that ran."""
+        """The arguments of each action that has run."""
         self.persistence = cluster.persistence
         self.restored = dict(cluster.restored)
-        """Task → node where an earlier cycle pipelined it, until this one binds or releases it."""
+        """Task → node on which an earlier cycle pipelined the task, until this cycle binds or releases it."""
         self.dirty_jobs: dict[JobId, None] = {}
         self.node_search_start = snapshot.chance.search_start
-        """The place at which the next search over nodes begins; shared by all actions."""
+        """The row at which the next node search begins; all actions share it."""
         self.cycle_states: dict[TaskId, CycleState] = {}
         self._accounts: OpenAccounts | None = None
         self._shown_codes: dict[int, list[dict[str, object]]] = {}
         self.job_state_keys: Mapping[JobId, tuple[object, ...]] = {}
         self.job_states: dict[JobId, JobState] = {}
-        """Each job's state as recorded last: equal states of later events are the same object."""
+        """The state of each job in the last state event; equal states of later events share the object."""
         self._hyper_node_rows: dict[str, NodeRows | None] = {}
 
     def _new_view(self, reuse_from: Session | None) -> NodeView:
@@ -164,26 +164,26 @@ class Session:
 
     @cached_property
     def remembers_rows(self) -> bool:
-        """Whether some plugin's answers depend on the nodes that it was asked about before."""
+        """Whether the answers of some plugin depend on which nodes it was asked about before."""
         return any(plugin.remembers_rows for plugin in self.plugins.values())
 
-    # Asking
+    # Questions to plugins
 
     def ask_plugins(self, hook: Hook[P, R], *args: P.args, **_: P.kwargs) -> R:
-        """The combined answer of every plugin that takes part in the hook."""
+        """Ask the plugins that take part in the hook; returns the combined answer."""
         return hook.combine(self.plugin_calls[hook.method], args)
 
     def withdraw_hook(self, plugin: Plugin, method: str) -> None:
-        """In on_session_open: this instance does not register the hook."""
+        """Do not register this hook of the plugin instance; to be called in on_session_open."""
         self.withdrawn[method] = None
 
     def hierarchy_enabled(self, plugin: str) -> bool:
-        """enableHierarchy of the first option with that name. Upstream: framework/session.HierarchyEnabled."""
+        """enableHierarchy of the plugin's first entry. Upstream: framework/session.HierarchyEnabled."""
         change = self.plugins[plugin].later_tree if plugin in self.plugins else None
         return self.conf.hierarchy_enabled(plugin) and not (change and self.release.has_older_form(change))
 
     def cycle_state(self, task: TaskInfo) -> CycleState:
-        """The task's state for the whole session. Upstream: framework/session.GetCycleState."""
+        """The task's CycleState, created on first use. Upstream: framework/session.GetCycleState."""
         state = self.cycle_states.get(task.uid)
         if state is None:
             state = self.cycle_states[task.uid] = CycleState()
@@ -192,7 +192,7 @@ class Session:
     # Orders
 
     def job_order_compare(self, left: JobInfo, right: JobInfo) -> int:
-        """The plugins' comparison alone. Upstream: framework/session_plugins.JobOrderCompareFn."""
+        """The plugins' comparison, without tie-breaks. Upstream: framework/session_plugins.JobOrderCompareFn."""
         return self.ask_plugins(hooks.JOB_ORDER, left, right)
 
     def job_order_less(self, left: JobInfo, right: JobInfo) -> bool:
@@ -233,10 +233,10 @@ class Session:
             return compared < 0
         return _SUB_JOB_TIES(left) < _SUB_JOB_TIES(right)
 
-    # Gates that look at the sub job or the job
+    # Gates that depend on the sub job or on the job
 
     def sub_job_ready(self, job: JobInfo, sub_job: SubJobInfo) -> bool:
-        """The sub job's own vote where the PodGroup has policies, else the job's.
+        """Whether the sub job is ready: SubJobReady if the PodGroup has policies, else JobReady.
         Upstream: framework/session_plugins.SubJobReady.
         """
         if not job.pod_group.sub_group_policies:
@@ -244,26 +244,26 @@ class Session:
         return self.ask_plugins(hooks.SUB_JOB_READY, job, sub_job)
 
     def sub_job_pipelined(self, job: JobInfo, sub_job: SubJobInfo) -> bool:
-        """The sub job's own vote where the PodGroup has policies, else the job's.
+        """Whether the sub job is pipelined: SubJobPipelined if the PodGroup has policies, else JobPipelined.
         Upstream: framework/session_plugins.SubJobPipelined.
         """
         if not job.pod_group.sub_group_policies:
             return self.ask_plugins(hooks.JOB_PIPELINED, job)
         return self.ask_plugins(hooks.SUB_JOB_PIPELINED, job, sub_job)
 
-    # Events
+    # Event handlers
 
     def notify_allocated(self, task: TaskInfo) -> list[str]:
-        """Tell every handler; the errors that they set."""
+        """Call every allocate handler for the task; returns the errors that they set."""
         return self._notify_handlers(task, self.allocate_handlers)
 
     def notify_deallocated(self, task: TaskInfo) -> None:
-        """Tell every handler."""
+        """Call every deallocate handler for the task."""
         self._notify_handlers(task, self.deallocate_handlers)
 
     def _notify_handlers(self, task: TaskInfo, handlers: list[EventHandler]) -> list[str]:
-        # What handlers ask is part of the operation: a trace lists no calls inside it. A handler that fails does not
-        # keep the next ones from running.
+        # Questions that handlers ask are part of the operation and are not traced. After a handler fails, the
+        # next ones still run.
         errors: list[str] = []
         if self._accounts is not None:
             self._accounts.mark_stale(task)
@@ -281,33 +281,33 @@ class Session:
 
     @property
     def open_accounts(self) -> OpenAccounts:
-        """The accounts of the plugins, which have to be open."""
+        """The accounts of the plugins; call it only when the plugins are open."""
         if self._accounts is None:
             self._accounts = OpenAccounts(self.plugins, self.jobs)
         return self._accounts
 
     def plugin_books(self) -> Books:
-        """All figures of all plugins."""
+        """(plugin, all its figures) for every plugin with accounts."""
         return self.open_accounts.plugin_books()
 
     def record_reserved_at_vote(self, voter: Plugin, job: JobInfo) -> None:
-        """Record what a plugin reserved for the job while it voted: it holds even if the job is not admitted."""
+        """Record the amounts that a plugin reserved while it voted: they stay even if the job is not admitted."""
         for plugin, key, figures in self.open_accounts.changed_by_admission(job):
             if plugin == voter.name:
                 self.record.add_change("book", (plugin, key), figures)
 
     def notify_enqueued(self, job: JobInfo) -> None:
-        """Tell every plugin that the job is admitted; each call has written what the plugin reserves."""
+        """Notify every plugin that the job is admitted, and record what each plugin reserves at its call."""
         first = self.record.next_seq
         self.ask_plugins(hooks.JOB_ENQUEUED, job)
         called, last = self.record.calls_since(first), self.record.next_seq - 1
         written = [(called.get(change[0], last), change) for change in self.open_accounts.changed_by_admission(job)]
-        # In the order of the calls, which the tiers set: the log of changes is searched by bisection.
+        # In the order of the calls, which the tiers define: the change log is searched by bisection.
         for seq, (plugin, key, figures) in sorted(written, key=itemgetter(0)):
             self.record.add_change("book", (plugin, key), figures, seq)
 
     def status_documents_of(self, code: int) -> list[dict[str, object]]:
-        """The statuses behind a code as the trace writes them: the same object each time."""
+        """The statuses of a reason code in the form of the trace; cached, so that events share them."""
         documents = self._shown_codes.get(code)
         if documents is None:
             documents = self._shown_codes[code] = status_documents(self.reasons.statuses_of(code))
@@ -316,7 +316,7 @@ class Session:
     # PodGroups
 
     def set_phase(self, job: JobInfo, phase: str, seq: Seq | None = None) -> None:
-        """Change the PodGroup's phase for the rest of the session; an event writes it, by default the next one."""
+        """Set the PodGroup's phase for the rest of the session and record it at event `seq`, by default the next."""
         job.pod_group.phase = phase
         self.record.add_change("phase", job.uid, phase, seq)
 
@@ -325,7 +325,7 @@ class Session:
         job.pod_group.set_condition(fast_tuple(Condition, (*condition[:-1], self.uid)))
 
     def record_pod_group_event(self, job: JobInfo, kind: str, reason: str, message: str) -> None:
-        """An event that upstream writes about the PodGroup. Upstream: framework/session.RecordPodGroupEvent."""
+        """Record a Kubernetes event about the PodGroup. Upstream: framework/session.RecordPodGroupEvent."""
         event = PodGroupEvent(self.record.next_seq, job.uid, kind, reason, message)
         self.record.pod_group_events.append(event)
 
@@ -335,17 +335,17 @@ class Session:
         self.record_pod_group_event(job, "Normal", "Unschedulable", format_resource_names(message, verb, said))
 
     def mark_job_dirty(self, job: JobInfo) -> None:
-        """The job's allocated hypernode is written back at close. Upstream: framework/session.MarkJobDirty."""
+        """Write the job's allocated hypernode back at close. Upstream: framework/session.MarkJobDirty."""
         self.dirty_jobs[job.uid] = None
 
     # Recording
 
     def open_span(self, level: Level, name: str) -> SpanScope:
-        """Events inside the block belong together, one level deeper."""
+        """Open a span one level deeper: the events inside the `with` block belong to it."""
         return SpanScope(self.record, level, name)
 
     def note_quirk(self, code: str, text: str, *values: object, at_last: bool = False) -> None:
-        """A quirk of upstream (framework/quirks.py) acts at the next event, or acted at the last one.
+        """Note a quirk of upstream (framework/quirks.py) at the next event, or at the last one with `at_last`.
 
         `values` fill the blanks of the text when the note is read.
         """
@@ -359,13 +359,13 @@ class Session:
 
     @cached_property
     def cache_volumes(self) -> CacheVolumes | None:
-        """The volumes that the cache assumes at allocations; None in releases where a predicate does that."""
+        """The volumes that the cache assumes at allocation; None in releases where the predicates plugin does so."""
         return CacheVolumes(Listers(self.snapshot)) if self.release.has_older_form(VOLUMES_AT_ALLOCATION) else None
 
     # Nodes
 
     def all_rows(self) -> NodeRows:
-        """Every node, ascending by name."""
+        """The rows of all nodes, ascending by name."""
         return self.node_table.all_rows()
 
     def shard_rows(self) -> list[int]:
@@ -375,7 +375,7 @@ class Session:
         return [self.node_table.row_of[name] for name in desired if name in self.node_table.row_of]
 
     def hyper_node_rows(self, name: str) -> NodeRows | None:
-        """The hypernode's real nodes that the session has, ascending by name; None for an unknown hypernode."""
+        """Rows of the hypernode's nodes in the session, ascending by name; None for an unknown hypernode."""
         if name not in self._hyper_node_rows:
             real = self.hyper_nodes.real_nodes.get(name)
             names = (
@@ -385,7 +385,7 @@ class Session:
         return self._hyper_node_rows[name]
 
     def break_cycles(self) -> None:
-        """Drop all references, so that the memory is free at once; the session is unusable afterwards."""
+        """Drop all references, so that memory is freed at once; the session cannot be used afterwards."""
         self.node_table.break_cycles()
         vars(self).clear()
 
@@ -394,72 +394,72 @@ class Session:
 
 
 class DryRunState(NamedTuple):
-    """Copies of a node and of the PreFilter state of the task that is tried there."""
+    """The state of a dry run: a copy of the node, the task tried on it, and the task's PreFilter state."""
 
     state: CycleState
     task: TaskInfo
     node: NodeInfo
 
 
-# Notes where the replay lacks an answer that the real scheduler had.
+# Notes for questions to which only the real scheduler knew the answer.
 
 NOTES_LOOKED_BACK = 8
-"""Last notes that are compared with a new one."""
+"""Number of latest notes that a new note is compared with."""
 
 
 def note_unknown(ssn: Session, code: str, text: str) -> None:
-    """Add a note at the next event, once even if the search asks again."""
+    """Add a note at the next event, unless the same note is already there."""
     if Note(ssn.record.next_seq, code, text) not in ssn.record.notes[-NOTES_LOOKED_BACK:]:
         ssn.note_quirk(code, text)
 
 
-# Plugins: here because sessions and plugins know each other.
+# Plugin is defined here because Session and Plugin refer to each other.
 
 
 class Plugin:
-    """Base of all plugins. Other methods named like a row of framework/hooks.py are hooks.
+    """Base of all plugins. Methods named after a row of framework/hooks.py are hooks.
 
     `allocate_func(event)` and `deallocate_func(event)`, where defined, are event handlers.
     """
 
     name: ClassVar[str]
     later_methods: ClassVar[Mapping[str, Change]] = {}
-    """Hooks and event handlers that a release does not have while the older form of the change is in force."""
+    """Hook or event handler → the change that introduced it; releases with its older form lack the method."""
     later_arguments: ClassVar[Mapping[str, Change]] = {}
-    """Arguments that it does not read then."""
+    """Argument → the change that introduced it; releases with its older form do not read the argument."""
     remembers_rows = False
-    """Whether `predicate` remembers the rows it was asked about, so that a search must ask about no other."""
+    """Whether `predicate` remembers the rows it was asked about, so that a search must not ask about further rows."""
     later_tree: ClassVar[Change | None] = None
-    """The change in whose older form it reads no tree of queues."""
+    """The change that introduced the plugin's queue tree; None if it never or always has one."""
     judges_last: ClassVar[Change | None] = None
-    """The change in whose older form plugins listed behind this one judge no node."""
+    """In releases with this change's older form, predicates of plugins listed after this one are not asked."""
     judges_by_pod: ClassVar[bool] = False
-    """Whether its answers about a node depend on the pod and on what is on the nodes, but on no queue, PodGroup,
+    """Whether answers about a node depend only on the pod and on what is on the nodes, but on no queue, PodGroup,
     PriorityClass or other waiting pod: framework/reuse.py takes such answers from an earlier cycle."""
 
     accounts: ClassVar[tuple[Accounts, ...]] = ()
-    """What the plugin keeps about queues, jobs and itself: the framework records it after each change."""
+    """The accounts that the plugin keeps for queues, jobs and itself; the framework records them after each change."""
 
     problems: tuple[Problem, ...] = ()
-    """Inputs that the plugin needs and the snapshot lacks, known once the session is open."""
+    """Problems with inputs that the plugin needs and the snapshot lacks, known after on_session_open."""
 
     def __init__(self, arguments: Arguments) -> None:
         self.arguments = arguments
 
     @staticmethod
     def ignored_resources(_arguments: Arguments, _snapshot: Snapshot, /) -> tuple[str, ...]:
-        """Resources that the scheduler no longer reads, wherever amounts are stated, where the plugin is configured."""
+        """Resources that the scheduler ignores everywhere if this plugin is configured."""
         return ()
 
     def on_session_open(self, ssn: Session) -> None:
-        """Build this session's state; `ssn.withdraw_hook` leaves hooks out that upstream registers on a condition."""
+        """Build the plugin's state; call `ssn.withdraw_hook` for hooks that upstream registers conditionally."""
 
     def precomputed_codes(self, task: TaskInfo) -> Codes | None:
-        """What `predicate` would answer for every node, where that is known and adds no notes; None: ask `predicate`.
+        """The codes of `predicate` for every node, if known without adding notes; None: `predicate` must be asked.
 
         A read-only array holds for the whole session.
         """
         return None
 
     def on_session_close(self, ssn: Session) -> None:
-        """Write what upstream writes when the session closes."""
+        """Perform the plugin's writes at the close of the session."""

@@ -1,4 +1,4 @@
-"""Closing a session: plugins' close functions, PodGroup phases, queue statuses, and the state of the process.
+"""Closing a session: plugins' close functions, PodGroup phases, queue statuses, and the process state.
 
 Upstream: framework/session (closeSession), framework/job_updater.
 Upstream: cache (updateJobInfo), framework/session (openSession: uuid).
@@ -39,11 +39,11 @@ from vcdebug.snapshot.quantity import binary_text, decimal_text, milli_text, tex
 
 UNSCHEDULABLE_CONDITION = "Unschedulable"
 _EXPLAINED_STATUSES = (TaskStatus.PENDING, TaskStatus.PIPELINED)
-"""Statuses of tasks of which each has a reason of its own."""
+"""Task statuses for which each task has its own scheduling reason."""
 
 
 def close_session(ssn: Session) -> None:
-    """Run the plugins' close functions and the job updater, then record the outcome.
+    """Run the plugins' close functions and the job updater, then record the close event.
     Upstream: framework.CloseSession, framework/session.closeSession.
     """
     ssn.close = _run_close(ssn)
@@ -51,7 +51,7 @@ def close_session(ssn: Session) -> None:
 
 
 def close_after_panic(ssn: Session) -> None:
-    """Close unrecorded after a panic of an action: upstream defers the close, and what it writes is kept.
+    """Close the session after a panic of an action, unrecorded: upstream defers the close, and its writes persist.
     Upstream: scheduler.runOnce.
     """
     with ssn.record.silence_recording(), suppress(*PANICS):
@@ -59,14 +59,14 @@ def close_after_panic(ssn: Session) -> None:
 
 
 def _run_close(ssn: Session) -> CloseEvent:
-    # Upstream walks a map of plugins; recordings are made in ascending order of its keys.
+    # Upstream iterates over a map of plugins; recordings use ascending order of its keys.
     for name in sorted(ssn.plugins):
         ssn.plugins[name].on_session_close(ssn)
     for job in ssn.jobs.values():
         _update_phase(ssn, job)
     closes: dict[tuple[TaskStatus, NodeName], TaskClose] = {}
     jobs = {uid: _job_close(job, closes) for uid, job in ssn.jobs.items()}
-    # Kept before the queues' statuses, which may panic: job statuses have been written by then.
+    # Kept before the queue statuses, which may panic after the job statuses have been written.
     ssn.close = CloseEvent(jobs, {}, ssn.node_table.node_amounts())
     return ssn.close._replace(queues=queue_statuses(ssn))
 
@@ -96,7 +96,7 @@ def _get_pod_group_phase(ssn: Session, job: JobInfo, *, running_unschedulable: b
 
 
 def counted_for_phase(job: JobInfo, release: Release) -> int:
-    """Tasks that a PodGroup's minMember is compared with when the session closes."""
+    """The number of tasks that is compared with minMember when the session closes."""
     if release.has_older_form(PODGROUP_RUNNING_AT_ALLOCATION):
         count = job.count_tasks(*ALLOCATED_CLASS, TaskStatus.SUCCEEDED)
         count += 0 if release.has_older_form(FAILED_UNCOUNTED) else job.count_tasks(TaskStatus.FAILED)
@@ -126,7 +126,7 @@ def _job_close(job: JobInfo, closes: dict[tuple[TaskStatus, NodeName], TaskClose
 
 
 def queue_statuses(ssn: Session) -> dict[str, dict[str, str]]:
-    """What each queue's status.allocated becomes; tasks also count for the queue's ancestors below `root`.
+    """The new status.allocated of each queue; tasks also count for the queue's ancestors below `root`.
     Upstream: framework/session.updateQueueStatus.
     """
     devices = not ssn.release.has_older_form(VGPU_SCALARS_IGNORED) and any(node.devices for node in ssn.nodes.values())
@@ -154,7 +154,7 @@ def queue_statuses(ssn: Session) -> dict[str, dict[str, str]]:
 
 
 def _claimed_devices(ssn: Session, charged: Mapping[QueueName, list[JobInfo]]) -> dict[QueueName, dict[str, str]]:
-    """The devices of resource claims that each queue's tasks hold, a claim once per queue.
+    """The devices of resource claims that the queues' tasks hold, by queue; each claim counts once per queue.
     Upstream: framework/session_dra_queue_status (addTaskDRAAllocatedByQueue, mergeDRAAllocatedIntoResourceList).
     """
     claim_manifests = ssn.snapshot.objects_of("ResourceClaim")
@@ -177,7 +177,7 @@ def _claimed_devices(ssn: Session, charged: Mapping[QueueName, list[JobInfo]]) -
 
 
 def _device_texts(total: pod_claims.DeviceDemand) -> dict[str, str]:
-    """Counts and capacities above 0, under the names that queues' lists have for them."""
+    """Counts and capacities above 0, by their names in queue resource lists."""
     texts: dict[str, str] = {}
     for name, amount in total.items():
         if amount.count > 0:
@@ -190,7 +190,7 @@ def _device_texts(total: pod_claims.DeviceDemand) -> dict[str, str]:
 
 
 def _charged_request(ssn: Session, task: TaskInfo) -> Resource:
-    """The task's request; amounts of devices that it holds replace what it asked for."""
+    """The task's request; for shared devices, the amounts that it holds replace the requested ones."""
     node = ssn.nodes.get(task.node_name)
     if node is None or not node.devices:
         return task.resreq
@@ -203,8 +203,8 @@ def _charged_request(ssn: Session, task: TaskInfo) -> Resource:
 
 
 def _queue_ancestors(ssn: Session, queue: str) -> list[str]:
-    """Up to `root`, where there is one: a job directly in `root` counts twice there. A parent that does not exist is
-    read from nil.
+    """The queue's ancestors up to `root`, none without a root. A job directly in `root` counts twice there, as in
+    upstream, and a parent that does not exist panics.
     """
     if ROOT_QUEUE not in ssn.queues or ssn.release.has_older_form(QUEUE_STATUS_OWN):
         return []
@@ -218,20 +218,20 @@ def _queue_ancestors(ssn: Session, queue: str) -> list[str]:
 
 
 def quantity_texts(resource: Resource) -> dict[str, str]:
-    """As Kubernetes writes amounts: memory in binary units, the others in whole or thousandths."""
+    """The amounts as Kubernetes quantities: memory in binary units, others as whole or milli numbers."""
     texts = {MEMORY: binary_text, PODS: decimal_text}
-    # int() cuts off fractions, as Go's conversion to int64 does.
+    # int() truncates, as Go's conversion to int64 does.
     return {name: texts.get(name, milli_text)(int(amount)) for name, amount in resource.items()}
 
 
-# The scheduler process: plugins replace their part of `ssn.process`, jobs' hypernodes and the count are added here.
+# The scheduler process: plugins replace their parts of `ssn.process`; hypernodes and session count are set here.
 
 OWN_ENTRY: Final = ""
-"""The key of the job itself; its sub jobs have their ids."""
+"""The key of the job's own hypernode; those of sub jobs are stored under their ids."""
 
 
 def process_after(ssn: Session) -> SchedulerProcess:
-    """The process after the session was closed."""
+    """The state of the scheduler process after the session has closed."""
     process = ssn.process
     return replace(
         process,
@@ -242,7 +242,7 @@ def process_after(ssn: Session) -> SchedulerProcess:
 
 
 def _hyper_nodes(ssn: Session) -> Mapping[str, Mapping[str, str]]:
-    """Hypernodes by job in the cache after the session, which replaces those of its dirty jobs' sub jobs with tasks."""
+    """The cache's hypernodes by job after the session; entries of dirty jobs and their sub jobs are replaced."""
     by_job = {job: dict(names) for job, names in ssn.process.hyper_nodes.items()}
     for uid in ssn.dirty_jobs:
         job = ssn.jobs[uid]
@@ -253,7 +253,7 @@ def _hyper_nodes(ssn: Session) -> Mapping[str, Mapping[str, str]]:
 
 
 def restore_hyper_nodes(job: JobInfo, process: SchedulerProcess) -> None:
-    """Set the job's hypernodes to those that the cache kept, when a session opens."""
+    """At session open, set the job's hypernodes to those kept in the scheduler process."""
     names = process.hyper_nodes.get(job.uid)
     if not names:
         return

@@ -1,4 +1,4 @@
-"""Statement: operations that change the session at once and reach the cluster only when committed.
+"""Statement: operations that change the session at once and reach the cluster only on commit.
 
 Upstream: framework/statement.
 """
@@ -18,7 +18,7 @@ OperationKind = Literal["evict", "pipeline", "allocate"]
 
 
 class Operation(NamedTuple):
-    """One recorded step of a statement."""
+    """One operation of a statement."""
 
     kind: OperationKind
     task: TaskInfo
@@ -38,12 +38,12 @@ class Statement:
         return len(self.operations)
 
     def evict(self, task: TaskInfo, reason: str) -> None:
-        """Release a running task; never fails. Upstream: framework/statement.Evict."""
+        """Evict a running task; cannot fail. Upstream: framework/statement.Evict."""
         transitions.evict(self._ssn, task, reason)
         self.operations.append(fast_tuple(Operation, ("evict", task, reason)))
 
     def pipeline(self, task: TaskInfo, host: NodeName, *, eviction: bool, undone: bool = True) -> str | None:
-        """Reserve room that is still being released; the error of a handler, after a rollback unless not `undone`.
+        """Pipeline the task onto the node. A handler's error is returned, after a rollback if `undone`.
         Upstream: framework/statement.Pipeline.
         """
         task.eviction_occurred = eviction
@@ -62,11 +62,11 @@ class Statement:
         return None
 
     def unpipeline(self, task: TaskInfo) -> None:
-        """Undo a pipeline that is not in the list of operations. Upstream: framework/statement.UnPipeline."""
+        """Undo a pipeline outside the list of operations. Upstream: framework/statement.UnPipeline."""
         transitions.unplace_task(self._ssn, task, "unpipeline")
 
     def allocate(self, task: TaskInfo, host: NodeName) -> str | None:
-        """Place a task on idle room; after an error it is rolled back. Upstream: framework/statement.Allocate."""
+        """Allocate the task; an error is returned after a rollback. Upstream: framework/statement.Allocate."""
         at_once = self._ssn.release.has_older_form(VOLUMES_REFUSE_AT_ONCE)
         refused = transitions.allocate_volumes(self._ssn, task, host, at_once=at_once)
         if refused is not None and at_once:
@@ -89,13 +89,13 @@ class Statement:
         self._ssn.record.append(fast_tuple(StatementEvent, (step, ops)))
 
     def commit(self) -> None:
-        """Hand evictions and allocations to the cache; pipelined tasks stay in the session only.
+        """Hand evictions and binds to the cache; pipelined tasks stay pipelined in the session only.
         Upstream: framework/statement.Commit.
         """
         self._record_statement("commit", self.operations)
         for operation in self.operations:
             operation.task.last_transaction = None
-            # Evictions and pipelines have changed the session already; only a bind can still fail.
+            # Evictions and pipelines already changed the session; only a bind can still fail.
             if operation.kind == ALLOCATE_OP:
                 if transitions.add_bind_task(self._ssn, operation.task) is None:
                     transitions.dispatch(self._ssn, operation.task)
@@ -105,11 +105,11 @@ class Statement:
         self.operations = []
 
     def discard(self) -> None:
-        """Undo everything, newest first; each task remembers what had been planned for it.
+        """Undo all operations, newest first; each task keeps a copy of its planned state.
         Upstream: framework/statement.Discard.
         """
         self._record_statement("discard", self.operations)
-        # Newest first: a later operation may use the room that an earlier one made.
+        # Newest first: a later operation may use room that an earlier one freed.
         for operation in reversed(self.operations):
             task = operation.task
             task.last_transaction = task.transaction_context()
@@ -120,7 +120,7 @@ class Statement:
         self.operations = []
 
     def merge(self, *statements: Statement) -> None:
-        """Take over the operations of other statements. Upstream: framework/statement.Merge."""
+        """Move the operations of other statements into this one. Upstream: framework/statement.Merge."""
         for statement in statements:
             self._record_statement("merge", statement.operations)
             self.operations.extend(statement.operations)
@@ -128,7 +128,7 @@ class Statement:
 
     @staticmethod
     def save_operations(ssn: Session, *statements: Statement) -> Statement:
-        """A detached copy with clones of the tasks.
+        """A new statement with the operations of these statements, on clones of their tasks.
         Upstream: framework/statement.SaveOperations.
         """
         saved = Statement(ssn)
@@ -141,7 +141,7 @@ class Statement:
         return saved
 
     def recover_operations(self, saved: Statement) -> str | None:
-        """Replay a saved statement with its clones; the first error stops it and leaves the rest applied.
+        """Replay a saved statement on its clones; the first error is returned, and the operations before it stay.
         Upstream: framework/statement.RecoverOperations.
         """
         self._record_statement("recover", saved.operations)

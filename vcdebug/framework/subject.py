@@ -1,4 +1,4 @@
-"""What a hook call is about: (field, value) pairs in the order of the trace, and their values by field.
+"""The subject of a hook call: (field, value) pairs in the order of the trace, with functions that read them.
 
 Upstream: none; the fields are those of the trace schema.
 """
@@ -10,9 +10,9 @@ from vcdebug.model.names import TaskKey
 from vcdebug.model.task import TaskInfo
 
 CallSubject = tuple[tuple[str, Any], ...]  # Any: the field decides which
-"""Names, the candidate tasks, or a vote."""
+"""(field, value) pairs; a value is a name, the candidate tasks, or a vote."""
 CallResult = Any  # Any: each extension point has its own form
-"""What was answered, as plain data."""
+"""The answer of the call, as plain data."""
 TracedCall = tuple[CallSubject, CallResult]
 
 TASK: Final = "task"
@@ -28,7 +28,7 @@ PURPOSE: Final = "purpose"
 
 
 class CandidateTasks(list[TaskInfo]):
-    """Tasks from which several plugins are to choose: named once for all of them. Not to be changed."""
+    """Candidate tasks that several plugins are asked about; their names are computed once. Must not be changed."""
 
     __slots__ = ("_field",)
 
@@ -38,7 +38,7 @@ class CandidateTasks(list[TaskInfo]):
 
     @property
     def trace_field(self) -> tuple[str, tuple[TaskKey, ...]]:
-        """How a record names them, the same object each time."""
+        """The (field, names) pair in the record; cached, so that events share it."""
         field = self._field
         if field is None:
             field = self._field = (CANDIDATES, task_keys(self))
@@ -46,12 +46,12 @@ class CandidateTasks(list[TaskInfo]):
 
 
 def task_keys(tasks: Sequence[TaskInfo] | None) -> tuple[TaskKey, ...]:
-    """The tasks' names."""
+    """The keys of the tasks."""
     return tuple([task.key for task in tasks]) if tasks else ()
 
 
 def name_in(subject: CallSubject, field: str) -> str:
-    """The name in a field; empty where the call has no such field."""
+    """The name in a field; empty if the call has no such field."""
     for name, value in subject:
         if name == field and isinstance(value, str):
             return value
@@ -67,7 +67,7 @@ def candidates_in(subject: CallSubject) -> tuple[TaskKey, ...]:
 
 
 def vote_in(subject: CallSubject) -> int | None:
-    """The vote that came with the victims, 0 to abstain; None for other calls."""
+    """The vote that came with the victims, 0 to abstain; None for calls without a vote."""
     for name, value in subject:
         if name == VOTE and isinstance(value, int):
             return value

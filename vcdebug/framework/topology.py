@@ -1,4 +1,4 @@
-"""Network topology when a session opens: the virtual root, soft topologies made hard, allocated hypernodes recovered.
+"""Network topology at session open: the virtual root, soft topologies made hard, allocated hypernodes recovered.
 
 Upstream: framework/session (openSession).
 """
@@ -13,7 +13,7 @@ from vcdebug.releases.scheduling import HIGHEST_TIER_NAME_SUBGROUP, SOFT_TO_HARD
 from vcdebug.releases.topology import ALLOCATED_HYPERNODE_ANNOTATION, HYPERNODES_NOT_READY
 
 ALLOCATED_HYPER_NODE = "volcano.sh/job-allocated-hypernode"
-"""The annotation of a PodGroup in which older releases keep where the job is."""
+"""The PodGroup annotation in which older releases store the job's hypernode."""
 NO_HYPER_NODE = "no HyperNode exists"
 
 
@@ -68,7 +68,7 @@ def _soft_to_hard(job: JobInfo, root_tier: int) -> None:
 
 
 def _remove_invalid(ssn: Session, job: JobInfo) -> None:
-    """Drop allocated hypernodes that do not exist any more, or that no task of the job or sub job uses.
+    """Clear allocated hypernodes that no longer exist, or that no task of the job or sub job uses.
     Upstream: framework/session.removeInvalidAllocatedHyperNode.
     """
     holders: list[JobInfo | SubJobInfo] = [job, *job.sub_jobs.values()]
@@ -94,14 +94,14 @@ def _recover_allocated_hyper_node(ssn: Session, job: JobInfo) -> None:
 
 
 def _lowest_tier_hyper_node(ssn: Session, sub_job: SubJobInfo) -> str:
-    """The hypernode of the lowest tier that holds all placed tasks of the sub job, on nodes of the session.
+    """The lowest-tier hypernode whose nodes, among those of the session, hold all placed tasks of the sub job.
     Upstream: framework/session.getLowestTierHyperNode.
     """
     tree = ssn.hyper_nodes
     nodes = [t.node_name for t in sub_job.tasks.values() if is_allocated_status(t.status) and t.node_name]
     if not nodes or any(node not in ssn.nodes for node in nodes):
         return ""
-    # Ascending, so that min() takes the first by name of equal tiers.
+    # Ascending, so that min() takes the first by name among equal tiers.
     common = [name for name in sorted(tree.by_name) if all(node in tree.real_nodes.get(name, {}) for node in nodes)]
     if ssn.release.has_older_form(SUBJOB_RECOVERY_TIER):
         return min(common, key=lambda name: len(tree.real_nodes[name]), default="")

@@ -1,4 +1,4 @@
-"""The state changes that statements and the session make, and their undoing, each recorded as one operation.
+"""The state changes that statements and the session make, and undo, each recorded as one operation.
 
 Upstream: framework/statement, framework/session (Allocate, Pipeline, Evict and their opposites).
 """
@@ -17,7 +17,7 @@ from vcdebug.releases.scheduling import PR_5854
 
 
 def update_status(ssn: Session, task: TaskInfo, status: TaskStatus) -> str | None:
-    """Change the task's status in its job; the error for a task without a job, which keeps its status."""
+    """Change the task's status in its job; returns an error for a task without a job, whose status stays."""
     job = ssn.jobs.get(task.job)
     if job is None:
         return f"failed to find job {task.job}"
@@ -76,7 +76,7 @@ def evict(ssn: Session, task: TaskInfo, reason: str, via: str | None = None) -> 
 
 
 def unevict(ssn: Session, task: TaskInfo) -> None:
-    """Releasing becomes Running, even if the task was Bound before. Upstream: framework/statement.unevict."""
+    """A Releasing task becomes Running, even if it was Bound before. Upstream: framework/statement.unevict."""
     if task.pod.phase != "Running":
         ssn.note_quirk(BOUND_BECOMES_RUNNING, "{} was Bound and is Running from here on", task.key)
     update_status(ssn, task, TaskStatus.RUNNING)
@@ -86,19 +86,19 @@ def unevict(ssn: Session, task: TaskInfo) -> None:
 
 
 def allocate_volumes(ssn: Session, task: TaskInfo, host: str, *, at_once: bool) -> str | None:
-    """Assume the task's volumes on the node, where the cache does that; the error, which ends it if `at_once`."""
+    """Assume the task's volumes on the node, in releases where the cache does so; returns the error, if any."""
     volumes, node = ssn.cache_volumes, ssn.nodes.get(host)
     return None if volumes is None or node is None else volumes.allocate(task.pod, host, node.labels, at_once=at_once)
 
 
 def revert_volumes(ssn: Session, task: TaskInfo) -> None:
-    """Give the task's volumes back, where the cache has assumed them."""
+    """Release the task's volumes, in releases where the cache assumes them."""
     if ssn.cache_volumes is not None:
         ssn.cache_volumes.revert(task.pod)
 
 
 def place_task(ssn: Session, task: TaskInfo, host: str, status: TaskStatus) -> list[str]:
-    """Put the task on a node as Allocated or Pipelined and call the handlers; every error, none of which stops it.
+    """Put the task on the node as Allocated or Pipelined and call the handlers; returns all errors that occurred.
     Upstream: framework/statement.Allocate, framework/statement.Pipeline.
     """
     ssn.draws.count_placement(task.key)
@@ -106,14 +106,14 @@ def place_task(ssn: Session, task: TaskInfo, host: str, status: TaskStatus) -> l
     task.node_name = host
     node = ssn.nodes.get(host)
     if node is not None and ssn.restored.get(task.uid) == host:
-        # The place was restored: the node holds the task as Pipelined already.
+        # The node was restored: it already holds the task as Pipelined.
         node.remove_task(task)
     errors.append(f"failed to find node {host}" if node is None else node.add_task(task))
     return [error for error in errors if error is not None] + ssn.notify_allocated(task)
 
 
 def unplace_task(ssn: Session, task: TaskInfo, op: str) -> None:
-    """Back to Pending; unpipeline and unallocate are the same steps.
+    """Set the task back to Pending; unpipeline and unallocate take the same steps.
 
     A task that an earlier cycle pipelined goes back to that place from an allocation. Leaving that place calls no
     handler, since taking it called none.
@@ -141,7 +141,7 @@ def unplace_task(ssn: Session, task: TaskInfo, op: str) -> None:
 
 
 def _restore_pipelined(ssn: Session, task: TaskInfo) -> None:
-    """Turn an allocation into the pipelined place of the earlier cycle."""
+    """Turn the allocation back into the pipelined state that the earlier cycle left."""
     update_status(ssn, task, TaskStatus.PIPELINED)
     host = task.node_name
     node = ssn.nodes[host]
@@ -153,7 +153,7 @@ def _restore_pipelined(ssn: Session, task: TaskInfo) -> None:
 
 
 def _release_restored(ssn: Session, task: TaskInfo) -> None:
-    """Take the task off the node where an earlier cycle pipelined it."""
+    """Remove the task from the node on which an earlier cycle pipelined it."""
     host = ssn.restored.pop(task.uid)
     update_status(ssn, task, TaskStatus.PENDING)
     ssn.nodes[host].remove_task(task)
@@ -162,7 +162,7 @@ def _release_restored(ssn: Session, task: TaskInfo) -> None:
 
 
 def add_bind_task(ssn: Session, task: TaskInfo) -> str | None:
-    """Hand the task to the cache; its error for a task that it has already or that its copy of the node cannot hold.
+    """Hand the bind to the cache; returns an error if the task is already bound or does not fit the cache's node.
     Upstream: cache.AddBindTask.
     """
     idle = ssn.cached_idle.get(task.node_name)
@@ -185,20 +185,20 @@ def add_bind_task(ssn: Session, task: TaskInfo) -> str | None:
 
 
 def dispatch(ssn: Session, task: TaskInfo) -> None:
-    """Allocated becomes Binding; the node's copy of the task stays Allocated. Upstream: framework/session.dispatch."""
+    """Set Allocated to Binding; the node's copy stays Allocated. Upstream: framework/session.dispatch."""
     ssn.restored.pop(task.uid, None)
     update_status(ssn, task, TaskStatus.BINDING)
     ssn.record.add_change("task", task.key, (task.status, task.node_name))
 
 
 def pipeline(ssn: Session, task: TaskInfo, host: str) -> None:
-    """Pipeline without a statement: errors of handlers are ignored. Upstream: framework/session.Pipeline."""
+    """Pipeline a task without a statement; handlers' errors are ignored. Upstream: framework/session.Pipeline."""
     place_task(ssn, task, host, TaskStatus.PIPELINED)
     record_op(ssn, "pipeline", task, node=host, eviction=False, via="session")
 
 
 def allocate(ssn: Session, task: TaskInfo, host: str) -> str | None:
-    """Allocate without a statement or rollback; if the job is ready, its Allocated tasks are bound at once.
+    """Allocate a task without a statement or rollback; if its job is ready, all its Allocated tasks are bound.
     Upstream: framework/session.Allocate.
     """
     job = ssn.jobs.get(task.job)

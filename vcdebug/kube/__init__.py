@@ -1,1 +1,1 @@
-"""Upstream's Kubernetes checks as the node plugins use them, one per file, vectorised over node rows."""
+"""Upstream's Kubernetes filters and scorers, one per module, vectorised over node rows."""

@@ -18,7 +18,7 @@ _NO_LABELS: Labels = {}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelGroup:
-    """Pods with equal namespace, labels and deletion: every selector gives them the same answer."""
+    """Pods with equal namespace, labels and deletion: a selector matches either all of them or none."""
 
     namespace: str
     labels: Labels
@@ -27,7 +27,7 @@ class LabelGroup:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AffinityTerm:
-    """One term; compared by identity, because equal texts share one object."""
+    """An affinity term; compared by identity, because equal texts share one object."""
 
     topology_key: str
     namespaces: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""DynamicResources: the node must suit allocated claims and have devices for the others.
+"""DynamicResources: requires nodes that suit allocated claims and have devices for the other claims.
 
 Upstream: k8s plugin dynamicresources.
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 NOT_ON_NODE = "resourceclaim not available on the node"
 CLAIM_IN_USE = "resourceclaim in use"
 MAX_CLAIM_USERS = 256
-"""Pods that one claim may be reserved for."""
+"""Maximum number of pods for which one claim can be reserved."""
 MAX_ALTERNATIVES = 8
 CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"
 NO_ALTERNATIVES = "resource claim {}, request {}: has subrequests, but the DRAPrioritizedList feature is disabled"
@@ -38,55 +38,55 @@ UNAVAILABLE_STATUS = FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, NOT_ON_NODE)
 
 
 class DynamicResourcesError(Exception):
-    """PreFilter refused the pod; the text is upstream's."""
+    """Raised if PreFilter rejects the pod; the text is upstream's."""
 
 
 @dataclass(slots=True)
 class ClaimState:
-    """The claims of one pod."""
+    """The resource claims of one pod."""
 
     pod: TaskKey = ""
     selectors: list[tuple[NodeTerm, ...]] = field(default_factory=list)
-    """Node selectors of allocated claims."""
+    """The node selectors of allocated claims."""
     unallocated: list[Manifest] = field(default_factory=list)
-    """Claims that are to be allocated now."""
+    """The claims to allocate now."""
     claims: list[Manifest] = field(default_factory=list)
     """All claims of the pod."""
     requested: AllocationRequest | None = None
-    """The requests of `unallocated`, and devices in use; None where nothing can be or need be allocated."""
+    """The requests of `unallocated` and the devices in use; None if nothing needs or can be allocated."""
     undecided: str = ""
-    """Why the replay does not know which devices the pod gets; then every node passes."""
+    """The reason why the replay cannot know the pod's devices, in which case every node passes; else empty."""
     found: dict[NodeName, list[ClaimAllocation]] = field(default_factory=dict)
-    """The result of the search on each node that was tried."""
+    """Node → the allocations found by the search on that node."""
 
 
 NO_CLAIMS = ClaimState()
 
 
 class ReservedClaim(NamedTuple):
-    """A claim that is being allocated, with its devices where they are known."""
+    """A claim that is being allocated, with its devices if they are known."""
 
     allocation: ClaimAllocation | None
     pod: TaskKey
     node: NodeName
     pods: int = 1
-    """Number of pods that have reserved the claim."""
+    """The number of pods that have reserved the claim."""
 
 
 class DynamicResources:
-    """The check over one session's claims."""
+    """The filter and scorer for one session's claims."""
 
     def __init__(self, listers: Listers, ordering: MapOrder) -> None:
         self._listers = listers
         self._ordering = ordering
         self._read: DeviceAllocators | None = None
-        """Slices and classes; read for the first claim that is to be allocated."""
+        """Slices and classes, which are read for the first claim to allocate."""
         self._in_flight: dict[str, ReservedClaim] = {}
-        """Claims that were allocated in this session and not yet written to the API server."""
+        """Claims allocated in this session that are not yet in the API server."""
 
     @cached_property
     def _extended_resources(self) -> dict[str, None]:
-        """Names under which containers may ask for devices of a class, as if there were a claim."""
+        """Names of resources through which containers request devices of a class, as if by a claim."""
         classes = self._listers.device_classes if self._listers.flags.is_gate_on("DRAExtendedResource") else {}
         names = [str(spec_of(device_class).get("extendedResourceName") or "") for device_class in classes.values()]
         return dict.fromkeys([*filter(None, names), *(f"{CLASS_PREFIX}{name}" for name in classes)])
@@ -105,7 +105,7 @@ class DynamicResources:
         return self._read
 
     def pre_filter(self, pod: Pod) -> ClaimState:
-        """The pod's claims; raises DynamicResourcesError."""
+        """Read the pod's claims; raises DynamicResourcesError."""
         for name in _requested_resources(pod) if self._extended_resources else ():
             if name in self._extended_resources:
                 return ClaimState(undecided=f"devices of a class are asked for as {name}")
@@ -127,7 +127,7 @@ class DynamicResources:
         return state
 
     def _prepare_allocation(self, state: ClaimState) -> None:
-        """Fix the devices in use: the searches on all nodes start from the same state."""
+        """Fix the devices in use, so that the searches on all nodes start from the same state."""
         reserved = self._in_flight.values()
         unknown = [key for key, claim in self._in_flight.items() if claim.allocation is None]
         if unknown:
@@ -139,7 +139,7 @@ class DynamicResources:
             state.requested = self._device_allocators.allocation_request(state.unallocated, devices)
 
     def filter(self, state: ClaimState, labels: Mapping[str, str], node: NodeName) -> FitStatus | None:
-        """A refusal of the node, or None. Upstream: k8s plugin dynamicresources.Filter."""
+        """The status that rejects the node, or None. Upstream: k8s plugin dynamicresources.Filter."""
         refused = None
         if state.requested is not None and not state.undecided:
             refused = self._allocate_on_node(state, state.requested, labels, node)
@@ -152,7 +152,7 @@ class DynamicResources:
     def _allocate_on_node(
         self, state: ClaimState, requested: AllocationRequest, labels: Mapping[str, str], node: NodeName
     ) -> FitStatus | None:
-        """Search devices for all claims on one node, and replace an earlier result for it."""
+        """Search devices for all claims on one node; the result replaces an earlier one."""
         try:
             state.found[node] = self._device_allocators.allocate(requested, node, labels)
         except NoDevicesError as error:
@@ -166,7 +166,7 @@ class DynamicResources:
     def request_candidates(
         self, state: ClaimState, labels: Mapping[str, str], node: NodeName
     ) -> Sequence[RequestCandidates]:
-        """Candidate devices on a node for each request of the pod; empty where they are not known."""
+        """The candidate devices on the node for each request of the pod; empty if unknown."""
         if state.requested is None or state.undecided:
             return ()
         try:
@@ -175,7 +175,7 @@ class DynamicResources:
             return ()
 
     def device_holders(self, devices: Collection[DeviceId]) -> list[TaskKey]:
-        """Keys of the pods that hold one of the devices, by a claim's status or since this session."""
+        """Keys of the pods that hold one of the devices, by a claim's status or through this session."""
         holders: dict[TaskKey, None] = {}
         for claim in self._device_allocators.claims_holding(devices):
             namespace = metadata_of(claim).get("namespace")
@@ -186,7 +186,7 @@ class DynamicResources:
         return sorted(holders)
 
     def score(self, state: ClaimState, node: NodeName) -> int:
-        """The score of the alternatives that were found on the node; raises DynamicResourcesError."""
+        """The score of the alternatives found on the node; raises DynamicResourcesError."""
         allocations = state.found.get(node)
         return 0 if allocations is None else _score_alternatives(state.claims, allocations)
 
@@ -203,7 +203,7 @@ class DynamicResources:
             yield claim
 
     def reserve(self, state: ClaimState, node: NodeName) -> str | None:
-        """Mark the pod's claims as being allocated; the error text where no search was made on the node.
+        """Mark the pod's claims as being allocated; returns an error if the node was not searched.
         Upstream: k8s plugin dynamicresources.Reserve.
         """
         if not state.unallocated:
@@ -219,7 +219,7 @@ class DynamicResources:
 
     @property
     def in_flight_claims(self) -> Mapping[str, ReservedClaim]:
-        """Claims that are being allocated, by key."""
+        """The claims that are being allocated, by key."""
         return self._in_flight
 
     def unreserve(self, state: ClaimState) -> None:
@@ -230,7 +230,7 @@ class DynamicResources:
                 self._in_flight[key] = reserved._replace(pods=reserved.pods - 1)
 
     def _no_alternatives_text(self, claim: Manifest, request: str) -> str:
-        """The refusal of a request with alternatives; the oldest client library does not know the field."""
+        """The reason for rejecting a request with alternatives; the oldest client library does not know the field."""
         if self._allocator_features.stops_at_all:
             return UNSUPPORTED_REQUEST.format(request)
         return NO_ALTERNATIVES.format(key_of(claim), request)
@@ -250,7 +250,7 @@ class DynamicResources:
 
 
 def _request_alternatives(request: JsonObject) -> Iterator[tuple[JsonObject, str]]:
-    """(alternative, upstream's name of it)."""
+    """(alternative, upstream's name for it) of each alternative."""
     name = request.get("name") or ""
     if request.get("exactly") is not None:
         yield request["exactly"], name
@@ -266,20 +266,20 @@ def users_of(claim: Manifest) -> Sequence[JsonObject]:
 
 
 def _has_room_for(claim: Manifest, pod: Pod) -> bool:
-    """Whether the pod is among those that an allocated claim is reserved for, or may become one."""
+    """Whether an allocated claim is reserved for the pod or can be."""
     users = users_of(claim)
     return len(users) < MAX_CLAIM_USERS or any(user.get("uid") == pod.uid for user in users)
 
 
 def _requested_resources(pod: Pod) -> Iterator[str]:
-    """The resources that the pod's containers request."""
+    """The names of the resources that the pod's containers request."""
     for part in ("containers", "initContainers"):
         for container in pod.spec.get(part) or ():
             yield from (container.get("resources") or {}).get("requests") or {}
 
 
 def _claim_name(pod: Pod, entry: JsonObject, statuses: Mapping[Json, JsonObject]) -> tuple[str | None, bool]:
-    """(claim name or None for none, whether it comes from a template)."""
+    """(name of the claim or None if there is none, whether a template creates the claim)."""
     if entry.get("resourceClaimName") is not None:
         return entry["resourceClaimName"], False
     if entry.get("resourceClaimTemplateName") is None:
@@ -303,7 +303,7 @@ def _check_claim(claim: Manifest, pod: Pod, *, templated: bool) -> None:
 
 
 def _score_alternatives(claims: Sequence[Manifest], allocations: Sequence[ClaimAllocation]) -> int:
-    """The sum over all claims of how early the chosen alternative is listed; raises DynamicResourcesError."""
+    """The sum of scores of all claims, higher for alternatives listed earlier; raises DynamicResourcesError."""
     # Upstream pairs all claims with the results of the unallocated ones by position, which differ once a pod has an
     # allocated claim: kept, as it decides scores and errors.
     score = 0
@@ -319,5 +319,5 @@ def _score_alternatives(claims: Sequence[Manifest], allocations: Sequence[ClaimA
 
 
 def is_available_on(state: ClaimState, labels: Mapping[str, str], node: NodeName) -> bool:
-    """Whether every allocated claim can be used on the node."""
+    """Whether the node can use every allocated claim."""
     return all(any(term.matches_node(labels, node) for term in terms) for terms in state.selectors)

@@ -15,7 +15,7 @@ MAX_CONTAINER_THRESHOLD = 1000 * 1024 * 1024
 
 
 class ImageState(NamedTuple):
-    """One image as a node's summary knows it."""
+    """One image in a node's summary."""
 
     size: int
     num_nodes: int
@@ -48,17 +48,17 @@ def _reported_images(manifest: JsonObject) -> Iterable[tuple[str, int]]:
 
 
 class HeldImage(NamedTuple):
-    """An image of the pod that a node holds."""
+    """An image of the pod that is on a node."""
 
     name: str
     size: int
     num_nodes: int
     counts: int
-    """Size times the part of all nodes that hold the image."""
+    """The size times the fraction of nodes with the image."""
 
 
 class PodImages(NamedTuple):
-    """Normalised image names of a pod, and how many containers it has."""
+    """The normalised image names of a pod, and its number of containers."""
 
     names: tuple[str, ...]
     containers: int
@@ -80,7 +80,7 @@ def normalized_image_name(name: str) -> str:
 
 
 def image_score(images: PodImages, states: ImageStates, total_nodes: int) -> int:
-    """0 to 100: how much of the pod's images a node holds, wide-spread images counting more."""
+    """Score from 0 to 100 by the size of the pod's images on a node; widespread images count more."""
     total = 0
     for image in held_images(images, states, total_nodes):
         total += image.counts
@@ -88,11 +88,11 @@ def image_score(images: PodImages, states: ImageStates, total_nodes: int) -> int
 
 
 def held_images(images: PodImages, states: ImageStates, total_nodes: int) -> Iterator[HeldImage]:
-    """The pod's images that a node holds, one after the other."""
+    """Yield the pod's images that are on the node."""
     for name in images.names:
         state = states.get(name)
         if state is not None:
-            # Two conversions and a product of floats, then truncation: size * num // total would round differently.
+            # Two float conversions and a product, then truncation: size * num // total would round differently.
             spread = float(state.num_nodes) / float(total_nodes)
             yield HeldImage(name, state.size, state.num_nodes, trunc_int64(float(state.size) * spread))
 

@@ -1,4 +1,4 @@
-"""Objects that the checks look up, indexed once per session.
+"""The objects that filters and scorers look up, indexed once per session.
 
 Upstream: the informer listers that predicates and nodeorder use; component-helpers storage volume and ephemeral.
 """
@@ -47,10 +47,10 @@ class Listers:
         self._services = self._sorted_objects("Service")
         self._controllers = self._index_controllers()
         self.selects_pods = bool(self._services or self._controllers)
-        """Whether a Service or controller exists, so that default spread constraints can apply to a pod."""
+        """Whether a Service or controller exists, so that default spread constraints can apply."""
 
     def _sorted_objects(self, kind: str) -> list[manifest.JsonDict]:
-        # Upstream's listers range over maps: sorted, so that the first match is the same in every run.
+        # Upstream's listers iterate over maps; here sorted, so that the first match is always the same.
         return sorted(self._snapshot.objects_of(kind), key=manifest.key_of)
 
     def _index_controllers(self) -> dict[tuple[str, str], Manifest]:
@@ -95,14 +95,14 @@ WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
 
 
 class ClaimName(NamedTuple):
-    """A claim that a pod's volume names, or (ephemeral) that is made for the volume."""
+    """A claim named by a pod's volume, or created for an ephemeral volume."""
 
     name: str
     ephemeral: bool
 
 
 def claim_names(pod: Pod) -> Iterator[ClaimName]:
-    """Claims in the order of spec.volumes."""
+    """The pod's claims, in the order of spec.volumes."""
     for volume in pod.spec.get("volumes") or ():
         source = volume.get("persistentVolumeClaim")
         if source is not None:
@@ -112,7 +112,7 @@ def claim_names(pod: Pod) -> Iterator[ClaimName]:
 
 
 def read_device_demand(pod: Pod, claims: DeviceClaims, volume_claims: Container[str]) -> TaskDemand | None:
-    """What the pod's task asks for through resource claims; None where that is nothing, or where one of its claims, of
+    """The devices that the pod requests through resource claims; None without any, or if one of its claims, of
     volumes (by `namespace/name`) or of devices, does not exist. Upstream: cache/event_handlers.NewTaskInfo.
     """
     if any(f"{pod.namespace}/{claim.name}" not in volume_claims for claim in claim_names(pod)):
@@ -136,17 +136,17 @@ def is_owned_by(claim: Manifest, pod: Pod) -> bool:
 
 
 def not_owner_text(claim: Manifest, pod: Pod) -> str:
-    """Upstream's refusal of a claim that another object made."""
+    """Upstream's message for a claim that another object owns."""
     namespace = manifest.metadata_of(claim).get("namespace") or ""
     name = manifest.name_of(claim)
     return f"PVC {namespace}/{name} was not created for pod {pod.namespace}/{pod.name} (pod is not owner)"
 
 
 def is_fully_bound(claim: Manifest) -> bool:
-    """Whether the claim has a volume and binding is complete."""
+    """Whether the claim has a volume and its binding is complete."""
     return bool(manifest.spec_of(claim).get("volumeName")) and BIND_COMPLETED in manifest.annotations_of(claim)
 
 
 def not_found_text(resource: str, name: str) -> str:
-    """A lister's text for a missing object."""
+    """A lister's message for a missing object."""
     return f'{resource} "{name}" not found'

@@ -31,11 +31,11 @@ class FieldRequirement:
 
     @property
     def is_name(self) -> bool:
-        """Whether it is about the node's name."""
+        """Whether the condition is about the node's name."""
         return self.field == NAME_FIELD
 
     def matches_name(self, node_name: str) -> bool:
-        """Whether a node of this name meets the condition; an unknown field reads as empty."""
+        """Whether the node name meets the condition; an unknown field counts as empty."""
         actual = node_name if self.field == NAME_FIELD else ""
         return (actual == self.value) != self.negated
 
@@ -49,7 +49,7 @@ class NodeTerm:
     never: bool = False
 
     def matches_node(self, labels: Labels, node_name: str) -> bool:
-        """Whether the node meets the whole term."""
+        """Whether the node meets all conditions of the term."""
         if self.never or not self.labels.matches_labels(labels):
             return False
         return all(requirement.matches_name(node_name) for requirement in self.fields)
@@ -78,7 +78,7 @@ def _field_requirement(raw: JsonObject) -> FieldRequirement:
 
 
 def lenient_terms(raw: Sequence[JsonObject]) -> tuple[NodeTerm, ...]:
-    """Terms of a required selector; one that cannot be parsed never matches, as the others may still match."""
+    """The terms of a required selector. An invalid term never matches, but the others still can."""
     terms = []
     for term in raw:
         try:
@@ -90,25 +90,25 @@ def lenient_terms(raw: Sequence[JsonObject]) -> tuple[NodeTerm, ...]:
 
 @dataclass(frozen=True, slots=True)
 class RequiredNodeAffinity:
-    """nodeSelector and the required node affinity of a pod; `terms` is None without the latter."""
+    """The nodeSelector and required node affinity of a pod; `terms` is None without the latter."""
 
     selector: Selector
     terms: tuple[NodeTerm, ...] | None
 
     @property
     def accepts_everything(self) -> bool:
-        """Whether the pod states no requirement for nodes."""
+        """Whether the pod accepts any node."""
         return self.selector.is_empty and self.terms is None
 
     def matches_group(self, labels: Labels, node_name: str) -> bool:
-        """Whether the pod may go to the node."""
+        """Whether the pod accepts the node."""
         if not self.selector.matches_labels(labels):
             return False
         return self.terms is None or any(term.matches_node(labels, node_name) for term in self.terms)
 
 
 def required_node_affinity(spec: JsonObject) -> RequiredNodeAffinity:
-    """What a pod's spec requires of its node."""
+    """The nodeSelector and required node affinity of a pod's spec."""
     required = _required_affinity(spec)
     terms = None if required is None else lenient_terms(required.get("nodeSelectorTerms") or ())
     return RequiredNodeAffinity(equality_selector(spec.get("nodeSelector") or {}), terms)
@@ -130,7 +130,7 @@ def asks_nothing(spec: JsonObject) -> bool:
 
 
 def names_conflict(spec: JsonObject) -> bool:
-    """Whether every term restricts metadata.name and no name can satisfy one of them."""
+    """Whether every term restricts metadata.name, and one of them so that no name satisfies it."""
     required = _required_affinity(spec)
     terms = (required or {}).get("nodeSelectorTerms") or ()
     if not terms:
@@ -143,7 +143,7 @@ def names_conflict(spec: JsonObject) -> bool:
 
 
 def _term_names(term: JsonObject) -> list[str] | None:
-    """Names that a term's `metadata.name In` conditions have in common; None when it has none."""
+    """The names common to a term's `metadata.name In` conditions; None without such conditions."""
     names: list[str] | None = None
     for field in term.get("matchFields") or ():
         if field.get("key") == NAME_FIELD and field.get("operator") == "In":
@@ -154,14 +154,14 @@ def _term_names(term: JsonObject) -> list[str] | None:
 
 @dataclass(frozen=True, slots=True)
 class PreferredNodeTerm:
-    """A weighted preference for nodes."""
+    """A preferred node selector term with its weight."""
 
     term: NodeTerm
     weight: int
 
 
 def preferred_node_terms(spec: JsonObject) -> tuple[PreferredNodeTerm, ...] | None:
-    """Preferences that count; None when the pod states none; raises SelectorError."""
+    """The preferred terms that count; None if the pod has no preferences; raises SelectorError."""
     raw = _node_affinity(spec).get("preferredDuringSchedulingIgnoredDuringExecution")
     if raw is None:
         return None
@@ -179,11 +179,11 @@ class NodeConstraints:
 
     required: RequiredNodeAffinity
     asks_nothing: bool
-    """PreFilter skips NodeAffinity."""
+    """Whether PreFilter skips NodeAffinity."""
     names_conflict: bool
-    """No node name can satisfy the terms."""
+    """Whether no node name can satisfy the terms."""
     preferred: tuple[PreferredNodeTerm, ...] | None
-    """None when the pod states no preference."""
+    """The preferred terms; None if the pod has no preferences."""
     preferred_error: str
     tolerations: Tolerations
 

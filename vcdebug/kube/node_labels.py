@@ -1,4 +1,4 @@
-"""Labels of all nodes as columns: a condition is decided once per distinct value and then looked up for each row."""
+"""Labels of all nodes as columns: a condition is evaluated once per distinct value and looked up per row."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,17 +14,17 @@ ABSENT_ID = -1
 
 @dataclass(frozen=True, slots=True)
 class LabelColumn:
-    """One label over all rows: an id per row (ABSENT where the node lacks the label) and the value of each id."""
+    """One label over all rows: an id per row (ABSENT for nodes without the label) and the value of each id."""
 
     ids: IntArray
     values: tuple[str, ...]
     id_of: dict[str, int]
     slots: IntArray
-    """As `ids`, with len(values) where the node lacks the label: np.bincount takes no negative numbers."""
+    """As `ids`, but len(values) for nodes without the label: np.bincount accepts no negative numbers."""
 
     @property
     def rows_present(self) -> BoolArray:
-        """Rows that carry the label."""
+        """Mask of the rows that have the label."""
         present: BoolArray = self.ids != ABSENT_ID
         return present
 
@@ -40,7 +40,7 @@ class LabelColumn:
         return np.zeros(len(self.values) + 1, dtype=np.int64)
 
     def spread_over_rows(self, per_value: IntArray, absent: int = 0) -> IntArray:
-        """A number per value id laid out over the rows; `absent` where the node lacks the label."""
+        """A number per row from a number per value id; `absent` for nodes without the label."""
         return np.append(per_value, absent)[self.ids]
 
 
@@ -73,11 +73,11 @@ class NodeLabels:
         return LabelColumn(ids, tuple(id_of), id_of, np.where(ids == ABSENT_ID, len(id_of), ids))
 
     def all_rows(self) -> BoolArray:
-        """True for every row."""
+        """A mask that is True for every row."""
         return np.ones(len(self.names), dtype=np.bool_)
 
     def rows_matching(self, selector: Selector) -> BoolArray:
-        """Rows whose labels match the selector."""
+        """Mask of the rows whose labels match the selector."""
         if selector.nothing:
             return ~self.all_rows()
         rows = self.all_rows()
@@ -94,7 +94,7 @@ class NodeLabels:
         return answer
 
     def matching_term(self, term: NodeTerm) -> BoolArray:
-        """Rows that a node selector term accepts."""
+        """Mask of the rows that match a node selector term."""
         if term.never:
             return ~self.all_rows()
         rows = self.rows_matching(term.labels)
@@ -110,7 +110,7 @@ class NodeLabels:
         return rows
 
     def matching_required(self, affinity: RequiredNodeAffinity) -> BoolArray:
-        """Rows that satisfy a pod's nodeSelector and required node affinity."""
+        """Mask of the rows that satisfy nodeSelector and required node affinity of a pod."""
         rows = self.rows_matching(affinity.selector)
         if affinity.terms is None:
             return rows

@@ -48,7 +48,7 @@ class ResourceColumns:
 
     def add_amounts(self, row: Row, amounts: ScoredAmounts, sign: int) -> None:
         """Add (sign 1) or subtract (sign -1) a pod's amounts."""
-        # .item gives a Python int, whose sum cannot overflow silently as numpy's does; then it wraps as Go's.
+        # .item gives a Python int: its sum cannot overflow silently as numpy's would, and is then wrapped as Go's.
         self.milli_cpu[row] = wrap_int64(self.milli_cpu.item(row) + sign * amounts.milli_cpu)
         self.memory[row] = wrap_int64(self.memory.item(row) + sign * amounts.memory)
         if amounts.gpu:
@@ -119,7 +119,7 @@ class NodeView:
         """Whether every node has both cpu and memory."""
         self._immense_nodes = False
         self.changes: list[Row] = []
-        """The row of every pod that was added or removed, in order; never shortened."""
+        """The rows to which pods were added or from which pods were removed, in order; never shortened."""
 
     @classmethod
     def build_at_open(
@@ -158,7 +158,7 @@ class NodeView:
 
     @property
     def group_counts(self) -> PodCounts:
-        """The pods by their labels: counted at the first use, kept up to date from then on."""
+        """The pods by label group, counted on first use and updated from then on."""
         if self._counts is None:
             group = self.shapes.label_group
             self._counts = PodCounts(
@@ -171,7 +171,7 @@ class NodeView:
         # Pods of one template share their burden: amounts are converted once per distinct one.
         rows: IntArray = np.repeat(np.arange(len(self), dtype=np.int64), self.pod_count)
         pods = list(chain.from_iterable(self.pods))
-        burdens = list(map(self.shapes.pod_burden, pods))
+        burdens = list(map(self.shapes.pod_demand, pods))
         distinct = {id(burden): burden for burden in burdens}
         numbers = {key: number for number, key in enumerate(distinct)}
         indexes = [numbers[id(burden)] for burden in burdens]
@@ -180,19 +180,19 @@ class NodeView:
         for row, pod, burden in zip(rows.tolist(), pods, burdens, strict=True):
             if burden.ports:
                 self.ports.add_ports(row, burden.ports)
-            # Most pods have no affinity: only for the others is a whole PodShape parsed here.
+            # Most pods have no affinity: a complete PodShape is parsed only for pods with affinity.
             if "affinity" in pod.spec:
                 self._count_terms(row, self.shapes.pod_shape(pod).affinity, 1)
 
     def add_pod(self, row: Row, pod: Pod) -> None:
-        """Put a pod on a node."""
+        """Add a pod to a node."""
         shape = self.shapes.pod_shape(pod)
         self.pods[row].append(pod)
         self.ports.add_ports(row, shape.ports)
         self._count_pod(row, shape, 1)
 
     def remove_pod(self, row: Row, uid: TaskId) -> bool:
-        """Take the pod with this UID off a node; False when it is not there (or has no UID)."""
+        """Remove the pod with this UID from a node; False if it is not there or the UID is empty."""
         pods = self.pods[row]
         for position, pod in enumerate(pods):
             if uid and pod.uid == uid:
@@ -223,11 +223,11 @@ class NodeView:
         self.owners.record_pod(row, terms, sign)
 
     def rows_with_affinity(self) -> BoolArray:
-        """Nodes that hold pods with affinity or anti-affinity now; plugins take this once, at session open."""
+        """Rows with pods that have affinity or anti-affinity now; plugins read this once, at session open."""
         return self.pods_with_affinity > 0
 
     def rows_with_required_anti_affinity(self) -> BoolArray:
-        """Nodes that hold pods with required anti-affinity now; plugins take this once, at session open."""
+        """Rows with pods that have required anti-affinity now; plugins read this once, at session open."""
         return self.pods_with_required_anti_affinity > 0
 
     def __len__(self) -> int:
@@ -236,7 +236,7 @@ class NodeView:
 
 @runtime_checkable
 class MutableState(Protocol):
-    """An entry that a simulation changes, so a cloned CycleState needs its own copy."""
+    """An entry that simulations change, so that a cloned CycleState needs its own copy."""
 
     def clone(self) -> MutableState:
         """An independent copy."""
@@ -244,7 +244,7 @@ class MutableState(Protocol):
 
 
 class CycleState:
-    """What the Kubernetes checks remember about one task: PreFilter's states, and the filters that it skips.
+    """The state that Kubernetes plugins keep for a task: PreFilter's entries and the filters that skip the task.
 
     A filter that was skipped once stays skipped: names are only ever added, and copies share the set.
     """

@@ -26,11 +26,11 @@ ANTI_AFFINITY_REASON = "node(s) didn't match pod anti-affinity rules"
 EXISTING_ANTI_AFFINITY_REASON = "node(s) didn't satisfy existing pods anti-affinity rules"
 
 PairCounts = dict[str, IntArray]
-"""topology key → number of matches per label value id, as LabelColumn.counts has them."""
+"""Topology key → number of matches per label value id, as in LabelColumn.count_by_value."""
 
 
 class TermPods(NamedTuple):
-    """The pods that a term selects; terms with other topology keys or weights share one count of them."""
+    """The pods that a term selects; terms that differ only in topology key or weight share the count."""
 
     everywhere: bool
     namespaces: tuple[str, ...]
@@ -63,18 +63,18 @@ IncomingTerms = tuple[IncomingTerm, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AllTerms:
-    """Pods that match every term of a list; no term means no pod."""
+    """Matches pods that match every term of a list; an empty list matches none."""
 
     terms: IncomingTerms
 
     @property
     def selector(self) -> Selector:
-        """The first term's: every term must match."""
+        """The selector of the first term, as every term must match."""
         return self.terms[0].pods.selector if self.terms else SELECTS_NOTHING
 
     @property
     def counted_pods(self) -> PodQuestion:
-        """The pods to count: a single term's own, so that its count is shared with other terms."""
+        """The pods to count; a single term is used itself, so that other terms can share its count."""
         return self.terms[0].pods if len(self.terms) == 1 else self
 
     def matches_group(self, group: LabelGroup) -> bool:
@@ -105,7 +105,7 @@ class IncomingTermsTable:
         return self._namespace_labels.get(namespace)
 
     def term_matches(self, term: AffinityTerm, group: LabelGroup) -> bool:
-        """Whether a term of a placed pod selects the group's pods; decided once per pair."""
+        """Whether a term of a placed pod selects the group's pods; cached per pair."""
         matches = self._matches.get((term, group))
         if matches is None:
             matches = self._matches[term, group] = term.matches_group(group, self.namespace_labels(group.namespace))
@@ -136,14 +136,14 @@ class IncomingTermsTable:
             for name, labels in self._namespace_labels.items():
                 if term.namespace_selector.matches_labels(labels):
                     namespaces[name] = None
-        # Matched against no labels, as upstream does later on: NotIn and DoesNotExist then accept every namespace.
+        # Matched against no labels, as upstream does later: NotIn and DoesNotExist then match every namespace.
         pods = TermPods(term.namespace_selector.matches_labels({}), tuple(namespaces), term.selector)
         return IncomingTerm(term.topology_key, pods, term)
 
 
 @dataclass(slots=True)
 class AffinityState:
-    """What PreFilter counted for one pod; a simulation works on a clone."""
+    """The counts that PreFilter made for a pod; simulations use a clone."""
 
     incoming: IncomingPodTerms
     group: LabelGroup
@@ -152,7 +152,7 @@ class AffinityState:
     affinity: PairCounts
     anti: PairCounts
     verdicts: IntArray | None = None
-    """The filter's answer for every node of the view; a simulation's changing counts have none."""
+    """The filter's verdict for every node of the view; None for the changing counts of a simulation."""
 
     def clone(self) -> AffinityState:
         """A copy with its own counts."""
@@ -166,7 +166,7 @@ class AffinityState:
 
 
 _NO_EXISTING_TERMS: tuple[int, PairCounts, IntArray | None] = (0, {}, None)
-"""The answer for every group before the first pod with required anti-affinity is placed."""
+"""The result for every group before a pod with required anti-affinity is placed."""
 
 
 class InterPodAffinity:
@@ -184,14 +184,14 @@ class InterPodAffinity:
         """Group → (number of changes at the time, counts of existing anti-affinity, verdicts)."""
 
     def pre_filter(self, shape: PodShape) -> AffinityState | None:
-        """Count what matters for the pod; None when nothing does (Skip)."""
+        """Count the pods that matter for the pod; None if none can (Skip)."""
         incoming = self._table.incoming_terms(shape.affinity)
         labels = self._table.namespace_labels(shape.group.namespace)
         changes, existing, verdicts = self._existing_counts(shape.group)
         if not shape.affinity.has_required:
             if not existing:
                 return None
-            # Without terms of its own the answer depends on the group alone: pods of one template share it.
+            # Without own terms the result depends only on the group, so that pods of one template share it.
             state = AffinityState(incoming, shape.group, labels, dict(existing), {}, {}, verdicts)
             if verdicts is None:
                 state.verdicts = self.filter(state, self._rows)
@@ -217,7 +217,7 @@ class InterPodAffinity:
         pairs: PairCounts = {}
         for term, owners in self._view.owners.anti_affinity_terms():
             if self._table.term_matches(term, group):
-                # Upstream iterates the list of such nodes from session open: owners that came later do not count.
+                # Upstream uses the list of such nodes from session open: owners that were placed later do not count.
                 _add_counts(pairs, self._view.labels, term.topology_key, owners * self._anti_rows)
         return {key: counts for key, counts in pairs.items() if np.count_nonzero(counts)}
 
@@ -236,7 +236,7 @@ class InterPodAffinity:
         return pairs
 
     def filter(self, state: AffinityState, rows: IntArray) -> IntArray:
-        """FITS or the first failing check per row."""
+        """FITS or the first failing check, per row."""
         if state.verdicts is not None:
             return state.verdicts[rows]
         labels = self._view.labels
@@ -246,11 +246,11 @@ class InterPodAffinity:
         return answer
 
     def overlooks_anti_affinity(self, shape: PodShape, row: Row) -> bool:
-        """Whether the pod's required anti-affinity is overlooked because its node held no such pod at session open."""
+        """Whether upstream overlooks the pod's required anti-affinity: its node held no such pod at session open."""
         return bool(shape.affinity.required_anti_affinity) and not self._anti_rows[row]
 
     def update_counts(self, state: AffinityState, other: PodShape, row: Row, sign: int) -> None:
-        """Simulate another pod coming to a node (sign 1) or leaving it (sign -1)."""
+        """Simulate adding another pod to a node (sign 1) or removing it (sign -1)."""
         labels = self._view.labels
         for existing in other.affinity.required_anti_affinity:
             if self._table.term_matches(existing, state.group):
@@ -291,7 +291,7 @@ def _affinity_satisfied(state: AffinityState, labels: NodeLabels, rows: IntArray
 
 
 def _opens_group(state: AffinityState) -> bool:
-    """No pod anywhere matches, and the pod would match itself: it may open the group."""
+    """Whether no pod matches yet and the pod matches its own terms: it may be the first of its group."""
     if any(counts.any() for counts in state.affinity.values()):
         return False
     return state.incoming.required_affinity.matches_group(state.group)
@@ -305,28 +305,28 @@ def _any_matches(pairs: PairCounts, labels: NodeLabels, rows: IntArray) -> BoolA
 
 
 class WeightedTerm(NamedTuple):
-    """A preferred term with its weight: of the pod itself, or of pods that are placed."""
+    """A preferred term with its weight, of the pod itself or of placed pods."""
 
     term: AffinityTerm
     per_row: IntArray
-    """Per node: the pods that the own term selects, or the owners of a placed pod's term."""
+    """Per node, the pods that the pod's own term selects, or the owners of a placed pod's term."""
     weight: int
     own: bool
 
 
 class ScoreContribution(NamedTuple):
-    """One term's part of one node's raw score."""
+    """One term's contribution to a node's raw score."""
 
     term: AffinityTerm
     own: bool
     domain: str | None
-    """The node's value of the topology key; None without one."""
+    """The node's value of the topology key; None if it lacks the label."""
     pods: int
     weight: int
 
     @property
     def added_score(self) -> int:
-        """Pods in the domain times the weight."""
+        """The number of pods in the domain times the weight."""
         return self.pods * self.weight
 
 
@@ -342,7 +342,7 @@ class PreferredPodAffinity:
         self._affinity_rows: BoolArray = view.rows_with_affinity()
 
     def raw_scores(self, shape: PodShape, rows: IntArray) -> IntArray | None:
-        """Summed weights per row; None when no term selects any pod (Skip)."""
+        """The sum of weights per row; None if no term selects any pod (Skip)."""
         weights: PairCounts = {}
         for weighted in self._weighted_terms(shape):
             self._add_weight(weights, weighted.term.topology_key, weighted.per_row, weighted.weight)
@@ -354,7 +354,7 @@ class PreferredPodAffinity:
         return total
 
     def score_contributions(self, shape: PodShape, row: Row) -> Iterator[ScoreContribution]:
-        """Each term's part of one node's raw score; their sum is the raw score."""
+        """Each term's contribution to a node's raw score."""
         for term, per_row, weight, is_own in self._weighted_terms(shape):
             column = self._view.labels.label_column(term.topology_key)
             value = int(column.ids[row])
@@ -380,10 +380,10 @@ class PreferredPodAffinity:
 
 
 def normalize_weights(raw: IntArray) -> IntArray:
-    """0 to 100 between the smallest and the largest weight; all 0 when they are equal."""
+    """Scores from 0 to 100, for the smallest to the largest weight; all 0 if the weights are equal."""
     if not len(raw):
         return raw
-    # In floats and then truncated, as upstream: integer division would differ in the last point.
+    # Floats, then truncation, as upstream: integer division could differ by one point.
     lowest, span = raw.min(), raw.max() - raw.min()
     if span <= 0:
         return np.zeros(len(raw), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Numbers of pods per node: of those that match a question, and of owners of affinity terms.
+"""Numbers of pods per node: pods that match a question, and owners of affinity terms.
 
 A count is computed once per question from groups of equally labelled pods, then follows a log of changes.
 """
@@ -19,11 +19,11 @@ class PodQuestion(Protocol):
 
     @property
     def selector(self) -> Selector:
-        """A selector that all counted pods match: it narrows the groups to examine."""
+        """A selector that all counted pods match; it limits the groups to check."""
         ...
 
     def matches_group(self, group: LabelGroup) -> bool:
-        """Whether pods of the group count."""
+        """Whether the group's pods count."""
         ...
 
 
@@ -58,12 +58,12 @@ class PodCounts:
             for key, index in self._by_label.items():
                 index.setdefault(group.labels.get(key), []).append(group)
         rows[row] = rows.get(row, 0) + sign
-        # Before the first question nothing follows the log, so that it need not grow.
+        # The log is only needed once a question follows it, so it does not grow before.
         if self._counts:
             self._log.append((group, row, sign))
 
     def pods_per_row(self, question: PodQuestion) -> IntArray:
-        """Number of matching pods on every node; do not write to it, and copy what must not follow later changes."""
+        """The number of matching pods on every node. Do not write to it; copy it if later changes must not show."""
         count = self._counts.get(question)
         if count is None:
             return self._count_first(question)
@@ -91,7 +91,7 @@ class PodCounts:
         return count.per_row
 
     def _selected_groups(self, selector: Selector) -> Iterable[LabelGroup]:
-        """Groups that the selector can match: those with one of the values of its first `In` requirement."""
+        """Groups that the selector may match: groups with one of the values of its first `In` requirement."""
         if selector.nothing:
             return ()
         requirement = next((requirement for requirement in selector.requirements if requirement.operator == "In"), None)
@@ -105,7 +105,7 @@ class PodCounts:
 
 
 class TermOwners:
-    """Pods per node that have affinity terms which other pods must heed: required anti-affinity and preferences."""
+    """Per node, the pods with affinity terms that affect other pods: required anti-affinity and preferences."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -130,11 +130,11 @@ class TermOwners:
             per_row[row] += sign
 
     def anti_affinity_terms(self) -> Iterator[tuple[AffinityTerm, IntArray]]:
-        """Required anti-affinity terms and their owners per node."""
+        """Yield required anti-affinity terms with their owners per node."""
         return iter(self._anti.items())
 
     def preferred_terms(self) -> Iterator[tuple[AffinityTerm, IntArray, int]]:
-        """Preferred terms, their owners per node, and the sign of their weight."""
+        """Yield preferred terms with their owners per node and the sign of their weight."""
         for term, owners in self._preferred.items():
             yield term, owners, 1
         for term, owners in self._preferred_anti.items():

@@ -1,4 +1,4 @@
-"""Requests of a pod as the Kubernetes scorers count them: integers, with and without defaults; and its QoS class.
+"""Requests of a pod as Kubernetes scorers count them, as integers, with and without defaults; and its QoS class.
 
 Upstream: k8s component-helpers resource (PodRequests, determineContainerReqs), scheduler util non_zero,
 apis/core/v1/helper/qos.
@@ -25,7 +25,7 @@ GateCheck = Callable[[str], bool]
 
 
 class ScoredAmounts(NamedTuple):
-    """Amounts of the resources that scorers look at: milli cpu, bytes, whole GPUs."""
+    """Amounts of the resources that scorers read: milli cpu, bytes, whole GPUs."""
 
     milli_cpu: int
     memory: int
@@ -33,16 +33,16 @@ class ScoredAmounts(NamedTuple):
 
 
 IMMENSE_AMOUNT = 2**50
-"""Below it, sums over the pods of a node and their products with a score fit in 64 bits."""
+"""For smaller amounts, sums over a node's pods and their products with a score fit in 64 bits."""
 
 
 class PodRequests(NamedTuple):
     """The four readings of one pod's requests (spec table of nodeorder)."""
 
     requested: ScoredAmounts
-    """What the pod adds to its node's Requested."""
+    """The amounts added to the node's Requested."""
     non_zero: ScoredAmounts
-    """What it adds to NonZeroRequested; gpu unused."""
+    """The amounts added to NonZeroRequested; GPUs are unused."""
     incoming_non_zero: ScoredAmounts
     """The incoming pod for Least/MostAllocated: defaults, never pod-level requests."""
     incoming: ScoredAmounts
@@ -68,7 +68,7 @@ def pod_requests(
     incoming_pod_level: bool = True,
     sidecars_as_init: bool = False,
 ) -> PodRequests:
-    """All four readings of a pod; `sidecars_as_init` as older schedulers fill in defaults."""
+    """All four readings of a pod's requests; `sidecars_as_init`: fill in defaults as older schedulers do."""
     resized = resized_containers(status) if gate("InPlacePodVerticalScaling") else None
     pod_level = gate("PodLevelResources")
     requested = _sum_requests(spec, _RequestOptions({}, pod_level, resized))
@@ -107,7 +107,7 @@ def _sum_requests(spec: JsonObject, options: _RequestOptions) -> Amounts:
     for container in spec.get("initContainers") or ():
         sidecar = container.get("restartPolicy") == "Always"
         amounts = container_amounts(container, options.resized if sidecar else None, options.defaults)
-        # An init container runs next to the sidecars that were started before it, so that both count at once.
+        # An init container runs beside the sidecars started before it: both count at the same time.
         if sidecar:
             _add_amounts(total, amounts)
             _add_amounts(sidecars, amounts)
@@ -171,14 +171,14 @@ _LARGE_AMOUNT = 2**43
 
 
 class ResizedContainers(NamedTuple):
-    """What the kubelet reports of a pod's containers, by container name."""
+    """The resources that the kubelet reports for a pod's containers, by container name."""
 
     statuses: Mapping[str, JsonObject]
     infeasible: bool
 
 
 def parse_thousandths(quantity: object) -> int:
-    """A quantity in thousandths; from 2^43 on rounded to whole units, where Go's MilliValue overflows."""
+    """A quantity in thousandths; from 2^43 on rounded to whole units, where Go's MilliValue would overflow."""
     units = whole_value(quantity)
     return units * 1000 if abs(units) >= _LARGE_AMOUNT else milli_value(quantity)
 
@@ -223,7 +223,7 @@ COMPUTE_RESOURCES = ("cpu", "memory")
 
 
 def pod_qos(pod: Pod, flags: SchedulerFlags) -> str:
-    """The class of the status, else the one that requests and limits of cpu and memory imply."""
+    """The QoS class from the status, else computed from requests and limits of cpu and memory."""
     qos_class: str = pod.status.get("qosClass") or ""
     if qos_class:
         return qos_class

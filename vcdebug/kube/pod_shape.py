@@ -1,4 +1,4 @@
-"""PodShape: a pod's spec parsed for the checks. Pods of one template share the parsed parts."""
+"""PodShape: the parsed parts of a pod's spec. Pods of one template share the parts."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _NO_PARTS: JsonObject = {}
 LabelItems = tuple[tuple[str, str], ...]
 
 
-class PodBurden(NamedTuple):
-    """Ports and requests of a pod's containers."""
+class PodDemand(NamedTuple):
+    """Host ports and requests of a pod's containers."""
 
     ports: HostPorts
     requests: PodRequests
 
 
 class PodShape:
-    """The parsed parts of a pod, shared by all pods that state the same."""
+    """The parsed parts of a pod, shared by all pods with equal parts."""
 
     __slots__ = ("affinity", "group", "mark", "ports", "requests")
 
@@ -37,7 +37,7 @@ class PodShape:
         self, mark: object, group: LabelGroup, affinity: PodAffinityTerms, ports: HostPorts, requests: PodRequests
     ) -> None:
         self.mark = mark
-        """Identifies the PodShapes that made it: another one may have other gates."""
+        """The PodShapes object that built the shape: another one may have other feature gates."""
         self.group = group
         self.affinity = affinity
         self.ports = ports
@@ -45,7 +45,7 @@ class PodShape:
 
 
 class PodShapes:
-    """Parses pods, each distinct part once."""
+    """Parses pods; each distinct part is parsed once."""
 
     def __init__(self, gate: GateCheck, release: Release = NEWEST) -> None:
         self._mark: object = object()
@@ -54,11 +54,11 @@ class PodShapes:
         self._incoming_pod_level = not release.has_older_form(NODEORDER_POD_LEVEL_REQUESTS)
         """Whether pod-level requests count for the pod's own balanced score."""
         self._shapes: dict[tuple[str, bool, int, int, int], tuple[object, PodShape]] = {}
-        """By namespace, deletion, and the ids of labels, affinity and burden, which the value keeps alive."""
-        self._burdens: dict[int, tuple[object, PodBurden]] = {}
-        """By the id of the tuple of request sources, which the value keeps alive."""
-        self._of_parts: dict[tuple[int, ...], PodBurden] = {}
-        """By the ids of the tuple's elements: pods of another reader have equal elements in another tuple."""
+        """(namespace, deletion, ids of labels, affinity and burden) → (objects that keep the ids valid, shape)."""
+        self._burdens: dict[int, tuple[object, PodDemand]] = {}
+        """Id of a tuple of request sources → (the tuple, kept alive for its id; the burden)."""
+        self._of_parts: dict[tuple[int, ...], PodDemand] = {}
+        """Ids of a tuple's elements → burden: pods of another reader have the same elements in another tuple."""
         self._groups: dict[tuple[str, LabelItems, bool], LabelGroup] = {}
         self._affinities: dict[tuple[str, str], PodAffinityTerms] = {}
         self._ports: dict[str, HostPorts] = {}
@@ -69,7 +69,7 @@ class PodShapes:
         """Whether any pod requests so much that sums may wrap around."""
 
     def pod_shape(self, pod: Pod) -> PodShape:
-        """All parsed parts of a pod, stored on the pod for the next call."""
+        """The parsed parts of the pod, which are also stored on the pod for the next call."""
         cached_shape = pod.shape
         if type(cached_shape) is PodShape and cached_shape.mark is self._mark:
             return cached_shape
@@ -77,7 +77,7 @@ class PodShapes:
         return shape
 
     def _find_shape(self, pod: Pod) -> PodShape:
-        labels, affinity, burden = pod.labels, pod.spec.get("affinity"), self.pod_burden(pod)
+        labels, affinity, burden = pod.labels, pod.spec.get("affinity"), self.pod_demand(pod)
         key = (pod.namespace, pod.deleting, id(labels), id(affinity), id(burden))
         entry = self._shapes.get(key)
         if entry is None:
@@ -87,14 +87,14 @@ class PodShapes:
             entry = self._shapes[key] = ((labels, affinity, burden), shape)
         return entry[1]
 
-    def pod_burden(self, pod: Pod) -> PodBurden:
-        """The parsed parts that every pod in the node view needs."""
+    def pod_demand(self, pod: Pod) -> PodDemand:
+        """The pod's host ports and requests, which the node view needs of every pod."""
         parts = pod.request_sources
         entry = self._burdens.get(id(parts))
         if entry is None:
             alike = tuple(map(id, parts))
             burden = _get_or_build(
-                self._of_parts, alike, lambda: PodBurden(self._host_ports(pod), self._pod_requests(pod))
+                self._of_parts, alike, lambda: PodDemand(self._host_ports(pod), self._pod_requests(pod))
             )
             entry = self._burdens[id(parts)] = (parts, burden)
         return entry[1]

@@ -1,4 +1,4 @@
-"""Host ports: what a pod wants, and what each node's pods use.
+"""Host ports: those that a pod requests, and those in use on each node.
 
 Upstream: k8s plugin nodeports, HostPortInfo.
 """
@@ -18,19 +18,19 @@ NO_FREE_PORTS = "node(s) didn't have free ports for the requested pod ports"
 
 
 class HostPort(NamedTuple):
-    """A host port that a container asks for."""
+    """A host port that a container requests."""
 
     ip: str
     protocol: str
     port: int
 
     def conflicts_with(self, used: HostPort) -> bool:
-        """Whether the port cannot be used together with a used one."""
+        """Whether the port conflicts with a port in use."""
         return (self.protocol, self.port) == (used.protocol, used.port) and addresses_overlap(self.ip, used.ip)
 
 
 def addresses_overlap(requested: str, used: str) -> bool:
-    """Whether two addresses of one port exclude each other."""
+    """Whether a requested and a used address of one port conflict."""
     return requested == ANY_IP or used in (ANY_IP, requested)
 
 
@@ -38,7 +38,7 @@ HostPorts = tuple[HostPort, ...]
 
 
 def host_ports(spec: JsonObject, release: Release = NEWEST) -> HostPorts:
-    """Host ports of the sidecars, then of the containers."""
+    """The host ports of a pod: those of sidecars first, then those of containers."""
     return tuple(_list_ports(spec, with_sidecars=not release.has_older_form(SIDECAR_HOST_PORTS)))
 
 
@@ -52,7 +52,7 @@ def _list_ports(spec: JsonObject, *, with_sidecars: bool) -> Iterator[HostPort]:
 
 
 class UsedPorts:
-    """Host ports in use, by port and address.
+    """The host ports in use, by port and address.
 
     A removal is not reference counted, as upstream's.
     """
@@ -72,7 +72,7 @@ class UsedPorts:
             self._rows.get((protocol, port), {}).get(ip, {}).pop(row, None)
 
     def conflicting_rows(self, host_ports: HostPorts) -> dict[Row, None]:
-        """Rows where some wanted port is taken."""
+        """Rows on which a requested port is in use."""
         rows: dict[Row, None] = {}
         for ip, protocol, port in host_ports:
             by_ip = self._rows.get((protocol, port), {})

@@ -24,11 +24,11 @@ class PreferenceScores:
         self._tolerations: dict[tuple[NodeConstraints, int, float], FloatArray] = {}
 
     def node_affinity(self, placement: NodeConstraints, rows: IntArray) -> IntArray | None:
-        """Normalised weight of the matching preferences; None when the pod states none (Skip)."""
+        """The normalised weights of the matching preferences per row; None if the pod has none (Skip)."""
         return None if placement.preferred is None else normalize_score(self.node_affinity_weights(placement, rows))
 
     def node_affinity_weights(self, placement: NodeConstraints, rows: IntArray) -> IntArray:
-        """Summed weight of the matching preferences, not normalised."""
+        """The sum of the weights of matching preferences per row, not normalised."""
         raw = self._affinity.get(placement)
         if raw is None:
             weights: IntArray = np.zeros(len(self._view), dtype=np.int64)
@@ -38,9 +38,9 @@ class PreferenceScores:
         return raw[rows]
 
     def taint_toleration(self, placement: NodeConstraints, rows: IntArray, weight: float) -> FloatArray:
-        """100 for the fewest PreferNoSchedule taints that are not tolerated, times the weight."""
+        """100 for the fewest untolerated PreferNoSchedule taints, times the weight."""
         raw, anywhere = self._intolerable_counts(placement)
-        # Without soft taints every node gets the full score: the commonest case needs no array work.
+        # Without soft taints every node gets the full score: this common case needs no array operations.
         if not anywhere:
             return constant_array(MAX_SCORE * weight, len(rows))
         highest = int(np.maximum.reduce(raw[rows], initial=0))
@@ -53,11 +53,11 @@ class PreferenceScores:
         return scores[rows]
 
     def intolerable_taints(self, placement: NodeConstraints, rows: IntArray) -> IntArray:
-        """How many PreferNoSchedule taints are not tolerated."""
+        """The number of untolerated PreferNoSchedule taints per row."""
         return self._intolerable_counts(placement)[0][rows]
 
     def _intolerable_counts(self, placement: NodeConstraints) -> tuple[IntArray, bool]:
-        """(number of PreferNoSchedule taints per node that are not tolerated, whether any node has one)."""
+        """(number of untolerated PreferNoSchedule taints per node, whether any node has one)."""
         counts = self._taints.get(placement)
         if counts is None:
             raw = self._view.taints.intolerable_preferences(placement.tolerations)
@@ -66,7 +66,7 @@ class PreferenceScores:
 
 
 def normalize_score(raw: IntArray) -> IntArray:
-    """The highest raw score becomes 100; unchanged when it is 0."""
+    """Scale scores so that the highest becomes 100; unchanged if the highest is 0."""
     highest = max(0, int(raw.max())) if len(raw) else 0
     if highest == 0:
         return raw
@@ -74,7 +74,7 @@ def normalize_score(raw: IntArray) -> IntArray:
 
 
 def normalize_reversed(raw: IntArray) -> IntArray:
-    """The highest raw score becomes 0; all 100 when it is 0."""
+    """Scale scores so that the highest becomes 0; all 100 if the highest is 0."""
     highest = max(0, int(raw.max())) if len(raw) else 0
     if highest == 0:
         return np.full(len(raw), MAX_SCORE, dtype=np.int64)

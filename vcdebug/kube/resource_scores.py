@@ -29,13 +29,13 @@ MAX_SCORE = 100
 _ScoreColumns = Callable[[IntArray, IntArray], IntArray]
 _NO_AMOUNTS = ScoredAmounts(0, 0, 0)
 LEAST_ROW, BALANCED_ROW = 0, 1
-"""Rows of plain_scores."""
+"""Row numbers in the result of plain_scores."""
 ResourceFigures = tuple[str, int, int, int]
 """(name, allocatable, requested by pods, added by the incoming pod) of one resource on one node."""
 
 
 class AveragePart(NamedTuple):
-    """One resource of an average."""
+    """One resource's part of an average score."""
 
     name: str
     allocatable: int
@@ -45,7 +45,7 @@ class AveragePart(NamedTuple):
 
 
 class AverageScore(NamedTuple):
-    """Least or most allocated on one node."""
+    """The least or most allocated score of one node."""
 
     portions: tuple[AveragePart, ...]
     """One part for each resource that the node has."""
@@ -53,7 +53,7 @@ class AverageScore(NamedTuple):
 
 
 class BalancePart(NamedTuple):
-    """One resource of a balance."""
+    """One resource's part of a balanced score."""
 
     name: str
     allocatable: int
@@ -61,18 +61,18 @@ class BalancePart(NamedTuple):
     added: int
     before: float
     after: float
-    """Requested parts of the allocatable amount, at most 1."""
+    """The requested fraction of the allocatable amount without and with the pod, at most 1."""
 
 
 class BalancedScore(NamedTuple):
-    """Balanced allocation on one node."""
+    """The balanced allocation score of one node."""
 
     filled: tuple[BalancePart, ...]
     before: int
     after: int
-    """The balance in hundredths, without the pod and with it."""
+    """The balance in hundredths without and with the pod."""
     absolute: bool
-    """Whether the score is what the node ends with."""
+    """Whether the score is the final balance instead of the improvement."""
     score: int
 
 
@@ -91,7 +91,7 @@ class ScoreWeights(NamedTuple):
 
 
 class ResourceScores:
-    """The scores over one session's view; after a placement only the changed row is scored again."""
+    """The resource scores over one session's view; after a placement only the changed row is scored again."""
 
     def __init__(
         self,
@@ -112,10 +112,10 @@ class ResourceScores:
         self._scores: RowCache[np.float64] = RowCache(len(view), view.changes)
         self._score_pairs: RowCache[np.float64 | np.float32] = RowCache(len(view), view.changes)
         self.has_overflow = False
-        """Whether a score was below 0 or above 100, as wrapped amounts make it."""
+        """Whether a score was below 0 or above 100, which amounts that wrapped around cause."""
 
     def least_allocated(self, pod: PodRequests, rows: IntArray) -> KeptScores:
-        """As the function, for these rows, times the weight."""
+        """Scores of the function `least_allocated` for these rows, times the weight."""
         if self._view.has_immense_amounts:
             return self._score_row_by_row(
                 lambda row: self._average_of_one(pod, row, _least_of_one), rows, self._weights.least
@@ -131,7 +131,7 @@ class ResourceScores:
         )[rows]
 
     def most_allocated(self, pod: PodRequests, rows: IntArray) -> FloatArray:
-        """As the function, for these rows, times the weight."""
+        """Scores of the function `most_allocated` for these rows, times the weight."""
         amounts, weight = pod.incoming_non_zero, self._weights.most
         if self._view.has_immense_amounts:
             return self._score_row_by_row(lambda row: self._average_of_one(pod, row, _most_of_one), rows, weight)
@@ -142,7 +142,7 @@ class ResourceScores:
         )[rows]
 
     def balanced_allocation(self, pod: PodRequests, rows: IntArray) -> KeptScores | None:
-        """How much more even the shares of cpu, memory and GPU become, times the weight; None when the pod requests
+        """The improvement in balance of cpu, memory and GPU shares, times the weight; None if the pod requests
         none of them.
         """
         amounts, weight = pod.incoming, self._weights.balanced
@@ -160,7 +160,7 @@ class ResourceScores:
         )[rows]
 
     def _score_row_by_row(self, score: Callable[[Row], int], rows: IntArray, weight: float) -> FloatArray:
-        """Scores row by row, for amounts so large that numpy's columns would overflow elsewhere than Go does."""
+        """Score row by row, for amounts so large that numpy's columns would overflow differently from Go."""
         scores = [score(row) for row in rows.tolist()]
         self.has_overflow = self.has_overflow or not all(0 <= value <= MAX_SCORE for value in scores)
         return weighted_rows(np.array(scores, dtype=np.int64), weight)
@@ -179,12 +179,12 @@ class ResourceScores:
         )
 
     def _plain_scores_of_row(self, pod: PodRequests, row: Row) -> tuple[float, float]:
-        """As plain_scores, for one node."""
+        """As _plain_scores, for one node."""
         view, added = self._view, pod.incoming_non_zero
         cpu, memory = view.allocatable.both[:, row].tolist()
         used_cpu, used_memory = view.non_zero_requested.both[:, row].tolist()
         free_cpu, free_memory = cpu - used_cpu - added.milli_cpu, memory - used_memory - added.memory
-        # Plain // is right here: both operands are positive, where Go truncates in the same direction.
+        # Plain // is correct: both operands are positive, where it equals Go's truncation.
         least = free_cpu * MAX_SCORE // cpu if free_cpu > 0 else 0  # exact: ints
         least += free_memory * MAX_SCORE // memory if free_memory > 0 else 0  # exact: ints
         used_cpu, used_memory = view.requested.both[:, row].tolist()
@@ -202,7 +202,7 @@ class ResourceScores:
         return balance_improvement(before, balance_of_one(self._view, pod, row, gpu=gpu))
 
     def balance_parts(self, pod: ScoredAmounts, row: Row) -> BalancedScore | None:
-        """The parts of one node's balanced score; None when the pod requests none of the resources."""
+        """The parts of one node's balanced score; None if the pod requests none of the resources."""
         if not (any(pod) or self._best_effort):
             return None
         view, gpu = self._view, pod.gpu != 0
@@ -215,7 +215,7 @@ class ResourceScores:
         return BalancedScore(filled, before, after, self._absolute, score)
 
     def _balanced_scores(self, pod: ScoredAmounts, rows: IntArray) -> IntArray:
-        """Balanced scores of rows; the balance without the pod is shared by all pods that agree about GPUs."""
+        """Balanced scores of rows; the balance without the pod is shared by pods with the same kind of GPU request."""
         gpu = pod.gpu != 0
         if self._absolute:
             return _balance_of_rows(self._view, pod, rows, gpu=gpu)
@@ -232,7 +232,7 @@ def plain_scores(
     view: NodeView, pod: PodRequests, rows: IntArray, weights: ScoreWeights, *, absolute: bool
 ) -> KeptScores:
     """Least allocated and balanced allocation of complete nodes for a pod without GPUs, shape (2, rows)."""
-    # In place and without np.where: this is the hottest array code of nodeorder.
+    # In place and without np.where: this is nodeorder's hottest array code.
     allocatable = view.allocatable.both.take(rows, axis=1)
     free = allocatable - view.non_zero_requested.both.take(rows, axis=1)
     free -= _column_of(pod.incoming_non_zero)
@@ -262,25 +262,25 @@ def _column_of(pod: ScoredAmounts) -> IntArray:
 
 
 def _balance_of_two(cpu: float, memory: float) -> int:
-    """The balance of two shares, in hundredths."""
+    """The balance of two shares in hundredths."""
     # The standard deviation of two values is half their distance; upstream has the same special case.
     distance = (cpu if cpu < 1.0 else 1.0) - (memory if memory < 1.0 else 1.0)
     return int((1.0 - abs(distance / 2.0)) * float(MAX_SCORE))
 
 
 def balance_improvement(before: int, after: int) -> int:
-    """50 where the pod changes nothing, more where it makes the node more even."""
+    """A score of 50 if the pod does not change the balance, more if it improves the balance."""
     half = MAX_SCORE // 2  # exact: ints
     return half + int_div(half + after - before, 2)
 
 
 def least_allocated(view: NodeView, pod: ScoredAmounts, rows: IntArray) -> IntArray:
-    """Average share of cpu and memory that stays free."""
+    """The average share of cpu and memory that stays free."""
     return _average_scores(view, pod, rows, _least_scores)
 
 
 def most_allocated(view: NodeView, pod: ScoredAmounts, rows: IntArray) -> IntArray:
-    """Average share of cpu and memory that is taken."""
+    """The average share of cpu and memory that is requested."""
     return _average_scores(view, pod, rows, _most_scores)
 
 
@@ -289,7 +289,7 @@ def _least_scores(allocatable: IntArray, requested: IntArray) -> IntArray:
 
 
 def _least_of_complete(allocatable: IntArray, requested: IntArray) -> IntArray:
-    """As _least_scores, for nodes that all have the resource: no division by 0 to guard."""
+    """As _least_scores, for nodes that all have the resource, so that no division by 0 can occur."""
     score: IntArray = np.maximum(allocatable - requested, 0) * MAX_SCORE // allocatable  # exact: ints
     return score
 
@@ -299,7 +299,7 @@ def _most_scores(allocatable: IntArray, requested: IntArray) -> IntArray:
 
 
 def _average_scores(view: NodeView, pod: ScoredAmounts, rows: IntArray, score: _ScoreColumns) -> IntArray:
-    """The average over cpu and memory; a resource that the node does not have is left out."""
+    """The average over cpu and memory, without a resource that the node lacks."""
     allocatable, requested = view.allocatable, view.non_zero_requested
     if view.complete:
         score = _least_of_complete if score is _least_scores else score
@@ -329,7 +329,7 @@ def average_of_one(view: NodeView, pod: ScoredAmounts, row: Row, score: Callable
 
 
 def average_parts(view: NodeView, pod: ScoredAmounts, row: Row, *, least: bool) -> AverageScore:
-    """The parts of least or most allocated on one node."""
+    """The parts of the least or most allocated score on one node."""
     score = _least_of_one if least else _most_of_one
     portions = tuple(
         [
@@ -342,7 +342,7 @@ def average_parts(view: NodeView, pod: ScoredAmounts, row: Row, *, least: bool) 
 
 
 def _defaulted_figures(view: NodeView, pod: ScoredAmounts, row: Row) -> tuple[ResourceFigures, ResourceFigures]:
-    """Cpu and memory with the default request of containers that state none."""
+    """Figures of cpu and memory, with default requests for containers that state none."""
     allocatable, requested = view.allocatable, view.non_zero_requested
     return (
         (CPU, int(allocatable.milli_cpu[row]), int(requested.milli_cpu[row]), pod.milli_cpu),
@@ -351,7 +351,7 @@ def _defaulted_figures(view: NodeView, pod: ScoredAmounts, row: Row) -> tuple[Re
 
 
 def _requested_figures(view: NodeView, pod: ScoredAmounts, row: Row, *, gpu: bool) -> list[ResourceFigures]:
-    """Cpu and memory as they are requested, GPUs where the pod asks for some."""
+    """Figures of the requested cpu and memory, and of GPUs if the pod requests some."""
     available, requested = view.allocatable, view.requested
     figures = [
         (CPU, int(available.milli_cpu[row]), int(requested.milli_cpu[row]), pod.milli_cpu),
@@ -418,10 +418,10 @@ def _named_column(columns: ResourceColumns, name: str) -> IntArray:
 
 
 def _deviation_of_rows(shares: list[FloatArray], present: list[BoolArray]) -> FloatArray:
-    """Standard deviation of the present shares per row: for two half their distance, for fewer 0."""
+    """The standard deviation of the present shares per row; half the distance of two, 0 for fewer."""
     if len(shares) == 2 and all(np.count_nonzero(has_resource) == len(has_resource) for has_resource in present):
         return np.abs((shares[0] - shares[1]) / 2.0)
-    # Column after column in upstream's order of resources: np.mean and np.std add pairwise and round differently.
+    # Column by column in upstream's order of resources: np.mean and np.std add pairwise and round differently.
     size = len(shares[0])
     number, total = np.zeros(size, dtype=np.int64), np.zeros(size)
     for share, has_resource in zip(shares, present, strict=True):

@@ -24,7 +24,7 @@ _ORDER_OPERATORS = ("Gt", "Lt")
 
 
 class SelectorError(ValueError):
-    """A selector that upstream refuses to parse."""
+    """Raised for a selector that upstream cannot parse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Requirement:
             return value is not None
         if self.operator == "DoesNotExist":
             return value is None
-        # Gt and Lt are left; a missing label or a text that is no int64 matches neither.
+        # Gt and Lt remain; they match neither a missing label nor a text that is no int64.
         left, right = parse_int64(value), parse_int64(self.values[0])
         if left is None or right is None:
             return False
@@ -55,7 +55,7 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """All requirements together; `nothing` is the selector that a missing LabelSelector means."""
+    """Requirements that must all be met; `nothing` marks the selector of a missing LabelSelector: it matches none."""
 
     requirements: tuple[Requirement, ...] = ()
     nothing: bool = False
@@ -75,7 +75,7 @@ class Selector:
         return True
 
     def with_requirements(self, requirements: Iterable[Requirement]) -> Selector:
-        """This selector and further requirements; NOTHING stays nothing."""
+        """A selector with further requirements; NOTHING stays NOTHING."""
         return self if self.nothing else Selector((*self.requirements, *requirements))
 
 
@@ -84,7 +84,7 @@ SELECTS_EVERYTHING = Selector()
 
 
 def parse_int64(text: str | None) -> int | None:
-    """Go's base-10 ParseInt; None where it reports an error."""
+    """Go's base-10 ParseInt; None if it reports an error."""
     if text is None or not _INTEGER.fullmatch(text):
         return None
     number = int(text)

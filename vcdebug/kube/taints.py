@@ -85,12 +85,12 @@ def first_untolerated(taints: Sequence[Taint], tolerations: Tolerations) -> Tain
 
 
 def count_intolerable_preferences(taints: Sequence[Taint], tolerations: Tolerations) -> int:
-    """How many PreferNoSchedule taints the pod does not tolerate."""
+    """The number of PreferNoSchedule taints that the pod does not tolerate."""
     return len([taint for taint, accepted in soft_taints(taints, tolerations) if not accepted])
 
 
 def soft_taints(taints: Sequence[Taint], tolerations: Tolerations) -> Iterator[tuple[Taint, bool]]:
-    """Each PreferNoSchedule taint, and whether the pod tolerates it."""
+    """Yield (taint, whether the pod tolerates it) for each PreferNoSchedule taint."""
     # Upstream filters the tolerations first: one for NoSchedule never accepts a soft taint.
     relevant = tuple(t for t in tolerations if t.effect in ("", PREFER_NO_SCHEDULE))
     for taint in taints:
@@ -98,36 +98,36 @@ def soft_taints(taints: Sequence[Taint], tolerations: Tolerations) -> Iterator[t
             yield taint, is_tolerated(taint, relevant)
 
 
-# Advice for people: no fix may move a pod to a node that is cordoned or reports trouble.
+# For fixes: no fix may move a pod to a node that is cordoned or reports trouble.
 
 CONTROL_PLANE_PREFIXES: Final = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
 """Prefixes of taints that the control plane sets and removes itself."""
 
 
 def is_unfit(node: JsonObject) -> bool:
-    """Whether a node is cordoned, not Ready, or reports any trouble."""
+    """Whether the node is cordoned, not Ready, or reports trouble."""
     conditions = status_of(node).get("conditions") or ()
-    return bool(spec_of(node).get("unschedulable")) or any(_is_trouble(condition) for condition in conditions)
+    return bool(spec_of(node).get("unschedulable")) or any(_is_unhealthy(condition) for condition in conditions)
 
 
-def _is_trouble(condition: JsonObject) -> bool:
-    """Ready is wanted; every other condition that is True is a pressure or a fault."""
+def _is_unhealthy(condition: JsonObject) -> bool:
+    """Whether a node condition reports trouble: Ready that is not True, or any other condition that is True."""
     return (condition.get("status") == "True") == (condition.get("type") != "Ready")
 
 
 def may_be_lifted(taint: Taint, node: JsonObject) -> bool:
-    """Whether removing the taint is sound advice: set by hand, on a node that reports no trouble."""
+    """Whether a fix may remove the taint: it was set by hand, and the node reports no trouble."""
     by_hand = bool(taint.key) and not taint.key.startswith(CONTROL_PLANE_PREFIXES)
     return by_hand and taint.effect != PREFER_NO_SCHEDULE and not is_unfit(node)
 
 
 def may_be_tolerated(taint: Taint, node: JsonObject) -> bool:
-    """Whether a toleration is sound advice: as may_be_lifted, but never for NoExecute taints."""
+    """Whether a fix may add a toleration: as may_be_lifted, but never for NoExecute taints."""
     return may_be_lifted(taint, node) and taint.effect != NO_EXECUTE
 
 
 class NodeTaints:
-    """Taints and cordons of all nodes; nodes with equal taints share an id and are decided once."""
+    """Taints and cordons of all nodes; nodes with equal taints share an id, for which checks run once."""
 
     def __init__(self, specs: Sequence[JsonObject]) -> None:
         self.cordoned: BoolArray = np.array([bool(spec.get("unschedulable")) for spec in specs], dtype=np.bool_)
@@ -143,7 +143,7 @@ class NodeTaints:
         return rows
 
     def first_untolerated(self, tolerations: Tolerations) -> tuple[list[Taint | None], IntArray]:
-        """(per distinct list of taints the first one that keeps the pod off, the list of each row)."""
+        """(first untolerated taint per distinct list of taints, id of each row's list)."""
         return [first_untolerated(taints, tolerations) for taints in self._distinct], self._ids
 
     def intolerable_preferences(self, tolerations: Tolerations) -> IntArray:

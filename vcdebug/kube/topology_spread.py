@@ -43,7 +43,7 @@ Constraints = tuple[SpreadConstraint, ...]
 
 @dataclass(frozen=True, slots=True)
 class SpreadQuestion:
-    """The pods that a constraint counts: same namespace, not terminating, selected; none for an empty selector."""
+    """The pods that a constraint counts: in its namespace, selected, not terminating; none for an empty selector."""
 
     namespace: str
     selector: Selector
@@ -81,7 +81,7 @@ def _parse_constraint(raw: JsonObject, labels: Labels, gate: GateCheck) -> Sprea
 
 
 def including_rows(view: NodeView, constraint: SpreadConstraint, placement: NodeConstraints) -> BoolArray:
-    """The nodes that count under the constraint's inclusion policies."""
+    """Mask of the nodes that count under the constraint's inclusion policies."""
     rows = view.labels.all_rows()
     if constraint.honor_affinity:
         rows &= view.labels.matching_required(placement.required)
@@ -91,7 +91,7 @@ def including_rows(view: NodeView, constraint: SpreadConstraint, placement: Node
 
 
 def rows_with_all_keys(view: NodeView, constraints: Constraints) -> BoolArray:
-    """Nodes that carry the topology labels of all constraints."""
+    """Mask of the nodes that have the topology labels of all constraints."""
     rows = view.labels.all_rows()
     for constraint in constraints:
         rows &= view.labels.label_column(constraint.topology_key).rows_present
@@ -99,15 +99,15 @@ def rows_with_all_keys(view: NodeView, constraints: Constraints) -> BoolArray:
 
 
 class SpreadDomains(NamedTuple):
-    """One constraint's domains with their pods."""
+    """The domains of a constraint, with the numbers of pods in them."""
 
     column: LabelColumn
     per_value: IntArray
-    """Matching pods per value of the topology key."""
+    """Number of matching pods per value of the topology key."""
     known: BoolArray
-    """Which values participating nodes have."""
+    """Mask of the values that participating nodes have."""
     lowest: int
-    """The smallest count, 0 where there are fewer domains than the constraint wants."""
+    """The smallest number of pods in a domain; 0 if there are fewer than minDomains domains."""
     itself: int
     """1 if the constraint selects the incoming pod itself, else 0."""
 
@@ -115,7 +115,7 @@ class SpreadDomains(NamedTuple):
 def spread_verdicts(
     view: NodeView, constraints: Constraints, group: LabelGroup, placement: NodeConstraints
 ) -> IntArray:
-    """FITS or the first failing constraint's verdict, for every node of the view."""
+    """Per node of the view, FITS or the verdict of the first failing constraint."""
     verdicts: IntArray = np.zeros(len(view), dtype=np.int64)
     labelled = rows_with_all_keys(view, constraints)
     for constraint in constraints:
@@ -127,7 +127,7 @@ def spread_verdicts(
 def spread_domains(
     view: NodeView, constraint: SpreadConstraint, labelled: BoolArray, group: LabelGroup, placement: NodeConstraints
 ) -> SpreadDomains:
-    """The constraint's domains; `labelled` are the nodes that carry the keys of all constraints."""
+    """The constraint's domains; `labelled` is the mask of nodes with the keys of all constraints."""
     participating = labelled & including_rows(view, constraint, placement)
     column = view.labels.label_column(constraint.topology_key)
     counts = view.group_counts.pods_per_row(SpreadQuestion(group.namespace, constraint.selector))
@@ -145,7 +145,7 @@ def _constraint_verdicts(constraint: SpreadConstraint, domains: SpreadDomains) -
 
 
 def count_domains(column: LabelColumn, participating: BoolArray, counts: IntArray) -> tuple[IntArray, BoolArray]:
-    """Pods per label value over the participating nodes, and which values such nodes have at all."""
+    """(pods per label value over the participating nodes, mask of the values that these nodes have)."""
     ids, size = column.ids[participating], len(column.values)
     per_value = np.bincount(ids, weights=counts[participating], minlength=size).astype(np.int64)
     return per_value, np.bincount(ids, minlength=size) > 0
@@ -157,37 +157,37 @@ MAX_SCORE = 100
 
 
 def default_constraints(selector: Selector) -> Constraints:
-    """The system's constraints for pods that state none; no constraint without a selector."""
+    """The system's default constraints, for pods without any; empty without a selector."""
     if selector.is_empty:
         return ()
     return (SpreadConstraint(HOSTNAME_KEY, 3, selector), SpreadConstraint(ZONE_KEY, 5, selector))
 
 
 class SpreadPart(NamedTuple):
-    """One constraint over the candidate rows."""
+    """One constraint's part of the scores of the candidates."""
 
     constraint: SpreadConstraint
     counts: IntArray
-    """Matching pods in each candidate's domain."""
+    """Number of matching pods in each candidate's domain."""
     domains: int
     weight: float
-    """The logarithm of the number of domains and 2."""
+    """The logarithm of the number of domains plus 2."""
     raw: FloatArray
-    """counts × weight + maxSkew - 1; 0 where the node lacks the label."""
+    """counts × weight + maxSkew - 1; 0 for nodes without the label."""
 
 
 class SpreadResult(NamedTuple):
-    """The score of every candidate with its parts."""
+    """The scores of all candidates, with their parts."""
 
     parts: tuple[SpreadPart, ...]
     ignored: BoolArray
     raw: IntArray
-    """The sum of the parts, rounded."""
+    """The rounded sum of the parts."""
     scores: IntArray
 
 
 class SpreadScore:
-    """Scores of one pod's constraints over the candidate rows."""
+    """Scores candidates by one pod's spread constraints."""
 
     def __init__(
         self,
@@ -197,7 +197,7 @@ class SpreadScore:
         placement: NodeConstraints,
         hosts_seem_empty: bool = False,
     ) -> None:
-        """`hosts_seem_empty`: constraints on host names count no pods, which some releases do."""
+        """`hosts_seem_empty`: whether constraints on host names count no pods, as in some releases."""
         self._hosts_seem_empty = hosts_seem_empty
         self._view = view
         self._constraints = constraints
@@ -205,7 +205,7 @@ class SpreadScore:
         self._placement = placement
 
     def spread_result(self, rows: IntArray, *, require_all: bool) -> SpreadResult:
-        """Every constraint over the candidates, their sum, and the scores."""
+        """Score the candidates by every constraint."""
         labelled = rows_with_all_keys(self._view, self._constraints)
         counted_rows = labelled if require_all else self._view.labels.all_rows()
         ignored = ~counted_rows[rows]
@@ -241,7 +241,7 @@ class SpreadScore:
         per_row: IntArray,
         rows: IntArray,
     ) -> tuple[IntArray, int]:
-        """Pods per candidate's domain, and the number of domains among the candidates that are not ignored.
+        """(pods in each candidate's domain, number of domains of the candidates that are not ignored).
 
         A missing label counts as the empty value.
         """
@@ -256,8 +256,8 @@ class SpreadScore:
 
 
 def normalize_spread(raw: IntArray, ignored: BoolArray) -> IntArray:
-    """0 to 100 where the fewest pods are; 0 for rows that are ignored."""
-    # Ignored rows take no part in minimum and maximum: upstream marks them before it normalises.
+    """Scores from 0 to 100, highest for the fewest pods; 0 for ignored rows."""
+    # Ignored rows do not count for minimum and maximum: upstream marks them before normalising.
     scored = raw[~ignored]
     highest = max(0, int(scored.max())) if len(scored) else 0
     if highest == 0:

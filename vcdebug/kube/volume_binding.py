@@ -1,4 +1,4 @@
-"""VolumeBinding: bound volumes must be reachable, unbound ones available or possible to provision.
+"""VolumeBinding: requires bound volumes to be reachable and unbound claims to be bindable or provisionable.
 
 Upstream: k8s plugin volumebinding, its binder and assume caches; component-helpers storage volume
 (FindMatchingVolume, CheckNodeAffinity).
@@ -50,11 +50,11 @@ NEW_VOLUME = "a new volume on "
 
 
 class VolumeBindingError(Exception):
-    """PreFilter or Filter ended with an error; the text is upstream's."""
+    """Raised if PreFilter or Filter ends with an error; the text is upstream's."""
 
 
 class PodVolumes(NamedTuple):
-    """What placing a pod on one node would bind (claim key, volume name) and provision (claim keys)."""
+    """The volumes to bind (claim key, volume name) and to provision (claim keys) for a pod on one node."""
 
     bindings: tuple[tuple[str, str], ...] = ()
     provisions: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ NO_VOLUMES = PodVolumes()
 
 
 class ClaimFit(NamedTuple):
-    """Whether one claim of a pod fits a node, and why."""
+    """Whether one claim of a pod fits a node, and the reason."""
 
     claim: str
     volume: str
@@ -74,19 +74,19 @@ class ClaimFit(NamedTuple):
 
 @dataclass(slots=True)
 class VolumeState:
-    """The claims of one pod, and what Filter decided per node."""
+    """The claims of one pod, and Filter's decisions per node."""
 
     bound: list[Manifest] = field(default_factory=list)
     delayed: list[Manifest] = field(default_factory=list)
     immediate: bool = False
-    """Whether a claim waits for its volume elsewhere; PreFilter refuses such a pod."""
+    """Whether a claim must be bound before scheduling; PreFilter rejects such a pod."""
     candidates: dict[str, list[Manifest]] = field(default_factory=dict)
     """Volumes by storage class at the time of PreFilter."""
     by_node: dict[NodeName, PodVolumes] = field(default_factory=dict)
 
 
 class VolumeBinding:
-    """The check, with the volumes and claims that earlier placements of this session reserve."""
+    """The filter, with the volumes and claims reserved by earlier placements of this session."""
 
     def __init__(self, listers: Listers) -> None:
         self._listers = listers
@@ -97,12 +97,12 @@ class VolumeBinding:
         self._reads_attributes = not listers.flags.release.has_older_form(VOLUME_ATTRIBUTES_UNREAD)
         self._knows_attributes = listers.flags.is_gate_on("VolumeAttributesClass")
         self._assumed: dict[str, str] = {}
-        """volume name → key of the claim it is assumed bound to."""
+        """Volume name → key of the claim to which the volume is assumed to be bound."""
         self._selected: dict[str, NodeName] = {}
-        """claim key → node it is assumed to be provisioned on."""
+        """Claim key → node on which the claim is assumed to be provisioned."""
 
     def pre_filter(self, pod: Pod) -> VolumeState | None:
-        """The pod's claims; None without any (Skip); raises VolumeBindingError."""
+        """The pod's claims; None if it has none (Skip); raises VolumeBindingError."""
         names = list(claim_names(pod)) if pod.spec.get("volumes") else []
         if not names:
             return None
@@ -172,7 +172,7 @@ class VolumeBinding:
         ]
 
     def _assumed_volume(self, volume: Manifest) -> Manifest:
-        """The volume with the claimRef that this session's reservations give it."""
+        """The volume with the claimRef that it has through this session's reservations."""
         claim_key = self._assumed.get(name_of(volume))
         if claim_key is None:
             return volume
@@ -182,7 +182,7 @@ class VolumeBinding:
         return {**volume, "spec": {**spec_of(volume), "claimRef": {"namespace": namespace, "name": name, "uid": uid}}}
 
     def filter(self, state: VolumeState, node: NodeName, node_labels: Labels) -> FitStatus | None:
-        """A refusal, or None after storing in `state` what the node would bind and provision."""
+        """The status that rejects the node; None after storing in `state` what the node would bind and provision."""
         reachable_volumes, volumes_exist = self._bound_reachable(state, node_labels)
         try:
             satisfied, has_room, volumes = self._delayed_satisfied(state, node, node_labels)
@@ -232,7 +232,7 @@ class VolumeBinding:
         return satisfied, has_room, PodVolumes(tuple(bindings), tuple(key_of(claim) for claim in to_provision))
 
     def claim_fits(self, state: VolumeState, node: NodeName, node_labels: Labels) -> Iterator[ClaimFit]:
-        """Whether each claim of the pod fits one node."""
+        """For each claim of the pod, whether it fits the node."""
         for claim in state.bound:
             name = spec_of(claim).get("volumeName") or ""
             volume = self._listers.volumes.get(name)
@@ -264,7 +264,7 @@ class VolumeBinding:
         return self._selected.get(key_of(claim), annotations_of(claim).get(SELECTED_NODE))
 
     def _check_attributes(self, claims: list[Manifest]) -> None:
-        """Raise VolumeBindingError for a claim with attributes where the gate is off."""
+        """Raise VolumeBindingError for a claim with volume attributes if the feature gate is off."""
         for claim in claims if self._reads_attributes and not self._knows_attributes else ():
             if _attributes_of(claim):
                 raise VolumeBindingError(ATTRIBUTES_OFF.format(key_of(claim)))
@@ -301,7 +301,7 @@ class VolumeBinding:
         return True, True
 
     def reserve(self, state: VolumeState, node: NodeName) -> None:
-        """Assume what Filter decided for the node."""
+        """Assume the bindings and provisions that Filter chose for the node."""
         volumes = state.by_node.get(node, NO_VOLUMES)
         for claim_key, volume_name in volumes.bindings:
             self._assumed[volume_name] = claim_key
@@ -309,13 +309,13 @@ class VolumeBinding:
             self._selected[claim_key] = node
 
     def reserved_volumes(self) -> dict[str, str]:
-        """Claim → the volume it is assumed to be bound to, or the node where one is to be made for it, in words."""
+        """Claim → the assumed volume in words, or the node on which a new volume is assumed."""
         volumes = self._listers.volumes
         texts = {claim: volume_words(volumes[name]) for name, claim in self._assumed.items()}
         return texts | {claim: f"{NEW_VOLUME}{node}" for claim, node in self._selected.items()}
 
     def unreserve(self, state: VolumeState, node: NodeName) -> None:
-        """Release what was assumed for the node."""
+        """Release the bindings and provisions assumed for the node."""
         volumes = state.by_node.get(node, NO_VOLUMES)
         for _, volume_name in volumes.bindings:
             self._assumed.pop(volume_name, None)
@@ -324,7 +324,7 @@ class VolumeBinding:
 
 
 class CacheVolumes:
-    """What the cache assumes of volumes and claims where they are looked at as a task is allocated: before v1.12.
+    """The volumes and claims that the cache assumes when a task is allocated, in releases before v1.12.
     Upstream: cache (v1.11: defaultVolumeBinder).
     """
 
@@ -333,7 +333,7 @@ class CacheVolumes:
         self._assumed: dict[str, tuple[VolumeState, NodeName]] = {}
 
     def allocate(self, pod: Pod, node: NodeName, node_labels: Labels, *, at_once: bool) -> str | None:
-        """Assume the pod's volumes on the node; the error of a node that does not have them.
+        """Assume the pod's volumes on the node; returns an error if the node lacks them.
         Upstream: cache (v1.11: GetPodVolumes, AllocateVolumes).
         """
         if not pod.spec.get("volumes"):
@@ -349,19 +349,19 @@ class CacheVolumes:
             self._check.reserve(state, node)
             self._assumed[pod.uid] = (state, node)
         elif not at_once and (state.delayed or state.immediate):
-            # What was not found is assumed all the same: upstream reads it from nil.
+            # Upstream assumes volumes that were not found and reads them from nil.
             raise SchedulerPanic(NIL_POINTER_TEXT)
         return refused
 
     def revert(self, pod: Pod) -> None:
-        """Give back what was assumed. Upstream: cache (v1.11: RevertVolumes)."""
+        """Release the pod's assumed volumes. Upstream: cache (v1.11: RevertVolumes)."""
         assumed = self._assumed.pop(pod.uid, None)
         if assumed is not None:
             self._check.unreserve(*assumed)
 
 
 def volume_words(volume: Manifest) -> str:
-    """What decides about a volume, without its name: upstream takes any of several that are alike."""
+    """A volume's relevant properties in words, without its name: upstream takes any of several alike."""
     size = (spec_of(volume).get("capacity") or {}).get("storage")
     return f"a volume of {size} {storage_class_name(volume)} {_affinity_text(volume)}".rstrip()
 
@@ -378,18 +378,18 @@ def _affinity_text(volume: Manifest) -> str:
 
 
 def storage_request(claim: Manifest) -> int:
-    """Bytes that the claim asks for."""
+    """The bytes that the claim requests."""
     requests = (spec_of(claim).get("resources") or {}).get("requests") or {}
     return whole_value(requests.get("storage", 0))
 
 
 def volume_capacity(volume: Manifest) -> int:
-    """Capacity of the volume in bytes."""
+    """The volume's capacity in bytes."""
     return whole_value((spec_of(volume).get("capacity") or {}).get("storage", 0))
 
 
 def is_reachable(volume: Manifest, node_labels: Labels) -> bool:
-    """Whether the volume's node affinity accepts a node with these labels (upstream passes no name)."""
+    """Whether the volume's node affinity accepts these node labels (upstream passes no node name)."""
     required = (spec_of(volume).get("nodeAffinity") or {}).get("required")
     if required is None:
         return True
@@ -415,7 +415,7 @@ def find_matching_volume(
     *,
     reads_attributes: bool = True,
 ) -> Manifest | None:
-    """The volume reserved for the claim, else the smallest available one that suits it."""
+    """The volume reserved for the claim, else the smallest available one that satisfies it; None without one."""
     best: Manifest | None = None
     for volume in volumes:
         if name_of(volume) in chosen or not _is_comparable(claim, volume):
@@ -424,7 +424,7 @@ def find_matching_volume(
             continue
         if is_bound_to(volume, claim):
             return volume if is_reachable(volume, node_labels) else None
-        # Strictly smaller: of several volumes of one size the first by name stays, as volumes are sorted.
+        # Strictly smaller: volumes are sorted, so that among equal sizes the first name wins.
         if _is_available(claim, volume, node_labels) and (
             best is None or volume_capacity(volume) < volume_capacity(best)
         ):

@@ -1,4 +1,4 @@
-"""NodeVolumeLimits: how many volumes of a CSI driver a node can attach.
+"""NodeVolumeLimits: limits how many volumes of a CSI driver a node can attach.
 
 Upstream: k8s plugin nodevolumelimits (CSILimits).
 """
@@ -39,11 +39,11 @@ _MIGRATED_SOURCES = {
 """In-tree volume sources that Kubernetes translates to CSI: driver, and the field that names the volume."""
 
 VolumeDrivers = dict[str, str]
-"""driver/handle → driver."""
+"""`driver/handle` of a volume → its driver."""
 
 
 class DriverCount(NamedTuple):
-    """Volumes of one driver on a node."""
+    """The numbers of volumes of one driver on a node."""
 
     driver: str
     attached: int
@@ -52,7 +52,7 @@ class DriverCount(NamedTuple):
 
     @property
     def exceeds_limit(self) -> bool:
-        """Whether the new ones cannot all be attached."""
+        """Whether the new volumes exceed the limit."""
         return self.attached + self.new > self.limit
 
 
@@ -63,7 +63,7 @@ class _LookupFailed(Exception):
 
 
 def has_limited_volumes(pod: Pod) -> bool:
-    """Whether the pod has volumes that can count: claims, ephemeral volumes, translatable inline volumes."""
+    """Whether the pod has volumes that may count: claims, ephemeral volumes, translatable inline volumes."""
     volumes = pod.spec.get("volumes") or ()
     return bool(volumes) and any(
         volume.get("persistentVolumeClaim") is not None
@@ -74,7 +74,7 @@ def has_limited_volumes(pod: Pod) -> bool:
 
 
 class VolumeLimits:
-    """The check for one node at a time."""
+    """The filter for one node at a time."""
 
     def __init__(self, listers: Listers) -> None:
         self._listers = listers
@@ -83,7 +83,7 @@ class VolumeLimits:
         self._portworx_on = flags.is_gate_on("CSIMigrationPortworx")
 
     def check_limits(self, pod: Pod, node: str, placed: Iterable[Pod]) -> FitStatus | None:
-        """A refusal, or None if the node can attach the pod's new volumes in addition to those of its pods."""
+        """The status that rejects the pod; None if the node can attach its new volumes beside those of placed pods."""
         try:
             counted = self.count_volumes(pod, node, placed)
         except _LookupFailed as failure:
@@ -93,7 +93,7 @@ class VolumeLimits:
     def driver_counts(
         self, pod: Pod, node: str, placed: Iterable[Pod]
     ) -> tuple[tuple[DriverCount, ...], FitStatus | None]:
-        """The counts of each driver on a node, and the verdict of the check."""
+        """(counts of each driver on the node, the status that rejects the pod or None)."""
         try:
             counted = self.count_volumes(pod, node, placed)
         except _LookupFailed as failure:
@@ -101,7 +101,7 @@ class VolumeLimits:
         return counted, EXCEEDED_STATUS if any(count.exceeds_limit for count in counted) else None
 
     def count_volumes(self, pod: Pod, node: str, placed: Iterable[Pod]) -> tuple[DriverCount, ...]:
-        """New and attached volumes of each driver with a limit; volumes that are attached already are not new."""
+        """Numbers of new and attached volumes of each driver with a limit; an attached volume is never new."""
         csi_node = self._listers.csi_nodes.get(node)
         new = self._pod_volumes(pod, csi_node, strict=True)
         drivers: list[JsonDict] = spec_of(csi_node or {}).get("drivers") or []
@@ -151,7 +151,7 @@ class VolumeLimits:
         return self._translate_in_tree(spec_of(volume), csi_node)
 
     def _translate_in_tree(self, volume: Manifest, csi_node: Manifest | None) -> tuple[str, str] | None:
-        """Driver and handle of an in-tree volume, on a node that is known to CSI."""
+        """Driver and handle of an in-tree volume that counts as CSI on this node; None for any other volume."""
         source = next((source for source in _MIGRATED_SOURCES if volume.get(source) is not None), None)
         if source is None or csi_node is None or (source == PORTWORX and not self._migrates_portworx(csi_node)):
             return None
@@ -159,7 +159,7 @@ class VolumeLimits:
         return driver, str(volume[source].get(field) or "")
 
     def _migrates_portworx(self, csi_node: Manifest) -> bool:
-        """Whether Portworx volumes count as CSI volumes: always, or where gate and node say so."""
+        """Whether Portworx volumes count as CSI volumes: always, or in older releases by gate and node."""
         if not self._asks_node:
             return True
         notes = annotations_of(csi_node)

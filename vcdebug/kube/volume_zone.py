@@ -1,4 +1,4 @@
-"""VolumeZone: bound volumes with zone or region labels need a node in one of those zones; and where new ones can be.
+"""VolumeZone: requires a node in a zone of each bound volume with zone labels; and where volumes can be provisioned.
 
 Upstream: k8s plugin volumezone.
 """
@@ -30,7 +30,7 @@ _GA_NAME = {
 
 
 class VolumeZoneError(Exception):
-    """The pod's claims cannot be resolved; the text is upstream's."""
+    """Raised if the pod's claims cannot be resolved; the text is upstream's."""
 
 
 class ZoneLimit(NamedTuple):
@@ -41,7 +41,7 @@ class ZoneLimit(NamedTuple):
 
 
 def zone_limits(pod: Pod, listers: Listers) -> tuple[ZoneLimit, ...]:
-    """Limits of the pod's bound volumes; raises VolumeZoneError."""
+    """The limits of the pod's bound volumes; raises VolumeZoneError."""
     limits: list[ZoneLimit] = []
     for volume in pod.spec.get("volumes") or ():
         source = volume.get("persistentVolumeClaim")
@@ -91,7 +91,7 @@ def _limits_of(volume: Manifest) -> Iterator[ZoneLimit]:
 
 
 def rows_outside_zone(limits: tuple[ZoneLimit, ...], node_labels: NodeLabels, rows: IntArray) -> BoolArray:
-    """Rows in no zone of some volume; a node without any zone or region label passes."""
+    """Mask of rows outside the zones of some volume; nodes without any zone or region label pass."""
     # A node without any of the labels passes: upstream finds no zone constraint on it.
     constrained: BoolArray = np.zeros(len(rows), dtype=np.bool_)
     for key in _GA_NAME:
@@ -103,7 +103,7 @@ def rows_outside_zone(limits: tuple[ZoneLimit, ...], node_labels: NodeLabels, ro
 
 
 def zone_of(labels: Mapping[str, str], limit: ZoneLimit) -> str | None:
-    """A node's zone or region for a limit, under its beta or its current label; None without either."""
+    """The node's zone or region for a limit, from the beta label or the current one; None without either."""
     return labels.get(limit.key, labels.get(_GA_NAME[limit.key]))
 
 
@@ -115,26 +115,26 @@ def _rows_inside(limit: ZoneLimit, node_labels: NodeLabels, rows: IntArray) -> B
     return inside
 
 
-# Volumes that are made on demand.
+# Dynamic provisioning of volumes.
 
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
 
 class VolumeProvisioning:
-    """Where new volumes can be made: storage classes, allowed topologies and published capacities."""
+    """Decides where volumes can be provisioned: storage classes, allowed topologies, published capacities."""
 
     def __init__(self, listers: Listers) -> None:
         self._listers = listers
 
     def is_allowed(self, class_name: str, node_labels: Labels) -> bool:
-        """Whether the class provisions at all, and for nodes with these labels."""
+        """Whether the class provisions volumes, and does so for nodes with these labels."""
         storage_class = self._listers.storage_classes[class_name]
         if (storage_class.get("provisioner") or "") in ("", NO_PROVISIONER):
             return False
         return _topology_matches(storage_class.get("allowedTopologies") or (), node_labels)
 
     def has_enough_capacity(self, class_name: str, size: int, node_labels: Labels) -> bool:
-        """Whether the driver publishes capacity for the node, where it publishes any."""
+        """Whether the driver publishes enough capacity for the node; True if it does not publish capacities."""
         provisioner = self._listers.storage_classes[class_name].get("provisioner") or ""
         driver = self._listers.csi_drivers.get(provisioner)
         if driver is None or not spec_of(driver).get("storageCapacity"):

@@ -32,7 +32,7 @@ from vcdebug.snapshot.snapshot import Snapshot
 
 
 class ClusterInfo:
-    """Jobs, nodes and queues (keys ascending) with everything that a session starts from."""
+    """Jobs, nodes and queues (by name in the cycle's map order), and all other input of a session."""
 
     __slots__ = (
         "_shared",
@@ -75,11 +75,11 @@ class ClusterInfo:
         self.orphans: list[TaskInfo] = []
         """Tasks that Volcano handles but whose job is not in the session."""
         self.restored: dict[TaskId, NodeName] = {}
-        """Tasks that an earlier cycle pipelined, and where."""
+        """Tasks that an earlier cycle pipelined → their node."""
         self.panic: tuple[str, TaskKey] | None = None
-        """What ends the process before it begins a cycle: it cannot read its pods."""
+        """(message, pod) of a panic while the scheduler reads its pods, before any cycle; None without one."""
         self.unseen: dict[TaskKey, str] = {}
-        """Pods that the cache does not hold although it should, and why."""
+        """Pods that the cache lacks because of an error → the reason."""
         self.distinct = True
         """Whether no two pods have the same name or UID."""
         self.priority_classes = _PriorityClasses(snapshot)
@@ -181,7 +181,7 @@ class ClusterInfo:
             job.add_task_info(task)
 
     def _restore_placement(self, task: TaskInfo) -> None:
-        """Annotations win over the pod's phase."""
+        """Set a task to Pipelined if its annotations say so; they take precedence over the pod's phase."""
         placement = self.persistence.find_placement(task.pod)
         if placement is not None:
             task.status = TaskStatus.PIPELINED
@@ -191,7 +191,7 @@ class ClusterInfo:
 
 
 class _PriorityClasses:
-    """Values by name; the last global default by name gives the value of other pods."""
+    """Priority values by class name; other pods get that of the last global default, by name."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.values: dict[str, int] = {}
@@ -209,7 +209,7 @@ class _PriorityClasses:
 
 
 def is_not_ready(node: JsonObject) -> bool:
-    """Whether the node says that it is not ready. Upstream: api/node_info (v1.10: setNodeState)."""
+    """Whether the node has a condition Ready that is not True. Upstream: api/node_info (v1.10: setNodeState)."""
     conditions = status_of(node).get("conditions") or ()
     return any(condition.get("type") == "Ready" and condition.get("status") != "True" for condition in conditions)
 
@@ -228,7 +228,7 @@ def _csi_limits(snapshot: Snapshot) -> dict[NodeName, dict[str, float]]:
 
 
 def _earlier_tasks(cluster: ClusterInfo) -> EarlierTasks:
-    """What the pods say has stayed in its tasks, whatever the cycle has made of these."""
+    """The cluster's tasks for reuse: data that they read from pods is valid whatever the cycle did to them."""
     node_tasks = (node.tasks.values() for node in cluster.nodes.values())
     of_jobs = (job.tasks.values() for job in cluster.jobs.values())
     tasks = chain(chain.from_iterable(node_tasks), chain.from_iterable(of_jobs), cluster.orphans)
@@ -240,22 +240,22 @@ def _earlier_tasks(cluster: ClusterInfo) -> EarlierTasks:
 # by task in the same order; tasks that neither cycle can have changed are shared, every other one is built.
 
 _TASK_KINDS: Final = ("Pod", *VOLUME_KINDS, CLAIM_KIND)
-"""What tasks are made of."""
+"""Kinds of the objects from which tasks are made."""
 _LIMITS_KIND: Final = "CSINode"
 
 
 class ReusableCluster:
-    """The cluster of a cycle that is over, which evicted nothing but copies of tasks."""
+    """The cluster of a finished cycle whose actions changed only copies of running tasks."""
 
     def __init__(self, cluster: ClusterInfo, amounts: Mapping[NodeName, NodeAmounts]) -> None:
-        """`amounts` are those of every node when the session had opened."""
+        """`amounts`: the amounts of every node when the session opened."""
         self._cluster = cluster
         self._amounts = amounts
         tables = [node.table for node in cluster.nodes.values() if node.table is not None][:1]
         self._changed = dict.fromkeys(tables[0].changes) if tables else {}
 
     def can_fill(self, cluster: ClusterInfo) -> bool:
-        """Whether a cluster with its nodes read, but not yet its pods, begins with the same pods on the same nodes."""
+        """Whether a cluster without pods so far would begin with the same pods on the same nodes."""
         old = self._cluster
         if pod_inputs(old.snapshot, old.ignored) != pod_inputs(cluster.snapshot, cluster.ignored):
             return False
@@ -265,7 +265,7 @@ class ReusableCluster:
         return same and self._has_same_nodes(cluster)
 
     def _has_same_nodes(self, cluster: ClusterInfo) -> bool:
-        """Whether the cluster has exactly these nodes: the amounts of any other are not known here."""
+        """Whether the cluster has exactly the same nodes; only their amounts are known."""
         if not self._cluster.snapshot.shares_list(_LIMITS_KIND, cluster.snapshot):
             return False
         nodes = self._cluster.nodes
@@ -273,7 +273,7 @@ class ReusableCluster:
         return all(same) and len(same) == len(nodes) == len(self._amounts)
 
     def fill_cluster(self, cluster: ClusterInfo) -> None:
-        """Fill nodes and jobs as reading the pods one by one does."""
+        """Fill nodes and jobs, with the same result as reading the pods one by one."""
         cluster.unseen = self._cluster.unseen
         for name, node in cluster.nodes.items():
             self._fill_node(node, self._cluster.nodes[name])
@@ -305,7 +305,7 @@ def _is_unchanged(task: TaskInfo) -> bool:
 
 
 def _fill_job(job: JobInfo, old: JobInfo) -> bool:
-    """False where tasks are in groups, or the earlier cycle has changed some of them."""
+    """Fill a job from its earlier state; returns False if its tasks are in groups, or the cycle changed any."""
     if job.pod_group.sub_group_policies or old.pod_group.sub_group_policies or old.changes != len(old.tasks):
         return False
     if not old.tasks:
@@ -320,6 +320,6 @@ def _fill_job(job: JobInfo, old: JobInfo) -> bool:
 
 
 def _add_all(tasks: Iterable[TaskInfo], add: Callable[[TaskInfo], None]) -> None:
-    """All tasks built again, in the order in which pods are read."""
+    """Add a fresh copy of each task, in the order in which pods are read."""
     for task in sorted(tasks, key=attrgetter("key")):
         add(task.clone_initial())

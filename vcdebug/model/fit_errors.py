@@ -39,7 +39,7 @@ def blocks_preemption(status: FitStatus) -> bool:
 
 
 def wrap_insufficient_resource_reason(name: str) -> tuple[FitStatus, ...]:
-    """The verdict of the actions' own resource test. Upstream: api/unschedule_info.WrapInsufficientResourceReason."""
+    """The status of the actions' own resource check. Upstream: api/unschedule_info.WrapInsufficientResourceReason."""
     return (FitStatus(UNSCHEDULABLE, f"Insufficient {name}"),)
 
 
@@ -72,7 +72,7 @@ class ReasonTable:
         return number
 
     def blocking_masks(self) -> tuple[BoolArray, BoolArray]:
-        """Two arrays: per code whether it keeps a task off a node in allocate, and in preempt."""
+        """Two arrays: per code, whether it excludes a node in allocate, and whether in preempt."""
         masks = self._masks
         if masks is None:
             allocate, preempt = np.array(self.blocks_allocate), np.array(self.blocks_preempt)
@@ -88,11 +88,11 @@ class ReasonTable:
         return code_array
 
     def error_code(self, text: str) -> int:
-        """The code of an ordinary error, which upstream turns into one Error status."""
+        """The code of a Go error, which upstream turns into one status Error."""
         return self.code_of((FitStatus(ERROR, text),))
 
     def adopt_codes(self, other: ReasonTable, code: int) -> bool:
-        """Intern another table's codes up to this one, so that its arrays can be reused; False where codes differ."""
+        """Add another table's codes up to `code`, so that its arrays can be reused; returns False if codes differ."""
         checked = len(self._statuses)
         if self._statuses != other._statuses[:checked]:
             return False

@@ -105,7 +105,7 @@ class HyperNodes:
         return _UnfinishedHyperNode(iter(spec_of(self.by_name[name].manifest).get("members") or ()), {})
 
     def _adopt_child(self, parent: HyperNodeInfo, child: str) -> str:
-        """The child's name; empty for none, and for a child of another parent."""
+        """Make a HyperNode the child of another; returns its name; empty if it has another parent."""
         if not child:
             return ""
         info = self.by_name.setdefault(child, HyperNodeInfo(child))
@@ -123,7 +123,7 @@ class HyperNodes:
         self.problem = self.problem or problem
 
     def _matching_nodes(self, selector: JsonObject) -> Iterable[NodeName]:
-        """Names of the nodes that a member's selectors match; none at all where Go refuses the pattern."""
+        """Names of the nodes that a member's selectors match; none if Go rejects its pattern."""
         # Upstream compiles the pattern first and returns on an error, before it reads exactMatch.
         pattern = (selector.get("regexMatch") or {}).get("pattern")
         try:
@@ -166,7 +166,7 @@ class HyperNodes:
         return list(result)
 
     def get_lca_hyper_node(self, left: str, right: str) -> str:
-        """The lowest common ancestor; an empty side gives the other one, no common one gives an empty name.
+        """The lowest common ancestor; with one empty side the other one, without a common ancestor an empty name.
         Upstream: api/hyper_node_info.GetLCAHyperNode.
         """
         if not left or not right:
@@ -186,7 +186,7 @@ class HyperNodes:
         return "" if common == TOP_HYPER_NODE else common
 
     def stated_for_node(self, node: NodeName) -> str:
-        """As find_hyper_node_for_node; empty where there is no HyperNode object."""
+        """Same as find_hyper_node_for_node, but empty if that is no HyperNode object."""
         return self.find_hyper_node_for_node(node) if self.stated_tiers() else ""
 
     def find_hyper_node_for_node(self, node: NodeName) -> str:

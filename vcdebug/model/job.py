@@ -95,7 +95,7 @@ class JobInfo(TaskSet):
         self._get_or_create_sub_job(task).add_task(task)
 
     def add_initial_tasks(self, tasks: Sequence[TaskInfo], sums: RequestSums) -> None:
-        """The same as add_task_info for each task, for a job that has none yet."""
+        """Add the first tasks of a job: same as add_task_info for each task."""
         # One dict per job instead of three insertions per task: most jobs have one sub job and few statuses. Two
         # tasks of one UID replace each other and need the slow way, as do policies that group tasks.
         by_uid = {task.uid: task for task in tasks}
@@ -149,7 +149,7 @@ class JobInfo(TaskSet):
         self.sub_jobs[self.task_to_sub_job.pop(task.uid)].delete_task(task)
 
     def update_task_status(self, task: TaskInfo, status: TaskStatus) -> None:
-        """Give the task a new status; from here on the job holds the object passed in.
+        """Set the task's status; the job then holds the object passed in.
         Upstream: api/job_info.UpdateTaskStatus.
         """
         stored = self.tasks.get(task.uid)
@@ -161,7 +161,7 @@ class JobInfo(TaskSet):
         self.add_task_info(task)
 
     def _exchange_task(self, stored: TaskInfo, task: TaskInfo, status: TaskStatus) -> None:
-        """delete_task_info and add_task_info in one, for a task that stays in its sub job."""
+        """Delete and add a task in one step, if it stays in its sub job."""
         self._separate_sub_job()
         uid, request = task.uid, stored.resreq
         # Subtracting and adding again is no no-op: it rounds, and it panics where the sum is too small.
@@ -234,7 +234,7 @@ class JobInfo(TaskSet):
         return len([1 for task in releasing.values() if task.node_name]) if releasing else 0
 
     def is_pending(self) -> bool:
-        """Whether the PodGroup is still to be enqueued. Upstream: api/job_info.IsPending."""
+        """Whether the PodGroup is not enqueued yet. Upstream: api/job_info.IsPending."""
         return self.pod_group.phase in (PENDING, "")
 
     def has_pending_tasks(self) -> bool:
@@ -255,7 +255,7 @@ class JobInfo(TaskSet):
         return counts
 
     def are_roles_unchecked(self) -> bool:
-        """Whether the minimums of roles are skipped, since they add up to more than the job's own."""
+        """Whether role minimums are skipped, because their sum exceeds the job's minimum."""
         return self.min_available < self.task_min_available_total
 
     def _role_minimums(self, statuses: Iterable[TaskStatus], *, empty_pending: bool) -> list[MinimumCount]:
@@ -273,11 +273,11 @@ class JobInfo(TaskSet):
         return self._role_minimums(_PLACED_STATUSES, empty_pending=True)
 
     def pipelined_roles(self) -> list[MinimumCount]:
-        """As ready_roles, with pipelined tasks."""
+        """Placed and pipelined tasks of each role that has a minimum."""
         return self._role_minimums((*_PLACED_STATUSES, TaskStatus.PIPELINED), empty_pending=True)
 
     def check_task_valid(self) -> bool:
-        """Every role has as many usable tasks as its minimum. Upstream: api/job_info.CheckTaskValid."""
+        """Whether every role has as many usable tasks as its minimum. Upstream: api/job_info.CheckTaskValid."""
         return not self.task_min_available or all(role.is_reached for role in self.valid_roles())
 
     def usable_by_role(self) -> dict[str, int]:
@@ -285,11 +285,11 @@ class JobInfo(TaskSet):
         return self._get_job_allocated_roles(_USABLE_STATUSES, empty_pending=False)
 
     def check_task_ready(self) -> bool:
-        """Every role has as many placed tasks as its minimum. Upstream: api/job_info.CheckTaskReady."""
+        """Whether every role has as many placed tasks as its minimum. Upstream: api/job_info.CheckTaskReady."""
         return not self.task_min_available or all(role.is_reached for role in self.ready_roles())
 
     def check_task_pipelined(self) -> bool:
-        """As check_task_ready, with pipelined tasks. Upstream: api/job_info.CheckTaskPipelined."""
+        """Same as check_task_ready, but pipelined tasks count. Upstream: api/job_info.CheckTaskPipelined."""
         return not self.task_min_available or all(role.is_reached for role in self.pipelined_roles())
 
     def _sub_job_minimums(self, counts: Callable[[SubJobInfo], bool]) -> list[MinimumCount]:
@@ -312,15 +312,15 @@ class JobInfo(TaskSet):
         return [policy for policy in self._sub_job_minimums(SubJobInfo.is_pipelined) if policy.least]
 
     def check_sub_job_valid(self) -> bool:
-        """Each policy has at least its minimum of sub jobs. Upstream: api/job_info.CheckSubJobValid."""
+        """Whether each policy has at least its minimum of sub jobs. Upstream: api/job_info.CheckSubJobValid."""
         return not self.min_sub_jobs or all(policy.is_reached for policy in self.valid_sub_jobs())
 
     def check_sub_job_ready(self) -> bool:
-        """Each policy has at least its minimum of ready sub jobs. Upstream: api/job_info.CheckSubJobReady."""
+        """Whether each policy has its minimum of ready sub jobs. Upstream: api/job_info.CheckSubJobReady."""
         return not self.min_sub_jobs or all(policy.is_reached for policy in self.ready_sub_jobs())
 
     def check_sub_job_pipelined(self) -> bool:
-        """Each policy has at least its minimum of pipelined sub jobs. Upstream: api/job_info.CheckSubJobPipelined."""
+        """Whether each policy has its minimum of pipelined sub jobs. Upstream: api/job_info.CheckSubJobPipelined."""
         return not self.min_sub_jobs or all(policy.is_reached for policy in self.pipelined_sub_jobs())
 
     def fit_failed_roles(self, sub_job: SubJobInfo | None) -> dict[str, None]:
@@ -350,7 +350,7 @@ class JobInfo(TaskSet):
             del self.nodes_fit_errors[uid]
 
     def need_continue_allocating(self, sub_job: SubJobInfo | None) -> bool:
-        """Whether placing further tasks can still make the gang after one failed; without a sub job, the whole job's.
+        """Whether the gang of a sub job (None: of the job) can still be reached after a task failed.
         Upstream: api/job_info.NeedContinueAllocating.
         """
         if self.min_available == len(self.tasks):

@@ -1,4 +1,4 @@
-"""Arithmetic that the quota plugins share: what a job holds and what it still reserves.
+"""Arithmetic that the quota plugins share: the amounts that a job holds, and those that it still reserves.
 
 Upstream: plugins/util.
 """
@@ -36,7 +36,7 @@ def add_allocated(total: Resource, jobs: Collection[JobInfo]) -> Resource:
 
 
 def add_requested(total: Resource, jobs: Collection[JobInfo]) -> Resource:
-    """As add_allocated, with Pending tasks and those pipelined by an earlier cycle."""
+    """Same as add_allocated, but Pending tasks and those pipelined by an earlier cycle count too."""
     return add_jobs(total, jobs, _all_requested, lambda job: _requests_by_status(job, _REQUESTED_STATUSES))
 
 
@@ -80,7 +80,7 @@ class ReservationForm(NamedTuple):
     whole_units: bool = False
     """Scalars are counted in units but compared with thousandths: a bug of old releases."""
     elastic_as_whole: bool = False
-    """A job is elastic only where it exceeds its minimum in every dimension."""
+    """A job is elastic only if it exceeds its minimum in every dimension."""
 
     @classmethod
     def for_release(cls, release: Release) -> ReservationForm:
@@ -93,7 +93,7 @@ NEWEST_FORM = ReservationForm()
 
 
 def elastic_resource(job: JobInfo, form: ReservationForm = NEWEST_FORM) -> Resource:
-    """What the job has allocated beyond its minimum. Upstream: api/job_info.GetElasticResources."""
+    """The amount allocated to the job beyond its minimum. Upstream: api/job_info.GetElasticResources."""
     allocated, minimum = job.allocated, job.get_min_resources()
     names = (CPU, MEMORY, *(allocated.scalars or ()), *(minimum.scalars or ())) if form.elastic_as_whole else ()
     if any(at_most(allocated.get(name), minimum.get(name)) for name in names):
@@ -131,13 +131,13 @@ def _set_missing(inqueue: Resource, name: str, missing: float) -> None:
 
 
 def is_running_gang(job: JobInfo) -> bool:
-    """A Running PodGroup with minResources of which at least minMember tasks are allocated."""
+    """Whether the job has a Running PodGroup with minResources and at least minMember allocated tasks."""
     group = job.pod_group
     return group.phase == RUNNING and group.min_resources is not None and job.allocated_task_num() >= group.min_member
 
 
 def is_inqueue(job: JobInfo) -> bool:
-    """An Inqueue PodGroup with minResources."""
+    """Whether the job has an Inqueue PodGroup with minResources."""
     return job.pod_group.phase == INQUEUE and job.pod_group.min_resources is not None
 
 

@@ -1,4 +1,4 @@
-"""Aliases for the primitives that travel between rooms."""
+"""Aliases for the primitive types that packages exchange."""
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ Seq = int
 
 FloatArray = npt.NDArray[np.float64]
 KeptScores = npt.NDArray[np.float64 | np.float32]
-"""As few bytes as say the numbers exactly: to be read, or added to others that have all of theirs."""
+"""Scores as float32 if that is exact, else float64: read only, or added to float64 scores."""
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 Codes = npt.NDArray[np.uint16]

@@ -29,7 +29,7 @@ _USED_STATUSES = (TaskStatus.RUNNING, TaskStatus.RELEASING)
 
 
 class AmountsTable(Protocol):
-    """Columns of all nodes' amounts, as far as a node knows them: model/node_table.NodeTable."""
+    """The part of model/node_table.NodeTable that a node uses."""
 
     changes: list[Row]
 
@@ -195,7 +195,7 @@ class NodeInfo:
         return None
 
     def add_initial_tasks(self, tasks: Sequence[TaskInfo], *, shared: bool = False) -> None:
-        """The same as add_task for each, for a node without tasks. The tasks name this node and none is Binding.
+        """Same as add_task for each task, for a node without tasks. All tasks name this node; none is Binding.
 
         `shared`: actions change only copies of these tasks, so that the node holds the objects themselves.
         """
@@ -271,11 +271,11 @@ class NodeInfo:
         return None
 
     def _counts_as_used(self, task: TaskInfo) -> bool:
-        """Whether the task counts as used on this node, and for no ledger of devices."""
+        """Whether the task's request counts as used on this node, and no device ledger charges it."""
         return task.status in _USED_STATUSES and task.node_name == self.name and not self.devices
 
     def _replace_task(self, stored: TaskInfo, task: TaskInfo) -> None:
-        """remove_task and add_task in one, for tasks that differ in their status alone."""
+        """Remove and add a task in one step, for tasks that differ only in their status."""
         del self.tasks[task.key]
         self._order = self._in_order = None
         request = stored.resreq
@@ -338,13 +338,13 @@ def _parse_float(text: str | None) -> float:
         return 0.0
 
 
-# Amounts that did not change since the last look are shared, not copied.
+# Amounts that did not change since the last copy are shared.
 
 _NO_RESOURCE = Resource()
 
 
 class NodeAmounts(NamedTuple):
-    """A node's changing amounts at one moment; never changed."""
+    """An immutable copy of a node's variable amounts."""
 
     idle: Resource
     used: Resource
@@ -353,7 +353,7 @@ class NodeAmounts(NamedTuple):
 
     @classmethod
     def of_node(cls, node: NodeInfo) -> NodeAmounts:
-        """The node's amounts now."""
+        """The node's current amounts."""
         last = node.last_amounts
         if last is None:
             releasing, pipelined = node.releasing.copy_unless(_NO_RESOURCE), node.pipelined.copy_unless(_NO_RESOURCE)

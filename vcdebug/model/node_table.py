@@ -19,7 +19,7 @@ from vcdebug.model.resource import CPU, MEMORY, MIN_RESOURCE, Resource
 NodeField = Literal["idle", "used", "releasing", "pipelined", "future", "allocatable", "capability"]
 LIVE_FIELDS: tuple[NodeField, ...] = ("idle", "used", "releasing", "pipelined", "future")
 FUTURE_FIELDS: tuple[NodeField, ...] = ("releasing", "pipelined")
-"""0 on every node until the first task is Releasing or Pipelined."""
+"""Fields that are 0 on every node until the first task is Releasing or Pipelined."""
 FIXED_FIELDS: tuple[NodeField, ...] = ("allocatable", "capability")
 RequestAmounts = tuple[tuple[str, float], ...]
 """The dimensions of a request with their amounts, in order."""
@@ -198,7 +198,7 @@ class NodeTable:
         return entry[1]
 
     def first_lacking_on_node(self, request: RequestAmounts, field: NodeField, row: Row) -> int:
-        """As lacking_dimensions, for one node: faster than arrays of one element."""
+        """Same as lacking_dimensions, for one node: faster than arrays of one element."""
         amounts = self._amount_of(self.nodes[row], field)
         for position, (name, amount) in enumerate(request, 1):
             if not amounts.get(name) - amount > -MIN_RESOURCE:
@@ -206,10 +206,10 @@ class NodeTable:
         return 0
 
     def first_lacking(self, request: RequestAmounts, field: NodeField, rows: IntArray) -> Codes:
-        """As lacking_dimensions, for some nodes."""
+        """Same as lacking_dimensions, for some nodes."""
         columns = self._refreshed_columns(field)
         dims, amounts = self._as_columns(request)
-        # Whole columns need no gathering of each row by its index.
+        # For all rows, whole columns are used instead of indexing each row.
         available = columns[dims[:, 0]] if len(rows) == len(self.nodes) else columns[dims, rows]
         fits = fits_amount(amounts, available)
         first: Codes = np.zeros(len(rows), dtype=np.uint16)
@@ -240,7 +240,7 @@ class NodeTable:
     def rows_named(self, names: Sequence[NodeName]) -> NodeRows:
         """The nodes of these names, in the order given."""
         rows = np.array([self.row_of[name] for name in names], dtype=np.int64)
-        # The shared array of all rows lets later checks skip the gathering.
+        # With the shared array of all rows, later checks use whole columns.
         return NodeRows(self, self.every if np.array_equal(rows, self.every) else rows)
 
     def __len__(self) -> int:
@@ -317,15 +317,15 @@ def fits_amount(amount: float | FloatArray, available: FloatArray) -> BoolArray:
     return result
 
 
-# Answers per node that only the node's own amounts decide: kept for all rows, redone for the rows that changed.
+# Values per node that depend only on the node itself: cached for all rows, recomputed for changed rows.
 
 T = TypeVar("T", bound=np.generic)
 ComputeRows = Callable[[IntArray], "np.ndarray[tuple[int, ...], np.dtype[T]]"]
-"""Rows → one value per row; a question with several answers has one row of the result for each."""
+"""Rows → one value per row; with several values per row, the result has one row for each of them."""
 ComputeRow = Callable[[Row], "float | tuple[float, ...]"]
-"""Row → its value or values: the same numbers as from ComputeRows, without arrays."""
+"""Row → its value or values, equal to those of ComputeRows, but without arrays."""
 MAX_SINGLE_ROWS = 6
-"""Up to this many changed rows are computed one by one, which is faster than an array operation."""
+"""Maximum number of changed rows that are computed one by one, which is faster than an array operation."""
 
 
 class _CachedRows(Generic[T]):
@@ -338,7 +338,7 @@ class _CachedRows(Generic[T]):
 
 
 class RowCache(Generic[T]):
-    """A cache of values per question and row, for answers that depend on nothing but the row's own node.
+    """A cache of values per question and row, for values that depend only on the row's node.
 
     `changes` is the owner's growing log of changed rows: a later question computes only these again.
     """
@@ -353,7 +353,7 @@ class RowCache(Generic[T]):
     def cached_values(
         self, question: Hashable, compute: ComputeRows[T], compute_one: ComputeRow
     ) -> np.ndarray[tuple[int, ...], np.dtype[T]]:
-        """Values for all rows. Read only, and updated in place by later calls: copy what must not change."""
+        """Values for all rows. Read only; later calls update the array in place, so copy it to keep it."""
         change_count = len(self._changes)
         answer = self._answers.get(question)
         if answer is None:

@@ -18,13 +18,13 @@ BitSet = int
 
 CPU = "cpu"
 MAX_CPU = 65535
-"""A list with a higher CPU number cannot be parsed."""
+"""Highest CPU number in a list that can be parsed."""
 RESERVABLE_RESOURCES = ("cpu", "memory", "ephemeral-storage")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 
 
 class CpuPlace(NamedTuple):
-    """Where one CPU is."""
+    """The place of one CPU: socket, core and NUMA node."""
 
     numa: int
     socket: int
@@ -76,7 +76,7 @@ def format_cpu_list(bits: BitSet) -> str:
 
 
 class CpuTopology:
-    """The CPUs of a node by place; core numbers count as given, even if two sockets share them."""
+    """The CPUs of a node with their places; core numbers are used as given, even if two sockets share one."""
 
     __slots__ = ("cpus", "cpus_per_core", "cpus_per_socket", "in_core", "in_numa", "in_socket", "places")
 
@@ -132,7 +132,7 @@ class NumaInfo:
         self.cpu_manager_policy: str = policies.get("CPUManagerPolicy", "")
         self.topology_policy: str = policies.get("TopologyManagerPolicy", "")
         self.free_cpus: BitSet | None = _read_free_cpus(spec.get("numares") or {})
-        """None when the object does not name the resource cpu at all."""
+        """The free CPUs; None if the object does not list the resource cpu."""
         self.reserved_cpus = _read_reserved(spec.get("resReserved") or {})
         self.shown_pods = tuple(
             (str(pod.get("uid") or ""), f"{pod.get('namespace') or ''}/{pod.get('name') or ''}")

@@ -90,7 +90,7 @@ class Pod:
         self.nominated_node_name: str = status.get("nominatedNodeName") or ""
 
     def clone_initial(self) -> Pod:
-        """The pod as another cycle begins with it."""
+        """A copy of the pod in its initial state, for another cycle."""
         copy = Pod.__new__(Pod)
         copy.manifest, copy.spec, copy.status = self.manifest, self.spec, self.status
         copy.name, copy.namespace, copy.key, copy.uid = self.name, self.namespace, self.key, self.uid
@@ -239,7 +239,7 @@ class Pod:
 
 
 def is_resize_infeasible(status: JsonObject) -> bool:
-    """Whether a pod's status says that its node cannot carry out the pending resize."""
+    """Whether a pod's status reports that its node cannot carry out the pending resize."""
     for condition in status.get("conditions") or ():
         if condition.get("type") == "PodResizePending":
             return bool(condition.get("reason") == "Infeasible")
@@ -254,18 +254,18 @@ def _has_resources(statuses: list[JsonObject] | None) -> bool:
 
 
 class PodAttributes(NamedTuple):
-    """What is read from annotations and labels: equal for all pods of one template."""
+    """Attributes from annotations and labels, which are equal for all pods of one template."""
 
     job: str
     task_role: str
     priority: int | None
-    """As the annotation states it; None without a valid one."""
+    """Priority from the annotation; None without a valid one."""
     preemptable: bool
     revocable_zone: str
 
     @classmethod
     def of_pod(cls, pod: Pod) -> PodAttributes:
-        """Read from the pod."""
+        """Reads the attributes of a pod."""
         zone = revocable_zone(pod.annotations)
         return cls(pod.job_id, pod.task_role, pod.annotated_priority, pod.preemptable, zone)
 
@@ -281,7 +281,7 @@ class PodIdentity(NamedTuple):
 
     @classmethod
     def of_manifest(cls, manifest: JsonObject) -> PodIdentity:
-        """As the attributes of its Pod."""
+        """Reads the same values as the attributes of Pod."""
         metadata, spec = manifest.get("metadata") or _EMPTY, manifest.get("spec") or _EMPTY
         namespace, name = metadata.get("namespace", ""), metadata.get("name", "")
         group = (metadata.get("annotations") or _EMPTY).get(GROUP_ANNOTATION)
@@ -299,7 +299,7 @@ def revocable_zone(annotations: Mapping[str, str]) -> str:
     return "*" if preemptable and parse_bool(preemptable) else ""
 
 
-# Annotations by which a cycle tells the next one of its pipelined tasks ("task state persistence across sessions").
+# Annotations with a cycle's pipelined tasks for the next cycle ("task state persistence across sessions").
 
 STATUS_ANNOTATION = "volcano.sh/pipelined-status"
 NODE_ANNOTATION = "volcano.sh/pipelined-node"
@@ -317,7 +317,7 @@ class PersistedPlacement(NamedTuple):
 
 
 def _count_carriers(snapshot: Snapshot) -> int:
-    """How many pods carry one of the annotations."""
+    """Number of pods with one of the annotations."""
     # Pods of one template share their annotations: each distinct object is examined once.
     annotations = [annotations_of(manifest) for manifest in snapshot.objects_of("Pod")]
     distinct = {id(notes): notes for notes in annotations}

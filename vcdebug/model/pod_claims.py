@@ -22,9 +22,9 @@ from vcdebug.snapshot.snapshot import SchedulerFlags, Snapshot
 
 ALL_DEVICES = "All"
 CLASS_COUNT_PREFIX = "deviceclass/"
-"""Before a class, in a queue's lists: how many devices of it."""
+"""Prefix of a device class in a queue's lists, for a number of devices."""
 CLASS_CAPACITY_SEPARATOR = ".deviceclass/"
-"""Between a dimension and a class: how much of what its devices share out."""
+"""Separator between a dimension and a device class, for an amount of the devices' shared capacity."""
 NIL_MAP_PANIC = "assignment to entry in nil map"
 
 DeviceClass = str
@@ -42,7 +42,7 @@ class DeviceAmount:
         """Whether sums wrap around at the ends of int64 (old releases) or saturate there."""
         self.capacity: dict[str, int] = dict(capacity or {})
         self.first_texts: dict[str, str] = {}
-        """By dimension, the first quantity of a sum as a claim writes it: the sum is written in its units."""
+        """Dimension → text of the first quantity of a sum, in whose units the sum is written."""
 
     def add(self, other: DeviceAmount) -> None:
         """Add, within int64."""
@@ -61,7 +61,7 @@ class DeviceAmount:
                 self.capacity[name] = max(self.capacity[name] - amount, 0)
 
     def multiplied_by(self, factor: int) -> DeviceAmount:
-        """The amounts of `factor` such tasks."""
+        """The amounts times `factor`."""
         capacity = {name: amount * factor for name, amount in self.capacity.items()}
         return DeviceAmount(self._limit_count(self.count * factor), capacity, wraps=self.wraps)
 
@@ -97,11 +97,11 @@ class TaskDemand:
 
 
 class ClaimPendingError(Exception):
-    """The claim of the pod's template does not exist yet."""
+    """Raised if the claim from the pod's template does not exist yet."""
 
 
 class ClaimMissingError(Exception):
-    """The pod names a claim that does not exist: upstream leaves the pod out altogether."""
+    """Raised for a pod with a claim that does not exist: upstream ignores such a pod."""
 
 
 class DeviceClaims:
@@ -205,7 +205,7 @@ def _hashed_limit_key(driver: str) -> str:
 
 
 class VolumeLookupError(Exception):
-    """The pod's volumes cannot be read: upstream leaves the pod out altogether."""
+    """Raised if the pod's volumes cannot be read: upstream ignores such a pod."""
 
 
 class CsiVolumes:

@@ -32,7 +32,7 @@ class Condition(NamedTuple):
 
 @dataclass(slots=True)
 class NetworkTopology:
-    """How close together the pods of a job or sub job must be placed."""
+    """The network topology that the pods of a job or sub job require or prefer."""
 
     mode: str
     highest_tier_allowed: int | None
@@ -75,7 +75,7 @@ class SubGroupPolicy:
 
     @classmethod
     def from_manifest(cls, raw: JsonObject) -> SubGroupPolicy:
-        """From one list entry."""
+        """Reads a policy from a list entry."""
         return cls(
             raw.get("name") or "",
             raw.get("subGroupSize"),
@@ -87,7 +87,7 @@ class SubGroupPolicy:
 
 
 class GroupStatus(NamedTuple):
-    """What a PodGroup's status says, as far as scheduling reads it."""
+    """The fields of a PodGroup's status that scheduling reads."""
 
     phase: str
     conditions: tuple[Condition, ...]
@@ -97,7 +97,7 @@ class GroupStatus(NamedTuple):
 
     @classmethod
     def from_manifest(cls, manifest: JsonObject) -> GroupStatus:
-        """From a manifest: what the PodGroup has before the cycle."""
+        """Reads the status before the cycle from a manifest."""
         status = status_of(manifest)
         return cls(
             status.get("phase") or "",
@@ -109,7 +109,7 @@ class GroupStatus(NamedTuple):
 
 
 PLAIN_OWNERS = ("ReplicaSet", "StatefulSet", "DaemonSet", "Pod")
-"""Kinds for whose pods Volcano's controller makes a PodGroup, which it does not update with them."""
+"""Owner kinds for whose pods Volcano's controller creates a PodGroup that it never updates."""
 
 
 class PodGroup:
@@ -163,7 +163,7 @@ class PodGroup:
         self.running, self.failed, self.succeeded = status.running, status.failed, status.succeeded
 
     def is_made_for_pods(self) -> bool:
-        """Whether Volcano's controller made it for existing pods, so that minResources is what these request."""
+        """Whether Volcano's controller created the PodGroup for existing pods, with their requests as minResources."""
         return any(owner.get("kind") in PLAIN_OWNERS for owner in owners_of(self.manifest))
 
     def drop_sub_groups(self) -> None:

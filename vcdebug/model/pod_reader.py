@@ -1,4 +1,4 @@
-"""Tasks of pods: what a pod says is read once, by the first of several cycles on nearly the same objects.
+"""Makes tasks from pods; a pod is parsed once, by the first of several cycles on nearly the same objects.
 
 Each scheduler process reads its pods once, too.
 
@@ -24,31 +24,31 @@ from vcdebug.snapshot.manifest import key_of, spec_of
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
 
 VOLUME_KINDS: Final = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass")
-"""What the requests of pods with volumes depend on, apart from the pod."""
+"""Kinds, besides Pod, on which the requests of pods with volumes depend."""
 CLAIM_KIND: Final = "ResourceClaim"
-"""What decides, apart from the pod, whether one with resource claims is read."""
+"""Kind, besides Pod, that decides whether a pod with resource claims is read."""
 
 
 class PodInputs(NamedTuple):
-    """What a task depends on besides its pod and the pod's volumes and claims."""
+    """Inputs of a task besides its pod and the pod's volumes and claims."""
 
     flags: SchedulerFlags
     ignored: tuple[str, ...]
-    """Resources that do not count."""
+    """Names of resources that are dropped from requests."""
     started: datetime | None
     """Pods without a change since then were read before the first node, and keep what is ignored; None: all were, or
     nothing is ignored."""
     last_kept: TaskKey | None = None
-    """The last pod, by name, that keeps what is ignored; None for all of them."""
+    """The last pod by name that keeps ignored resources; None if all of them do."""
 
 
 def pod_inputs(snapshot: Snapshot, ignored: tuple[str, ...]) -> PodInputs:
-    """The inputs of a cycle."""
+    """The task inputs of a cycle on a snapshot."""
     process = snapshot.process
     all_at_start = not ignored or process.is_first_cycle(snapshot.now)
     last_kept = None
     if ignored and snapshot.release.has_older_form(VGPU_SCALARS_TILL_FIRST_HELD):
-        # A pod on a node that is not known yet makes one, which sets what is ignored.
+        # A pod on an unknown node creates the node, which sets the ignored resources.
         last_kept = min(
             (key_of(pod) for pod in snapshot.objects_of("Pod") if spec_of(pod).get("nodeName")), default=None
         )
@@ -56,12 +56,12 @@ def pod_inputs(snapshot: Snapshot, ignored: tuple[str, ...]) -> PodInputs:
 
 
 class EarlierTasks(NamedTuple):
-    """The tasks that another cycle has read."""
+    """The tasks that an earlier cycle read, for reuse."""
 
     snapshot: Snapshot
     inputs: PodInputs
     by_manifest: Mapping[int, TaskInfo]
-    """By the identity of the pod's manifest."""
+    """Identity of the pod's manifest → its task."""
 
 
 class PodReader:
@@ -78,7 +78,7 @@ class PodReader:
         self._requests_at_start = PodRequestCache(snapshot.flags)
         self._process, self._now = snapshot.process, snapshot.now
         self._attributes: dict[tuple[str, int, int], tuple[object, object, PodAttributes]] = {}
-        """By namespace and the identities of annotations and labels, which are kept in the value."""
+        """(namespace, identities of annotations and labels) → (annotations, labels, attributes)."""
         self._keeps_unread = snapshot.release.has_older_form(ADD_POD_ON_ERROR)
         self._gate_known = not snapshot.release.has_older_form(QUEUE_ALLOCATION_GATE)
         self._policy_known = not snapshot.release.has_older_form(PREEMPTION_POLICY_UNREAD)
@@ -93,9 +93,9 @@ class PodReader:
         self._reads_claims = not snapshot.release.has_older_form(DRA_QUOTA)
         self._claims = DeviceClaims({key_of(one): one for one in snapshot.objects_of("ResourceClaim")}, snapshot.flags)
         self.panic: tuple[str, TaskKey] | None = None
-        """What ends the process while it reads the pods, and at which pod."""
+        """(message, pod) of the panic while the scheduler reads its pods; None without one."""
         self.unseen: dict[TaskKey, str] = {}
-        """Pods that the cache does not hold although it should, and why."""
+        """Pods that the cache lacks because of an error → the reason."""
 
     def read_tasks(self, manifests: Iterable[Manifest]) -> Iterator[TaskInfo]:
         """A task for every pod that the cache holds, in the order of the manifests."""
@@ -126,7 +126,7 @@ class PodReader:
         return None if ("volumes" in spec or "resourceClaims" in spec) and not self._is_kept(task) else task
 
     def _is_kept(self, task: TaskInfo) -> bool:
-        """Whether its volumes and claims can be read; a claim that does not exist yet hides nothing."""
+        """Whether the pod's volumes and claims can be read; a claim that is still to be created does not matter."""
         spec = task.pod.spec
         try:
             complete = not spec.get("volumes") or self._volumes.add_volume_counts(task)
@@ -157,11 +157,11 @@ class PodReader:
         return entry[2]
 
 
-# When the scheduler read a pod: with all others as its process started, before any node, or on its own later.
+# Time at which the scheduler read a pod: at its start, with all others and before any node, or later.
 
 
 def was_read_at_start(pod: Pod, process: SchedulerProcess, now: datetime) -> bool:
-    """Whether nothing shows that the pod came or changed since; in a first cycle nothing has.
+    """Whether the pod existed unchanged at the start of the process; always true in a first cycle.
 
     The names of resources that are to be ignored come with the first node, so that pods of the start keep them.
     """

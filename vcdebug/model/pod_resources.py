@@ -25,11 +25,11 @@ class PodRequestCache:
         self._ignored = ignored
         self._by_text: dict[tuple[str, str], Resource] = {}
         self._of_parts: dict[tuple[int, ...], tuple[tuple[object, ...], Resource]] = {}
-        """By the identities of the request's sources. The value holds the sources, so that no id is used twice."""
+        """Identities of the request's sources → (sources, request); the sources are kept so that ids stay unique."""
 
     def find_request(self, pod: Pod) -> Resource:
-        """As get_pod_resource_request."""
-        # Two levels: ids of shared parts cost the least; pods whose parts are separate objects meet by their text.
+        """Same as get_pod_resource_request, cached."""
+        # Two levels: first by the ids of shared parts, which is fastest; then by text, for pods with separate objects.
         parts = pod.request_sources
         key = tuple(map(id, parts))
         entry = self._of_parts.get(key)
@@ -51,7 +51,7 @@ class RequestSums:
 
     def __init__(self) -> None:
         self._sums: dict[tuple[int, ...], tuple[Sequence[Resource], Resource]] = {}
-        """By the identities of the requests, which the value holds."""
+        """Identities of the requests → (requests, their sum)."""
 
     def sum_of(self, requests: Sequence[Resource]) -> Resource:
         """The sum of all requests in their order; a copy that belongs to the caller."""
@@ -256,7 +256,7 @@ class StatedAmounts:
         self.ignored = ignored
         """Names that the release drops."""
         self._amounts: dict[int, tuple[object, Resource]] = {}
-        """The value holds the list, so that no other list gets its id."""
+        """Identity of a list → (list, its amounts); the list is kept so that its id stays unique."""
 
     def amounts_of(self, amounts: ResourceList | None) -> Resource:
         """The amounts of a list; an empty Resource for None."""

@@ -79,7 +79,7 @@ REQUEST, MINIMUM = "request", "min resources"
 
 
 class LimitCheck(NamedTuple):
-    """A sum of amounts compared with a limit, dimension by dimension; a plugin answers with the verdict."""
+    """A sum of amounts that is compared with a limit, dimension by dimension, for a plugin's verdict."""
 
     parts: tuple[tuple[str, Resource], ...]
     """The summands of the total with their names, the request among them; ELASTIC is subtracted."""
@@ -87,12 +87,12 @@ class LimitCheck(NamedTuple):
     limit: Resource
     request: Resource
     asked: Resource
-    """The dimensions with an amount above 0 here are compared with the limit."""
+    """Amounts whose dimensions above 0 are compared with the limit."""
 
     @property
     def is_within_limit(self) -> bool:
         """Whether the total is at most the limit in every judged dimension."""
-        # Built without lists, since nearly every answer is a plain yes: the names are only needed for a refusal.
+        # Computed without lists, since nearly every check passes: names are only needed for a rejection.
         limit, total, judged = self.limit, self.total, self.asked
         if judged.milli_cpu > 0 and total.milli_cpu > limit.milli_cpu:
             return False
@@ -111,7 +111,7 @@ class LimitCheck(NamedTuple):
 
     @property
     def judged_dimensions(self) -> list[str]:
-        """The dimensions that count."""
+        """The dimensions that are compared with the limit."""
         return judged_dimensions(self.asked)
 
     def is_empty_dimension(self, name: str) -> bool:
@@ -119,7 +119,7 @@ class LimitCheck(NamedTuple):
         return self.total.get(name) < MIN_RESOURCE and self.limit.get(name) < MIN_RESOURCE
 
     def excess_of(self, name: str) -> float:
-        """By how much the total is more than the limit."""
+        """The total minus the limit in one dimension."""
         return self.total.get(name) - self.limit.get(name)
 
     @property
@@ -134,7 +134,7 @@ class LimitCheck(NamedTuple):
         return total
 
     def figures_of(self, name: str) -> tuple[float, ...]:
-        """Every part, the total and the limit in one dimension."""
+        """The amounts of every part, the total and the limit in one dimension."""
         parts = (amount.get(name) for _, amount in self.parts)
         return (*parts, self.total.get(name), self.limit.get(name))
 
@@ -190,16 +190,16 @@ class QueueLimit(NamedTuple):
     own: Resource
     left: Resource
     capability: Resource | None
-    """None where the queue states none."""
+    """The stated capability; None without one."""
     limit: Resource
     parent: QueueName = ""
-    """The queue whose limit is the whole; empty where the whole is the cluster."""
+    """The parent queue, whose limit is divided; empty if the cluster is divided."""
 
 
 def queue_limit(
     total: Resource, guaranteed: Resource, guarantee: Resource, capability: Resource | None, parent: QueueName = ""
 ) -> QueueLimit:
-    """The limit of one queue among those that share the whole."""
+    """The limit of one queue among those that share `total`."""
     available = exceeded_part(total, guaranteed).add(guarantee)
     limit = available.clone()
     if capability is not None:
@@ -221,7 +221,7 @@ _EMPTY_SCALARS: Final[Mapping[str, float]] = {}
 
 
 def exceeded_part(left: Resource | None, right: Resource | None) -> Resource:
-    """What `left` has beyond `right`; scalars that do not exceed disappear from the result.
+    """The excess of `left` over `right`; scalars without excess are left out.
     Upstream: api/resource_info.ExceededPart.
     """
     if left is None:
@@ -293,7 +293,7 @@ class ShareTotals:
 
 
 def share_of(left: float, right: float) -> float:
-    """left / right; anything of nothing is 1, nothing of nothing is 0. Upstream: api/helpers.Share."""
+    """left / right; with right 0 it is 1, or 0 if left is 0 too. Upstream: api/helpers.Share."""
     if right == 0:
         return 0.0 if left == 0 else 1.0
     return left / right

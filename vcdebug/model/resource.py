@@ -123,7 +123,7 @@ class Resource:
             yield from sorted(self.scalars.items())
 
     def is_empty(self) -> bool:
-        """Every dimension except `pods` below the tolerance. Upstream: api/resource_info.IsEmpty."""
+        """Whether every dimension except `pods` is below the tolerance. Upstream: api/resource_info.IsEmpty."""
         if self.milli_cpu >= MIN_RESOURCE or self.memory >= MIN_RESOURCE:
             return False
         return all(amount < MIN_RESOURCE for name, amount in (self.scalars or {}).items() if name != PODS)
@@ -215,7 +215,7 @@ class Resource:
         Upstream: api/resource_info.Sub.
         """
         milli_cpu, memory, scalars = self.milli_cpu - rr.milli_cpu, self.memory - rr.memory, self.scalars
-        # Judged before anything is changed: upstream asserts first, and its panic must leave the amounts alone.
+        # Checked before any change: upstream asserts first, and its panic leaves the amounts unchanged.
         own_scalars, remaining = scalars or _NO_SCALARS, {}
         is_sufficient = milli_cpu > _MINUS_MIN and memory > _MINUS_MIN
         for name, amount in (rr.scalars or _NO_SCALARS).items():
@@ -297,11 +297,11 @@ class Resource:
         return True
 
     def less(self, rr: Resource, default: DefaultValue = ZERO) -> bool:
-        """Strictly less on every dimension, without tolerance. Upstream: api/resource_info.Less."""
+        """Whether this is less on every dimension, without tolerance. Upstream: api/resource_info.Less."""
         return self._compare_all(rr, default, lt)
 
     def less_equal(self, rr: Resource, default: DefaultValue = ZERO) -> bool:
-        """At most `rr` (plus the tolerance) on every dimension. Upstream: api/resource_info.LessEqual."""
+        """Whether this is at most `rr` (plus tolerance) on every dimension. Upstream: api/resource_info.LessEqual."""
         if default == INFINITY:
             return self._compare_all(rr, default, at_most)
         # at_most written out: this is the commonest comparison, and a call per dimension costs more than the test.
@@ -316,7 +316,7 @@ class Resource:
         return True
 
     def less_equal_with_resources_name(self, rr: Resource, default: DefaultValue = ZERO) -> tuple[bool, list[str]]:
-        """As less_equal, with the failing names; ignores dimensions that only `rr` has.
+        """Same as less_equal, with the names of failing dimensions; dimensions that only `rr` has are ignored.
         Upstream: api/resource_info.LessEqualWithResourcesName.
         """
         failing: list[str] = []
@@ -350,7 +350,7 @@ class Resource:
         return not failing, failing
 
     def less_partly(self, rr: Resource, default: DefaultValue = ZERO) -> bool:
-        """Strictly less on some dimension. Upstream: api/resource_info.LessPartly."""
+        """Whether this is less on some dimension. Upstream: api/resource_info.LessPartly."""
         if self.milli_cpu < rr.milli_cpu or self.memory < rr.memory:
             return True
         scalars, other_scalars = self.scalars or {}, rr.scalars or {}
@@ -437,7 +437,7 @@ class Resource:
 
 
 def _diff_scalar(inc: Resource, dec: Resource, name: str, left: float, right: float) -> None:
-    """-1 means infinity here, also when it is a real amount."""
+    """Enter the difference of one scalar into `inc` or `dec`; -1 means infinity, even if it is a real amount."""
     if left == -1:
         inc.set_scalar(name, -1)
     elif right == -1:

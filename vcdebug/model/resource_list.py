@@ -1,4 +1,4 @@
-"""Kubernetes ResourceLists: which names are resources to Volcano, and in which unit each is counted.
+"""Kubernetes ResourceLists: the names that Volcano counts as resources, and the unit of each.
 
 Upstream: api/resource_info.
 """
@@ -88,4 +88,4 @@ def _parse_items(items: ListItems) -> ListAmounts:
 
 
 _parsed_once = lru_cache(maxsize=4096)(_parse_items)
-"""Nodes of one kind, and containers of one template, state the same texts."""
+"""Cached, because nodes of one kind and containers of one template have the same texts."""

@@ -18,7 +18,7 @@ from vcdebug.snapshot.manifest import label_selector_matches
 
 
 class MinimumCount(NamedTuple):
-    """A count with the minimum that a gang needs of it: pods of a role, or sub jobs of a policy."""
+    """A count and the minimum that the gang needs: pods of a role, or sub jobs of a policy."""
 
     name: str
     have: int
@@ -26,7 +26,7 @@ class MinimumCount(NamedTuple):
 
     @property
     def is_reached(self) -> bool:
-        """Whether there are enough."""
+        """Whether the count reaches the minimum."""
         return self.have >= self.least
 
 
@@ -34,7 +34,7 @@ StatusIndex = dict[TaskStatus, dict[TaskId, TaskInfo]]
 
 
 def index_by_status(tasks: Iterable[TaskInfo]) -> StatusIndex:
-    """The index of these tasks."""
+    """Status → the tasks with this status."""
     index: StatusIndex = {}
     for task in tasks:
         index.setdefault(task.status, {})[task.uid] = task
@@ -69,7 +69,7 @@ class TaskSet:
         self._ready_at = 0
         """The number of changes at which `_ready` was counted."""
         self._idle_pending = 0
-        """Pending tasks that request nothing; kept up to date, since every order comparison asks for it."""
+        """Number of Pending tasks that request nothing; always up to date, as every order comparison reads it."""
 
     def set_initial_tasks(self, tasks: dict[TaskId, TaskInfo], index: StatusIndex) -> None:
         """Set the first tasks with their index: the same as index_task for each."""
@@ -86,7 +86,7 @@ class TaskSet:
         self.changes, self._idle_pending = other.changes, other._idle_pending
 
     def index_task(self, task: TaskInfo) -> None:
-        """Enter the task under its current status. Upstream: api/job_info.addTaskIndex."""
+        """Add the task to the index under its current status. Upstream: api/job_info.addTaskIndex."""
         self.changes += 1
         entries = self.task_status_index.get(task.status)
         if entries is None:
@@ -96,7 +96,7 @@ class TaskSet:
         entries[task.uid] = task
 
     def unindex_task(self, uid: TaskId, status: TaskStatus) -> None:
-        """Remove an entry; an emptied status disappears. Upstream: api/job_info.deleteTaskIndex."""
+        """Remove a task, and its status if that becomes empty. Upstream: api/job_info.deleteTaskIndex."""
         entries = self.task_status_index.get(status)
         if entries is None or uid not in entries:
             return
@@ -132,7 +132,7 @@ class TaskSet:
         return [entries[uid] for uid in self.ordering.order_keys(entries)] if entries else []
 
     def count_tasks(self, *statuses: TaskStatus) -> int:
-        """How many tasks have one of these statuses."""
+        """Number of tasks with one of these statuses."""
         index, number = self.task_status_index, 0
         if len(statuses) == 1:
             return len(index.get(statuses[0], ()))
@@ -142,12 +142,12 @@ class TaskSet:
         return number
 
     def count_each(self, *statuses: TaskStatus) -> list[int]:
-        """How many tasks have each of these statuses."""
+        """Number of tasks with each of these statuses."""
         index = self.task_status_index
         return [len(index[status]) if status in index else 0 for status in statuses]
 
     def ready_task_num(self) -> int:
-        """Bound, Binding, Running, Allocated and Succeeded.
+        """Number of Bound, Binding, Running, Allocated and Succeeded tasks.
         Upstream: api/job_info.ReadyTaskNum, api/sub_job_info.ReadyTaskNum.
         """
         if self._ready_at != self.changes:
@@ -155,17 +155,17 @@ class TaskSet:
         return self._ready
 
     def waiting_task_num(self) -> int:
-        """Pipelined. Upstream: api/job_info.WaitingTaskNum, api/sub_job_info.WaitingTaskNum."""
+        """Number of Pipelined tasks. Upstream: api/job_info.WaitingTaskNum, api/sub_job_info.WaitingTaskNum."""
         return len(self.task_status_index.get(TaskStatus.PIPELINED, ()))
 
     def allocated_task_num(self) -> int:
-        """Bound, Binding, Running and Allocated.
+        """Number of Bound, Binding, Running and Allocated tasks.
         Upstream: api/job_info.AllocatedTaskNum, api/sub_job_info.AllocatedTaskNum.
         """
         return self.count_tasks(*ALLOCATED_CLASS)
 
     def pending_best_effort_task_num(self) -> int:
-        """Pending tasks that request nothing.
+        """Number of Pending tasks that request nothing.
         Upstream: api/job_info.PendingBestEffortTaskNum, api/sub_job_info.PendingBestEffortTaskNum.
         """
         return self._idle_pending
@@ -180,18 +180,18 @@ class TaskSet:
         return self.ready_task_num() + self.waiting_task_num()
 
     def is_ready(self) -> bool:
-        """Ready and best-effort pending tasks reach the minimum.
+        """Whether ready and best-effort pending tasks reach the minimum.
         Upstream: api/job_info.IsReady, api/sub_job_info.IsReady.
         """
         ready = self._ready if self._ready_at == self.changes else self.ready_task_num()
         return ready + self._idle_pending >= self.min_available
 
     def is_pipelined(self) -> bool:
-        """As ready, with waiting tasks. Upstream: api/job_info.IsPipelined, api/sub_job_info.IsPipelined."""
+        """As is_ready, but pipelined tasks count. Upstream: api/job_info.IsPipelined, api/sub_job_info.IsPipelined."""
         return self.waiting_task_num() + self.settled_task_num() >= self.min_available
 
     def is_starving(self) -> bool:
-        """Waiting and ready tasks stay below the minimum (best-effort ones do not count).
+        """Whether pipelined and ready tasks stay below the minimum (best-effort pending ones do not count).
         Upstream: api/job_info.IsStarving.
         """
         return self.placed_task_num() < self.min_available

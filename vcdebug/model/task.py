@@ -14,7 +14,7 @@ from vcdebug.model.resource import Resource
 
 
 class TransactionContext(NamedTuple):
-    """What a statement planned for a task; kept after a discard for the pod's condition at session close."""
+    """A statement's plan for a task; kept after a discard for the pod's condition at session close."""
 
     node_name: NodeName
     eviction_occurred: bool
@@ -99,7 +99,7 @@ class TaskInfo:
         return copy
 
     def clone_initial(self) -> TaskInfo:
-        """The task as another cycle begins with it, with its own Pod; nothing is parsed again."""
+        """A copy of the task in its initial state, for another cycle, with its own Pod; nothing is parsed again."""
         copy = self.clone()
         pod = copy.pod = self.pod.clone_initial()
         copy.node_name, copy.status, copy.last_transaction = pod.node_name, get_task_status(pod), None
@@ -116,7 +116,7 @@ class TaskInfo:
 
 
 def get_task_status(pod: Pod) -> TaskStatus:
-    """The status that a pod's phase, deletion and node name mean; a missing phase is Unknown.
+    """The status from a pod's phase, deletion and node name; Unknown without a phase.
     Upstream: api/helpers.getTaskStatus.
     """
     return status_on_node(pod, pod.node_name)
@@ -164,15 +164,15 @@ ALLOCATED_MASK = TaskStatus.BOUND | TaskStatus.BINDING | TaskStatus.RUNNING | Ta
 
 
 def is_allocated_status(status: TaskStatus) -> bool:
-    """Bound, Binding, Running or Allocated. Upstream: api/helpers.AllocatedStatus."""
+    """Whether the status is Bound, Binding, Running or Allocated. Upstream: api/helpers.AllocatedStatus."""
     return bool(status & ALLOCATED_MASK)
 
 
 def is_preemptable_status(status: TaskStatus) -> bool:
-    """Bound or Running. Upstream: api/helpers.PreemptableStatus."""
+    """Whether the status is Bound or Running. Upstream: api/helpers.PreemptableStatus."""
     return status is TaskStatus.RUNNING or status is TaskStatus.BOUND
 
 
 def is_completed_status(status: TaskStatus) -> bool:
-    """Failed or Succeeded. Upstream: api/helpers.CompletedStatus."""
+    """Whether the status is Failed or Succeeded. Upstream: api/helpers.CompletedStatus."""
     return status is TaskStatus.FAILED or status is TaskStatus.SUCCEEDED

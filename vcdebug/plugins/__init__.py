@@ -10,7 +10,7 @@ DRF, GANG = "drf", "gang"
 NODEGROUP, NODEORDER, NUMA_AWARE, OVERCOMMIT, PDB = "nodegroup", "nodeorder", "numa-aware", "overcommit", "pdb"
 PREDICATES, PRIORITY, PROPORTION, SLA, TDM, USAGE = "predicates", "priority", "proportion", "sla", "tdm", "usage"
 RESOURCE_STRATEGY_FIT, RESOURCEQUOTA = "resource-strategy-fit", "resourcequota"
-"""Plugins that rules elsewhere name."""
+"""Names of plugins to which rules outside this package refer."""
 
 PLUGINS: dict[str, str] = {
     "binpack": "vcdebug.plugins.binpack:Binpack",
@@ -43,7 +43,7 @@ LATER_PLUGINS: dict[str, Change] = {
     "network-topology-aware": TOPOLOGY_ABSENT,
     "resource-strategy-fit": nodes.PROPORTIONAL_PREDICATE,
 }
-"""Plugins that older releases do not have, and the change that brought them."""
+"""Plugin → the change that introduced it; releases with its older form lack the plugin."""
 
 OTHER_FORMS: OtherForms = {
     "network-topology-aware": ((NTA_NODE_SCORE_ONLY, "vcdebug.plugins.network_topology_aware.nodes_only:NodesOnly"),),
@@ -51,4 +51,4 @@ OTHER_FORMS: OtherForms = {
     "nodeorder": ((nodes.NODEORDER_TWO_KINDS, "vcdebug.plugins.nodeorder:TwoKinds"),),
     "usage": ((nodes.USAGE_SHADOW_LOAD, "vcdebug.plugins.usage:MeasuredUsage"),),
 }
-"""Forms of older releases that share no code with the newest one: plugin → (change, class)."""
+"""Plugins whose older form has its own class: plugin → (change, `module:Class`)."""

@@ -1,4 +1,4 @@
-"""binpack: prefer the node that the task would fill most, by weighted resources. Upstream: plugins/binpack."""
+"""binpack: prefers nodes that the task would fill most, by weighted resources. Upstream: plugins/binpack."""
 
 from collections.abc import Iterator
 from typing import ClassVar, NamedTuple
@@ -20,36 +20,36 @@ RESOURCES_KEY = "binpack.resources"
 MAX_SCORE = 100
 
 PartValues = tuple[str, float, float, int, float, bool | None]
-"""The values of a BinpackPart as a plain tuple: scores are many, and few are explained."""
+"""The values of a BinpackPart as a plain tuple: many scores are computed, few are explained."""
 CountedResources = tuple[tuple[str, int, float], ...]
-"""Name, weight and amount of each requested resource that counts."""
+"""(name, weight, amount) of each requested resource that has a weight."""
 
 
 class BinpackPart(NamedTuple):
-    """One resource of a node's score."""
+    """One resource's part of a node's score."""
 
     name: str
     wanted: float
-    """What is used and what is asked for."""
+    """Used plus requested amount."""
     capacity: float
     weight: int
     share: float
-    """The weighted fraction that would be used."""
+    """The weighted fraction of the capacity that would be used."""
     fits: bool | None
-    """None where the resource does not count."""
+    """Whether the request fits; None if the resource does not count."""
 
 
 class BinpackScore(NamedTuple):
-    """A node's score, part by part."""
+    """A node's score, with its parts by resource."""
 
     parts: tuple[BinpackPart, ...]
     weights: int
     score: float
-    """0 where something does not fit."""
+    """The score; 0 if some resource does not fit."""
 
 
 class Binpack(Plugin):
-    """(used + request) × weight / allocatable per configured resource, averaged by weight."""
+    """Scores (used + request) × weight / allocatable per configured resource, averaged by weight."""
 
     name: ClassVar[str] = "binpack"
     judges_by_pod: ClassVar[bool] = True
@@ -86,7 +86,7 @@ class Binpack(Plugin):
         return tuple([(name, weight, amount) for name, weight, amount in weighed if weight is not None])
 
     def score_node(self, request: Resource, node: NodeInfo) -> float:
-        """The score of a request on one node."""
+        """The score of a request on a node."""
         return self._score_counted(self._counted_resources(request), node)
 
     def _score_counted(self, counted: CountedResources, node: NodeInfo) -> float:
@@ -101,7 +101,7 @@ class Binpack(Plugin):
         return self._average_score(score, weights)
 
     def bin_packing_score(self, request: Resource, used: Resource, allocatable: Resource) -> BinpackScore:
-        """How full the request would make a node, resource by resource. Upstream: plugins/binpack.BinPackingScore."""
+        """A node's score with its parts by resource. Upstream: plugins/binpack.BinPackingScore."""
         parts = tuple([BinpackPart(*part) for part in self._part_values(request, used, allocatable)])
         score, weights = 0.0, 0
         for part in parts:
@@ -110,7 +110,7 @@ class Binpack(Plugin):
         return BinpackScore(parts, weights, 0.0 if full else self._average_score(score, weights))
 
     def _part_values(self, request: Resource, used: Resource, allocatable: Resource) -> Iterator[PartValues]:
-        """The values of each Part. Upstream: plugins/binpack.ResourceBinPackingScore."""
+        """Yield the values of each part. Upstream: plugins/binpack.ResourceBinPackingScore."""
         for name in request.resource_names():
             weight = self.resources.get(name)
             if weight is None:
@@ -127,7 +127,7 @@ class Binpack(Plugin):
         return score * float(MAX_SCORE * self.weight)
 
     def score_rows(self, request: Resource, nodes: NodeRows) -> FloatArray:
-        """The score of a request on each of these nodes; 0 where it does not fit."""
+        """The score of a request on each of these nodes; 0 if it does not fit."""
         return self._score_rows_counted(self._counted_resources(request), nodes.table, nodes.rows)
 
     def _score_rows_counted(self, counted: CountedResources, table: NodeTable, rows: IntArray) -> FloatArray:
@@ -138,7 +138,7 @@ class Binpack(Plugin):
             capacity = table.dimension_column("allocatable", name)[rows]
             filled = amount + table.dimension_column("used", name)[rows]
             weights += weight
-            # The common case in fewer passes: nearly always every node has some of the resource.
+            # The common case takes fewer steps: nearly always every node has some of the resource.
             if weight != 0 and np.count_nonzero(capacity) == len(capacity):
                 full |= filled > capacity
                 score = score + filled * float(weight) / capacity
@@ -153,7 +153,7 @@ class Binpack(Plugin):
 
 
 def _resource_weights(arguments: Arguments) -> dict[str, int]:
-    """Weights by resource; cpu and memory come from their own keys whatever the list says."""
+    """Weight by resource; cpu and memory always come from their own keys, even if the list names them."""
     names = (name.strip() for name in arguments.get_string(RESOURCES_KEY, "").split(","))
     weights = {name: arguments.get_weight(f"{RESOURCES_KEY}.{name}") for name in names if name}
     weights[CPU] = arguments.get_weight("binpack.cpu")

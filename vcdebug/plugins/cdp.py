@@ -16,7 +16,7 @@ COOLDOWN_KEY = "volcano.sh/cooldown-time"
 
 
 class Cdp(Plugin):
-    """Takes running pods out of preempt's and reclaim's victims until their cooldown has passed."""
+    """Protects running pods from preempt and reclaim until their cooldown has passed."""
 
     name = "cdp"
     later_methods = {RECLAIMABLE.method: CDP_PREEMPT_ONLY}
@@ -34,29 +34,29 @@ class Cdp(Plugin):
         return self.unprotected_tasks(candidates), PERMIT
 
     def unprotected_tasks(self, tasks: list[TaskInfo]) -> list[TaskInfo]:
-        """The tasks that are not protected, in their order."""
+        """The tasks whose cooldown has passed or that have none, in order."""
         return [task for task in tasks if not Cooldown.of_pod(task.pod).time_left(self.now)]
 
 
 class Cooldown(NamedTuple):
-    """How long a pod is protected and from when on, in nanoseconds; None for what it does not state."""
+    """A pod's cooldown and the time it was scheduled, in nanoseconds; None for a missing value."""
 
     time: int | None
     scheduled: int | None
 
     @classmethod
     def of_pod(cls, pod: Pod) -> Cooldown:
-        """Counted from the time the pod was scheduled, not from its start."""
+        """Read a pod's cooldown; it starts when the pod is scheduled, not when it starts running."""
         return cls(cooldown_time(pod), scheduled_at(pod))
 
     def time_left(self, now: int) -> int:
-        """Nanoseconds for which the pod is still protected."""
+        """Nanoseconds of protection left at time `now`; 0 if there are none."""
         return 0 if self.time is None or self.scheduled is None else max(self.scheduled + self.time - now, 0)
 
 
 def cooldown_time(pod: Pod) -> int | None:
-    """From the label, else the annotation; a bad label hides it. Upstream: plugins/cdp.podCooldownTime."""
-    # A label that does not parse still hides the annotation, as upstream's lookup does.
+    """The cooldown in nanoseconds, from label or annotation; None without. Upstream: plugins/cdp.podCooldownTime."""
+    # An invalid label still hides the annotation, as in upstream's lookup.
     text = pod.labels.get(COOLDOWN_KEY)
     if text is None:
         text = pod.annotations.get(COOLDOWN_KEY)
@@ -64,7 +64,7 @@ def cooldown_time(pod: Pod) -> int | None:
 
 
 def scheduled_at(pod: Pod) -> int | None:
-    """When a running pod was scheduled; None for any other pod, or without that condition."""
+    """When a running pod was scheduled; None for other pods or without the condition PodScheduled."""
     if pod.phase != "Running":
         return None
     for condition in pod.status.get("conditions") or ():

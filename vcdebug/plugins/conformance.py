@@ -9,7 +9,7 @@ CRITICAL_NAMESPACE = "kube-system"
 
 
 class Conformance(Plugin):
-    """Takes pods of a critical priority class, and all of kube-system, out of every victim list."""
+    """Protects pods with a critical priority class, and all pods in kube-system, from eviction."""
 
     name = "conformance"
 
@@ -25,10 +25,10 @@ class Conformance(Plugin):
 
 
 def is_critical(task: TaskInfo) -> bool:
-    """By the name of the class: a priority value as high as a critical one does not protect."""
+    """Whether the pod has a critical priority class, by name, or is in kube-system; priority values do not count."""
     return task.pod.priority_class_name in CRITICAL_CLASSES or task.namespace == CRITICAL_NAMESPACE
 
 
 def ordinary_tasks(tasks: list[TaskInfo]) -> list[TaskInfo]:
-    """The tasks that are not critical, in their order. Upstream: plugins/conformance.evictableFn."""
+    """The tasks that are not critical, in order. Upstream: plugins/conformance.evictableFn."""
     return [task for task in tasks if not is_critical(task)]

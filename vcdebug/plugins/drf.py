@@ -1,4 +1,4 @@
-"""drf: the job with the smaller dominant share goes first; with `enableHierarchy`, queues by hierarchical shares.
+"""drf: orders jobs by dominant share, the smaller first; with `enableHierarchy`, queues by hierarchical share.
 
 Upstream: plugins/drf.
 """
@@ -31,7 +31,7 @@ SHARE_FIGURES = {"share": "value", **account_figures("dominant", "allocated")}
 
 
 class Drf(Plugin):
-    """Keeps each job's dominant share while the session allocates and evicts."""
+    """Tracks each job's dominant share while the session allocates and evicts."""
 
     name = "drf"
     accounts = (
@@ -74,7 +74,7 @@ class Drf(Plugin):
         return (difference > 0) - (difference < 0)
 
     def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
-        """Candidates whose job keeps at least the share that the preemptor's job would reach.
+        """Candidates whose job would keep at least the share that the preemptor's job would reach.
         Upstream: plugins/drf.preemptableFn.
         """
         if not candidates or preemptor.job not in self.shares:
@@ -86,7 +86,7 @@ class Drf(Plugin):
         ], PERMIT
 
     def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
-        """Candidates whose queue stays behind the reclaimer's. Upstream: plugins/drf.reclaimFn."""
+        """Candidates whose queue would still order after the reclaimer's. Upstream: plugins/drf.reclaimFn."""
         assert self.hierarchy is not None
         job = self.jobs.get(reclaimer.job)
         if job is None or job.queue not in self.queues or job.uid not in self.shares:
@@ -109,27 +109,27 @@ class Drf(Plugin):
 
 
 class ShareExchange(NamedTuple):
-    """The share that the preemptor's job would reach, and the share that a candidate's job would keep."""
+    """The share that the preemptor's job would reach, and the share that the candidate's job would keep."""
 
     task: TaskInfo
     wanted: float
     dominant: str = ""
     kept: float | None = None
-    """None for a candidate without a job."""
+    """The share that the candidate's job would keep; None for a candidate without a job."""
 
     @property
     def is_fair(self) -> bool:
-        """Whether the candidate's job keeps at least as much."""
+        """Whether the candidate's job would keep at least the share that the preemptor's job would reach."""
         return self.kept is not None and (self.wanted < self.kept or abs(self.wanted - self.kept) <= SHARE_DELTA)
 
 
 def iter_exchanges(
     totals: ShareTotals, shares: Mapping[JobId, DominantShare], preemptor: TaskInfo, candidates: Iterable[TaskInfo]
 ) -> Iterator[ShareExchange]:
-    """Every candidate in order, with the shares on both sides of the exchange."""
+    """Yield the exchange for each candidate, in order."""
     share = totals.share_with(shares[preemptor.job].allocated, preemptor.resreq)
     left_over: dict[JobId, Resource] = {}
-    # Each candidate is taken off its job's share, chosen or not, as upstream does: the order of candidates matters.
+    # Each candidate is subtracted from its job's share, victim or not, as upstream does: the order matters.
     for task in candidates:
         if task.job not in shares:
             yield ShareExchange(task, share)
@@ -147,28 +147,28 @@ Demanding = Mapping[str, bool]
 
 @dataclass(slots=True)
 class HierarchyNode:
-    """A path element, or a job at the end of its queue's path."""
+    """An element of a queue path, or a job below its queue."""
 
     weight: float
     share: DominantShare
     request: Resource | None = None
-    """What all tasks of the job ask for; None for a path element."""
+    """The request of all tasks of the job; None for a path element."""
     children: dict[str, HierarchyNode] = field(default_factory=dict)
     saturated: bool = False
 
     def clone(self) -> HierarchyNode:
-        """An independent copy of the whole branch. Upstream: plugins/drf.Clone."""
+        """An independent copy of the whole subtree. Upstream: plugins/drf.Clone."""
         share = DominantShare(self.share.totals, self.share.allocated.clone())
         children = {name: child.clone() for name, child in self.children.items()}
         return HierarchyNode(self.weight, share, self.request, children, self.saturated)
 
     def weighted_share(self) -> float:
-        """What two siblings are compared by."""
+        """The share divided by the weight, by which siblings are compared."""
         return self.share.value / self.weight
 
 
 class Hierarchy:
-    """The tree of shares and the sum of all allocations; interior shares are computed when they are compared."""
+    """The tree of shares and the sum of all allocations; inner shares are updated when queues are compared."""
 
     def __init__(
         self,
@@ -189,14 +189,14 @@ class Hierarchy:
             self.place_job(self.root, job, shares[uid])
 
     def place_job(self, root: HierarchyNode, job: JobInfo, share: DominantShare) -> None:
-        """Hang the job below its queue's path. Upstream: plugins/drf.buildHierarchy."""
+        """Add the job below its queue's path. Upstream: plugins/drf.buildHierarchy."""
         queue = self.queues[job.queue]
         elements, weights = queue_path(queue), queue.weights.split("/")
         node = root
         for position, element in enumerate(elements[1:], start=1):
-            # An element keeps the weight of the first job that names it, whatever later queues state.
+            # An element keeps the weight from the first job that names it, whatever later queues say.
             if element not in node.children:
-                # Go's index error: a path longer than its weights ends the process.
+                # Go's index error: a path that is longer than its weights ends the process.
                 if position >= len(weights):
                     raise SchedulerPanic(f"runtime error: index out of range [{position}] with length {len(weights)}")
                 node.children[element] = HierarchyNode(
@@ -206,33 +206,33 @@ class Hierarchy:
         node.children[job.uid] = HierarchyNode(1.0, share, job.total_request)
 
     def add_request(self, request: Resource) -> None:
-        """Add a request of a job whose own share has changed already."""
+        """Add a request to the sum of allocations; the job's own share is updated elsewhere."""
         self.allocated.add(request)
         self.stale = True
 
     def sub_request(self, request: Resource) -> None:
-        """Subtract a request of a job."""
+        """Subtract a request from the sum of allocations."""
         self.allocated.sub(request)
         self.stale = True
 
     def compare_queues(self, left: QueueInfo, right: QueueInfo) -> float:
-        """Negative when the left queue goes first."""
+        """Compare two queues by hierarchical share: negative if the left one goes first."""
         if self.stale:
             self.update_hierarchical_share(self.root, self.allocated)
             self.stale = False
         return compare_in_tree(self.root, left, right)
 
     def update_hierarchical_share(self, root: HierarchyNode, allocated: Resource) -> None:
-        """Recompute all shares from the jobs up. Upstream: plugins/drf.UpdateHierarchicalShare."""
+        """Recompute all shares bottom-up. Upstream: plugins/drf.UpdateHierarchicalShare."""
         demanding = {name: allocated.get(name) < total for name, total in self.totals.dimensions}
         self.update_node(root, demanding)
 
     def update_node(self, node: HierarchyNode, demanding: Demanding) -> None:
-        """A job's saturation, or an element's sum of scaled children. Upstream: plugins/drf.updateHierarchicalShare."""
+        """Update a job's saturation or an element's share. Upstream: plugins/drf.updateHierarchicalShare."""
         if node.request is not None:
             node.saturated = is_saturated(node.share.allocated, node.request, demanding)
             return
-        # Sorted: floats summed in the order of a map could differ in the last bit.
+        # Sorted: summing floats in another order could change the last bit.
         children = [node.children[name] for name in sorted(node.children)]
         smallest = 1.0
         for child in children:
@@ -244,8 +244,8 @@ class Hierarchy:
         node.saturated = all(child.saturated for child in children)
 
     def iter_exchanges(self, reclaimer: TaskInfo, candidates: Iterable[TaskInfo]) -> Iterator[tuple[TaskInfo, float]]:
-        """Candidates with jobs, each exchanged alone on a copy of the tree; below 0 its queue stays behind."""
-        # A copy of the whole tree, as upstream makes: the exchanges must not show in the session's own shares.
+        """Yield (candidate, comparison) with each candidate exchanged alone; below 0 the reclaimer's queue is first."""
+        # A copy of the whole tree, as upstream makes: the exchanges must not change the session's shares.
         root, allocated = self.root.clone(), self.allocated.clone()
         job = self.jobs[reclaimer.job]
         allocated.add(reclaimer.resreq)
@@ -257,7 +257,7 @@ class Hierarchy:
                 yield task, self.compare_without(root, allocated, self.queues[job.queue], task)
 
     def compare_without(self, root: HierarchyNode, allocated: Resource, queue: QueueInfo, task: TaskInfo) -> float:
-        """`queue` compared with the candidate's queue while the candidate is taken out."""
+        """Compare `queue` with the candidate's queue as if the candidate were evicted."""
         victim_job = self.jobs[task.job]
         job_allocated = self.shares[victim_job.uid].allocated
         self.place_job(root, victim_job, DominantShare(self.totals, job_allocated.clone().sub(task.resreq)))
@@ -269,17 +269,17 @@ class Hierarchy:
 
 
 def queue_path(queue: QueueInfo) -> list[str]:
-    """The queue's path; its first element is the root, whatever it is called."""
+    """The elements of the queue's path; the first one is the root, whatever its name."""
     return queue.hierarchy.split("/")
 
 
 def parse_weight(text: str) -> float:
-    """At least 1, also for what is no number."""
+    """The weight in a text: at least 1, and 1 for anything that is not a number."""
     return max(float(text), 1.0) if _NUMBER.fullmatch(text) and math.isfinite(float(text)) else 1.0
 
 
 def is_saturated(allocated: Resource, request: Resource, demanding: Demanding) -> bool:
-    """Whether some dimension that the job holds is all that it asks for, or is used up in the cluster.
+    """Whether in some dimension the job holds its whole request, or the cluster's total is allocated.
     Upstream: plugins/drf.resourceSaturated.
     """
     for name in allocated.resource_names():
@@ -290,7 +290,7 @@ def is_saturated(allocated: Resource, request: Resource, demanding: Demanding) -
 
 
 def scaled_allocation(child: HierarchyNode, smallest: float) -> Resource:
-    """What the child counts for in its parent: a saturated child in full."""
+    """The allocation that counts for the parent: a saturated child's in full, others scaled."""
     if child.saturated:
         return child.share.allocated
     return child.share.allocated.clone().multi(smallest / child.share.value)
@@ -299,7 +299,7 @@ def scaled_allocation(child: HierarchyNode, smallest: float) -> Resource:
 def iter_levels(
     root: HierarchyNode, left: QueueInfo, right: QueueInfo
 ) -> Iterator[tuple[str, str, HierarchyNode, HierarchyNode]]:
-    """The elements of both paths and their places in the tree, level by level."""
+    """Yield (left name, right name, left node, right node) for each level of both paths."""
     left_node = right_node = root
     for level, (left_name, right_name) in enumerate(zip(queue_path(left), queue_path(right), strict=False)):
         if level:
@@ -308,7 +308,7 @@ def iter_levels(
 
 
 def compare_in_tree(root: HierarchyNode, left: QueueInfo, right: QueueInfo) -> float:
-    """At the first difference, unsaturated or smaller share wins. Upstream: plugins/drf.compareQueues."""
+    """Compare at the first level that differs: saturation, then share. Upstream: plugins/drf.compareQueues."""
     for _, _, left_node, right_node in iter_levels(root, left, right):
         if left_node.saturated != right_node.saturated:
             return 1.0 if left_node.saturated else -1.0
@@ -317,11 +317,11 @@ def compare_in_tree(root: HierarchyNode, left: QueueInfo, right: QueueInfo) -> f
     return 0.0
 
 
-# Dominant shares: the largest fraction of the cluster that an amount takes in any dimension.
+# Dominant shares: the largest fraction of the cluster that an amount uses in any dimension.
 
 
 class DominantShare:
-    """An amount with its dominant share, kept together. Upstream: plugins/drf.updateShare."""
+    """An allocated amount with its dominant share. Upstream: plugins/drf.updateShare."""
 
     __slots__ = ("allocated", "dominant", "totals", "value")
 
@@ -331,11 +331,11 @@ class DominantShare:
         self.dominant, self.value = totals.calculate_share(allocated)
 
     def add_request(self, request: Resource) -> None:
-        """Add a request."""
+        """Add a request and update the share."""
         self.allocated.add(request)
         self.dominant, self.value = self.totals.calculate_share(self.allocated)
 
     def sub_request(self, request: Resource) -> None:
-        """Subtract a request; more than is allocated fails upstream's assertion."""
+        """Subtract a request and update the share; a request above the allocated amount panics, as upstream."""
         self.allocated.sub(request)
         self.dominant, self.value = self.totals.calculate_share(self.allocated)

@@ -1,4 +1,4 @@
-"""gang: a job runs with its minimum of tasks or not at all. Upstream: plugins/gang."""
+"""gang: a job runs with at least its minimum number of tasks, or not at all. Upstream: plugins/gang."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -25,7 +25,7 @@ UNSCHEDULABLE_MESSAGE = "{unready}/{total} tasks in gang unschedulable: {reason}
 
 
 class Gang(Plugin):
-    """Admits jobs only as whole gangs, and lets a running gang lose only what it has beyond its minimum."""
+    """Places jobs only as whole gangs, and protects running gangs from falling below their minimum."""
 
     name = "gang"
 
@@ -39,7 +39,7 @@ class Gang(Plugin):
         self.log = ssn.log_comparison
 
     def job_valid(self, job: JobInfo) -> ValidateResult | None:
-        """None unless the job's pods cannot make a gang, whatever room there is. Upstream: plugins/gang.validJobFn."""
+        """The reason why the job's pods can never form a gang, else None. Upstream: plugins/gang.validJobFn."""
         if not job.check_task_valid():
             return ValidateResult(False, NOT_ENOUGH_PODS_OF_TASK, TOO_FEW_PODS)
         if not job.check_sub_job_valid():
@@ -88,7 +88,7 @@ class Gang(Plugin):
         return spare_victims(self.jobs, candidates), PERMIT
 
     def unified_evictable(self, context: EvictionContext, candidates: list[TaskInfo]) -> VictimAnswer:
-        """All candidates: the action itself bundles whole gangs."""
+        """Allow all candidates: the action itself evicts gangs as bundles."""
         return candidates, PERMIT
 
     def on_session_close(self, ssn: Session) -> None:
@@ -102,25 +102,25 @@ class Gang(Plugin):
 
 
 class GangMember(NamedTuple):
-    """A candidate victim and its gang."""
+    """A candidate victim with the state of its gang."""
 
     task: TaskInfo
     job: JobInfo | None
     ready: int
-    """The gang's ready tasks without the victims before it in the list."""
+    """The gang's ready tasks, less the victims earlier in the list."""
 
     @property
     def is_spare(self) -> bool:
-        """Whether the gang stays at its minimum without it."""
+        """Whether the gang keeps its minimum after the task is evicted."""
         return self.job is not None and self.ready > self.job.min_available
 
 
 def gang_members(jobs: Mapping[JobId, JobInfo], candidates: Iterable[TaskInfo]) -> Iterator[GangMember]:
-    """Every candidate in order; each victim lowers its gang's count for the next."""
+    """Yield each candidate in order; each victim lowers the count of ready tasks of its gang."""
     ready: dict[JobId, int] = {}
     for task in candidates:
         job = jobs.get(task.job)
-        # A tuple made without NamedTuple's constructor: victim hooks see every running pod of the cluster.
+        # Made without NamedTuple's constructor, for speed: victim hooks check every running pod of the cluster.
         member = fast_tuple(
             GangMember, (task, job, 0 if job is None else ready.setdefault(job.uid, job.ready_task_num()))
         )
@@ -130,17 +130,17 @@ def gang_members(jobs: Mapping[JobId, JobInfo], candidates: Iterable[TaskInfo]) 
 
 
 def spare_victims(jobs: Mapping[JobId, JobInfo], candidates: Iterable[TaskInfo]) -> list[TaskInfo]:
-    """The candidates that their gangs do not need."""
+    """The candidates that their gangs can lose."""
     return [member.task for member in gang_members(jobs, candidates) if member.is_spare]
 
 
 def unready_first(left: bool, right: bool) -> int:
-    """-1 when only the right one is ready."""
+    """-1 if only the right one is ready, 1 if only the left one is, else 0."""
     return left - right
 
 
 def is_leaving(job: JobInfo) -> bool:
-    """Whether the gang is below its minimum only because of pods that are being deleted."""
+    """Whether the gang is below its minimum only because pods are being deleted."""
     releasing = job.releasing_scheduled_task_num()
     if job.is_ready() or not releasing or job.has_pending_tasks() or job.waiting_task_num():
         return False
@@ -148,8 +148,8 @@ def is_leaving(job: JobInfo) -> bool:
 
 
 def gang_condition(job: JobInfo) -> Condition:
-    """The PodGroup condition that this session ends with."""
-    # Only the total counts here: a job that misses the minimum of a role is called ready all the same.
+    """The PodGroup condition at session close."""
+    # Only the total counts here: a job below the minimum of a role is reported as ready all the same.
     if job.is_ready():
         return Condition("Scheduled", "True", TASKS_READY, "")
     unready = job.min_available - schedulable_task_num(job)
@@ -158,7 +158,7 @@ def gang_condition(job: JobInfo) -> Condition:
 
 
 def schedulable_task_num(job: JobInfo) -> int:
-    """Ready tasks, and pending ones once placed in a statement. Upstream: plugins/gang.schedulableTaskNum."""
+    """Ready tasks plus Pending ones that a statement had placed. Upstream: plugins/gang.schedulableTaskNum."""
     pending = job.tasks_with_status(TaskStatus.PENDING)
     planned = [
         task for task in pending if is_allocated_status((task.last_transaction or task.transaction_context()).status)

@@ -1,4 +1,4 @@
-"""nodegroup: a queue's affinity to groups of nodes, and limits on what it may use of a group.
+"""nodegroup: a queue's affinity to groups of nodes, and limits on its use of each group.
 
 Upstream: plugins/nodegroup, and its form up to v1.12.
 """
@@ -38,28 +38,28 @@ Group = str
 
 
 class GroupAffinity:
-    """A queue's spec.affinity: four lists of groups. Upstream: plugins/nodegroup.newQueueGroupAffinity."""
+    """The four lists of groups in a queue's spec.affinity. Upstream: plugins/nodegroup.newQueueGroupAffinity."""
 
     def __init__(self, raw: JsonObject) -> None:
         self.required, preferred = _affinity_terms(raw.get("nodeGroupAffinity"))
         self.anti_required, self.anti_preferred = _affinity_terms(raw.get("nodeGroupAntiAffinity"))
         self.preferred = {group: index for index, group in enumerate(preferred)}
-        """group → its last position in the list."""
+        """Preferred group → its last index in the list."""
 
     @property
     def is_empty(self) -> bool:
-        """Whether no group is named."""
+        """Whether all four lists are empty."""
         return not (self.required or self.preferred or self.anti_required or self.anti_preferred)
 
     def accepts_group(self, group: Group) -> bool:
         """Whether pods of the queue may use the group. Upstream: plugins/nodegroup.predicate."""
-        # Upstream ends here: a preferred anti-affinity overrides the required one.
+        # Upstream stops here: a preferred anti-affinity overrides a required one.
         if group in self.anti_preferred:
             return True
         return group not in self.anti_required and (group in self.required or group in self.preferred)
 
     def score_group(self, group: Group, *, ordered: bool) -> float:
-        """100 for required, up to 50 for preferred; -1, whatever else holds, for a group better avoided.
+        """100 for a required group, plus up to 50 for a preferred one; always -1 for preferred anti-affinity.
         Upstream: plugins/nodegroup.score.
         """
         if group in self.anti_preferred:
@@ -73,17 +73,17 @@ class GroupAffinity:
 
 
 class QueueGroups:
-    """One queue's affinity, limits and use per group. Upstream: plugins/nodegroup.newQueueAttr."""
+    """A queue's affinity, limits and allocated amounts per group. Upstream: plugins/nodegroup.newQueueAttr."""
 
     def __init__(self, queue: QueueInfo, *, limited: bool) -> None:
         raw = queue.spec.get("affinity")
         self.affinity = None if raw is None else GroupAffinity(raw)
         self.limits = _parse_limits(queue.annotations.get(LIMITS_ANNOTATION) or "" if limited else "")
-        """None where the annotation cannot be read."""
+        """Group → resource list; None if the annotation is invalid."""
         self.allocated: dict[Group, Resource] = {}
 
     def over_limit(self, group: Group, request: Resource) -> bool:
-        """Whether the request exceeds a limit. Upstream: plugins/nodegroup.checkNodeGroupResourceLimit."""
+        """Whether the request exceeds the group's limit. Upstream: plugins/nodegroup.checkNodeGroupResourceLimit."""
         limit = (self.limits or {}).get(group)
         if limit is None:
             return False
@@ -93,20 +93,20 @@ class QueueGroups:
 
 
 class GroupVerdict(NamedTuple):
-    """A node's group, and the queue's rules about groups."""
+    """A node's group and the rules of the task's queue about it."""
 
     queue_name: QueueName
     group: Group | None
-    """None for a node without a label."""
+    """The node's group; None for a node without the label."""
     queue: QueueGroups | None
     strict: bool
     ordered: bool
     refusal: str
-    """Empty where the queue may use the node."""
+    """The reason why the queue may not use the node; empty if it may."""
 
 
 class NodeGroup(Plugin):
-    """Rejects and scores nodes by the group that their label names."""
+    """Filters and scores nodes by the group in their label."""
 
     name: ClassVar[str] = "nodegroup"
     later_methods = {"allocate_func": NODEGROUP_RESOURCE_LIMITS, "deallocate_func": NODEGROUP_RESOURCE_LIMITS}
@@ -128,7 +128,7 @@ class NodeGroup(Plugin):
         position: dict[Group | None, int] = {group: index for index, group in enumerate(self._groups)}
         places = [position.get(self._group_of.get(name), -1) for name in ssn.node_table.names]
         self._positions = np.array(places, dtype=np.int64)
-        """For every row of the node table its group's place in `_groups`, -1 without a label."""
+        """Index in `_groups` of each row of the node table; -1 for nodes without the label."""
         limited = not ssn.release.has_older_form(NODEGROUP_RESOURCE_LIMITS)
         self._queues = {name: QueueGroups(queue, limited=limited) for name, queue in ssn.queues.items()}
         if ssn.hierarchy_enabled(self.name):
@@ -139,7 +139,7 @@ class NodeGroup(Plugin):
                     self._charge_task(task)
 
     def _inherit_affinity(self, queues: Mapping[QueueName, QueueInfo]) -> None:
-        """A queue without an affinity object takes its nearest ancestor's; limits are not inherited.
+        """Give a queue without affinity that of its nearest ancestor with one; limits are not inherited.
         Upstream: plugins/nodegroup.updateAffinityFromAncestor.
         """
         affinities = {name: groups.affinity for name, groups in self._queues.items()}
@@ -169,7 +169,7 @@ class NodeGroup(Plugin):
         return self._reasons.code_of((FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, reason),)) if reason else 0
 
     def _refusal_reason(self, queue: QueueGroups | None, group: Group | None, request: Resource) -> str:
-        """Why the queue may not use the group (None: an unlabelled node); empty when it may."""
+        """Why the queue may not use the group (None: an unlabelled node); empty if it may."""
         if queue is not None and queue.limits is None:
             return LIMIT_INVALID
         affinity = None if queue is None or queue.affinity is None or queue.affinity.is_empty else queue.affinity
@@ -182,7 +182,7 @@ class NodeGroup(Plugin):
         return LIMIT_EXCEEDED if queue.over_limit(group, request) else ""
 
     def group_verdict(self, task: TaskInfo, node: NodeName) -> GroupVerdict:
-        """What is compared for one node."""
+        """The details of the verdict about one node."""
         job, group = self._jobs.get(task.job), self._group_of.get(node)
         queue = None if job is None else self._queues.get(job.queue)
         reason = NO_JOB.format(job=task.job) if job is None else self._refusal_reason(queue, group, task.resreq)
@@ -222,20 +222,20 @@ class NodeGroup(Plugin):
 
 
 def _affinity_terms(raw: JsonObject | None) -> tuple[list[Group], list[Group]]:
-    """(required, preferred) groups."""
+    """The (required, preferred) groups of an affinity."""
     terms = raw or {}
     required = terms.get("requiredDuringSchedulingIgnoredDuringExecution") or []
     return required, terms.get("preferredDuringSchedulingIgnoredDuringExecution") or []
 
 
 def _parse_limits(text: str) -> dict[Group, dict[str, object]] | None:
-    """group → resource list; None when the annotation is no JSON object of quantities.
+    """Group → resource list; None if the annotation is not a JSON object of quantities.
     Upstream: plugins/nodegroup.parseNodeGroupResourceLimits.
     """
     if not text:
         return {}
     try:
-        # Numbers stay text: a quantity must not pass through a float.
+        # Numbers stay text: a float would change a quantity.
         document = json.loads(text, parse_float=str, parse_int=str, parse_constant=_no_number)
         groups = _require_object(document)
         limits = {group: _require_object(amounts) for group, amounts in groups.items()}
@@ -264,7 +264,7 @@ def _exceeds_limit(used: float, limit: float) -> bool:
     return used > limit and used - limit >= MIN_RESOURCE
 
 
-# nodegroup up to v1.12: by the affinity of the queue that the pod itself names.
+# nodegroup up to v1.12: uses the affinity of the queue that the pod names.
 
 QUEUE_NAME = "volcano.sh/queue-name"
 QUEUE_NAME_ANNOTATION = "scheduling.volcano.sh/queue-name"
@@ -274,14 +274,14 @@ NO_AFFINITY = GroupAffinity({})
 
 
 def queue_of(pod: Pod) -> QueueName:
-    """The queue that a pod names, by label or annotation."""
+    """The queue that the pod names in a label or annotation; empty if it names none."""
     if QUEUE_NAME in pod.labels:
         return pod.labels[QUEUE_NAME]
     return pod.annotations.get(QUEUE_NAME, pod.annotations.get(QUEUE_NAME_ANNOTATION, ""))
 
 
 class NodeGroupByPod(Plugin):
-    """Nodes without a label are in a group without a name; a pod that names no queue may use all."""
+    """The older form: unlabelled nodes form a group with an empty name; pods that name no queue may use all nodes."""
 
     name: ClassVar[str] = "nodegroup"
     judges_last = NODEGROUP_ENDS_PREDICATES
@@ -295,7 +295,7 @@ class NodeGroupByPod(Plugin):
         node_groups = [self._group_of[name] for name in ssn.node_table.names]
         self._groups = sorted(dict.fromkeys(node_groups))
         self._positions = np.array([self._groups.index(group) for group in node_groups], dtype=np.int64)
-        """For every row of the node table its group's place in `_groups`."""
+        """Index in `_groups` of each row of the node table."""
 
     def _affinity_of(self, queue: QueueName) -> GroupAffinity:
         groups = self._groups_of.get(queue)
@@ -319,7 +319,7 @@ class NodeGroupByPod(Plugin):
         return NodeScores(np.array(per_group)[self._positions[nodes.rows]])
 
     def group_verdict(self, task: TaskInfo, node: NodeName) -> GroupVerdict:
-        """What is compared for one node."""
+        """The details of the verdict about one node."""
         queue, group = queue_of(task.pod), self._group_of[node]
         refused = bool(queue) and not self._affinity_of(queue).accepts_group(group)
         reason = NOT_SATISFIED if refused else ""

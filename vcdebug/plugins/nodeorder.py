@@ -1,4 +1,4 @@
-"""nodeorder: the Kubernetes scorers, weighted and added. Upstream: plugins/nodeorder, and its form up to v1.15.0."""
+"""nodeorder: the weighted sum of the Kubernetes scorers. Upstream: plugins/nodeorder, and its form up to v1.15.0."""
 
 from collections.abc import Callable, Mapping
 from typing import ClassVar, NamedTuple
@@ -38,9 +38,9 @@ from vcdebug.releases import nodes as node_changes
 from vcdebug.snapshot.manifest import owners_of
 
 Scorer = Callable[[Pod, PodShape, IntArray, float], KeptScores | None]
-"""0 to 100 per row times a weight, None where upstream skips the scorer."""
+"""Function that returns a score of 0 to 100 per row, times the weight; None if upstream skips the scorer."""
 CountingScorers = tuple[tuple[float, str, Scorer], ...]
-"""Weight, name and scorer."""
+"""(weight, name, scorer) of each scorer that counts."""
 
 IMAGE_LOCALITY, IMAGES = "imagelocality.weight", "ImageLocality"
 LEAST, MOST = "NodeResourcesFit_LeastAllocated", "NodeResourcesFit_MostAllocated"
@@ -56,11 +56,11 @@ WEIGHT_KEYS = {
     SPREAD: "podtopologyspread.weight",
     IMAGES: IMAGE_LOCALITY,
 }
-"""Scorer → the argument that weights it."""
+"""Scorer → the argument with its weight."""
 BATCH_PART = {part: f"nodeorder/batch/{part}" for part in WEIGHT_KEYS}
-"""Scorer → the name of its scores in a record; one object each, so that records share it."""
+"""Scorer → trace key of its scores; shared objects, so that records store each key once."""
 PER_NODE_SCORERS = (IMAGES, LEAST, MOST)
-"""Scorers that Kubernetes does not normalise over the nodes."""
+"""Scorers whose scores Kubernetes does not normalise over the nodes."""
 DEFAULT_WEIGHTS = {
     "leastrequested.weight": 1,
     "mostrequested.weight": 0,
@@ -74,16 +74,16 @@ DEFAULT_WEIGHTS = {
 
 
 class WeighedScore(NamedTuple):
-    """A part of a node's score before and after normalisation."""
+    """One scorer's part of a node's score, before and after normalisation."""
 
     raw: float | None
-    """None where it cannot be computed again afterwards."""
+    """The score before normalisation; None if it cannot be recomputed."""
     normalised: float
     weight: int
 
 
 class Scorers:
-    """The Kubernetes scorers of one session, each with its weight."""
+    """The Kubernetes scorers of a session, with their weights."""
 
     def __init__(self, ssn: Session, weights: Mapping[str, int], *, hosts_seem_empty: bool = False) -> None:
         self.weights = weights
@@ -104,8 +104,8 @@ class Scorers:
         self._any_images = any(self.view.images)
 
     def counting_scorers(self, even: tuple[str, ...] = ()) -> CountingScorers:
-        """(weight, name, scorer) of the scorers with a weight, and of `even` with weight 0."""
-        # Not kept in self: bound methods there would be a reference cycle, and keep a session until a collection.
+        """(weight, name, scorer) of each scorer with a weight, and of those in `even` although their weight is 0."""
+        # Not stored in self: bound methods would form a reference cycle and keep the session in memory.
         scorers: tuple[tuple[str, Scorer], ...] = (
             (LEAST, self._least_allocated),
             (MOST, self._most_allocated),
@@ -119,7 +119,7 @@ class Scorers:
         return tuple((float(weight), part, score) for weight, part, score in weighed if weight or part in even)
 
     def score_origin(self, part: str, score: float, pod: Pod, row: int) -> WeighedScore | None:
-        """What a node's weighted score in one part was made of; None for a sum."""
+        """The raw and normalised score behind a node's weighted score; None if the part is a sum."""
         scorer = part.rpartition("/")[2]
         if scorer not in WEIGHT_KEYS:
             return None
@@ -136,14 +136,14 @@ class Scorers:
         return float(self.preferences.node_affinity_weights(placement, rows)[0]) if scorer == AFFINITY else None
 
     def image_locality(self, task: TaskInfo, nodes: NodeRows) -> FloatArray | None:
-        """The weighted scores; None where the weight is 0."""
+        """The weighted image locality scores; None if the weight is 0."""
         weight = self.weights[IMAGE_LOCALITY]
         if weight > 0 and not self._any_images:
             return nodes.zero_scores()
         return self._image_locality(task.pod)[nodes.rows] * float(weight) if weight else None
 
     def images_of(self, pod: Pod) -> PodImages:
-        """The images that count for a pod."""
+        """The pod's images that count for image locality."""
         return pod_images(pod.spec, with_volumes=self._counts_image_volumes)
 
     def _image_locality(self, pod: Pod) -> FloatArray:
@@ -184,7 +184,7 @@ class Scorers:
         return None if spread is None else _weighted_scores(spread.scores, weight)
 
     def topology_spread(self, pod: Pod, rows: IntArray) -> SpreadResult | None:
-        """The spread scorer over these nodes, with its parts; None where it skips."""
+        """The result of the spread scorer for these nodes, with its parts; None if it skips."""
         has_own = bool(pod.spec.get("topologySpreadConstraints"))
         constraints = self._spread_constraints(pod, has_own=has_own) if len(self.view) else ()
         if not constraints:
@@ -196,7 +196,7 @@ class Scorers:
         return spread.spread_result(rows, require_all=has_own)
 
     def _spread_constraints(self, pod: Pod, *, has_own: bool) -> Constraints:
-        """The pod's soft constraints if it has any constraints, else the system's."""
+        """The pod's soft constraints if it states any constraint, else the system defaults."""
         try:
             if has_own:
                 return constraints_of(pod.spec, pod.labels, SCHEDULE_ANYWAY, self._listers.flags.is_gate_on)
@@ -209,19 +209,19 @@ class Scorers:
 
 
 def weights_of(arguments: Arguments) -> dict[str, int]:
-    """Argument → weight, for every scorer."""
+    """The weight of every scorer, by argument."""
     return {key: arguments.get_int(key, default) for key, default in DEFAULT_WEIGHTS.items()}
 
 
 def sum_batch_scores(scorers: CountingScorers, pod: Pod, shape: PodShape, nodes: NodeRows) -> NodeScores | None:
-    """The sum of the scorers over all nodes; None where every scorer skips."""
+    """The weighted sum of the batch scorers over all nodes; None if every scorer skips."""
     parts: list[tuple[str, KeptScores]] = []
     total, rows = nodes.zero_scores(), nodes.rows
     for weight, part, score in scorers:
         weighted = score(pod, shape, rows, weight)
         if weight and weighted is not None:
             parts.append((BATCH_PART[part], weighted))
-            # Added scorer by scorer, in upstream's order of floats.
+            # Added scorer by scorer in upstream's order, so that floats are equal to the last bit.
             total = total + weighted
     return NodeScores(total, tuple(parts)) if parts else None
 
@@ -231,7 +231,7 @@ def _weighted_scores(scores: IntArray | None, weight: float) -> FloatArray | Non
 
 
 class NodeOrder(Plugin):
-    """Adds up least/most allocated, balance, affinities, taints, spread and image locality."""
+    """Adds up the scores for resources, balance, affinities, taints, spread and image locality."""
 
     name: ClassVar[str] = "nodeorder"
     judges_by_pod: ClassVar[bool] = True
@@ -269,16 +269,16 @@ class NodeOrder(Plugin):
                     )
 
 
-# nodeorder up to v1.15.0: some scorers score node by node and are not normalised, the others see nodes without pods.
+# nodeorder up to v1.15.0: some scorers score node by node without normalisation, others see empty nodes.
 
 REGISTERING_PLUGIN = PREDICATES
 
 _PER_NODE_ORDER = (AFFINITY, BALANCED, LEAST, MOST)
-"""In upstream's order, after image locality."""
+"""The per-node scorers in upstream's order, after image locality."""
 
 
 class TwoKinds(Plugin):
-    """Per-node scorers add up in node order; affinity between pods, taints and spread stay batch scorers."""
+    """The older form: node order sums the per-node scorers; pod affinity, taints and spread are batch scorers."""
 
     name: ClassVar[str] = "nodeorder"
 
@@ -299,7 +299,7 @@ class TwoKinds(Plugin):
         self.ssn = ssn
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
-        """Sum of the per-node scorers; a preference that cannot be read fails on every node."""
+        """The sum of the per-node scorers; an invalid preference makes every node fail."""
         total, shape = nodes.zero_scores(), self.scorers.view.shapes.pod_shape(task.pod)
         parts: list[tuple[str, KeptScores]] = []
         images = self.scorers.image_locality(task, nodes)
@@ -317,14 +317,14 @@ class TwoKinds(Plugin):
         return NodeScores(total, tuple(parts))
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
-        """Sum of the batch scorers; every node has an entry, also where all of them skip."""
+        """The sum of the batch scorers, 0 for every node if all of them skip."""
         shape = self.scorers.view.shapes.pod_shape(task.pod)
         if self._counts_workers and not shape.affinity.error and not self._has_worker_counter():
             raise SchedulerPanic(NIL_POINTER_TEXT)
         return sum_batch_scores(self._batch, task.pod, shape, nodes) or zero_scores(len(nodes))
 
     def _has_worker_counter(self) -> bool:
-        """The affinity scorer counts its workers with a metric that only predicates' PrePredicate makes.
+        """Whether the affinity scorer's metric exists: only PrePredicate of predicates registers it.
         Upstream: plugins/predicates (metrics.Register).
         """
         return any(
@@ -334,6 +334,6 @@ class TwoKinds(Plugin):
         )
 
     def _preference_scores(self, pod: Pod, shape: PodShape, rows: IntArray, weight: float) -> FloatArray:
-        """The summed weights of the matching preferences, times the scorer's weight; not normalised."""
+        """The sum of the weights of matching preferences, times the scorer's weight, not normalised."""
         placement = self.scorers.view.shapes.node_constraints(pod)
         return weighted_rows(self.scorers.preferences.node_affinity_weights(placement, rows), weight)

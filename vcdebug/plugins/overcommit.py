@@ -1,4 +1,4 @@
-"""overcommit: admits a job while the cluster, enlarged by a factor, has room for its minimum.
+"""overcommit: admits a job if its minimum fits the cluster, whose size is multiplied by a factor.
 
 Upstream: plugins/overcommit.
 """
@@ -18,7 +18,7 @@ OVERUSED_MESSAGE = "resource in cluster is overused"
 
 
 class Overcommit(Plugin):
-    """Admits a job while the minimum of all admitted jobs fits the idle room of an enlarged cluster."""
+    """Admits a job if the minimums of all admitted jobs fit the idle resources of the enlarged cluster."""
 
     name = "overcommit"
     accounts = (Accounts(WHOLE, "", account_figures("total", "idle", "inqueue", "factor"), admission=("inqueue",)),)
@@ -43,14 +43,14 @@ class Overcommit(Plugin):
         self.form = job_amounts.ReservationForm.for_release(ssn.release)
         self.total.add(ssn.total_resource)
         used = Resource().add_all(node.used for node in ssn.nodes.values())
-        # Without the assertion: an overcommitted cluster uses more than it has.
+        # sub_without_assert, because an overcommitted cluster may use more than it has.
         self.idle = self.total.clone().multi(self.factor).sub_without_assert(used)
         for job in ssn.jobs.values():
             self.reserve_open(job)
         ssn.log("overcommit.leave")
 
     def reserve_open(self, job: JobInfo) -> None:
-        """Reserve the minimum of a job that is admitted already."""
+        """Reserve the amount of a job that was admitted before the session."""
         reserved = reserved_at_open(job, self.form)
         if reserved is not None:
             self.inqueue.add(reserved)
@@ -73,8 +73,8 @@ class Overcommit(Plugin):
 
 
 def reserved_at_open(job: JobInfo, form: job_amounts.ReservationForm) -> Resource | None:
-    """What a job reserves when the session opens; None for a job that is not admitted."""
-    # The whole minimum, although running pods of the job count in `used` too: upstream counts them twice.
+    """The amount that an admitted job reserves at session open; None for a job that is not admitted."""
+    # The whole minimum, although running pods of the job also count in `used`: upstream counts them twice.
     if job_amounts.is_inqueue(job):
         return job_amounts.minimum_without_gated(job)
     if job_amounts.is_running_gang(job):
@@ -83,6 +83,6 @@ def reserved_at_open(job: JobInfo, form: job_amounts.ReservationForm) -> Resourc
 
 
 def check_admission(inqueue: Resource, minimum: Resource, idle: Resource) -> LimitCheck:
-    """A job's minimum plus the minimums of admitted jobs, against the idle amount of the enlarged cluster."""
+    """Check the minimums of the job and of all admitted jobs against the idle resources of the enlarged cluster."""
     total = inqueue.clone().add(minimum)
     return LimitCheck(((MINIMUM, minimum), (INQUEUE, inqueue)), total, idle, minimum, minimum)

@@ -1,4 +1,4 @@
-"""pdb: protects pods beyond their PodDisruptionBudgets from eviction. Upstream: plugins/pdb."""
+"""pdb: protects pods from evictions that their PodDisruptionBudgets do not allow. Upstream: plugins/pdb."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -16,24 +16,24 @@ FEATURE_GATE = "PodDisruptionBudgetsSupport"
 
 
 class DisruptionBudget(NamedTuple):
-    """One PodDisruptionBudget as its status says."""
+    """A PodDisruptionBudget with the figures of its status."""
 
     namespace: str
     name: str
     selector: Selector
     allowed: int
     disrupted: Manifest
-    """Pods whose eviction is under way, by name: they cost nothing."""
+    """Pods whose eviction is in progress, by name: evicting them is not charged to the budget."""
 
     def covers_pod(self, pod: Pod) -> bool:
-        """Whether evicting the pod costs this budget."""
+        """Whether evicting the pod is charged to this budget."""
         if self.namespace != pod.namespace or pod.name in self.disrupted:
             return False
         return not self.selector.is_empty and self.selector.matches_labels(pod.labels)
 
 
 class Pdb(Plugin):
-    """Allows the candidates that the budgets cover; for shuffle that is every labelled running pod in its budget."""
+    """Allows candidates as long as their budgets allow it; for shuffle it names every such running pod with labels."""
 
     name = "pdb"
     ssn: Session
@@ -57,7 +57,7 @@ class Pdb(Plugin):
         return self.allowed_victims(tasks)
 
     def allowed_victims(self, tasks: list[TaskInfo]) -> list[TaskInfo]:
-        """Tasks while budgets last; a pod without labels never. Upstream: plugins/pdb.pdbFilterFn."""
+        """The tasks that the budgets allow, in order; pods without labels never. Upstream: plugins/pdb.pdbFilterFn."""
         spared = [task.key for task in tasks if not task.pod.labels]
         if spared:
             self.ssn.note_quirk(UNLABELLED_SPARED, f"without labels, and so no victims: {', '.join(spared)}")
@@ -65,20 +65,20 @@ class Pdb(Plugin):
 
 
 class BudgetCharge(NamedTuple):
-    """A candidate and the budgets that cover it, each with what was left of it."""
+    """A candidate, and the budgets that cover it with their remaining disruptions."""
 
     task: TaskInfo
     budgets: tuple[tuple[DisruptionBudget, int], ...]
 
     @property
     def is_allowed(self) -> bool:
-        """Whether it is labelled, and all of them had room."""
+        """Whether the pod has labels, and every budget that covers it allows another disruption."""
         return bool(self.task.pod.labels) and all(allowed > 0 for _, allowed in self.budgets)
 
 
 def charge_budgets(budgets: Sequence[DisruptionBudget], tasks: Iterable[TaskInfo]) -> Iterator[BudgetCharge]:
-    """Every candidate in order, charged to all budgets that cover it, also when one of them is spent."""
-    # Counted again in each call: upstream does not remember the evictions of the session.
+    """Yield each candidate in order, charged to all budgets that cover it, even if one of them is used up."""
+    # Counted anew in each call: upstream does not remember the session's evictions.
     remaining = [budget.allowed for budget in budgets]
     for task in tasks:
         covering = [place for place, budget in enumerate(budgets) if task.pod.labels and budget.covers_pod(task.pod)]
@@ -88,7 +88,7 @@ def charge_budgets(budgets: Sequence[DisruptionBudget], tasks: Iterable[TaskInfo
 
 
 def read_budget(manifest: Manifest) -> DisruptionBudget | None:
-    """None for a budget whose selector does not parse."""
+    """The budget in a manifest; None if its selector is invalid."""
     status: Manifest = status_of(manifest)
     try:
         selector = label_selector(spec_of(manifest).get("selector"))

@@ -1,4 +1,4 @@
-"""Higher priority goes first, and may take the room of lower priority. Upstream: plugins/priority."""
+"""priority: higher priority goes first and may evict lower priority. Upstream: plugins/priority."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -43,42 +43,42 @@ class Priority(Plugin):
         return higher_first(left.priority, right.priority)
 
     def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
-        """Candidates of lower priority: job's, or task's in the own job. Upstream: plugins/priority.preemptableFn."""
+        """Candidates of lower priority (of the task in the own job). Upstream: plugins/priority.preemptableFn."""
         job = self.jobs.get(preemptor.job)
         if job is None:
             return [], PERMIT
         return [victim for victim in candidates if rank_candidate(self.jobs, victim, job, preemptor).is_lower], PERMIT
 
     def unified_evictable(self, context: EvictionContext, candidates: list[TaskInfo]) -> VictimAnswer:
-        """Candidates of lower job priority; a reclaim between queues ignores priority."""
+        """Candidates of lower job priority; gang reclaim ignores priority."""
         if context.kind is EvictionKind.GANG_RECLAIM:
             return candidates, PERMIT
         return [task for task in candidates if rank_candidate(self.jobs, task, context.job).is_lower], PERMIT
 
     def job_starving(self, job: JobInfo) -> bool:
-        """Whether any task is neither placed nor waiting, failed ones too. Upstream: plugins/priority.jobStarvingFn."""
+        """Whether some task is neither placed nor pipelined. Upstream: plugins/priority.jobStarvingFn."""
         return job.placed_task_num() < len(job.tasks)
 
 
 class PriorityRank(NamedTuple):
-    """The compared priorities of a candidate victim and of the job or task that needs room."""
+    """The compared priorities of a candidate victim and of the preemptor's job or task."""
 
     whose: str
-    """job or task."""
+    """Whether priorities of jobs or of tasks are compared: "job" or "task"."""
     candidate: int | None
-    """None for a candidate without a job."""
+    """The candidate's priority; None if it has no job."""
     asker: int
 
     @property
     def is_lower(self) -> bool:
-        """Whether the candidate is of lower priority."""
+        """Whether the candidate has the lower priority."""
         return self.candidate is not None and self.candidate < self.asker
 
 
 def rank_candidate(
     jobs: Mapping[JobId, JobInfo], candidate: TaskInfo, preemptor_job: JobInfo, preemptor: TaskInfo | None = None
 ) -> PriorityRank:
-    """By their jobs' priorities; inside the preemptor's own job by the tasks'."""
+    """Compare the priorities of the jobs; for candidates of the preemptor's own job, those of the tasks."""
     job = jobs.get(candidate.job)
     if job is None:
         return PriorityRank("job", None, preemptor_job.priority)
@@ -88,5 +88,5 @@ def rank_candidate(
 
 
 def higher_first(left: int, right: int) -> int:
-    """-1 when the left is higher."""
+    """-1 if the left priority is higher, 1 if the right one is, else 0."""
     return (right > left) - (left > right)

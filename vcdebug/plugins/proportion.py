@@ -1,4 +1,4 @@
-"""Queues share the cluster by weight: what each deserves bounds what it may allocate. Upstream: plugins/proportion."""
+"""proportion: divides the cluster among queues by weight, which limits allocation. Upstream: plugins/proportion."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ NO_QUEUE = "[proportion] queue {queue} not found"
 
 @dataclass(slots=True)
 class ProportionQueueAttr:
-    """A queue's figures. `allocated` and `inqueue` change during the session, the rest is fixed when it opens."""
+    """The figures of a queue; `share`, `allocated` and `inqueue` change during the session, the others do not."""
 
     weight: int
     capability: Resource
@@ -54,28 +54,28 @@ class ProportionQueueAttr:
     share: float = 0.0
     deserved: Resource = field(default_factory=Resource)
     allocated: Resource = field(default_factory=Resource)
-    """Replaced, never changed, so that simulations may keep an earlier one."""
+    """Replaced, never modified, so that simulations can keep an earlier value."""
     request: Resource = field(default_factory=Resource)
     elastic: Resource = field(default_factory=Resource)
     inqueue: Resource = field(default_factory=Resource)
     bound: queue_limits.QueueLimit | None = None
     """How the real capability was computed."""
     keeps_zeros: bool = True
-    """Whether a queue deserves 0 of an accelerator where it deserves none."""
+    """Whether a deserved scalar of 0 is kept as 0 instead of being dropped."""
     _totals: queue_limits.ShareTotals | None = None
-    """Cached totals of `deserved`, which is replaced and never changed."""
+    """Cached dimensions of `deserved`, which is replaced and never modified."""
 
     def update_share(self) -> None:
-        """The largest fraction of a deserved dimension that is allocated. Upstream: plugins/proportion.updateShare."""
+        """Set share to the largest fraction of a deserved dimension. Upstream: plugins/proportion.updateShare."""
         self.share = self.deserved_totals.calculate_share(self.allocated)[1]
 
     def share_by_dimension(self) -> list[tuple[str, float]]:
-        """What is allocated of each dimension in which something is deserved."""
+        """(dimension, allocated fraction) for each deserved dimension."""
         return self.deserved_totals.share_by_dimension(self.allocated)
 
     @property
     def deserved_totals(self) -> queue_limits.ShareTotals:
-        """The dimensions in which something is deserved."""
+        """The dimensions with a deserved amount, for computing shares."""
         if self._totals is None or self._totals.resource is not self.deserved:
             self._totals = queue_limits.ShareTotals(self.deserved)
         return self._totals
@@ -85,12 +85,12 @@ class ProportionQueueAttr:
         return self.allocated, self.request, self.inqueue, self.elastic
 
     def set_allocated(self, allocated: Resource) -> None:
-        """Replace what is allocated."""
+        """Set the allocated amount and update the share."""
         self.allocated = allocated
         self.update_share()
 
     def unused_dimensions(self) -> list[str]:
-        """The deserved dimensions that are not used up."""
+        """The deserved dimensions that are not fully allocated."""
         return self.deserved.less_equal_with_resources_name(self.allocated)[1]
 
 
@@ -99,7 +99,7 @@ Attrs = dict[QueueName, ProportionQueueAttr]
 
 @dataclass
 class AllocatedState:
-    """What each queue holds in a simulation, from PrePredicate on."""
+    """The allocated amounts of queues in a simulation, starting from those at PrePredicate."""
 
     queues: Attrs
     replaced: list[tuple[QueueName, Resource]]
@@ -107,7 +107,7 @@ class AllocatedState:
 
     @cached_property
     def by_queue(self) -> dict[QueueName, Resource]:
-        """The amounts at PrePredicate, read back on first use: most tasks are never simulated."""
+        """The amounts at PrePredicate, restored on first use: most tasks are never simulated."""
         allocated = {name: attr.allocated for name, attr in self.queues.items()}
         allocated.update(reversed(self.replaced[self.position :]))
         return allocated
@@ -124,11 +124,11 @@ FIGURES = {
     "realCapability": "real_capability",
     "guarantee": "guarantee",
 }
-"""Upstream's names → attributes."""
+"""Upstream's name of each figure → attribute."""
 
 
 class Proportion(Plugin):
-    """Keeps each queue's deserved amount, and with it answers admission, allocation and reclaim."""
+    """Computes each queue's deserved amount, and decides admission, allocation and reclaim by it."""
 
     name = "proportion"
     accounts = (
@@ -149,7 +149,7 @@ class Proportion(Plugin):
         self.guaranteed = Resource()
         self.queues: Attrs = {}
         self.replaced: list[tuple[QueueName, Resource]] = []
-        """(queue, allocated until then) of every change."""
+        """(queue, previous allocated amount) of every change, in order."""
 
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/proportion.OnSessionOpen."""
@@ -174,7 +174,7 @@ class Proportion(Plugin):
         ssn.log("proportion.rounds")
 
     def new_attr(self, queue: QueueInfo) -> ProportionQueueAttr:
-        """The queue's limits: the cluster less the guarantees of other queues, and its own capability."""
+        """A queue with its limits: the cluster less the guarantees of other queues, and its own capability."""
         bound = queue_limits.flat_limit(queue, self.total, self.guaranteed)
         capability = Resource() if bound.capability is None else bound.capability
         keeps_zeros = not self.ssn.release.has_older_form(ZERO_DESERVED_DROPPED)
@@ -189,7 +189,7 @@ class Proportion(Plugin):
         return (left_share > right_share) - (left_share < right_share)
 
     def overused(self, queue: QueueInfo) -> bool:
-        """Whether every deserved dimension is used up; one that is not, such as pods, keeps this False."""
+        """Whether every deserved dimension is fully allocated; one that is not, such as pods, makes this False."""
         attr = self.queues[queue.name]
         unused = attr.unused_dimensions()
         if unused and CPU not in unused and MEMORY not in unused and attr.deserved.milli_cpu > 0:
@@ -205,22 +205,22 @@ class Proportion(Plugin):
         return self.fits_deserved(queue, Resource().add_all(task.resreq for task in tasks))
 
     def fits_deserved(self, queue: QueueInfo, request: Resource) -> bool:
-        """Whether an open queue stays within what it deserves, in the dimensions asked for."""
+        """Whether the queue is open and stays within its deserved amount in the requested dimensions."""
         attr = self.queues[queue.name]
         return self.is_served(queue) and queue_limits.request_fits(attr.allocated, request, attr.deserved)
 
     def is_served(self, queue: QueueInfo) -> bool:
-        """Whether the queue is open, where that matters."""
+        """Whether the queue is open; True in releases that ignore the queue's state."""
         return queue.state == OPEN or self.ssn.release.has_older_form(QUEUE_STATE_UNREAD)
 
     def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
-        """Candidates, first come first served, of queues that hold more than they deserve somewhere."""
+        """Candidates of queues that exceed their deserved amount in some dimension, in order, less earlier victims."""
         minimum = least_holding(self.ssn.release, reclaimer)
         holdings = iter_holdings(self.jobs, self.queues, candidates, minimum)
         return [holding.task for holding in holdings if holding.surplus], PERMIT
 
     def job_enqueueable(self, job: JobInfo) -> int:
-        """Whether the job's minimum and all inelastic allocations are within the queue's limit."""
+        """Whether the job's minimum fits the queue's limit beside its inelastic allocations."""
         attr = self.queues[job.queue]
         if not self.is_served(self.ssn.queues[job.queue]):
             return REJECT
@@ -244,7 +244,7 @@ class Proportion(Plugin):
         log("proportion.inqueue", name, fits)
 
     def check_admission(self, attr: ProportionQueueAttr, job: JobInfo) -> queue_limits.LimitCheck:
-        """The job's minimum against the queue's limit."""
+        """Check the job's minimum against the queue's limit."""
         minimum = job.get_min_resources()
         counted = counted_request(self.ssn, job.queue, minimum)
         return queue_limits.check_admission(
@@ -271,7 +271,7 @@ class Proportion(Plugin):
         )
 
     def pre_predicate(self, task: TaskInfo) -> PluginError | None:
-        """Keep what every queue has allocated, for simulations of this task."""
+        """Save the allocated amounts of all queues, for simulations of this task."""
         state = AllocatedState(self.queues, self.replaced, len(self.replaced))
         self.ssn.cycle_state(task).data[STATE_KEY] = state
         return None
@@ -297,7 +297,7 @@ class Proportion(Plugin):
     def simulated_state(
         self, state: CycleState, task: TaskInfo
     ) -> tuple[dict[QueueName, Resource], QueueName, str | None]:
-        """(state, the task's queue, error) of a simulation."""
+        """(simulated amounts by queue, the task's queue, error or None)."""
         allocated = state.data.get(STATE_KEY)
         if not isinstance(allocated, AllocatedState):
             return {}, "", NO_STATE
@@ -308,7 +308,7 @@ class Proportion(Plugin):
 
 
 def from_figures(figures: Figures) -> ProportionQueueAttr:
-    """A queue with these figures."""
+    """A queue with the given recorded figures."""
     return ProportionQueueAttr(
         figures["weight"],
         figures["capability"],
@@ -327,29 +327,29 @@ def count_jobs_in(attr: ProportionQueueAttr, jobs: Collection[JobInfo], form: jo
 
 
 class QueueHolding(NamedTuple):
-    """What a candidate's queue has allocated without the victims before it, and deserves; empty without a queue."""
+    """A candidate, with its queue's allocated amount (earlier victims subtracted) and deserved amount."""
 
     task: TaskInfo
     queue: QueueName = ""
     allocated: Resource = NO_RESOURCE
-    """Read it before the next candidate, which changes it."""
+    """Valid only until the next candidate, for which the same object is modified."""
     deserved: Resource = NO_RESOURCE
     surplus: bool = False
     """Whether the queue exceeds its deserved amount in some dimension."""
 
     @property
     def exceeded_dimensions(self) -> list[str]:
-        """The exceeded dimensions."""
+        """The dimensions in which the queue exceeds its deserved amount."""
         return self.allocated.less_equal_with_resources_name(self.deserved)[1]
 
 
 def surplus_in(deserved: Resource, allocated: Resource, name: str) -> float:
-    """Allocated minus deserved amount in one dimension."""
+    """Allocated minus deserved amount of a dimension."""
     return allocated.get(name) - deserved.get(name)
 
 
 def least_holding(release: Release, reclaimer: TaskInfo) -> Resource:
-    """What a queue must hold to give anything back."""
+    """The amount that a queue must have allocated before its tasks may be reclaimed."""
     return reclaimer.resreq if release.has_older_form(RECLAIM_WHOLE_REQUEST) else NO_RESOURCE
 
 
@@ -359,7 +359,7 @@ def iter_holdings(
     candidates: Iterable[TaskInfo],
     least: Resource = NO_RESOURCE,
 ) -> Iterator[QueueHolding]:
-    """Every candidate in order; a victim is taken off its queue, which must hold at least `least`."""
+    """Yield each candidate in order; a victim is subtracted from its queue, which must hold at least `least`."""
     left_over: dict[QueueName, Resource] = {}
     for task in candidates:
         job = jobs.get(task.job)
@@ -375,34 +375,34 @@ def iter_holdings(
 
 
 class DealtShare(NamedTuple):
-    """The share of one queue in a round."""
+    """A queue's share in one round."""
 
     attr: ProportionQueueAttr
     before: Resource
-    """Deserved amount before the round."""
+    """The deserved amount before the round."""
     deserved: Resource
     satisfied: bool
-    """Whether the queue takes part in no further round."""
+    """Whether the queue is satisfied and takes part in no further round."""
 
 
 class DealRound(NamedTuple):
-    """One round of division."""
+    """One round of dividing the cluster."""
 
     weight: int
-    """Summed weight of the queues in the round."""
+    """The sum of the weights of the queues in this round."""
     remaining: Resource
-    """The amount that is divided by weight."""
+    """The amount divided in this round."""
     dealt: tuple[DealtShare, ...]
     left: Resource
     """The amount left after the round."""
     last: bool
-    """Whether nothing is left, or no queue takes it."""
+    """Whether this is the last round: nothing is left, or no queue can use it."""
 
 
 def deal_rounds(
     total: Resource, attrs: list[ProportionQueueAttr], *, asserts_rest: bool = False
 ) -> Iterator[DealRound]:
-    """Divide the cluster by weight in rounds; what a queue cannot use goes to the others in the next round.
+    """Divide the cluster by weight in rounds; what a queue cannot use goes to the other queues in the next round.
 
     Each round is applied to `attrs` before it is yielded. With `asserts_rest`, guarantees beyond the rest are fatal.
     """
@@ -412,8 +412,8 @@ def deal_rounds(
         weight = sum(attr.weight for attr in hungry)  # exact: ints
         if weight == 0:
             return
-        # A queue that takes less than before returns the difference: amounts given and returned are kept apart, since
-        # upstream subtracts the one and adds the other to what remains.
+        # A queue that takes less than before returns the difference. Given and returned amounts are kept apart, because
+        # upstream subtracts one from the remaining amount and adds the other.
         before = remaining.clone()
         increase, decrease = Resource(), Resource()
         old = [attr.deserved for attr in hungry]
@@ -431,17 +431,17 @@ def deal_rounds(
 
 
 def offered_share(before: Resource, remaining: Resource, weight: int, total_weight: int) -> Resource:
-    """A queue's deserved amount plus its part by weight, before any limit."""
+    """The queue's deserved amount plus its part by weight, before limits."""
     return before.clone().add(remaining.clone().multi(float(weight) / float(total_weight)))
 
 
 def deal_to_queue(
     attr: ProportionQueueAttr, remaining: Resource, weight: int, increase: Resource, decrease: Resource
 ) -> bool:
-    """Give one queue its part of the remaining amounts; True when it takes no more."""
+    """Give a queue its part of the remaining amount; returns whether the queue is satisfied."""
     before = attr.deserved
     deserved = offered_share(before, remaining, attr.weight, weight)
-    # In upstream's order, limit before request: a missing dimension is unlimited in the one and 0 in the other.
+    # In upstream's order: for the limit a missing dimension is unlimited, for the request it is 0.
     deserved.min_dimension_resource(attr.real_capability, INFINITY)
     deserved.min_dimension_resource(attr.request, ZERO)
     attr.deserved = resource_max(deserved, attr.guarantee, keeps_zeros=attr.keeps_zeros)

@@ -30,7 +30,7 @@ STRATEGY = "lowNodeUtilization"
 DEFAULT_INTERVAL = 5 * MINUTE
 DEFAULT_PERIOD = "5m"
 FILLED_PERIOD = "10m"
-"""The only period that the real scheduler measures."""
+"""The only period for which the real scheduler collects measurements."""
 MEASURED_DIMENSIONS = ("cpu", "memory")
 FULL_PERCENT = 100.0
 BELOW_TARGETS = "the node is below its targets"
@@ -43,17 +43,17 @@ Percents = dict[str, float]
 
 
 class ReschedulingSettings(NamedTuple):
-    """The arguments of the last tier that names the plugin."""
+    """The plugin's arguments, from the last tier that names the plugin."""
 
     interval: int
     period: str
     strategies: tuple[str, ...]
     params: Mapping[Json, Json]
-    """Of the strategy lowNodeUtilization; the last entry of that name counts."""
+    """Parameters of the strategy lowNodeUtilization; the last entry of that name counts."""
 
     @classmethod
     def read_arguments(cls, raw: Mapping[object, object]) -> ReschedulingSettings:
-        """Values of another type panic, as upstream's assertions do. Upstream: plugins/rescheduling.parseArguments."""
+        """Read the arguments; a wrong type panics, as upstream. Upstream: plugins/rescheduling.parseArguments."""
         interval = parse_duration(_string_argument(raw, "interval"))
         strategies, params = _read_strategies(raw.get("strategies"))
         return cls(
@@ -65,7 +65,7 @@ class ReschedulingSettings(NamedTuple):
 
 
 class BusyNode:
-    """A node with its utilisation in percent, which falls as victims are chosen."""
+    """A node with its utilisation in percent, which decreases as victims are chosen."""
 
     __slots__ = ("node", "percents")
 
@@ -75,7 +75,7 @@ class BusyNode:
 
 
 class MeasuredNode(NamedTuple):
-    """A node compared with the thresholds."""
+    """A node's utilisation, compared with the thresholds."""
 
     node: str
     percents: Percents
@@ -84,21 +84,21 @@ class MeasuredNode(NamedTuple):
 
 
 class EvictionStep(NamedTuple):
-    """A pod of a busy node when its turn came."""
+    """A pod of a busy node, as it is considered for eviction."""
 
     node: str
     pod: str
     percents: Percents
-    """The node's utilisation without the victims chosen before."""
+    """The node's utilisation in percent, without the earlier victims."""
     budget: Mapping[str, int]
-    """What idle nodes may still take, in milli-cores and bytes."""
+    """The amounts that idle nodes can still take, in milli-cores and bytes."""
     victim: TaskInfo | None
     why: str
-    """Why the pod is not chosen; empty for a victim."""
+    """The reason why the pod is not evicted; empty for a victim."""
 
 
 class ReschedulingChoice(NamedTuple):
-    """What lowNodeUtilization compared, and the victims that it chose."""
+    """The figures that lowNodeUtilization compared, and the victims that it chose."""
 
     low_at: Percents
     target: Percents
@@ -108,12 +108,12 @@ class ReschedulingChoice(NamedTuple):
 
     @property
     def chosen_victims(self) -> list[TaskInfo]:
-        """The victims, in the order of their choice."""
+        """The victims, in order."""
         return [step.victim for step in self.steps if step.victim is not None]
 
 
 class Rescheduling(Plugin):
-    """Works once per interval, and only with measurements under its metrics period."""
+    """Chooses victims once per interval, and only if nodes have measurements for its metrics period."""
 
     name: ClassVar[str] = "rescheduling"
 
@@ -123,11 +123,11 @@ class Rescheduling(Plugin):
         ssn.log("rescheduling.enter")
         self._settings = ReschedulingSettings.read_arguments(_last_arguments(ssn))
         for key in READ_KEYS:
-            self.arguments.raw.get(key)  # counts as read, whichever tier's entry is in force
+            self.arguments.raw.get(key)  # marks the key as read, even if another tier's entry is used
         self.problems = tuple(_missing_inputs(ssn.snapshot, self._settings.period))
         is_due = _time_to_run(ssn, self._settings.interval)
         if is_due:
-            # Looking at the time counts as a run, whatever follows from it.
+            # The check of the interval counts as a run, whatever its result is.
             ssn.process = replace(ssn.process, last_rescheduling=ssn.snapshot.now)
         if not is_due or STRATEGY not in self._settings.strategies:
             ssn.withdraw_hook(self, VICTIM_TASKS.method)
@@ -139,7 +139,7 @@ class Rescheduling(Plugin):
 
     @property
     def next_run(self) -> datetime | None:
-        """The time of the next run; None where the plugin does nothing."""
+        """The time of the next run; None if the plugin does not run."""
         past = self._ssn.process
         last = past.last_rescheduling or past.started
         if last is None or STRATEGY not in self._settings.strategies:
@@ -147,14 +147,14 @@ class Rescheduling(Plugin):
         return last + timedelta(microseconds=self._settings.interval // 1000 + 1)  # exact: ints
 
     def victim_tasks(self, tasks: list[TaskInfo]) -> list[TaskInfo]:
-        """Victims from nodes above a target, as long as nodes below all thresholds have room for them."""
+        """Victims from nodes above a target, while nodes below all thresholds have room for them."""
         choice = self.choose_victims(tasks)
         if not choice.budget:
             self._ssn.log(_reason_key(choice))
         return choice.chosen_victims
 
     def choose_victims(self, tasks: list[TaskInfo]) -> ReschedulingChoice:
-        """The victims with everything that was compared."""
+        """The victims, with all figures that were compared."""
         low_at, target = _parse_threshold(self._settings.params)
         measured = [BusyNode(node, self._node_percents(node)) for node in self._ssn.nodes.values()]
         low = [busy for busy in measured if _is_low(busy, low_at)]
@@ -181,21 +181,21 @@ class Rescheduling(Plugin):
     def _evict_from(
         self, busy: BusyNode, budget: dict[str, int], target: Percents, tasks: list[TaskInfo]
     ) -> list[EvictionStep]:
-        """Pods of the node from the least important one on; a running task is found by the pod's name alone.
+        """Evict pods of the node, least important first; the running task is found by pod name, without namespace.
         Upstream: plugins/rescheduling/node_utilization_util.evict.
         """
         steps: list[EvictionStep] = []
         name = busy.node.name
         capacity = status_of(busy.node.manifest).get("capacity") or {}
         pods = [task.pod for task in busy.node.tasks_in_order()]
-        # Go's own sort: the comparison is no order for best-effort pods, so the algorithm decides.
+        # Go's sort exactly: the comparison is no order for best-effort pods, so the algorithm decides.
         for pod in sort_slice(pods, self._goes_before):
             is_above = any(busy.percents[name] >= target[name] for name in MEASURED_DIMENSIONS)
             measures = dict(busy.percents), dict(budget)
             if not is_above or any(room == 0 for room in budget.values()):
                 reason = BELOW_TARGETS if not is_above else NO_ROOM_LEFT
                 return [*steps, EvictionStep(name, pod.key, *measures, None, reason)]
-            # By name alone, as upstream: a pod of another namespace may be found in its place.
+            # By name only, as upstream: a pod in another namespace may be found instead.
             task = next((task for task in tasks if task.pod.name == pod.name), None)
             steps.append(EvictionStep(name, pod.key, *measures, task, "" if task is not None else NOT_RUNNING))
             if task is None:
@@ -209,7 +209,7 @@ class Rescheduling(Plugin):
         return steps
 
     def _goes_before(self, left: Pod, right: Pod) -> bool:
-        """No priority, then lower priority, then the weaker class; two best-effort pods each go before the other.
+        """Whether the left pod is evicted first: no or lower priority, then weaker QoS; both ways True for best-effort.
         Upstream: plugins/rescheduling/node_utilization_util.sortPods.
         """
         if (left.priority is None) != (right.priority is None):
@@ -221,7 +221,7 @@ class Rescheduling(Plugin):
 
 
 def _reason_key(choice: ReschedulingChoice) -> str:
-    """The key of the log line that says why no victim is chosen."""
+    """The key of the log line that explains why no victim is chosen."""
     low = [node for node in choice.nodes if node.low]
     if not low:
         return "rescheduling.above"
@@ -229,7 +229,7 @@ def _reason_key(choice: ReschedulingChoice) -> str:
 
 
 def _last_arguments(ssn: Session) -> Mapping[object, object]:
-    """The first entry of each tier; a later tier's overrides."""
+    """The plugin's arguments in the last tier that names it; within a tier the first entry counts."""
     options_by_tier = [[option for option in tier if option.name == Rescheduling.name] for tier in ssn.conf.tiers]
     return next((options[0].arguments for options in reversed(options_by_tier) if options), {})
 
@@ -253,7 +253,7 @@ def _missing_inputs(snapshot: Snapshot, period: str) -> Iterator[Problem]:
 
 
 def _string_argument(raw: Mapping[object, object], key: str) -> str:
-    """A missing key is empty; a value that is no text panics."""
+    """The argument's text, empty if it is missing; panics if it is not a string."""
     if key not in raw:
         return ""
     text = raw[key]
@@ -268,7 +268,7 @@ def _go_type(item: object) -> str:
 
 
 def _read_strategies(raw: object) -> tuple[tuple[str, ...], Mapping[Json, Json]]:
-    """(names, parameters of the strategy); the default strategy for an empty or missing list."""
+    """(strategy names, parameters of lowNodeUtilization); the default strategy if the list is empty or missing."""
     listed = raw if isinstance(raw, list) else []
     if not listed:
         return (STRATEGY,), {}
@@ -285,7 +285,7 @@ def _read_strategies(raw: object) -> tuple[tuple[str, ...], Mapping[Json, Json]]
 
 
 def _parse_threshold(params: Mapping[Json, Json]) -> tuple[Percents, Percents]:
-    """(below which a node is idle, above which it is busy); a map of the wrong type ends the reading.
+    """(percentages below which a node is idle, above which it is busy); a value that is no map ends the parsing.
     Upstream: plugins/rescheduling/low_node_utilization.parseThreshold.
     """
     low, target = dict.fromkeys(MEASURED_DIMENSIONS, FULL_PERCENT), dict.fromkeys(MEASURED_DIMENSIONS, FULL_PERCENT)
@@ -326,7 +326,7 @@ def _total_load(busy: BusyNode) -> float:
 
 
 def _idle_budget(low: list[BusyNode], target: Percents) -> dict[str, int]:
-    """What the idle nodes may take up to their targets, in thousandths of cpu and bytes.
+    """The amounts that idle nodes can take up to their targets, in milli-cores and bytes.
     Upstream: plugins/rescheduling/node_utilization_util.evictPodsFromSourceNodes.
     """
     budget = dict.fromkeys(MEASURED_DIMENSIONS, 0)
@@ -341,7 +341,7 @@ def _idle_budget(low: list[BusyNode], target: Percents) -> dict[str, int]:
 
 
 def _capacity_percent(name: str, amount: int, capacity: Mapping[str, object]) -> float:
-    """The share of the capacity; without capacity it is infinite, or no number."""
+    """The amount in percent of the capacity; without capacity infinite or NaN."""
     part = (float(amount) * 1e-3 if name == "cpu" else float(amount)) * 100
     total = approximate_float(capacity.get(name))
     if total == 0:

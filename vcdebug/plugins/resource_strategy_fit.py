@@ -1,4 +1,4 @@
-"""resource-strategy-fit: per resource, prefer full or empty nodes, and avoid nodes with scarce resources.
+"""resource-strategy-fit: prefers full or empty nodes per resource, and avoids nodes with scarce resources.
 
 Upstream: plugins/resource-strategy-fit.
 Upstream: plugins/resource-strategy-fit (calculateWeight, calculateSraWeight, calculateProportionalResources).
@@ -30,33 +30,33 @@ CHECK_FAILED = "proportional of resource {name} check failed"
 
 
 class FitPart(NamedTuple):
-    """One requested resource over several nodes."""
+    """One requested resource's part of the scores of several nodes."""
 
     name: str
     strategy: Strategy
     capacity: FloatArray
     wanted: FloatArray
-    """Used and requested."""
+    """Used plus requested amount."""
     part: FloatArray
-    """The weighted fraction that is used, or left."""
+    """The weighted fraction that is used, or that is left, by strategy."""
     full: BoolArray
-    """Mask of the nodes that it does not fit."""
+    """Mask of the nodes on which the resource does not fit."""
 
 
 class KeptFree(NamedTuple):
-    """What has to stay free along with the idle amount of a scarce resource on one node."""
+    """The cpu and memory that one node must keep free for an idle scarce resource."""
 
     name: str
     idle: float
     rates: Rates
     cpu: float
     memory: float
-    """What the task would leave idle."""
+    """Memory that stays idle after the task."""
     crowded: bool
 
 
 class ResourceStrategyFit(Plugin):
-    """Scores by strategy and by scarce resources, and keeps cpu and memory free for scarce resources."""
+    """Scores nodes by strategy and by scarce resources, and keeps cpu and memory free for scarce resources."""
 
     name: ClassVar[str] = "resource-strategy-fit"
 
@@ -99,7 +99,7 @@ class ResourceStrategyFit(Plugin):
         return NodeScores(score)
 
     def _fit_score(self, task: TaskInfo, nodes: NodeRows) -> FloatArray:
-        """Weighted mean over resources; 0 where one does not fit. Upstream: plugins/resource-strategy-fit.Score."""
+        """Weighted mean over resources; 0 if one does not fit. Upstream: plugins/resource-strategy-fit.Score."""
         score, weights = nodes.zero_scores(), 0
         full: BoolArray = np.zeros(len(nodes), dtype=np.bool_)
         for part in self.fit_parts(task, nodes):
@@ -111,7 +111,7 @@ class ResourceStrategyFit(Plugin):
         return np.where(full, 0.0, score * (float(MAX_SCORE) * float(self._settings.weight)))
 
     def fit_parts(self, task: TaskInfo, nodes: NodeRows) -> Iterator[FitPart]:
-        """Each requested resource that has a strategy; none where the pod's own weights cannot be read."""
+        """Yield each requested resource that has a strategy; nothing if the pod's own weights are invalid."""
         try:
             source: PodStrategy | StrategyFitSettings = pod_strategy(task.pod.annotations) or self._settings
         except ValueError:
@@ -133,11 +133,11 @@ class ResourceStrategyFit(Plugin):
 
     @property
     def strategy_settings(self) -> StrategyFitSettings:
-        """The settings read from the arguments."""
+        """The settings from the plugin's arguments."""
         return self._settings
 
     def kept_free(self, task: TaskInfo, nodes: NodeRows) -> Iterator[KeptFree]:
-        """The figures of the proportional check on one node; none where the task requests a scarce resource."""
+        """Yield the figures of the proportional check on one node; nothing if the task requests a scarce resource."""
         requested = task.resreq.scalars or {}
         if any(requested.get(name, 0.0) > 0 for name in self._rates):
             return
@@ -148,7 +148,7 @@ class ResourceStrategyFit(Plugin):
             yield KeptFree(name, idle, rates, cpu, memory, bool(_is_crowded(task, nodes, name, rates)[0]))
 
     def _sra_score(self, task: TaskInfo, nodes: NodeRows) -> FloatArray:
-        """Lower on a node with more of the scarce resources; 0 where it lacks a requested one.
+        """Lower scores for nodes with more of the scarce resources; 0 for nodes without a requested resource.
         Upstream: plugins/resource-strategy-fit/sra.sraScore.
         """
         scarce = self._settings.scarce
@@ -164,7 +164,7 @@ class ResourceStrategyFit(Plugin):
 
 
 def _is_crowded(task: TaskInfo, nodes: NodeRows, name: str, rates: Rates) -> BoolArray:
-    """Mask of the nodes where the task would leave too little for the idle resource; nodes without it pass.
+    """Mask of the nodes on which the task would leave too little cpu or memory for the idle resource.
     Upstream: plugins/resource-strategy-fit/proportional.checkNodeResourceIsProportional.
     """
     if name in (CPU, MEMORY):
@@ -173,14 +173,14 @@ def _is_crowded(task: TaskInfo, nodes: NodeRows, name: str, rates: Rates) -> Boo
     no_cpu = nodes.dimension_column("idle", CPU) - task.resreq.milli_cpu < idle * rates.cpu
     no_memory = nodes.dimension_column("idle", MEMORY) - task.resreq.memory < idle * rates.memory * 1000 * 1000
     failed: BoolArray = no_cpu | no_memory
-    # The columns hold 0 for a missing resource too; only a node that states it is checked.
+    # The columns hold 0 for a missing resource too, but only nodes that have the resource are checked.
     for index in np.flatnonzero(failed & (idle == 0)).tolist():
         node = nodes.table.nodes[int(nodes.rows[index])]
         failed[index] = name in (node.idle.scalars or {})
     return failed
 
 
-# The arguments: a strategy per resource, scarce resources, and the amounts to keep free for them.
+# The arguments: a strategy per resource, scarce resources, and amounts to keep free for them.
 
 LEAST_ALLOCATED = "LeastAllocated"
 MOST_ALLOCATED = "MostAllocated"
@@ -190,28 +190,28 @@ WEIGHT_ANNOTATION = "volcano.sh/resource-strategy-weight"
 
 
 class Strategy(NamedTuple):
-    """How one resource is scored."""
+    """The scoring type and weight of a resource."""
 
     kind: str
     weight: int
 
 
 class ScarceResources(NamedTuple):
-    """Resources whose nodes are kept for tasks that request them."""
+    """Scarce resources, whose nodes are avoided by tasks that do not request them, with their weights."""
 
     weight: int
     resources: Mapping[str, int]
 
 
 class Rates(NamedTuple):
-    """Cores and gigabytes to keep free per idle unit of a resource."""
+    """Cores and gigabytes to keep free per idle unit of a scarce resource."""
 
     cpu: float
     memory: float
 
 
 class StrategyFitSettings:
-    """The plugin's arguments; a value of the wrong kind ends the scheduler's process."""
+    """The plugin's arguments; a value of the wrong type ends the scheduler's process."""
 
     def __init__(self, arguments: Arguments) -> None:
         weight = decode_argument(arguments, "resourceStrategyFitWeight", "int", decode_int)
@@ -223,7 +223,7 @@ class StrategyFitSettings:
         self.rates = decode_argument(arguments, "proportional", "proportionalConfig", _decode_rates)
 
     def strategy_for(self, resource: str) -> Strategy | None:
-        """The entry of exactly this name, else the pattern with the longest prefix."""
+        """The strategy for exactly this name, else the pattern with the longest matching prefix; None without."""
         exact = self._strategies.get(resource)
         if exact is not None:
             return exact
@@ -233,20 +233,20 @@ class StrategyFitSettings:
 
 
 class PodStrategy:
-    """A pod's own scoring type and weights."""
+    """The scoring type and weights in a pod's annotations."""
 
     def __init__(self, kind: str, weights: Mapping[str, int]) -> None:
         self._kind = kind
         self._weights = weights
 
     def strategy_for(self, resource: str) -> Strategy | None:
-        """The pod's type for every resource that it weighs."""
+        """The pod's scoring type, with the pod's weight for the resource; None if it has no weight."""
         weight = self._weights.get(resource)
         return None if weight is None else Strategy(self._kind, weight)
 
 
 def pod_strategy(annotations: Mapping[str, str]) -> PodStrategy | None:
-    """The pod's own strategy; raises ValueError when its weights are missing or no JSON map of integers."""
+    """The pod's own strategy, or None; raises ValueError if its weights are not a JSON map of integers."""
     kind = annotations.get(TYPE_ANNOTATION, "")
     if not kind:
         return None
@@ -282,7 +282,7 @@ def _decode_strategies(value: object) -> dict[str, Strategy]:
 
 
 def _clean_strategies(strategies: Mapping[str, Strategy]) -> dict[str, Strategy]:
-    """Without patterns other than one trailing `*`; an unknown type is LeastAllocated, no weight is 1."""
+    """Drop patterns other than one trailing `*`; unknown types become LeastAllocated, missing weights 1."""
     return {
         name: Strategy(
             kind if kind in (LEAST_ALLOCATED, MOST_ALLOCATED) else LEAST_ALLOCATED, weight if weight > 0 else 1
@@ -327,7 +327,7 @@ def _listed_names(names_text: str) -> Iterator[str]:
     yield from sorted(name for name in dict.fromkeys(part.strip() for part in names_text.split(",")) if name)
 
 
-# Arguments decoded into structures: a value of the wrong type ends the scheduler's process.
+# Decoding of arguments into structures: a value of the wrong type ends the scheduler's process.
 
 T = TypeVar("T")
 DecodeFunction = Callable[[object], T]
@@ -336,11 +336,11 @@ FATAL = "Could not parse argument for key {key} to type {kind}: {error}"
 
 
 class DecodeError(Exception):
-    """A value of another kind than its field."""
+    """Raised for a value of the wrong type."""
 
 
 def decode_argument(arguments: Arguments, key: str, kind: str, decode: DecodeFunction[T]) -> T | None:
-    """The decoded argument, or None when it is absent."""
+    """The decoded argument, None if it is missing; a value of the wrong type panics."""
     if key not in arguments.raw:
         return None
     try:
@@ -350,7 +350,7 @@ def decode_argument(arguments: Arguments, key: str, kind: str, decode: DecodeFun
 
 
 def decode_int(value: object) -> int:
-    """An int; a float is cut, null is 0."""
+    """Decode an int; floats are truncated, null is 0."""
     if value is None:
         return 0
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -359,7 +359,7 @@ def decode_int(value: object) -> int:
 
 
 def decode_float(value: object) -> float:
-    """A float or an int, null is 0."""
+    """Decode a float or int; null is 0."""
     if value is None:
         return 0.0
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -368,7 +368,7 @@ def decode_float(value: object) -> float:
 
 
 def decode_text(value: object) -> str:
-    """A string, null is empty."""
+    """Decode a string; null is empty."""
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -377,7 +377,7 @@ def decode_text(value: object) -> str:
 
 
 def decode_bool(value: object) -> bool:
-    """A boolean, null is false."""
+    """Decode a boolean; null is False."""
     if value is None:
         return False
     if not isinstance(value, bool):
@@ -386,18 +386,18 @@ def decode_bool(value: object) -> bool:
 
 
 def decode_table(value: object, entry: DecodeFunction[T]) -> dict[str, T]:
-    """A map with string keys; null is empty."""
+    """Decode a map with string keys; null is empty."""
     return {decode_text(key): entry(item) for key, item in _require_mapping(value).items()}
 
 
 class FieldReader:
-    """A map read as a structure: a field's name matches in any case, the exact one first."""
+    """Reads a map like a Go structure: field names match in any case, an exact match first."""
 
     def __init__(self, value: object) -> None:
         self._raw = _require_mapping(value)
 
     def get_field(self, name: str) -> object:
-        """The field's value, None when it is absent."""
+        """The value of the field; None if it is missing."""
         if name in self._raw:
             return self._raw[name]
         matching_keys = sorted(key for key in self._raw if isinstance(key, str) and key.lower() == name.lower())

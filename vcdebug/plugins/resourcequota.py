@@ -1,4 +1,4 @@
-"""resourcequota: admits a job within the ResourceQuotas of its namespace. Upstream: plugins/resourcequota."""
+"""resourcequota: admits jobs within the ResourceQuotas of their namespace. Upstream: plugins/resourcequota."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -18,7 +18,7 @@ QuantityList = Mapping[str, object]
 
 
 class NamespaceQuota(NamedTuple):
-    """One ResourceQuota's status; of its spec only #5800 reads the scopes."""
+    """The status of a ResourceQuota; of its spec, only releases with the older form of #5800 read the scopes."""
 
     name: str
     hard: QuantityList
@@ -26,31 +26,31 @@ class NamespaceQuota(NamedTuple):
 
 
 class QuotaCheck(NamedTuple):
-    """One name of one quota, in 10^-9 units."""
+    """The check of one resource name against one quota, in units of 10^-9."""
 
     quota: NamespaceQuota
     name: str
     used: int
     pending: int
-    """Minimums of jobs that were admitted before in this session."""
+    """The sum of the minimums of jobs admitted earlier in this session."""
     minimum: int
     hard: int
 
     @property
     def exceeded_by(self) -> int:
-        """The excess over the quota; at most 0 for a minimum within it."""
+        """The amount above the quota; 0 or less if the minimum fits."""
         return self.used + self.pending + self.minimum - self.hard
 
 
 class ResourceQuota(Plugin):
-    """Rejects a job whose minimum, with that of the jobs admitted before it in this session, breaks a quota."""
+    """Rejects a job if its minimum, with those of jobs admitted earlier in this session, exceeds a quota."""
 
     name = "resourcequota"
     later_methods = {JOB_ENQUEUED.method: ENQUEUE_INQUEUE_AT_VOTE}
     ssn: Session
     quotas: dict[str, list[NamespaceQuota]]
     pending: dict[str, dict[str, int]]
-    """Minimums admitted in this session per namespace, in 10^-9 units; jobs admitted earlier are not counted."""
+    """Minimums admitted in this session, by namespace and name, in units of 10^-9; earlier jobs are not counted."""
 
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/resourcequota.OnSessionOpen."""
@@ -93,24 +93,24 @@ class ResourceQuota(Plugin):
             add_minimum(self.pending.setdefault(job.namespace, {}), self.added_minimum(job))
 
     def added_minimum(self, job: JobInfo) -> QuantityList:
-        """What the job adds to a quota's usage: its minimum, with #5744 nothing once it has pods."""
+        """The amounts that the job adds to the quota's usage: its minimum, or 0 with #5744 once it has pods."""
         minimum = job.pod_group.min_resource_list or {}
         return dict.fromkeys(minimum, "0") if self.adds_once and job.tasks else minimum
 
 
 def is_scoped(spec: Manifest) -> bool:
-    """Whether a ResourceQuota counts some pods only."""
+    """Whether a ResourceQuota is limited to some pods by scopes."""
     return bool(spec.get("scopes") or (spec.get("scopeSelector") or {}).get("matchExpressions"))
 
 
 def add_minimum(pending: dict[str, int], minimum: QuantityList) -> None:
-    """Add an admitted job's minimum."""
+    """Add an admitted job's minimum to the pending amounts."""
     for name, amount in minimum.items():
         pending[name] = pending.get(name, 0) + nano_value(amount)
 
 
 def quota_checks(quota: NamespaceQuota, minimum: QuantityList, pending: Mapping[str, int]) -> list[QuotaCheck]:
-    """The names of a minimum that the quota states, ascending."""
+    """The checks of the minimum's resource names that the quota limits, in ascending order."""
     return [
         QuotaCheck(
             quota,
@@ -126,6 +126,6 @@ def quota_checks(quota: NamespaceQuota, minimum: QuantityList, pending: Mapping[
 
 
 def go_map_text(amounts: QuantityList, names: list[str]) -> str:
-    """Go's `%v` of a map of quantities, only some of its names."""
+    """A map of quantities as Go's `%v` prints it, reduced to some names."""
     entries = (f"{name}:{go_struct_text(amounts[name])}" for name in names if name in amounts)
     return f"map[{' '.join(entries)}]"

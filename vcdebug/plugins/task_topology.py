@@ -1,4 +1,4 @@
-"""task-topology: tasks of roles with affinity are ordered together and placed on one node.
+"""task-topology: orders tasks of roles with affinity together and places them on one node.
 
 Upstream: plugins/task-topology (JobManager, Bucket, readTopologyFromPgAnnotations, ApplyTaskTopology).
 """
@@ -27,23 +27,23 @@ MAX_SCORE = 100
 
 
 class BucketScores(NamedTuple):
-    """How much of a task's bucket each of several nodes holds, or has room for."""
+    """For several nodes, how many tasks of a task's bucket each holds or has room for."""
 
     bucket: Bucket
     present: IntArray
-    """Tasks of the bucket on the node, less what the role avoids."""
+    """Tasks of the bucket on the node, less the tasks that the role avoids."""
     left_out: IntArray
-    """Tasks that must be left out until the rest fits."""
+    """Number of tasks to leave out before the rest of the bucket fits."""
     small: BoolArray
-    """Where the task itself has no room."""
+    """Mask of the nodes without room for the task itself."""
     weight: int
     largest: int
-    """Tasks of the job's largest bucket."""
+    """Number of tasks in the job's largest bucket."""
     scores: FloatArray
 
 
 class TaskTopology(Plugin):
-    """Buckets per job; a task prefers the node that holds, or has room for, most of its bucket."""
+    """Groups tasks in buckets; a task prefers the node that holds, or has room for, most of its bucket."""
 
     name: ClassVar[str] = "task-topology"
 
@@ -61,11 +61,11 @@ class TaskTopology(Plugin):
                 self._jobs[job.uid] = JobBuckets(topology, job.tasks.values())
 
     def buckets_of(self, job: JobId) -> JobBuckets | None:
-        """A job's buckets; None for a job without a topology, or without pending tasks at the opening."""
+        """The job's buckets; None if it has no topology, or had no pending tasks at session open."""
         return self._jobs.get(job)
 
     def task_order(self, left: TaskInfo, right: TaskInfo) -> int:
-        """Tasks in buckets first; inside a job the bucket with more tasks left, then the older bucket.
+        """Tasks in buckets first; within a job, the bucket with more tasks left, then the older bucket.
         Upstream: plugins/task-topology/topology.TaskOrderFn.
         """
         left_job, right_job = self._jobs.get(left.job), self._jobs.get(right.job)
@@ -88,7 +88,7 @@ class TaskTopology(Plugin):
         return NodeScores(nodes.zero_scores() if bucket_scores is None else bucket_scores.scores)
 
     def bucket_scores(self, task: TaskInfo, nodes: NodeRows) -> BucketScores | None:
-        """The scores with their parts; None for a task without a bucket."""
+        """The scores of the nodes, with their parts; None for a task without a bucket."""
         buckets = self._jobs.get(task.job)
         bucket = None if buckets is None else buckets.get_bucket(task)
         if buckets is None or bucket is None:
@@ -105,7 +105,7 @@ class TaskTopology(Plugin):
         return BucketScores(bucket, present, left_out, small, self._weight, buckets.largest, scores)
 
     def _tasks_present(self, task: TaskInfo, buckets: JobBuckets, bucket: Bucket, nodes: NodeRows) -> IntArray:
-        """Tasks of the bucket on each node, less what the role avoids among those bound in this session."""
+        """Per node, tasks of the bucket on it, less the tasks bound in this session that the role avoids."""
         counts: IntArray = np.zeros(len(nodes.table), dtype=np.int64)
         row_of = nodes.table.row_of
         for name, count in bucket.nodes.items():
@@ -118,11 +118,11 @@ class TaskTopology(Plugin):
         return present
 
     def _left_out(self, task: TaskInfo, bucket: Bucket, room: IdleAndReleasing, ignored: BoolArray) -> IntArray:
-        """How many other tasks of the bucket, taken off one by one, do not fit on each node."""
+        """Per node, the number of other tasks to remove from the bucket, one by one, until the rest fits."""
         fits = room.request_fits(bucket.request) | ignored
         left_out: IntArray = np.zeros(len(fits), dtype=np.int64)
         remains = bucket.request.clone()
-        # Upstream walks a map: the session's order decides which tasks are taken off first.
+        # Upstream iterates over a map: here the session's order decides which tasks are removed first.
         for uid in self._ordering.order_keys(bucket.tasks):
             if uid == task.uid:
                 continue
@@ -141,7 +141,7 @@ class TaskTopology(Plugin):
 
 
 class IdleAndReleasing:
-    """What each node has idle or is about to release."""
+    """The sum of idle and releasing amounts of each node."""
 
     def __init__(self, nodes: NodeRows) -> None:
         self._nodes = nodes
@@ -153,7 +153,7 @@ class IdleAndReleasing:
         return self._nodes.zero_scores() if column is None else column
 
     def too_small(self, request: Resource) -> BoolArray:
-        """Where some dimension is below the request, an overcommitted one that is not requested included."""
+        """Mask of nodes where a dimension is below the request, even an overcommitted one that is not requested."""
         small: BoolArray = np.zeros(len(self._nodes), dtype=np.bool_)
         for name in dict.fromkeys((*self._columns, *(request.scalars or {}))):
             small |= self._amount_column(name) < request.get(name)
@@ -164,7 +164,7 @@ class IdleAndReleasing:
         return small
 
     def request_fits(self, request: Resource) -> BoolArray:
-        """Where the request fits, with upstream's tolerance."""
+        """Mask of nodes that fit the request, with upstream's tolerance."""
         fits: BoolArray = np.ones(len(self._nodes), dtype=np.bool_)
         for name, amount in request.items():
             fits &= fits_amount(amount, self._amount_column(name))
@@ -175,20 +175,20 @@ def _states_scalar(node: NodeInfo, name: str) -> bool:
     return name in (node.idle.scalars or {}) or name in (node.releasing.scalars or {})
 
 
-# Buckets: the tasks of a job that should share a node.
+# Buckets: the tasks of a job that should be on one node.
 
 KIBIS_PER_MEBI = 1024
 
 
 class Bucket:
-    """Pending tasks, and the number of placed ones per node. Upstream: plugins/task-topology/bucket.NewBucket."""
+    """Pending tasks, and the number of placed tasks per node. Upstream: plugins/task-topology/bucket.NewBucket."""
 
     __slots__ = ("bound", "index", "nodes", "request", "request_score", "roles", "tasks")
 
     def __init__(self, index: int) -> None:
         self.index = index
         self.tasks: dict[TaskId, TaskInfo] = {}
-        """Tasks without a node."""
+        """The tasks of the bucket that have no node yet."""
         self.roles: dict[Role, int] = {}
         self.request = Resource()
         self.request_score = 0.0
@@ -196,7 +196,7 @@ class Bucket:
         self.nodes: dict[NodeName, int] = {}
 
     def add_task(self, role: Role, task: TaskInfo) -> None:
-        """At session open; only a task without a node waits. Upstream: plugins/task-topology/bucket.AddTask."""
+        """Add a task at session open, as placed if it has a node. Upstream: plugins/task-topology/bucket.AddTask."""
         self.roles[role] = self.roles.get(role, 0) + 1
         if task.node_name:
             self._count_bound(task.node_name)
@@ -206,8 +206,8 @@ class Bucket:
         self.request.add(task.resreq)
 
     def task_bound(self, task: TaskInfo) -> None:
-        """Count a task as placed. Upstream: plugins/task-topology/bucket.TaskBound."""
-        # Upstream does not check: a task bound twice shrinks the request twice, and may panic.
+        """Move a task to the placed ones. Upstream: plugins/task-topology/bucket.TaskBound."""
+        # Not checked, as upstream: a task that is bound twice is subtracted twice, which may panic.
         self._count_bound(task.node_name)
         self.tasks.pop(task.uid, None)
         self.request_score -= request_score(task.resreq)
@@ -219,21 +219,21 @@ class Bucket:
 
 
 class JobBuckets:
-    """A job's buckets, filled once when the session opens. Upstream: plugins/task-topology/manager.ConstructBucket."""
+    """A job's buckets, built at session open. Upstream: plugins/task-topology/manager.ConstructBucket."""
 
     def __init__(self, topology: RoleTopology, tasks: Iterable[TaskInfo]) -> None:
         self.topology = topology
         self.buckets: list[Bucket] = []
         self.largest = 0
         self.bound_roles: dict[NodeName, dict[Role, int]] = {}
-        """Roles bound in this session, per node."""
+        """The number of tasks bound in this session, by node and role."""
         self._bucket_of: dict[TaskId, Bucket] = {}
         self._of_node: dict[NodeName, Bucket] = {}
         for task in sorted((t for t in tasks if role_of(t) in topology.priority and role_of(t)), key=self._task_rank):
             self._build_bucket(task)
 
     def _task_rank(self, task: TaskInfo) -> tuple[bool, str, int, int, str]:
-        """Tasks with a node first, by node; then by rank of the role, and by name.
+        """Sort key: tasks with a node first, by node; then by the rank of the role, and by name.
         Upstream: plugins/task-topology/manager.buildTaskInfo.
         """
         if task.node_name:
@@ -244,7 +244,7 @@ class JobBuckets:
     def _build_bucket(self, task: TaskInfo) -> None:
         """Upstream: plugins/task-topology/manager.buildBucket."""
         role = role_of(task)
-        bucket = self._of_node.get(task.node_name) if task.node_name else self._most_liked(role)
+        bucket = self._of_node.get(task.node_name) if task.node_name else self._bucket_of_most_affinity(role)
         if bucket is None:
             bucket = self._new_bucket(task.node_name)
         self._bucket_of[task.uid] = bucket
@@ -259,8 +259,8 @@ class JobBuckets:
             self._of_node[node] = bucket
         return bucket
 
-    def _most_liked(self, role: Role) -> Bucket | None:
-        """The bucket of most affinity, among equals one of smaller request; None when all repel the role."""
+    def _bucket_of_most_affinity(self, role: Role) -> Bucket | None:
+        """The bucket with the most affinity, then the smallest request; None if all have negative affinity."""
         best_bucket: Bucket | None = None
         best = 0
         for bucket in self.buckets:
@@ -271,11 +271,11 @@ class JobBuckets:
         return best_bucket if best >= 0 else None
 
     def get_bucket(self, task: TaskInfo) -> Bucket | None:
-        """The task's bucket, None when its role has no topology. Upstream: plugins/task-topology/manager.GetBucket."""
+        """The task's bucket; None if its role has no topology. Upstream: plugins/task-topology/manager.GetBucket."""
         return self._bucket_of.get(task.uid)
 
     def task_bound(self, task: TaskInfo) -> None:
-        """Count a task as placed. Upstream: plugins/task-topology/manager.TaskBound."""
+        """Count a task as bound. Upstream: plugins/task-topology/manager.TaskBound."""
         role = role_of(task)
         if role:
             roles = self.bound_roles.setdefault(task.node_name, {})
@@ -285,7 +285,7 @@ class JobBuckets:
             bucket.task_bound(task)
 
     def compare_roles(self, left: TaskInfo, right: TaskInfo) -> int:
-        """By the rank of their roles, the higher one first."""
+        """Compare two tasks by the rank of their roles, the higher rank first."""
         if role_of(left) == role_of(right):
             return 0
         left_rank, right_rank = self.topology.rank_role(role_of(left)), self.topology.rank_role(role_of(right))
@@ -293,19 +293,19 @@ class JobBuckets:
 
 
 def role_of(task: TaskInfo) -> Role:
-    """The role that the pod's annotation names; a label does not count."""
+    """The role in the pod's annotation; labels are ignored."""
     return task.pod.annotations.get(TASK_SPEC_KEY, "")
 
 
 def request_score(request: Resource) -> float:
-    """A milli-core, a mebibyte and a milli-unit of a scalar weigh the same."""
+    """The size of a request: a milli-core, a mebibyte and a milli-unit of a scalar count the same."""
     score = request.milli_cpu + request.memory / KIBIS_PER_MEBI / KIBIS_PER_MEBI
     for _, amount in sorted((request.scalars or {}).items()):
         score = score + amount
     return score
 
 
-# The affinities between a job's roles, from the PodGroup's annotations.
+# The affinities between a job's roles, from annotations of the PodGroup.
 
 AFFINITY_KEY = "volcano.sh/task-topology-affinity"
 ANTI_AFFINITY_KEY = "volcano.sh/task-topology-anti-affinity"
@@ -322,7 +322,7 @@ RolePairs = dict[tuple[Role, Role], None]
 
 
 class RoleTopology:
-    """Pairs of roles with affinity and anti-affinity, and each role's rank."""
+    """Pairs of roles with affinity or anti-affinity, and the rank of each role."""
 
     def __init__(self, affinity: RoleGroups, anti_affinity: RoleGroups, order: list[Role]) -> None:
         self._near: RolePairs = {}
@@ -341,21 +341,21 @@ class RoleTopology:
                 self.priority[role] = max(self.priority.get(role, 0), alone if len(group) == 1 else together)
 
     def rank_role(self, role: Role) -> tuple[int, int]:
-        """(place in the task order, priority): the higher one comes first."""
+        """(position in the task order, priority) of the role; higher values come first."""
         return self._order.get(role, 0), self.priority.get(role, 0)
 
     def role_affinity(self, role: Role, counts: Mapping[Role, int]) -> int:
-        """How many of these tasks the role likes, less those that it avoids."""
+        """The number of these tasks that the role has affinity to, less those with anti-affinity."""
         liked = sum(count for other, count in counts.items() if (role, other) in self._near)  # exact: ints
         return liked + self.role_repulsion(role, counts)
 
     def role_repulsion(self, role: Role, counts: Mapping[Role, int]) -> int:
-        """Minus the number of these tasks that the role avoids."""
+        """Minus the number of these tasks to which the role has anti-affinity."""
         return -sum(count for other, count in counts.items() if (role, other) in self._apart)  # exact: ints
 
 
 def read_topology(job: JobInfo) -> RoleTopology | None:
-    """None when the job states none, or names a role that it does not have or twice in one group.
+    """The job's topology; None without one, or if a group has an unknown or repeated role.
     Upstream: plugins/task-topology/topology.readTopologyFromPgAnnotations.
     """
     annotations = job.pod_group.annotations
@@ -370,7 +370,7 @@ def read_topology(job: JobInfo) -> RoleTopology | None:
 
 
 def _parse_groups(text: str | None) -> RoleGroups:
-    """Groups end at `;`, roles at `,`; blanks belong to the role."""
+    """Groups are separated by `;`, roles by `,`; blanks are part of the role."""
     return [] if text is None else [group.split(",") for group in text.split(";")]
 
 

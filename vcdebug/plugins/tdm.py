@@ -1,4 +1,4 @@
-"""Time-division multiplexing: revocable nodes are used inside time windows, and cleared of preemptable work outside.
+"""tdm (time-division multiplexing): allows revocable nodes within time windows and evicts preemptable tasks outside.
 
 Upstream: plugins/tdm.
 """
@@ -40,13 +40,13 @@ GO_KINDS = {"float": "float64", "NoneType": "nil", "list": "[]interface {}", "di
 
 
 class RevocableZones(NamedTuple):
-    """Windows by zone, and the clock that they are compared with."""
+    """The time window of each zone, and the current time."""
 
     windows: dict[str, str]
     now: datetime
 
     def zone_error(self, zone: str) -> str | None:
-        """Why the zone cannot be used; None while its window is open. Upstream: plugins/tdm.availableRevocableZone."""
+        """Why the zone cannot be used; None if its window is open. Upstream: plugins/tdm.availableRevocableZone."""
         window = self.windows.get(zone)
         if window is None:
             return NOT_SUPPORTED.format(zone=zone)
@@ -57,7 +57,7 @@ class RevocableZones(NamedTuple):
             start, end = clock_minutes(ends[0]), clock_minutes(ends[1])
         except ClockError as error:
             return str(error)
-        # Whole seconds, both ends included; a window over midnight ends on the next day, and never started yesterday.
+        # Whole seconds, both ends included. A window over midnight ends on the next day; it never began the day before.
         opens, closes = clock_time(self.now, start), clock_time(self.now, end, days=int(start >= end))
         if unix_seconds(opens) <= unix_seconds(self.now) <= unix_seconds(closes):
             return None
@@ -65,7 +65,7 @@ class RevocableZones(NamedTuple):
 
 
 class Tdm(Plugin):
-    """Keeps work that is not preemptable off revocable nodes; a window over midnight is shut after midnight."""
+    """Keeps tasks without a revocable zone off revocable nodes; a window over midnight is closed after midnight."""
 
     name = "tdm"
     ssn: Session
@@ -97,14 +97,14 @@ class Tdm(Plugin):
         return np.array([codes[node.revocable_zone] for node in nodes.node_infos], dtype=np.uint16)
 
     def refusal_code(self, task: TaskInfo, error: str | None) -> int:
-        """The code for nodes of a zone in this state."""
+        """The code for nodes of a zone with this error; 0 if the task may use them."""
         reason = error if error is not None else "" if task.revocable_zone else NOT_ALLOWED
         if not reason:
             return 0
         return self.ssn.reasons.code_of((FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, reason, self.name),))
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
-        """Revocable nodes first; a shut zone is an error there. Upstream: plugins/tdm.nodeOrderFn."""
+        """Revocable nodes first; nodes of closed zones fail. Upstream: plugins/tdm.nodeOrderFn."""
         zones = [node.revocable_zone for node in nodes.node_infos]
         is_shut = np.array([self._errors.get(zone) is not None for zone in zones], dtype=np.bool_)
         usable = np.array([bool(zone) for zone in zones], dtype=np.bool_) & ~is_shut & bool(task.revocable_zone)
@@ -113,15 +113,15 @@ class Tdm(Plugin):
     # Victims
 
     def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
-        """Only for a preemptor that is not preemptable itself. Upstream: plugins/tdm.preemptableFn."""
+        """Victims for preemptors that are not preemptable themselves. Upstream: plugins/tdm.preemptableFn."""
         if preemptor.preemptable or preemptor.revocable_zone:
             return [], REJECT
-        # By job first: upstream spends each job's disruption budget over the whole list.
+        # Grouped by job first: upstream applies each job's disruption budget to its whole list.
         evictable = group_by_key((task.job, task) for task in candidates if not self.bar_reason(task))
         return self.within_budgets(evictable), PERMIT
 
     def bar_reason(self, task: TaskInfo) -> str:
-        """The rule that protects a candidate whatever its job's budget is; empty for none."""
+        """The rule that protects a candidate, whatever its job's budget is; empty if none does."""
         if not is_evictable(task):
             return NOT_RUNNING if task.preemptable else NOT_PREEMPTABLE
         node = self.ssn.nodes.get(task.node_name)
@@ -130,7 +130,7 @@ class Tdm(Plugin):
         return REVOCABLE if node.revocable_zone else ""
 
     def victim_tasks(self, tasks: list[TaskInfo]) -> list[TaskInfo]:
-        """Preemptable tasks on nodes of shut zones, at most once per period. Upstream: plugins/tdm.victimsFn."""
+        """Preemptable tasks on nodes of closed zones, once per period. Upstream: plugins/tdm.victimsFn."""
         now, last = self.zones.now, self.ssn.process.last_eviction
         if last is not None and unix_nanoseconds(last) + self.evict_period > unix_nanoseconds(now):
             return []
@@ -138,25 +138,25 @@ class Tdm(Plugin):
         for zone in sorted(self.windows):
             if self.zones.zone_error(zone) is not None:
                 victims += self.within_budgets(self.evictable_in(zone))
-        # Also without any victim: the period starts when zones were checked.
+        # Set even without victims: the period starts when the zones were checked.
         self.ssn.process = replace(self.ssn.process, last_eviction=now)
         return victims
 
     def evictable_in(self, zone: str) -> dict[JobId, list[TaskInfo]]:
-        """Tasks on the zone's nodes that may be evicted, by job."""
+        """The tasks on the zone's nodes that may be evicted, by job."""
         nodes = (node for node in self.ssn.nodes.values() if node.revocable_zone and node.revocable_zone == zone)
         tasks = (task for node in nodes for task in node.tasks_in_order())
         return group_by_key((task.job, task) for task in tasks if is_evictable(task))
 
     def within_budgets(self, tasks_by_job: dict[JobId, list[TaskInfo]]) -> list[TaskInfo]:
-        """The first tasks of each job, as many as its disruption budget allows. Upstream: plugins/tdm.maxVictims."""
+        """The first tasks of each job, within its disruption budget. Upstream: plugins/tdm.maxVictims."""
         jobs = ((self.ssn.jobs[uid], tasks_by_job[uid]) for uid in sorted(tasks_by_job) if uid in self.ssn.jobs)
         return [task for job, tasks in jobs for task in tasks[: max_evictions(job)]]
 
     # Jobs
 
     def job_order(self, left: JobInfo, right: JobInfo) -> int:
-        """Jobs that are not preemptable first. Upstream: plugins/tdm.jobOrderFn."""
+        """Jobs that are not preemptable go first. Upstream: plugins/tdm.jobOrderFn."""
         return int(left.preemptable) - int(right.preemptable)
 
     def job_pipelined(self, job: JobInfo) -> int:
@@ -169,7 +169,7 @@ class Tdm(Plugin):
 
 
 def text_argument(arguments: Arguments, key: str) -> str:
-    """An argument that upstream converts without a check."""
+    """An argument as text; panics if it is not a string, as upstream's unchecked conversion does."""
     value = arguments.raw[key]
     if not isinstance(value, str):
         kind = type(value).__name__
@@ -178,12 +178,12 @@ def text_argument(arguments: Arguments, key: str) -> str:
 
 
 def is_evictable(task: TaskInfo) -> bool:
-    """Preemptable and Running. Upstream: plugins/tdm.revocableNodePreemptableTask."""
+    """Whether the task is preemptable and Running. Upstream: plugins/tdm.revocableNodePreemptableTask."""
     return task.preemptable and task.status is TaskStatus.RUNNING
 
 
 def max_evictions(job: JobInfo) -> int:
-    """How many tasks the job's budget allows: its minimum wins over its maximum, and an unmet minimum allows one.
+    """The number of tasks that the job's budget allows to evict; minAvailable overrides maxUnavailable.
     Upstream: plugins/tdm.getMaxPodEvictNum.
     """
     annotations, total, running = job.pod_group.annotations, len(job.tasks), job.count_tasks(TaskStatus.RUNNING)
@@ -200,7 +200,7 @@ def max_evictions(job: JobInfo) -> int:
 
 
 def parse_amount(text: str, total: int) -> int:
-    """A number, or a percentage of the total rounded up; 0 for anything else. Upstream: plugins/tdm.parseIntStr."""
+    """The number in the text, or a percentage of the total, rounded up; else 0. Upstream: plugins/tdm.parseIntStr."""
     number = parse_int64(text)
     if number is not None and -(2**31) <= number < 2**31:
         return number

@@ -22,26 +22,26 @@ class Frame(NamedTuple):
 
     function: SourceFunction
     level: Level | None
-    """The spans that one call of it takes; None for a call that is one event, or one question to plugins."""
+    """Level of the spans that one call fills; None if a call is one event or one question to plugins."""
 
 
 class StackPlace(NamedTuple):
-    """What an ActionRow reads of an event to judge whether its function is being run."""
+    """The facts about an event from which an ActionRow decides whether its function is running."""
 
     key: str
     """A hook's name, an operation, or `pop job`, `best node`, `commit` and the like."""
     level: Level
-    """Of the innermost span."""
+    """Level of the innermost span around the event."""
     before: str
-    """The key of the event before it."""
+    """Key of the preceding event."""
     question: int
-    """At the level of a job: which question since the last task this is, from 0; -1 elsewhere."""
+    """At job level: number of the question to plugins since the last task, from 0; -1 elsewhere."""
     phase: str
-    """In a search of HyperNodes: whether `sub` jobs are tried, the `job` is judged, or it is `done`."""
+    """In a search of HyperNodes: `sub` while sub jobs are tried, `job` while the job is checked, then `done`."""
     older: bool
-    """Whether allocate has the form of before v1.14."""
+    """Whether the release has allocate in its form before v1.14, without allocateForJob."""
     by_domains: bool
-    """Whether topology-aware preemption or a search in HyperNodes is under way."""
+    """Whether the action preempts topology-aware or searches HyperNodes."""
 
 
 class ActionRow(NamedTuple):
@@ -101,7 +101,7 @@ _FIRST_ASKED: Final[Mapping[tuple[str, str], str]] = {
     **{(name, hooks.PREDICATE.upstream): "PredicateForPreemptAction" for name in ("reclaimForTask", "Execute")},
     ("Execute", hooks.JOB_READY.upstream): "Allocate",
 }
-"""(function of the action, hook) → the session's function that asks through another one."""
+"""(function of the action, hook) → the session's function that calls the hook indirectly."""
 
 
 def _in_task(place: StackPlace) -> bool:
@@ -223,7 +223,7 @@ def _in_gang_plan(place: StackPlace) -> bool:
 
 
 def _gang_rows(job_function: str) -> tuple[ActionRow, ...]:
-    """gangpreempt's and gangreclaim's functions differ in one name."""
+    """Rows shared by gangpreempt and gangreclaim, whose functions differ only in the name `job_function`."""
     ends = (hooks.JOB_PIPELINED.upstream, hooks.JOB_STARVING.upstream, "commit", "bind", "pop job")
     return (
         ActionRow(job_function, Level.JOB, lambda at: at.level >= Level.JOB and at.key not in ends),
@@ -361,7 +361,7 @@ def _rows_that_run(recording: Recording, seq: Seq, action: str) -> list[ActionRo
 
 
 def _question_since_task(recording: Recording, seq: Seq) -> int:
-    """Which question to plugins an event belongs to, counted from the end of the task before it; -1 for others."""
+    """Number of the event's question to plugins since the end of the preceding task, from 0; -1 without one."""
     number, last_question = -1, None
     first = seq
     while first > 1 and isinstance(recording.event_at(first), record.HookEvent) and not _is_in_task(recording, first):
@@ -377,7 +377,7 @@ def _question_since_task(recording: Recording, seq: Seq) -> int:
 
 
 def domain_phase(recording: Recording, seq: Seq) -> str:
-    """What the search of HyperNodes for a job is about at one of its events."""
+    """Phase of the search of HyperNodes for a job at an event: SUB, JOB or DONE."""
     for earlier in range(seq, 0, -1):
         key = event_key(recording.event_at(earlier))
         if key in _SUB_KEYS or _is_in_task(recording, earlier):
@@ -393,7 +393,7 @@ def domain_phase(recording: Recording, seq: Seq) -> str:
 
 
 def _after_recovery(recording: Recording, seq: Seq) -> bool:
-    """Whether the job's best solution has been recovered, the last thing before its statement is judged."""
+    """Whether the job's best solution was recovered just before the event, the last step before its judgement."""
     while seq > 1 and event_key(recording.event_at(seq - 1)) in (*record.PLACING_OPS, hooks.JOB_READY.upstream):
         seq -= 1
     return event_key(recording.event_at(seq - 1)) == "recover" and domain_phase(recording, seq - 1) == JOB
@@ -431,7 +431,7 @@ def _goes_by_domains(recording: Recording, seq: Seq, action: str) -> bool:
 
 
 class EventPlace(NamedTuple):
-    """Where an event is, for the functions that it calls itself."""
+    """Place of an event in its action, which decides the functions below the action's."""
 
     inner: str
     """The innermost function of the action."""
@@ -440,7 +440,7 @@ class EventPlace(NamedTuple):
 
 
 def _event_functions(source: UpstreamSource, event: record.Event, place: EventPlace) -> list[SourceFunction | None]:
-    """What the event itself calls: the session's question and a plugin's function, a statement's operation."""
+    """Functions that the event itself calls: the session's and the plugin's, or a statement's operation."""
     key = event_key(event)
     if isinstance(event, record.HookEvent):
         names = (_FIRST_ASKED.get((place.inner, key), ""), *source.asking.get(key, ())[-1:])

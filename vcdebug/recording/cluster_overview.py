@@ -25,13 +25,13 @@ SERVED_STATUSES: Final = (
 
 
 class WaitingSummary(NamedTuple):
-    """By name, in the order of the manifests."""
+    """Jobs and pods that are or may be Pending, by name in the order of the manifests."""
 
     jobs: tuple[JobId, ...]
     """Jobs of PodGroups, and of pods that name a missing PodGroup."""
     lone: tuple[TaskKey, ...]
-    """Waiting pods of this scheduler without any job."""
-    homeless: Mapping[str, int]
+    """Pods of this scheduler without a node and without a job."""
+    pods_without_node: Mapping[str, int]
     """Job, or pod without a job → how many of its pods had no node before the cycle."""
     broken: Mapping[JobId, None]
     """Jobs of the session with unserved pods after the cycle, or too few pods for their gang before it."""
@@ -39,11 +39,11 @@ class WaitingSummary(NamedTuple):
 
 @per_recording()
 def waiting_summary(recording: Recording) -> WaitingSummary:
-    """The summary of all jobs and lone pods."""
+    """Summarizes all jobs, and all pods without a job."""
     jobs = dict.fromkeys(map(key_of, recording.snapshot.objects_of("PodGroup")))
     names = recording.snapshot.flags.scheduler_names
     lone: list[TaskKey] = []
-    homeless: dict[str, int] = {}
+    pods_without_node: dict[str, int] = {}
     for pod in map(PodIdentity.of_manifest, recording.snapshot.objects_of("Pod")):
         if pod.job:
             jobs[pod.job] = None
@@ -51,8 +51,8 @@ def waiting_summary(recording: Recording) -> WaitingSummary:
             lone.append(pod.key)
         if not pod.node:
             owner = pod.job or pod.key
-            homeless[owner] = homeless.get(owner, 0) + 1
-    return WaitingSummary(tuple(jobs), tuple(lone), homeless, _unserved_jobs(recording))
+            pods_without_node[owner] = pods_without_node.get(owner, 0) + 1
+    return WaitingSummary(tuple(jobs), tuple(lone), pods_without_node, _unserved_jobs(recording))
 
 
 def _unserved_jobs(recording: Recording) -> dict[JobId, None]:
@@ -62,7 +62,7 @@ def _unserved_jobs(recording: Recording) -> dict[JobId, None]:
 
 
 def _invalid_jobs(recording: Recording) -> dict[JobId, None]:
-    """Jobs that lacked pods of their gang before anything happened in this cycle."""
+    """Jobs whose first JobValid call of the cycle failed, such as gangs with too few pods."""
     first: dict[JobId, HookEvent] = {}
     for seq in recording.index.seqs_at_point(JOB_VALID.upstream):
         event = recording.event_at(seq)
@@ -116,6 +116,6 @@ def _has_room_amount(resource: Resource) -> bool:
 
 @per_recording()
 def jobs_pending_first(recording: Recording) -> Sequence[JobId]:
-    """Jobs with pending tasks at the opening first, so that a job keeps its place at every event."""
+    """All jobs, first those with pending tasks in the opening state; the order is the same at every event."""
     counts = recording.timeline.opening_counts
     return tuple(sorted(recording.session.jobs, key=lambda job: TaskStatus.PENDING not in counts[job]))

@@ -106,7 +106,7 @@ def cycle_effects(recording: Recording) -> Effects:
 
 
 def deciding_events(recording: Recording) -> Iterator[tuple[Seq, record.Event]]:
-    """Operations, statements and actions, in order."""
+    """Events that decide the outcome: operations, statements and actions, in order."""
     index = recording.index
     for seq in merge(
         *(index.seqs_of_type(kind) for kind in (record.ActionEvent, record.OpEvent, record.StatementEvent))
@@ -160,7 +160,7 @@ def _final_states(recording: Recording) -> dict[TaskStatus, tuple[Effect, ...]]:
     jobs = recording.owners.jobs
     for uid in dict.fromkeys(jobs[key] for key in placed if key in jobs):
         for task in recording.session.jobs[uid].tasks.values():
-            # A bound pod stays bound, though a later action may place it again: a job recovered by hypernode keeps
+            # A bound pod stays bound even if a later action places it again: a job recovered by HyperNode keeps
             # the old status of its tasks.
             if task.key in handed_over and task.status is not TaskStatus.BINDING:
                 node = _node_bound_before(recording, task.key)
@@ -259,7 +259,7 @@ class ActionOutcome(NamedTuple):
 
 @per_recording()
 def action_outcomes(recording: Recording) -> Mapping[int, ActionOutcome]:
-    """By the index of the action's span."""
+    """Index of the action's span → its counts."""
     actions = (span for span in recording.span_tree.children_of(None) if span.level is record.Level.ACTION)
     return {span.index: _count_outcome(recording, span) for span in actions}
 
@@ -348,7 +348,7 @@ def _pod_counts(recording: Recording) -> Mapping[Seq, PodCount]:
 
 
 def _pod_count_steps(recording: Recording) -> list[tuple[Seq, NodeName, int]]:
-    """(operation, node, change of the count): a pod whose return was refused cannot leave again."""
+    """(operation, node, change of the count); 0 if the view refused to add the pod, also when it leaves."""
     steps: list[tuple[Seq, NodeName, int]] = []
     lost_pods: dict[TaskKey, None] = {}
     rows = recording.session.view.row_of
@@ -379,7 +379,7 @@ def reserved_claims(recording: Recording) -> Mapping[str, ReservedClaim]:
 
 
 def reserved_volumes(recording: Recording) -> Mapping[str, str]:
-    """`namespace/name` of each volume claim that the cycle reserves → its volume, or where one is made, in words."""
+    """`namespace/name` of each volume claim that the cycle reserves → its volume, or where one is provisioned."""
     plugin = _predicates_of(recording)
     volumes = plugin.volume_filter if plugin is not None else None
     return {} if volumes is None else volumes.reserved_volumes()

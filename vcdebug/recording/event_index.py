@@ -146,7 +146,7 @@ class Numbering(dict[Thing, int], Generic[Thing]):
         return number
 
     def numbers_of(self, items: Iterable[Thing], count: int) -> IntArray:
-        """The numbers of a whole column."""
+        """Numbers of `count` items, as an array; new items are added."""
         return np.fromiter(map(self.__getitem__, items), dtype=np.int64, count=count)
 
 
@@ -178,7 +178,7 @@ class Mentions:
             self._names.append(numbers[numbers >= 0])
 
     def build_postings(self) -> Postings:
-        """The lists by name."""
+        """Sorts the gathered pairs into lists of event numbers by name."""
         return Postings(self._numbers, list(zip(self._seqs, self._names, strict=True)))
 
 
@@ -186,7 +186,7 @@ class Postings:
     """Ascending event numbers by name, each once."""
 
     def __init__(self, numbers: Mapping[str, int], parts: Sequence[tuple[IntArray, IntArray]]) -> None:
-        """`parts`: columns of event numbers and of names' numbers."""
+        """`numbers`: name → number; `parts`: columns of event numbers and columns of name numbers."""
         # (name, event) packed into one integer: one sort groups by name, orders events and shows duplicates.
         pairs = np.concatenate([_EMPTY_COLUMN, *(names << _SEQ_BITS | seqs for seqs, names in parts)])
         pairs.sort()
@@ -201,7 +201,7 @@ class Postings:
         return self._seqs[start:end] if start < end else EMPTY_SEQS
 
     def last_seq(self, name: str, before: Seq) -> Seq | None:
-        """The last event before another one that states the name."""
+        """The last event before event `before` that states the name; None without one."""
         start, end = self._range_of(name)
         position = bisect_left(self._seqs, before, start, end)
         return self._seqs[position - 1] if position > start else None
@@ -226,7 +226,7 @@ class Postings:
 
 
 def as_seqs(numbers: IntArray) -> array[int]:
-    """A column as an array of plain integers."""
+    """Converts a column to an array of 32-bit unsigned integers."""
     return array("I", numbers.astype(np.uint32).tobytes())
 
 
@@ -246,7 +246,7 @@ class Owners(NamedTuple):
 
     @classmethod
     def from_session(cls, session: Session) -> Owners:
-        """The owners in a session."""
+        """Reads the owners from a session's jobs."""
         jobs = session.jobs.values()
         return cls(
             {task.key: job.uid for job in jobs for task in job.tasks.values()},
@@ -282,7 +282,7 @@ class _MentionsByKind(dict[str, Mentions]):
 
 
 def gather_mentions(columns: EventColumns, owners: Owners) -> Mapping[str, Mentions]:
-    """The mentions of all events, by kind; the nodes that a search visited are not among them."""
+    """Kind → its mentions in all events; nodes that predicates or scores visited are left out."""
     mentions = _MentionsByKind()
     for seqs, hooks in columns.events_of(HookEvent):
         _add_hooks(mentions, seqs, hooks)
@@ -303,7 +303,7 @@ def gather_mentions(columns: EventColumns, owners: Owners) -> Mapping[str, Menti
 
 
 def hook_mentions(columns: EventColumns, kind: str) -> Mentions:
-    """The plugins or the points of all hook calls."""
+    """Mentions of plugins (kind PLUGIN) or extension points (kind POINT) in all hook calls."""
     mentions = Mentions()
     for seqs, hooks in columns.events_of(HookEvent):
         mentions.add_names(seqs, map(attrgetter(kind), hooks))
@@ -320,7 +320,7 @@ def _add_hooks(mentions: _MentionsByKind, seqs: IntArray, hooks: Sequence[HookEv
 
 
 def _add_subjects(mentions: _MentionsByKind, seqs: IntArray, pairs: Sequence[tuple[str, CallResult]]) -> None:
-    """(field, value) pairs with the event of each."""
+    """Adds the names in (field, value) pairs to the mentions; `seqs` has the event of each pair."""
     for field, chosen in _group_by_word(map(itemgetter(0), pairs), len(pairs)):
         values = map(itemgetter(1), compress(pairs, chosen.tolist()))
         if field == CANDIDATES:
@@ -346,7 +346,7 @@ FigureGroup = tuple[str, str, tuple[str, ...]]
 
 
 class ChangeIndex:
-    """Places by figure: kind is task, node, phase or book."""
+    """Finds the places in the log of changes at which a figure was written; kind is task, node, phase or book."""
 
     def __init__(self, record: Record, nodes: Collection[NodeName]) -> None:
         self._numbers = Numbering[str]()
@@ -363,7 +363,7 @@ class ChangeIndex:
         return self._postings_for(kind, plugin, figure).seqs_of(name)
 
     def last_place(self, kind: str, key: str | FigureKey, before: int) -> int | None:
-        """The last place before another one at which a figure was written."""
+        """The last place before place `before` at which a figure was written; None without one."""
         plugin, name, figure = ("", key, "") if isinstance(key, str) else key
         return self._postings_for(kind, plugin, figure).last_seq(name, before)
 
@@ -388,7 +388,7 @@ class ChangeIndex:
         self._columns.setdefault(group, []).append(column)
 
     def _add_operations(self, record: Record, places: IntArray, nodes: Collection[NodeName]) -> None:
-        """An operation wrote its task, its node, and the figures in its row."""
+        """Adds the changes by operations: each writes its task, its node, and the figures in its row."""
         events, seqs = record.events, record.changes.seqs
         operations = [event for place in places.tolist() if isinstance(event := events[seqs[place] - 1], OpEvent)]
         assert len(operations) == len(places)
@@ -400,7 +400,7 @@ class ChangeIndex:
             self._add_column((BOOK, entry.plugin, entry.names), places[having], owners)
 
     def _add_other_changes(self, record: Record, places: IntArray) -> None:
-        """Changes other than operations name what they wrote."""
+        """Adds all other changes, each of which names the figure that it writes."""
         groups: dict[FigureGroup, tuple[list[int], list[str]]] = {}
         for place in places.tolist():
             _, kind, key, value = record.changes[place]

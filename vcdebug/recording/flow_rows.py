@@ -39,7 +39,7 @@ def session_branches(recording: Recording) -> tuple[StepBranch | None, StepBranc
 
 
 def present_branches(recording: Recording) -> tuple[StepBranch, ...]:
-    """The branches that exist."""
+    """The opening and the closing, as far as the recording has them."""
     return tuple(branch for branch in session_branches(recording) if branch is not None)
 
 
@@ -64,7 +64,7 @@ def top_rows(recording: Recording) -> tuple[FlowPart, ...]:
 
 
 def row_after_opening(recording: Recording) -> Seq:
-    """The first event of the row below that of opening the session; the first row where there is no opening."""
+    """First event of the row after the session's opening; of the first row where the recording has no opening."""
     rows = top_rows(recording)
     return rows[1].first if isinstance(rows[0], StepBranch) and len(rows) > 1 else rows[0].first
 
@@ -91,7 +91,7 @@ def span_rows(recording: Recording, index: int) -> tuple[FlowPart, ...]:
 
 @per_recording()
 def branch_runs(recording: Recording, first: Seq, last: Seq) -> tuple[EventRun, ...]:
-    """The runs of events while the session opens or closes."""
+    """Runs of events from `first` to `last`, while the session opens or closes."""
     return tuple(_split_runs(recording, first, last, coarse=True))
 
 
@@ -131,7 +131,7 @@ class RowPlace(NamedTuple):
 
 
 def path_to_row(recording: Recording, seq: Seq) -> list[RowPlace]:
-    """The rows around the cursor at an event, the outermost first, its own row last."""
+    """The rows that contain the cursor at an event, outermost first; the last one is the cursor's own row."""
     path: list[RowPlace] = []
     siblings: Sequence[FlowPart] = top_rows(recording)
     while siblings:
@@ -150,7 +150,7 @@ def _first_event(part: FlowPart) -> Seq:
 
 
 def next_row(path: Sequence[RowPlace]) -> Seq | None:
-    """The first event of the next row that is not inside the path's last one; None behind the last row."""
+    """First event of the next row outside the path's last row; None after the last row."""
     following = (
         place.siblings[place.position + 1].first for place in reversed(path) if place.position + 1 < len(place.siblings)
     )

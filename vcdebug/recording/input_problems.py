@@ -39,12 +39,12 @@ def input_problems(recording: Recording) -> tuple[Problem, ...]:
         *device_problems(recording),
         *hypernode_problems(recording),
         *_queue_parent_cycles(recording),
-        *unwell_nodes(recording),
+        *unhealthy_nodes(recording),
     )
 
 
 def _unread_arguments(recording: Recording) -> Iterator[Problem]:
-    """Arguments that no plugin read: misspelt ones, and those that belong to other releases."""
+    """A Problem for each argument that no plugin read: misspelt, or of another release."""
     effect = "misspelt, or an argument of another release: nothing follows from it here"
     for name, plugin in recording.session.plugins.items():
         for key in plugin.arguments.raw.unread_keys:
@@ -52,7 +52,7 @@ def _unread_arguments(recording: Recording) -> Iterator[Problem]:
 
 
 def _replaced_arguments(recording: Recording) -> Iterator[Problem]:
-    """Arguments whose values the scheduler cannot use."""
+    """A Problem for each argument whose value the scheduler cannot use."""
     plugins = {f"plugin {name}": plugin.arguments for name, plugin in recording.session.plugins.items()}
     actions = {f"action {name}": arguments for name, arguments in recording.session.action_arguments.items()}
     for owner, arguments in {**actions, **plugins}.items():
@@ -69,14 +69,14 @@ def format_setting(value: object) -> str:
 
 
 def _queue_parent_cycles(recording: Recording) -> Iterator[Problem]:
-    """Queues that are each other's parents, where the plugin capacity reads the tree of queues."""
+    """A Problem where capacity finds queues that are each other's parents."""
     circle = circle_of_queues(recording)
     if circle:
         yield Problem("", f"Queue {circle[0]}", "spec.parent", circle_text(circle), CIRCLE)
 
 
 def _unseen_pods(recording: Recording) -> Iterator[Problem]:
-    """Pods that the scheduler leaves out, since it cannot read their volumes or claims."""
+    """A Problem for each pod that the scheduler leaves out because it cannot read the pod's volumes or claims."""
     for pod, reason in recording.session.cluster.unseen.items():
         yield Problem("", f"Pod {pod}", "spec", reason, POD_UNSEEN)
 
@@ -96,7 +96,7 @@ def _unreplayed_plugins(conf: SchedulerConf) -> Iterator[Problem]:
 
 
 def _both_quota_plugins(conf: SchedulerConf) -> Iterator[Problem]:
-    """proportion next to capacity: upstream means them as alternatives, and queues meet the limits of both."""
+    """A Problem where proportion and capacity are both enabled: upstream means them as alternatives."""
     if all(name in conf.plugin_names() for name in (CAPACITY, PROPORTION)):
         fault = f"{CAPACITY} is enabled too, and both limit queues"
         effect = "a queue must meet both; only capacity reads spec.deserved and spec.parent, so use one of them"
@@ -113,13 +113,13 @@ NODE_OVERFULL = "no pod that requests it fits there until pods terminate"
 
 
 def overfull_dimensions(idle: Resource) -> list[str]:
-    """Dimensions of which a node's tasks hold more than it has."""
+    """Dimensions in which a node's idle amount is negative: its tasks hold more than the node has."""
     if min(idle.milli_cpu, idle.memory, *(idle.scalars or {}).values()) >= 0:
         return []
     return [name for name, amount in idle.items() if amount < 0]
 
 
-def unwell_nodes(recording: Recording) -> Iterator[Problem]:
+def unhealthy_nodes(recording: Recording) -> Iterator[Problem]:
     """A Problem for each node that is not ready or overfull when the session opens."""
     opening, odd = recording.timeline.opening_nodes, noteworthy_nodes(recording)
     for name in recording.session.nodes:
@@ -136,7 +136,7 @@ def unwell_nodes(recording: Recording) -> Iterator[Problem]:
 
 TAINTS, RULES = "DRADeviceTaints", "DRADeviceTaintRules"
 RULES_GATE_SINCE: Final = (1, 36)
-"""Kubernetes version from which DeviceTaintRules have a gate of their own."""
+"""First Kubernetes version with a separate feature gate for DeviceTaintRules."""
 REPELLING_EFFECTS: Final = ("NoSchedule", "NoExecute")
 REPLAY_IGNORES_TAINTS: Final = (
     "the scheduler uses it; the replay does not, so every node passes for pods with unallocated claims"
@@ -144,7 +144,7 @@ REPLAY_IGNORES_TAINTS: Final = (
 
 
 def device_problems(recording: Recording) -> Iterator[Problem]:
-    """A Problem per slice whose taints the scheduler ignores, and per rule, where a pod's claims wait."""
+    """If a pod without a node has claims: a Problem per ResourceSlice with ignored taints and per DeviceTaintRule."""
     flags, snapshot = recording.snapshot.flags, recording.snapshot
     if not any(_waits_with_claims(pod) for pod in map(Pod, snapshot.objects_of("Pod"))):
         return
@@ -179,7 +179,7 @@ def _gate_effect(flags: SchedulerFlags, *gates: str) -> str:
 
 @per_recording()
 def noteworthy_nodes(recording: Recording) -> Mapping[NodeName, str]:
-    """Node that is cordoned, tainted or not ready → its Ready status where that is not True, else empty."""
+    """Each cordoned, tainted or not ready node → its Ready status; empty where that is True."""
     ready_states = ((node, ready_status(node)) for node in recording.session.nodes.values())
     return {node.name: ready for node, ready in ready_states if ready or node.is_unschedulable or node.taints}
 
@@ -195,7 +195,7 @@ def ready_status(node: NodeInfo) -> str:
 # HyperNodes: patterns that Go's regexp rejects, and tier numbers far above the others.
 
 MANY_TIERS = 1_000_000
-"""Number of tiers from which upstream's map of weights takes much of a process's memory."""
+"""Distance of tiers from which upstream's map of weights (one per tier) needs too much memory."""
 NO_NODES = "the member has no nodes, not even one that it names exactly"
 WEIGHED = (
     "with the plugin network-topology-aware the scheduler keeps a weight for each of them and may run out of memory"

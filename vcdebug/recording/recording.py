@@ -99,7 +99,7 @@ class Recording:
 
     @property
     def cut_event(self) -> CutEvent | None:
-        """The last event, where the record was full before the cycle was over."""
+        """The last event if the recording was cut off at its bound; None for a complete recording."""
         last = self.record.events[-1] if self.record.events else None
         return last if isinstance(last, CutEvent) else None
 
@@ -110,7 +110,7 @@ class Recording:
 
     @property
     def reason_table(self) -> ReasonTable:
-        """What the codes of predicate events mean."""
+        """The reasons for which predicates reject nodes, by the codes in predicate events."""
         return self.record.reasons
 
     @cached_property
@@ -123,7 +123,7 @@ class Recording:
 
     @cached_property
     def owners(self) -> Owners:
-        """Which job a task belongs to, which queue a job."""
+        """The job of each task and sub job, and the queue of each job."""
         return Owners.from_session(self.session)
 
     @cached_property
@@ -133,12 +133,12 @@ class Recording:
 
     @cached_property
     def index(self) -> EventIndex:
-        """Event numbers by job, task, node, queue, plugin, hook and type."""
+        """The index of event numbers by job, task, node, queue, plugin, hook and type."""
         return EventIndex(self.record, self.owners)
 
     @cached_property
     def timeline(self) -> StateTimeline:
-        """The state after any event."""
+        """The timeline, which looks up the state after any event."""
         return StateTimeline(self.record, self.session, self.owners)
 
     def build_indexes(self, step: Callable[[], object] = lambda: None) -> None:
@@ -197,7 +197,7 @@ class CutOffError(VcdebugError):
 
 
 def cut_off_error(recording: Recording) -> CutOffError | None:
-    """The error that says where the recording was cut off, with a hint; None for a whole recording."""
+    """The error that says where the recording was cut off, with a hint; None for a complete recording."""
     cut = recording.cut_event
     if cut is None:
         return None
@@ -215,7 +215,7 @@ def cut_off_error(recording: Recording) -> CutOffError | None:
 
 
 def require_whole(recording: Recording) -> Recording:
-    """The recording; raises CutOffError where the end of the cycle is missing."""
+    """Returns the recording; raises CutOffError if it was cut off before the end of the cycle."""
     error = cut_off_error(recording)
     if error is not None:
         raise error
@@ -224,7 +224,7 @@ def require_whole(recording: Recording) -> Recording:
 
 @contextmanager
 def disposing(recording: Recording) -> Iterator[Recording]:
-    """The recording for the duration of the block; only plain values may outlive it."""
+    """Frees the recording's memory at the end of the block; only plain values may be used after it."""
     try:
         yield recording
     finally:
@@ -286,7 +286,7 @@ class SpanTree:
         return span
 
     def name_around(self, seq: Seq, level: Level) -> str:
-        """The name of that span; empty where there is none."""
+        """The name of the deepest span of one level around an event; empty without one."""
         span = self.span_around(seq, level)
         return "" if span is None else span.name
 
@@ -317,7 +317,7 @@ def _span_columns(spans: Sequence[Span]) -> _SpanColumns:
 
 
 def _parents_below_cycle(columns: _SpanColumns) -> IntArray:
-    """The span around each; -1 directly below the cycle."""
+    """Index of each span's parent; -1 for a span directly below the cycle."""
     parents = columns.parents.copy()
     inside = np.flatnonzero(parents >= 0)
     parents[inside[columns.levels[parents[inside]] == Level.CYCLE]] = -1

@@ -109,14 +109,14 @@ def plugins_of_release(release: Release) -> Registry:
     return registry_for(release, plugins.PLUGINS, plugins.OTHER_FORMS, plugins.LATER_PLUGINS)
 
 
-# The session at an event: the cycle runs again up to there, so that plugins can be asked once more.
+# The session at an event: the cycle is replayed up to the event, so that plugins can be called again.
 
 MAX_CACHED_SESSIONS = 3
 """How many sessions at an event are cached."""
 CANCEL_CHECK_INTERVAL: Final = 1_000
 """Events between two checks for cancellation."""
 UNNOTICED_SIZE: Final = 2_000
-"""Nodes, pods and events up to which a run is too short to be cancelled."""
+"""Sum of nodes, pods and events up to which a run is too short to be cancelled."""
 ShouldContinue = Callable[[Seq, Seq], bool]
 """(event reached, event to reach) → whether the run goes on."""
 EventObserver = Callable[[Session, Seq, Event], None]
@@ -167,7 +167,7 @@ def observe_rerun(recording: Recording, look: EventObserver, watch: ComparisonWa
 
 
 class RerunCancelledError(VcdebugError):
-    """An answer takes a run that was cancelled: up to an event, or 0 for other long work."""
+    """Raised if an answer needs a run that was cancelled; `seq` is the event to reach, 0 for other long work."""
 
     def __init__(self, seq: Seq = 0) -> None:
         super().__init__(f"the cycle has to run again up to event {seq}")
@@ -199,13 +199,13 @@ def refuse_long_runs() -> Iterator[None]:
 
 
 def announce_long_work() -> None:
-    """Raise RerunCancelledError where long runs are refused or cancelled; else the work may begin."""
+    """Raise RerunCancelledError if long runs are refused or cancelled; call this before long work."""
     if not _SHOULD_CONTINUE.get()(0, 0):
         raise RerunCancelledError
 
 
 def session_at_event(recording: Recording, seq: Seq) -> Session | None:
-    """The session at an event, its changes included; None where a webhook was asked, which may answer otherwise now."""
+    """The session after an event; None if a webhook was called, because it may answer differently now."""
     if recording.session.ask_extender is not None:
         return None
     sessions = _cached_sessions(recording)
@@ -222,17 +222,17 @@ class HeapComparisons:
     def __init__(self) -> None:
         self._seqs = array("I")
         self._elements = array("I")
-        """Two numbers for each comparison."""
+        """Two element numbers per comparison: its first and its second element."""
         self._numbers: dict[tuple[str, str], int] = {}
 
     def add(self, seq: Seq, compared: HeapComparison) -> None:
-        """A comparison that was made after the event before `seq`."""
+        """Add a comparison that was made between event `seq - 1` and event `seq`."""
         self._seqs.append(seq)
         for name in (compared.first, compared.second):
             self._elements.append(self._numbers.setdefault((compared.kind, name), len(self._numbers)))
 
     def iter_between(self, after: Seq, seq: Seq) -> Iterator[tuple[Seq, HeapComparison]]:
-        """Those made behind one event and before another, each with the event that followed."""
+        """Comparisons made between events `after` and `seq`, each with the number of the event that followed."""
         elements = list(self._numbers)
         for place in range(bisect_right(self._seqs, after), bisect_right(self._seqs, seq)):
             (kind, first), (_, second) = (elements[self._elements[2 * place + side]] for side in (0, 1))
@@ -241,7 +241,7 @@ class HeapComparisons:
 
 @per_recording()
 def heap_comparisons(recording: Recording) -> HeapComparisons:
-    """From a second run of the cycle; empty where a webhook was asked, which may answer otherwise now.
+    """All comparisons, from a second run of the cycle; empty if a webhook was called, as it may answer differently now.
 
     Raises RerunCancelledError.
     """
@@ -255,7 +255,7 @@ def heap_comparisons(recording: Recording) -> HeapComparisons:
 def lines_with_comparisons(recording: Recording) -> Sequence[LogPoint]:
     """The engine's log lines with those of plugins' comparisons, from a second run of the whole cycle.
 
-    Without that run where a webhook was asked, which may answer otherwise now. Raises RerunCancelledError.
+    If a webhook was called, only the recorded lines, without a second run. Raises RerunCancelledError.
     """
     if recording.session.ask_extender is not None:
         return recording.record.lines
@@ -305,7 +305,7 @@ EVENTS_PER_REPORT: Final = 1_000
 """Events between two reports."""
 
 ReportProgress = Callable[[str, int, int], object]
-"""Called with the progress in words, the current action's jobs that had their turn, and all its known jobs."""
+"""Called with the progress in words, the number of the action's jobs that had their turn, and of all its known jobs."""
 
 
 class ProgressBound(SizeBound):
@@ -319,7 +319,7 @@ class ProgressBound(SizeBound):
         self._action = self._queue = ""
         self._jobs = self._event_count = 0
         self._jobs_left: dict[str, int] = {}
-        """Queue → jobs that still wait for their turn, as of its last pop."""
+        """Queue → number of jobs left in it at its last pop."""
         self.next_look = min(self.next_look, EVENTS_PER_REPORT)
 
     def check_size(self, events: Sequence[object]) -> None:
@@ -338,7 +338,7 @@ class ProgressBound(SizeBound):
         self.next_look = min(self.next_look, self._event_count + EVENTS_PER_REPORT)
 
     def _known_jobs(self) -> int:
-        """Jobs that had their turn, and the jobs left in queues that had one."""
+        """Number of jobs that had their turn or are left in a queue that had one."""
         return self._jobs + sum(self._jobs_left.values())
 
     def _format_progress(self) -> str:

@@ -63,7 +63,7 @@ def _plugin_step(recording: Recording, name: str) -> SessionStep:
 
 
 def _gang_condition_steps(recording: Recording) -> Sequence[SessionStep]:
-    """The conditions of this session, of every PodGroup that has pods."""
+    """A step per condition that this session writes to a PodGroup."""
     uid, seq = recording.session.uid, len(recording)
     return [
         SessionStep(
@@ -81,7 +81,7 @@ def _format_condition(condition: Condition) -> str:
 
 
 def _reserved_cpu_steps(recording: Recording) -> Sequence[SessionStep]:
-    """CPUs that the cache keeps for pods until a Numatopology shows them."""
+    """A step per new CPU reservation, which the cache keeps until the Numatopology shows the CPUs as used."""
     before = dict.fromkeys(recording.snapshot.process.reserved_cpus)
     seq = len(recording)
     return [

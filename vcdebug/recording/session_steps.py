@@ -106,7 +106,7 @@ def _kind_step(kind: str, count: int, remarks: Sequence[SessionStep], parts: Seq
 
 
 def _job_steps(recording: Recording) -> Iterator[SessionStep]:
-    """Each job with what the cache adds: its priority, by its class."""
+    """A step per job: its queue, priority (from its PriorityClass), minAvailable and phase."""
     for job in recording.session.jobs.values():
         group = PodGroup(job.pod_group.manifest)
         note = f" ({group.priority_class_name})" if group.priority_class_name else " (the default)"
@@ -116,7 +116,7 @@ def _job_steps(recording: Recording) -> Iterator[SessionStep]:
 
 
 def _restored_pod_steps(recording: Recording) -> Iterator[SessionStep]:
-    """Pods that an earlier cycle pipelined: their annotations win over their phase."""
+    """A step per pod that an earlier cycle pipelined; its annotations take precedence over its phase."""
     cluster = recording.session.cluster
     for job in recording.session.jobs.values():
         for uid in sorted(job.tasks):
@@ -209,7 +209,7 @@ def _hook_step(hook: HookRegistration) -> SessionStep:
 
 @per_recording()
 def _cycle_state_steps(recording: Recording) -> Sequence[SessionStep]:
-    """Each job's last answer to JobValid before the session is open, and the pods that get a state."""
+    """A step per job: its last JobValid result while the session opens, and how many pods get a CycleState."""
     last = opening_seq(recording) or len(recording) + 1
     votes: dict[JobId, tuple[Seq, HookEvent]] = {}
     for seq in range(1, last):
@@ -254,7 +254,7 @@ class SessionStep(NamedTuple):
     """Makes the inner steps; called when the step is unfolded."""
 
     def inner_steps(self) -> Sequence[SessionStep]:
-        """The steps inside it."""
+        """The inner steps; empty if there are none."""
         return self.parts() if self.parts is not None else ()
 
 
@@ -262,7 +262,7 @@ class SessionStep(NamedTuple):
 
 
 def iter_nodes_left_out(recording: Recording) -> Iterator[SessionStep]:
-    """Nodes that the scheduler's node selector does not take, and those that take part although they are not Ready."""
+    """A step per node that --node-selector excludes, and per node in the session that is not Ready."""
     for manifest in recording.snapshot.objects_of("Node"):
         name = name_of(manifest)
         if name not in recording.session.nodes:
@@ -273,7 +273,7 @@ def iter_nodes_left_out(recording: Recording) -> Iterator[SessionStep]:
 
 
 def iter_jobs_left_out(recording: Recording) -> Iterator[SessionStep]:
-    """PodGroups of queues that do not exist, and pods that name a PodGroup that does not."""
+    """A step per job that is left out: its queue or PodGroup does not exist, or it cannot be read."""
     pod_group_jobs: dict[JobId, None] = {}
     for manifest in recording.snapshot.objects_of("PodGroup"):
         group = PodGroup(manifest)
@@ -289,7 +289,7 @@ def iter_jobs_left_out(recording: Recording) -> Iterator[SessionStep]:
 
 
 def iter_pods_left_out(recording: Recording) -> Iterator[SessionStep]:
-    """Pods that no job of the session has, with what still counts of them."""
+    """A step per pod without a job in the session, which says whether the pod still uses room on its node."""
     session = recording.session
     tasks = dict.fromkeys(task.key for job in session.jobs.values() for task in job.tasks.values())
     for manifest in recording.snapshot.objects_of("Pod"):

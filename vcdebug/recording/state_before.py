@@ -1,4 +1,4 @@
-"""Jobs, tasks and nodes as they were before an event, as model objects that plugins' rules can be asked about."""
+"""Jobs, tasks and nodes as they were before an event, as model objects that plugins' rules accept."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
@@ -21,17 +21,17 @@ AnyPlugin = TypeVar("AnyPlugin", bound=Plugin)
 
 
 def state_before(recording: Recording, seq: Seq) -> ClusterState:
-    """The state in which an event's answer was found."""
+    """The state before an event, in which plugins computed its result."""
     return recording.timeline.state_at(seq - 1)
 
 
 def task_of(recording: Recording, key: TaskKey) -> TaskInfo:
-    """A task, for what never changes about it."""
+    """A task object for reading what never changes in a cycle, such as its request."""
     return recording.timeline.tasks[key]
 
 
 def tasks_of(recording: Recording, keys: Iterable[TaskKey]) -> list[TaskInfo]:
-    """Tasks, for what never changes about them."""
+    """Task objects for reading what never changes in a cycle."""
     return [recording.timeline.tasks[key] for key in keys]
 
 
@@ -46,17 +46,17 @@ def tasks_before(recording: Recording, keys: Iterable[TaskKey], seq: Seq) -> lis
 
 
 def idle_without(recording: Recording, seq: Seq, node: NodeName, removed: Iterable[TaskKey]) -> Resource:
-    """A node's future idle before an event, once some tasks are gone."""
+    """A node's future idle before an event, plus the requests of the removed tasks."""
     return state_before(recording, seq).nodes[node].future_without(tasks_of(recording, removed))
 
 
 def fits_without(recording: Recording, seq: Seq, task: TaskKey, node: NodeName, removed: Iterable[TaskKey]) -> bool:
-    """Whether the node would hold a task before an event, once others are gone."""
+    """Whether a task would fit a node before an event without the removed tasks."""
     return task_of(recording, task).init_resreq.less_equal(idle_without(recording, seq, node, removed))
 
 
 def requested_together(recording: Recording, tasks: Iterable[TaskKey]) -> Resource:
-    """What several tasks ask for together."""
+    """The sum of several tasks' requests."""
     return sum_resources(task.resreq for task in tasks_of(recording, tasks))
 
 
@@ -84,19 +84,19 @@ def last_operation(recording: Recording, task: TaskKey, seq: Seq, *ops: str) -> 
 
 
 def job_of(recording: Recording, task: TaskKey) -> JobInfo | None:
-    """The session's job of a task, for what never changes about it."""
+    """A task's job in the session, for reading what never changes; None without one."""
     return recording.session.jobs.get(task_of(recording, task).job)
 
 
 def plugin_of(recording: Recording, kind: type[AnyPlugin]) -> AnyPlugin:
-    """A plugin that is configured, for what never changes about it."""
+    """The configured plugin of a class, for reading what never changes."""
     plugin = recording.session.plugins[kind.name]
     assert isinstance(plugin, kind)
     return plugin
 
 
 def job_before(recording: Recording, uid: JobId, seq: Seq) -> JobInfo:
-    """The job as it was before an event: a new JobInfo with the tasks' statuses of then."""
+    """The job as it was before an event: a new JobInfo with the tasks' statuses at that time."""
     # The earliest event with the same state is the key: most events change no task, and share one job.
     return _job_after(recording, uid, recording.timeline.earliest_same_seq(seq - 1))
 
@@ -142,7 +142,7 @@ class RequestLine(NamedTuple):
 
 
 def request_lines(recording: Recording, key: TaskKey) -> Iterator[RequestLine]:
-    """The parts of the pod's request, then what the scheduler makes of them."""
+    """The parts of the pod's request, then the totals that the scheduler computes from them."""
     task = task_of(recording, key)
     for part, name, amount in request_parts(task.pod, recording.snapshot.flags):
         yield RequestLine(part, name, amount, PART_EFFECTS[part])

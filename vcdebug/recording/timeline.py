@@ -74,7 +74,7 @@ class StateTimeline:
         return opening if place is None else self.value_written_at(place, kind, key)
 
     def value_written_at(self, place: int, kind: str, key: str | FigureKey) -> Value:
-        """What the change at a place of the log wrote."""
+        """The value that the change at a place of the log wrote."""
         change = self._record.changes[place]
         if change.kind == OPERATION:
             return _figure_after_operation(self._record.events[change.seq - 1], kind, key)
@@ -93,7 +93,7 @@ class StateTimeline:
 
     @cached_property
     def touched_on_node(self) -> Mapping[NodeName, Collection[TaskKey]]:
-        """Tasks that come to name a node, by node."""
+        """Node → tasks that some event of the cycle assigns to it."""
         tasks_by_node: dict[NodeName, dict[TaskKey, None]] = {}
         for change in self._record.changes:
             if change.kind == OPERATION:
@@ -112,7 +112,7 @@ class StateTimeline:
 
     @cached_property
     def tasks(self) -> Mapping[TaskKey, TaskInfo]:
-        """Every task of a job or a node; read only what never changes from it."""
+        """Every task of a job or a node, for reading only what never changes in a cycle."""
         tasks = {task.key: task for job in self._session.jobs.values() for task in job.tasks.values()}
         for node in self._session.nodes.values():
             for key, task in node.tasks.items():
@@ -184,7 +184,7 @@ class StateTimeline:
 
     @cached_property
     def opening_on_node(self) -> Mapping[NodeName, tuple[TaskKey, ...]]:
-        """Tasks by the node that they name when the session opened."""
+        """Node → tasks that name it when the session opens."""
         restored = self._session.cluster.restored
         node_tasks = ((_opening_node(task, restored.get(task.uid)), key) for key, task in self.tasks.items())
         keys_by_node = group_by_key((node, key) for node, key in node_tasks if node)
@@ -198,7 +198,7 @@ class StateTimeline:
 
     @property
     def jobs(self) -> Mapping[JobId, JobInfo]:
-        """The session's jobs, for what never changes about them."""
+        """The session's jobs, for reading what never changes in a cycle."""
         return self._session.jobs
 
 
@@ -243,7 +243,7 @@ class ClusterState:
         return value if isinstance(value, Resource) else Resource()
 
     def job_counts(self, job: JobId) -> JobCounts:
-        """How many of a job's tasks have which status."""
+        """A job's task counts by status."""
         timeline = self._timeline
         counts = dict(timeline.opening_counts[job])
         for key in timeline.touched.get(job, ()):
@@ -303,7 +303,7 @@ def _figure_after_operation(event: Event, kind: str, key: str | FigureKey) -> Va
 
 
 def _opening_state(task: TaskInfo, restored: NodeName | None) -> TaskState:
-    """From the pod's manifest, since the task has changed; Pipelined where an earlier cycle pipelined it."""
+    """A task's opening state, read from its manifest because the task has changed; Pipelined if restored as such."""
     node = _opening_node(task, restored)
     return TaskState(status_on_node(task.pod, node) if restored is None else TaskStatus.PIPELINED, node)
 
@@ -333,22 +333,22 @@ class JobCounts(NamedTuple):
 
     @property
     def ready_count(self) -> int:
-        """Bound, Binding, Running, Allocated and Succeeded."""
+        """Number of tasks that are Bound, Binding, Running, Allocated or Succeeded."""
         return sum(self.status.get(status, 0) for status in READY_STATUSES)
 
     @property
     def waiting_count(self) -> int:
-        """Pipelined."""
+        """Number of Pipelined tasks."""
         return self.status.get(TaskStatus.PIPELINED, 0)
 
     @property
     def pending_count(self) -> int:
-        """Pending."""
+        """Number of Pending tasks."""
         return self.status.get(TaskStatus.PENDING, 0)
 
     @property
     def total_count(self) -> int:
-        """All tasks."""
+        """Number of all tasks."""
         return sum(self.status.values())
 
 

@@ -21,7 +21,7 @@ UNWRITTEN_FIGURES = ((DRF, "allocated"),)
 """(plugin, figure) of operations that time travel needs and the schema does not have."""
 
 EVENTS_PER_DIGEST_PART = 500
-"""Events that are encoded together for the digest."""
+"""Number of events that are encoded together for the digest."""
 _PLAIN_TYPES = (str, bool, int, NoneType)
 
 _encode_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
@@ -127,7 +127,7 @@ def _operation_books_json(books: record.Books) -> JsonDict:
 
 
 def _scores_json(names: list[NodeName], scores: list[float]) -> JsonDict:
-    """A NaN marks a node without an entry."""
+    """Node → score as JSON; nodes whose score is NaN have no entry and are left out."""
     return {name: json_number(score) for name, score in zip(names, scores, strict=True) if score == score}
 
 

@@ -23,7 +23,7 @@ POST_VICTIM_POINTS = (
 
 
 def says_no(event: record.HookEvent) -> bool:
-    """Whether the answer to one of POST_VICTIM_POINTS is against the task; a predicate's None is an acceptance."""
+    """Whether a call of one of POST_VICTIM_POINTS rejects the task; for predicates, the result None accepts it."""
     return event.result is not None if event.point.endswith(hooks.PREDICATE.upstream) else not event.result
 
 
@@ -44,7 +44,7 @@ class NodeTry:
 
     @property
     def victim_votes(self) -> list[NumberedCall]:
-        """The calls that chose victims here."""
+        """Calls of VICTIM_POINTS on this node."""
         return self.node_calls(*VICTIM_POINTS)
 
     @property
@@ -54,25 +54,25 @@ class NodeTry:
 
     @property
     def task_placed(self) -> bool:
-        """Whether the task was placed here."""
+        """Whether an operation placed the task on this node."""
         return any(event.op in record.PLACING_OPS for _, event in self.operations)
 
     @property
     def evicted_tasks(self) -> dict[TaskKey, Seq]:
-        """Task evicted here → event."""
+        """Task evicted on this node → its evict event."""
         return {event.task: seq for seq, event in self.operations if event.op == "evict"}
 
 
 @dataclass(frozen=True)
 class TaskTry:
-    """An action tries one task."""
+    """An action's attempt to place one task."""
 
     action: str
     task: TaskKey
     first: Seq
     events: tuple[NumberedEvent, ...]
     own_events: tuple[NumberedEvent, ...]
-    """Without those for one node."""
+    """Events that concern no single node."""
     nodes: tuple[NodeTry, ...]
 
     @property
@@ -81,7 +81,7 @@ class TaskTry:
         return self.task.rpartition("/")[2]
 
     def task_calls(self, *points: str) -> list[NumberedCall]:
-        """Calls of these hooks about the task, those for one node left out."""
+        """Calls of these hooks about the task that concern no single node."""
         return list(_calls_of(self.own_events, points))
 
     def refusals(self, *points: str) -> list[NumberedCall]:
@@ -90,7 +90,7 @@ class TaskTry:
 
     @cached_property
     def predicate_passes(self) -> list[tuple[Seq, record.PredicateEvent]]:
-        """Passes of predicates over nodes."""
+        """(event number, event) of each pass of predicates over nodes."""
         return [(seq, event) for seq, event in self.events if isinstance(event, record.PredicateEvent)]
 
     @property
@@ -147,7 +147,7 @@ class JobVisit:
 
 
 def job_visits(recording: Recording, job: JobId) -> list[JobVisit]:
-    """Every visit of the cycle, in order."""
+    """All visits to a job in the cycle, in order."""
     return [
         _build_visit(recording, span)
         for span in recording.index.spans_of(record.Level.JOB, job)
@@ -178,7 +178,7 @@ def _build_visit(recording: Recording, span: record.Span) -> JobVisit:
 def _task_tries(
     spans: SpanLog, visit: record.Span, action: str, events: tuple[NumberedEvent, ...]
 ) -> Iterator[TaskTry]:
-    """The tries of a visit with these events, read from the columns: a job may try a hundred nodes for each task."""
+    """The task tries of a visit, from span columns: a job may try a hundred nodes for each task."""
     for task in spans.indexes_inside(visit.index):
         if spans.levels[task] == record.Level.TASK:
             first, last = spans.firsts[task] - visit.first, spans.lasts[task] + 1 - visit.first

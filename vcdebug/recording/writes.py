@@ -118,7 +118,7 @@ def pod_status_writes(job: JobInfo) -> Iterator[PodStatusWrite]:
         task = job.tasks[uid]
         reason, message, nominated = job.task_scheduling_reason(uid)
         if not message:
-            # Once for all pods: the job's own message reads every one of its tasks.
+            # Computed once for all pods: the job's message reads all of its tasks.
             job_message = job_message or job.fit_error() or ALL_NODES_UNAVAILABLE
             message = job_message
         renominated = bool(nominated) and nominated != str(task.pod.status.get("nominatedNodeName") or "")
@@ -142,7 +142,7 @@ def _already_says(task: TaskInfo, reason: str, message: str) -> bool:
 
 
 def _annotation_writes(recording: Recording) -> Iterator[ClusterWrite]:
-    """Task state that the next cycle would read back; nothing without persistence."""
+    """Annotations with the task state that the next cycle restores; none without persistence."""
     for patch in annotation_patches(recording.session):
         assignments = [f"{name}={text}" for name, text in patch.set.items()]
         removed = [f"without {name}" for name in patch.remove]

@@ -1,1 +1,1 @@
-"""What earlier releases of Volcano decide differently, as a table of named changes, and which release has which."""
+"""The rules that earlier releases of Volcano have in another form, as named changes, and each release's changes."""

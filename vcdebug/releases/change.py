@@ -26,7 +26,7 @@ class Tag(NamedTuple):
 
     @classmethod
     def from_text(cls, text: str) -> Tag:
-        """Parse `v1.14.4`, or `v1.16` for the first release of a branch."""
+        """Parse a version such as `v1.14.4`; `v1.16` is the first release of its branch."""
         match = _TAG.fullmatch(text)
         assert match is not None, text
         return cls(int(match[1]), int(match[2]), int(match[3] or 0))
@@ -43,7 +43,7 @@ class Change(NamedTuple):
     decides: str
     """The decisions that it can change."""
     history: str
-    """`v1.14.5 v1.15.0; #5067; H`: `fixed_in`, `pull` and `weight`; `; #5884; M` for an open pull request."""
+    """`fixed_in; pull; weight`, e.g. `v1.14.5 v1.15.0; #5067; H`; without `fixed_in` for an open pull request."""
     since: str = ""
     """The first tag with the older form; empty if all older releases have it."""
     replayed: bool = True
@@ -55,7 +55,7 @@ class Change(NamedTuple):
 
     @property
     def fixed_in(self) -> tuple[str, ...]:
-        """The first tags with the new form, one per branch, since upstream backports fixes; none has a proposal."""
+        """The first tags with the new form, one per branch, because upstream backports fixes; empty for a proposal."""
         return tuple(self.history.split("; ")[0].split())
 
     @property
@@ -77,11 +77,11 @@ class Change(NamedTuple):
         return not self.fixed_in
 
     def is_in_force(self, tag: Tag) -> bool:
-        """Whether the release of this tag has the older form."""
+        """Whether the release with this tag has the older form."""
         if self.since and tag < Tag.from_text(self.since):
             return False
         fixes = [Tag.from_text(text) for text in self.fixed_in]
-        # A fix of the release's own branch decides; v1.14.5 may have a backport that v1.15.0 does not.
+        # A fix on the release's own branch decides: v1.14.5 may have a backport that v1.15.0 lacks.
         branch_fixes = [fix for fix in fixes if fix.release_line == tag.release_line]
         return tag < branch_fixes[0] if branch_fixes else any(tag.release_line < fix.release_line for fix in fixes)
 

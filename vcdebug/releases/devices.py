@@ -1,4 +1,4 @@
-"""Changes of GPUs, NPUs and NUMA: what a node's cards hold, and which pod is charged when.
+"""Changes about GPUs, NPUs and NUMA: the cards of a node, and when pods are charged for them.
 
 Upstream: api/devices, plugins/deviceshare, plugins/numaaware.
 """

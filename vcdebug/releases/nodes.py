@@ -1,4 +1,4 @@
-"""Changes of what a node is worth and whether it fits: predicates, nodeorder, and the Kubernetes library behind them.
+"""Changes about filtering and scoring nodes: predicates, nodeorder, and the Kubernetes library that they use.
 
 Upstream: plugins/predicates, plugins/nodeorder, capabilities, k8s framework plugins.
 """

@@ -1,4 +1,4 @@
-"""Changes of quota, share and admission.
+"""Changes about quota, share and admission.
 
 Upstream: plugins/proportion, plugins/capacity, plugins/resourcequota, plugins/gang, plugins/extender.
 """

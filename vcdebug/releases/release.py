@@ -1,4 +1,4 @@
-"""Release: the scheduler that is replayed, as the set of changes that it has in their older form.
+"""Release: the scheduler to replay, as the set of changes that it has in their older form.
 
 Rules ask `release.has_older_form(CHANGE)` when a session opens, and never compare versions.
 """
@@ -23,7 +23,7 @@ from vcdebug.releases.nodes import (
 MASTER = "master"
 MASTER_DESCRIPTION = "master of 2026-08-20"
 Trust = Literal["exact", "near", "unknown"]
-"""exact: recorded, or compared with its program; near: its line is known; unknown: not stated, or of another line."""
+"""exact: recorded, or compared with its program; near: of a known line; unknown: not stated, or of another line."""
 TRUST_WORDS: dict[Trust, str] = {
     "exact": "replayed exactly",
     "near": "near: not verified",
@@ -38,35 +38,35 @@ _GATE_CEILINGS = {
     35: FEATURE_GATES_1_35,
 }
 _OLDER, _NEWER = "+", "-"
-"""In a release's name: with this older form too; with this newer form instead."""
+"""Signs of switched changes in a release's name: `+` adds the older form, `-` selects the newer form."""
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """The replayed release. The default has the latest rules."""
+    """The replayed release, by default the one with the latest rules."""
 
     name: str = MASTER
-    """A tag or `master`, followed by switched changes: `v1.15.1,-csi-limit-key`."""
+    """A tag or `master`, then the switched changes: `v1.15.1,-csi-limit-key`."""
     # Not hashed: the name determines the set, and caches hash releases often.
     older: frozenset[str] = field(default=frozenset(), hash=False)
     """Ids of the changes whose older form is in force."""
     stated: str = ""
-    """The release that the snapshot or the user states; empty if none is stated."""
+    """The release named by the snapshot or the user; empty if neither names one."""
     trust: Trust = field(default="unknown", compare=False)
     """How far the replay of the stated release can be trusted."""
 
     def has_older_form(self, change: Change) -> bool:
-        """Whether the older form is in force."""
+        """Whether the release has the older form of the change."""
         return change.id in self.older
 
     @property
     def is_assumed(self) -> bool:
-        """Whether no release is stated."""
+        """Whether neither the snapshot nor the user names a release."""
         return not self.stated
 
     @property
     def kubernetes_version(self) -> tuple[int, int]:
-        """The version of the Kubernetes library that the scheduler is built with."""
+        """(major, minor) of the Kubernetes library with which the scheduler is built."""
         return 1, next((minor for minor, change in _GATE_CEILINGS.items() if self.has_older_form(change)), 36)
 
     def changes_in_force(self) -> Iterator[Change]:
@@ -74,7 +74,7 @@ class Release:
         return (change for change in CHANGES.values() if change.id in self.older)
 
     def unreplayed_changes(self) -> tuple[Change, ...]:
-        """Changes whose older form the release has and the replay does not support."""
+        """The changes whose older form the release has but the replay does not support."""
         tag, _, _ = self.name.partition(",")
         if tag == MASTER:
             return ()
@@ -90,7 +90,7 @@ class Release:
         return MASTER_DESCRIPTION if self.name == MASTER else self.name
 
     def describe_trust(self) -> str:
-        """The release that is replayed and how far that can be trusted, for heads of answers."""
+        """A text that names the replayed release and says how far its replay can be trusted, to head an answer."""
         name = self.display_name()
         if self.is_assumed:
             return f"release unknown, replayed by the latest rules ({name})"
@@ -99,7 +99,7 @@ class Release:
         return f"release {name} ({TRUST_WORDS[self.trust]})"
 
     def build_document(self) -> dict[str, object]:
-        """The JSON document; `stated` is null where nothing names the release."""
+        """The release as a JSON document; `stated` is null if no release is named."""
         return {
             "name": self.name,
             "stated": self.stated or None,
@@ -110,13 +110,13 @@ class Release:
         }
 
     def with_change(self, change: Change, *, older: bool) -> Release:
-        """The same release with one change in its older or newer form."""
+        """The release with one change switched to its older or newer form."""
         if self.has_older_form(change) is older:
             return self
         forms = self.older | {change.id} if older else self.older - {change.id}
         switch, opposite = (f"{sign}{change.id}" for sign in ((_OLDER, _NEWER) if older else (_NEWER, _OLDER)))
         parts = self.name.split(",")
-        # Switching a change back removes its opposite from the name, so that equal rules have equal names.
+        # Switching a change back drops the opposite switch from the name, so that equal rules have equal names.
         parts = [part for part in parts if part != opposite] if opposite in parts else [*parts, switch]
         name, trust = ",".join(parts), self.trust
         return Release(name, forms, name, "near" if trust == "exact" else trust)
@@ -140,7 +140,7 @@ _EVERY = [change for module in (scheduling, topology, queues, nodes, devices) fo
 CHANGES: dict[str, Change] = {
     change.id: change for change in sorted(_EVERY, key=lambda change: change.id if change.is_proposed else "")
 }
-"""Every change by its id, in the order of the documentation's table."""
+"""All changes by id, in the order of the documentation's table."""
 
 SUPPORTED_TAGS: tuple[Tag, ...] = tuple(
     Tag.from_text(f"v{line}.{patch}")
@@ -151,7 +151,7 @@ SUPPORTED_TAGS: tuple[Tag, ...] = tuple(
 
 
 class BranchHead(NamedTuple):
-    """The last commit of a release branch that was read, and its day."""
+    """The last commit of a release branch that was read, with its date."""
 
     commit: str
     date: str
@@ -162,10 +162,10 @@ COMING_TAGS: Final[Mapping[Tag, BranchHead]] = {
     Tag(1, 14, 5): BranchHead("1cb050623", "2026-08-18"),
     Tag(1, 13, 4): BranchHead("2ce42e85c", "2026-08-11"),
 }
-"""Patch releases that upstream has not tagged yet: they are replayed as the head of their branch."""
+"""Patch releases that upstream has not tagged yet; each is replayed as the head of its branch."""
 
 VERIFIED_TAGS = (
     *("v1.15.2", "v1.15.1", "v1.15.0", "v1.14.5", "v1.14.4", "v1.14.1"),
     *("v1.13.3", "v1.13.1", "v1.12.4", "v1.12.1", "v1.11.2", "v1.10.2"),
 )
-"""Those that were recorded, or whose programs were compared with the replay: docs/fidelity.md has the figures."""
+"""Releases that were recorded, or whose programs were compared with the replay: see docs/fidelity.md."""

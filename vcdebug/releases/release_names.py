@@ -20,34 +20,34 @@ from vcdebug.releases.release import (
 _VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?(.*)", re.ASCII | re.DOTALL)
 _PRE_RELEASE = re.compile(r"-(?:alpha|beta|rc)\b.*", re.DOTALL)
 _ARCHITECTURE = re.compile(r"-(?:linux-)?(?:amd64|arm64|x86_64|aarch64|ppc64le|s390x)")
-"""The end of a tag that names a platform, and no other build."""
+"""The platform at the end of an image tag, e.g. `-linux-amd64`; it names no other build."""
 _SWITCH = re.compile(r"([+-])([a-z0-9][a-z0-9.-]*)")
 _NEWEST_LINE = (1, 16)
 _OLDEST_LINE = (1, 10)
-"""Earlier changes are not in the table."""
+"""The oldest release line in the table: earlier changes are not listed."""
 NEAREST = "nearest"
-"""Behind the name of a release: any version will do, and the nearest one is replayed; alone: for the snapshot's own."""
+"""Suffix of a release name that accepts any version and replays the nearest one; alone, for the snapshot's release."""
 MAX_NAMED_CHANGES = 4
-"""Differences that a text names at most."""
+"""Maximum number of differences that a text names."""
 
 
 class NamedRelease(NamedTuple):
-    """The release that a name resolves to, and the Problem with the name if there is one."""
+    """The release that a name resolves to, with the problem of the name, if any."""
 
     release: Release
     what: str = ""
-    """The fault of the name; empty for a supported release."""
+    """The problem of the name; empty for a supported release."""
     effect: str = ""
     readable: bool = True
-    """False for a name that is no version, or of a release line that does not exist yet."""
+    """False for a name that is not a version, or whose release line does not exist yet."""
 
 
 def resolve_release(text: str) -> NamedRelease:
-    """Resolve `v1.15.1`, `1.15.1`, `master` or `v1.14.4,-csi-limit-key`; any other version to the nearest release."""
+    """Resolve a name such as `v1.15.1`, `master` or `v1.14.4,-csi-limit-key`; other versions to the nearest release."""
     base, *switches = (part.strip() for part in text.strip().split(","))
     resolved = _resolve_base(base)
     if NEAREST in switches:
-        # It excuses the version alone: a misspelt switch is refused, wherever `nearest` stands.
+        # `nearest` excuses only the version: a misspelt switch is rejected, wherever `nearest` is.
         resolved = resolved._replace(readable=True)
     for switch in switches:
         if switch != NEAREST:
@@ -87,13 +87,13 @@ def _resolve_base(text: str) -> NamedRelease:
 
 
 def require_release(text: str) -> NamedRelease:
-    """The release that a user asks for; raises VcdebugError for a name that no release can have."""
+    """Resolve the name that a user gives; raises VcdebugError if it is not readable as a release."""
     resolved = resolve_release(text)
     if not resolved.readable:
         version = "v1.99" if text.strip() == NEAREST else text.strip()
         name_hint = closest_name_hint(text, release_names())
         ways = f"releases: {', '.join(release_names())}"
-        # Where `nearest` is there already, a switch is at fault.
+        # If the name has `nearest` already, the fault is in a switch.
         nearest = "" if f",{NEAREST}" in text else f"; {version},{NEAREST} replays the nearest of them"
         raise VcdebugError(resolved.what, f"{name_hint} {ways}{nearest}".strip(), "--release")
     return resolved
@@ -104,7 +104,7 @@ def _shorten_name(text: str) -> str:
 
 
 def _list_replayed() -> str:
-    """The supported releases as one span per line, to keep the message short."""
+    """The supported releases as one span per release line, which keeps the message short."""
     lines = {
         tag.release_line: [other for other in SUPPORTED_TAGS if other.release_line == tag.release_line]
         for tag in SUPPORTED_TAGS
@@ -118,21 +118,21 @@ def _replayed_as(release: Release) -> str:
 
 
 def _nearest_release(tag: Tag) -> Release:
-    """The release that differs from the tag in the fewest changes; of several the newest."""
+    """The release with the fewest differing changes; the newest one if several are equal."""
     older_forms = frozenset(change.id for change in CHANGES.values() if change.is_in_force(tag))
     candidates = (NEWEST, *map(release_at_tag, SUPPORTED_TAGS))
-    # min returns the first of equal candidates, and they are ordered from the newest on.
+    # min returns the first of equal candidates, which are ordered from newest to oldest.
     return min(candidates, key=lambda release: len(older_forms ^ release.older))
 
 
 def _format_differences(tag: Tag, release: Release) -> str:
-    """The differences between a tag and the release that is replayed for it, those with the most impact first."""
+    """A text with the differences between a tag and the release replayed for it, those with the most impact first."""
     if tag.release_line < _OLDEST_LINE:
         return f", which differs in what changed before v{'.'.join(map(str, _OLDEST_LINE))}"
     nearest = None if release.name == MASTER else Tag.from_text(release.name)
     in_nearest = {change.id: nearest is not None and change.is_in_force(nearest) for change in CHANGES.values()}
     differing = [change for change in CHANGES.values() if change.is_in_force(tag) is not in_nearest[change.id]]
-    # From high impact to texts; sorted is stable, so that equal weights keep the table's order.
+    # sorted is stable, so that changes of equal weight keep the order of the table.
     heavy = sorted(differing, key=lambda change: "HMLT".index(change.weight))
     if not heavy:
         return ""
@@ -156,8 +156,8 @@ def _apply_switch(base: NamedRelease, switch: str) -> NamedRelease:
 
 
 def release_of_image(image: str) -> str:
-    """The tag of an image if it is a version; empty for a digest, `latest` and the like."""
-    # A registry's port is in front of the last `/`, and a digest behind `@`: neither is a tag.
+    """The image's tag if it is a version; empty for a digest, `latest` and other tags."""
+    # A registry's port precedes the last `/` and a digest follows `@`: neither is a tag.
     name = image.partition("@")[0].rpartition("/")[2]
     tag = name.partition(":")[2].strip()
     return tag if _VERSION.fullmatch(tag) else ""

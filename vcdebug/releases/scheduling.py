@@ -1,4 +1,4 @@
-"""Changes of the actions, of the session around them, and of what the cache hands to it.
+"""Changes about the actions, the session around them, and what the cache passes to the session.
 
 Upstream: actions, framework, api, cache.
 """

@@ -1,4 +1,4 @@
-"""Changes of network topology: where hard and soft jobs are tried, what is kept of it, and sub jobs.
+"""Changes about network topology: where hard and soft jobs are tried, what is kept of that, and sub jobs.
 
 Upstream: actions/allocate, plugins/network-topology-aware, api.
 """

@@ -14,10 +14,10 @@ from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.problems import ProblemReport
 
 MAX_BYTES = 2 << 30
-"""Unpacked bytes of one snapshot."""
+"""Maximum number of unpacked bytes of a snapshot."""
 MAX_FILES = 20_000
 MAX_RATIO = 250
-"""Unpacked to packed bytes; manifests of large clusters reach about 30."""
+"""Maximum ratio of unpacked to packed bytes; manifests of large clusters reach about 30."""
 RATIO_FREE_BYTES = 64 << 20
 """The ratio is checked only from this many unpacked bytes on."""
 
@@ -35,7 +35,7 @@ ARCHIVE_ERRORS = (
     *(tarfile.TarError, zipfile.BadZipFile, zlib.error, struct.error),
     *(EOFError, OSError, RuntimeError, ValueError, LookupError, OverflowError),
 )
-"""Errors of the standard library on a damaged, encrypted or exotic archive."""
+"""Errors that the standard library raises for a damaged, encrypted or unsupported archive."""
 
 _LEFT_OUT = "member ignored"
 _CHUNK = 1 << 20
@@ -110,7 +110,7 @@ def is_tar(head: bytes) -> bool:
 
 
 class _StrictTarInfo(tarfile.TarInfo):
-    """Raises ReadError for an invalid header, which the standard library takes for the end of the archive."""
+    """A tar header; an invalid one raises ReadError, where the standard library assumes the end of the archive."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
@@ -125,7 +125,7 @@ class _StrictTarInfo(tarfile.TarInfo):
 def tar_files(
     stream: IO[bytes] | CountedGzip, name: str, budget: UnpackBudget, report: ProblemReport
 ) -> Iterator[SourceFile]:
-    """The regular files of a tar stream in order; after a damage the files before it are kept."""
+    """The regular files of a tar stream in order; of a damaged stream, the files before the damage."""
     try:
         with tarfile.open(fileobj=stream, mode="r|", tarinfo=_StrictTarInfo) as archive:
             # Mode r|: strictly forward, so that a member is never unpacked twice and a stream need not seek.
@@ -213,5 +213,5 @@ def _note_damage(report: ProblemReport, name: str, error: BaseException) -> None
 
 
 def printable_name(name: str) -> str:
-    """A file name that can be printed."""
+    """The name; if it is unprintable or longer than 120 characters, the repr of its first 120."""
     return name if len(name) <= 120 and name.isprintable() else repr(name[:120])

@@ -22,7 +22,7 @@ _TREE = re.compile(
     r"""\bname["']?:\s*["']?capacity\b(?:(?!\bname["']?:).)*?\benableHierarchy["']?:\s*["']?true""",
     re.DOTALL | re.IGNORECASE,
 )
-"""The switch of the plugin capacity by which queues form a tree; drf has one for its weights, which need no queue."""
+"""Matches enableHierarchy of plugin capacity, which makes queues a tree; drf's switch of this name needs no queue."""
 
 
 def complete_objects(objects: dict[str, list[Manifest]], files: dict[str, list[str]], flags: SchedulerFlags) -> None:
@@ -53,7 +53,7 @@ class _PriorityAdmission:
         name = spec.get("priorityClassName")
         chosen = self._classes.get(name) if name else self._default
         if name and chosen is None:
-            # A server refuses such a pod, so that no priority is right; object_checks adds a Problem.
+            # The API server rejects such a pod, so that no priority would be right; object_checks adds a Problem.
             return
         if spec.get("priority") is None:
             spec["priority"] = (chosen or {}).get("value") or 0
@@ -71,7 +71,7 @@ def _complete_namespaces(objects: dict[str, list[Manifest]]) -> None:
 
 
 def _complete_queues(objects: dict[str, list[Manifest]], files: dict[str, list[str]], flags: SchedulerFlags) -> None:
-    """Queue defaults, and the two queues that the scheduler creates at its start."""
+    """Fill in the defaults of queues, and add the two queues that the scheduler creates at its start."""
     for queue in objects.get("Queue", ()):
         _complete_queue(queue)
     for queue in missing_queues(objects.get("Queue", ()), flags):
@@ -79,18 +79,18 @@ def _complete_queues(objects: dict[str, list[Manifest]], files: dict[str, list[s
 
 
 def missing_queues(queues: Iterable[Manifest], flags: SchedulerFlags) -> list[Manifest]:
-    """The queues that the scheduler creates at its start, so that a cluster always has them, and these lack.
+    """Those of the two queues that the scheduler creates at its start which are not among `queues`.
     Upstream: cache.newDefaultAndRootQueue.
     """
     present = [name_of(queue) for queue in queues]
-    # Its root is one of a tree: without trees it is not made.
+    # The root queue belongs to the tree of queues: releases without trees do not create it.
     present += [ROOT_QUEUE] if flags.release.has_older_form(CAPACITY_TREE_ABSENT) else []
     created = (_new_queue(name, reclaimable=name != ROOT_QUEUE) for name in (ROOT_QUEUE, flags.default_queue))
     return [queue for queue in created if name_of(queue) not in present]
 
 
 def complete_needed_queues(gathered: GatheredObjects, conf: str | None, flags: SchedulerFlags) -> None:
-    """Add those of the scheduler's own queues that a tree of queues or a PodGroup needs, with a Problem for each."""
+    """Add missing queues of the scheduler itself that a PodGroup or the tree of queues needs, each with a Problem."""
     queues = gathered.objects.get("Queue", [])
     parents = {(queue.get("spec") or {}).get("parent") for queue in queues}
     needed = {
@@ -98,7 +98,7 @@ def complete_needed_queues(gathered: GatheredObjects, conf: str | None, flags: S
     }
     if ROOT_QUEUE in parents or _TREE.search(conf or ""):
         needed.add(ROOT_QUEUE)
-    # None is added that nothing needs: a recorded cluster had only the queues that it lists.
+    # Only needed queues are added: a recorded cluster had only the queues that it lists.
     for queue in missing_queues(queues, flags) if queues else ():
         if name_of(queue) in needed:
             _add_queue(gathered.objects, gathered.files, queue)

@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple
 from vcdebug.snapshot.edit_path import EditError
 
 SEARCHES_PATTERN: Final = re.compile(r"\d{1,9}-\d{1,9}(?:[,;]\d{1,9}-\d{1,9})*", re.ASCII)
-"""Ranges of places; a semicolon begins the next search."""
+"""Ranges of node indexes; a semicolon begins the next search."""
 NAMED_FIELDS: Final = (
     *("choices", "searches", "dry_runs", "preempts", "reclaims"),
     *("job_domains", "sub_job_domains", "cards"),
@@ -21,7 +21,7 @@ _MASK = (1 << 64) - 1
 
 
 def mix_bits(number: int) -> int:
-    """A well-spread 64-bit number from another one (splitmix64's finaliser)."""
+    """A 64-bit hash of a number (the finaliser of splitmix64)."""
     # The masks cut to 64 bits, as the unsigned arithmetic of the original.
     number = (number + 0x9E3779B97F4A7C15) & _MASK
     number = ((number ^ (number >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
@@ -30,7 +30,7 @@ def mix_bits(number: int) -> int:
 
 
 def mix_text(seed: int, text: str) -> int:
-    """A 64-bit number from a seed and a text; the same on every machine."""
+    """A 64-bit hash of a seed and a text; the same on every machine."""
     # Not hash(): Python salts it per process.
     number = mix_bits(seed & _MASK)
     for byte in text.encode():
@@ -40,7 +40,7 @@ def mix_text(seed: int, text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ChanceSettings:
-    """The random choices of one cycle. The defaults are the rules by which recordings are made repeatable."""
+    """The random choices of one cycle. The defaults are fixed rules, so that recordings are repeatable."""
 
     search_start: int = 0
     """The node index at which the first search begins (upstream: left by earlier cycles)."""
@@ -57,15 +57,15 @@ class ChanceSettings:
     dry_runs: Mapping[str, str] = field(default_factory=dict)
     """Pod → the nodes that won its dry runs of topology-aware preemption, in order: `node-1;node-4`."""
     preempts: Mapping[str, str] = field(default_factory=dict)
-    """Pod → the nodes on which preempt searched victims for it, in order; it decides only between equally good ones."""
+    """Pod → nodes on which preempt searched victims for it, in order; they decide only between equally good ones."""
     reclaims: Mapping[str, str] = field(default_factory=dict)
     """Pod → the nodes on which reclaim searched victims for it, in order: `node-4;node-1`."""
     job_domains: Mapping[str, str] = field(default_factory=dict)
     """Job → the HyperNodes that allocate tried for it, tier by tier, in order: `s3;s1;s2`."""
     sub_job_domains: Mapping[str, str] = field(default_factory=dict)
-    """Sub job → the HyperNodes tried for it within each of its job's."""
+    """Sub job → the HyperNodes that were tried for it, within each HyperNode of its job."""
     cards: Mapping[str, str] = field(default_factory=dict)
-    """Pod → the NPUs that it was given among equally good ones: `npu-3;npu-1`."""
+    """Pod → the NPUs that were chosen for it among equally good ones: `npu-3;npu-1`."""
 
     @classmethod
     def from_seed(cls, seed: int) -> ChanceSettings:
@@ -158,7 +158,7 @@ class CpuReservation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SchedulerProcess:
-    """The memory of the scheduler process, which no object shows. The default is a process in its first cycle."""
+    """State in the scheduler's memory that no object shows. The default is a process in its first cycle."""
 
     started: datetime | None = None
     """Start of the process; None in its first cycle, and where a start is assumed."""
@@ -171,9 +171,9 @@ class SchedulerProcess:
     hyper_nodes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Job → the hypernode allocated to each of its sub jobs, and under the empty name to the job itself."""
     reserved_cpus: tuple[CpuReservation, ...] = ()
-    """By node and pod."""
+    """CPUs that earlier cycles assigned to pods, ordered by node and pod."""
     assumed: bool = False
-    """Whether the process is assumed to have run for long: nothing tells when it started."""
+    """Whether the process is assumed to run for long, because its start is unknown."""
 
     def is_first_cycle(self, now: datetime) -> bool:
         """Whether the process has no state of an earlier cycle, such as device ledgers."""

@@ -1,4 +1,4 @@
-"""The output of `kubectl describe` for pods and Volcano's objects, read as far as it goes."""
+"""Reads the fields of pods and Volcano's objects that `kubectl describe` prints."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ def is_description(data: bytes) -> bool:
 def described_objects(text: str) -> Iterator[JsonDict]:
     """The pods and custom objects of a text, with the fields that `kubectl describe` prints."""
     for part in re.split(r"(?m)^(?=Name:[ \t])", text)[1:]:
-        # Events are the last part, in columns that no reader needs.
+        # Events come last, as a table, which is not read.
         tree = _read_tree(part.partition("\nEvents:")[0])
         manifest = _custom_object(tree) if "Kind" in tree else _pod(tree) if "Containers" in tree else None
         if manifest is not None:
@@ -50,18 +50,18 @@ def _metadata(tree: Mapping[str, Any]) -> JsonDict:
 
 
 def _custom_object(tree: Mapping[str, Any]) -> JsonDict:
-    """Custom objects are printed whole, their keys as words."""
+    """A custom object from its description, which has all of its fields, with keys as words."""
     parts = {part.lower(): _field_names(object_in(tree.get(part))) for part in ("Spec", "Status")}
     return {"apiVersion": tree.get("API Version"), "kind": tree["Kind"], "metadata": _metadata(tree), **parts}
 
 
 def _field_names(tree: Mapping[str, Any]) -> JsonDict:
-    """`Min Member` is minMember; names with dots or slashes stand as they are."""
+    """Keys in words as field names: `Min Member` becomes minMember; the other characters stay."""
     fields: JsonDict = {}
     for key, value in tree.items():
         first, *words = key.split(" ")
         inner = _field_names(value) if isinstance(value, dict) else int(value) if value.isdecimal() else value
-        # Lists of objects are printed without marks between their elements: conditions are left out.
+        # `kubectl describe` does not separate the elements of a list of objects: conditions are left out.
         if key != "Conditions":
             fields[f"{first[:1].lower()}{first[1:]}{''.join(words)}"] = inner
     return fields
@@ -92,7 +92,7 @@ def _pod(tree: Mapping[str, Any]) -> JsonDict:
 
 
 def _iter_annotations(tree: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The first one stands on the line of the title, further ones alone on theirs: only their keys have a slash."""
+    """(key, value) of annotations: the first on the title's line; further lines are known by a slash in the key."""
     key, colon, value = str(tree.get("Annotations") or "").partition(": ")
     if colon:
         yield key, value

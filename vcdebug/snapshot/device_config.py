@@ -34,7 +34,7 @@ class VgpuNames(NamedTuple):
 
 
 class MigTemplate(NamedTuple):
-    """Instances of one size that a card is cut into. Upstream: api/devices/config/vgpu (MigTemplate)."""
+    """MIG instances of one size on a card. Upstream: api/devices/config/vgpu (MigTemplate)."""
 
     name: str
     memory: int
@@ -42,7 +42,7 @@ class MigTemplate(NamedTuple):
 
 
 class Geometry(NamedTuple):
-    """One way of cutting a card. Upstream: api/devices/config/vgpu (Geometry)."""
+    """A possible division of a card into instances. Upstream: api/devices/config/vgpu (Geometry)."""
 
     group: str
     instances: tuple[MigTemplate, ...]
@@ -127,11 +127,11 @@ def is_readable(text: str) -> bool:
 
 
 class UnreadableError(ValueError):
-    """The text is not YAML."""
+    """Raised for a text that is not YAML."""
 
 
 def _device_config_type() -> GoType:
-    """What the sections hold; NPUs are checked where they are read. Upstream: api/devices/config (Config)."""
+    """The Go type of the configuration; `read_npu_config` checks NPUs. Upstream: api/devices/config (Config)."""
     from vcdebug.snapshot.go_yaml import ANY, COUNT, FLAG, NUMBER, TEXT, WHOLE, GoList, GoStruct
 
     template = GoStruct({"name": TEXT, "memory": COUNT, "count": WHOLE})
@@ -203,7 +203,7 @@ _INT_BITS: Final = 64
 
 
 class NpuTemplate(NamedTuple):
-    """A part of a card."""
+    """A part of a card that a pod can get: its name and memory."""
 
     name: str
     memory: int
@@ -213,14 +213,14 @@ class NpuKind(NamedTuple):
     """One kind of Ascend NPUs."""
 
     word: str
-    """Its name in annotations."""
+    """The kind's name in annotations."""
     resource: str
     memory_resource: str
     allocatable: int
-    """Memory of a whole card that a pod can get."""
+    """Memory of a whole card that pods can request."""
     capacity: int
     templates: tuple[NpuTemplate, ...]
-    """By memory, the smallest first."""
+    """Templates ordered by memory, smallest first."""
 
     @property
     def core_resource(self) -> str:
@@ -260,7 +260,7 @@ BUILT_IN_NPUS: Final = NpuConfig(
 
 
 class ConfigurationVoidError(ValueError):
-    """A value has a wrong type, so that the scheduler uses its built-in configuration."""
+    """Raised if a value has a wrong type, in which case the scheduler uses its built-in configuration."""
 
 
 def read_npu_config(text: str | None, *, list_only: bool = False) -> NpuConfig:
@@ -315,8 +315,8 @@ def _npu_document(text: str) -> JsonObject:
 
 
 def _read_npu_section(document: JsonObject, *, list_only: bool) -> NpuConfig:
-    """A list of kinds, or a mapping that holds one. Upstream: api/devices/config/vnpu.UnmarshalYAML."""
-    # Releases before the wrapper know only the list.
+    """Read the NPU section: a list of kinds, or a mapping with one. Upstream: api/devices/config/vnpu.UnmarshalYAML."""
+    # Older releases accept only the list (`list_only`).
     section = document.get(NPU_SECTION)
     if isinstance(section, dict) and not list_only:
         return NpuConfig(_read_kinds(section.get("configs")), _check_type(section.get("hamiVnpuCore"), bool) is True)

@@ -72,7 +72,7 @@ def _edit_manifest(manifest: Manifest, edit: Edit) -> Manifest:
         return _without_old_class(manifest, _check_edited(edit, manifest, without))
     value = edit.read_value()
     changed: Manifest = EditWalk(edit.text, "set", value).apply_to(manifest, edit.path)
-    # YAML reads 4 and true as no text: where the field is a text, the value is meant as one.
+    # YAML reads 4 and true as a number and a truth value: for a text field, the value is set as text.
     old_faults = _type_faults(edit.kind, manifest)
     if not isinstance(value, dict | list | str) and _type_faults(edit.kind, changed) != old_faults:
         as_text: Manifest = EditWalk(edit.text, "set", edit.value).apply_to(manifest, edit.path)
@@ -82,7 +82,7 @@ def _edit_manifest(manifest: Manifest, edit: Edit) -> Manifest:
 
 
 def _without_old_class(before: Manifest, after: Manifest) -> Manifest:
-    """A pod with other containers is created again: its QoS class follows from what they state then."""
+    """The pod without its old QoS class if an edit changes its resources: the class then follows from the new ones."""
     status = after.get("status") or {}
     old, new = ((manifest.get("spec") or {}) for manifest in (before, after))
     if "qosClass" not in status or all(old.get(key) == new.get(key) for key in _CLASS_FIELDS):
@@ -171,10 +171,10 @@ def _with_release(snapshot: Snapshot, edit: Edit) -> Snapshot:
 
 
 def snapshot_at_release(snapshot: Snapshot, release: str) -> Snapshot:
-    """The snapshot as a scheduler of this release would see it."""
+    """The snapshot, to be replayed with the rules of this release."""
     report = ProblemReport()
     flags = with_release(snapshot.flags, release, report, field=RELEASE_FIELDS[0])
-    # Problems of the release before are void now; those of the new one take their place.
+    # Problems of the previous release no longer apply; those of the new one replace them.
     other_problems = [problem for problem in snapshot.problems if problem.field not in RELEASE_FIELDS]
     return replace(snapshot, flags=flags, problems=[*other_problems, *report.all_problems()])
 

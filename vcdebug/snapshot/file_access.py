@@ -77,7 +77,7 @@ def check_replaceable(path: Path) -> None:
 
 
 PRIVATE_MODE: Final = 0o600
-"""Everything that is written can tell of a cluster."""
+"""Only the owner may read written files, because they describe a cluster."""
 
 
 @contextmanager
@@ -113,7 +113,7 @@ def _find_problem(path: str, status: os.stat_result, max_bytes: int) -> tuple[st
 
 
 def _read_at_most(stream: BinaryIO, count: int) -> bytes:
-    """The stream's bytes; with one more than allowed as `count`, a result of that length is too large."""
+    """At most `count` bytes of the stream; callers pass one more than allowed to detect a stream that is too large."""
     # In parts: read(count) reserves memory for all of `count` at once, which is gigabytes for a log of a few lines.
     parts, remaining = [], count
     while remaining and (part := stream.read(min(remaining, _PART_BYTES))):

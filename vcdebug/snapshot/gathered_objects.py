@@ -73,7 +73,7 @@ class GatheredObjects:
         self.device_configs: list[tuple[str, str]] = []
         """Texts of device configurations: (file, text)."""
         self.workloads: dict[str, WorkloadFacts] = {}
-        """`namespace/Kind name` → what the objects of operators say about their pods."""
+        """`namespace/Kind name` → facts from an operator's object about its pods."""
         self._unknown: dict[str, tuple[str, str, int]] = {}
 
     def add_file(self, file: SourceFile, read_so_far: ReadSoFar | None = None) -> None:
@@ -181,10 +181,10 @@ class GatheredObjects:
             self.add_document(item, file, f"item {number}")
 
     def _read_object_text(self, item: Any, defaults: Manifest, file: str) -> Any:
-        """Add the object of an ObjectText and return None; return any other item, and a text in doubt parsed."""
+        """Add the object of an ObjectText and return None; return other items unchanged, and doubtful texts parsed."""
         if not isinstance(item, ObjectText):
             return item
-        # Slim objects lack what tells about the scheduler: its pods are read whole.
+        # Slim objects lack the fields that identify a scheduler's pod: such pods are parsed completely.
         if self._has_scheduler and has_mark(bytes(item.text)):
             return item.parse_object()
         if self._reader is None:
@@ -305,7 +305,7 @@ def with_arrivals(present: Sequence[Manifest], arriving: Sequence[Manifest]) -> 
 
 
 LARGE_JSON_BYTES = 1 << 20
-"""From this size on a JSON file is read object by object."""
+"""Size in bytes from which a JSON file is read object by object."""
 YAML_RETRY_BYTES = 5 << 20
 """A larger file that begins like JSON and is invalid is not tried as YAML, which could take minutes."""
 
@@ -359,7 +359,7 @@ def read_documents(
     if not starts_like_json(data):
         yield from yaml_documents(decode_text(data), read_so_far, report_repeated)
         return
-    # Two readers: msgspec for large valid files, and the patient one below, which can say where a file is damaged.
+    # Two readers: msgspec for large valid files, and the slower one below, which reports where a file is damaged.
     texts = _object_texts(data, read_so_far) if unread and len(data) >= LARGE_JSON_BYTES else None
     if texts is not None:
         yield from texts
@@ -370,7 +370,7 @@ def read_documents(
             count += 1
             yield document
     except JsonError:
-        # A document was read: then it is damaged JSON, and not YAML that looks like JSON.
+        # The first document was valid JSON, so the rest is damaged JSON and not YAML.
         if count or len(data) >= YAML_RETRY_BYTES or not _looks_like_yaml_flow(data):
             raise
         yield from yaml_documents(decode_text(data), report_repeated=report_repeated)

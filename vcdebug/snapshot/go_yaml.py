@@ -21,13 +21,13 @@ from vcdebug.snapshot.yaml_documents import BOOLEANS, NULLS, SAFE_LOADER, WordSe
 
 _PREFIX: Final = "tag:yaml.org,2002:"
 _PLAIN: Final = ""
-"""The tag of a scalar that says nothing of its type."""
+"""The tag of a scalar without a tag, whose type depends on its field."""
 _TEXT, _BINARY, _MERGE = f"{_PREFIX}str", f"{_PREFIX}binary", f"{_PREFIX}merge"
 _RESOLVED: Final = tuple(_PREFIX + name for name in ("bool", "int", "float", "null", "timestamp"))
 _BOOLEANS = WordSet(*BOOLEANS, "y", "Y", "n", "N")
 _TRUE_WORDS: Final = ("y", "yes", "on", "true")
 _NULLS_THAT_SET: Final = ("Null", "NULL")
-"""Go sees only the other nulls before it makes room for a flag: these leave it there, unset."""
+"""Nulls for which Go's decoder still allocates a bool field, which becomes false; for other nulls it stays nil."""
 _INFINITE = WordSet(".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF")
 _NEGATIVE = WordSet("-.inf", "-.Inf", "-.INF")
 _NOT_A_NUMBER = WordSet(".nan", ".NaN", ".NAN")
@@ -43,7 +43,7 @@ _DATE: Final = re.compile(r"\d{4}-\d{1,2}-\d{1,2}(?:[Tt ].*)?", re.ASCII)
 
 
 class GoYamlError(ValueError):
-    """What Go does not decode, and at which field; empty for the text as a whole."""
+    """Raised for a text that Go does not decode; `where` is the path of the field, empty for the whole text."""
 
     def __init__(self, message: str, path: str = "") -> None:
         super().__init__(message)
@@ -69,21 +69,21 @@ class GoMap(NamedTuple):
 
 
 ANY: Final = "any"
-"""interface{}: a scalar has the type that it looks like."""
+"""interface{}: the type of a scalar follows from its text."""
 TEXT: Final = "string"
-"""Any scalar, as it is written."""
+"""A text: the characters of any scalar."""
 FLAG: Final = "bool"
 WHOLE: Final = "int"
-"""A whole number; a fraction is cut off."""
+"""An int64; fractions are truncated."""
 COUNT: Final = "uint"
-"""As WHOLE, not below 0."""
+"""A uint64; fractions are truncated."""
 NUMBER: Final = "float64"
 
 GoType = GoStruct | GoList | GoMap | str
 
 
 class _FirstDocumentLoader(SAFE_LOADER):  # type: ignore[misc]
-    """Leaves open what a scalar without a tag is, unless it is quoted."""
+    """A loader that leaves plain scalars without a type; quoted ones are texts."""
 
     def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> str:
         if kind is yaml.ScalarNode:
@@ -92,7 +92,7 @@ class _FirstDocumentLoader(SAFE_LOADER):  # type: ignore[misc]
 
 
 def edited_document(text: str) -> yaml.Node | None:
-    """The nodes of the first document, with the tags that PyYAML's dumper knows; None for a text without any.
+    """The nodes of the first document, with tags that PyYAML's dumper accepts; None for a text without a document.
 
     Raises yaml.YAMLError, or ValueError for one that is nested too deep.
     """
@@ -100,7 +100,7 @@ def edited_document(text: str) -> yaml.Node | None:
 
 
 def has_more_documents(text: str) -> bool:
-    """Whether something follows the first document that is not read."""
+    """Whether a later document with content follows the first, which Go does not read."""
     try:
         return _compose_first(text, SAFE_LOADER)[1]
     except (yaml.YAMLError, ValueError):
@@ -129,7 +129,7 @@ def _has_content(loader: Any) -> bool:
 
 
 def load_yaml(text: str, kind: GoType = ANY) -> Json:
-    """The first document as plain data; None for a text without any.
+    """The first document as plain data; None for a text without a document.
 
     Raises yaml.YAMLError, GoYamlError, or another ValueError for one that is nested too deep.
     """
@@ -140,11 +140,11 @@ def load_yaml(text: str, kind: GoType = ANY) -> Json:
 
 
 class _Decoder:
-    """Decodes nodes, and stops at aliases that contain themselves or blow up."""
+    """Decodes nodes to plain data; raises GoYamlError for recursive or excessive aliases."""
 
     def __init__(self) -> None:
         self._seen: dict[int, bool] = {}
-        """Nodes that were met, by identity: whether they are still open."""
+        """Identity of each visited node → whether it is still being decoded."""
         self._decoded = self._through_aliases = self._alias_depth = 0
 
     def decode_node(self, node: yaml.Node, kind: GoType, path: str) -> Json:
@@ -208,7 +208,7 @@ class _Decoder:
         return self._decode_part(value, kind.value if isinstance(kind, GoMap) else ANY, path)
 
     def _decode_part(self, node: yaml.Node, kind: GoType, path: str) -> Json:
-        """A part of a list or a map, where a text cannot be absent."""
+        """Decode an element of a list or map, where a null text is empty."""
         value = self.decode_node(node, kind, path)
         return "" if value is None and kind == TEXT else value
 
@@ -241,7 +241,7 @@ def _decode_scalar(node: yaml.ScalarNode, kind: GoType, path: str) -> Json:
 
 
 def _fit_number(value: bool | float, kind: GoType) -> bool | float | None:
-    """The value as a field of that type holds it; None where it holds no such value."""
+    """The value converted to a field's type; None if the type cannot hold it."""
     if kind in (FLAG, NUMBER):
         return value if kind == FLAG else float(value)
     if kind not in (WHOLE, COUNT) or not math.isfinite(value):
@@ -269,7 +269,7 @@ def _resolve_scalar(tag: str, text: str, path: str) -> Json:
 
 
 def _resolve_plain(text: str) -> tuple[str, Json]:
-    """The name of the type that a scalar looks like, and its value. A date stays text."""
+    """(type name, value) of a plain scalar by its text; dates stay text."""
     if NULLS.match(text):
         return "null", None
     if _BOOLEANS.match(text):
@@ -288,7 +288,7 @@ def _resolve_plain(text: str) -> tuple[str, Json]:
 
 
 def _read_integer(text: str) -> int | None:
-    """None for what is no integer, or not within int64 or uint64."""
+    """The integer in a text; None for other texts, and outside int64 and uint64."""
     match = _INTEGER.fullmatch(text)
     if match is None:
         return None
@@ -299,6 +299,6 @@ def _read_integer(text: str) -> int | None:
 
 
 def _read_float(text: str) -> float | None:
-    """None for what is no float, or beyond all of them."""
+    """The float in a text; None for other texts, and for numbers too large for a float."""
     number = float(text) if _FLOAT.fullmatch(text) else math.inf
     return number if math.isfinite(number) else None

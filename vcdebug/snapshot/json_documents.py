@@ -47,7 +47,7 @@ class ObjectText(NamedTuple):
 
 
 class OpenList(NamedTuple):
-    """A Kubernetes List that is too large to be held at once: `items` reads the file as it is iterated."""
+    """A Kubernetes List that is too large for memory: iterating `items` reads the file."""
 
     kind: str
     api_version: Any
@@ -68,7 +68,7 @@ class TextWindow:
         self._line = 0
         """Line breaks before the window."""
         self._column = 0
-        """Characters between the last of them and the window."""
+        """Characters between the last line break and the window."""
         self.read_more()
 
     def read_more(self) -> bool:
@@ -76,7 +76,7 @@ class TextWindow:
         if self._offset >= len(self._bytes):
             return False
         self._drop_read_text()
-        # At least as much again as is undecided: a value larger than the window costs O(n log n), not O(n^2).
+        # Read at least as many bytes as are pending: a value larger than the window takes O(n log n), not O(n^2).
         end = min(self._offset + max(WINDOW, len(self.text)), len(self._bytes))
         self.text += self._characters.decode(self._bytes[self._offset : end], final=end == len(self._bytes))
         self._offset = end
@@ -92,7 +92,7 @@ class TextWindow:
         self.text, self.position = self.text[self.position :], 0
 
     def skip_pattern(self, pattern: re.Pattern[str]) -> str:
-        """Skip what matches and return the next character; empty at the end."""
+        """Skip text that matches the pattern and return the next character; empty at the end."""
         while True:
             match = pattern.match(self.text, self.position)
             self.position = match.end() if match else self.position

@@ -23,7 +23,7 @@ _PROGRESS_BYTES: Final = 1 << 20
 """Bytes between two calls of `read_so_far`."""
 _REFUSED: Final = (msgspec.DecodeError, RecursionError)
 _IN_DOUBT: Final = (MisfitError, ValueError, RecursionError)
-"""Errors of shapes and of both parsers on a text that the fast reader does not take."""
+"""Errors for which the fast reader leaves a text to the slower one."""
 _typed_dict: Any = TypedDict
 
 
@@ -130,7 +130,7 @@ class ObjectReader:
 
 
 def _is_open(shape: Shape) -> TypeGuard[Struct]:
-    """Whether a value is decoded field by field; other values than texts are parts that objects share."""
+    """Whether a value is decoded field by field; other values, except texts, are parts that objects share."""
     return isinstance(shape, Struct) and bool(shape.fields) and not shape.alike
 
 
@@ -146,7 +146,7 @@ def _type_of_fields(shape: Struct) -> Any:
 
 
 class _PartCache(dict[bytes, Any]):
-    """Values of one shape by their unparsed text; a missing one is parsed."""
+    """Cache: unparsed text → value of one shape; missing values are parsed."""
 
     def __init__(self, shape: Shape, intake: ObjectIntake) -> None:
         self._shape = shape

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ResourceKind:
-    """One Kubernetes kind: where the API server has it, how it is saved, and what it is needed for."""
+    """One Kubernetes kind: its API path, its file in a snapshot, and its use in the replay."""
 
     name: str
     group: str
@@ -13,19 +13,19 @@ class ResourceKind:
     plural: str
     namespaced: bool
     falsifies: str
-    """What a replay can get wrong without objects of this kind."""
+    """What may be wrong in a replay if objects of this kind are missing."""
     required: bool = False
     """Whether a replay is impossible without it."""
     settings: bool = False
-    """Whether it only states the scheduler's settings and is not kept among the objects."""
+    """Whether the kind only holds the scheduler's settings, so that its objects are not in the snapshot."""
     awaited: bool = False
-    """Whether the scheduler begins no cycle before the server knows this kind."""
+    """Whether the scheduler starts no cycle until the API server serves this kind."""
     gated: bool = False
-    """Whether the scheduler reads it only with a feature gate that is off by default."""
+    """Whether the scheduler reads the kind only with a feature gate that is off by default."""
     decides: bool = True
-    """Whether the scheduler reads it; what it does not read is kept for answers alone."""
+    """Whether the scheduler reads the kind; other kinds are used only for explanations."""
     selectors: tuple[str, ...] = ()
-    """Field selectors of the lists that are read instead of all objects."""
+    """Field selectors of a capture's list requests; empty to list all objects."""
 
     @property
     def api_version(self) -> str:
@@ -34,7 +34,7 @@ class ResourceKind:
 
     @property
     def file_name(self) -> str:
-        """Its file in a saved snapshot."""
+        """The name of the kind's file in a saved snapshot."""
         return f"{self.plural}.json"
 
     @property
@@ -43,7 +43,7 @@ class ResourceKind:
         return self.list_path()
 
     def list_path(self, namespace: str = "") -> str:
-        """The API path of the list in a namespace; over all of them for an empty one, or a kind that has none."""
+        """API path of the list in a namespace; of the whole cluster without one, or for a cluster-wide kind."""
         prefix = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
         namespace_part = f"/namespaces/{namespace}" if namespace and self.namespaced else ""
         return f"{prefix}{namespace_part}/{self.plural}"

@@ -104,7 +104,7 @@ def _own_copy(objects: list[Manifest]) -> list[Manifest]:
 def _build_snapshot(
     gathered: GatheredObjects, complete: bool | None, release: str | None = None, *, from_files: bool = False
 ) -> Snapshot:
-    """Check and complete what was gathered; hand-written files get defaults unless `complete` or meta.json says no."""
+    """Check and complete gathered objects; hand-written ones get defaults unless `complete` or meta.json forbids it."""
     report = gathered.report
     gathered.note_unknown_kinds()
     meta, place = settings.read_meta(*gathered.meta, report), (gathered.meta[0], report)
@@ -160,7 +160,7 @@ def _with_saved_problems(problems: list[Problem], meta: settings.MetaSettings, r
 
 
 def _problem_key(problem: Problem) -> tuple[str, str, str]:
-    """Identifies a Problem across a save and a load, which change its file."""
+    """The identity of a Problem without its file, which changes when a snapshot is saved and loaded."""
     return problem.object, problem.field, problem.what
 
 
@@ -174,7 +174,7 @@ def _release_of(image: str) -> str:
 
 
 def _read_flags(gathered: GatheredObjects, meta: settings.MetaSettings, release: str | None) -> SchedulerFlags:
-    """Upstream's defaults, then the command line of the scheduler's Deployment or else its pods, then meta.json."""
+    """Flags in ascending precedence: upstream's defaults, the command line of Deployment or else pod, meta.json."""
     flags = SchedulerFlags()
     image = ""
     pods = [(file, workload_of(pod)) for file, pod in gathered.scheduler_pods]
@@ -191,7 +191,7 @@ def _read_flags(gathered: GatheredObjects, meta: settings.MetaSettings, release:
 
 
 def _find_process(gathered: GatheredObjects, meta: settings.MetaSettings) -> SchedulerProcess:
-    """The process that meta.json states, else the one in the scheduler's pod, else one that has run for long."""
+    """The process in meta.json, else that of the scheduler's pod, else one that is assumed to run for long."""
     process = settings.read_process(meta.scheduler, gathered.meta[0], gathered.report)
     is_first = bool(meta.family) or ("started" in meta.scheduler and meta.scheduler["started"] is None)
     if process.started is not None or is_first:
@@ -307,20 +307,20 @@ def yaml_warning(file: SourceFile) -> str:
     )
 
 
-# The lines on which fields stand.
+# The line of a manifest field in the snapshot's files.
 
 MAX_SEARCHED_BYTES: Final = 2_000_000
-"""Larger files are not read again: parsing them takes seconds."""
+"""Maximum size in bytes of a file that is read again; parsing larger ones takes seconds."""
 
 
 class FieldLines:
-    """Finds lines in the files of one snapshot, which are read once, when the first line is sought."""
+    """Finds the lines of fields in a snapshot's files, which are read at the first search."""
 
     def __init__(self, origin: str) -> None:
         self._origin = origin
 
     def find_line(self, kind: str, name: str, steps: Sequence[str | int]) -> str:
-        """`nodes.yaml:12`; empty where the files cannot be read again or do not state the field."""
+        """The place of a field, such as `nodes.yaml:12`; empty if the files cannot be read again or lack the field."""
         for file, object_kind, node in self._objects:
             if (object_kind, name) in ((kind, _name_of(node)), (kind, _scalar(node, "metadata", "name"))):
                 field = _walk(node, steps)
@@ -334,7 +334,7 @@ class FieldLines:
         try:
             files = list(open_source(self._origin, ProblemReport())) if self._origin else []
         except VcdebugError:
-            # The snapshot came from standard input, or the file is gone: an answer without lines is still right.
+            # The snapshot came from standard input, or its file is gone: answers then have no line numbers.
             return []
         small = (file for file in files if len(file.data) <= MAX_SEARCHED_BYTES)
         return [entry for file in small for entry in _read_objects(file.name, file.data)]
@@ -348,7 +348,7 @@ def _read_objects(file: str, data: bytes) -> Iterator[tuple[str, str, yaml.Node]
             for item in items.value if isinstance(items, yaml.SequenceNode) else (document,):
                 yield file, _scalar(item, "kind") or kind.removesuffix("List"), item
     except (yaml.YAMLError, RecursionError):
-        # The loader has told of it; what stands before the fault can still be found.
+        # The loader has reported the fault; fields before it can still be found.
         return
 
 

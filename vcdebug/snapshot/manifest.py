@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
 """The annotation of a pod that names its PodGroup."""
 MADE_GROUP_PREFIX = "podgroup-"
-"""How the names of PodGroups begin that Volcano's controller makes."""
+"""Prefix of the names of PodGroups that Volcano's controller creates."""
 
 
 def object_in(value: object) -> JsonDict:
@@ -93,20 +93,20 @@ def _requirement_matches(raw: JsonObject, labels: Mapping[str, str]) -> bool:
 
 
 QUEUE_ANNOTATION = "scheduling.volcano.sh/queue-name"
-"""The annotation that names the queue: Volcano's controller reads it from pods alone."""
+"""The annotation that names the queue; Volcano's controller reads it only from pods."""
 _QUEUE_LABEL = "volcano.sh/queue-name"
 _FIRST_ROLES = ("Master", "PS", "Chief")
 
 
 class WorkloadFacts(NamedTuple):
-    """What the object of an operator says about the pods that are made for it, as far as it is of a known form."""
+    """Facts from an operator's object about the pods that the operator creates for it."""
 
     queue: str = ""
     suspended: bool = False
     replicas: Mapping[str, int] = {}
-    """Role → pods."""
+    """Role → number of pods."""
     after: Mapping[str, str] = {}
-    """Role → role that has to run before its pods are created."""
+    """Role → role whose pods must run before the first role's pods are created."""
 
     @classmethod
     def of_manifest(cls, manifest: JsonObject) -> WorkloadFacts:
@@ -126,7 +126,7 @@ class WorkloadFacts(NamedTuple):
         waits = [(role, object_in(entry.get("dependsOn")).get("name")) for role, entry in tasks]
         after = {role: names[0] for role, names in waits if isinstance(names, list) and names}
         first = next((role for role in _FIRST_ROLES if role in replicas), "")
-        # KubeDL orders roles unless it is told not to.
+        # KubeDL starts the first role before all others by default.
         if first and str(manifest.get("apiVersion")).startswith("training.kubedl.io/"):
             after = {role: first for role in replicas if role != first}
         if spec.get("launcherCreationPolicy") == "WaitForWorkersReady":
@@ -137,7 +137,7 @@ class WorkloadFacts(NamedTuple):
 
     @classmethod
     def of_document(cls, document: JsonObject) -> WorkloadFacts:
-        """What is valid of the fields in a JSON document."""
+        """Reads the facts in a JSON document; invalid values are ignored."""
         queue, replicas, after = document.get("queue"), document.get("replicas"), document.get("after")
         return cls(
             queue if isinstance(queue, str) else "",

@@ -175,7 +175,7 @@ def _note_replaced(gathered: GatheredObjects, kind: str, index: int, winner: int
 
 
 def note_pod_uids(gathered: GatheredObjects) -> None:
-    """Add Problems for missing and repeated UIDs, by which the scheduler identifies tasks."""
+    """Add Problems for missing and repeated pod UIDs, by which the scheduler identifies tasks."""
     pods = gathered.objects.get("Pod", ())
     uids = {manifest["metadata"].get("uid") or "" for manifest in pods}
     if len(uids) == len(pods) and "" not in uids:
@@ -228,7 +228,7 @@ def is_hand_written(gathered: GatheredObjects) -> bool:
 
 
 def note_hand_written(gathered: GatheredObjects, *, completed: bool) -> None:
-    """Add one Problem for all objects that no server can have returned."""
+    """Add one Problem for all objects without fields that every API server sets."""
     incomplete = dict.fromkeys(_without_namespace(gathered))
     for index, manifest in enumerate(gathered.objects.get("Pod", ())):
         if not manifest["metadata"].get("uid") or not status_of(manifest).get("phase"):
@@ -296,14 +296,14 @@ def note_unmade_groups(gathered: GatheredObjects) -> None:
         gathered.report.add_problem(fault, _NO_GROUP, file=gathered.files["Job"][0], object="Job")
 
 
-# Whether a snapshot holds the kinds without which no cause can be named.
+# Checks for the kinds without which no cause can be determined.
 
 NEEDED: Final = ("Node", "Queue", "PodGroup")
 EFFECT: Final = "no cause can be determined for a job"
 
 
 def missing_kinds(snapshot: Snapshot) -> tuple[ResourceKind, ...]:
-    """Kinds that a snapshot lacks although every answer depends on them, unless a capture looked and found none.
+    """Required kinds of which the snapshot has no objects, except kinds that a capture read and found empty.
 
     Pods are among them only together with another kind: a PodGroup may be waiting for its pods.
     """
@@ -313,13 +313,13 @@ def missing_kinds(snapshot: Snapshot) -> tuple[ResourceKind, ...]:
 
 
 def join_kinds(kinds: tuple[ResourceKind, ...]) -> str:
-    """`no Queue, no PodGroup and no Pod`."""
+    """The kinds in words, such as `no Queue, no PodGroup and no Pod`."""
     *first, last = [f"no {kind.name}" for kind in kinds]
     return f"{', '.join(first)} and {last}" if first else last
 
 
 def supplying_command(kinds: tuple[ResourceKind, ...]) -> str:
-    """The command whose output has them."""
+    """The kubectl command that prints the objects of these kinds."""
     return f"kubectl get {','.join(kind.kubectl_resource for kind in kinds)} -A -o json"
 
 

@@ -10,7 +10,7 @@ class Problem:
     """One fault of a snapshot, and its effect on the replay."""
 
     file: str
-    """Its file; for a member of an archive the path inside the archive."""
+    """The file with the fault; for a member of an archive, the path inside the archive."""
     object: str
     """The object, as `Pod default/web-0`."""
     field: str
@@ -25,29 +25,29 @@ class Problem:
 
 
 MAX_ALIKE = 5
-"""Problems of one sort that are listed; further ones are only counted."""
+"""Maximum number of listed Problems of one sort; further ones are only counted."""
 
 _INDEX = re.compile(r"\[[^\]]*\]")
 
 
 class _Sort(NamedTuple):
-    """The common part of Problems that are alike, in any file and for any object of a kind."""
+    """The fields that Problems of one sort share, for any file and any object of a kind."""
 
     kind: str
     field: str
     effect: str
     what: str
-    """Empty for Problems of a named object, whose text often quotes the object's own value."""
+    """The fault; empty for Problems of a named object, whose text often quotes a value of the object."""
 
 
 class ProblemReport:
-    """The Problems of one load in the order found; many alike become a few and a count."""
+    """The Problems of one load in order; of many of one sort, MAX_ALIKE and a count."""
 
     def __init__(self) -> None:
         self._listed: dict[Problem, int] = {}
-        """Number of times that each Problem was added."""
+        """Listed Problem → number of times that it was added."""
         self._alike: dict[_Sort, list[str]] = {}
-        """The files of each sort, one for each Problem."""
+        """Sort → the file of each of its Problems."""
 
     def add_problem(self, fault: str, effect: str, *, file: str = "", object: str = "", field: str = "") -> None:
         """Add a Problem; an equal one, or one beyond MAX_ALIKE of its sort, is only counted."""
@@ -72,7 +72,7 @@ class ProblemReport:
 
 
 def _count_of_rest(sort: _Sort, files: list[str]) -> Problem:
-    """One Problem for all of a sort that are not listed, with the file if it is the same for all."""
+    """One Problem that counts the unlisted ones of a sort; it names their file if all share it."""
     rest = list(dict.fromkeys(files[MAX_ALIKE:]))
     same = list(dict.fromkeys(files)) == rest[:1]
     in_files = "" if same else f", in {len(rest)} {'file' if len(rest) == 1 else 'files'}"

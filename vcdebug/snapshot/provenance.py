@@ -32,7 +32,7 @@ class Provenance:
     changed: tuple[str, ...] = ()
     """Objects that changed while the kinds were read one after the other, as `Pod team-a/train-0`."""
     schedulers: tuple[str, ...] = ()
-    """Every Volcano scheduler that was found; the first one is replayed."""
+    """Names of all Volcano schedulers that were found; the first one is replayed."""
     missing: tuple[str, ...] = ()
     """Required inputs that could not be read."""
 

@@ -1,4 +1,4 @@
-"""Kubernetes quantities as the scheduler reads them: whole and milli-units in int64, with Go's rounding and wraps."""
+"""Kubernetes quantities as the scheduler reads them: whole and milli-units in int64; rounding and overflow as in Go."""
 
 import re
 from functools import lru_cache
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 MAX_INT64 = (1 << 63) - 1
 MAX_LENGTH = 1000
-"""Longer texts are refused."""
+"""Maximum length of a quantity's text."""
 
 _DECIMAL_SUFFIX = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY_SUFFIX = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
@@ -157,7 +157,7 @@ def _decimal_exponent(suffix: str) -> int | None:
 
 
 def _parse_amount(parts: _QuantityParts) -> _Int64Amount | _DecimalAmount:
-    """The short form where Go takes it, which is the only one that Go reads from a text without digits."""
+    """The amount in the short form if Go uses that, else in the long one; raises QuantityError without digits there."""
     amount = _short_or_long(parts)
     if not parts.digits and isinstance(amount, _DecimalAmount):
         raise QuantityError(f"{_quote_short(parts.suffix)} has no digits")

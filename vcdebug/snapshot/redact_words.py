@@ -1,4 +1,4 @@
-"""Pseudonyms for the names of a snapshot, and the words that stay: those that the scheduler itself knows.
+"""Pseudonyms for the names of a snapshot, and the words that are kept because the scheduler itself knows them.
 
 Pseudonyms sort as the names do, so that everything that compares names decides the same in a redacted snapshot.
 """
@@ -42,7 +42,7 @@ nvidia.com/use-gputype nvidia.com/nouse-gputype hami.io/node-handshake hami.io/n
 pv.kubernetes.io/bind-completed pv.kubernetes.io/bound-by-controller storageclass.kubernetes.io/is-default-class
 hami-vnpu-core huawei.com/vnpu-mode hami.io/bind-phase
 """)
-"""Annotations whose numbers decide; the scheduler reads these, those of names, and NPU_ANNOTATION."""
+"""Annotations whose numbers the scheduler reads; it also reads NAME_ANNOTATIONS and NPU_ANNOTATION."""
 ANNOTATIONS = (*NAME_ANNOTATIONS, *NUMBER_ANNOTATIONS)
 NPU_ANNOTATION = re.compile(r"hami\.io/(?:node-register-.+|.+-devices-(?:allocated|to-allocate))", re.DOTALL)
 
@@ -59,7 +59,7 @@ _KINDS = (*(kind.name for kind in KINDS), *(kind.api_version for kind in KINDS))
 
 @cache
 def kept_texts() -> frozenset[str]:
-    """Texts that are never replaced, neither as a whole nor as one word of a text."""
+    """Texts that are never replaced, neither as a whole text nor as a word in one."""
     return _read_words("kept_texts.txt").union(ANNOTATIONS, _OF_NPUS, _KINDS)
 
 
@@ -69,7 +69,7 @@ def _sentence_words() -> frozenset[str]:
 
 
 def _read_words(name: str) -> frozenset[str]:
-    """The words of a file beside this module, in which `#` begins a comment."""
+    """The words of a file in this module's folder; `#` begins a comment."""
     # Read on use: only a redaction needs them, but every snapshot asks which annotations the scheduler reads.
     lines = Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines()
     return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
@@ -95,13 +95,13 @@ PREFIXES = (
     "Requesting_",
     "Deleted_",
 )
-"""Beginnings that the scheduler interprets; what follows them is replaced."""
+"""Prefixes that the scheduler interprets; the text after them is replaced."""
 
 COMPOSED_PREFIXES = ("attachable-volumes-csi-", "deviceclass/")
 """Prefixes that the scheduler puts before a name."""
 
 SUFFIXES = (".storageclass.storage.k8s.io/requests.storage", ".storageclass.storage.k8s.io/persistentvolumeclaims")
-"""Ends that the scheduler interprets; what precedes them is replaced."""
+"""Suffixes that the scheduler interprets; the text before them is replaced."""
 
 LETTER = r"[0-9A-Za-z_\u0080-\U0010ffff]"
 WORD = re.compile(f"{LETTER}+")
@@ -115,14 +115,14 @@ PLAIN_VALUE = re.compile(
     r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?(m|k|n|u|[KMGTPE]i?|%)?|(\d+(\.\d+)?(ns|us|ms|s|m|h))+|\d+-\d+|\d+(/\d+)+",
     re.ASCII,
 )
-"""Numbers, quantities, durations, ranges and ratios: where the scheduler reads a number they are never replaced."""
+"""Numbers, quantities, durations, ranges and ratios; never replaced in texts whose numbers the scheduler reads."""
 MOMENT = re.compile(r"(\d{4}([-.])\d\d\2\d\d[Tt ]\d\d:\d\d:\d\d)((?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)?)", re.ASCII)
 
 LETTERS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 DIGITS = "abcdefghijklmnopqrstuvwxyz"
 MIN_WIDTH = 2
 SMALL_COUNT = 999
-"""Messages keep numbers up to this one, and up to the number of objects."""
+"""Numbers up to this one, or up to the number of objects if that is larger, are kept in messages."""
 
 
 def is_read_annotation(key: str) -> bool:
@@ -131,7 +131,7 @@ def is_read_annotation(key: str) -> bool:
 
 
 def holds_numbers(key: str) -> bool:
-    """Whether numbers in an annotation or label decide."""
+    """Whether the scheduler reads the numbers in an annotation or label."""
     return key in NUMBER_ANNOTATIONS or NPU_ANNOTATION.fullmatch(key) is not None
 
 
@@ -140,7 +140,7 @@ class Pseudonyms:
 
     def __init__(self, ago: timedelta = timedelta(0), count: int = 0) -> None:
         self.ago = ago
-        """What is added to every time."""
+        """Time span that is added to every time."""
         self._count = max(count, SMALL_COUNT)
         self._words: dict[str, None] = {}
         self._fixed: dict[str, None] = dict.fromkeys(
@@ -148,9 +148,9 @@ class Pseudonyms:
         )
         self._become: Mapping[str, str] = {}
         self._indexed: dict[str, None] = {}
-        """Names whose last number is an index."""
+        """Names whose last number is a pod's index."""
         self._compared: dict[str, None] = {}
-        """Numbers that stay numbers in every text."""
+        """Integers that the scheduler compares: they get numbers as pseudonyms in every text."""
         self._numbers: dict[str, str] = {}
 
     def collect_words(self, text: str) -> str:
@@ -168,13 +168,13 @@ class Pseudonyms:
         return text
 
     def keep_index(self, name: str) -> None:
-        """Let the number at the end of a name stay a number: the order of a job's pods depends on it."""
+        """Replace the number at the end of this name by a number: the order of a job's pods depends on it."""
         if match := INDEX.search(name):
             self._indexed[name] = None
             self._numbers[match[0]] = ""
 
     def keep_integer(self, text: str) -> None:
-        """Let an integer that the scheduler compares stay an integer."""
+        """Replace this integer by an integer, because the scheduler compares it."""
         if match := INTEGER.fullmatch(text):
             self._compared[match[1]] = None
             self._numbers[match[1]] = ""
@@ -198,7 +198,7 @@ class Pseudonyms:
         return self._replace_words(text, self._become.__getitem__)
 
     def rewrite_numbers(self, text: str) -> str:
-        """A text whose numbers decide: they stay, times are moved, and the words between them get pseudonyms."""
+        """A text whose numbers the scheduler reads: numbers are kept, times are moved, words get pseudonyms."""
         parts, place = list[str](), 0
         for moment in MOMENT.finditer(text):
             parts += PIECE.sub(self._rewrite_unless_number, text[place : moment.start()]), self.move_time(moment[0])
@@ -209,7 +209,7 @@ class Pseudonyms:
         return piece[0] if PLAIN_VALUE.fullmatch(piece[0]) else self.rewrite_text(piece[0])
 
     def move_time(self, text: str) -> str:
-        """The time of the redacted clock, in the same form; what is no time, or too early, stays."""
+        """The time moved to the redacted clock, in the same form; other texts and times out of range are unchanged."""
         moment = MOMENT.fullmatch(text)
         if moment is None:
             return text
@@ -223,7 +223,7 @@ class Pseudonyms:
         return WORD.sub(lambda word: self._number_at(word) or become(word[0]), text)
 
     def _number_at(self, word: re.Match[str]) -> str:
-        """The new number of an index, which counts only at the end of its own name; empty for other words."""
+        """The pseudonym of a compared integer, or of an index at the end of its name; empty for other words."""
         number = self._numbers.get(word[0], "")
         name = word.string[word.string.rfind("/", 0, word.start()) + 1 : word.end()] if number else ""
         return number if word[0] in self._compared or name in self._indexed else ""
@@ -233,7 +233,7 @@ class Pseudonyms:
         return PIECE.sub(lambda match: self._rewrite_piece(match[0]), text)
 
     def _rewrite_piece(self, piece: str) -> str:
-        """A word, or a name of several words, which stays only if all are sentence words and it has no digit."""
+        """A piece of a message: kept if it is a kept text, an amount or sentence words; else with pseudonyms."""
         words = list(_iter_words(piece))
         if (
             piece in kept_texts()
@@ -244,7 +244,7 @@ class Pseudonyms:
         return self._replace_words(piece, lambda word: self._become.get(word, word))
 
     def _is_amount(self, piece: str) -> bool:
-        """Whether a message counts or measures: a larger number without a unit may be anything, such as an account."""
+        """Whether a piece is a small count or an amount; a large number without unit may be confidential."""
         if COUNT.fullmatch(piece):
             return all(len(part) < 10 and int(part) <= self._count for part in piece.split("/"))
         # Two numbers with a dash may be a telephone number.
@@ -256,7 +256,7 @@ def _iter_words(text: str) -> Iterator[str]:
 
 
 def _known_parts(text: str) -> Iterator[str]:
-    """The parts of a text that stay: the whole, single words, a known prefix or suffix."""
+    """The parts of a text that are kept: the whole text, single words, a known prefix or suffix."""
     for piece in dict.fromkeys([text, *PIECES.split(text)]):
         if piece in kept_texts():
             yield piece
@@ -266,15 +266,15 @@ def _known_parts(text: str) -> Iterator[str]:
 
 
 MAX_LENGTH = 16
-"""Longer numbers get no more digits: they could exceed 64 bits."""
+"""Maximum length of a number that gets another digit in front; a longer one could exceed 64 bits."""
 NARROW_DIGITS = "123456789"
 WIDE_DIGITS = ("11", "12", "13", "14", "15", "16", "17", "18", "19", "21")
 
 
 def _renumber(numbers: Iterable[str], words: Container[str]) -> dict[str, str]:
-    """Number → another one without zeros; new ones compare as old ones do, both as texts and as integers."""
+    """Number → its pseudonym, a number without zeros; the order is the same, both as texts and as integers."""
     renumbered = _compact_numbers(numbers)
-    # A long one that by accident is a number of the snapshot would look as if that had survived.
+    # A long pseudonym that equals a number of the snapshot would look as if that number had not been replaced.
     long = [new for new in renumbered.values() if len(new) > len(str(SMALL_COUNT))]
     fronts = ["", *NARROW_DIGITS, *WIDE_DIGITS] if max(map(len, long), default=0) <= MAX_LENGTH else [""]
     front = next((front for front in fronts if not any(front + new in words for new in long)), "")
@@ -282,7 +282,7 @@ def _renumber(numbers: Iterable[str], words: Container[str]) -> dict[str, str]:
 
 
 def _compact_numbers(numbers: Iterable[str]) -> dict[str, str]:
-    """Number → its digits, each counted among those that follow the same beginning."""
+    """Number → its pseudonym: each digit is replaced by its rank among the digits that follow the same prefix."""
     following: dict[str, dict[str, None]] = {}
     for number in numbers:
         for place, digit in enumerate(number):
@@ -296,14 +296,14 @@ def _compact_numbers(numbers: Iterable[str]) -> dict[str, str]:
 
 
 def _name_words(words: list[str], low: str, high: str) -> Iterator[tuple[str, str]]:
-    """(word, pseudonym) of sorted words: pseudonyms of one length in the same order, all between two bounds."""
+    """(word, pseudonym) of sorted words; pseudonyms have one length and the same order, between `low` and `high`."""
     beginning = _text_between(low, high)
     endings = product(DIGITS, repeat=_letters_needed(len(words)))
     yield from ((word, beginning + "".join(ending)) for word, ending in zip(words, endings, strict=False))
 
 
 def _letters_needed(count: int) -> int:
-    """The number of letters that gives so many words different pseudonyms."""
+    """Number of letters that suffices for `count` different pseudonyms."""
     width = MIN_WIDTH
     while len(DIGITS) ** width < count:
         width += 1
@@ -315,5 +315,5 @@ def _text_between(low: str, high: str) -> str:
     stems = dict.fromkeys(stem[:length] for stem in (low, high) for length in range(len(stem) + 1))
     candidates = [stem + letter for stem in stems for letter in LETTERS]
     fitting = [text for text in candidates if text > low and (not high or (text < high and not high.startswith(text)))]
-    # Without capitals where possible, which names and prefixes of labels must not have.
+    # Lower case is preferred: names and prefixes of labels must not have capitals.
     return min(fitting, key=lambda text: (text != text.lower(), len(text)))

@@ -35,7 +35,7 @@ PUBLIC_VERSION = re.compile(rf"master|({VERSION.pattern})(-(alpha|beta|rc)(\.\d+
 QUOTED_ANSWER = re.compile(r"(the server answered \d+): .*", re.DOTALL)
 
 PseudonymMap = dict[str, dict[str, str]]
-"""Kind, `label` or `value` → real text → pseudonym."""
+"""(kind, `label` or `value`) → original text → pseudonym."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Redaction:
     dropped: tuple[tuple[str, int], ...]
     """Fields that were dropped, with counts."""
     names: Pseudonyms
-    """Translates further texts, such as an answer about the original."""
+    """Pseudonyms for further texts, such as an answer about the original snapshot."""
 
 
 def redact_snapshot(snapshot: Snapshot) -> Snapshot:
@@ -61,7 +61,7 @@ def redact_snapshot(snapshot: Snapshot) -> Snapshot:
 
 def make_redaction(snapshot: Snapshot) -> Redaction:
     """The snapshot with pseudonyms, the mapping, and counts."""
-    # Two passes with one function: whatever the first one does not collect, the second one could not replace.
+    # Both passes use one function: the second one can only replace words that the first one has collected.
     names = Pseudonyms(_clock_shift(snapshot), max(map(len, snapshot.objects.values()), default=0))
     rewritten = _rewrite_snapshot(snapshot, ManifestRewriter(names, collecting=True))
     for name in _indexed_names(rewritten):
@@ -121,7 +121,7 @@ def _iter_mappings(value: Any) -> Iterator[Manifest]:
 
 
 def _clock_shift(snapshot: Snapshot) -> timedelta:
-    """From the snapshot's clock to the default one, in whole seconds; in whole days where zones have hours."""
+    """Span from the snapshot's clock to the default clock in seconds; in whole days if revocable zones have hours."""
     shift = DEFAULT_NOW - snapshot.now.replace(microsecond=0)
     return timedelta(shift.days) if "revocable-zone" in (snapshot.scheduler_conf or "") else shift
 
@@ -207,7 +207,7 @@ def _rewrite_flags(flags: SchedulerFlags, rewriter: ManifestRewriter) -> Schedul
 
 
 def _rewrite_release(release: Release) -> Release:
-    """The same rules; the name of a private build becomes `VERSION-fork`."""
+    """The release with the same rules; the name of a private build becomes `VERSION-fork`."""
     version, *switches = release.stated.split(",")
     if not PUBLIC_VERSION.fullmatch(version) and (match := VERSION.match(version)):
         version = f"{match[0]}-fork"
@@ -271,7 +271,7 @@ METRICS = ("type", "interval")
 """Kept fields of the section metrics; address and password are dropped."""
 REDACTED_ADDRESS = "http://redacted.invalid"
 NOT_YAML = "{"
-"""Replaces an invalid configuration: the scheduler refuses this one too."""
+"""Replaces an invalid configuration; the scheduler rejects this text as well."""
 _CORE = "tag:yaml.org,2002:"
 _TEXT = f"{_CORE}str"
 
@@ -314,10 +314,10 @@ LABEL_MAPS = ("labels", "matchLabels", "nodeSelector", "selector", "annotations"
 """Fields whose keys are label keys."""
 TEXT_MAPS = (*LABEL_MAPS, "parameters", "policies", "resReserved")
 NUMBER_FIELDS = ("minAvailable", "maxUnavailable", "allocatable")
-"""Texts that are numbers."""
+"""Text fields that hold numbers."""
 LABEL_KEYS = ("key", "topologyKey", "topologyKeys", "matchLabelKeys", "mismatchLabelKeys")
 DROPPED_FIELDS = frozenset({"targetPortal", "transitionID", "expression"})
-"""Texts of the schema that decide nothing."""
+"""Text fields of the schema that the scheduler does not use; they are dropped."""
 ANY_ADDRESS = ("", "0.0.0.0", "::")
 NEVER_MATCHES = "^$"
 
@@ -394,7 +394,7 @@ class ManifestRewriter:
         return new
 
     def _rewrite_pattern(self, text: str) -> str:
-        """A pattern that matches the same nodes by their pseudonyms; an invalid one for an invalid one."""
+        """A pattern that matches the pseudonyms of the same nodes; an invalid pattern is replaced by an invalid one."""
         try:
             matches = compile_pattern(text)
         except PatternError:

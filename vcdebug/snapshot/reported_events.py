@@ -1,4 +1,4 @@
-"""Events of Kubernetes about objects that wait: which of them a snapshot keeps, and what they say."""
+"""Kubernetes events about pending objects: the ones that a snapshot keeps, their time and their reporter."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from vcdebug.snapshot.manifest import JsonObject, metadata_of, object_in, status
 from vcdebug.snapshot.snapshot import Manifest
 
 MAX_EVENTS: Final = 3
-"""Events about one object that are kept, the latest ones."""
+"""Maximum number of kept events about one object, the latest ones."""
 ENDED_JOB_PHASES: Final = ("Completed", "Failed", "Aborted", "Terminated")
-"""Of a Volcano Job whose PodGroup is gone."""
+"""Phases of a Volcano Job that has ended, whose PodGroup no longer exists."""
 _PLACED_PHASES: Final = ("Running", "Succeeded", *ENDED_JOB_PHASES)
 _TIMES: Final = ("lastTimestamp", "eventTime", "firstTimestamp")
 
@@ -38,12 +38,12 @@ def _phase_of(manifest: Manifest) -> object:
 
 
 def latest_events(events: Iterable[Manifest]) -> list[Manifest]:
-    """Events, the latest first."""
+    """Sorts events by time, the latest first."""
     return sorted(events, key=lambda event: (time := event_time(event)) is not None and time.timestamp(), reverse=True)
 
 
 def event_time(event: JsonObject) -> datetime | None:
-    """When it was last seen."""
+    """The time at which the event was last seen; None if it states no valid time."""
     series = object_in(event.get("series")).get("lastObservedTime")
     texts = (series, *(event.get(name) for name in _TIMES), metadata_of(event).get("creationTimestamp"))
     return next((time for text in texts if isinstance(text, str) and (time := _read_time(text)) is not None), None)
@@ -57,5 +57,5 @@ def _read_time(text: str) -> datetime | None:
 
 
 def event_reporter(event: JsonObject) -> str:
-    """The component that reports it."""
+    """The component that reports the event; empty if it states none."""
     return str(event.get("reportingComponent") or object_in(event.get("source")).get("component") or "")

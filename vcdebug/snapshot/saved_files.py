@@ -120,7 +120,7 @@ def _process_document(process: SchedulerProcess) -> Manifest:
         "reservedCpus": [reservation._asdict() for reservation in process.reserved_cpus],
     }
     time_texts = {key: time.isoformat().replace("+00:00", "Z") for key, time in times.items() if time is not None}
-    # Without a start a process is assumed to have run for long: a first cycle has to be stated.
+    # A file without a start means a process that runs for long, so a first cycle must be stated explicitly.
     first = {"started": None} if process.started is None and not process.assumed else {}
     return {**first, **time_texts, **{key: value for key, value in state.items() if value}}
 
@@ -185,7 +185,7 @@ class CaptureHistory:
         return target
 
     def _free_name(self, name: str) -> str:
-        """The name, with a number behind it if a capture of the same second exists."""
+        """The file name; with a number appended if a capture of the same second exists."""
         stem = name.removesuffix(CAPTURE_SUFFIX)
         matches = [CAPTURE_NAME.fullmatch(file.name) for file in self.folder.glob(f"{stem}*{CAPTURE_SUFFIX}")]
         twins = [int(match[3] or 1) for match in matches if match is not None]

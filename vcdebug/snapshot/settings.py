@@ -28,7 +28,7 @@ ValueReaders = Mapping[str, Callable[[Any], Any]]
 CONF_KEY = "volcano-scheduler.conf"
 
 RELEASE_FIELDS = ("release", "scheduler.release", "scheduler image")
-"""Sources of a release in order of precedence: the caller, meta.json, the Deployment's image."""
+"""Names of the sources of a release, in order of precedence: the caller, meta.json, the Deployment's image."""
 
 _DEFAULT_STANDS = "using the default"
 _VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\D.*)?", re.ASCII)
@@ -48,7 +48,7 @@ class MetaSettings:
     chance: Mapping[str, Any] = field(default_factory=dict)
     scheduler: Mapping[str, Any] = field(default_factory=dict)
     family: str = ""
-    """What a cluster was made for that a scheduler was recorded on, in its first cycle; empty for any other."""
+    """Test family of a cluster on which a scheduler's first cycle was recorded; empty for other snapshots."""
     persistence: PersistenceSetting = "auto"
     capture: Provenance | None = None
     bound: Mapping[str, str] = field(default_factory=dict)
@@ -150,7 +150,7 @@ def read_answers(file: str, document: Manifest, report: ProblemReport) -> dict[s
 
 
 def _is_answer(answer: Any) -> bool:
-    """Whether it is one answer, or a list of answers for consecutive calls."""
+    """Whether the value is one answer, or a list of answers for consecutive calls."""
     if isinstance(answer, list):
         return bool(answer) and all(isinstance(item, dict) for item in answer)
     return isinstance(answer, dict)
@@ -195,7 +195,7 @@ def _read_persistence(value: Any) -> PersistenceSetting | None:
 
 
 def _names_by_name(value: Any) -> dict[str, str] | None:
-    """namespace/name → node, or nodes, or HyperNodes."""
+    """A mapping of texts, such as namespace/name → nodes; None for any other value."""
     if not isinstance(value, dict) or not all(isinstance(text, str) for pair in value.items() for text in pair):
         return None
     return dict(value)
@@ -220,7 +220,7 @@ def _read_mapping(value: Any) -> Manifest | None:
 
 
 def _read_problems(value: Any) -> tuple[Problem, ...] | None:
-    """Saved Problems: lists of their five texts."""
+    """Saved Problems, each a list of five texts; None for any other value."""
     rows = _list_or_empty(value)
     if not all(isinstance(row, list) and len(row) == 5 and all(isinstance(part, str) for part in row) for row in rows):
         return None
@@ -279,7 +279,7 @@ def _read_count(value: Any) -> int | None:
 
 
 def _hyper_nodes(value: Any) -> dict[str, dict[str, str]] | None:
-    """Job → names by sub job."""
+    """Job → sub job → HyperNode; None for any other value."""
     if not isinstance(value, dict) or not all(isinstance(names, dict) for names in value.values()):
         return None
     texts = (item for names in value.values() for pair in names.items() for item in pair)
@@ -298,7 +298,7 @@ def _reserved_cpus(value: Any) -> tuple[CpuReservation, ...] | None:
 
 
 def _read_searches(value: Any) -> dict[str, str] | None:
-    """namespace/name → places of nodes, one group of ranges per search."""
+    """namespace/name → ranges of node indexes, one group per search; None for any other value."""
     searches = _names_by_name(value)
     return searches if all(map(SEARCHES_PATTERN.fullmatch, (searches or {}).values())) else None
 
@@ -377,7 +377,7 @@ def scheduler_container(deployment: Manifest) -> Manifest:
     for key in ("spec", "template", "spec"):
         spec = object_in(spec.get(key))
     containers = [one for one in object_list(spec.get("containers")) if not is_named_scheduler(one, AGENT_SCHEDULER)]
-    # Not simply the first one: a sidecar may be listed before the scheduler.
+    # The first container is not always the scheduler: a sidecar may be listed before it.
     configured = [container for container in containers if CONF_FLAG in parse_command_line(container)]
     schedulers = [container for container in containers if is_named_scheduler(container)]
     return next(iter(configured + schedulers), {})
@@ -446,29 +446,29 @@ def _flag_value(flag: str, texts: list[str]) -> Any:
 
 
 AGENT_SCHEDULER: Final = "agent-scheduler"
-"""Volcano's scheduler for agents, which has another cycle."""
+"""Name of Volcano's agent scheduler, which is not replayed: its cycle is different."""
 
 
 def is_named_scheduler(container: Manifest, name: str = "") -> bool:
-    """Whether image, name or command of a container are those of Volcano's scheduler, or contain another `name`."""
+    """Whether image, name or command of a container are Volcano's scheduler; with `name`, whether one contains it."""
     words = (container.get("image"), container.get("name"), *_list_or_empty(container.get("command")))
     texts = [word for word in words if isinstance(word, str)]
     return any(name in word if name else "vc-scheduler" in word or word == "volcano-scheduler" for word in texts)
 
 
-# The scheduler's own pods tell its image, its command line and when its process started.
+# The scheduler's own pods show its image, its command line and the start of its process.
 
 APP_LABEL: Final = "volcano-scheduler"
 MARKS: Final = (b'"volcano-scheduler"', b"vc-scheduler:", b"vc-scheduler@")
 
 
 def has_mark(text: bytes) -> bool:
-    """Whether some JSON may hold a pod of the scheduler; a field manager's name, which every pod has, is no mark."""
+    """Whether a JSON text may contain a pod of the scheduler; field managers, which every pod has, do not count."""
     return any(mark in text for mark in MARKS)
 
 
 def is_running_scheduler(pod: Manifest) -> bool:
-    """Whether it is a running pod of Volcano's scheduler, by its label or a container."""
+    """Whether the pod is a running pod of Volcano's scheduler, by its label or a container."""
     labels, spec = object_in(object_in(pod.get("metadata")).get("labels")), object_in(pod.get("spec"))
     is_scheduler = labels.get("app") == APP_LABEL or any(map(is_named_scheduler, object_list(spec.get("containers"))))
     return is_scheduler and is_up(pod)
@@ -485,7 +485,7 @@ def workload_of(pod: Manifest) -> Manifest:
 
 
 def running_since(pod: Manifest) -> datetime | None:
-    """When the scheduler's container last started: a pod outlives the processes in it."""
+    """Time at which the scheduler's container last started, possibly after the pod's start; None if unknown."""
     container = scheduler_container(workload_of(pod))
     status = object_in(pod.get("status"))
     for state in object_list(status.get("containerStatuses")):

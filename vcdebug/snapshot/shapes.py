@@ -49,13 +49,13 @@ class TextRenamer(Protocol):
 
 
 class MisfitError(Exception):
-    """A value does not have the type of its shape."""
+    """Raised if a value does not have the type of its shape."""
 
 
 _WITHOUT_REFERENCES: Final = 2
 """marshal format 2: later ones encode references, so that equal values may have different bytes."""
 MAX_PARTS: Final = 1 << 14
-"""Parts of one shape that are cached at a time."""
+"""Maximum number of cached parts per shape."""
 
 
 class ObjectIntake:
@@ -69,7 +69,7 @@ class ObjectIntake:
         """once(text, text) returns the first equal text; the bound setdefault saves a call per text."""
         self._parts: dict[Shape, dict[bytes, Any]] = {}
         self.repaired = repaired
-        """Whether odd amounts are accepted, since a Problem reports them already."""
+        """Whether invalid amounts are accepted, because a Problem already reports them."""
 
     def of_repaired(self) -> ObjectIntake:
         """An intake for repaired objects that shares the texts of this one."""
@@ -123,10 +123,10 @@ class Shape(Protocol):
         """A copy with only the fields that the shape names."""
 
     def slim_value(self, item: Any, intake: ObjectIntake) -> Any:
-        """As keep_named, with shared texts and parts; raises MisfitError for a wrong type."""
+        """Same as keep_named, with shared texts and parts; raises MisfitError for a wrong type."""
 
     def rename_texts(self, item: Any, path: FieldPath, names: TextRenamer) -> Any:
-        """As keep_named, with replaced texts; DROP for a wrong type."""
+        """Same as keep_named, with replaced texts; returns DROP for a wrong type."""
 
 
 class Scalar:
@@ -147,7 +147,7 @@ class Scalar:
             return item
         if item is None:
             return self._zero
-        # Some tools write whole numbers as floats: 3.0 is not worth a Problem.
+        # Some tools write whole numbers as floats: 3.0 is accepted without a Problem.
         if type(item) is float and item.is_integer() and self._test(int(item)):
             return int(item)
         complain(path, f"is {describe_value(item)}, not {self._article}", REMOVED_EFFECT)
@@ -178,7 +178,7 @@ class QuantityMap:
     __slots__ = ()
 
     def fits_type(self, item: Any) -> bool:
-        return type(item) is dict and all(_is_sane_amount(name, amount) for name, amount in item.items())
+        return type(item) is dict and all(_is_valid_amount(name, amount) for name, amount in item.items())
 
     def repair_value(self, item: Any, path: str, complain: Complain) -> Any:
         if type(item) is not dict:
@@ -205,7 +205,7 @@ class QuantityMap:
         once = intake.once
         amounts: dict[Any, Any] = {}
         for name, amount in item.items():
-            if not _is_sane_amount(name, amount) and not intake.repaired:
+            if not _is_valid_amount(name, amount) and not intake.repaired:
                 raise MisfitError
             amounts[once(name, name)] = once(amount, amount) if type(amount) is str else amount
         return amounts
@@ -401,12 +401,12 @@ def _is_amount(amount: Any) -> bool:
     return amount is None or type(amount) in (int, float)
 
 
-def _is_sane_amount(name: str, amount: Any) -> bool:
-    return type(amount) in (str, int, float) and _is_sane_quantity(name, amount)
+def _is_valid_amount(name: str, amount: Any) -> bool:
+    return type(amount) in (str, int, float) and _is_valid_quantity(name, amount)
 
 
 @lru_cache(maxsize=65536)
-def _is_sane_quantity(name: str, amount: str | float) -> bool:
+def _is_valid_quantity(name: str, amount: str | float) -> bool:
     try:
         return whole_value(amount) >= 0 and not overflows_int64(amount, _unit_power(name)) and has_digits(amount)
     except QuantityError:
@@ -426,7 +426,7 @@ def _unit_power(name: str) -> int:
 
 
 def _quantity_fault(name: str, amount: Any) -> tuple[str, str]:
-    if amount is None or _is_sane_amount(name, amount):
+    if amount is None or _is_valid_amount(name, amount):
         return "", ""
     try:
         read = milli_value(amount) if _unit_power(name) else whole_value(amount)
@@ -461,7 +461,7 @@ INT = Scalar("a whole number of 32 bits", _int_test(INT32), 0)
 LONG = Scalar("a whole number of 64 bits", _int_test(INT64), 0)
 TIME = Scalar("a time, for example 2026-11-01T00:00:00Z", lambda item: type(item) is str and _is_time(item), DROP)
 INT_OR_TEXT = Scalar("a number or text", lambda item: type(item) is str or _int_test(INT32)(item), 0)
-QUANTITY = Scalar("a quantity", lambda item: _is_sane_amount("", item) or _lacks_digits(item), DROP)
+QUANTITY = Scalar("a quantity", lambda item: _is_valid_amount("", item) or _lacks_digits(item), DROP)
 QUANTITIES = QuantityMap()
 TEXTS = ListOf(TEXT)
 TEXT_MAP = MapOf(TEXT)

@@ -38,10 +38,10 @@ VOLCANO_GATES: Mapping[str, bool] = MappingProxyType(
 """Volcano's own feature gates and their defaults."""
 
 LATER_GATES: Mapping[str, Change] = MappingProxyType({"SchedulingGatesQueueAdmission": QUEUE_ALLOCATION_GATE})
-"""Volcano's gates that older releases do not have."""
+"""Volcano's feature gates that older releases lack → the change that added each."""
 
 NEVER_ON = (99, 0)
-"""For gates that no supported server version has on by default."""
+"""Version for gates that are off by default in all supported server versions."""
 
 KUBERNETES_GATES: Mapping[str, tuple[int, int]] = MappingProxyType(
     {
@@ -94,7 +94,7 @@ class SchedulerFlags:
     server_version: tuple[int, int] = (1, 36)
     """The API server's version: Kubernetes' gate defaults follow it."""
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
-    """Gates set on the command line; they win over every default."""
+    """Gates set on the command line, which override every default."""
     panic_on_error: bool = True
     release: Release = NEWEST
     """The release that is replayed."""
@@ -157,13 +157,13 @@ class Snapshot:
     bound: Mapping[str, str] = field(default_factory=dict)
     """Pod → node to which another client binds it during the cycle, unseen by the scheduler."""
     workloads: Mapping[str, WorkloadFacts] = field(default_factory=dict)
-    """`namespace/Kind name` → what objects of operators say, of kinds that the scheduler does not read."""
+    """`namespace/Kind name` → facts from operators' objects, whose kinds the scheduler does not read."""
     problems: list[Problem] = field(default_factory=list)
     description: str = ""
     origin: str = ""
     """The path or name of its source."""
     provenance: Provenance | None = None
-    """The capture that made it; None for manifests."""
+    """The origin of a captured snapshot; None for one of manifests."""
 
     @property
     def release(self) -> Release:
@@ -171,7 +171,7 @@ class Snapshot:
         return self.flags.release
 
     def shares_list(self, kind: str, other: Snapshot) -> bool:
-        """Whether both hold the very same list of a kind: an edit of a kind makes a new list."""
+        """Whether both snapshots share the list object of a kind; an edit of a kind makes a new list."""
         return self.objects.get(kind) is other.objects.get(kind)
 
     def objects_of(self, kind: str) -> list[Manifest]:

@@ -206,10 +206,10 @@ def _is_recording(head: bytes) -> bool:
 
 MAX_ENTRIES: Final = 1_000_000
 MAX_NAMED: Final = 4
-"""Snapshots that an error names."""
+"""Maximum number of snapshots that an error names."""
 ARCHIVE_SUFFIXES: Final = (".tar", ".tar.gz", ".tgz", ".zip")
 _FIELD: Final = rb"""kind(?<!\wkind)["']?\s*:\s*["']?"""
-"""Begins with plain letters: with the boundary in front a search of a large file takes thirty times as long."""
+"""Begins with plain letters: with a word boundary first, a search in a large file takes thirty times as long."""
 _KIND = re.compile(_FIELD + rb"[A-Z]")
 _NODE = re.compile(_FIELD + rb"(?:Node|NodeList)\b")
 _WORKLOAD = re.compile(_FIELD + rb"(?:Pod|PodGroup)(?:List)?\b")
@@ -218,7 +218,7 @@ _CAPACITY = b"allocatable"
 
 
 def find_snapshots(folder: Path) -> list[Path]:
-    """The snapshots below a folder in the order of their names; none where the folder itself is one.
+    """The snapshots below a folder, ordered by name; none if the folder itself is a snapshot.
 
     A folder is one snapshot if manifests or settings lie directly in it, unless at least two of its files hold a
     cluster each. Otherwise its archives are snapshots, and so are its folders if one of them holds nodes.
@@ -285,7 +285,7 @@ def _manifest_files(folder: Path, budget: archive.UnpackBudget) -> list[Path]:
 
 
 def _is_cluster(paths: list[Path]) -> bool:
-    """Whether these files hold nodes, and something to place on them."""
+    """Whether these files hold nodes as well as pods or PodGroups."""
     nodes = workload = False
     for path in paths:
         text = _read_content(path)
@@ -317,7 +317,7 @@ class BundledSnapshot(NamedTuple):
     name: str
     path: Path
     title: str
-    """What one learns from it, on one line."""
+    """The snapshot's subject, in one line."""
     description: str
 
 

@@ -121,7 +121,7 @@ def _volcano_job(snapshot: Snapshot, job: Manifest) -> Iterator[Manifest]:
 
 
 def _refuse_too_many(owner: Manifest, pods: int) -> None:
-    """Raise SnapshotError for an absurd number of pods, before they fill the memory."""
+    """Raise SnapshotError for too many pods, before they are created in memory."""
     if pods > MOST_PODS:
         raise SnapshotError(
             f"asks for {pods} pods", f"at most {MOST_PODS} pods are created for a workload", _object_key(owner)
@@ -183,7 +183,7 @@ def _replicated_pods(snapshot: Snapshot, owner: Manifest) -> Iterator[Manifest]:
 
 
 def _kubernetes_job(snapshot: Snapshot, owner: Manifest) -> Iterator[Manifest]:
-    """Pods of a Job: as many as parallelism and completions allow at once."""
+    """Pods of a Job: as many as parallelism and completions allow to run at once."""
     spec = spec_of(owner)
     parallel = int(spec.get("parallelism", 1))
     yield from _owned_pods(snapshot, owner, min(parallel, int(spec.get("completions") or parallel)))

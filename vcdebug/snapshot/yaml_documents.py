@@ -9,9 +9,9 @@ from typing import Any, Final
 import yaml
 
 MAX_DEPTH = 100
-"""Nesting of any document."""
+"""Maximum nesting depth of a document."""
 MAX_EXPANSION = 20
-"""How many times its own size a document may reach through aliases."""
+"""Maximum size of a document with expanded aliases, as a multiple of its own size."""
 EXPANSION_FREE_NODES = 100_000
 
 SAFE_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -28,7 +28,7 @@ TellRepeated = Callable[[str, int], None]
 
 
 class DocumentError(ValueError):
-    """A document that cannot be read; the text says why and where."""
+    """Raised for a document that cannot be read; the message says why and where."""
 
 
 class _KubernetesLoader(SAFE_LOADER):  # type: ignore[misc]
@@ -46,7 +46,7 @@ class _KubernetesLoader(SAFE_LOADER):  # type: ignore[misc]
         return {self._key_text(key): self.construct_object(value, deep=deep) for key, value in node.value}
 
     def _report_repeated_keys(self, node: yaml.MappingNode) -> None:
-        """Report repeated keys; before `<<` is merged, whose keys own keys may replace."""
+        """Report repeated keys; called before `<<` is merged, since own keys may override merged ones."""
         assert self.report_repeated is not None
         if len({key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)}) == len(node.value):
             return
@@ -64,7 +64,7 @@ class _KubernetesLoader(SAFE_LOADER):  # type: ignore[misc]
 
 
 class WordSet:
-    """Replaces a resolver's pattern of whole words, which would have to be compiled at every start."""
+    """A set of words with a pattern's `match`; compiling a pattern at every start would take longer."""
 
     def __init__(self, *words: str) -> None:
         self._words = frozenset(words)
@@ -185,7 +185,7 @@ def _construct_document(loader: Any, node: yaml.Node, *, aliases: bool) -> Any:
     expanded, _, node_count = _AliasExpansion().measure_node(node)
     if expanded > EXPANSION_FREE_NODES and expanded > MAX_EXPANSION * node_count:
         raise DocumentError(f"{_position_text(node)}its aliases expand to {expanded} values")
-    # A round trip through JSON copies what aliases share: an edit of one place must not change the other.
+    # A round trip through JSON copies values that aliases share: an edit of one place must not change another.
     return json.loads(json.dumps(loader.construct_document(node)))
 
 

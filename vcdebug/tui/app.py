@@ -1,4 +1,4 @@
-"""The application: opens screens, hands keys on, and ends when its terminal is gone."""
+"""The application: opens screens, delivers keys to them, and ends when its terminal is closed."""
 
 import asyncio
 import os
@@ -66,7 +66,7 @@ class VcdebugApp(App[int]):
         self.settings = settings if settings is not None else UserSettings()
         self.store = store if store is not None else SessionStore()
         self._asked: Start | None = None
-        """The start that named a folder of snapshots, of which one is chosen."""
+        """The start whose folder has several snapshots, while the user chooses one of them."""
         self._after = False
         """Whether a snapshot was open before."""
         # Animated scrolling would delay the frame that answers a key.
@@ -79,16 +79,16 @@ class VcdebugApp(App[int]):
     def on_mount(self) -> None:
         # Tests and browsers have no terminal that could hang up.
         if not self.is_headless and os.isatty(0):
-            leaving = TerminalWatch(self.exit)
-            leaving.handle_signals()
-            self.set_interval(TERMINAL_CHECK_SECONDS, leaving.check_terminal)
+            watch = TerminalWatch(self.exit)
+            watch.handle_signals()
+            self.set_interval(TERMINAL_CHECK_SECONDS, watch.check_terminal)
         if self.start is None:
             self.open_chooser()
         else:
             self.open_snapshot(self.start)
 
     def get_css_variables(self) -> dict[str, str]:
-        """The theme's variables, with inks that can be read."""
+        """The theme's variables, with text colours adjusted for contrast."""
         self.theme_variables = readable_variables(self.current_theme, super().get_css_variables())
         return self.theme_variables
 
@@ -102,19 +102,19 @@ class VcdebugApp(App[int]):
 
         from vcdebug.tui.terminal import TerminalDriver
 
-        found = super().get_driver_class()
-        return TerminalDriver if found is LinuxDriver else found
+        driver_class = super().get_driver_class()
+        return TerminalDriver if driver_class is LinuxDriver else driver_class
 
     def open_chooser(self, failure: str = "") -> None:
         """Open the chooser; `failure` says why the last snapshot could not be opened."""
         self._push_chooser(self._open_chosen, failure=failure)
 
     def _push_chooser(
-        self, then: Callable[[str | None], None], *, failure: str = "", among: Sequence[Path] = ()
+        self, on_chosen: Callable[[str | None], None], *, failure: str = "", among: Sequence[Path] = ()
     ) -> None:
         from vcdebug.tui.screens.chooser import ChooserScreen
 
-        self.push_screen(ChooserScreen(self.store.recent_snapshots(), failure, among=among), then)
+        self.push_screen(ChooserScreen(self.store.recent_snapshots(), failure, among=among), on_chosen)
 
     def _open_chosen(self, name: str | None) -> None:
         if name:
@@ -124,16 +124,16 @@ class VcdebugApp(App[int]):
 
     def open_snapshot(self, start: Start) -> None:
         """Open the main screen on a snapshot, the newest of several captures, or after a choice among several."""
-        among = start.snapshots_to_choose()
-        captures = order_captures(among) if len(among) > 1 else []
+        choices = start.snapshots_to_choose()
+        captures = order_captures(choices) if len(choices) > 1 else []
         if captures:
             self.push_screen(self._new_main_screen(start.newest_capture(captures)), self._after_main_screen)
-        elif len(among) > 1:
+        elif len(choices) > 1:
             self._asked = start
-            self._push_chooser(self._open_chosen_among, among=among)
+            self._push_chooser(self._open_chosen_among, among=choices)
         else:
             self.push_screen(
-                self._new_main_screen(start.with_source(str(among[0])) if among else start), self._after_main_screen
+                self._new_main_screen(start.with_source(str(choices[0])) if choices else start), self._after_main_screen
             )
 
     def _open_chosen_among(self, name: str | None) -> None:
@@ -147,16 +147,16 @@ class VcdebugApp(App[int]):
             replace(start, after=self._after, kept=self._kept, source_code=self._source_code), self.settings, self.store
         )
 
-    def _after_main_screen(self, wanted: NextScreen | None) -> None:
+    def _after_main_screen(self, next_screen: NextScreen | None) -> None:
         """Open the snapshot that the main screen closed with, or the chooser."""
         self._after = True
-        if wanted is not None and wanted.snapshot:
-            self.open_snapshot(Start(wanted.snapshot, Path(wanted.snapshot).name, lesson=wanted.lesson))
+        if next_screen is not None and next_screen.snapshot:
+            self.open_snapshot(Start(next_screen.snapshot, Path(next_screen.snapshot).name, lesson=next_screen.lesson))
         else:
-            self.open_chooser(wanted.failure if wanted is not None else "")
+            self.open_chooser(next_screen.failure if next_screen is not None else "")
 
     def action_help_quit(self) -> None:
-        """Say which key quits: Ctrl+C might lose edits."""
+        """Show which key quits, instead of quitting: Ctrl+C might lose edits."""
         main = next((screen for screen in self.screen_stack if isinstance(screen, MainScreen)), None)
         if main is not None:
             main.say_line(f"{key_names(main_screen_keys('quit', self.settings.keys))} quits")
@@ -221,20 +221,20 @@ def run_tui(
     if not sys.stdin.isatty() and not os.environ.get("TEXTUAL_DRIVER"):  # a browser sends its keys there
         redirect_fds("/dev/tty", 0)  # standard input is something else, such as the snapshot
     app = VcdebugApp(start, settings, SessionStore(state_folder()), kept, source_code)
-    # Until TerminalWatch listens: the handler of asyncio would cancel the drawing task.
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # SIGINT is ignored until TerminalWatch handles it: asyncio's handler would cancel the drawing task.
+    old_handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         return app.run(mouse=settings.mouse) or 0
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, old_handler)
 
 
 # Signals and lost terminals end the debugger like the key that quits: the session is saved.
 
 TERMINAL_CHECK_SECONDS = 1.0
-"""Interval at which a lost terminal is looked for."""
+"""Interval between checks for a closed terminal."""
 EXIT_TIMEOUT_SECONDS = 2.0
-"""Seconds to end without a terminal: drawing may wait for a thread that the lost terminal has ended."""
+"""Seconds to end without a terminal, since drawing may wait for a thread that ended with the terminal."""
 EXIT_SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
 EXIT_INTERRUPTED = 130
 
@@ -245,7 +245,7 @@ RESTORING: Final = b"\x1b[?2004l\x1b[?7h\x1b[?1000l\x1b[?1003l\x1b[?1006l\x1b[<u
 
 
 class TerminalWatch:
-    """Ends the debugger on signals and when the terminal is gone."""
+    """Ends the debugger on signals and when the terminal is closed."""
 
     def __init__(self, leave: Callable[[int], object]) -> None:
         """`leave` takes the exit code and ends the application."""
@@ -271,10 +271,10 @@ class TerminalWatch:
 
         The handlers stay: the signal's default would end the process before the terminal is as it was.
         """
-        again, self._signalled_before = self._signalled_before, True
+        is_second, self._signalled_before = self._signalled_before, True
         if number is signal.SIGHUP or is_hung_up(0):
             self._leave_without_terminal()
-        elif again:  # leaving may wait for a thread: the second signal does not
+        elif is_second:  # leaving may wait for a thread: the second signal does not
             self._end_soon(EXIT_INTERRUPTED, restore_terminal)
         else:
             self._leave(EXIT_INTERRUPTED if number is signal.SIGINT else 0)
@@ -285,16 +285,16 @@ class TerminalWatch:
         self._end_soon(0, lambda: None)
         self._leave(0)
 
-    def _end_soon(self, code: int, before: Callable[[], object]) -> None:
+    def _end_soon(self, code: int, cleanup: Callable[[], object]) -> None:
         if self._ending is None:
-            self._ending = threading.Timer(EXIT_TIMEOUT_SECONDS, _end, (code, before))
+            self._ending = threading.Timer(EXIT_TIMEOUT_SECONDS, _end, (code, cleanup))
             self._ending.daemon = True
             self._ending.start()
 
 
-def _end(code: int, before: Callable[[], object]) -> None:
+def _end(code: int, cleanup: Callable[[], object]) -> None:
     try:
-        before()
+        cleanup()
     finally:
         # Not sys.exit, which would end the thread of the timer alone.
         os._exit(code)
@@ -303,7 +303,7 @@ def _end(code: int, before: Callable[[], object]) -> None:
 def restore_terminal() -> None:
     """Leave the alternate screen, show the cursor, and restore the terminal's line mode."""
     with suppress(OSError, termios.error):
-        os.set_blocking(2, False)  # a terminal that takes nothing more must not keep the process
+        os.set_blocking(2, False)  # a terminal that accepts no more output must not block the process
         os.write(2, RESTORING)
         os.set_blocking(2, True)  # the shell has the same terminal
         settings = termios.tcgetattr(0)
@@ -315,9 +315,9 @@ def restore_terminal() -> None:
 def is_hung_up(descriptor: int) -> bool:
     """Whether the other end of a descriptor is closed."""
     # poll with no events asked for still reports POLLHUP, and never waits for input.
-    looked = select.poll()
-    looked.register(descriptor, 0)
-    return bool(looked.poll(0))
+    poller = select.poll()
+    poller.register(descriptor, 0)
+    return bool(poller.poll(0))
 
 
 def discard_output() -> None:

@@ -20,25 +20,25 @@ COPY_FILE = "copied.txt"
 THROUGH_TERMINAL = "through the terminal (OSC 52)"
 
 
-def copy_text(app: App[Any], text: str, how: Clipboard = "auto") -> str:  # Any: what the program answers
-    """Copy, and say how. Not every terminal listens to OSC 52, so `auto` tries a native tool as well.
+def copy_text(app: App[Any], text: str, clipboard: Clipboard = "auto") -> str:  # Any: what the program answers
+    """Copy a text; returns a message that says how. Not every terminal supports OSC 52, so `auto` tries a tool as well.
 
     What is copied is pasted into terminals: it is copied in its printable form.
     """
     text = make_printable(text)  # control characters of a manifest would act in the terminal they are pasted into
-    if how == "file":
+    if clipboard == "file":
         return f"to {home_relative(_write_copy_file(text))}"
     tool = (
-        next((t[0] for t in CLIPBOARD_TOOLS if shutil.which(t[0]) and _run_tool(t, text)), "")
-        if how in ("auto", "native")
+        next((command[0] for command in CLIPBOARD_TOOLS if shutil.which(command[0]) and _run_tool(command, text)), "")
+        if clipboard in ("auto", "native")
         else ""
     )
-    if how == "native":
+    if clipboard == "native":
         if not tool:
             names = ", ".join(tool[0] for tool in CLIPBOARD_TOOLS)
             raise ConfigError("nothing was copied: no clipboard tool works", f"clipboard: file needs none of {names}")
         return f"with {tool}"
-    # No terminal answers whether it took an OSC 52 sequence, so it is sent in addition to the tool.
+    # Terminals do not confirm an OSC 52 sequence, so it is sent in addition to the tool.
     app.copy_to_clipboard(text)
     return f"with {tool} and {THROUGH_TERMINAL}" if tool else THROUGH_TERMINAL
 
@@ -55,7 +55,7 @@ def _write_copy_file(text: str) -> Path:
 
 def _run_tool(tool: tuple[str, ...], text: str) -> bool:
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             tool,
             input=text.encode(),
             timeout=TOOL_TIMEOUT_SECONDS,
@@ -65,4 +65,4 @@ def _run_tool(tool: tuple[str, ...], text: str) -> bool:
         )
     except (OSError, subprocess.TimeoutExpired):
         return False
-    return done.returncode == 0
+    return result.returncode == 0

@@ -37,30 +37,30 @@ def completer_at(moment: DebuggerState | None) -> Callable[[str], list[str]]:
 
 def complete_line(text: str, moment: DebuggerState | None) -> list[str]:
     """Lines that complete the text; words that begin with it, else words that contain it."""
-    before, space, typed = text.rpartition(" ")
-    verb = find_verb(before.split()[0]) if before.split() else None
+    first_words, space, typed = text.rpartition(" ")
+    verb = find_verb(first_words.split()[0]) if first_words.split() else None
     if verb is not None:
-        words = _words_after(verb.names[0], before, moment)
+        words = _words_after(verb.names[0], first_words, moment)
     else:
-        words = [] if space else [known.names[0] for known in list_verbs()]
-    found = [word for word in words if word.startswith(typed)]
-    # Names begin with their namespace; the part behind it is found as well.
-    if not found and typed:
-        found = [word for word in words if typed.casefold() in word.casefold()]
-    return [f"{before}{space}{word}" for word in dict.fromkeys(found)]
+        words = [] if space else [known_verb.names[0] for known_verb in list_verbs()]
+    matches = [word for word in words if word.startswith(typed)]
+    # Names begin with their namespace; a text may also match the part after it.
+    if not matches and typed:
+        matches = [word for word in words if typed.casefold() in word.casefold()]
+    return [f"{first_words}{space}{word}" for word in dict.fromkeys(matches)]
 
 
-def _words_after(verb: str, before: str, moment: DebuggerState | None) -> list[str]:
+def _words_after(verb: str, first_words: str, moment: DebuggerState | None) -> list[str]:
     """The words that may follow a verb and its first words."""
-    words = before.split()[1:]
+    words = first_words.split()[1:]
     if verb == "break":
         return list(_breakpoint_words(words, moment))
     if verb in ("watch", "last-change"):
         return list(_figure_words(words, moment))
     if verb in ("about", "back-about"):
         return list(SUBJECT_KINDS if not words else _object_names(words[0], moment))
-    follow = _NEXT_WORDS.get(verb)
-    return list(follow(moment)) if follow is not None and not words else []
+    next_words = _NEXT_WORDS.get(verb)
+    return list(next_words(moment)) if next_words is not None and not words else []
 
 
 def _breakpoint_words(words: list[str], moment: DebuggerState | None) -> Iterator[str]:
@@ -70,8 +70,8 @@ def _breakpoint_words(words: list[str], moment: DebuggerState | None) -> Iterato
         yield from recorded_functions(moment.recording) if moment is not None else ()
         return
     if "if" in words:
-        last = words[-1]
-        if last in ("if", "and", "or", "not"):
+        last_word = words[-1]
+        if last_word in ("if", "and", "or", "not"):
             yield from (f'{field}=="{name}"' for field, name in _selected_objects(moment))
             yield from FIELD_NAMES
         else:
@@ -89,15 +89,15 @@ def _breakpoint_words(words: list[str], moment: DebuggerState | None) -> Iterato
 
 
 def _figure_words(words: list[str], moment: DebuggerState | None) -> Iterable[str]:
-    """A kind of object, its name, what there is to know of it, a dimension."""
+    """Completions of a figure's words: a kind of object, its name, a figure, a dimension."""
     if not words:
         return figures.FIGURE_KINDS
     if moment is None or words[0] not in figures.FIGURE_KINDS:
         return ()
-    recording, known = moment.recording, figures.object_names(moment.recording, words[0])
+    recording, names = moment.recording, figures.object_names(moment.recording, words[0])
     if len(words) == 1:
-        return [*(name for kind, name in _selected_objects(moment) if kind == words[0]), *list(known)[:MAX_NAMES]]
-    if words[1] not in known:
+        return [*(name for kind, name in _selected_objects(moment) if kind == words[0]), *list(names)[:MAX_NAMES]]
+    if words[1] not in names:
         return ()
     lines = (line.split() for line in figure_completions(recording, words[0], words[1]))
     return dict.fromkeys(line[len(words)] for line in lines if len(line) > len(words) and line[: len(words)] == words)
@@ -117,12 +117,12 @@ def _selected_objects(moment: DebuggerState | None) -> list[tuple[str, str]]:
 
 
 def _breakpoint_numbers(moment: DebuggerState | None) -> list[str]:
-    return [str(stand.number) for stand in moment.breakpoints] if moment is not None else []
+    return [str(status.number) for status in moment.breakpoints] if moment is not None else []
 
 
 def _bookmark_numbers(moment: DebuggerState | None) -> list[str]:
-    marks = (*moment.bookmarks, *moment.bookmarks_elsewhere) if moment is not None else ()
-    return [str(mark.number) for mark in marks]
+    bookmarks = (*moment.bookmarks, *moment.bookmarks_elsewhere) if moment is not None else ()
+    return [str(bookmark.number) for bookmark in bookmarks]
 
 
 def _edit_words(moment: DebuggerState | None) -> Iterable[str]:
@@ -144,8 +144,8 @@ def _report_names(moment: DebuggerState | None) -> list[str]:
 
 def _cycle_numbers(moment: DebuggerState | None) -> list[str]:
 
-    open_ = moment.recordings if moment is not None else None
-    return [str(number) for number in range(1, open_.cycle_count + 1)] if open_ is not None else []
+    recordings = moment.recordings if moment is not None else None
+    return [str(number) for number in range(1, recordings.cycle_count + 1)] if recordings is not None else []
 
 
 _NEXT_WORDS: Final[Mapping[str, Callable[[DebuggerState | None], Iterable[str]]]] = {

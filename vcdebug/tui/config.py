@@ -27,14 +27,14 @@ THEME_NAMES: Final = (*_SHORT_NAMES, *BUILTIN_THEMES)
 
 
 def find_theme(word: str) -> str | None:
-    """The name by which Textual knows the theme with this name, or the only one that begins with it; None for none."""
+    """Textual's name of the theme with this name or unique prefix; None without one."""
     names = [word] if word in THEME_NAMES else [name for name in THEME_NAMES if word and name.startswith(word)]
-    found = dict.fromkeys(_SHORT_NAMES.get(name, name) for name in names)
-    return next(iter(found)) if len(found) == 1 else None
+    theme_ids = dict.fromkeys(_SHORT_NAMES.get(name, name) for name in names)
+    return next(iter(theme_ids)) if len(theme_ids) == 1 else None
 
 
 def require_theme(word: str) -> str:
-    """As `find_theme`; raises ConfigError for none, which names the closest one or all."""
+    """Same as `find_theme`, but raises ConfigError, which names the closest theme or all, without one."""
     name = find_theme(word)
     if name is None:
         hint = closest_name_hint(word, THEME_NAMES, f"there are {', '.join(THEME_NAMES)}")
@@ -60,7 +60,7 @@ class UserSettings:
     problems: tuple[str, ...] = ()
     """One line per fault of the file."""
     asked_theme: str = ""
-    """The theme that the command line names, which holds for this time."""
+    """The theme of the command line, which is not saved."""
 
     def with_flags(self, *, theme: str | None = None, mouse: bool | None = None) -> UserSettings:
         """A copy with the options of the command line, which override the file."""
@@ -69,76 +69,76 @@ class UserSettings:
 
 def read_settings(path: Path | None = None) -> UserSettings:
     """The settings of a file; None reads the user's own, if it exists. Raises ConfigError for a missing file."""
-    wanted = config_file() if path is None else path
-    if not wanted.exists():
+    config_path = config_file() if path is None else path
+    if not config_path.exists():
         if path is None:
             return UserSettings()  # only a file that was named has to exist
         raise ConfigError("no such file", "--print-config prints one to begin with", str(path))
     try:
-        content = yaml.safe_load(read_file(wanted).decode())
+        content = yaml.safe_load(read_file(config_path).decode())
     except (SnapshotError, UnicodeDecodeError, yaml.YAMLError) as error:
         reason = str(getattr(error, "problem", None) or getattr(error, "message", None) or error).splitlines()[0]
         mark = getattr(error, "problem_mark", None)
-        place = f"line {mark.line + 1}: " if mark is not None else ""
-        return UserSettings(problems=(f"{home_relative(wanted)}: {place}{reason}; the usual settings hold",))
+        position = f"line {mark.line + 1}: " if mark is not None else ""
+        return UserSettings(problems=(f"{home_relative(config_path)}: {position}{reason}; the usual settings hold",))
     settings, lines = parse_settings({} if content is None else content)
-    return replace(settings, problems=tuple(f"{home_relative(wanted)}: {line}" for line in lines))
+    return replace(settings, problems=tuple(f"{home_relative(config_path)}: {line}" for line in lines))
 
 
 def parse_settings(content: Json) -> tuple[UserSettings, list[ConfigProblem]]:
     """The settings in a parsed file, and its faults."""
     if not isinstance(content, dict):
         return UserSettings(), [ConfigProblem("the file", "is not a mapping of settings", "the usual ones hold")]
-    lines = [
+    faults = [
         ConfigProblem(str(name), "no setting of this name", f"ignored; there are {', '.join(SETTING_NAMES)}")
         for name in content
         if name not in SETTING_NAMES
     ]
-    usual = UserSettings()
-    theme = _theme_or_usual(content.get("theme", usual.theme), usual.theme, lines)
+    defaults = UserSettings()
+    theme = _theme_or_usual(content.get("theme", defaults.theme), defaults.theme, faults)
     clipboard = _known_or_usual(
-        "clipboard", content.get("clipboard", usual.clipboard), CLIPBOARDS, usual.clipboard, lines
+        "clipboard", content.get("clipboard", defaults.clipboard), CLIPBOARDS, defaults.clipboard, faults
     )
-    mouse = content.get("mouse", usual.mouse)
+    mouse = content.get("mouse", defaults.mouse)
     if not isinstance(mouse, bool):
-        lines.append(ConfigProblem("mouse", f"{mouse!r} is neither on nor off", "it is on"))
-        mouse = usual.mouse
-    keys, wrong = check_keys(_keys_as_text(content.get("keys"), lines))
-    return UserSettings(theme, mouse, clipboard, keys), [*lines, *wrong]
+        faults.append(ConfigProblem("mouse", f"{mouse!r} is neither on nor off", "it is on"))
+        mouse = defaults.mouse
+    keys, key_faults = check_keys(_keys_as_text(content.get("keys"), faults))
+    return UserSettings(theme, mouse, clipboard, keys), [*faults, *key_faults]
 
 
-def _known_or_usual(name: str, value: object, known: tuple[Word, ...], usual: Word, lines: list[ConfigProblem]) -> Word:
-    found = next((one for one in known if one == value), None)
-    if found is None:
-        lines.append(ConfigProblem(name, f"{value!r} is not one of {', '.join(known)}", f"it is {usual}"))
-    return usual if found is None else found
+def _known_or_usual(name: str, value: object, words: tuple[Word, ...], usual: Word, lines: list[ConfigProblem]) -> Word:
+    match = next((word for word in words if word == value), None)
+    if match is None:
+        lines.append(ConfigProblem(name, f"{value!r} is not one of {', '.join(words)}", f"it is {usual}"))
+    return usual if match is None else match
 
 
-def _theme_or_usual(value: object, usual: str, lines: list[ConfigProblem]) -> str:
+def _theme_or_usual(value: object, default_theme: str, faults: list[ConfigProblem]) -> str:
     if isinstance(value, str) and find_theme(value) is not None:
         return value
     hint = closest_name_hint(str(value), THEME_NAMES, "--print-config lists them")
-    lines.append(ConfigProblem("theme", f"{value!r} is not a theme ({hint})", f"it is {usual}"))
-    return usual
+    faults.append(ConfigProblem("theme", f"{value!r} is not a theme ({hint})", f"it is {default_theme}"))
+    return default_theme
 
 
-def _keys_as_text(keys: object, lines: list[ConfigProblem]) -> dict[str, str]:
+def _keys_as_text(keys: object, faults: list[ConfigProblem]) -> dict[str, str]:
     """Binding ids with their keys as text: `n,f10`, or a list of keys."""
     if keys is None:
         return {}
     if not isinstance(keys, dict):
-        lines.append(ConfigProblem("keys", "is not a mapping of binding names to keys", "the usual keys hold"))
+        faults.append(ConfigProblem("keys", "is not a mapping of binding names to keys", "the usual keys hold"))
         return {}
-    written: dict[str, str] = {}
+    key_texts: dict[str, str] = {}
     for name, value in keys.items():
         if isinstance(value, list):
             # Textual separates keys by commas, so the key itself has to be named.
-            written[str(name)] = ",".join("comma" if key == "," else str(key) for key in value)
+            key_texts[str(name)] = ",".join("comma" if key == "," else str(key) for key in value)
         elif isinstance(value, str | int) and not isinstance(value, bool):
-            written[str(name)] = "comma" if value == "," else str(value)
+            key_texts[str(name)] = "comma" if value == "," else str(value)
         else:
-            lines.append(ConfigProblem(f"keys.{name}", f"{value!r} is not a key", "the usual ones hold"))
-    return written
+            faults.append(ConfigProblem(f"keys.{name}", f"{value!r} is not a key", "the usual ones hold"))
+    return key_texts
 
 
 def example_config() -> str:
@@ -157,29 +157,29 @@ def example_config() -> str:
         "# with ctrl+, shift+ or alt+ before them.",
         "keys:",
     ]
-    seen: dict[str, None] = {}
+    listed_ids: dict[str, None] = {}
     for scope in key_scopes():
         lines += [f"  # -- {scope.name}"] if scope.bindings else []
         for binding in scope.bindings:
-            if binding.id and binding.id not in seen:
-                seen[binding.id] = None
+            if binding.id and binding.id not in listed_ids:
+                listed_ids[binding.id] = None
                 lines.append(f"  # {binding.id}: {_yaml_key(binding.key)}  # {binding.description}")
     return "\n".join(lines) + "\n"
 
 
 def _yaml_key(keys: str) -> str:
-    written = ",".join(key.strip() for key in keys.split(","))
-    shown = key_name(written)
-    return f'"{shown if len(shown) == 1 and shown.isascii() else written}"'
+    key_list = ",".join(key.strip() for key in keys.split(","))
+    display_name = key_name(key_list)
+    return f'"{display_name if len(display_name) == 1 and display_name.isascii() else key_list}"'
 
 
-# The inks of a theme.
+# The text colours of a theme.
 
 
 LEAST_CONTRAST: Final = 4.5
-"""Between text and its ground, by WCAG."""
+"""Least contrast ratio (WCAG) between text and its background."""
 CURSOR_CONTRAST: Final = 5.5
-"""Between plain text and the ground of the row under the cursor, which leaves coloured text some room for its hue."""
+"""Least contrast of plain text on the cursor's row; higher, so that coloured text can keep its hue."""
 _GROUNDS: Final = ("background", "surface")
 CURSOR_GROUND: Final = "primary-muted"
 MUTED_INK: Final = "text-muted"
@@ -200,13 +200,13 @@ _ANSI_LIGHT_INKS: Final = {
     MUTED_INK: "ansi_default",
     CURSOR_GROUND: "ansi_white",
 }
-"""Yellow and bright colours cannot be seen on a light ground."""
+"""Replacements for yellow and bright colours, which are hard to see on a light background."""
 
 
 def readable_variables(theme: Theme, variables: Mapping[str, str]) -> dict[str, str]:
-    """A theme's variables with every ink as near to the theme's own as can be read on all grounds."""
+    """A theme's variables; text colours are changed only as far as needed to be readable on all backgrounds."""
     if theme.ansi:
-        # What a terminal makes of its 16 colours is unknown: the choice among them is all there is.
+        # Terminals define their 16 colours themselves: only another of the 16 can be chosen.
         return {**variables, **(_ANSI_DARK_INKS if theme.dark else _ANSI_LIGHT_INKS)}
     extreme = WHITE if theme.dark else BLACK
     background, surface = (Color.parse(variables[name]) for name in _GROUNDS)
@@ -221,12 +221,12 @@ def readable_variables(theme: Theme, variables: Mapping[str, str]) -> dict[str, 
 
 
 def _readable_ink(ink: Color, extreme: Color, grounds: Iterable[Color]) -> Color:
-    """The ink, moved towards white or black as far as the grounds ask for."""
+    """The text colour, moved towards white or black until it is readable on all backgrounds."""
     return next(_fitting(_mixtures(ink, extreme), grounds), extreme)
 
 
 def _cursor_ground(background: Color, primary: Color, foreground: Color) -> Color:
-    """As much of the theme's main colour in the background as plain text allows."""
+    """Background of the cursor's row: as much of the theme's primary colour as keeps plain text readable."""
     mixtures = list(_mixtures(background, background.blend(primary, 0.3)))
     readable = (ground for ground in reversed(mixtures) if contrast_ratio(foreground, ground) >= CURSOR_CONTRAST)
     return next(readable, mixtures[len(mixtures) // 2])
@@ -241,9 +241,9 @@ def _fitting(inks: Iterable[Color], grounds: Iterable[Color]) -> Iterator[Color]
     return (ink for ink in inks if min(contrast_ratio(ink, ground) for ground in grounds) >= LEAST_CONTRAST)
 
 
-def contrast_ratio(one: Color, other: Color) -> float:
+def contrast_ratio(colour: Color, other: Color) -> float:
     """WCAG's contrast ratio of two colours."""
-    dark, light = sorted((_luminance(one), _luminance(other)))
+    dark, light = sorted((_luminance(colour), _luminance(other)))
     return (light + 0.05) / (dark + 0.05)
 
 

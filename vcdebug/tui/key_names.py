@@ -1,4 +1,4 @@
-"""Names of keys: as people write them, as Textual calls them, and in lines of hints."""
+"""Names of keys: displayed ones, Textual's, and those in lines of hints."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _DISPLAY_NAMES = {
     "f23": "",
     "ctrl+f23": "",
 }
-"""Displayed names; the empty ones are what many terminals send for Shift and a function key."""
+"""Displayed names; empty for codes that many terminals send for Shift and a function key."""
 _ALIASES = {"esc": "escape", "return": "enter", "pgdn": "pagedown", "pgup": "pageup", "del": "delete", "ins": "insert"}
 _KNOWN_KEYS = {*_DISPLAY_NAMES, *(key.value for key in Keys)}
 _MODIFIERS = ("ctrl", "shift", "alt", "super", "meta", "hyper")
@@ -59,19 +59,19 @@ def key_name(key: str) -> str:
     character = key_to_character(key)
     if character is not None and character.isprintable():
         return character
-    *modifiers, last = key.split("+")
-    word = _DISPLAY_NAMES.get(last) or (last.upper() if modifiers and len(last) == 1 else last.capitalize())
+    *modifiers, base = key.split("+")
+    word = _DISPLAY_NAMES.get(base) or (base.upper() if modifiers and len(base) == 1 else base.capitalize())
     return "+".join([*(modifier.capitalize() for modifier in modifiers), word])
 
 
 def textual_key(written: str) -> str | None:
     """Textual's name of a key from the settings; None for an unknown one."""
-    word = written.strip()
-    *modifiers, last = word.split("+") if len(word) > 1 else (word,)
+    key = written.strip()
+    *modifiers, base_key = key.split("+") if len(key) > 1 else (key,)
     modifiers = [modifier.lower() for modifier in modifiers]
-    if not last or any(modifier not in _MODIFIERS for modifier in modifiers):
+    if not base_key or any(modifier not in _MODIFIERS for modifier in modifiers):
         return None
-    name = _textual_name(last.lower() if modifiers else last)
+    name = _textual_name(base_key.lower() if modifiers else base_key)
     return None if name is None else "+".join([*modifiers, name])
 
 
@@ -85,7 +85,7 @@ def _textual_name(word: str) -> str | None:
 # Lines of hints: bindings by id, with the keys in force.
 
 MAX_JOINED_LETTERS: Final = 4
-"""Keys of one letter that are written without spaces between them."""
+"""Maximum number of one-letter keys that are written without spaces between them."""
 
 
 class KeyHint(NamedTuple):
@@ -98,7 +98,7 @@ class KeyHint(NamedTuple):
 def keys_by_binding(active: Mapping[str, ActiveBinding]) -> dict[str, list[str]]:
     """The active keys of each binding id."""
     return group_by_key(
-        (found.binding.id, key) for key, found in active.items() if found.binding.id is not None and found.enabled
+        (entry.binding.id, key) for key, entry in active.items() if entry.binding.id is not None and entry.enabled
     )
 
 
@@ -126,15 +126,15 @@ def _clickable_entries(words: str) -> Text:
 
 
 def _clickable_entry(words: str) -> Text:
-    pressed = textual_key(words.partition(" ")[0])
-    return Text(words) if pressed is None else Text(words, on_click(f"app.simulate_key('{pressed}')"))
+    key = textual_key(words.partition(" ")[0])
+    return Text(words) if key is None else Text(words, on_click(f"app.simulate_key('{key}')"))
 
 
 def footer_entries(hints: tuple[KeyHint, ...], keys: Mapping[str, list[str]]) -> Iterator[FooterKey]:
     """The hints that have an active key, each binding with its first one."""
     for hint in hints:
-        pressed = tuple(keys[name][0] for name in hint.ids if keys.get(name))
-        shown = [key_name(key) for key in pressed]
-        if shown:
-            apart = "" if len(shown) <= MAX_JOINED_LETTERS and all(len(name) == 1 for name in shown) else " "
-            yield FooterKey(apart.join(shown), hint.does, tuple(zip(shown, pressed, strict=True)))
+        active_keys = tuple(keys[name][0] for name in hint.ids if keys.get(name))
+        names = [key_name(key) for key in active_keys]
+        if names:
+            separator = "" if len(names) <= MAX_JOINED_LETTERS and all(len(name) == 1 for name in names) else " "
+            yield FooterKey(separator.join(names), hint.does, tuple(zip(names, active_keys, strict=True)))

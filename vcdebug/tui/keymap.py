@@ -29,16 +29,16 @@ OVERLAY_SCREENS: Final = (
 
 
 class KeyScope(NamedTuple):
-    """A place in which bindings hold."""
+    """A screen or panel in which bindings are active."""
 
     name: str
     bindings: tuple[Binding, ...]
     on_main: bool = False
-    """Whether the main screen's keys hold there too."""
+    """Whether the main screen's keys are active there too."""
 
 
 class ConfigProblem(NamedTuple):
-    """A fault in the settings: the setting, the fault, and what holds instead."""
+    """A fault in the settings: the setting, the fault, and the value used instead."""
 
     about: str
     problem: str
@@ -65,85 +65,85 @@ def bindings_by_id() -> dict[str, Binding]:
 
 
 def _screen_bindings(screen: str) -> Iterable[BindingType]:
-    own: Iterable[BindingType] = vars(resolve_reference(f"vcdebug.tui.screens.{screen}")).get("BINDINGS", ())
-    return own
+    bindings: Iterable[BindingType] = vars(resolve_reference(f"vcdebug.tui.screens.{screen}")).get("BINDINGS", ())
+    return bindings
 
 
-def main_screen_keys(name: str, chosen: Mapping[str, str]) -> list[str]:
-    """The keys in force for what the main screen can do."""
-    return binding_keys(next(binding for binding in _plain_bindings(MAIN_KEYS) if binding.id == name), chosen)
+def main_screen_keys(name: str, chosen_keys: Mapping[str, str]) -> list[str]:
+    """The keys in force for the main screen's action `name`."""
+    return binding_keys(next(binding for binding in _plain_bindings(MAIN_KEYS) if binding.id == name), chosen_keys)
 
 
-def binding_keys(binding: Binding, chosen: Mapping[str, str]) -> list[str]:
+def binding_keys(binding: Binding, chosen_keys: Mapping[str, str]) -> list[str]:
     """The keys in force for a binding."""
-    keys = chosen.get(binding.id or "", binding.key)
+    keys = chosen_keys.get(binding.id or "", binding.key)
     return [textual_key(key) or key.strip() for key in keys.split(",")]
 
 
-def check_keys(written: Mapping[str, str]) -> tuple[dict[str, str], list[ConfigProblem]]:
+def check_keys(key_texts: Mapping[str, str]) -> tuple[dict[str, str], list[ConfigProblem]]:
     """The configured keys that are possible, and a line for each that is not."""
-    known = bindings_by_id()
+    bindings = bindings_by_id()
     lines: list[ConfigProblem] = []
-    chosen: dict[str, str] = {}
-    for name, keys in written.items():
-        if name not in known:
+    chosen_keys: dict[str, str] = {}
+    for name, keys in key_texts.items():
+        if name not in bindings:
             lines.append(ConfigProblem(f"keys.{name}", "no binding of this name", "ignored; --print-config lists them"))
             continue
         good = [(key, textual_key(key)) for key in keys.split(",")]
         lines += [
             ConfigProblem(f"keys.{name}", f"no key {key.strip()!r}", "left out") for key, meant in good if meant is None
         ]
-        chosen[name] = ",".join(dict.fromkeys(meant for _, meant in good if meant is not None))
-        if chosen[name] in ("", ",".join(binding_keys(known[name], {}))):
-            del chosen[name]
-    return _drop_collisions(chosen, known, lines)
+        chosen_keys[name] = ",".join(dict.fromkeys(meant for _, meant in good if meant is not None))
+        if chosen_keys[name] in ("", ",".join(binding_keys(bindings[name], {}))):
+            del chosen_keys[name]
+    return _drop_collisions(chosen_keys, bindings, lines)
 
 
 def _drop_collisions(
-    chosen: dict[str, str], known: Mapping[str, Binding], lines: list[ConfigProblem]
+    chosen_keys: dict[str, str], bindings: Mapping[str, Binding], lines: list[ConfigProblem]
 ) -> tuple[dict[str, str], list[ConfigProblem]]:
-    """Drop a configured key that has another meaning in the same place; the later setting loses."""
-    while (found := _find_collision(chosen)) is not None:
-        name, key, other, where = found
-        del chosen[name]
-        kept = ", ".join(key_name(kept) for kept in binding_keys(known[name], {}) if key_name(kept))
-        what = f"{key_name(key)} is already {other} ({where})"
-        lines.append(ConfigProblem(f"keys.{name}", what, f"{name} keeps {kept}"))
-    return chosen, lines
+    """Drop configured keys with another meaning in the same scope; of two settings, the later one is dropped."""
+    while (collision := _find_collision(chosen_keys)) is not None:
+        name, key, other, scope = collision
+        del chosen_keys[name]
+        kept = ", ".join(key_name(kept) for kept in binding_keys(bindings[name], {}) if key_name(kept))
+        conflict = f"{key_name(key)} is already {other} ({scope})"
+        lines.append(ConfigProblem(f"keys.{name}", conflict, f"{name} keeps {kept}"))
+    return chosen_keys, lines
 
 
-def _find_collision(chosen: Mapping[str, str]) -> tuple[str, str, str, str] | None:
-    """A chosen binding, its key, and what else the key means where both hold."""
-    places = key_scopes()
-    wished = list(chosen)
-    for name in reversed(wished):
-        homes = [scope for scope in places if any(binding.id == name for binding in scope.bindings)]
-        for home in homes:
-            for scope in (scope for scope in places if _can_meet(home, scope)):
-                for other in scope.bindings:
-                    shared = _shared_key(name, other, chosen)
-                    if shared is not None and wished.index(name) > _change_rank(other.id, wished):
-                        return name, shared, str(other.id), scope.name
+def _find_collision(chosen_keys: Mapping[str, str]) -> tuple[str, str, str, str] | None:
+    """(configured binding, key, other binding with this key, name of its scope); None without a collision."""
+    scopes = key_scopes()
+    chosen_ids = list(chosen_keys)
+    for name in reversed(chosen_ids):
+        own_scopes = [scope for scope in scopes if any(binding.id == name for binding in scope.bindings)]
+        for own_scope in own_scopes:
+            for scope in (scope for scope in scopes if _can_meet(own_scope, scope)):
+                for other_binding in scope.bindings:
+                    shared_key = _shared_key(name, other_binding, chosen_keys)
+                    if shared_key is not None and chosen_ids.index(name) > _change_rank(other_binding.id, chosen_ids):
+                        return name, shared_key, str(other_binding.id), scope.name
     return None
 
 
-def _change_rank(name: str | None, wished: list[str]) -> int:
+def _change_rank(name: str | None, chosen_ids: list[str]) -> int:
     """Bindings with their default key come before those that the settings changed."""
-    return wished.index(name) if name in wished else -1
+    return chosen_ids.index(name) if name in chosen_ids else -1
 
 
-def _shared_key(name: str, other: Binding, chosen: Mapping[str, str]) -> str | None:
-    if other.id == name:
+def _shared_key(name: str, binding: Binding, chosen_keys: Mapping[str, str]) -> str | None:
+    if binding.id == name:
         return None
-    keys = binding_keys(other, chosen)
-    return next((key for key in chosen[name].split(",") if key in keys), None)
+    keys = binding_keys(binding, chosen_keys)
+    return next((key for key in chosen_keys[name].split(",") if key in keys), None)
 
 
-def _can_meet(one: KeyScope, other: KeyScope) -> bool:
-    """Whether the keys of both can be wanted at one focus."""
-    if one.name == other.name or TABLE in (one.name, other.name):
+def _can_meet(scope: KeyScope, other: KeyScope) -> bool:
+    """Whether two scopes can be active at the same time."""
+    if scope.name == other.name or TABLE in (scope.name, other.name):
         return True
-    return one.on_main and other.on_main and MAIN in (one.name, other.name)
+    return scope.on_main and other.on_main and MAIN in (scope.name, other.name)
 
 
 def _plain_bindings(bindings: Iterable[BindingType]) -> tuple[Binding, ...]:
@@ -255,7 +255,7 @@ FOOTER_HINTS = (
 )
 """The hints of the footer, the most useful first; it shows as many as fit."""
 FIXED_HINTS = (KeyHint(("help",), "help"), KeyHint(("quit",), "quit"))
-"""The last keys of the footer, for which there is always room."""
+"""The last keys of the footer, which are always shown."""
 KEYS_WHILE_LOADING = ("command", "next-panel", "open", "help", "quit")
 """The ids of bindings that work while the replay runs."""
 
@@ -266,9 +266,9 @@ def show_footer_keys(
     """Show the active keys in the footer, those of the focused panel first; before the replay is done a few only."""
     keys = keys_by_binding(active)
     if not replayed:
-        keys = {name: found for name, found in keys.items() if name in KEYS_WHILE_LOADING}
-    own = (
+        keys = {name: active_keys for name, active_keys in keys.items() if name in KEYS_WHILE_LOADING}
+    panel_hints = (
         tuple(KeyHint((name,), does) for name, does in footer_keys(focused.shows)) if isinstance(focused, Panel) else ()
     )
-    status.keys = (*footer_entries(own, keys), *footer_entries(FOOTER_HINTS, keys))
+    status.keys = (*footer_entries(panel_hints, keys), *footer_entries(FOOTER_HINTS, keys))
     status.always = tuple(footer_entries(FIXED_HINTS, keys))

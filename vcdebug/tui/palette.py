@@ -51,7 +51,7 @@ undo       revert
 zoom       fullscreen maximize
 quit       exit close leave
 """
-"""Words that newcomers type, by the name of the command, panel or key that they mean."""
+"""Name of a command, panel or key → further words by which the palette finds it."""
 _SYNONYMS_OF: Final = dict(line.split(maxsplit=1) for line in SYNONYMS.splitlines())
 OBJECT_COMMANDS: Final = {
     "jobs": ("explain", "why it is Pending, or what it got"),
@@ -84,24 +84,24 @@ class PaletteEntry(NamedTuple):
     run: Callable[[], object]
     key: str = ""
     words: str = ""
-    """Other words that find it."""
+    """Further words by which the entry is found."""
 
     def rank_words(self, words: Sequence[str], letters: re.Pattern[str]) -> int | None:
-        """How well it fits, 0 best; None where not all words, and not even the letters in their order, are in it."""
-        name, named = self.name.casefold(), f" {self.name} {self.words}".casefold()
-        if all(f" {word}" in named for word in words):
+        """Rank of the entry for the typed words, 0 is best; None if neither words nor letters in order match."""
+        name, name_and_words = self.name.casefold(), f" {self.name} {self.words}".casefold()
+        if all(f" {word}" in name_and_words for word in words):
             return 0 if name.startswith(words[0]) else 1
-        if all(word in named for word in words):
+        if all(word in name_and_words for word in words):
             return 2
-        text = f"{named} {self.help} {self.kind}".casefold()
+        text = f"{name_and_words} {self.help} {self.kind}".casefold()
         return 3 if all(word in text for word in words) else 4 if letters.search(name) else None
 
 
 class PaletteProvider(Provider):
-    """Hands Textual's palette the best hits."""
+    """Provides the best entries to Textual's command palette."""
 
     async def startup(self) -> None:
-        """List what has a description once, not at every letter, and read the names ahead of the first letter."""
+        """List entries with descriptions once, not at every letter, and read object names in advance."""
         self._entries = list(described_entries(self._main_screen))
         find_entries(self._main_screen, (), ("/",))
 
@@ -151,25 +151,25 @@ def _rank_objects(
 ) -> Iterator[tuple[int, PaletteEntry]]:
     """Jobs, pods, nodes and queues whose names contain every word; a name that is or begins with the word first."""
     start = words[0]
-    for plural, (command, what) in OBJECT_COMMANDS.items():
-        # Tens of thousands of names per letter: only those that are shown become entries.
-        found: Sequence[str] = (*object_names(recording, RESOURCE_KINDS[plural]),)
+    for plural, (command, description) in OBJECT_COMMANDS.items():
+        # A letter may match tens of thousands of names: only shown ones become entries.
+        names: Sequence[str] = (*object_names(recording, RESOURCE_KINDS[plural]),)
         for word in words:
-            found = [name for name in found if word in name.casefold()]
-        first = (name for name in found if name.casefold().startswith(start) or f"/{start}" in name.casefold())
-        shown = dict.fromkeys([*islice(first, MAX_HITS), *found[:MAX_HITS]])
-        for name in shown:
-            bare = name.casefold().rpartition("/")[2]
-            rank = 0 if start in (bare, name.casefold()) else 1 if bare.startswith(start) else 2
+            names = [name for name in names if word in name.casefold()]
+        best = (name for name in names if name.casefold().startswith(start) or f"/{start}" in name.casefold())
+        listed = dict.fromkeys([*islice(best, MAX_HITS), *names[:MAX_HITS]])
+        for name in listed:
+            base_name = name.casefold().rpartition("/")[2]
+            rank = 0 if start in (base_name, name.casefold()) else 1 if base_name.startswith(start) else 2
             run = partial(main.run_command, f"{command} {name}")
-            yield rank, PaletteEntry(plural.removesuffix("s"), name, what, run)
+            yield rank, PaletteEntry(plural.removesuffix("s"), name, description, run)
 
 
 def described_entries(main: PaletteScreen) -> Iterator[PaletteEntry]:
     """Every entry with a description, at the moment that the screen shows."""
     keys = {
-        name: " ".join(filter(None, map(key_name, found)))
-        for name, found in keys_by_binding(main.active_bindings).items()
+        name: " ".join(filter(None, map(key_name, active_keys)))
+        for name, active_keys in keys_by_binding(main.active_bindings).items()
     }
     for panel in PANELS:
         name, show = panel.command_name, partial(main.show_panel, panel.command_name)
@@ -201,11 +201,11 @@ def described_entries(main: PaletteScreen) -> Iterator[PaletteEntry]:
 
 
 def _key_entries(active: Mapping[str, ActiveBinding], keys: Mapping[str, str]) -> Iterator[PaletteEntry]:
-    """The keys that are neither a panel's nor a command's; each runs where it holds."""
-    named = {name for verb in list_verbs() for name in verb.names}
-    bindings = {found.binding.id: found for found in active.values() if found.binding.id in keys}
+    """Entries for keys of neither panels nor commands; each runs in the widget of its binding."""
+    verb_names = {name for verb in list_verbs() for name in verb.names}
+    bindings = {entry.binding.id: entry for entry in active.values() if entry.binding.id in keys}
     for name, (node, binding, _, _) in bindings.items():
-        if name is not None and name not in named and not name.startswith("panel-"):
+        if name is not None and name not in verb_names and not name.startswith("panel-"):
             run = partial(node.app.run_action, binding.action, node)
             words = _SYNONYMS_OF.get(name, "")
             yield PaletteEntry(

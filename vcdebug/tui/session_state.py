@@ -23,10 +23,10 @@ MAX_RECENT: Final = 30
 """Recent snapshots at most."""
 CHUNK_BYTES: Final = 1 << 20
 MAX_DIGEST_BYTES: Final = 1 << 30
-"""Bytes whose content is hashed; of later files only name and size count."""
+"""Number of bytes that are hashed; of further files, only name and size count."""
 MAX_DIGEST_FILES: Final = 5_000
 _EVENT_KEYS: Final = ("event", "bookmarks")
-"""Parts of a session that are void when the snapshot's content changes, since its events do."""
+"""Parts of a session that are dropped if the snapshot's content changes, because they name events."""
 
 
 class SnapshotIdentity(NamedTuple):
@@ -40,7 +40,7 @@ class SnapshotIdentity(NamedTuple):
         return f"{self.file_stem()}{self.content[:12]}.json"
 
     def file_stem(self) -> str:
-        """The beginning of the file names of one path."""
+        """The prefix of the names of all session files for this path."""
         # The digest of the path keeps snapshots of equal names in different folders apart.
         readable = re.sub(r"[^A-Za-z0-9.]+", "-", Path(self.path).name)[:40].strip("-") or "snapshot"
         return f"{readable}-{hashlib.sha256(self.path.encode()).hexdigest()[:8]}-"
@@ -53,7 +53,7 @@ class RecentSnapshot(NamedTuple):
     opened: str
     """Date and time, to the minute."""
     about: str
-    """Its size in words."""
+    """The size of its cluster in words."""
 
 
 @dataclass(slots=True)
@@ -96,13 +96,13 @@ class SessionStore:
         return session
 
     def _take_over_earlier(self, session: SavedSession, identity: SnapshotIdentity) -> None:
-        """Take over the parts of an earlier content's session that name no event."""
+        """Copy the parts without event numbers from the session of an earlier content at this path."""
         assert self.folder is not None
-        earlier = sorted(
+        earlier_files = sorted(
             (self.folder / "snapshots").glob(f"{identity.file_stem()}*.json"), key=_modified_time, reverse=True
         )
-        if earlier:
-            data = self._read_session(session, earlier[0])
+        if earlier_files:
+            data = self._read_session(session, earlier_files[0])
             session.writable = True
             session.data = {key: value for key, value in data.items() if key not in _EVENT_KEYS}
             notebook = session.data.get("notebook")
@@ -117,10 +117,10 @@ class SessionStore:
         except (OSError, UnicodeDecodeError, json.JSONDecodeError):
             data = None
         if not isinstance(data, dict) or not isinstance(data.get("version"), int):
-            aside = path.with_suffix(".damaged")
+            renamed = path.with_suffix(".damaged")
             with suppress(OSError):
-                path.replace(aside)
-            session.lines.append(f"{home_relative(path)}: damaged; kept as {aside.name}, the session starts over")
+                path.replace(renamed)
+            session.lines.append(f"{home_relative(path)}: damaged; kept as {renamed.name}, the session starts over")
             return {}
         # Rewriting the file would lose what the newer version keeps in it.
         if data["version"] > STATE_VERSION:
@@ -134,45 +134,45 @@ class SessionStore:
     def recent_snapshots(self) -> list[RecentSnapshot]:
         """Recent snapshots that still exist, the last one first."""
         entries = self._load_list("recent.json")
-        known = [RecentSnapshot(*map(str, entry)) for entry in entries if isinstance(entry, list) and len(entry) == 3]
-        return [one for one in known if Path(one.path).exists() or find_bundled(one.path)]
+        recent = [RecentSnapshot(*map(str, entry)) for entry in entries if isinstance(entry, list) and len(entry) == 3]
+        return [snapshot for snapshot in recent if Path(snapshot.path).exists() or find_bundled(snapshot.path)]
 
-    def add_recent(self, path: str, about: str, now: datetime) -> None:
-        entry = RecentSnapshot(path, now.strftime("%Y-%m-%d %H:%M"), about)
+    def add_recent(self, path: str, size_text: str, now: datetime) -> None:
+        entry = RecentSnapshot(path, now.strftime("%Y-%m-%d %H:%M"), size_text)
         self._save_json(
-            "recent.json", [entry, *(one for one in self.recent_snapshots() if one.path != path)][:MAX_RECENT]
+            "recent.json", [entry, *(old for old in self.recent_snapshots() if old.path != path)][:MAX_RECENT]
         )
 
     def typed_lines(self) -> dict[str, list[str]]:
         """The typed lines of earlier sessions, by mode."""
-        found = self._load_json("history.json")
-        lines = found if isinstance(found, dict) else {}
-        return {str(mode): [str(one) for one in typed] for mode, typed in lines.items() if isinstance(typed, list)}
+        content = self._load_json("history.json")
+        lines = content if isinstance(content, dict) else {}
+        return {str(mode): [str(line) for line in typed] for mode, typed in lines.items() if isinstance(typed, list)}
 
     def save_history(self, history: Mapping[str, list[str]]) -> None:
         self._save_json("history.json", dict(history))
 
     def answered_steps(self) -> dict[str, int]:
         """The number of answered steps, by the lesson's name."""
-        found = self._load_json("lessons.json")
-        steps = found if isinstance(found, dict) else {}
+        content = self._load_json("lessons.json")
+        steps = content if isinstance(content, dict) else {}
         return {str(name): count for name, count in steps.items() if isinstance(count, int) and count > 0}
 
     def save_answered(self, lesson: str, count: int) -> None:
-        """Keep that the first `count` steps of a lesson are answered."""
+        """Save that the first `count` steps of a lesson are answered."""
         self._save_json("lessons.json", {**self.answered_steps(), lesson: count})
 
     def remembered_theme(self, usual: str) -> str:
-        """The theme that was chosen last; the usual one, where the settings name another one since."""
-        found = self._load_json("theme.json")
-        chosen = found.get("theme") if isinstance(found, dict) and found.get("instead of") == usual else None
+        """The theme that was chosen last; `usual` if the settings have changed since then."""
+        content = self._load_json("theme.json")
+        chosen = content.get("theme") if isinstance(content, dict) and content.get("instead of") == usual else None
         return str(chosen or usual)
 
-    def save_theme(self, name: str, usual: str) -> None:
-        """Keep the chosen theme, and the one of the settings that it replaces."""
-        self._save_json("theme.json", {"theme": name, "instead of": usual})
+    def save_theme(self, name: str, settings_theme: str) -> None:
+        """Save the chosen theme, and the theme of the settings that it replaces."""
+        self._save_json("theme.json", {"theme": name, "instead of": settings_theme})
 
-    def is_first_time(self) -> bool:
+    def claim_first_time(self) -> bool:
         """Whether this is the first start, which shows a hint; records it, so that the answer is true once."""
         if self.folder is None or (self.folder / "told").exists():
             return False
@@ -180,8 +180,8 @@ class SessionStore:
         return True
 
     def _load_list(self, name: str) -> list[Json]:
-        found = self._load_json(name)
-        return found if isinstance(found, list) else []
+        content = self._load_json(name)
+        return content if isinstance(content, list) else []
 
     def _load_json(self, name: str) -> object:
         if self.folder is None:
@@ -197,11 +197,11 @@ class SessionStore:
 
     def write_json(self, path: Path, content: object) -> str:
         """Replace a file atomically; returns a line if that fails, else an empty text."""
-        written = path.with_suffix(".new")
+        new_path = path.with_suffix(".new")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            written.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-            written.replace(path)  # atomic: two debuggers may write the same file
+            new_path.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+            new_path.replace(path)  # atomic: two debuggers may write the same file
         except OSError as error:
             return f"{home_relative(path)}: {error.strerror}; this session is not kept"
         return ""
@@ -214,14 +214,14 @@ def identify_snapshot(source: str | BinaryIO) -> SnapshotIdentity | None:
         return SnapshotIdentity("standard input", hashlib.sha256(content).hexdigest())
     path = Path(source).absolute()
     digest = hashlib.sha256()
-    left = MAX_DIGEST_BYTES
+    remaining_bytes = MAX_DIGEST_BYTES
     try:
         for file in _snapshot_files(path):
             size = file.stat().st_size
             digest.update(f"{file.relative_to(path)} {size}\n".encode())
             # A volume of gigabytes must not delay the start; its name and size still count.
-            left -= size
-            if left >= 0:
+            remaining_bytes -= size
+            if remaining_bytes >= 0:
                 _update_digest(digest, file)
     except OSError:
         return None
@@ -271,7 +271,7 @@ def home_relative(path: Path) -> str:
         return str(path)
 
 
-def _xdg_folder(variable: str, usual: str) -> Path:
-    chosen = os.environ.get(variable, "")
-    base = Path(chosen) if chosen.startswith("/") else Path.home() / usual
+def _xdg_folder(variable: str, default_folder: str) -> Path:
+    folder = os.environ.get(variable, "")
+    base = Path(folder) if folder.startswith("/") else Path.home() / default_folder
     return base / FOLDER_NAME

@@ -1,4 +1,4 @@
-"""What passes between the terminal and the application: keys one at a time, and printable lines."""
+"""Traffic between terminal and application: keys one at a time, changed cells, and printable text."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ POLL_SECONDS: Final = 0.1
 """Between two checks whether the screen is closed."""
 READ_BYTES: Final = 4096
 FOLLOW_TIMEOUT_SECONDS: Final = 0.5
-"""Seconds after which a follower whose queue has been closed is abandoned."""
+"""Seconds after which a callback in a closed message queue is given up."""
 FOLLOW_LAPS: Final = 3
-"""Passes of the follower: for the key, for the message that it led to, and for the result of a closed dialog."""
+"""Passes of the callback: for the key, for the message that it caused, and for the result of a closed dialog."""
 
 
 class TypeAhead:
@@ -46,16 +46,16 @@ class TypeAhead:
     effects are done, and the next key follows.
     """
 
-    def __init__(self, app: App[int], give: Callable[[events.Key], Awaitable[None]]) -> None:
+    def __init__(self, app: App[int], deliver: Callable[[events.Key], Awaitable[None]]) -> None:
         self._app = app
-        self._give = give
+        self._give = deliver
         self._waiting: deque[events.Key] = deque()
         self._turn = 0
-        """The number of the current key; followers of earlier keys are ignored."""
+        """The number of the current key; callbacks of earlier keys are ignored."""
         self._limit: Timer | None = None
         self._at_work = False
         self._waited_on: MessagePump | None = None
-        """The widget in whose queue the follower is."""
+        """The widget whose message queue holds the callback."""
 
     def add_key(self, key: events.Key) -> None:
         self._waiting.append(key)
@@ -79,14 +79,14 @@ class TypeAhead:
         """The message pumps that a key passes, from the focused widget up to the application."""
         return tuple((self._app.focused or self._app.screen).ancestors_with_self)
 
-    def _follow_key(self, turn: int, way: tuple[MessagePump, ...], laps: int) -> None:
+    def _follow_key(self, turn: int, path: tuple[MessagePump, ...], laps: int) -> None:
         if turn != self._turn or not self._at_work:
             return
-        while way:
-            pump, way = way[0], way[1:]
+        while path:
+            pump, path = path[0], path[1:]
             self._waited_on = pump
-            # call_later is refused by a closed queue: the next one up the tree takes the follower.
-            if pump.call_later(self._follow_key, turn, way, laps):
+            # A closed queue rejects call_later: the callback then goes to the next widget up the tree.
+            if pump.call_later(self._follow_key, turn, path, laps):
                 return
         if laps > 1:
             self._follow_key(turn, self._focus_path(), laps - 1)
@@ -97,7 +97,7 @@ class TypeAhead:
         self._limit = self._app.set_timer(FOLLOW_TIMEOUT_SECONDS, self._check_follower)
 
     def _check_follower(self) -> None:
-        """Give the follower up where its queue is closed; wait longer for a slow one."""
+        """Give up the callback if its message queue is closed; wait longer for a slow one."""
         if self._waited_on is not None and self._waited_on.is_running:
             self._start_timer()
         else:
@@ -111,29 +111,29 @@ class TypeAhead:
 
 
 SETTLING_SECONDS: Final = 1.0
-"""Seconds after a change of size in which every frame is sent whole."""
-MOST_PASSED: Final = 8
+"""Seconds after a change of size during which frames are sent completely."""
+MAX_REWRITTEN_CHARACTERS: Final = 8
 """So many unchanged characters are written again, which takes fewer bytes than moving the cursor."""
 Cell = tuple[str, str]
 """A character, and the parameters of its style (SGR)."""
 _TOKEN: Final = re.compile(r"\x1b\[(\d+);(\d+)H|\x1b\[([\d;]*)m|\n|([^\x1b\n]+)|(\x1b)")
-"""What frames consist of: moves of the cursor, styles, ends of lines and text; an escape that is none of these."""
+"""Parts of a frame: cursor moves, styles, line ends, text, and any other escape sequence."""
 _FRAME_START: Final = re.compile(r"\x1b\[\d+;\d+H")
 _KEEPS_CONTENT: Final = re.compile(r"(\x1b\[\?(?!1049)[\d;]+[hl])*(\x1b\].*)?", re.DOTALL)
-"""Modes other than that of the alternate screen, titles and clipboard: none of them changes what is shown."""
+"""Sequences that change no cell: modes (except the alternate screen), titles and clipboard."""
 
 
 class TerminalContent:
-    """What the terminal shows: of a frame only the cells that differ are sent.
+    """The cells that the terminal shows, so that only changed cells of a frame are sent.
 
     Textual redraws whole lines of a widget. Over a slow connection that is 30 times what changes.
     """
 
     def __init__(self) -> None:
         self._cells: dict[tuple[int, int], Cell] = {}
-        """By line and column, both from 1; a cell that is not in it may show anything."""
+        """(line, column), both from 1 → cell; the content of missing cells is unknown."""
         self._texts: dict[int, dict[int, tuple[str, str, int]]] = {}
-        """By line and column, the (text, style, column behind it) of what was written last.
+        """Line → column → the (text, style, end column) that was last written there.
 
         Most of a frame is the same, and a text is compared faster than its cells.
         """
@@ -141,36 +141,36 @@ class TerminalContent:
         self._grounds = _Grounds()
 
     def forget(self) -> None:
-        """The terminal may show anything."""
+        """Forget all cells: the content of the terminal is unknown."""
         self._cells.clear()
         self._texts.clear()
 
     def changed_part(self, data: str) -> str:
-        """What has to be written for the terminal to show the same as after `data`."""
+        """The shortest known output with the same effect on the screen as `data`."""
         if _FRAME_START.match(data) is None:
             if _KEEPS_CONTENT.fullmatch(data) is None:
                 self.forget()
             return data
-        changes, style, place = _Changes(self._grounds), "", (0, 0)
-        for row, column, sgr, text, other in _TOKEN.findall(data):
-            if other or (text and not self._put_text(changes, place, text, style)):
+        changes, style, position = _Changes(self._grounds), "", (0, 0)
+        for row, column, sgr, text, escape in _TOKEN.findall(data):
+            if escape or (text and not self._put_text(changes, position, text, style)):
                 self.forget()
                 return data
             if row:
-                place = (int(row), int(column))
+                position = (int(row), int(column))
             elif text:
-                place = (place[0], self._texts[place[0]][place[1]][2])
+                position = (position[0], self._texts[position[0]][position[1]][2])
             else:
                 style = "" if sgr in ("", "0") else f"{style};{sgr}".lstrip(";")
-        return changes.write_all(place)
+        return changes.write_all(position)
 
-    def _put_text(self, changes: _Changes, place: tuple[int, int], text: str, style: str) -> bool:
-        """Take in a text at a place, and hand on what differs; whether it is text as Textual writes it."""
-        row, column = place
+    def _put_text(self, changes: _Changes, position: tuple[int, int], text: str, style: str) -> bool:
+        """Add the changed cells of a text to `changes`; returns False for text that needs the order of the frame."""
+        row, column = position
         texts, end = self._texts.setdefault(row, {}), column + len(text)
         if texts.get(column) == (text, style, end):
             return True
-        for start in [start for start, known in texts.items() if start < end and known[2] > column]:
+        for start in [start for start, entry in texts.items() if start < end and entry[2] > column]:
             del texts[start]
         texts[column] = (text, style, end)
         places = [(row, column + index) for index in range(len(text))]
@@ -195,7 +195,7 @@ def _is_narrow(character: str) -> bool:
 
 
 class _Run(NamedTuple):
-    """Text at a place, in one style or in any that looks the same on spaces."""
+    """A piece of text at a place, to be written in one style."""
 
     row: int
     column: int
@@ -208,16 +208,16 @@ class _Run(NamedTuple):
 
 
 class _Changes:
-    """Cells to write, by style: a style takes more bytes than the move to another place."""
+    """The changed cells of a frame, grouped by style: changing the style takes more bytes than moving the cursor."""
 
     def __init__(self, grounds: _Grounds) -> None:
         self._grounds = grounds
         self.written: set[tuple[int, int]] = set()
-        """The cells of this frame."""
+        """(line, column) of all cells of this frame."""
         self._runs: dict[str, list[_Run]] = {}
         self._place, self._style = (0, 0), ""
         self._passed = ""
-        """A few unchanged characters behind the last change, which take fewer bytes than a move over them."""
+        """Unchanged characters after the last change; a few of them are cheaper to write than a cursor move."""
 
     def add_text(self, row: int, column: int, text: str, style: str) -> None:
         """Add text in a style; of leading spaces only the ground shows."""
@@ -229,9 +229,9 @@ class _Changes:
             self._add_run(_Run(row, column + spaces, bare), style)
 
     def _add_run(self, run: _Run, style: str) -> None:
-        if (run.row, run.column) == self._place and len(self._passed) <= MOST_PASSED:
+        if (run.row, run.column) == self._place and len(self._passed) <= MAX_REWRITTEN_CHARACTERS:
             before = self._runs[self._style].pop()
-            # Spaces take the style of the text before or after them where both look the same.
+            # A space takes the style of the neighbouring text if it looks the same in that style.
             if before.text.isspace() and not self._passed.strip() and self._grounds[style] == self._style:
                 self._style = style
             if self._style == style or (not run.text.strip(" ") and self._grounds[self._style] == style):
@@ -248,12 +248,12 @@ class _Changes:
         looks_same = style == self._style or (
             not text.strip(" ") and self._grounds[style] in (self._style, self._grounds[self._style])
         )
-        if (row, column) == self._place and looks_same and len(self._passed) + len(text) <= MOST_PASSED:
+        if (row, column) == self._place and looks_same and len(self._passed) + len(text) <= MAX_REWRITTEN_CHARACTERS:
             self._passed += text
             self._place = (row, column + len(text))
 
-    def write_all(self, place: tuple[int, int]) -> str:
-        """Everything, and the cursor moved to its place."""
+    def write_all(self, position: tuple[int, int]) -> str:
+        """The output for all changed cells, followed by a move of the cursor to `position`."""
         parts, row, column = [], 0, 0
         for style in filter(self._runs.get, self._runs):
             parts.append(f"\x1b[0;{style}m" if style else "\x1b[0m")
@@ -262,41 +262,41 @@ class _Changes:
                 parts.append(f"\x1b[{run.column - column}C" if forward else f"\x1b[{run.row};{run.column}H")
                 parts.append(run.text)
                 row, column = run.row, run.end
-        return "".join([*parts, "\x1b[0m" if parts else "", f"\x1b[{place[0]};{place[1]}H"])
+        return "".join([*parts, "\x1b[0m" if parts else "", f"\x1b[{position[0]};{position[1]}H"])
 
 
 _STYLE: Final = re.compile(
     r"(?:[1-3568](?:;|$))*(?:(?:38;2;\d+;\d+;\d+|38;5;\d+|[39][0-7])(?:;|$))?"
     r"(48;2;\d+;\d+;\d+|48;5;\d+|4[0-7]|10[0-7])?"
 )
-"""How Rich writes a style without lines and reversed colours: attributes, colour of the text, colour of the ground."""
+"""A style of Rich without lines or reversed colours: attributes, text colour, background colour."""
 
 
 class _Grounds(dict[str, str]):
     """Cache: style → its background part, all that shows of a style on a space."""
 
     def __missing__(self, style: str) -> str:
-        found = _STYLE.fullmatch(style)
-        self[style] = style if found is None else found[1] or ""
+        match = _STYLE.fullmatch(style)
+        self[style] = style if match is None else match[1] or ""
         return self[style]
 
 
 class TerminalDriver(LinuxDriver):
-    """Sends what differs from what the terminal shows, and drops bytes that are not UTF-8.
+    """Driver that writes only changed cells to the terminal, and drops input that is not UTF-8.
 
     Textual's own reader ends at the first such byte and leaves the cursor hidden.
     """
 
     shown: TerminalContent | None = None
-    """None before the first write."""
+    """The content of the terminal; None before the first write."""
     _terminal = -1
-    """The terminal, which `fileno` no longer names while the reader runs."""
+    """Descriptor of the terminal; `fileno` is another one while the reader runs."""
     _size: os.terminal_size | None = None
     _trusted_from = 0.0
-    """When the terminal's content is known again after a change of its size, by the monotonic clock."""
+    """Monotonic time from which on the terminal's content is known again after a change of size."""
 
     def write(self, data: str) -> None:
-        """Write what changes the terminal as the data would."""
+        """Write the changed part of the data to the terminal."""
         if self.shown is None:
             self.shown, self._terminal = TerminalContent(), self.fileno
         with suppress(OSError):
@@ -304,13 +304,13 @@ class TerminalDriver(LinuxDriver):
             if size != self._size:
                 self._trusted_from = monotonic() + SETTLING_SECONDS if self._size is not None else 0.0
                 self._size = size
-        # A terminal moves its lines at some time before or after the program learns of the new size.
+        # A terminal may move its lines before or after the program receives the new size.
         if monotonic() < self._trusted_from:
             self.shown.forget()
         super().write(self.shown.changed_part(data))
 
     def run_input_thread(self) -> None:
-        """Turn what the terminal sends into messages, until the screen is closed."""
+        """Convert the terminal's input to messages, until the screen is closed."""
         terminal = self.fileno
         self.fileno, target = os.pipe()
         cleaner = threading.Thread(target=self._copy_valid_text, args=(terminal, target), daemon=True)
@@ -342,9 +342,9 @@ class PrintableFilter(LineFilter):
         # Most lines are plain ASCII, and every line of every frame passes here.
         if all(segment.text.isascii() and segment.text.isprintable() for segment in segments):
             return segments
-        drawn = list(map(_make_segment_printable, segments))
-        width, wanted = Segment.get_line_length(drawn), Segment.get_line_length(segments)
-        return Segment.adjust_line_length(drawn, wanted) if width > wanted else drawn
+        printable = list(map(_make_segment_printable, segments))
+        width, target_width = Segment.get_line_length(printable), Segment.get_line_length(segments)
+        return Segment.adjust_line_length(printable, target_width) if width > target_width else printable
 
 
 PRINTABLE: Final = PrintableFilter()

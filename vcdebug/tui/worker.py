@@ -36,7 +36,7 @@ DEFAULT_LIMITS: RecordingLimits = (MAX_EVENTS, MAX_MEGABYTES)
 
 
 PROGRESS_SECONDS: Final = 0.25
-"""Interval of progress messages: each is drawn, and more could not be read."""
+"""Seconds between two progress messages, since each one is drawn."""
 
 
 class StopRequest:
@@ -60,9 +60,9 @@ def _raise_if_stopped(stop: StopRequest) -> None:
         raise ReplayStoppedError("the replay was stopped")
 
 
-def _tell_unless_stopped(stop: StopRequest, tell: ReportProgress, words: str, done: int, total: int) -> None:
+def _tell_unless_stopped(stop: StopRequest, report: ReportProgress, words: str, done: int, total: int) -> None:
     _raise_if_stopped(stop)
-    tell(words, done, total)
+    report(words, done, total)
 
 
 class LoadOptions(NamedTuple):
@@ -77,7 +77,7 @@ DEFAULT_OPTIONS = LoadOptions()
 
 def load_and_replay(
     source: SnapshotSource,
-    post: Callable[[Message], object],
+    post_message: Callable[[Message], object],
     ask_extender: AskExtender | None = None,
     options: LoadOptions = DEFAULT_OPTIONS,
     stop: StopRequest | None = None,
@@ -91,30 +91,30 @@ def load_and_replay(
     `after`: another snapshot was open, so that its memory may be collected. The cache is written once `drawn` returns,
     when the recording is on the screen.
     """
-    wanted = stop or StopRequest()
-    teller = ProgressReporter(post, wanted)
-    bound = stoppable_bound(wanted, teller.report_cycle, limits)
-    # A recording with an extender's answers or other bounds is not what the cache key says.
-    keeping = _SnapshotCache(kept if ask_extender is None and limits == DEFAULT_LIMITS else None, options)
+    stop_request = stop or StopRequest()
+    reporter = ProgressReporter(post_message, stop_request)
+    bound = stoppable_bound(stop_request, reporter.report_cycle, limits)
+    # The cache key does not cover an extender's answers or other bounds, so such recordings are not cached.
+    cache = _SnapshotCache(kept if ask_extender is None and limits == DEFAULT_LIMITS else None, options)
 
     def make_message() -> Message:
         with collector_paused(look=True):  # replaying allocates millions of objects that all stay
-            recording = keeping.find_recording(source) or _replay_source(source, teller, ask_extender, options, bound)
+            recording = cache.find_recording(source) or _replay_source(source, reporter, ask_extender, options, bound)
             _build_first_picture(recording, after=after)
         return CycleReady(recording)
 
     message = run_or_failure_message(make_message, CycleFailed)
-    post(message)
+    post_message(message)
     if isinstance(message, CycleReady):
         drawn()  # indexes and cache would compete with the first frame for the interpreter lock
-        _prepare_and_store(message.recording, keeping, partial(_raise_if_stopped, wanted))
+        _prepare_and_store(message.recording, cache, partial(_raise_if_stopped, stop_request))
 
 
-def _prepare_and_store(recording: Recording, keeping: _SnapshotCache, step: Callable[[], object]) -> None:
-    """Build the indexes that the first keys need, then store the recording; a stop ends both."""
+def _prepare_and_store(recording: Recording, cache: _SnapshotCache, raise_if_stopped: Callable[[], object]) -> None:
+    """Build the indexes that the first keys need, then store the recording; a stop request ends both."""
     try:
-        recording.build_indexes(step)
-        keeping.store_recording(recording, step)
+        recording.build_indexes(raise_if_stopped)
+        cache.store_recording(recording, raise_if_stopped)
     except ReplayStoppedError:
         return
 
@@ -122,8 +122,8 @@ def _prepare_and_store(recording: Recording, keeping: _SnapshotCache, step: Call
 class _SnapshotCache:
     """The cache entry of one snapshot."""
 
-    def __init__(self, kept: RecordingCache | None, options: LoadOptions) -> None:
-        self._kept = kept
+    def __init__(self, recording_cache: RecordingCache | None, options: LoadOptions) -> None:
+        self._kept = recording_cache
         self._options = options
         self._key: str | None = None
         self._found = False
@@ -138,15 +138,15 @@ class _SnapshotCache:
         self._found = recording is not None
         return recording
 
-    def store_recording(self, recording: Recording, step: Callable[[], object]) -> None:
+    def store_recording(self, recording: Recording, raise_if_stopped: Callable[[], object]) -> None:
         """Store the recording, unless it came from the cache."""
         if self._kept is not None and self._key is not None and not self._found:
-            self._kept.cache_recording(self._key, recording, step)
+            self._kept.cache_recording(self._key, recording, raise_if_stopped)
 
 
 def _replay_source(
     source: SnapshotSource,
-    teller: ProgressReporter,
+    reporter: ProgressReporter,
     ask_extender: AskExtender | None,
     options: LoadOptions,
     bound: SizeBound,
@@ -159,16 +159,16 @@ def _replay_source(
     # A recording file is opened, not replayed: it was made under the options of its own run.
     if isinstance(origin, Path) and is_recording_file(origin):
         return open_recording(origin)
-    snapshot = load_snapshot(origin, **options._asdict(), progress=teller.report_reading, notice=teller.set_notice)
-    teller.cycle_begins(snapshot.name)
+    snapshot = load_snapshot(origin, **options._asdict(), progress=reporter.report_reading, notice=reporter.set_notice)
+    reporter.cycle_begins(snapshot.name)
     return replay_cycle(snapshot, ask_extender=ask_extender, bound=bound)
 
 
 class ProgressReporter:
     """Posts the progress of reading and of the cycle."""
 
-    def __init__(self, post: Callable[[Message], object], stop: StopRequest) -> None:
-        self.post = post
+    def __init__(self, post_message: Callable[[Message], object], stop: StopRequest) -> None:
+        self.post = post_message
         self._stop = stop
         self._notice = ""
         self._said = ""
@@ -184,9 +184,9 @@ class ProgressReporter:
 
     def report_cycle(self, words: str, done: int, total: int) -> None:
         """Post how far the cycle is and the time left of its action."""
-        said = self._estimate.with_time_left(words, done, total)
+        progress_text = self._estimate.with_time_left(words, done, total)
         if self._is_time():
-            self._post_text(f"replaying {self._replayed}: {said}")
+            self._post_text(f"replaying {self._replayed}: {progress_text}")
 
     def set_notice(self, text: str) -> None:
         """Show a notice with the progress from now on, the first time at once."""
@@ -194,12 +194,12 @@ class ProgressReporter:
 
     def report_reading(self, done: int, total: int, name: str) -> bool:
         """The progress callback of `load_snapshot`; returns False to stop it."""
-        of = f" {format_percent(done, total)}" if total else ""
-        text = self._notice + of if self._notice else f"reading {Path(name).name}{of}"
-        left = self._estimate.time_left(name, done, total)
+        percent = f" {format_percent(done, total)}" if total else ""
+        text = self._notice + percent if self._notice else f"reading {Path(name).name}{percent}"
+        time_left = self._estimate.time_left(name, done, total)
         if text != self._said and self._is_time():
             self._said = text
-            self._post_text(text + left)
+            self._post_text(text + time_left)
         return not self._stop.asked
 
     def _is_time(self) -> bool:
@@ -215,24 +215,24 @@ def run_task(task: Callable[[], CommandReply], ticket: int = 0) -> Message:
     return run_or_failure_message(lambda: WorkDone(task(), "", ticket), lambda line: WorkDone(None, line, ticket))
 
 
-def run_or_failure_message(task: Callable[[], Message], failed: Callable[[str], Message]) -> Message:
+def run_or_failure_message(task: Callable[[], Message], make_failure: Callable[[str], Message]) -> Message:
     """The task's message, or that of its failure in one line."""
     try:
         return task()
     except VcdebugError as error:
-        return failed(error.format_line())
+        return make_failure(error.format_line())
     except Exception as error:  # noqa: BLE001 - boundary: whatever a replay raises is one line on the screen
-        return failed(f"the replay failed: {type(error).__name__}: {error}")
+        return make_failure(f"the replay failed: {type(error).__name__}: {error}")
 
 
 def _build_first_picture(recording: Recording, *, after: bool) -> None:
-    """Build what the first picture shows, and let the garbage collector leave the recording alone.
+    """Build the data of the first frame, and exclude the recording from garbage collection.
 
     It would find nothing in it, and keep the keys waiting for seconds each time that it looked. After another snapshot
     it has to look, rarely enough, or that one would never go.
     """
     _ = recording.timeline, recording.span_tree, timeline_marks(recording)
-    # Frozen objects are never collected: the recording before would stay in memory.
+    # Frozen objects are never collected: the previous recording would stay in memory.
     if after:
         unfreeze_heap()
     else:
@@ -291,7 +291,7 @@ class Start:
         return self.goto is not None or self.job is not None
 
     def snapshots_to_choose(self) -> list[Path]:
-        """The snapshots in a folder that is none itself; else an empty list."""
+        """The snapshots in a folder that is not a snapshot itself; empty for other sources."""
         folder = Path(self.source) if isinstance(self.source, str) and self.source != STDIN else None
         return find_snapshots(folder) if folder is not None and folder.is_dir() else []
 
@@ -324,9 +324,9 @@ class Start:
 
     def apply_to(self, driver: Driver) -> DebuggerState:
         """Set the breakpoints, then go to the first position; raises VcdebugError for wrong words."""
-        there = driver.notebook.breakpoints.command_lines()
+        command_lines = driver.notebook.breakpoints.command_lines()
         for words in self.breaks:
-            if f"break {words.removeprefix('break ')}" not in there:
+            if f"break {words.removeprefix('break ')}" not in command_lines:
                 driver.add_breakpoint(words)
         if self.goto is not None:
             return driver.goto_event(self.goto)
@@ -336,7 +336,7 @@ class Start:
 
 
 class NextScreen(NamedTuple):
-    """What follows the main screen: another snapshot, or the chooser with a failure to show."""
+    """The screen after the main screen: another snapshot, or the chooser with a failure to show."""
 
     snapshot: str = ""
     failure: str = ""

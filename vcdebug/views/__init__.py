@@ -1,1 +1,1 @@
-"""A recording as plain tables and lines: style names instead of colours, no terminal library."""
+"""A recording as plain tables and lines, styled by names instead of colours and without a terminal library."""

@@ -1,4 +1,4 @@
-"""Bars of a few signs: a node's dimension, a gang, a funnel."""
+"""Bars made of characters: for a node's dimension, a gang, a funnel."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def draw_bar(parts: Sequence[float], signs: Sequence[str], total: float, width: 
     if total <= 0:
         return ""
     sizes = [max(1, round(part * width / total)) if part > 0 else 0 for part in parts]
-    # Rounding up the small parts may exceed the width: the largest one gives way, as that is seen least.
+    # Rounding up small parts may exceed the width: the largest part is shortened, where it shows least.
     while sum(sizes) > width:  # exact: ints
         sizes[sizes.index(max(sizes))] -= 1
     short = width - sum(sizes)  # exact: ints
@@ -77,7 +77,7 @@ def gang_line(recording: Recording, seq: Seq, name: JobId) -> Line:
 
 
 def stage_lines(counts: Sequence[tuple[str, int]]) -> tuple[Line, ...]:
-    """A funnel: a bar per (stage, how many it leaves); empty if every stage leaves none."""
+    """A funnel: a bar per (stage, number that it leaves); empty if all numbers are 0."""
     largest = max((number for _, number in counts), default=0)
     label = max((len(name) for name, _ in counts), default=0)
     return tuple(_stage_line(f"{name:>{label}} ", number, largest) for name, number in counts) if largest else ()

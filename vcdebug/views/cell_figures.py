@@ -26,7 +26,7 @@ QUEUE_HEADS: Final = {
 }
 TASK_HEADS: Final = _parts_by_head("status", "node", "priority", requests="request")
 CLUSTER_HEADS: Final = {"inqueue": "inqueue", "limit": "idle"}
-"""For overcommit's rows among the queues."""
+"""Head of a column -> part of overcommit's figure, in the cluster rows of the list of queues."""
 LIMIT_PARTS: Final = ("realCapability", "capability")
 DIMENSIONLESS_PARTS: Final = ("share", "weight")
 """Figures of a queue without dimensions: only its first row shows them."""
@@ -37,7 +37,7 @@ ROOM_HEADS: Final = {
     "− pipelined": "pipelined",
 }
 EQUATION_LEAD: Final = 2
-"""Columns of an equation before its figures: verdict and name."""
+"""The number of columns before an equation's figures: verdict and name."""
 STATEMENT_PARTS: Final = ("status", "status", "node", "status", "")
 """Per column of a statement (operation, task, node, reason, event): the part of the task's figure."""
 
@@ -82,7 +82,7 @@ def queue_figure(recording: Recording, plugin: str, columns: Sequence[Column], r
 
 
 def _limit_figure(recording: Recording, plugin: str, name: str, dim: str) -> Figure | None:
-    """The first of LIMIT_PARTS that has the dimension."""
+    """The figure of the first of LIMIT_PARTS that has the dimension; None if none has."""
     for part in LIMIT_PARTS:
         amount = recording.timeline.opening_books.get((plugin, name, part))
         if amount is not None and amount.has_dimension(dim):

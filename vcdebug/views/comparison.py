@@ -42,7 +42,7 @@ def iter_change_tables(comparison: cycles.CycleComparison) -> Iterator[Table]:
 
 
 def summarize_comparison(comparison: cycles.CycleComparison) -> str:
-    """How much differs, in one line."""
+    """The differences in one line: how many jobs, pods and queues."""
     if comparison.panics[0] != comparison.panics[1]:
         return "one of the two panics"
     if not comparison.has_same_decisions:
@@ -63,7 +63,7 @@ def _job_row(change: cycles.JobChange) -> Row:
 
 
 def job_cell(summary: JobSummary | None) -> Piece:
-    """How a job fared."""
+    """The outcome, phase and number of placed pods of a job."""
     if summary is None:
         return muted_piece(ABSENT_TEXT)
     present = summary.ready + summary.waiting
@@ -77,7 +77,7 @@ def _task_row(change: cycles.TaskChange) -> Row:
 
 
 def task_cell(outcome: cycles.TaskOutcome | None) -> Piece:
-    """What became of a pod."""
+    """The status and node of a pod, and whether it was evicted."""
     if outcome is None:
         return muted_piece(ABSENT_TEXT)
     words = outcome.status.upstream_name + (f" on {outcome.node}" if outcome.node else "")
@@ -90,7 +90,7 @@ def _queue_row(change: cycles.QueueChange) -> Row:
 
 
 def queue_cells(change: cycles.QueueChange) -> tuple[Piece, Piece]:
-    """What a queue deserves on either side."""
+    """What a queue deserves in each recording."""
     before, after = (
         format_resource(side) if side is not None else ABSENT_TEXT for side in (change.before, change.after)
     )
@@ -100,7 +100,7 @@ def queue_cells(change: cycles.QueueChange) -> tuple[Piece, Piece]:
 def iter_divergence_tables(
     divergence: cycles.Divergence, title: str, before: Recording, after: Recording
 ) -> Iterator[Table]:
-    """The first difference of two recordings: both events, and the plugins' answers or the differing fields."""
+    """Tables of the first difference of two recordings: both events, then the answers or the differing fields."""
     sides = ((before, divergence.before), (after, divergence.after))
     side_lines = tuple(
         _side_line(word, recording, side) for word, (recording, side) in zip(("before", "after "), sides, strict=True)
@@ -142,7 +142,7 @@ def _side_line(word: str, recording: Recording, side: cycles.DivergenceSide | No
 
 
 def side_cell(side: cycles.DivergenceSide | None) -> Piece:
-    """What happens at one side's event."""
+    """The event of one side in words; a note if that side has no such event."""
     if side is None:
         return muted_piece("nothing more of this kind")
     headline = event_headline(side.event)
@@ -160,16 +160,16 @@ def iter_answer_cells(
 def _collect_answers(
     questions: QuestionPair, sides: tuple[Recording, Recording]
 ) -> list[tuple[tuple[int, str], list[Piece]]]:
-    seats: dict[tuple[int, str], list[Piece]] = {}
+    votes: dict[tuple[int, str], list[Piece]] = {}
     for column, (call, recording) in enumerate(zip(questions, sides, strict=True)):
-        for vote in call.seats if call is not None else ():
-            cells = seats.setdefault((vote.tier, vote.plugin), [muted_piece("–"), muted_piece("–")])
+        for vote in call.votes if call is not None else ():
+            cells = votes.setdefault((vote.tier, vote.plugin), [muted_piece("–"), muted_piece("–")])
             cells[column] = _answer_cell(recording, vote)
-    return [(place, seats[place]) for place in sorted(seats, key=_tier_of)]
+    return [(place, votes[place]) for place in sorted(votes, key=_tier_of)]
 
 
 def _votes_table(questions: QuestionPair, before: Recording, after: Recording) -> Table:
-    """One question in two columns."""
+    """One hook call with the answers of both recordings side by side."""
     rows = [
         Row(f"{tier} {plugin}", (Piece(str(tier)), Piece(plugin), *cells))
         for (tier, plugin), cells in _collect_answers(questions, (before, after))
@@ -182,7 +182,7 @@ def _votes_table(questions: QuestionPair, before: Recording, after: Recording) -
 
 
 def _tier_of(place: tuple[int, str]) -> int:
-    """Plugins of one tier stay in the order of the configuration."""
+    """The sort key: the tier, so that plugins of one tier stay in the order of the configuration."""
     return place[0]
 
 
@@ -218,7 +218,7 @@ SeqPair = tuple[Seq, Seq]
 
 
 def edits_table(here: DebuggerState) -> Table:
-    """Edits in force and undone, and the command line that compares without a screen."""
+    """Edits in force and undone, and the `vcdebug diff` command that makes the same comparison."""
     open_ = here.recordings
     if open_ is None or not (open_.edits or open_.undone):
         return Table("Edits", foot=(make_line(muted_piece("none yet: w or :set changes something, :force an answer")),))
@@ -277,7 +277,7 @@ def commands_of(row: Row) -> tuple[str, ...]:
 
 
 def _side_row(seqs: SeqPair, name: str, cells: tuple[Piece, Piece, Piece]) -> Row:
-    """A row whose key holds its event in either recording; 0 is none."""
+    """A row whose key contains its event in each recording, 0 for none."""
     return Row(f"{ORIGINAL} {seqs[0]} {BRANCH} {seqs[1]}#{name}", cells, seqs[1] or seqs[0])
 
 
@@ -288,8 +288,8 @@ def _cell_with_event(cell: Piece, seq: Seq) -> Piece:
 def _iter_divergence_rows(sides: RecordingPair, comparison: cycles.CycleComparison) -> Iterator[Row]:
     if comparison.divergence is not None:
         yield from _iter_divergence_detail_rows(sides, comparison.divergence, "first difference")
-    if comparison.deeds_part is not None and comparison.deeds_part != comparison.divergence:
-        yield from _iter_divergence_detail_rows(sides, comparison.deeds_part, "first different operation")
+    if comparison.operation_divergence is not None and comparison.operation_divergence != comparison.divergence:
+        yield from _iter_divergence_detail_rows(sides, comparison.operation_divergence, "first different operation")
 
 
 def _iter_divergence_detail_rows(sides: RecordingPair, divergence: cycles.Divergence, title: str) -> Iterator[Row]:
@@ -325,14 +325,14 @@ def _iter_change_rows(sides: RecordingPair, comparison: cycles.CycleComparison) 
 
 
 def _changed_row(sides: RecordingPair, kind: SelectionKind, name: str, before: Piece, after: Piece) -> Row:
-    """A job or pod with a different outcome."""
-    seqs = _last_deed(sides[0], kind, name), _last_deed(sides[1], kind, name)
+    """The row of a job or pod with a different outcome."""
+    seqs = _last_operation(sides[0], kind, name), _last_operation(sides[1], kind, name)
     title = Piece(f"job {bare_name(name)}", "strong") if kind == "job" else Piece(f"pod {bare_name(name)}")
     cells = (title, _cell_with_event(before, seqs[0]), _cell_with_event(after, seqs[1]))
     return _side_row(seqs, f"{kind} {name}", cells)
 
 
-def _last_deed(recording: Recording, kind: SelectionKind, name: str) -> Seq:
+def _last_operation(recording: Recording, kind: SelectionKind, name: str) -> Seq:
     """The last operation on a job or task, else the last event about it; 0 if there is none."""
     seqs: Seqs = recording.index.seqs_about(kind, name)
     # An operation shows the decision; the hook calls after it do not.

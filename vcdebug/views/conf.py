@@ -34,7 +34,7 @@ def conf_table(recording: Recording) -> Table:
 
 
 def _iter_sticky_lines(recording: Recording) -> Iterator[Line]:
-    """A caveat where actions have arguments: upstream's actions keep them beyond a session."""
+    """A note if actions have arguments, which upstream's actions keep beyond a session."""
     if any(arguments.raw or arguments.defaults for arguments in recording.session.action_arguments.values()):
         yield make_line(muted_piece(STICKY_ARGUMENTS))
 

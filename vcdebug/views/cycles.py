@@ -1,4 +1,4 @@
-"""The cycles of the shown recording's side, and the changes from one capture or cycle to the next."""
+"""All cycles of the original or the branch, and the changes from one capture or cycle to the next."""
 
 from collections.abc import Iterator, Mapping
 
@@ -60,7 +60,7 @@ def _cycle_row(number: int, recording: Recording, repeat: CycleRepeat | None, la
 
 
 def _drawn_size(effects: Effects) -> int:
-    """The length of a cycle's bar, in pods and unscheduled jobs."""
+    """The length of a cycle's bar: bound and pipelined pods, plus unscheduled jobs."""
     return len(effects.bound) + sum(job.waiting for job in effects.jobs) + count_unscheduled(effects)  # exact: ints
 
 
@@ -98,7 +98,7 @@ NO_VALUE = "–"
 
 
 def capture_changes(here: DebuggerState) -> Table:
-    """What changed in the cluster between the previous capture and the shown one."""
+    """The changes in the cluster between the previous capture and the shown one."""
     open_ = here.recordings
     if open_ is None or open_.cycle == 1:
         return Table("Changes", CAPTURE_COLUMNS, [], foot=(make_line(muted_piece("there is nothing before this one")),))

@@ -37,7 +37,7 @@ class Paragraph:
 
 
 class Mark(NamedTuple):
-    """A block of a strip: start and width in shares of the strip's width, rows from the top."""
+    """A rectangle of a strip: start and width as fractions of the strip's width, row and height in rows."""
 
     start: float
     width: float
@@ -49,25 +49,25 @@ class Mark(NamedTuple):
 
 
 class Strip(NamedTuple):
-    """A line of a picture."""
+    """One labelled line of a picture, made of marks."""
 
     label: str
     words: str
-    """What the marks show, for readers and formats without pictures."""
+    """The content of the marks as text, for readers and formats without pictures."""
     marks: tuple[Mark, ...]
     rows: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Strips below each other; the legend says in words what place and shade mean."""
+    """Strips below each other, with a legend that explains position and shade."""
 
     title: str
     legend: str
     strips: tuple[Strip, ...]
 
     def to_table(self) -> Table:
-        """The same in words."""
+        """The picture as a table of labels and words."""
         rows = [Row(strip.label, (Piece(strip.label), Piece(strip.words))) for strip in self.strips]
         return Table(self.title, table_columns("", "~"), rows)
 
@@ -76,7 +76,7 @@ Block = Table | Code | Listed | Paragraph | Picture
 
 
 def release_paragraph(release: Release, lead: str = "") -> Paragraph:
-    """The release that is replayed and how far the replay can be trusted, below the first line of an answer."""
+    """The replayed release and how far the replay can be trusted, for the place below an answer's first line."""
     return make_paragraph(f"{capitalize_first(lead + release.describe_trust())}.", "muted", 2)
 
 
@@ -128,7 +128,7 @@ def titled_listing(
 
 
 # The printable form: control characters in names could move a terminal's cursor.
-# It is made first, so that a front end measures and wraps what it will draw.
+# Texts are made printable first, so that a front end measures and wraps what it will draw.
 
 
 def make_document_printable(document: Document) -> Document:

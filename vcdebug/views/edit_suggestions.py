@@ -21,14 +21,14 @@ MAX_OBJECTS: Final = 500
 
 
 class _EditedField(NamedTuple):
-    """A field of a kind of object."""
+    """An editable field of a kind of object."""
 
     kind: str
     path: str
     otherwise: str
-    """The suggested value where the manifest has none."""
+    """The suggested value if the manifest has none."""
     by_dim: bool = False
-    """Whether a dimension follows the path."""
+    """Whether the path ends with a dimension."""
 
 
 USUAL_FIELDS: Final = {
@@ -50,9 +50,9 @@ FIELD_BY_FIGURE: Final = {
     ("task", "priority"): _EditedField("Pod", "spec.priorityClassName", ""),
     ("task", "node"): _EditedField("Pod", "spec.nodeName", ""),
 }
-"""The field behind a figure, by the figure's kind and part."""
+"""(kind, part) of a figure -> the manifest field that sets it."""
 FIELD_BY_HEAD: Final = {("job", "queue"): _EditedField("PodGroup", "spec.queue", "default")}
-"""The field behind any other cell, by the row's kind and the column's head."""
+"""(kind of row, head of column) -> the manifest field that sets any other cell."""
 
 
 def suggested_edit(
@@ -108,7 +108,7 @@ def iter_answer_words(here: DebuggerState) -> Iterator[str]:
 
 
 def _other_answer(event: HookEvent) -> str:
-    """The answer that the plugin did not give, where there is only one."""
+    """The opposite of the plugin's answer; empty if there is no single opposite."""
     if isinstance(event.result, bool):
         return "no" if event.result else "yes"
     if event.offers and isinstance(event.result, tuple):

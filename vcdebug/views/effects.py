@@ -22,7 +22,7 @@ _seq_of = attrgetter("seq")
 
 
 def effects_table(recording: Recording, seq: Seq) -> Table:
-    """All writes in order; those of later events are muted."""
+    """All writes of the cycle in order; writes of later events are muted."""
     writes = api_writes(recording)
     keys = tuple(map(str, range(len(writes))))
     rows = RowsOnDemand(keys, lambda i: _write_row(keys[i], writes[i], seq))
@@ -46,7 +46,7 @@ def _write_row(key: str, write: ClusterWrite, seq: Seq) -> Row:
     return Row(key, (*cells, Piece(write.text, style)), write.seq, (_SUBJECTS.get(write.kind, ""), write.object))
 
 
-# Evictions, also those that were undone.
+# Evictions, including discarded ones.
 
 EVICTION_COLUMNS = table_columns(
     "", "victim@", "evicted for@", "outcome", "at#", "by", "tier#", "node", "victim's queue", "event#"
@@ -60,7 +60,7 @@ FATE_WORDS: dict[str, tuple[str, Style]] = {
 
 
 def evictions_table(recording: Recording, seq: Seq) -> Table:
-    """All evictions of the cycle in order; those of later events are muted."""
+    """All planned evictions of the cycle in order; evictions of later events are muted."""
     evictions = planned_evictions(recording)
     keys = tuple(f"event {eviction.seq}" for eviction in evictions)
     rows = RowsOnDemand(keys, lambda i: _eviction_row(evictions[i], seq))
@@ -74,7 +74,7 @@ def _evictions_summary(evictions: tuple[Eviction, ...]) -> Line:
     if not evictions:
         return make_line(muted_piece("this cycle plans no eviction"))
     carried_out = [eviction for eviction in evictions if eviction.fate in ("commit", "at once")]
-    # A victim can be planned again after its statement was discarded: count pods, not plans.
+    # A victim can be planned again after its statement was discarded, so pods are counted and not plans.
     victims = len(dict.fromkeys(eviction.victim for eviction in carried_out))
     undone = len(evictions) - len(carried_out)
     words = f"{count_noun(victims, 'task')} evicted" if victims else "no pod is evicted in the end"

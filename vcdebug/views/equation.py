@@ -25,7 +25,7 @@ FIRST_COLUMN = {"dimension": "", "check": "", "task": "task", "queue": "queue"}
 
 
 def event_equation(recording: Recording, seq: Seq, inside: int = 0) -> Table:
-    """The arithmetic of the event, or of a step inside it, else the future idle of the node that it tries."""
+    """The arithmetic of the event or of a step inside it; else the future idle of the node that is tried."""
     equation = equation_inside(recording, seq, inside) if inside else equation_at(recording, seq)
     if equation is not None:
         table = equation_table(equation)
@@ -101,9 +101,9 @@ def _iter_equation_foot(equation: Equation) -> Iterator[Line]:
 
 
 def room_table(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> Table:
-    """A node's future idle against a task's request, with what a dry run takes away.
+    """A node's future idle against a task's request; requests of pods that a dry run removed count as room.
 
-    A task that is already placed there does not count against itself.
+    If the task is already placed on the node, its own request does not count as used.
     """
     room = node_room(recording, seq, task, node)
     request, amounts = room.request, room.amounts

@@ -29,7 +29,7 @@ OP_COLUMNS = table_columns("operation", "task", "node")
 
 
 def action_table(recording: Recording, seq: Seq, event: record.ActionEvent) -> Table:
-    """What the action did, by queue and job."""
+    """A row per queue and job that the action visited, with the outcome."""
     path = recording.span_tree.path_to(seq)
     rows: list[Row] = []
     if len(path) > 1:
@@ -91,7 +91,7 @@ def panic_table(recording: Recording, seq: Seq, event: record.PanicEvent) -> Tab
 
 
 def cut_table(recording: Recording, seq: Seq, event: record.CutEvent) -> Table:
-    """The last event of a recording that reached its limit."""
+    """The event at which the recording stopped because it reached its size limit."""
     error = cut_off_error(recording)
     words = error.format_line() if error is not None else event.bound
     return Table(
@@ -101,7 +101,7 @@ def cut_table(recording: Recording, seq: Seq, event: record.CutEvent) -> Table:
 
 
 def random_table(recording: Recording, seq: Seq, event: record.RandomEvent) -> Table:
-    """A random number of upstream; the replay takes 0."""
+    """A random number that upstream draws; the replay uses 0."""
     words = f"the real scheduler picks a random number below {event.n}; the replay uses 0, one of the possible runs"
     return Table("Random choice", head=(make_line(words),))
 
@@ -160,7 +160,7 @@ def _note_text(note: record.Note) -> str:
     return f"! forced: {note.text}" if note.code == FORCED_CODE else f"! quirk {note.code}: {note.text}"
 
 
-# The page behind a row: its cells in full, or its job, node, queue or candidates.
+# The page that a row opens: its cells in full, or its job, node, queue or candidates.
 
 FIELD_COLUMNS = table_columns("column", "whole text~")
 

@@ -37,7 +37,7 @@ SESSION_COLUMNS = (Column("step", flexible=True, least=24, name=True), _RESULT_C
 
 
 class OpenedKeys(Protocol):
-    """The keys of open rows."""
+    """A set of keys of open rows; only membership is needed."""
 
     def __contains__(self, key: object, /) -> bool: ...
 
@@ -129,7 +129,7 @@ _SUBJECTS = {Level.QUEUE: "queue", Level.JOB: "job", Level.TASK: "task", Level.N
 
 
 def flow_at(recording: Recording, seq: Seq) -> Table:
-    """The tree with the rows around an event open."""
+    """The tree of the cycle in which the rows around an event are open."""
     return flow_table(recording, open_keys_around(recording, seq), seq)
 
 
@@ -138,7 +138,7 @@ ShownParts = list[tuple[int, FlowPart]]
 
 
 class FlowTree(NamedTuple):
-    """The rows of the cycle that are shown while some of its spans are open."""
+    """The visible rows of the tree, for a set of open spans."""
 
     shown: ShownParts
     rows: RowsOnDemand
@@ -168,8 +168,8 @@ def _tree_table(recording: Recording, tree: FlowTree, seq: Seq) -> Table:
 
 
 def _flow_columns(recording: Recording) -> tuple[Column, ...]:
-    """The columns, the count's as wide as the cycle's own count."""
-    # A width by the shown rows would change whenever a row opens or closes.
+    """The columns of the tree; the count column is as wide as the number of events of the cycle."""
+    # A width that depends on the visible rows would change whenever a row opens or closes.
     return (*FLOW_COLUMNS[:-1], replace(FLOW_COLUMNS[-1], least=len(format_count(len(recording)))))
 
 

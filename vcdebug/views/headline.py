@@ -22,7 +22,7 @@ _TRUTH_WORDS = {
 
 
 class Headline(NamedTuple):
-    """An event in two parts."""
+    """An event in a few words: what happened, and its outcome."""
 
     what: str
     outcome: Piece
@@ -37,7 +37,7 @@ def answer_piece(event: record.HookEvent) -> Piece:
     if event.point in _VOTING:
         return _VOTES.get(event.result, Piece(str(event.result)))
     if isinstance(event.result, bool):
-        return _truth_piece(event.point, event.result)
+        return _boolean_piece(event.point, event.result)
     if event.point == hooks.JOB_VALID.upstream:
         return Piece(f"{YES} valid", "good") if event.result is None else Piece(f"{NO} {event.result['reason']}", "bad")
     if event.result is None:
@@ -85,7 +85,7 @@ def _victims_piece(event: record.HookEvent) -> Piece:
     return Piece(f"{YES} " + task_list_or(event.victims, ""), "good")
 
 
-def _truth_piece(point: str, result: bool) -> Piece:
+def _boolean_piece(point: str, result: bool) -> Piece:
     if point == _OVERUSED:
         return Piece(f"{NO} overused", "bad") if result else Piece(f"{YES} not overused", "good")
     yes, no = _TRUTH_WORDS.get(point, ("yes", "no"))
@@ -201,7 +201,7 @@ def _group_text(stem: str, tails: list[str]) -> str:
 
 
 def task_list_or(keys: Sequence[str], empty: str) -> str:
-    """The tasks as task_list, or `empty` without any."""
+    """The tasks as in task_list; `empty` if there are none."""
     return task_list(keys) if keys else empty
 
 

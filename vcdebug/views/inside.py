@@ -28,7 +28,7 @@ NOTHING_INSIDE = "nothing to open here"
 WEBHOOK_ANSWERED = "a webhook answered in this cycle: it cannot be run again up to here"
 SUM_OF_PARTS = "the sum of its parts"
 MAX_LABEL: Final = 16
-"""Longer names of terms go to the last column, which wraps."""
+"""Longer names of terms move to the last column, which wraps."""
 
 
 def scored_at(recording: Recording, seq: Seq) -> tuple[Seq, ScoreEvent] | None:
@@ -40,9 +40,9 @@ def scored_at(recording: Recording, seq: Seq) -> tuple[Seq, ScoreEvent] | None:
 
 
 def inside_table(recording: Recording, seq: Seq, node: NodeName = "", inside: int = 0) -> Table:
-    """The inside of an event, the current row that of a step inside it.
+    """What an event is made of: comparisons, scores, checks, bundles or shares; the step `inside` is the current row.
 
-    Of scores: the parts of `node` (default: the best) next to those of the runner-up.
+    For scores, the parts of `node` (default: the best node) are shown next to the parts of the runner-up.
     """
     event_here = recording.event_at(seq)
     if isinstance(event_here, PredicateEvent):
@@ -65,7 +65,7 @@ def inside_table(recording: Recording, seq: Seq, node: NodeName = "", inside: in
     other = runner_up(recording, event, first_node)
     parts = score_parts(recording, score_seq, first_node)
     against = score_parts(recording, score_seq, other) if other else ()
-    # The parts come from a run up to this event, which would have to ask the webhook again.
+    # The parts are computed by replaying up to this event, which would call the webhook again.
     if not parts:
         return empty_table(INSIDE_TITLE, WEBHOOK_ANSWERED)
     heads = (first_node, *((other,) if other else ()))
@@ -112,7 +112,7 @@ def _score_text(side: ScorePart | None) -> str:
 
 
 def _iter_term_rows(key: str, equations: Sequence[Equation | None], heads: Sequence[NodeName]) -> Iterator[Row]:
-    """A row per figure of each term; one of the nodes may lack a term."""
+    """A row per figure of each term; `–` for a node that lacks the term."""
     names = dict.fromkeys(term.name for each in equations if each is not None for term in each.terms)
     for name in names:
         terms = [next((t for t in each.terms if t.name == name), None) if each else None for each in equations]
@@ -136,7 +136,7 @@ def _iter_term_rows(key: str, equations: Sequence[Equation | None], heads: Seque
 
 
 def _term_note(terms: Sequence[Term | None], heads: Sequence[NodeName]) -> str:
-    """The note on a term, with the node's name where the two differ."""
+    """The note on a term; if the nodes' notes differ, each with its node's name."""
     notes = [term.note if term is not None else "" for term in terms]
     if len(dict.fromkeys(notes)) == 1:
         return notes[0]
@@ -144,7 +144,7 @@ def _term_note(terms: Sequence[Term | None], heads: Sequence[NodeName]) -> str:
 
 
 def _iter_note_rows(key: str, equations: Sequence[Equation | None], heads: Sequence[NodeName]) -> Iterator[Row]:
-    """The notes of the equations; a common one once."""
+    """A row per note of the equations; a single row if all notes are equal."""
     notes = [each.note if each is not None else "" for each in equations]
     same = len(dict.fromkeys(notes)) == 1
     for note, head in zip(notes, heads, strict=True):

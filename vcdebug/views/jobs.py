@@ -127,7 +127,7 @@ def _turn_words(recording: Recording, span: Span) -> str:
 
 
 def _iter_eviction_rows(recording: Recording, name: JobId) -> Iterator[Row]:
-    """Evictions for the job, and evictions of its own tasks."""
+    """A row per eviction for the job or of one of its own tasks."""
     owners = recording.owners.jobs
     for eviction in planned_evictions(recording):
         # Gang actions evict for a job, not for one of its tasks.

@@ -1,4 +1,4 @@
-"""The panel Log: the lines that the real scheduler would print at a -v level, those of the event marked."""
+"""The panel Log: the lines that the real scheduler would print at a -v level; the event's lines are marked."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from vcdebug.views.table import Row, RowsOnDemand, Table, table_columns
 
 """The mark of the event's lines."""
 MAX_LINES: Final = 200_000
-"""Lines generated at most: a longer log would take too long to show."""
+"""The maximum number of generated lines; a longer log would take too long to show."""
 LOG_COLUMNS = table_columns("", "event#", "-v#", "line~20")
 
 
@@ -38,9 +38,9 @@ class LogReading:
         self.done = False
 
     def read_lines(self, most: int = MAX_LINES) -> bool:
-        """Generate at most `most` more lines; gives whether all are there."""
+        """Generate at most `most` more lines; returns whether the log is complete."""
         before = len(self.lines)
-        # Many small objects that all stay: collections in between would only cost time.
+        # Many small objects that all stay alive: garbage collections in between would only cost time.
         with collector_paused():
             self.lines += islice(self._source, most)
         self.done = self.done or len(self.lines) - before < most or len(self.lines) == MAX_LINES
@@ -72,7 +72,7 @@ def log_table(recording: Recording, seq: Seq, level: int = DEFAULT_LEVEL) -> Tab
 
 
 def log_so_far(recording: Recording, seq: Seq, level: int) -> Table:
-    """The lines generated so far."""
+    """The table of the lines generated so far."""
     reading = log_reading(recording, level)
     extract = _log_extract(recording, level, len(reading.lines))
     first, behind = bisect_left(extract.seqs, seq), bisect_right(extract.seqs, seq)

@@ -74,7 +74,7 @@ def _assign_letters(reasons: ReasonCounts) -> ReasonLetters:
 
 
 def _crossed_signs(letters: ReasonLetters, reasons: Sequence[FitStatus]) -> str:
-    """A sign per letter, one in common for all reasons after Z."""
+    """A sign per letter of a reason, crossed if the node has the reason; reasons after Z share one sign."""
     signs = [(letter[0], NO if status in reasons else SKIPPED) for status, letter in letters.items()]
     crossed: dict[str, str] = {}
     for letter, sign in signs:
@@ -100,7 +100,7 @@ def _iter_reason_rows(event: PredicateEvent, reasons: ReasonCounts, letters: Rea
 
 
 def _iter_short_rows(recording: Recording, seq: Seq) -> Iterator[Row]:
-    """A row per dimension that any node lacks, whether or not it was the reason."""
+    """A row per dimension that any visited node lacks, whether or not predicates named it."""
     for lack in exhausted_dimensions(recording, seq):
         bar = _count_bar(len(lack.nodes), max(lack.visited, 1))
         name = short_name(lack.dimension)
@@ -155,7 +155,7 @@ def _node_row(recording: Recording, row: NodeRow, code: int, letters: ReasonLett
 
 
 def node_list(recording: Recording, seq: Seq, kind: str, name: str) -> Table | None:
-    """The nodes behind a row of the histogram; None at an event that is no predicate event."""
+    """The nodes that a row of the histogram counts; None if the event is no pass of predicates or lacks the row."""
     event = recording.event_at(seq)
     if not isinstance(event, PredicateEvent):
         return None
@@ -182,7 +182,7 @@ def _iter_failed_nodes(
 
 
 def _failed_row(recording: Recording, seq: Seq, node: NodeName, code: int) -> Row:
-    """A node with the first dimension that it lacks, and all its reasons."""
+    """The row of a node with the first dimension that it lacks, and all its reasons."""
     words = ", ".join(status.reason for status in recording.reason_table.statuses_of(code))
     for lack in exhausted_dimensions(recording, seq):
         short = lack.shortage_of(node)
@@ -210,11 +210,11 @@ def _list_row(node: NodeName, dim: str, figures: tuple[float, float, float] | No
 
 
 MAX_SCORED_COLUMNS: Final = 12
-"""Nodes that have a column each."""
+"""The maximum number of nodes with a column of scores."""
 
 
 def score_grid(recording: Recording, seq: Seq, event: ScoreEvent) -> Table:
-    """Every part of the scores: of the best node, of the runner-up, the lead, then the next nodes by their total."""
+    """A row per part of the scores; columns for the best node, the runner-up, the lead, and the next nodes."""
     title = f"Scores for {bare_name(event.task)}"
     if not len(event.rows):
         return Table(title, foot=(make_line(muted_piece("no node was left to score")),))
@@ -233,7 +233,7 @@ def score_grid(recording: Recording, seq: Seq, event: ScoreEvent) -> Table:
 
 
 def _ordered_parts(event: ScoreEvent, order: Sequence[int]) -> Iterator[tuple[str, KeptScores]]:
-    """Each term of the totals, its details indented below; the largest lead first, without what is 0 everywhere."""
+    """Each part of the totals with its details indented below; largest lead first, parts that are always 0 left out."""
     values, nonzero, summands = dict(event.parts), _nonzero_parts(event), summands_of(event, order[0])
 
     def by_lead(names: Iterable[str]) -> list[str]:
@@ -251,7 +251,7 @@ def _ordered_parts(event: ScoreEvent, order: Sequence[int]) -> Iterator[tuple[st
 
 
 def _lead(values: KeptScores, order: Sequence[int]) -> float:
-    """By how much the best node is above the runner-up."""
+    """The difference between the best node and the runner-up."""
     return float(values[order[0]]) - float(values[order[1]]) if len(order) > 1 else 0.0
 
 
@@ -272,7 +272,7 @@ def _nonzero_parts(event: ScoreEvent) -> dict[str, None]:
 
 
 def _score_row(label: str, values: KeptScores, order: Sequence[int], style: Style = "") -> Row:
-    """The highest score stands out, where only one node has it."""
+    """A row of scores; the highest one is highlighted if only one node has it."""
     scores = [float(values[index]) for index in order]
     highest = max(scores) if scores.count(max(scores)) == 1 else None
     cells = [Piece(_score_text(score), "strong" if score == highest else style) for score in scores]
@@ -290,7 +290,7 @@ def _score_text(value: float) -> str:
 
 
 def best_grid(recording: Recording, seq: Seq, event: BestEvent) -> Table:
-    """The chosen node above the scores that it was chosen by."""
+    """The chosen node, above the table of the scores that decided."""
     scored = scores_before(recording, seq)
     if scored is not None:
         table, ties = score_grid(recording, *scored), len(event.tied)

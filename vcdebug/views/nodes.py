@@ -37,14 +37,14 @@ BAR_WIDTH, MAX_BARS = 8, 4
 IDLE, USED_BAR = "idle", "used"
 """Kinds of columns about one dimension, each showing the figure of this name."""
 SELDOM_SCARCE: Final = (PODS, "ephemeral-storage", "attachable-volumes", "hugepages-")
-"""How the names of dimensions begin that get no bar."""
+"""Prefixes of dimensions without a bar, since they are rarely scarce."""
 MAX_CACHED_ROWS = 8_192
 MIN_REMARK_WIDTH = 24
-"""Width that remarks keep in any case: `dedicated=a:NoSchedule`."""
+"""The minimum width of remarks, enough for `dedicated=a:NoSchedule`."""
 
 
 def nodes_table(recording: Recording, seq: Seq, current: str = "") -> Table:
-    """Every node at an event: idle of allocatable per dimension, releasing and pipelined amounts, remarks."""
+    """Every node at an event: idle/allocatable per dimension, releasing and pipelined amounts, remarks."""
     heads = _node_heads(recording)
     columns = (Column("node", name=True), *map(_node_column, heads))
     rows = _node_rows(recording, recording.timeline.earliest_same_seq(seq))
@@ -56,7 +56,7 @@ def nodes_table(recording: Recording, seq: Seq, current: str = "") -> Table:
 
 @per_recording()
 def _node_heads(recording: Recording) -> Sequence[tuple[str, str]]:
-    """(kind, dimension) of each column, the most important first: what jobs compete for, what moves, the rest."""
+    """(kind, dimension) of each column, most important first: contended dimensions, changing amounts, the rest."""
     barred, optional = bar_dimensions(recording), optional_node_columns(recording)
     return (
         *((kind, dim) for dim in barred for kind in (IDLE, USED_BAR)),
@@ -73,7 +73,7 @@ def _head_title(head: tuple[str, str]) -> str:
 
 
 def _node_column(head: tuple[str, str]) -> Column:
-    """Remarks keep room for a whole taint; amounts are shortened first."""
+    """The column of a head; remarks keep room for a whole taint, so that amounts are shortened first."""
     kind, dim = head
     if dim:
         return Column(_head_title(head), right=kind == IDLE)
@@ -275,7 +275,7 @@ def _topology_places(recording: Recording) -> tuple[TopologyPlace, ...]:
 def _iter_places_below(
     hyper_nodes: HyperNodes, name: str, depth: int, visited: dict[str, None]
 ) -> Iterator[TopologyPlace]:
-    """The HyperNode, its children, and its nodes outside of these children."""
+    """The HyperNode, its children, and the nodes that belong to no child, depth first."""
     # Members come from the cluster: a HyperNode may have two parents, or be its own ancestor.
     if name in visited:
         return
@@ -319,7 +319,7 @@ def _pods_by_node(recording: Recording, seq: Seq, job: JobId) -> dict[NodeName, 
 
 
 def _with_pods(row: Row, hyper_nodes: HyperNodes, place: TopologyPlace, sits: dict[NodeName, int]) -> Row:
-    """The row with the number of pods at or below its place."""
+    """The row with the number of the job's pods at or below this place of the tree."""
     nodes = (place.node,) if place.node else tuple(hyper_nodes.real_nodes.get(place.hyper_node, {}))
     pods = sum(sits.get(node, 0) for node in nodes)  # exact: ints
     words = f"{USED * min(pods, MAX_DRAWN_PODS)} {pods}" if pods else "–"

@@ -1,4 +1,4 @@
-"""The panels Bookmarks, Breaks and Watch, and the list of events that `find` gives."""
+"""The panels Bookmarks, Breaks and Watch, and the list of events that `find` finds."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -34,7 +34,7 @@ def bookmarks_table(
 
 
 def _bookmark_row(recording: Recording, mark: Bookmark) -> Row:
-    # Another version of vcdebug, or an edited snapshot, may have made this recording shorter.
+    # Another version of vcdebug or an edited snapshot may give a shorter recording without this event.
     exists = mark.seq <= len(recording)
     location = f" {PATH} ".join(path_words(recording, mark.seq)) if exists else ""
     cells = (
@@ -48,7 +48,7 @@ def _bookmark_row(recording: Recording, mark: Bookmark) -> Row:
 
 
 def _row_elsewhere(mark: Bookmark) -> Row:
-    """A bookmark in a recording that is not shown; its number leads there."""
+    """The row of a bookmark in a recording that is not shown; its key, the number, opens it."""
     side = "the branch" if mark.branch else "the original"
     place = f"in cycle {mark.cycle} of {side}" if mark.cycle > 0 else f"{1 - mark.cycle} before the first that is open"
     note = Piece(mark.note, "strong") if mark.note else muted_piece("–")
@@ -70,7 +70,7 @@ BREAKPOINT_COLUMNS: Final = (*table_columns("#", ""), Column("breakpoint", flexi
 
 
 def breakpoints_table(breakpoints: Iterable[BreakpointStatus]) -> Table:
-    """A row per breakpoint, with how often it stops."""
+    """A row per breakpoint with the number of events at which it stops."""
     cells = ((str(stop.number), YES if stop.enabled else NO, stop.text, str(len(stop.hits))) for stop in breakpoints)
     rows = [Row(words[0], tuple(map(Piece, words))) for words in cells]
     return Table("Breaks", BREAKPOINT_COLUMNS, rows, foot=() if rows else (make_line(muted_piece(NO_BREAKPOINTS)),))
@@ -153,7 +153,7 @@ def _watch_figure(recording: Recording, watched: Sequence[Watch], row: Row, colu
         return None
 
 
-# The events that `find` gives.
+# Events that `find` lists.
 
 FOUND_COLUMNS = table_columns("event#", "", "where~20", "what~16", "outcome~16")
 MAX_OUTCOMES = 6
@@ -162,7 +162,7 @@ MAX_COUNTED_EVENTS = 20_000
 
 
 class FoundEvent(NamedTuple):
-    """An event that is listed: its recording and number, and its place as `goto` takes it."""
+    """A found event: its recording, its number, and its place in the form of `goto`."""
 
     recording: Recording
     seq: Seq
@@ -170,7 +170,7 @@ class FoundEvent(NamedTuple):
 
 
 def found_page(here: DebuggerState, words: str) -> Table:
-    """The events of all cycles that lie open, each row's key the command that goes there."""
+    """The found events of all open cycles; the key of each row is its `goto` command."""
     open_ = here.recordings
     if open_ is None or open_.cycle_count == 1:
         return found_table(here.recording, here.seq, words)
@@ -214,7 +214,7 @@ def _found_row(found: FoundEvent, here: str) -> Row:
 
 
 def _event_place(recording: Recording, seq: Seq, job: str) -> str:
-    """The spans around the event, and its job if none of them is that job's."""
+    """The spans around the event, and the job if no span names it; `between actions` for none."""
     words = path_words(recording, seq)
     return f" {PATH} ".join([*words, job] if job and job not in words else words) or "between actions"
 

@@ -29,7 +29,7 @@ _SAME_DAY = len("2026-10-31T")
 
 
 def pops_table(recording: Recording, seq: Seq, event: PopEvent) -> Table:
-    """The pops around this one of the same priority queue, each with the comparison with the next."""
+    """The pops around this one from the same priority queue, each with its comparison with the next pop."""
     pops, kind = orders.sibling_pops(recording, seq), orders.pop_kind(recording, seq) or event.kind
     rows = list(_iter_pop_rows(recording, pops, seq))
     words = f"{event.left} left in the queue" if event.left else "the queue is empty now"
@@ -60,7 +60,7 @@ MAX_COMPARISONS = 200
 
 
 def comparisons_table(recording: Recording, seq: Seq, event: PopEvent, title: str, inside: int) -> Table:
-    """Every comparison that put the element of a pop first, with the figures up to the first difference."""
+    """Every comparison that led to a pop, with the figures up to the first difference."""
     comparisons = orders.comparisons_at(recording, seq)
     first = max(inside - MAX_COMPARISONS, 0)
     numbered = enumerate(comparisons[first : first + MAX_COMPARISONS], start=first + 1)
@@ -99,7 +99,7 @@ def _section_row(span: Span, kind: str, size: int) -> Row:
 
 
 def _iter_pop_rows(recording: Recording, pops: Sequence[Seq], current: Seq) -> Iterator[Row]:
-    """The pops around one of them, then the victims that were never popped."""
+    """Rows for the pops around the current one, then for victims that were never popped."""
     place = bisect_left(pops, current)
     first = max(place - ROWS_AROUND, 0)
     for index, seq in enumerate(pops[first : place + ROWS_AROUND + 1], start=first):
@@ -110,7 +110,7 @@ def _iter_pop_rows(recording: Recording, pops: Sequence[Seq], current: Seq) -> I
 
 
 def _left_behind(recording: Recording, seq: Seq) -> tuple[TaskKey, ...]:
-    """Victims that were never popped: there was enough room without them."""
+    """Victims that were never popped, since there was enough room without evicting them."""
     choice = victim_choice_before(recording, seq) if orders.pop_kind(recording, seq) == "victim" else None
     if choice is None:
         return ()
@@ -154,7 +154,7 @@ def _decision_cells(recording: Recording, seq: Seq) -> tuple[Piece, str]:
     if order is None or decided is None:
         return muted_piece("–"), ""
     words = f"{step_words(decided)}  {bare_name(other.name)}"
-    # The next element was pushed after this pop, or it would have come first.
+    # The next element sorts before this one, so it was pushed after this pop.
     if order.order_sign > 0:
         return muted_piece(f"would be second, but the other came later: {words}"), format_asker(decided)
     return Piece(words), _decider_words(order, decided)

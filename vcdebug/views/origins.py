@@ -1,4 +1,4 @@
-"""The page and the report of `why`: a fact, its rule, and below it the facts that it follows from, as a tree.
+"""The page and the report of `why`: a tree of a fact, its rule, and the facts from which it follows.
 
 The page Source: upstream's function of the event, with its text where the user has a checkout.
 """
@@ -21,24 +21,24 @@ from vcdebug.views.pieces import Piece, make_line, muted_piece
 from vcdebug.views.table import Row, Table, table_columns
 
 WHY_DEPTH: Final = 4
-"""Levels that are shown below a fact: the command and Enter go on from any of them."""
+"""The number of levels shown below a fact; the command and Enter show more below any of them."""
 COLUMNS: Final = table_columns("fact~", "because~")
 FOOT: Final = "Fields of the snapshot end the tree. Enter asks the same about a row, x goes to its event."
 
 
 class OriginLine(NamedTuple):
-    """A fact in the tree, as text."""
+    """One line of the tree: a fact as text."""
 
     guides: str
-    """The lines of the tree in front of the fact."""
+    """The characters that draw the tree in front of the fact."""
     fact: Fact
     text: str
     reason: str
-    """The rule by which it holds, or the one field that states it; `see above` where its sources stand further up."""
+    """The rule behind the fact, or the single field that states it; `see above` if its sources were already listed."""
 
 
 class OriginTree:
-    """Writes the tree below a fact, the sources of each fact once."""
+    """Writes the tree below a fact; the sources of each fact are listed once."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
@@ -48,7 +48,7 @@ class OriginTree:
     def write_lines(
         self, fact: Fact, depth: int = WHY_DEPTH, role: str = "", guides: tuple[str, str] = ("", "")
     ) -> Iterator[OriginLine]:
-        """The fact and what it follows from, down to `depth` levels; guides are for the fact and for those below it."""
+        """Yields the lines of a fact and its sources down to `depth` levels; `guides` are those of fact and sources."""
         text = f"{role}: {self._fact_text(fact)}" if role else self._fact_text(fact)
         if fact in self._known:
             yield OriginLine(guides[0], fact, text, "see above")
@@ -80,7 +80,7 @@ class OriginTree:
         return f"{fact.figure} is {value}{when}"
 
     def _field_text(self, field: FieldFact, of: Fact | None = None) -> str:
-        """`Pod/ml/train-0 spec.priority: 10  (pods.yaml:12)`; without the object where it is the fact's own."""
+        """`Pod/ml/train-0 spec.priority: 10  (pods.yaml:12)`; without the object if it is that of the fact `of`."""
         steps = (field_step(str(step)) if isinstance(step, str) else f"[{step}]" for step in field.steps)
         is_own_object = isinstance(of, FigureFact) and of.figure.name in (field.name, field.name.rpartition("/")[2])
         place = self._lines.find_line(field.kind, field.name, field.steps)
@@ -102,7 +102,7 @@ def why_table(here: DebuggerState, words: str = "") -> Table:
 
 
 def why_commands(row: Row) -> tuple[str, ...]:
-    """The same question about the row's fact, and the way to its event."""
+    """The commands of a row: `why` about its fact, and `goto` its event."""
     return (f"why {row.key}", f"goto {row.key.rpartition(' ')[2]}") if row.key else ()
 
 
@@ -133,7 +133,7 @@ def why_document(recording: Recording, fact: Fact, depth: int) -> dict[str, obje
 # The page Source.
 
 SourceReader = Callable[[str], Sequence[str]]
-"""The lines of a file below pkg/scheduler of the user's checkout; none where it has no such file."""
+"""Returns the lines of a file below pkg/scheduler in the user's checkout; empty if it has no such file."""
 SOURCE_COLUMNS: Final = table_columns("line#", "text~")
 """The line of upstream's file, and its text."""
 NO_CHECKOUT: Final = "--source DIR or VCDEBUG_SOURCE names a checkout of Volcano; its text is then shown"
@@ -157,5 +157,5 @@ def source_table(recording: Recording, seq: Seq, source: SourceReader | None) ->
 
 
 def _line_row(number: int, line: str) -> Row:
-    # A terminal would draw a tab as wide as it likes.
+    # The width of a tab depends on the terminal, so tabs are replaced by spaces.
     return Row(str(number), (Piece(str(number), "muted"), Piece(line.replace("\t", "    "))))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from vcdebug.amount_text import capitalize_first, count_noun, format_count
-from vcdebug.explain.decisions.evictions import Eviction, not_discarded
+from vcdebug.explain.decisions.evictions import Eviction, undiscarded_evictions
 from vcdebug.framework.record import CloseEvent
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId, Seq
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 OVERVIEW_COLUMNS: Final = table_columns("", "~24")
-"""What became of it, and its name with the reason: in a column of its own the name would leave the reason no room."""
+"""State, then name and reason together, since a separate column of names would leave too little room for reasons."""
 MAX_GROUP_ROWS: Final = 8
-"""Rows of a group at most; another row leads to the rest."""
+"""The maximum number of rows of a group; one more row opens the rest."""
 MAX_EXPLAINED_EVENTS: Final = 20_000
-"""Events up to which every pending job is explained; above, its own condition is quoted."""
+"""Up to this number of events every Pending job is explained; above, the scheduler's message is quoted."""
 
 
 def overview_table(recording: Recording) -> Table:
@@ -81,7 +81,7 @@ def _first_rows(lines: Iterable[OverviewLine], command: str, description: str) -
 
 
 class OverviewLine(NamedTuple):
-    """What became of a job, a pod or an input, why, and the command that shows it."""
+    """One line about a job, a pod or an input: state, reason, and the command that opens it."""
 
     command: str
     mark: Piece
@@ -148,7 +148,7 @@ def _close_message(event: CloseEvent, uid: JobId) -> str:
 
 def _iter_evicted_lines(recording: Recording) -> Iterator[OverviewLine]:
     mark = Piece(f"{EVICT} evicted", "warn")
-    for eviction in not_discarded(recording):
+    for eviction in undiscarded_evictions(recording):
         victim, words = eviction.victim, _preemptor_words(eviction)
         yield OverviewLine(f"goto {eviction.seq}", mark, victim, words, "task", victim)
 
@@ -204,7 +204,7 @@ def moment_table(recording: Recording, seq: Seq, at_overview: bool, inside: int)
 
 
 def _first_table(recording: Recording) -> Table:
-    """The overview; where many jobs are Pending, their causes and a row that leads to the overview."""
+    """The overview; if many jobs are Pending, their causes and a row that opens the overview."""
     from vcdebug.explain.pending.cause_groups import MAX_LISTED_JOBS
     from vcdebug.explain.pending.explanation import is_surveyed, survey_jobs
 
@@ -217,13 +217,13 @@ def _first_table(recording: Recording) -> Table:
     overview_row = Row(
         "overview", (muted_piece("… evictions, placements, problems"), *[Piece("")] * (len(BOARD_COLUMNS) - 1))
     )
-    # No wrapping: what is cut stands in the page, and every cause is in sight.
+    # No wrapping, so that every cause is visible; the page has the full texts.
     head = (*_overview_head(recording)[1:-1], *board.head)
     return replace(board, rows=[*board.rows, overview_row], head=head, rest_below=True)
 
 
 def arithmetic_table(recording: Recording, seq: Seq, at_overview: bool, inside: int) -> Table:
-    """The panel Equation: arithmetic of the event or the step inside it; none at the overview, which takes its room."""
+    """The panel Equation: the arithmetic of the event or of a step inside it; empty at the overview."""
     if at_overview:
         return Table(
             "Equation", foot=(make_line(muted_piece("the overview has no arithmetic: s goes to the first event")),)

@@ -59,15 +59,15 @@ class PanelView(NamedTuple):
 
     title: str
     key: str
-    """The key that opens it, unless the settings name another one."""
+    """The key that opens the panel, unless the settings name another one."""
     function: str
-    """`module:function` of this room, imported when the panel is first shown."""
+    """`module:function` in vcdebug.views, imported when the panel is first shown."""
     of: tuple[str, ...] = ("recording", "seq")
     """The fields of DebuggerState that the function takes."""
     leads: bool = False
-    """Whether its rows lead to events."""
+    """Whether rows of the panel lead to events."""
     keeps_row: bool = False
-    """Whether the cursor stays on its row when another recording is shown, whatever that one's event is about."""
+    """Whether the cursor stays on its row when another recording is shown, instead of moving to the event's row."""
     group: PanelGroup = "cycle"
     """Whether it is about the cycle, the cluster at an event, or the user's breakpoints, watches and bookmarks."""
 
@@ -78,14 +78,14 @@ class PanelView(NamedTuple):
 
     @property
     def command_name(self) -> str:
-        """Its name in commands and settings."""
+        """The panel's name in commands and settings."""
         return self.title.lower()
 
     def build_table(self, here: DebuggerState) -> Table:
         """The panel's table at a state of the debugger."""
         table: Table = resolve_reference(f"vcdebug.views.{self.function}")(*(getattr(here, name) for name in self.of))
         if self.keeps_row and here.at_overview and here.number == OVERVIEW:
-            # The overview beside it tells the end of the cycle, and is about no row; jobs begin with the Pending ones.
+            # The overview next to the panel shows the end of the cycle and has no current row; Pending jobs come first.
             sought = "" if "job" in self.of else table.current
             return replace(table, title=f"{table.title} before the cycle", current="", sought=sought)
         return table
@@ -131,7 +131,7 @@ PANEL_VIEWS: Final[Mapping[str, Callable[[DebuggerState], Table]]] = {
 
 
 def find_panel(here: DebuggerState, name: str) -> Table:
-    """The table of a panel by its name or the begin of it, Moment by default; raises CommandError."""
+    """The table of a panel by a prefix of its name, Moment by default; raises CommandError for an unknown name."""
     word = (name or "moment").lower()
     names = [panel_name for panel_name in PANEL_VIEWS if word.startswith(panel_name) or panel_name.startswith(word)]
     if len(names) != 1:
@@ -169,7 +169,7 @@ def verbs_table() -> Table:
 
 
 def _lazy_view(reference: str) -> Callable[..., Any]:  # Any: pages take different arguments
-    """`module:function` of this room as a function that imports it on its first call."""
+    """`module:function` in vcdebug.views, as a function that imports the module on its first call."""
     # Importing every page's module at the start would delay the first screen.
     return lambda *arguments: resolve_reference(f"vcdebug.views.{reference}")(*arguments)
 
@@ -179,7 +179,7 @@ def _no_commands(_: Row) -> tuple[str, ...]:
 
 
 def _subject_commands(row: Row) -> tuple[str, ...]:
-    """Opens the page of a row's node or queue, and explains its job or pod."""
+    """The command that opens the page of a row's node or queue, or explains its job or pod."""
     kind, name = row.subject
     return (f"{kind}s {name}" if kind in ("node", "queue") else f"explain {name}",) if name else ()
 
@@ -188,9 +188,9 @@ class Page(NamedTuple):
     """A page: its table, and the commands of its rows."""
 
     view: Callable[..., Table]
-    """Takes the debugger's state, and the argument of the page's command if it has one."""
+    """Builds the table from the debugger's state and the argument of the page's command, if it has one."""
     commands: Callable[[Row], tuple[str, ...]] = _no_commands
-    """The command of Enter, and of x if there are two."""
+    """Returns the commands of a row: that of Enter, then that of x if there are two."""
     keys: str = ""
     """What Enter and x do, in words."""
 

@@ -38,12 +38,12 @@ def job_at(here: DebuggerState, kind: str = "", name: str = "") -> JobId:
         return name
     if kind == "task" and name in recording.owners.jobs:
         return recording.owners.jobs[name]
-    # Between actions upstream asks about each job in order: the last one asked about is not what the user means.
+    # Between actions upstream calls hooks for all jobs in turn, so the event's job is not what the user means.
     return here.job if len(recording.span_tree.path_to(here.seq)) > 1 else ""
 
 
 def explanation_table(recording: Recording, word: str, tested: Sequence[str] | None = None) -> Table:
-    """Why the job or pod named `word` is Pending, or what it got, with fixes that were tested; raises NotFoundError."""
+    """The explanation of the job or pod named `word`, with tested fixes; raises NotFoundError for an unknown name."""
     # The rules are many modules, which most sessions never need.
     from vcdebug.explain.pending.explanation import explain_by_name
 
@@ -103,7 +103,7 @@ PENDING_JOBS_COLUMNS: Final = table_columns("job@", "queue", "pending#", "age#",
 
 
 def waiting_table(here: DebuggerState, cause: str = "") -> Table:
-    """The Pending jobs: one by one if they are few or of the cause, else by cause; the key of a row is its command.
+    """The Pending jobs one by one if they are few or have the given cause, else by cause; a row's key is its command.
 
     Raises CommandError for a cause that no job has.
     """
@@ -122,7 +122,7 @@ def waiting_table(here: DebuggerState, cause: str = "") -> Table:
             f"no job is Pending for {cause!r}", closest_name_hint(cause, codes, f"causes: {', '.join(codes)}")
         )
     rows = [_pending_row(job) for job in jobs]
-    # In full what a row of the board may cut.
+    # The full texts, which a row of the board may cut.
     head = tuple(make_line(text) for group in chosen for text in (group.words, group.first_fix) if text)
     title = f"Jobs {format_count(len(rows))}: {cause}, oldest first"
     return Table(title, PENDING_JOBS_COLUMNS, rows, head=head, wraps=False)
@@ -168,7 +168,7 @@ def _none_pending_line(survey: Survey) -> Line:
     return make_line(Piece(f"{YES} no Pending jobs ({survey.jobs} in total)", "good"))
 
 
-# Fixes that were tried on the snapshot.
+# Fixes tried on the snapshot.
 
 FIX_COLUMNS: Final = table_columns("#", "change~20", "result~20", "price~12", "role~10")
 
@@ -252,7 +252,7 @@ def _first_waiting_pod(recording: Recording) -> TaskKey:
 
 
 def subject_of(here: DebuggerState, question: NamedQuestion, kind: str = "", name: str = "") -> str:
-    """The subject of a question without one: the row's subject if it fits, else the current one; empty for none."""
+    """The default subject of a question: the row's subject if it fits, else the current object; empty for none."""
     current = {"job": here.job, "task": here.task, "node": here.node, "queue": here.queue}
     fitting = [SUBJECT_KINDS[subject_kind] for subject_kind in question.about if subject_kind in SUBJECT_KINDS]
     if name and kind in fitting:

@@ -7,7 +7,7 @@ from vcdebug.amount_text import format_number, short_resource_text
 from vcdebug.model.resource import Resource
 
 Style = Literal["", "title", "strong", "muted", "good", "bad", "warn", "accent", "here"]
-"""A meaning; the front end chooses what it looks like. Every meaning also has words or a symbol."""
+"""A meaning, which the front end renders as a colour or style; the text also shows it by a word or sign."""
 
 
 YES, NO, SOME, SKIPPED, BEST = "✓", "✗", "◐", "–", "★"
@@ -17,9 +17,9 @@ BREAK, BOOKMARK, PROBLEM = "◉", "▼", "!"
 USED, RELEASING, BOTH, IDLE, TO_DESERVED, BEYOND = "█", "▒", "▣", "·", "░", "▓"
 BAR_SIGNS: Final = (USED, RELEASING, BOTH, RESERVED, IDLE)
 QUEUE_SIGNS: Final = (USED, TO_DESERVED, BEYOND, IDLE)
-"""Of what a queue has allocated up to deserved, may still get, has beyond it, and of the rest up to its limit."""
+"""Signs of a queue's bar: allocated up to deserved, unused deserved, allocated beyond it, rest up to the limit."""
 GANG_SIGNS: Final = (ALLOCATED, RESERVED, SKIPPED)
-"""Of pods that are placed, that wait for resources, and that are missing."""
+"""Signs of a gang's bar: placed, pipelined and missing pods."""
 SIGNS: Final = {
     HERE: "here",
     CURSOR: "cursor",
@@ -47,7 +47,7 @@ SIGNS: Final = {
     TO_DESERVED: "up to deserved",
     BEYOND: "above deserved",
 }
-"""What each sign of trees, tables, bars and the timeline means: one sign has one meaning everywhere."""
+"""Sign of trees, tables, bars and the timeline -> its meaning, the same everywhere."""
 
 
 def sign_legend(*signs: str) -> str:
@@ -76,7 +76,7 @@ def text_of(pieces: Sequence[Piece]) -> str:
 
 
 def muted_piece(text: str) -> Piece:
-    """A piece in the style of what matters less."""
+    """A piece in the style of less important text."""
     return Piece(text, "muted")
 
 

@@ -1,4 +1,4 @@
-"""The panel Inside at predicates: PreFilter's results, and what the filters compared on a node of each reason."""
+"""The panel Inside at predicates: PreFilter's results, and the filters' checks on one node per set of reasons."""
 
 from collections.abc import Iterator, Sequence
 
@@ -22,9 +22,9 @@ from vcdebug.views.table import Row, Table, table_columns
 
 CHECK_COLUMNS = table_columns("", "check", "what is compared~20")
 MAX_LABEL = 26
-"""Longer names of terms go to the last column, which wraps."""
+"""Longer names of terms move to the last column, which wraps."""
 MAX_GROUPS = 12
-"""Groups of nodes with the same reasons, of which one node is shown in full."""
+"""The maximum number of groups of nodes with equal reasons; one node of each is shown in full."""
 NOTHING_TRIED = "no node was tried"
 WEBHOOK_ANSWERED = "a webhook answered in this cycle: it cannot be run again up to here"
 
@@ -45,7 +45,7 @@ def predicates_inside(recording: Recording, seq: Seq, event: PredicateEvent, tit
 
 
 def filter_answer(recording: Recording, seq: Seq, event: HookEvent, title: str) -> Table:
-    """One plugin's answer about one node, where preempt or reclaim asks it outside of a search."""
+    """One plugin's answer about one node, which preempt or reclaim asks outside a pass over nodes."""
     node_checks = checks.filter_checks(recording, seq)
     if node_checks is None:
         return Table(title, foot=(make_line(muted_piece(WEBHOOK_ANSWERED)),))
@@ -60,7 +60,7 @@ def filter_answer(recording: Recording, seq: Seq, event: HookEvent, title: str) 
 
 
 def dry_run_answer(recording: Recording, seq: Seq, event: HookEvent, title: str) -> Table:
-    """The checks of a dry run on its copy of a node, and the tasks already taken away there."""
+    """The checks of a dry run on its copy of a node, and the tasks removed from the copy so far."""
     node_checks, run = checks.simulated_checks(recording, seq), dry_run_at(recording, seq)
     if node_checks is None or run is None:
         return Table(title, foot=(make_line(muted_piece(WEBHOOK_ANSWERED)),))
@@ -76,7 +76,7 @@ def dry_run_answer(recording: Recording, seq: Seq, event: HookEvent, title: str)
 
 
 def node_checks(recording: Recording, seq: Seq, node: NodeName) -> list[Row]:
-    """Every check of one node, those behind a cached refusal included."""
+    """A row per check of one node; for a cached refusal the checks of the earlier search."""
     hit = checks.cache_hits(recording, seq).get(node)
     results = checks.checks_of_node(recording, seq if hit is None else hit.seq, node)
     return [*(_iter_hit_rows(hit) if hit is not None else ()), *_check_rows(node, results)]
@@ -141,7 +141,7 @@ def _iter_group_rows(
     yield Row(
         f"group {number}", (mark, Piece(node, "strong"), Piece(f"{reason}{more_words}", style)), 0, ("node", node)
     )
-    # A cached refusal was computed at an earlier event: its checks are those of that event.
+    # For a cached refusal, the checks are those of the earlier event that filled the cache.
     hit = hits.get(node)
     if hit is not None:
         yield from _iter_hit_rows(hit)
@@ -173,7 +173,7 @@ def _formula_text(inside: Equation) -> str:
 
 
 def _check_title(inside: Equation, node: NodeName) -> str:
-    """The title without the node, which the row above names."""
+    """The title of a check without the node's name, which the row above has."""
     title = short_names(inside.title)
     for word in ("on", "of", "to", "for"):
         title = title.replace(f" {word} {node}", "")

@@ -13,7 +13,7 @@ from vcdebug.views.pieces import HERE, PATH, YES, Line, Piece, make_line, muted_
 from vcdebug.views.table import Row, Table, table_columns
 
 MAX_CHECKED_EVENTS: Final = 300_000
-"""Events up to which all invariants are checked when the panel is drawn: that takes less than a second."""
+"""Up to this number of events all invariants are checked when the panel is drawn, in less than a second."""
 UNCHECKED_SUMS: Final = "totals were not checked in a recording of this size: break invariant finds wrong ones"
 PROBLEM_COLUMNS = table_columns("kind", "where~", "what~")
 
@@ -43,7 +43,7 @@ QUIRK_COLUMNS = table_columns("event#", "", "quirk", "what happened~24", "can ch
 
 
 def quirks_table(recording: Recording, seq: Seq) -> Table:
-    """A row per quirk that acted, in order of events, which its row leads to."""
+    """A row per quirk that took effect, in order of events; a row leads to its event."""
     rows = [_quirk_row(recording, number, seq) for number in range(len(recording.notes))]
     codes = dict.fromkeys(note.code for note in recording.notes)
     quirks = [QUIRKS[code] for code in codes if code in QUIRKS]

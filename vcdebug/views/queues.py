@@ -37,7 +37,7 @@ STATE_COLUMN = Column("state", flexible=True)
 MAX_PAIRS = 6
 BAR_WIDTH: Final = 12
 ENDLESS: Final = 1e18
-"""From here on an amount is no limit: Go's largest float stands for none."""
+"""Amounts from here on mean no limit, for which upstream uses Go's largest float."""
 NO_RESOURCE: Final = Resource()
 NO_SHARER = "no plugin shares out: neither proportion nor capacity is configured"
 BROKEN_TREE = (
@@ -52,7 +52,7 @@ def queues_table(recording: Recording, seq: Seq, current: str = "") -> Table:
     for place in queue_figures.queue_places(recording):
         rows += _iter_queue_rows(recording, seq, place, state.books[plugin].get(place.name, {}) if plugin else {})
     rows += _iter_cluster_rows(state, dict.fromkeys(row.key.rpartition(" ")[2] for row in rows))
-    # Without the column of states where every queue is open and reclaimable, as in most clusters.
+    # The column of states is left out if every queue is open and reclaimable, as in most clusters.
     columns: tuple[Column, ...] = (*QUEUE_COLUMNS, STATE_COLUMN)
     if not any(row.cells[-1].text for row in rows):
         columns, rows = QUEUE_COLUMNS, [row._replace(cells=row.cells[:-1]) for row in rows]
@@ -111,7 +111,7 @@ def _iter_queue_rows(
 
 
 def amounts_of(figures: Figures) -> dict[str, Resource]:
-    """The figures that are amounts, by name."""
+    """Name → figure, for the figures that are amounts."""
     return {key: figures[key] for key in AMOUNT_FIGURES if isinstance(figures.get(key), Resource)}
 
 
@@ -148,7 +148,7 @@ def _iter_cluster_words(state: ClusterState) -> Iterator[Line]:
 
 
 def shown_dimensions(amounts: Mapping[str, Resource]) -> list[str]:
-    """The dimensions of any amount; cpu and memory always, so that a queue without amounts is listed too."""
+    """The dimensions with any amount, and always cpu and memory, so that a queue without amounts has rows."""
     dims: dict[str, None] = dict.fromkeys(("cpu", "memory"))
     for key in ("guarantee", "deserved", "allocated", "request", "inqueue", "idle"):
         resource = amounts.get(key, NO_RESOURCE)
@@ -157,7 +157,7 @@ def shown_dimensions(amounts: Mapping[str, Resource]) -> list[str]:
 
 
 def state_words(recording: Recording, name: str) -> str:
-    """Closed, not reclaimable, child of a queue: empty for an ordinary queue."""
+    """The state in words: `Closed, not reclaimable, child of q1`; empty for an ordinary queue."""
     queue = recording.session.queues[name]
     parts = [] if queue.state in ("", "Open") else [queue.state]
     if not queue.reclaimable:
@@ -192,9 +192,9 @@ def limit_of(amounts: Mapping[str, Resource], dim: str) -> float | None:
 
 
 def _bar_piece(amounts: Mapping[str, Resource], dim: str) -> Piece:
-    """What is allocated, up to deserved and beyond it, of the limit; without a limit, of the larger of both."""
+    """A bar of allocated amounts up to and beyond deserved, relative to the limit or else to the larger amount."""
     allocated, deserved = (amounts.get(key, NO_RESOURCE).get(dim) for key in ("allocated", "deserved"))
-    # Without a limit of its own a queue may deserve an amount without end.
+    # A queue without a limit of its own may deserve an infinite amount.
     stated_limit = limit_of(amounts, dim) or 0.0
     stated_limit = stated_limit if stated_limit < ENDLESS else 0.0
     deserved = min(deserved, max(stated_limit, allocated)) if stated_limit or deserved >= ENDLESS else deserved
@@ -216,7 +216,7 @@ MAX_ROUNDS = 12
 
 
 def queue_page(recording: Recording, seq: Seq, name: QueueName) -> Table:
-    """One queue at an event: how its figures come about, then a row per PodGroup and per refused job."""
+    """One queue at an event: how its figures are computed, then a row per PodGroup and per refused job."""
     plugin = queue_figures.sharing_plugin(recording)
     entries = queue_figures.reservation_ledger(recording, seq, name if plugin else "")
     rows = [_entry_row(recording, entry) for entry in entries if plugin or _is_in_queue(recording, entry, name)]

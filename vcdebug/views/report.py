@@ -10,7 +10,7 @@ from vcdebug.amount_text import count_noun, format_amount, format_count, short_n
 from vcdebug.debugger.notebook import Bookmark
 from vcdebug.explain.answer import Explanation, ExplanationStep
 from vcdebug.explain.decisions import queue_figures
-from vcdebug.explain.pending.explanation import SurveyedJob, survey_jobs, survey_one
+from vcdebug.explain.pending.explanation import SurveyedJob, survey_by_name, survey_jobs
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.recording.effects import ActionSummary, Effect, Effects, JobSummary, cycle_effects, timeline_marks
 from vcdebug.recording.recording import Recording
@@ -47,7 +47,7 @@ class ReportSubject(NamedTuple):
     version: str
     """The version of vcdebug."""
     commands: tuple[str, ...]
-    """Commands that lead to the same view, the one that opens the recording first."""
+    """Commands that lead to the same view; the first one opens the recording."""
     bookmarks: tuple[Bookmark, ...] = ()
     jobs: tuple[str, ...] = ()
     """Jobs or pods to explain; by default all that stay unscheduled."""
@@ -74,7 +74,7 @@ def build_report(subject: ReportSubject) -> Document:
 def _explained_jobs(subject: ReportSubject) -> list[SurveyedJob]:
     if not subject.jobs:
         return list(survey_jobs(subject.recording).unscheduled_jobs)
-    return [job for word in subject.jobs for job in survey_one(subject.recording, word).explained]
+    return [job for word in subject.jobs for job in survey_by_name(subject.recording, word).explained]
 
 
 def _without_title(table: Table) -> Table:
@@ -242,19 +242,19 @@ def _job_row(job: JobSummary) -> Row:
     return Row(job.job, (*cells, Piece(job.outcome)))
 
 
-# Pictures: the cycle's time line, nodes by use, queues against their limits.
+# Pictures: the cycle's timeline, nodes by usage, queues against their limits.
 
 MAX_CELLS: Final = 1_000
-"""Above as many nodes a cell is the mean of several: a file stays small, and a cell visible."""
+"""With more nodes than this, a cell is the mean of several, so that files stay small and cells visible."""
 MIN_COLUMNS, MAX_COLUMNS = 16, 40
 FULL, HALF = 0.9, 0.5
 MAX_QUEUE_STRIPS: Final = 40
 TICK_STEPS: Final = 500
-"""Ticks that would lie on each other are drawn once."""
+"""The number of distinct positions on the timeline; ticks at the same position are drawn once."""
 
 
 def _timeline_picture(recording: Recording, effects: Effects) -> Picture:
-    """A strip per action, at its place among the events."""
+    """A strip per action run, positioned by its events."""
     legend = (
         "Left to right: the events of the cycle. Ticks: commits at the top, discards in the middle, evictions below."
     )
@@ -279,7 +279,7 @@ def _action_strip(recording: Recording, action: ActionSummary) -> Strip:
 
 
 def _iter_room_pictures(recording: Recording) -> Iterator[Picture]:
-    """Nodes and queues after the last event; no picture where there is nothing to draw."""
+    """Pictures of nodes and queues after the last event; none for an empty picture."""
     nodes = tuple(_node_strip(recording, dim) for dim in bar_dimensions(recording)) if recording.node_names else ()
     grouped = f"; each cell is the mean of {_group_size(recording)} nodes" if _group_size(recording) > 1 else ""
     if nodes:
@@ -314,7 +314,7 @@ def _node_strip(recording: Recording, dim: str) -> Strip:
 
 
 def _used_shares(recording: Recording, names: Iterable[NodeName], dim: str) -> list[float]:
-    """Used of allocatable, for the nodes that have any."""
+    """used / allocatable of each node that has any of the dimension."""
     nodes, state = recording.session.nodes, recording.timeline.state_at(len(recording)).nodes
     return [
         state[name].used.get(dim) / allocatable

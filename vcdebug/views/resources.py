@@ -25,9 +25,9 @@ _TABLES: Final = {JOB: jobs_table, NODE: nodes_table, QUEUE: queues_table}
 
 
 def resource_page(name: str, here: DebuggerState, word: str = "") -> Table:
-    """All objects of a kind with their number; with a word the page of the object that it names.
+    """The table of all objects of a kind; with a word, the page of the object that it names.
 
-    Raises FigureError for a name that nothing of this kind has, and for a pod without a job.
+    Raises FigureError if no object of this kind has the name, and for a pod without a job.
     """
     recording, kind = here.recording, RESOURCE_KINDS[name]
     if word:

@@ -58,7 +58,7 @@ def _queue_outcome(recording: Recording, span: Span, events: Sequence[Event]) ->
 
 
 def _only_job_outcome(job: str, came: Piece) -> Piece:
-    """The only job of a queue's turn by name, after the sign of its outcome."""
+    """The name of the only job of a queue's turn, after the sign of its outcome."""
     sign, space, _ = came.text.partition(" ")
     return Piece(f"{sign} {job}", came.style) if space and not sign.isalnum() else muted_piece(job)
 
@@ -91,7 +91,7 @@ def _task_outcome(events: Sequence[Event]) -> Piece:
 
 
 def _task_obstacle(events: Sequence[Event]) -> str:
-    """The last check that the task did not pass."""
+    """The last check that the task failed, in words; `no place` if unknown."""
     for event in reversed(events):
         if isinstance(event, OpEvent) and event.op in _UNDONE:
             return f"undone on {event.node}"

@@ -57,7 +57,7 @@ def statement_at(recording: Recording, seq: Seq) -> StatementSpan | None:
 
 
 def _action_range(recording: Recording, seq: Seq) -> tuple[Seq, Seq]:
-    """The events of the action around: no statement outlives its action."""
+    """(first, last) event of the action around an event; no statement outlives its action."""
     path = recording.span_tree.path_to(seq)
     span = path[1] if len(path) > 1 else None
     return (span.first, span.last) if span is not None else (seq, seq)
@@ -115,7 +115,7 @@ def _end_words(recording: Recording, seq: Seq, span: StatementSpan) -> str:
 
 
 def _gate_words(recording: Recording, span: StatementSpan) -> str:
-    """The answers that decided: the votes right before the end."""
+    """The JobReady or JobPipelined answers right before the statement's end, in words; empty without any."""
     answers: list[record.HookEvent] = []
     # Upstream asks JobReady or JobPipelined right before it commits or discards; tiers have a few plugins each.
     for seq in range(span.end - 1, max(0, span.end - 12), -1):
@@ -161,7 +161,7 @@ def operation_table(recording: Recording, seq: Seq, event: record.OpEvent) -> Ta
 
 
 def _iter_handler_lines(recording: Recording, seq: Seq, event: record.OpEvent) -> Iterator[Line]:
-    """The plugins whose event handlers ran, in order, and what predicates' handler keeps for Kubernetes' filters."""
+    """Lines about event handlers in call order, allocated device claims, and predicates' NodeMap."""
     if event.op not in (*record.CHARGING_OPS, *record.RELEASING_OPS):
         return
     event_kind = ALLOCATION_EVENTS if event.op in record.CHARGING_OPS else DEALLOCATION_EVENTS
@@ -182,7 +182,7 @@ def _iter_handler_lines(recording: Recording, seq: Seq, event: record.OpEvent) -
 
 
 def _operation_words(recording: Recording, seq: Seq, event: record.OpEvent) -> str:
-    """The change of status, which starts or ends at Pipelined for a task that an earlier cycle pipelined."""
+    """The operation's change of status in words; restored pipelined tasks start or end as Pipelined."""
     statuses = (recording.timeline.state_at(moment).tasks[event.task].status for moment in (seq - 1, seq))
     for status, words in zip(statuses, (_FROM_PIPELINED_TEXTS, _TO_PIPELINED_TEXTS), strict=True):
         if status is TaskStatus.PIPELINED and event.op in words:

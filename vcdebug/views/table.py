@@ -37,16 +37,16 @@ def no_figure(row: Row, column: int) -> Figure | None:
 class Column:
     """A column: `right` aligns numbers, `flexible` text wraps or is shortened first.
 
-    The most important columns come first, since the last ones go out of sight first.
+    The most important columns come first, since the last ones are hidden first.
     """
 
     title: str
     right: bool = False
     flexible: bool = False
     least: int = 0
-    """The width that a flexible column keeps in any case."""
+    """The minimum width of a flexible column."""
     name: bool = False
-    """Whether the cells are names: a common namespace is dropped, and both ends are kept where they are shortened."""
+    """Whether the cells are names: a common namespace is dropped, and names are shortened in the middle."""
 
 
 _COLUMN_HEAD = re.compile(r"(.*?)(#?)(@?)(?:(~)(\d*))?")
@@ -80,11 +80,11 @@ class Table:
     indent: int = 0
     """Spaces before each printed line below the title."""
     wraps: bool = True
-    """Whether long text wraps where there is room for it, as on a page; otherwise it is shortened."""
+    """Whether long text wraps if there is room for more lines, as on a page, instead of being shortened."""
     rest_below: bool = False
-    """Whether the cells of columns without room stand on a line below their row, where there is height for it."""
+    """Whether cells of columns that do not fit are shown on a line below the row, if the height allows it."""
     one_line: bool = False
-    """Whether each row has one line, with the first column as wide as there is room."""
+    """Whether each row has one line, in which the first column takes all free width."""
     depths: Sequence[int] = ()
     """The depth of each row of a tree."""
     figures: FigureAt = field(default=no_figure, compare=False)
@@ -92,7 +92,7 @@ class Table:
 
 
 def empty_table(title: str, words: str, thing: str = "", following: Seq | None = None) -> Table:
-    """The one line of a panel that has nothing here; it leads to the next event at which there is something."""
+    """A table with one line for a panel without content; the line leads to the next event with content."""
     if following is None:
         return Table(title, foot=(make_line(muted_piece(words)),))
     row = Row("next", (muted_piece(f"{words}; next {thing} at {following}: t goes there"),), following)
@@ -100,7 +100,7 @@ def empty_table(title: str, words: str, thing: str = "", following: Seq | None =
 
 
 class RowsOnDemand(Sequence[Row]):
-    """A sequence whose rows are built on first access: a panel of 100,000 rows draws 50 of them."""
+    """A sequence whose rows are built on first access, since a panel of 100,000 rows draws only about 50."""
 
     __slots__ = ("_made", "_make", "_size", "keys")
 
@@ -125,13 +125,13 @@ class RowsOnDemand(Sequence[Row]):
         if not 0 <= index < self._size:
             raise IndexError(index)
         row = self._made.get(index)
-        # A panel asks for the same rows at every key press.
+        # Cached, since a panel asks for the same rows at every key press.
         if row is None:
             row = self._made[index] = self._make(index)
         return row
 
     def fresh_row(self, index: int) -> Row:
-        """The row without caching it, for searches that look at every row once."""
+        """Build the row without caching it, for searches that visit every row once."""
         return self._made.get(index) or self._make(index)
 
 
@@ -175,7 +175,7 @@ COLUMN_GAP = "  "
 
 
 def embed_table(table: Table) -> list[Line]:
-    """A small table as lines, with an empty one at the end, for the head of a page."""
+    """A small table as lines for the head of a page, with an empty line at the end."""
     return [(Piece(table.title, "title"),), *table.head, *_iter_embedded_rows(table), *table.foot, ()]
 
 

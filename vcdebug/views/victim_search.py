@@ -58,7 +58,7 @@ def _task_table(funnel: victim_funnel.VictimFunnel, seq: Seq) -> Table:
     visits_so_far = [node_visit for node_visit in funnel.tried if node_visit.first <= seq]
     current = _visit_key(visits_so_far[-1]) if visits_so_far else ""
     title = f"{FUNNEL_TITLE}: {funnel.action} for {bare_name(funnel.task)}"
-    # The first visit of each node: the winner of dry runs is visited again to evict its victims.
+    # Only the first visit of each node counts: the winner of dry runs is visited again to evict its victims.
     first: dict[NodeName, victim_funnel.NodeFunnel] = {}
     for visit in funnel.tried:
         first.setdefault(visit.node, visit)
@@ -92,7 +92,7 @@ def _iter_funnel_head(funnel: victim_funnel.VictimFunnel) -> Iterator[Line]:
 
 
 def _phase_words(funnel: victim_funnel.VictimFunnel) -> str:
-    """The phase of an action with two; empty for any other action."""
+    """The phase of an action with two phases; empty for any other action."""
     if not funnel.two_turns:
         return ""
     return "phase 2, inside the job; " if funnel.within else "phase 1, between jobs; "
@@ -114,7 +114,7 @@ def _node_row(visit: victim_funnel.NodeFunnel) -> Row:
 
 
 def _stage_cell(stage: victim_funnel.FunnelStage, visit: victim_funnel.NodeFunnel) -> Piece:
-    """How many tasks a stage leaves; the stage that leaves none is marked."""
+    """The number of tasks that a stage leaves; the stage that leaves none is marked."""
     if stage.left is None:
         return muted_piece(SKIPPED)
     if stage.left == 0 and not visit.outcome and stage.name == visit.stopped_at:

@@ -7,7 +7,7 @@ from typing import Final
 from vcdebug.amount_text import count_noun
 from vcdebug.explain.decisions.votes import (
     HOOK_AT,
-    CandidateFate,
+    CandidateOutcome,
     HookCallGroup,
     PluginAnswer,
     VictimDecision,
@@ -35,7 +35,7 @@ def rule_words(point: str) -> str:
 
 
 def asked_about(event: HookEvent) -> str:
-    """The subject of a hook call: job, task, queue, other, node."""
+    """The subject of a hook call in words: job, sub job, task and queue, then the other task and the node."""
     parts = [bare_name(name) for name in (event.job, event.sub_job, event.task, event.queue) if name]
     if event.other:
         parts.append(f"other {bare_name(event.other)}")
@@ -51,7 +51,7 @@ def votes_table(recording: Recording, seq: Seq, event: HookEvent) -> Table:
     if call is None:
         answer = PluginAnswer(0, event.plugin, "answered", seq, event.result, "")
         return Table(title, VOTE_COLUMNS, [_vote_row(recording, answer)])
-    rows = [_vote_row(recording, vote) for vote in call.seats]
+    rows = [_vote_row(recording, vote) for vote in call.votes]
     foot = (_outcome_line(call), make_line(muted_piece(f"rule: {rule_words(event.point)}")))
     return Table(title, VOTE_COLUMNS, rows, foot=foot, current=f"event {seq}")
 
@@ -97,13 +97,13 @@ def _decider_words(call: HookCallGroup) -> str:
 
 
 def outcome_words(call: HookCallGroup) -> tuple[bool, str]:
-    """(whether the combined answer lets the action go on, the answer in words)."""
+    """(whether the action continues after the combined answer, the answer in words)."""
     value = call.outcome
     if call.point == OVERUSED.upstream:
         return not value, "overused" if value else "not overused"
     if isinstance(value, bool):
         return value, "yes" if value else "no"
-    # Of these hooks nil means that no plugin objects; of the others it means no result.
+    # For these hooks nil means that no plugin objects; for all others it means no result.
     objecting = (JOB_VALID.upstream, PRE_PREDICATE.upstream, PREDICATE.upstream)
     if call.point in objecting or call.point.startswith("Simulate"):
         return value is None, "no objection" if value is None else "objection"
@@ -135,10 +135,10 @@ def _search_words(recording: Recording, seq: Seq, event: HookEvent) -> str:
 
 
 def _iter_tier_rows(recording: Recording, call: HookCallGroup, tier: int) -> Iterator[Row]:
-    seats = call.tier(tier)
-    for position, vote in enumerate(seats):
+    votes = call.tier(tier)
+    for position, vote in enumerate(votes):
         yield _answer_row(recording, vote, call.candidates, first=position == 0)
-    if any(vote.seq is not None for vote in seats):
+    if any(vote.seq is not None for vote in votes):
         yield _intersection_row(call, tier)
 
 
@@ -165,7 +165,7 @@ def _answer_row(recording: Recording, vote: PluginAnswer, candidates: Sequence[T
 
 
 def _why_protected(recording: Recording, seq: Seq, protected: Sequence[TaskKey]) -> str:
-    """The first reason, and the number of further ones; empty without any."""
+    """The first reason and the number of further reasons; empty for none."""
     objections = task_objections(recording, seq)
     reasons = list(dict.fromkeys(objections[task] for task in protected if task in objections))
     if not reasons:
@@ -179,7 +179,7 @@ def _intersection_row(call: HookCallGroup, tier: int) -> Row:
     victims = call.outcome if decides and call.outcome else ()
     if decides:
         verdict = Piece(f"{BEST} tier {tier} decides: {task_list_or(victims, 'none')}", "accent")
-    elif not any(vote.seq is not None for vote in call.seats if vote.tier > tier):
+    elif not any(vote.seq is not None for vote in call.votes if vote.tier > tier):
         verdict = Piece(f"{NO} no pod remains", "bad")
     else:
         verdict = Piece("→ the next tier is asked", "warn")
@@ -220,7 +220,7 @@ def candidates_table(recording: Recording, first: Seq) -> Table | None:
     return Table(title, CANDIDATE_COLUMNS, rows, (head,))
 
 
-def _candidate_rows(choice: VictimDecision, fate: CandidateFate) -> list[Row]:
+def _candidate_rows(choice: VictimDecision, fate: CandidateOutcome) -> list[Row]:
     verdict = Piece(f"{YES} victim", "good") if fate.is_victim else Piece(f"{NO} protected", "bad")
     if not fate.objections:
         tier, reason = muted_piece(str(choice.deciding_tier or "")), muted_piece("every voter allows it")
@@ -255,7 +255,7 @@ def victims_matrix(recording: Recording) -> Iterator[Table]:
     if not judged:
         return
     plugins = list(
-        dict.fromkeys(offer.seat.plugin for choice, _ in judged for tier in choice.tiers for offer in tier.offers)
+        dict.fromkeys(offer.vote.plugin for choice, _ in judged for tier in choice.tiers for offer in tier.offers)
     )
     columns = (Column("candidate victim"), Column("node"), Column("for"), *map(Column, plugins), Column("outcome"))
     rows = [_judged_row(choice, place, plugins) for choice, place in judged[:MAX_JUDGED]]
@@ -265,7 +265,7 @@ def victims_matrix(recording: Recording) -> Iterator[Table]:
 
 
 def _iter_judged(recording: Recording) -> Iterator[tuple[VictimDecision, int]]:
-    """Each decision about victims with the place of each of its candidates."""
+    """Yields (decision about victims, index of a candidate) for every candidate of the cycle."""
     judged: Seq = 0
     for seq, event in recording.events_of_type(HookEvent):
         choice = victim_choice(recording, seq) if seq > judged and is_victims(event) else None
@@ -279,9 +279,9 @@ def _judged_row(choice: VictimDecision, place: int, plugins: Sequence[str]) -> R
     answers: dict[str, Piece] = {}
     for tier in choice.tiers:
         for offer in tier.offers:
-            if offer.seat.state == "answered":
+            if offer.vote.state == "answered":
                 allows = fate.task in offer.offered
-                answers[offer.seat.plugin] = Piece(YES, "good") if allows else Piece(NO, "bad")
+                answers[offer.vote.plugin] = Piece(YES, "good") if allows else Piece(NO, "bad")
     outcome = Piece("victim", "warn") if fate.is_victim else muted_piece("protected")
     cells = (Piece(fate.task), Piece(choice.node or ""), Piece(choice.preemptor or ""))
     judged = (answers.get(plugin, muted_piece(SKIPPED)) for plugin in plugins)

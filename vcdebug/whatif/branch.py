@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from vcdebug.comparison.cycles import CycleComparison
 
 
-def replay_like(snapshot: Snapshot, like: Recording) -> Recording:
-    """Execute one cycle, with the extender's webhook if the other recording had it."""
+def replay_like(snapshot: Snapshot, base: Recording) -> Recording:
+    """Replay one cycle of the snapshot, with the extender's webhook if the recording `base` was made with it."""
     from vcdebug.recording.replay import replay_cycle
 
-    return replay_cycle(snapshot, ask_extender=like.session.ask_extender, reuse_from=like)
+    return replay_cycle(snapshot, ask_extender=base.session.ask_extender, reuse_from=base)
 
 
 def edited_snapshot(snapshot: Snapshot, edits: Iterable[Edit]) -> Snapshot:
-    """A snapshot with the edits made; raises EditError, also for a configuration that the scheduler would refuse."""
+    """The snapshot with the edits applied; raises EditError, also for a configuration that the scheduler rejects."""
     from vcdebug.snapshot.edited_snapshot import apply_edits
 
     for edit in edits:
@@ -37,13 +37,13 @@ def _with_conf(snapshot: Snapshot, edit: Edit) -> Snapshot:
     from vcdebug.recording.replay import parse_conf
     from vcdebug.snapshot.edited_snapshot import apply_edits
 
-    before = parse_conf(snapshot.scheduler_conf, snapshot.release)
-    snapshot = apply_edits(snapshot, [edit], before.text)
-    after = parse_conf(snapshot.scheduler_conf, snapshot.release)
-    # Faults that the configuration already had are replayed as the scheduler treats them; only new ones are refused.
-    new = [problem for problem in after.problems if problem not in before.problems]
-    if new:
-        raise edit.make_error(f"the configuration would be wrong: {new[0].format_line()}", edit.value_at)
+    conf_before = parse_conf(snapshot.scheduler_conf, snapshot.release)
+    snapshot = apply_edits(snapshot, [edit], conf_before.text)
+    conf_after = parse_conf(snapshot.scheduler_conf, snapshot.release)
+    # Only new faults are refused; faults that the configuration already had are replayed as the scheduler treats them.
+    new_problems = [problem for problem in conf_after.problems if problem not in conf_before.problems]
+    if new_problems:
+        raise edit.make_error(f"the configuration would be wrong: {new_problems[0].format_line()}", edit.value_at)
     return snapshot
 
 
@@ -59,7 +59,7 @@ def with_edits(open_: OpenRecordings, texts: Iterable[str]) -> OpenRecordings:
     return _rerun_branch(replace(open_, start=start, undone=()), edits)
 
 
-def without_last(open_: OpenRecordings) -> OpenRecordings:
+def undo_last_edit(open_: OpenRecordings) -> OpenRecordings:
     """Undo the last edit; raises NoRecordingError without one."""
     if not open_.edits:
         raise NoRecordingError("no edit to undo")
@@ -68,14 +68,14 @@ def without_last(open_: OpenRecordings) -> OpenRecordings:
     return _rerun_branch(replace(open_, undone=undone), open_.edits[:-1])
 
 
-def without_any(open_: OpenRecordings) -> OpenRecordings:
+def undo_all_edits(open_: OpenRecordings) -> OpenRecordings:
     """Undo all edits, the last one first."""
     if not open_.edits:
         return open_
     return _rerun_branch(replace(open_, undone=(*open_.undone, *reversed(open_.edits))), ())
 
 
-def with_redone(open_: OpenRecordings) -> OpenRecordings:
+def redo_edit(open_: OpenRecordings) -> OpenRecordings:
     """Make the edit again that was undone last; raises NoRecordingError without one."""
     if not open_.undone:
         raise NoRecordingError("no edit to redo")
@@ -83,7 +83,7 @@ def with_redone(open_: OpenRecordings) -> OpenRecordings:
 
 
 def _rerun_branch(open_: OpenRecordings, edits: tuple[Edit, ...]) -> OpenRecordings:
-    """The branch of these edits shown, or the original where there are none."""
+    """Show the branch that these edits make, replayed from the original; without edits show the original."""
     open_ = replace(open_, edits=edits, cycle=open_.start, found=None)
     if not edits:
         return replace(open_, branch=(), side=ORIGINAL)
@@ -93,29 +93,31 @@ def _rerun_branch(open_: OpenRecordings, edits: tuple[Edit, ...]) -> OpenRecordi
 
 
 def with_comparison(open_: OpenRecordings) -> OpenRecordings:
-    """What the edits changed in the shown cycle; raises where one side has no such cycle."""
+    """Add the comparison of the shown cycle; raises NoRecordingError if a side does not have the cycle."""
     from vcdebug.comparison.cycles import compare_cycles
 
     return open_ if open_.found is not None else replace(open_, found=compare_cycles(*open_.both_sides()))
 
 
 def divergence_seq(before: OpenRecordings, after: OpenRecordings) -> Seq:
-    """The first event that differs between what is shown before and after; beyond the last one where none does."""
+    """The first event that differs between the shown recordings; one after the last event if none differs."""
     from vcdebug.comparison.cycles import find_divergence
 
-    found = after.found if after.found is not None else before.found
-    if found is not None and _is_about(found_in=after, one=before.shown_recording, other=after.shown_recording):
-        divergence = found.divergence
+    comparison = after.found if after.found is not None else before.found
+    if comparison is not None and _compares_both(
+        found_in=after, one=before.shown_recording, other=after.shown_recording
+    ):
+        divergence = comparison.divergence
     else:
         divergence = find_divergence(before.shown_recording, after.shown_recording)
     side = None if divergence is None else divergence.before or divergence.after
     return len(after.shown_recording) + 1 if side is None else side.seq
 
 
-def _is_about(*, found_in: OpenRecordings, one: Recording, other: Recording) -> bool:
+def _compares_both(*, found_in: OpenRecordings, one: Recording, other: Recording) -> bool:
     """Whether the comparison of the shown cycle is of exactly these two recordings."""
     pair = found_in.both_sides() if found_in.branch else ()
-    # By identity: comparing two recordings event by event would cost what the check is to save.
+    # By identity: comparing two recordings event by event is the work that this check saves.
     return any(one is side for side in pair) and any(other is side for side in pair)
 
 
@@ -125,7 +127,7 @@ BRANCH: Final[RecordingSide] = "branch"
 
 
 class NoRecordingError(VcdebugError):
-    """A cycle or branch that does not exist."""
+    """Raised for a cycle, branch or edit that does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +136,7 @@ class OpenRecordings:
 
     original: tuple[Recording, ...]
     branch: tuple[Recording, ...] = ()
-    """Empty without edits; the first one is the edited cycle `start`, each further one follows from it."""
+    """The branch's cycles from `start` on, the edited one first; empty without edits."""
     start: int = 1
     """The cycle that the edits are about."""
     edits: tuple[Edit, ...] = ()
@@ -144,7 +146,7 @@ class OpenRecordings:
     side: RecordingSide = ORIGINAL
     cycle: int = 1
     found: CycleComparison | None = None
-    """What the edits changed in the shown cycle, once it has been looked for."""
+    """The comparison of the shown cycle of both sides; None until it is computed."""
 
     @property
     def shown_recording(self) -> Recording:
@@ -167,25 +169,25 @@ class OpenRecordings:
         return tuple(edit.text for edit in self.edits)
 
     def cycles_of(self, side: RecordingSide) -> tuple[Recording, ...]:
-        """All cycles of one side; what comes before the edited cycle is the original's."""
+        """All cycles of one side; those before the edited cycle are the original's."""
         return self.original if side == ORIGINAL else (*self.original[: self.start - 1], *self.branch)
 
     def both_sides(self) -> tuple[Recording, Recording]:
-        """The shown cycle of the original and of the branch; raises where one of them is missing."""
+        """The shown cycle of the original and of the branch; raises NoRecordingError if one is missing."""
         if not self.branch:
             raise NoRecordingError("there are no edits to compare with", "set EDIT makes one, on the screen w")
-        lines = self.original, self.cycles_of(BRANCH)
-        for side, line in zip((ORIGINAL, BRANCH), lines, strict=True):
-            if len(line) < self.cycle:
+        recordings_by_side = self.original, self.cycles_of(BRANCH)
+        for side, recordings in zip((ORIGINAL, BRANCH), recordings_by_side, strict=True):
+            if len(recordings) < self.cycle:
                 raise NoRecordingError(f"the {side} has no cycle {self.cycle}", f"{side}, then advance")
-        return lines[0][self.cycle - 1], lines[1][self.cycle - 1]
+        return recordings_by_side[0][self.cycle - 1], recordings_by_side[1][self.cycle - 1]
 
     def show_cycle(self, side: RecordingSide, cycle: int) -> OpenRecordings:
-        """Another recording shown."""
+        """Show another cycle or side; raises NoRecordingError if it does not exist."""
         if side == BRANCH and not self.branch:
             raise NoRecordingError("no branch yet", "set EDIT makes one")
-        last = len(self.cycles_of(side))
-        if not 1 <= cycle <= last:
-            there = "there is only cycle 1" if last == 1 else f"there are cycles 1 to {last}"
-            raise NoRecordingError(f"cycle {cycle} does not exist", f"{there}; advance runs the next one")
+        last_cycle = len(self.cycles_of(side))
+        if not 1 <= cycle <= last_cycle:
+            available_cycles = "there is only cycle 1" if last_cycle == 1 else f"there are cycles 1 to {last_cycle}"
+            raise NoRecordingError(f"cycle {cycle} does not exist", f"{available_cycles}; advance runs the next one")
         return replace(self, side=side, cycle=cycle, found=self.found if cycle == self.cycle else None)

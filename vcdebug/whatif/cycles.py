@@ -21,7 +21,7 @@ from vcdebug.whatif.next_cycle import BetweenCycles, next_snapshot
 
 
 class CycleRepeat(NamedTuple):
-    """A cycle that does what an earlier one did; both count from 1."""
+    """The numbers of a cycle and of the earlier one that it repeats, counted from 1."""
 
     earlier: int
     later: int
@@ -39,7 +39,7 @@ def replay_next_cycle(
     clock: Clock | None = None,
     bound: SizeBound | None = None,
 ) -> Recording:
-    """Cycle `number`, which starts from what this one left."""
+    """Replay cycle `number`, which starts from the state after this recording."""
     snapshot = next_snapshot(recording, between or BetweenCycles(), number)
     return replay_cycle(
         snapshot, clock=clock, ask_extender=recording.session.ask_extender, bound=bound, reuse_from=recording
@@ -47,7 +47,7 @@ def replay_next_cycle(
 
 
 class CycleChain:
-    """A chain of recordings: each cycle starts from what the one before left."""
+    """A chain of recordings, in which each cycle starts from the state after the one before."""
 
     def __init__(
         self,
@@ -70,15 +70,15 @@ class CycleChain:
     @property
     def has_panicked(self) -> bool:
         """Whether the last cycle ended the process."""
-        last = self._recordings[-1]
-        return len(last) > 0 and isinstance(last.event_at(len(last)), PanicEvent)
+        last_recording = self._recordings[-1]
+        return len(last_recording) > 0 and isinstance(last_recording.event_at(len(last_recording)), PanicEvent)
 
     def run_next(self) -> Recording:
         """Run one more cycle."""
         number = len(self._recordings) + 1
-        more = replay_next_cycle(self._recordings[-1], self._between, number, clock=self._clock, bound=self._bound)
-        self._recordings.append(more)
-        return more
+        recording = replay_next_cycle(self._recordings[-1], self._between, number, clock=self._clock, bound=self._bound)
+        self._recordings.append(recording)
+        return recording
 
     def run_cycles(self, count: int) -> None:
         """Run until there are so many cycles, or until one is cut off or ends the process."""
@@ -92,7 +92,7 @@ def first_different_cycle(
     """Run two processes side by side: the first cycle whose decisions differ, else the last one of both."""
     chains = CycleChain(before, between), CycleChain(after, between)
     for number in range(1, count + 1):
-        # A recording that was cut off would look like a difference of the two processes.
+        # A truncated recording would look like a difference between the two processes.
         pair = tuple(require_whole(chain.recordings[-1]) for chain in chains)
         if (
             number == count
@@ -105,8 +105,8 @@ def first_different_cycle(
     return number, pair[0], pair[1]
 
 
-class _CycleDeeds(NamedTuple):
-    """What a cycle did to pods, in order."""
+class _CycleOperations(NamedTuple):
+    """Evictions and placements of a cycle, in order."""
 
     evicted: tuple[TaskKey, ...]
     given_back: tuple[TaskKey, ...]
@@ -115,63 +115,65 @@ class _CycleDeeds(NamedTuple):
 
 
 def find_repeat(recordings: Sequence[Recording]) -> CycleRepeat | None:
-    """The first cycle that does what an earlier one did: with the same pods, or with pods of the same kind from the
-    same state, whatever they are called and however much time has passed.
+    """The first cycle that repeats an earlier one: with the same pods, or with pods of the same kind from the same
+    state, whatever their names and times are.
 
     Cycles without a planned eviction are no repeats: an idle cluster looks the same every second.
     """
     # Both keys share the table: the exact one finds loops of the same pods, the nameless one loops of recreated pods.
-    seen: dict[object, int] = {}
+    numbers_by_key: dict[object, int] = {}
     for number, recording in enumerate(recordings, start=1):
-        deeds = _collect_deeds(recording)
+        deeds = _collect_operations(recording)
         if not (deeds.evicted or deeds.given_back):
             continue
         for key in (deeds, _nameless_key(recording, deeds)):
-            if key in seen:
-                return CycleRepeat(seen[key], number, deeds.evicted, deeds.given_back)
-            seen.setdefault(key, number)
+            if key in numbers_by_key:
+                return CycleRepeat(numbers_by_key[key], number, deeds.evicted, deeds.given_back)
+            numbers_by_key.setdefault(key, number)
     return None
 
 
-def _collect_deeds(recording: Recording) -> _CycleDeeds:
+def _collect_operations(recording: Recording) -> _CycleOperations:
     done = cycle_effects(recording)
     events = (recording.event_at(seq) for seq in recording.index.seqs_of_type(OpEvent))
     given_back = {event.task for event in events if isinstance(event, OpEvent) and event.op == "unevict"}
     placed = sorted((effect.task, effect.node) for effect in (*done.bound, *done.pipelined))
-    return _CycleDeeds(tuple(sorted(effect.task for effect in done.evicted)), tuple(sorted(given_back)), tuple(placed))
+    return _CycleOperations(
+        tuple(sorted(effect.task for effect in done.evicted)), tuple(sorted(given_back)), tuple(placed)
+    )
 
 
-def _nameless_key(recording: Recording, deeds: _CycleDeeds) -> object:
-    """The state from which the cycle starts and its deeds, without names of pods."""
-    of = {pod.key: pod_kind(pod) for pod in map(Pod, recording.snapshot.objects_of("Pod"))}
+def _nameless_key(recording: Recording, deeds: _CycleOperations) -> object:
+    """A key of the cycle's starting state, evictions and placements, with pods by kind instead of name."""
+    kinds = {pod.key: pod_kind(pod) for pod in map(Pod, recording.snapshot.objects_of("Pod"))}
     return (
         # A frozenset, because only equality counts; nothing iterates over it.
         frozenset(state_counts(recording.snapshot).items()),
-        tuple(sorted(of[task] for task in deeds.evicted)),
-        tuple(sorted(of[task] for task in deeds.given_back)),
-        tuple(sorted((of[task], node) for task, node in deeds.placed)),
+        tuple(sorted(kinds[task] for task in deeds.evicted)),
+        tuple(sorted(kinds[task] for task in deeds.given_back)),
+        tuple(sorted((kinds[task], node) for task, node in deeds.placed)),
     )
 
 
 def append_cycles(open_: OpenRecordings, count: int = 1, between: BetweenCycles | None = None) -> OpenRecordings:
-    """The shown side with further cycles after its last one, which is then shown."""
-    line = [*open_.cycles_of(open_.side)]
+    """Run `count` more cycles after the last one of the shown side, and show the last."""
+    recordings = [*open_.cycles_of(open_.side)]
     for _ in range(count):
-        line.append(replay_next_cycle(line[-1], between, len(line) + 1))
-    longer = replace(open_, cycle=len(line), found=None)
+        recordings.append(replay_next_cycle(recordings[-1], between, len(recordings) + 1))
+    extended = replace(open_, cycle=len(recordings), found=None)
     if open_.side == BRANCH:
-        return replace(longer, branch=tuple(line[open_.start - 1 :]))
-    return replace(longer, original=tuple(line))
+        return replace(extended, branch=tuple(recordings[open_.start - 1 :]))
+    return replace(extended, original=tuple(recordings))
 
 
 # States of pods and PodGroups before a cycle, by which cycles are compared: no times, and in counts no names.
 
 PodKind = tuple[str, ...]
-"""What pods of one template have in common."""
+"""The properties that pods of one template share."""
 
 
 class PodState(NamedTuple):
-    """What is compared of one pod: its node, phase, deletion and nominated node."""
+    """The compared properties of one pod: node, phase, deletion and nominated node."""
 
     node: NodeName
     phase: str
@@ -181,12 +183,12 @@ class PodState(NamedTuple):
 
 def states_by_name(snapshot: Snapshot) -> dict[str, PodState | str]:
     """Every pod by name and UID, and the phase of every PodGroup."""
-    found: dict[str, PodState | str] = {
+    states: dict[str, PodState | str] = {
         f"{pod.key} {pod.uid}": _pod_state(pod) for pod in map(Pod, snapshot.objects_of("Pod"))
     }
     for group in map(PodGroup, snapshot.objects_of("PodGroup")):
-        found[f"PodGroup {group.namespace}/{group.name}"] = group.phase
-    return found
+        states[f"PodGroup {group.namespace}/{group.name}"] = group.phase
+    return states
 
 
 def state_counts(snapshot: Snapshot) -> Counter[tuple[PodKind, PodState]]:

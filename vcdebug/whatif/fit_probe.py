@@ -1,4 +1,4 @@
-"""Would a job ever fit: the job alone on the cluster, and how many copies next to the running pods.
+"""Whether a job would ever fit: alone on the cluster, and how many copies fit next to the running pods.
 
 Both replay the cycle on an edited snapshot without the actions that evict.
 """
@@ -26,7 +26,7 @@ DEFAULT_ACTIONS: Final = 'actions: "enqueue, allocate, backfill"\n'
 
 
 class AloneFit(NamedTuple):
-    """The job on the cluster without any other pod that this scheduler places."""
+    """The result of placing the job on the cluster without this scheduler's other pods."""
 
     tasks: int
     placed: int
@@ -34,12 +34,12 @@ class AloneFit(NamedTuple):
 
     @property
     def has_place(self) -> bool:
-        """Whether the gang gets its places."""
+        """Whether the gang is placed."""
         return self.explanation.scheduled
 
     @property
     def failure_reason(self) -> str:
-        """Why it does not fit, in a sentence."""
+        """Why the job does not fit, in a sentence."""
         return no_place_reason(self.explanation)
 
 
@@ -49,7 +49,7 @@ class FittingCopies(NamedTuple):
     fitting: int
     tried: int
     stopped: str
-    """Why the next one does not fit; empty where all that were tried fit."""
+    """Why the next copy does not fit; empty if all tried copies fit."""
 
 
 def probe_alone(recording: Recording, job: JobId) -> AloneFit:
@@ -57,47 +57,51 @@ def probe_alone(recording: Recording, job: JobId) -> AloneFit:
     info, snapshot = recording.session.jobs[job], recording.snapshot
     names = snapshot.flags.scheduler_names
     # Other schedulers' pods stay, since no change of the queue or job of this scheduler removes them.
-    others = [manifest for manifest in snapshot.objects_of("Pod") if Pod(manifest).scheduler_name not in names]
-    groups = [_fresh_group(snapshot, info, info.name)]
+    foreign_pods = [manifest for manifest in snapshot.objects_of("Pod") if Pod(manifest).scheduler_name not in names]
+    pod_groups = [_fresh_group(snapshot, info, info.name)]
     pods = list(_iter_fresh_pods(info, info.name))
-    objects = {**snapshot.objects, "Pod": [*others, *pods], POD_GROUP: groups}
-    # Disposed of at once: a probe's recording is as large as the cluster's and is read only here.
-    with disposing(replay_cycle(_placing_only(replace(snapshot, objects=objects)), reuse_from=recording)) as run:
+    objects = {**snapshot.objects, "Pod": [*foreign_pods, *pods], POD_GROUP: pod_groups}
+    # Disposed of at once: a probe's recording is as large as the original one.
+    with disposing(
+        replay_cycle(_without_evicting_actions(replace(snapshot, objects=objects)), reuse_from=recording)
+    ) as run:
         counts = run.timeline.state_at(len(run)).job_counts(job)
         return AloneFit(len(pods), counts.ready_count + counts.waiting_count, explain_by_name(run, job))
 
 
-def probe_copies(recording: Recording, job: JobId, most: int) -> FittingCopies:
-    """Up to so many copies are tried, one after the other in the order of their names."""
+def probe_copies(recording: Recording, job: JobId, max_copies: int) -> FittingCopies:
+    """Replay the cycle with `max_copies` copies of the job, and count those placed before the first that is not."""
     info, snapshot = recording.session.jobs[job], recording.snapshot
     # Leading zeros: jobs of equal priority and age are ordered by UID, which ends in this name.
-    names = [f"{info.name}-copy-{number:03}" for number in range(1, most + 1)]
+    names = [f"{info.name}-copy-{number:03}" for number in range(1, max_copies + 1)]
     objects = {
         **snapshot.objects,
         "Pod": [*snapshot.objects_of("Pod"), *(pod for name in names for pod in _iter_fresh_pods(info, name))],
         POD_GROUP: [*snapshot.objects_of(POD_GROUP), *(_fresh_group(snapshot, info, name) for name in names)],
     }
-    with disposing(replay_cycle(_placing_only(replace(snapshot, objects=objects)), reuse_from=recording)) as run:
+    with disposing(
+        replay_cycle(_without_evicting_actions(replace(snapshot, objects=objects)), reuse_from=recording)
+    ) as run:
         for number, name in enumerate(names):
             answer = explain_by_name(run, f"{info.namespace}/{name}")
             if not answer.scheduled:
-                return FittingCopies(number, most, no_place_reason(answer))
-    return FittingCopies(most, most, "")
+                return FittingCopies(number, max_copies, no_place_reason(answer))
+    return FittingCopies(max_copies, max_copies, "")
 
 
 def no_place_reason(answer: Explanation) -> str:
-    """Why the job has no place; causes that only say that no pod is evicted are skipped, as the probe demands it."""
-    found = (finding for finding in (answer.dominant, *answer.contributing) if finding.cause != NOT_CONFIGURED_CAUSE)
-    return next(found, answer.dominant).sentence
+    """Why the job is not placed; causes about missing evictions are skipped, since the probe excludes evictions."""
+    findings = (finding for finding in (answer.dominant, *answer.contributing) if finding.cause != NOT_CONFIGURED_CAUSE)
+    return next(findings, answer.dominant).sentence
 
 
-def _placing_only(snapshot: Snapshot) -> Snapshot:
+def _without_evicting_actions(snapshot: Snapshot) -> Snapshot:
     """The snapshot without the actions that evict and without forced answers."""
     conf = parse_conf(snapshot.scheduler_conf, snapshot.release)
-    kept = [name for name in conf.actions if not conf.facts_of(name).evicts]
-    text = snapshot.scheduler_conf or DEFAULT_ACTIONS
-    edited = edit_conf_text(text, parse_edit(f'conf:actions="{", ".join(kept)}"'))
-    return replace(snapshot, scheduler_conf=edited if snapshot.scheduler_conf else None, answers=())
+    actions = [name for name in conf.actions if not conf.facts_of(name).evicts]
+    conf_text = snapshot.scheduler_conf or DEFAULT_ACTIONS
+    edited_conf = edit_conf_text(conf_text, parse_edit(f'conf:actions="{", ".join(actions)}"'))
+    return replace(snapshot, scheduler_conf=edited_conf if snapshot.scheduler_conf else None, answers=())
 
 
 def _fresh_group(snapshot: Snapshot, job: JobInfo, name: str) -> Manifest:
@@ -105,18 +109,18 @@ def _fresh_group(snapshot: Snapshot, job: JobInfo, name: str) -> Manifest:
     manifest["metadata"] = _renamed_metadata(
         manifest, name, f"{job.pod_group.manifest['metadata'].get('uid', '')}-{name}"
     )
-    # A new job is the youngest: with its old timestamp it would be tried before the jobs that it competes with.
+    # A new job is the youngest; with the original timestamp it would be tried before competing jobs.
     manifest["metadata"]["creationTimestamp"] = api_time_text(snapshot.now)
     manifest["status"] = {"phase": "Pending"}
     return manifest
 
 
 def _iter_fresh_pods(job: JobInfo, name: str) -> Iterator[Manifest]:
-    """The job's pods, pending in a group of this name."""
+    """Yields manifests of the job's pods as Pending pods of a PodGroup with this name."""
     for task in sorted(job.tasks.values(), key=lambda task: task.key):
         manifest: JsonDict = deepcopy(dict(task.pod.manifest))
-        own = task.name.replace(job.name, name, 1) if job.name in task.name else f"{name}-{task.name}"
-        manifest["metadata"] = _renamed_metadata(manifest, own, f"{task.uid}-{name}")
+        pod_name = task.name.replace(job.name, name, 1) if job.name in task.name else f"{name}-{task.name}"
+        manifest["metadata"] = _renamed_metadata(manifest, pod_name, f"{task.uid}-{name}")
         manifest["metadata"].setdefault("annotations", {})[GROUP_ANNOTATION] = name
         manifest["metadata"].pop("deletionTimestamp", None)
         manifest["spec"] = {key: value for key, value in manifest["spec"].items() if key != "nodeName"}

@@ -29,18 +29,18 @@ from vcdebug.whatif.job_course import MAX_CYCLES, STATUSES_WITH_NODE, ForecastCy
 from vcdebug.whatif.next_cycle import DEFAULT_RUN_TIME, BetweenCycles, RunTimes, is_endless, is_running
 
 OVERDUE_AFTER: Final = timedelta(minutes=1)
-"""A pod that should have been gone for so long does not leave by itself."""
+"""A terminating pod that is overdue by more than this is assumed to stay."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForecastAssumptions:
-    """What is assumed of the time to come."""
+    """The assumptions of a forecast."""
 
     each: timedelta | None = None
-    """How long every pod runs; by default as long again as it has, and an hour if it has only begun."""
+    """The run time of every pod; by default twice its age, or an hour for a pod that has just started."""
     stated: Mapping[JobId | TaskKey, timedelta] = field(default_factory=dict)
     recreate: bool = True
-    """Whether a controller makes a pod again that is evicted."""
+    """Whether controllers recreate evicted pods."""
     cycles: int = MAX_CYCLES
 
 
@@ -50,78 +50,78 @@ DEFAULT_ASSUMPTIONS: Final = ForecastAssumptions()
 def forecast_job(
     recording: Recording,
     word: str,
-    assumed: ForecastAssumptions = DEFAULT_ASSUMPTIONS,
-    tell: Callable[[ForecastCycle], None] = lambda _: None,
+    assumptions: ForecastAssumptions = DEFAULT_ASSUMPTIONS,
+    report: Callable[[ForecastCycle], None] = lambda _: None,
 ) -> QuestionReply:
-    """The answer; raises NotFoundError for a name that nothing has."""
-    return forecast_reply(run_forecast(recording, find_subject(recording.snapshot, word), assumed, tell))
+    """The forecast for a job or pod by name; raises NotFoundError if none has this name."""
+    return forecast_reply(run_forecast(recording, find_subject(recording.snapshot, word), assumptions, report))
 
 
 def run_forecast(
     recording: Recording,
     subject: ExplainSubject,
-    assumed: ForecastAssumptions,
-    tell: Callable[[ForecastCycle], None] = lambda _: None,
+    assumptions: ForecastAssumptions,
+    report: Callable[[ForecastCycle], None] = lambda _: None,
 ) -> JobForecast:
     """Forecast without pods that finish; if that does not place the job, forecast again with assumed run times."""
-    between = _assumed_interval(recording.snapshot, assumed)
-    course = _run_course(JobCourse(recording, subject, between), assumed, tell)
-    ending = RunTimes(recording.snapshot.now, assumed.each, assumed.stated)
-    ends = [
+    between = _assumed_interval(recording.snapshot, assumptions)
+    course = _run_course(JobCourse(recording, subject, between), assumptions, report)
+    run_times = RunTimes(recording.snapshot.now, assumptions.each, assumptions.stated)
+    ending_pods = [
         pod.key
         for pod in map(Pod, recording.snapshot.objects_of("Pod"))
-        if is_running(pod) and ending.end_time(pod) is not None
+        if is_running(pod) and run_times.end_time(pod) is not None
     ]
-    # Only then: ends of pods are estimates, and an answer without estimates is better if there is one.
-    if course.outcome in ("never", "repeats", "unknown") and ends:
-        later = BetweenCycles(
-            recreate=between.recreate, run_times=ending, for_good=between.for_good, stuck=between.stuck
+    # Only if needed: ends of pods are estimates, and a forecast without estimates is more certain.
+    if course.outcome in ("never", "repeats", "unknown") and ending_pods:
+        with_run_times = BetweenCycles(
+            recreate=between.recreate, run_times=run_times, for_good=between.for_good, stuck=between.stuck
         )
-        course = _run_course(JobCourse(recording, subject, later), assumed, tell)
-        return _build_forecast(subject, course, _assumption_words(assumed, recording.snapshot), between)
+        course = _run_course(JobCourse(recording, subject, with_run_times), assumptions, report)
+        return _build_forecast(subject, course, _assumption_words(assumptions, recording.snapshot), between)
     return _build_forecast(subject, course, (), between)
 
 
-def _run_course(course: JobCourse, assumed: ForecastAssumptions, tell: Callable[[ForecastCycle], None]) -> JobCourse:
+def _run_course(course: JobCourse, assumed: ForecastAssumptions, report: Callable[[ForecastCycle], None]) -> JobCourse:
     for stage in course.run_cycles(assumed.cycles):
-        tell(stage)
+        report(stage)
     return course
 
 
 def _build_forecast(
-    subject: ExplainSubject, course: JobCourse, words: Sequence[str], between: BetweenCycles
+    subject: ExplainSubject, course: JobCourse, assumption_words: Sequence[str], between: BetweenCycles
 ) -> JobForecast:
     stopped = course.outcome in ("never", "repeats")
-    found: Deadlock | None = find_deadlock(course.recording, subject) if stopped else None
-    return JobForecast(subject, course, tuple(words), tuple(between.stuck), found)
+    deadlock: Deadlock | None = find_deadlock(course.recording, subject) if stopped else None
+    return JobForecast(subject, course, tuple(assumption_words), tuple(between.stuck), deadlock)
 
 
-def _assumed_interval(snapshot: Snapshot, assumed: ForecastAssumptions) -> BetweenCycles:
+def _assumed_interval(snapshot: Snapshot, assumptions: ForecastAssumptions) -> BetweenCycles:
     """Terminating pods are not recreated; pods more than OVERDUE_AFTER past their deletion time stay."""
     leaving = [pod for pod in map(Pod, snapshot.objects_of("Pod")) if pod.deleting]
     overdue = [pod.key for pod in leaving if _is_overdue(pod, snapshot)]
     return BetweenCycles(
-        recreate=assumed.recreate, for_good=dict.fromkeys(pod.key for pod in leaving), stuck=dict.fromkeys(overdue)
+        recreate=assumptions.recreate, for_good=dict.fromkeys(pod.key for pod in leaving), stuck=dict.fromkeys(overdue)
     )
 
 
 def _is_overdue(pod: Pod, snapshot: Snapshot) -> bool:
-    time = parse_time(metadata_of(pod.manifest).get("deletionTimestamp"))
-    return time is not None and time + OVERDUE_AFTER <= snapshot.now
+    deletion_time = parse_time(metadata_of(pod.manifest).get("deletionTimestamp"))
+    return deletion_time is not None and deletion_time + OVERDUE_AFTER <= snapshot.now
 
 
-def _assumption_words(assumed: ForecastAssumptions, snapshot: Snapshot) -> list[str]:
-    """The assumptions that a course with ends rests on."""
-    hour = f"{int(DEFAULT_RUN_TIME.total_seconds()) // 3600}h"  # exact: ints
-    words = [f"{name} runs {format_duration(time.total_seconds())}" for name, time in assumed.stated.items()]
-    if assumed.each is not None:
-        words.append(f"each pod runs {format_duration(assumed.each.total_seconds())} from its start")
+def _assumption_words(assumptions: ForecastAssumptions, snapshot: Snapshot) -> list[str]:
+    """The assumptions about run times, in words."""
+    default_time = f"{int(DEFAULT_RUN_TIME.total_seconds()) // 3600}h"  # exact: ints
+    words = [f"{name} runs {format_duration(time.total_seconds())}" for name, time in assumptions.stated.items()]
+    if assumptions.each is not None:
+        words.append(f"each pod runs {format_duration(assumptions.each.total_seconds())} from its start")
     else:
-        words.append(f"each running pod runs for as long as it has already run; each new pod for {hour}")
+        words.append(f"each running pod runs for as long as it has already run; each new pod for {default_time}")
     services = [pod for pod in map(Pod, snapshot.objects_of("Pod")) if is_running(pod) and is_endless(pod)]
     if services:
-        finish = "never finishes" if len(services) == 1 else "never finish"
-        words.append(f"{count_noun(len(services), 'pod')} that its controller or kubelet restarts {finish}")
+        verb = "never finishes" if len(services) == 1 else "never finish"
+        words.append(f"{count_noun(len(services), 'pod')} that its controller or kubelet restarts {verb}")
     return words
 
 
@@ -140,82 +140,82 @@ class JobForecast(NamedTuple):
     assumed: tuple[str, ...]
     """The assumptions of the forecast; empty if no pod has to finish."""
     stuck: tuple[TaskKey, ...]
-    """Pods that should have been gone for long."""
+    """Terminating pods that are overdue and are assumed to stay."""
     deadlock: Deadlock | None
 
 
-def forecast_reply(found: JobForecast) -> QuestionReply:
+def forecast_reply(forecast: JobForecast) -> QuestionReply:
     """The answer."""
-    sentence, *lines = _answer_sentences(found)
+    answer, *lines = _answer_sentences(forecast)
     return QuestionReply(
-        sentence, (*lines, *_iter_answer_lines(found)), (_cycle_sheet(found.course),), (), _forecast_data(found)
+        answer, (*lines, *_iter_answer_lines(forecast)), (_cycle_sheet(forecast.course),), (), _forecast_data(forecast)
     )
 
 
-def _answer_sentences(found: JobForecast) -> tuple[str, ...]:
-    """The forecast in one sentence, then what it rests on and why the job is Pending at its end."""
-    course, who = found.course, found.subject.pod or found.subject.job
-    last = course.stages[-1]
-    why, after = last.explanation.sentence, format_duration(last.after.total_seconds())
+def _answer_sentences(forecast: JobForecast) -> tuple[str, ...]:
+    """The forecast in one sentence, then further sentences such as why the job is still Pending at its end."""
+    course, name = forecast.course, forecast.subject.pod or forecast.subject.job
+    last_cycle = course.stages[-1]
+    cause, elapsed = last_cycle.explanation.sentence, format_duration(last_cycle.after.total_seconds())
     if course.outcome in ("placed", "admitted"):
-        return _placed_sentences(found, who, last)
+        return _placed_sentences(forecast, name, last_cycle)
     if course.outcome == "panic":
-        return f"Forecast: the scheduler panics in cycle {last.cycle} before {who} is placed.", why
-    if found.deadlock is not None:
-        return _deadlock_sentences(found, who, found.deadlock)
+        return f"Forecast: the scheduler panics in cycle {last_cycle.cycle} before {name} is placed.", cause
+    if forecast.deadlock is not None:
+        return _deadlock_sentences(forecast, name, forecast.deadlock)
     if course.outcome == "unknown":
-        return f"Forecast: {who} is still Pending after {count_noun(last.cycle, 'cycle')} ({after}).", why
+        return f"Forecast: {name} is still Pending after {count_noun(last_cycle.cycle, 'cycle')} ({elapsed}).", cause
     if course.loop is not None:
         repeat = f"cycles {course.loop.first} to {course.loop.last} repeat"
-        return f"Forecast: {who} stays Pending: {repeat}, evicting {join_names(course.loop.evicted)} each time.", why
-    if found.stuck and last.explanation.cause_code == PIPELINED_CAUSE:
-        waits = f"{who} is waiting for {join_names(found.stuck)} to terminate"
-        past = "which is past its" if len(found.stuck) == 1 else "which are past their"
-        return f"No forecast: {waits}, {past} grace period.", why
+        return f"Forecast: {name} stays Pending: {repeat}, evicting {join_names(course.loop.evicted)} each time.", cause
+    if forecast.stuck and last_cycle.explanation.cause_code == PIPELINED_CAUSE:
+        waiting = f"{name} is waiting for {join_names(forecast.stuck)} to terminate"
+        clause = "which is past its" if len(forecast.stuck) == 1 else "which are past their"
+        return f"No forecast: {waiting}, {clause} grace period.", cause
     if not any(_ENDED in words for stage in course.stages for words in stage.before):
         progress = "nothing in progress (terminating pods, timers) removes its blocker"
-        return f"Forecast: {who} stays Pending; {progress}.", why
-    finished = f"all running pods that can finish have finished ({after})"
-    return f"Forecast: {who} stays Pending even after {finished}.", why
+        return f"Forecast: {name} stays Pending; {progress}.", cause
+    finished = f"all running pods that can finish have finished ({elapsed})"
+    return f"Forecast: {name} stays Pending even after {finished}.", cause
 
 
-def _placed_sentences(found: JobForecast, who: str, last: ForecastCycle) -> tuple[str, ...]:
-    what = "admitted" if found.course.outcome == "admitted" else "placed"
-    where = f" on {join_names(found.course.final_nodes)}" if found.course.final_nodes else ""
-    if last.cycle == 1:
-        return (f"{who} is {what} in this cycle{where}.",)
-    causes = [event for stage in found.course.stages for event in stage.before]
-    once = f", once {causes[-1]}" if causes else ""
-    time = f"in {format_duration(last.after.total_seconds())} (cycle {last.cycle})"
-    forecast = f"Forecast: {who} is {what} {time}{where}{once}."
-    if found.assumed:
+def _placed_sentences(job_forecast: JobForecast, name: str, last_cycle: ForecastCycle) -> tuple[str, ...]:
+    outcome = "admitted" if job_forecast.course.outcome == "admitted" else "placed"
+    on_nodes = f" on {join_names(job_forecast.course.final_nodes)}" if job_forecast.course.final_nodes else ""
+    if last_cycle.cycle == 1:
+        return (f"{name} is {outcome} in this cycle{on_nodes}.",)
+    causes = [event for stage in job_forecast.course.stages for event in stage.before]
+    condition = f", once {causes[-1]}" if causes else ""
+    when = f"in {format_duration(last_cycle.after.total_seconds())} (cycle {last_cycle.cycle})"
+    forecast = f"Forecast: {name} is {outcome} {when}{on_nodes}{condition}."
+    if job_forecast.assumed:
         return forecast, "This depends on the assumed run times."
-    lost = dict.fromkeys(task for stage in found.course.stages for task in stage.evicted)
-    are = "is" if len(lost) == 1 else "are"
-    evicted = f"{count_noun(len(lost), 'pod')} {are} evicted before that."
-    return forecast, evicted if lost else "No pod has to finish or be evicted."
+    evicted_pods = dict.fromkeys(task for stage in job_forecast.course.stages for task in stage.evicted)
+    verb = "is" if len(evicted_pods) == 1 else "are"
+    evictions = f"{count_noun(len(evicted_pods), 'pod')} {verb} evicted before that."
+    return forecast, evictions if evicted_pods else "No pod has to finish or be evicted."
 
 
-def _deadlock_sentences(found: JobForecast, who: str, lock: Deadlock) -> tuple[str, ...]:
-    jobs = found.course.recording.session.jobs
+def _deadlock_sentences(forecast: JobForecast, name: str, lock: Deadlock) -> tuple[str, ...]:
+    jobs = forecast.course.recording.session.jobs
     holders = "; ".join(f"{job} holds {describe_holding(jobs[job])}" for job in lock.holders)
-    gone = f"If {join_names(lock.holders)} {'is' if len(lock.holders) == 1 else 'are'} deleted, {who} is placed."
+    advice = f"If {join_names(lock.holders)} {'is' if len(lock.holders) == 1 else 'are'} deleted, {name} is placed."
     if lock.mutual:
-        own = describe_holding(jobs[found.subject.job])
-        locked = f"Deadlock: {who} and {join_names(lock.holders)} each hold resources that the other needs."
-        return locked, f"{who} holds {own}; {holders}.", gone
+        own_holding = describe_holding(jobs[forecast.subject.job])
+        summary = f"Deadlock: {name} and {join_names(lock.holders)} each hold resources that the other needs."
+        return summary, f"{name} holds {own_holding}; {holders}.", advice
     own_pods = "its own remaining pods" if len(lock.holders) == 1 else "their own remaining pods"
-    return f"{who} stays Pending: {holders} and cannot finish, because {own_pods} are Pending.", gone
+    return f"{name} stays Pending: {holders} and cannot finish, because {own_pods} are Pending.", advice
 
 
-def _iter_answer_lines(found: JobForecast) -> Iterator[str]:
-    yield from (f"assumed: {words}" for words in found.assumed)
-    if found.stuck:
-        are, its = ("is", "its") if len(found.stuck) == 1 else ("are", "their")
-        expected = f"{are} past {its} grace period and not expected to terminate without help"
-        yield f"{join_names(found.stuck)} {expected} (node down, or a finalizer)."
-    if found.deadlock is not None:
-        yield f"Resolve it with: {' '.join(f'--set {edit}' for edit in found.deadlock.edits[:4])}"
+def _iter_answer_lines(forecast: JobForecast) -> Iterator[str]:
+    yield from (f"assumed: {words}" for words in forecast.assumed)
+    if forecast.stuck:
+        verb, its = ("is", "its") if len(forecast.stuck) == 1 else ("are", "their")
+        expected = f"{verb} past {its} grace period and not expected to terminate without help"
+        yield f"{join_names(forecast.stuck)} {expected} (node down, or a finalizer)."
+    if forecast.deadlock is not None:
+        yield f"Resolve it with: {' '.join(f'--set {edit}' for edit in forecast.deadlock.edits[:4])}"
 
 
 def _cycle_sheet(course: JobCourse) -> ReplySheet:
@@ -232,20 +232,20 @@ def _cycle_sheet(course: JobCourse) -> ReplySheet:
     return ReplySheet("cycles", ("#", "after", "changes before the cycle", "other jobs", "this job"), tuple(rows))
 
 
-def _forecast_data(found: JobForecast) -> Mapping[str, object]:
-    course = found.course
-    last = course.stages[-1]
-    outcome = "deadlock" if found.deadlock is not None else course.outcome
+def _forecast_data(forecast: JobForecast) -> Mapping[str, object]:
+    course = forecast.course
+    last_cycle = course.stages[-1]
+    outcome = "deadlock" if forecast.deadlock is not None else course.outcome
     return {
         "outcome": outcome,
-        "cycle": last.cycle,
-        "seconds": last.after.total_seconds(),
+        "cycle": last_cycle.cycle,
+        "seconds": last_cycle.after.total_seconds(),
         "nodes": course.final_nodes,
-        "assumed": list(found.assumed),
-        "stuck": list(found.stuck),
-        "cause": last.explanation.cause_code,
+        "assumed": list(forecast.assumed),
+        "stuck": list(forecast.stuck),
+        "cause": last_cycle.explanation.cause_code,
         "loop": None if course.loop is None else {"first": course.loop.first, "last": course.loop.last},
-        "deadlock": None if found.deadlock is None else list(found.deadlock.holders),
+        "deadlock": None if forecast.deadlock is None else list(forecast.deadlock.holders),
         "course": [
             {
                 "cycle": stage.cycle,
@@ -282,15 +282,15 @@ def find_deadlock(recording: Recording, subject: ExplainSubject) -> Deadlock | N
     holders = [job for job in jobs.values() if job.uid != subject.job and holds_while_pending(job)]
     if not holders:
         return None
-    groups = [*([job] for job in holders[:_MAX_HOLDERS]), *([holders] if len(holders) > 1 else [])]
-    for group in groups:
-        edits = tuple(f"Pod/{task.key}:-" for job in group for task in _held_tasks(job))
-        changed = edited_snapshot(recording.snapshot, [parse_edit(edit) for edit in edits])
-        with disposing(replay_cycle(changed, reuse_from=recording)) as run:
+    gang_groups = [*([job] for job in holders[:_MAX_HOLDERS]), *([holders] if len(holders) > 1 else [])]
+    for gangs in gang_groups:
+        edits = tuple(f"Pod/{task.key}:-" for job in gangs for task in _held_tasks(job))
+        edited = edited_snapshot(recording.snapshot, [parse_edit(edit) for edit in edits])
+        with disposing(replay_cycle(edited, reuse_from=recording)) as run:
             placed = explain_subject(require_whole(run), subject).scheduled
         if placed:
-            own = jobs.get(subject.job)
-            return Deadlock(tuple(job.uid for job in group), own is not None and holds_while_pending(own), edits)
+            target = jobs.get(subject.job)
+            return Deadlock(tuple(job.uid for job in gangs), target is not None and holds_while_pending(target), edits)
     return None
 
 
@@ -302,7 +302,7 @@ def holds_while_pending(job: JobInfo) -> bool:
 
 
 def describe_holding(job: JobInfo) -> str:
-    """`1 of its 2 gang pods (4 cpu)`."""
+    """What an incomplete gang holds, such as `1 of its 2 gang pods (4 cpu)`."""
     return (
         f"{len(_held_tasks(job))} of its {job.min_available} gang pods ({amount_text.format_resource(job.allocated)})"
     )

@@ -1,4 +1,4 @@
-"""The course of a job: cycles from change to change until it is placed or nothing can change."""
+"""The course of a job: replayed cycles from change to change, until the job is placed or nothing can change."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ from vcdebug.whatif.cycles import state_counts, states_by_name
 from vcdebug.whatif.next_cycle import ONE_SECOND, BetweenCycles, is_running, next_snapshot, pods_in_broken_gangs
 
 ForecastOutcome = Literal["placed", "admitted", "never", "repeats", "panic", "unknown"]
-"""unknown: not within the cycles that were run."""
+"""`unknown`: undecided within the cycles that were run."""
 MAX_CYCLES: Final = 60
 QUIET_CYCLES: Final = 2
 """Unchanged cycles in a row, after which only the clock can change anything."""
@@ -40,11 +40,11 @@ class ForecastCycle(NamedTuple):
 
     cycle: int
     after: timedelta
-    """Since the first cycle."""
+    """The time since the first cycle."""
     before: tuple[str, ...]
-    """What happened since the cycle before it."""
+    """Changes since the previous cycle, in words."""
     done: tuple[str, ...]
-    """What the cycle did to other jobs."""
+    """Evictions and placements of other jobs in the cycle, in words."""
     evicted: tuple[TaskKey, ...]
     explanation: Explanation
 
@@ -59,7 +59,7 @@ class CycleLoop:
 
 
 class JobCourse:
-    """Runs cycles for one job; what it has seen so far can be read at any time."""
+    """Runs the cycles of a forecast for one job; the results so far can be read at any time."""
 
     def __init__(self, first: Recording, subject: ExplainSubject, between: BetweenCycles) -> None:
         self.recording = first
@@ -78,39 +78,39 @@ class JobCourse:
         self._ever: dict[object, None] = {}
         """Every starting state so far."""
 
-    def run_cycles(self, most: int = MAX_CYCLES) -> Iterator[ForecastCycle]:
-        """Yield each cycle when it ends, until the outcome is known or `most` cycles have run."""
-        before: tuple[str, ...] = ()
+    def run_cycles(self, max_cycles: int = MAX_CYCLES) -> Iterator[ForecastCycle]:
+        """Yield each cycle when it ends, until the outcome is known or `max_cycles` cycles have run."""
+        changes: tuple[str, ...] = ()
         while True:
-            stage = self._describe_cycle(before)
+            stage = self._describe_cycle(changes)
             self.stages.append(stage)
             yield stage
             self.outcome = self._judge_cycle(stage)
-            if self.outcome != "unknown" or len(self.stages) >= most:
+            if self.outcome != "unknown" or len(self.stages) >= max_cycles:
                 return
-            following = self._next_recording()
-            if following is None:
+            next_recording = self._next_recording()
+            if next_recording is None:
                 self.outcome = "repeats" if self.loop is not None else "never"
                 return
-            before = tuple(describe_changes(self.recording, following.snapshot))
-            self.recording = following
+            changes = tuple(describe_changes(self.recording, next_recording.snapshot))
+            self.recording = next_recording
 
     @property
     def final_nodes(self) -> list[NodeName]:
-        """Where the job's pods are in the end."""
+        """The nodes of the job's pods, or of the named pod, after the last cycle."""
         job = self.recording.session.jobs.get(self._subject.job)
-        own = [] if job is None else [t for t in job.tasks.values() if self._subject.pod in (None, t.key)]
+        tasks = [] if job is None else [t for t in job.tasks.values() if self._subject.pod in (None, t.key)]
         return list(
-            dict.fromkeys(task.node_name for task in own if task.status in STATUSES_WITH_NODE and task.node_name)
+            dict.fromkeys(task.node_name for task in tasks if task.status in STATUSES_WITH_NODE and task.node_name)
         )
 
-    def _describe_cycle(self, before: tuple[str, ...]) -> ForecastCycle:
+    def _describe_cycle(self, changes: tuple[str, ...]) -> ForecastCycle:
         number = len(self.stages) + 1
         explanation = explain_subject(self.recording, self._subject)
-        after = self.recording.snapshot.now - self._start
-        others = tuple(describe_deeds(self.recording, self._subject.job))
-        gone = tuple(effect.task for effect in cycle_effects(self.recording).evicted)
-        return ForecastCycle(number, after, before, others, gone, explanation)
+        elapsed = self.recording.snapshot.now - self._start
+        deeds = tuple(describe_operations(self.recording, self._subject.job))
+        evicted = tuple(effect.task for effect in cycle_effects(self.recording).evicted)
+        return ForecastCycle(number, elapsed, changes, deeds, evicted, explanation)
 
     def _judge_cycle(self, stage: ForecastCycle) -> ForecastOutcome:
         if stage.explanation.cause_code == PANIC_CAUSE:
@@ -137,22 +137,22 @@ class JobCourse:
         return explanation.cause_code == NOT_ENOUGH and not any(pod.job_id == self._subject.job for pod in pods)
 
     def _next_recording(self) -> Recording | None:
-        """The next cycle that can differ; None if no later one can."""
+        """Replay the next cycle that can differ from this one; None if no later cycle can."""
         number = len(self.stages) + 1
-        soon = next_snapshot(self.recording, replace(self._between, every=ONE_SECOND), number)
+        following = next_snapshot(self.recording, replace(self._between, every=ONE_SECOND), number)
         # Timestamps are left out of the comparison: they differ every second in a cluster where nothing happens.
-        changed = states_by_name(soon) != states_by_name(self.recording.snapshot)
-        self._note_repeat()
+        changed = states_by_name(following) != states_by_name(self.recording.snapshot)
+        self._detect_loop()
         self._quiet = 0 if changed else self._quiet + 1
-        # One quiet cycle is not enough: what a session writes on close can act one cycle later.
+        # One unchanged cycle is not enough: what a session writes at its close can act one cycle later.
         if self._quiet < QUIET_CYCLES and self.loop is None:
             return self._replay_next(ONE_SECOND)
-        # Skips to the next change: replaying every second of a quiet hour would give 3,600 equal cycles.
-        at = next_change_time(self.recording, soon, self._between_outside_the_loop(), self._quiet_since)
-        if at is None:
+        # Skips to the next change: replaying every second of an hour without changes would give 3,600 equal cycles.
+        change_time = next_change_time(self.recording, following, self._between_outside_the_loop(), self._quiet_since)
+        if change_time is None:
             return None
         self.loop = None
-        return self._replay_next(at - self.recording.snapshot.now)
+        return self._replay_next(change_time - self.recording.snapshot.now)
 
     def _replay_next(self, every: timedelta) -> Recording:
         snapshot = next_snapshot(self.recording, replace(self._between, every=every), len(self.stages) + 1)
@@ -160,17 +160,17 @@ class JobCourse:
             replay_cycle(snapshot, ask_extender=self.recording.session.ask_extender, reuse_from=self.recording)
         )
 
-    def _note_repeat(self) -> None:
+    def _detect_loop(self) -> None:
         """Note a loop: this cycle starts like an earlier one, and pods were evicted in between."""
-        # Counts without names, since evicted pods come back under other names.
+        # States are counted without names, since evicted pods may be recreated under other names.
         key = frozenset(state_counts(self.recording.snapshot).items())
         if key not in self._ever:
             self._ever[key], self._quiet_since = None, self.recording.snapshot.now
         earlier = self._seen.get(key)
         number = len(self.stages)
-        between = dict.fromkeys(task for stage in self.stages[(earlier or number) - 1 : -1] for task in stage.evicted)
-        if earlier is not None and between:
-            self.loop = CycleLoop(earlier, number - 1, tuple(between))
+        evicted = dict.fromkeys(task for stage in self.stages[(earlier or number) - 1 : -1] for task in stage.evicted)
+        if earlier is not None and evicted:
+            self.loop = CycleLoop(earlier, number - 1, tuple(evicted))
             self._seen.clear()
         self._seen.setdefault(key, number)
 
@@ -182,41 +182,41 @@ class JobCourse:
 
 
 def _is_gang_ready(recording: Recording, subject: ExplainSubject) -> bool:
-    """Whether the gang is whole already when the first cycle ends, so that the rest of its pods is asked about."""
+    """Whether the gang has its minimum when the first cycle opens, so that the forecast is about all its pods."""
     job = recording.session.jobs.get(subject.job)
     opening = recording.timeline.opening_tasks
     if job is None:
         return False
-    before = [task for task in job.tasks.values() if opening[task.key].status in STATUSES_WITH_NODE]
-    return len(before) >= job.min_available
+    ready_before = [task for task in job.tasks.values() if opening[task.key].status in STATUSES_WITH_NODE]
+    return len(ready_before) >= job.min_available
 
 
 def describe_changes(recording: Recording, after: Snapshot) -> Iterator[str]:
-    """Changes outside cycles: pods that ended, were deleted or recreated, time windows, reservations."""
-    before = {pod.key: pod for pod in map(Pod, recording.snapshot.objects_of("Pod"))}
-    now = {pod.key: pod for pod in map(Pod, after.objects_of("Pod"))}
-    ended = [key for key, pod in now.items() if pod.phase == "Succeeded" and before[key].phase != "Succeeded"]
-    left = [key for key in before if key not in now]
-    back = [key for key, pod in now.items() if key in before and pod.uid != before[key].uid]
-    for keys, verb in ((ended, "ended"), (left, "left"), (back, "terminated and was recreated")):
+    """Yields changes between cycles in words: pods that ended, left or were recreated, and time windows."""
+    old_pods = {pod.key: pod for pod in map(Pod, recording.snapshot.objects_of("Pod"))}
+    new_pods = {pod.key: pod for pod in map(Pod, after.objects_of("Pod"))}
+    ended = [key for key, pod in new_pods.items() if pod.phase == "Succeeded" and old_pods[key].phase != "Succeeded"]
+    removed = [key for key in old_pods if key not in new_pods]
+    recreated = [key for key, pod in new_pods.items() if key in old_pods and pod.uid != old_pods[key].uid]
+    for keys, verb in ((ended, "ended"), (removed, "left"), (recreated, "terminated and was recreated")):
         if keys:
             yield f"{join_names(keys)} {verb}"
-    for moment in iter_clock_changes(recording):
-        if moment.words and recording.snapshot.now < moment.at <= after.now:
-            yield moment.words
+    for change in iter_clock_changes(recording):
+        if change.words and recording.snapshot.now < change.at <= after.now:
+            yield change.words
 
 
-def describe_deeds(recording: Recording, job: JobId) -> Iterator[str]:
+def describe_operations(recording: Recording, job: JobId) -> Iterator[str]:
     """Evictions, and placements of other jobs, in words."""
-    done = cycle_effects(recording)
-    if done.evicted:
-        yield f"evicts {join_names(effect.task for effect in done.evicted)}"
-    for verb, moved in (("binds", done.bound), ("reserves room for", done.pipelined)):
-        yield from _count_by_job(verb, [effect for effect in moved if effect.job != job])
+    effects = cycle_effects(recording)
+    if effects.evicted:
+        yield f"evicts {join_names(effect.task for effect in effects.evicted)}"
+    for verb, placements in (("binds", effects.bound), ("reserves room for", effects.pipelined)):
+        yield from _count_by_job(verb, [effect for effect in placements if effect.job != job])
 
 
-def _count_by_job(verb: str, moved: list[Effect]) -> Iterator[str]:
-    counts = Counter(effect.job for effect in moved)
+def _count_by_job(verb: str, placements: list[Effect]) -> Iterator[str]:
+    counts = Counter(effect.job for effect in placements)
     if counts:
         yield f"{verb} {join_names(count_noun(count, 'pod') + ' of ' + job for job, count in counts.items())}"
 
@@ -227,7 +227,7 @@ _EPOCH: Final = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
 
 
 class TimedChange(NamedTuple):
-    """A time, and words for what changes then where no pod shows it."""
+    """A time at which a plugin's rules may change, and what changes then in words."""
 
     at: datetime
     words: str = ""
@@ -238,19 +238,19 @@ class TimedChange(NamedTuple):
 def next_change_time(
     recording: Recording, after: Snapshot, between: BetweenCycles, quiet_since: datetime
 ) -> datetime | None:
-    """The first time after a cycle at which anything may change; None where nothing will any more.
+    """The first time after a cycle at which anything may change; None if nothing can change any more.
 
     A recurring change counts only within a day after `quiet_since`.
     """
     now = recording.snapshot.now
-    clock = [*iter_clock_changes(recording), *_iter_periodic_changes(recording, quiet_since)]
-    coming = [*_iter_deletion_times(after, between), *_iter_end_times(recording, after, between)]
-    coming += [change.at for change in clock if not change.again or change.at <= quiet_since + _DAY]
-    return min((max(at, now + _ONE_SECOND) for at in coming if at > now), default=None)
+    timed_changes = [*iter_clock_changes(recording), *_iter_periodic_changes(recording, quiet_since)]
+    change_times = [*_iter_deletion_times(after, between), *_iter_end_times(recording, after, between)]
+    change_times += [change.at for change in timed_changes if not change.again or change.at <= quiet_since + _DAY]
+    return min((max(time, now + _ONE_SECOND) for time in change_times if time > now), default=None)
 
 
 def iter_clock_changes(recording: Recording) -> Iterator[TimedChange]:
-    """What plugins wait for, from the last cycle on."""
+    """Yields the times that plugins wait for: sla deadlines, tdm windows, cdp cooldowns."""
     plugins, now = recording.session.plugins, recording.snapshot.now
     sla, tdm, cdp = plugins.get(Sla.name), plugins.get(Tdm.name), plugins.get(Cdp.name)
     if isinstance(sla, Sla):
@@ -269,9 +269,9 @@ def iter_clock_changes(recording: Recording) -> Iterator[TimedChange]:
 
 def _iter_deletion_times(after: Snapshot, between: BetweenCycles) -> Iterator[datetime]:
     for pod in map(Pod, after.objects_of("Pod")):
-        gone = parse_time(metadata_of(pod.manifest).get("deletionTimestamp"))
-        if gone is not None and pod.key not in between.stuck:
-            yield gone
+        deletion_time = parse_time(metadata_of(pod.manifest).get("deletionTimestamp"))
+        if deletion_time is not None and pod.key not in between.stuck:
+            yield deletion_time
 
 
 def _iter_end_times(recording: Recording, after: Snapshot, between: BetweenCycles) -> Iterator[datetime]:
@@ -289,34 +289,34 @@ def _iter_end_times(recording: Recording, after: Snapshot, between: BetweenCycle
 
 
 def _iter_window_changes(tdm: Tdm, now: datetime) -> Iterator[TimedChange]:
-    """Times at which windows of zones open and close, today and tomorrow."""
+    """Yields the times at which windows of revocable zones open and close, today and tomorrow."""
     for zone, window in tdm.windows.items():
-        ends = window.strip().split("-")
+        bounds = window.strip().split("-")
         try:
-            opens, shuts = (clock_minutes(end) for end in ends)
+            opening, closing = (clock_minutes(bound) for bound in bounds)
         except (ClockError, ValueError):
             continue
         for day in range(2):
             yield TimedChange(
-                clock_time(now, opens, days=day), f"the window of zone {zone} opens ({window})", again=True
+                clock_time(now, opening, days=day), f"the window of zone {zone} opens ({window})", again=True
             )
-            shut = clock_time(now, shuts, days=day) + _ONE_SECOND
-            yield TimedChange(shut, f"revocable zone {zone} closes ({window})", again=True)
+            closing_time = clock_time(now, closing, days=day) + _ONE_SECOND
+            yield TimedChange(closing_time, f"revocable zone {zone} closes ({window})", again=True)
     if tdm.windows:
         yield TimedChange(clock_time(now, 0, days=1), "a new day begins", again=True)
 
 
 def _iter_periodic_changes(recording: Recording, quiet_since: datetime) -> Iterator[TimedChange]:
-    """When tdm and rescheduling, which look for victims now and then, look again."""
+    """Yields the next times at which rescheduling and tdm periodically select victims."""
     rescheduling = recording.session.plugins.get(Rescheduling.name)
     last_run = recording.session.process.last_rescheduling
-    looked = last_run is not None and last_run >= quiet_since
-    if isinstance(rescheduling, Rescheduling) and not looked and (due := rescheduling.next_run) is not None:
+    has_run = last_run is not None and last_run >= quiet_since
+    if isinstance(rescheduling, Rescheduling) and not has_run and (due := rescheduling.next_run) is not None:
         yield TimedChange(due, again=True)
     tdm = recording.session.plugins.get(Tdm.name)
     if isinstance(tdm, Tdm) and any(tdm.zones.zone_error(zone) and tdm.evictable_in(zone) for zone in tdm.windows):
-        last = recording.session.process.last_eviction or recording.snapshot.now
-        yield TimedChange(last + timedelta(microseconds=tdm.evict_period // 1000), again=True)  # exact: ints
+        last_eviction = recording.session.process.last_eviction or recording.snapshot.now
+        yield TimedChange(last_eviction + timedelta(microseconds=tdm.evict_period // 1000), again=True)  # exact: ints
 
 
 def _time_of(nanoseconds: int) -> datetime:

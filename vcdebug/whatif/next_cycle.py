@@ -31,7 +31,7 @@ from vcdebug.snapshot.manifest import JsonDict, JsonObject, key_of, metadata_of,
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 DEFAULT_RUN_TIME: Final = timedelta(hours=1)
-"""For a pod of which nothing is known."""
+"""The run time of a pod whose start is unknown or just now."""
 SERVICE_OWNERS: Final = ("ReplicaSet", "DaemonSet", "StatefulSet", "ReplicationController")
 """Owners whose pods run until they are deleted."""
 _ONE_SECOND: Final = timedelta(seconds=1)
@@ -39,36 +39,36 @@ _ONE_SECOND: Final = timedelta(seconds=1)
 
 @dataclass(frozen=True, slots=True)
 class RunTimes:
-    """When each pod ends by itself."""
+    """The assumed times at which running pods finish."""
 
     now: datetime
-    """The start of the forecast: a pod that should have ended by then ends a second later."""
+    """The start of the forecast; a pod whose assumed end is earlier finishes one second after it."""
     each: timedelta | None = None
-    """Of every pod, counted from its start; without it a pod is assumed to run as long again as it has until now."""
+    """The run time of every pod from its start; None to assume twice the pod's age."""
     stated: Mapping[JobId | TaskKey, timedelta] = field(default_factory=dict)
-    """Of the pods of a job, or of one pod."""
+    """Stated run times per job or pod."""
 
     def end_time(self, pod: Pod) -> datetime | None:
         """When a running pod ends; None for one that never does."""
-        stated = self.stated.get(pod.key, self.stated.get(pod.job_id))
-        if stated is None and is_endless(pod):
+        stated_time = self.stated.get(pod.key, self.stated.get(pod.job_id))
+        if stated_time is None and is_endless(pod):
             return None
-        begun = start_time(pod) or self.now
-        lasts = stated or self.each or self._assumed_time(begun)
+        start = start_time(pod) or self.now
+        run_time = stated_time or self.each or self._assumed_time(start)
         limit = pod.spec.get("activeDeadlineSeconds")
-        if stated is None and isinstance(limit, int):
-            lasts = min(lasts, timedelta(seconds=limit))
-        # A pod that has outlived its estimate would otherwise have ended in the past, which no clock can reach.
-        return max(begun + lasts, self.now + _ONE_SECOND)
+        if stated_time is None and isinstance(limit, int):
+            run_time = min(run_time, timedelta(seconds=limit))
+        # A pod that outlived its estimate would otherwise end in the past, a time that no cycle reaches.
+        return max(start + run_time, self.now + _ONE_SECOND)
 
-    def _assumed_time(self, begun: datetime) -> timedelta:
+    def _assumed_time(self, start: datetime) -> timedelta:
         """Twice the pod's age, or DEFAULT_RUN_TIME if it has only just begun."""
-        age = self.now - begun
+        age = self.now - start
         return 2 * age if age >= _ONE_SECOND else DEFAULT_RUN_TIME
 
 
 def is_endless(pod: Pod) -> bool:
-    """Whether it is a service: made to run without end, or restarted whenever it ends."""
+    """Whether the pod never finishes: its owner is a service, or it is restarted whenever it ends."""
     owners = owners_of(pod.manifest)
     return pod.spec.get("restartPolicy") == "Always" or any(owner.get("kind") in SERVICE_OWNERS for owner in owners)
 
@@ -76,8 +76,8 @@ def is_endless(pod: Pod) -> bool:
 def start_time(pod: Pod) -> datetime | None:
     """When the pod began to run, from its status; None if unknown."""
     conditions = pod.status.get("conditions") or ()
-    bound = [one for one in conditions if one.get("type") == "PodScheduled" and one.get("status") == "True"]
-    times = (pod.status.get("startTime"), *(one.get("lastTransitionTime") for one in bound), pod.creation_timestamp)
+    scheduled = [raw for raw in conditions if raw.get("type") == "PodScheduled" and raw.get("status") == "True"]
+    times = (pod.status.get("startTime"), *(raw.get("lastTransitionTime") for raw in scheduled), pod.creation_timestamp)
     return next((parse_time(time) for time in times if time), None)
 
 
@@ -93,39 +93,39 @@ _MAX_NANOSECONDS: Final = 10**18
 
 @dataclass(frozen=True, slots=True)
 class BetweenCycles:
-    """What happens between cycles that no cycle sets going."""
+    """Changes between cycles that no cycle causes itself."""
 
     every: timedelta = ONE_SECOND
-    """From one cycle to the next."""
+    """The interval between two cycles."""
     recreate: bool = False
-    """A controller makes a new pod for each that has left."""
+    """Whether controllers recreate pods that are gone."""
     finish: FinishRule = "none"
     """Which running pods succeed: none, or every third one, another third before each cycle."""
     arrivals: Arrivals = field(default_factory=dict)
     run_times: RunTimes | None = None
-    """When running pods succeed; those of a gang that is not whole make no progress and run on."""
+    """When running pods succeed; pods of an incomplete gang make no progress and keep running."""
     for_good: Mapping[TaskKey, None] = field(default_factory=dict)
-    """Pods that no controller makes again."""
+    """Pods that no controller recreates."""
     stuck: Mapping[TaskKey, None] = field(default_factory=dict)
     """Pods that stay although their deletion is due."""
 
     def iter_arrivals_before(self, number: int) -> Iterator[tuple[str, Sequence[Manifest]]]:
-        """What arrives before a cycle, by kind."""
+        """Yields (kind, manifests) of objects that arrive before cycle `number`."""
         yield from self.arrivals.get(number, {}).items()
 
     def finishing_pods(
         self, before: Iterable[Manifest], leaving: Iterable[TaskKey], number: int, now: datetime
     ) -> dict[TaskKey, None]:
-        """Pods that succeed before a cycle: of those that ran in the one before, in the order of their names."""
+        """Pods that succeed before cycle `number`, among those that ran in the cycle before, in order of names."""
         if self.finish == "none" and self.run_times is None:
             return {}
-        gone = dict.fromkeys(leaving)
-        running = {pod.key: pod for pod in map(Pod, before) if is_running(pod) and pod.key not in gone}
-        turn = self.finish == "thirds"
+        leaving_keys = dict.fromkeys(leaving)
+        running = {pod.key: pod for pod in map(Pod, before) if is_running(pod) and pod.key not in leaving_keys}
+        by_thirds = self.finish == "thirds"
         return dict.fromkeys(
             key
             for index, key in enumerate(sorted(running))
-            if (turn and index % 3 == number % 3) or self._is_over(running[key], now)  # exact: ints
+            if (by_thirds and index % 3 == number % 3) or self._is_over(running[key], now)  # exact: ints
         )
 
     def _is_over(self, pod: Pod, now: datetime) -> bool:
@@ -135,14 +135,14 @@ class BetweenCycles:
 
 def parse_interval(text: str) -> timedelta | None:
     """A time between two cycles: seconds, or a duration as Go writes it, to the microsecond; None for other text."""
-    found = parse_duration(f"{text}s" if _PLAIN_NUMBER.fullmatch(text) else text)
-    if found is None or not MICROSECOND <= found <= _MAX_NANOSECONDS:
+    nanoseconds = parse_duration(f"{text}s" if _PLAIN_NUMBER.fullmatch(text) else text)
+    if nanoseconds is None or not MICROSECOND <= nanoseconds <= _MAX_NANOSECONDS:
         return None
-    return timedelta(microseconds=found // MICROSECOND)  # exact: ints
+    return timedelta(microseconds=nanoseconds // MICROSECOND)  # exact: ints
 
 
 def is_running(pod: Pod) -> bool:
-    """Whether it has a node, runs, and is not being deleted."""
+    """Whether the pod has a node, is Running, and is not being deleted."""
     return bool(pod.node_name) and pod.phase == RUNNING and not pod.deleting
 
 
@@ -150,14 +150,14 @@ __all__ = ["ONE_SECOND", "BetweenCycles", "next_snapshot"]
 
 
 def next_snapshot(recording: Recording, between: BetweenCycles = BetweenCycles(), number: int = 2) -> Snapshot:
-    """The snapshot from which cycle `number` starts, with what the process remembers of the cycles before it.
+    """The snapshot from which cycle `number` starts, with the state that the process keeps from earlier cycles.
 
     After a panic another process starts: it finds what was bound and evicted before, and what the close has written.
     """
     snapshot = recording.snapshot
     closed = recording.session.close is not None
     # Without a close event the process panicked, and its memory (error cache, counters) is gone.
-    lives = len(recording) > 0 and isinstance(recording.event_at(len(recording)), CloseEvent)
+    process_lives = len(recording) > 0 and isinstance(recording.event_at(len(recording)), CloseEvent)
     objects = dict(snapshot.objects)
     if closed:
         objects["PodGroup"] = [
@@ -176,8 +176,8 @@ def next_snapshot(recording: Recording, between: BetweenCycles = BetweenCycles()
         answers=(),
         bound={},
         persistence="on" if recording.session.persistence.on else snapshot.persistence,
-        chance=replace(snapshot.chance, search_start=recording.session.node_search_start if lives else 0),
-        process=_next_process(recording, objects["Pod"]) if lives else SchedulerProcess(),
+        chance=replace(snapshot.chance, search_start=recording.session.node_search_start if process_lives else 0),
+        process=_next_process(recording, objects["Pod"]) if process_lives else SchedulerProcess(),
     )
 
 
@@ -186,28 +186,28 @@ def _next_process(recording: Recording, pods: Iterable[Manifest]) -> SchedulerPr
     process = process_after(recording.session)
     if not process.reserved_cpus:
         return process
-    there = dict.fromkeys(Pod(manifest).uid for manifest in pods)
-    bound = {pod.uid: pod.node_name for pod in map(Pod, recording.snapshot.objects_of("Pod")) if pod.uid not in there}
-    kept = tuple(one for one in process.reserved_cpus if bound.get(one.uid) != one.node)
-    return replace(process, reserved_cpus=kept)
+    uids = dict.fromkeys(Pod(manifest).uid for manifest in pods)
+    nodes = {pod.uid: pod.node_name for pod in map(Pod, recording.snapshot.objects_of("Pod")) if pod.uid not in uids}
+    reserved_cpus = tuple(cpus for cpus in process.reserved_cpus if nodes.get(cpus.uid) != cpus.node)
+    return replace(process, reserved_cpus=reserved_cpus)
 
 
 def next_claims(recording: Recording, pods: Iterable[Manifest]) -> list[Manifest]:
-    """All claims of the next cycle; the very same list where nothing was done to them."""
+    """All resource claims of the next cycle; the same list object if none changed."""
     reserved = reserved_claims(recording)
-    there = {pod.key: pod for pod in map(Pod, pods) if pod.phase not in ENDED_PHASES}
-    uids = {pod.uid for pod in there.values()}
+    pods_by_key = {pod.key: pod for pod in map(Pod, pods) if pod.phase not in ENDED_PHASES}
+    uids = {pod.uid for pod in pods_by_key.values()}
     before = recording.snapshot.objects_of("ResourceClaim")
-    after = [_next_claim(claim, reserved.get(key_of(claim)), there, uids) for claim in before]
-    # The same list object tells the next replay that it can reuse what it has read of the claims.
+    after = [_next_claim(claim, reserved.get(key_of(claim)), pods_by_key, uids) for claim in before]
+    # The same list object lets the next replay reuse the parsed claims.
     return after if any(new is not old for new, old in zip(after, before, strict=True)) else before
 
 
 def _next_claim(
-    claim: Manifest, reserved: ReservedClaim | None, there: Mapping[TaskKey, Pod], uids: Collection[str]
+    claim: Manifest, reserved: ReservedClaim | None, pods_by_key: Mapping[TaskKey, Pod], uids: Collection[str]
 ) -> Manifest:
     if reserved is not None and reserved.allocation is not None:
-        pod = there.get(reserved.pod)
+        pod = pods_by_key.get(reserved.pod)
         return _allocated_claim(claim, reserved, pod) if pod is not None and pod.node_name else claim
     return freed_claim(claim, uids)
 
@@ -220,7 +220,7 @@ def freed_claim(claim: Manifest, uids: Collection[str]) -> Manifest:
 
 
 def _allocated_claim(claim: Manifest, reserved: ReservedClaim, pod: Pod) -> Manifest:
-    """As PreBind writes it. Upstream: k8s plugin dynamicresources.bindClaim."""
+    """The claim as PreBind writes it. Upstream: k8s plugin dynamicresources.bindClaim."""
     assert reserved.allocation is not None
     allocation: JsonDict = {"devices": {"results": list(reserved.allocation.results)}}
     if reserved.allocation.selector is not None:
@@ -237,7 +237,7 @@ def _written_group(manifest: Manifest, ssn: Session) -> Manifest:
 
 
 def _group_status(job: JobInfo, ssn: Session) -> Manifest:
-    manifest, after = job.pod_group.manifest, job.pod_group
+    manifest, group = job.pod_group.manifest, job.pod_group
     times = {
         (raw.get("type"), raw.get("transitionID") or ""): raw.get("lastTransitionTime")
         for raw in status_of(manifest).get("conditions") or ()
@@ -245,18 +245,18 @@ def _group_status(job: JobInfo, ssn: Session) -> Manifest:
     now = ssn.snapshot.now
     return {
         **status_of(manifest),
-        "phase": after.phase,
-        "running": after.running,
-        "succeeded": after.succeeded,
-        "failed": after.failed,
+        "phase": group.phase,
+        "running": group.running,
+        "succeeded": group.succeeded,
+        "failed": group.failed,
         "conditions": [
-            _written_condition(one, times.get((one.type, one.transition_id)), now) for one in after.conditions
+            _written_condition(one, times.get((one.type, one.transition_id)), now) for one in group.conditions
         ],
     }
 
 
 def _written_condition(condition: Condition, time: str | None, now: datetime) -> Manifest:
-    """A condition of this session is as old as the session."""
+    """The manifest of a written condition; without a time of its own, the session's time is its transition time."""
     return {**condition_fields(condition), "lastTransitionTime": time or api_time_text(now)}
 
 
@@ -291,10 +291,10 @@ def next_pods(recording: Recording, between: BetweenCycles, number: int, *, clos
         staying += pods_in_broken_gangs(recording)
     finishing = between.finishing_pods(before, staying, number, now)
     finished = (
-        {**one, "status": {**status_of(one), "phase": "Succeeded"}} if Pod(one).key in finishing else one
-        for one in after
+        {**raw, "status": {**status_of(raw), "phase": "Succeeded"}} if Pod(raw).key in finishing else raw
+        for raw in after
     )
-    return [one for manifest in finished for one in _iter_pods_after(manifest, now, between)]
+    return [raw for manifest in finished for raw in _iter_pods_after(manifest, now, between)]
 
 
 def pods_in_broken_gangs(recording: Recording) -> list[TaskKey]:
@@ -305,19 +305,19 @@ def pods_in_broken_gangs(recording: Recording) -> list[TaskKey]:
 
 
 class PodChanges:
-    """What a cycle did to pods."""
+    """The changes of a cycle to pods: binds, evictions, conditions."""
 
     def __init__(self, recording: Recording, *, closed: bool) -> None:
-        done = cycle_effects(recording)
+        effects = cycle_effects(recording)
         jobs = recording.session.jobs.values() if closed else ()
         self.now = recording.snapshot.now
         self._nodes = recording.session.nodes
-        # Another scheduler won the race for these pods; its node counts, whatever this cycle decided.
-        taken = recording.snapshot.bound
-        self._own = {effect.task: effect.node for effect in done.bound if effect.task not in taken}
-        self.bound: Mapping[TaskKey, NodeName] = {**self._own, **taken}
-        """The node of every pod that is bound; where another scheduler was quicker, the node that it chose."""
-        self.evicted = dict.fromkeys(effect.task for effect in done.evicted)
+        # Another scheduler bound these pods first, so its node counts and not this cycle's.
+        bound_elsewhere = recording.snapshot.bound
+        self._own = {effect.task: effect.node for effect in effects.bound if effect.task not in bound_elsewhere}
+        self.bound: Mapping[TaskKey, NodeName] = {**self._own, **bound_elsewhere}
+        """Pod → node of every bind; if another scheduler bound the pod first, the node it chose."""
+        self.evicted = dict.fromkeys(effect.task for effect in effects.evicted)
         self.statuses = {status.pod: status for job in jobs for status in pod_status_writes(job)}
         self.patches = {patch.pod: patch for patch in annotation_patches(recording.session)}
 
@@ -325,10 +325,10 @@ class PodChanges:
         """The pod's manifest after the cycle; the same object if the cycle did not change it."""
         pod = Pod(manifest)
         if pod.key in self.bound:
-            given = _with_annotations(manifest, self._device_annotations(pod))
-            manifest = bound_pod(given, self.bound[pod.key], self.now)
+            annotated = _with_annotations(manifest, self._device_annotations(pod))
+            manifest = bound_pod(annotated, self.bound[pod.key], self.now)
         elif pod.key in self.evicted and not pod.deleting:
-            manifest = leaving_pod(manifest, self.now)
+            manifest = mark_deleted(manifest, self.now)
         elif pod.key in self.statuses:
             manifest = _unscheduled_pod(manifest, self.statuses[pod.key], self.now)
         patch = self.patches.get(pod.key)
@@ -337,8 +337,8 @@ class PodChanges:
     def _device_annotations(self, pod: Pod) -> Mapping[str, str]:
         node = self._nodes.get(self._own.get(pod.key, ""))
         ledgers = node.devices.values() if node is not None else ()
-        asked = [ledger.bind_annotations(pod) for ledger in ledgers if ledger.has_device_request(pod)]
-        return {key: text for annotations in asked for key, text in annotations.items()}
+        annotation_sets = [ledger.bind_annotations(pod) for ledger in ledgers if ledger.has_device_request(pod)]
+        return {key: text for annotations in annotation_sets for key, text in annotations.items()}
 
 
 def _with_annotations(manifest: Manifest, annotations: Mapping[str, str]) -> Manifest:
@@ -349,7 +349,7 @@ def _with_annotations(manifest: Manifest, annotations: Mapping[str, str]) -> Man
 
 
 def bound_pod(manifest: Manifest, node: NodeName, now: datetime) -> Manifest:
-    """The bound pod, which is assumed to run at once."""
+    """The manifest of a bound pod, which is assumed to run at once."""
     status = {key: value for key, value in status_of(manifest).items() if key != NOMINATED_NODE}
     scheduled = {"type": POD_SCHEDULED, "status": "True"}
     return {
@@ -359,56 +359,56 @@ def bound_pod(manifest: Manifest, node: NodeName, now: datetime) -> Manifest:
     }
 
 
-def _unscheduled_pod(manifest: Manifest, said: PodStatusWrite, now: datetime) -> Manifest:
-    """A nominated node is never removed, only replaced."""
+def _unscheduled_pod(manifest: Manifest, write: PodStatusWrite, now: datetime) -> Manifest:
+    """The manifest of a pod that was not placed; a nominated node is replaced but never removed."""
     status = dict(status_of(manifest))
-    condition = {"type": POD_SCHEDULED, "status": "False", "reason": said.reason, "message": said.message}
+    condition = {"type": POD_SCHEDULED, "status": "False", "reason": write.reason, "message": write.message}
     status["conditions"] = with_condition(status, condition, now)
-    if said.nominated:
-        status[NOMINATED_NODE] = said.nominated
+    if write.nominated:
+        status[NOMINATED_NODE] = write.nominated
     return {**manifest, "status": status}
 
 
 def with_condition(status: JsonObject, condition: JsonObject, now: datetime) -> list[JsonObject]:
-    """The conditions with this one in its type's place, or at the end; a time stays while the status does."""
+    """The conditions with this one replaced by type or appended; the transition time stays if the status does."""
     present: list[JsonObject] = list(status.get("conditions") or ())
-    types = [one.get("type") for one in present]
+    types = [entry.get("type") for entry in present]
     if condition["type"] not in types:
         return [*present, {**condition, "lastTransitionTime": api_time_text(now)}]
-    place = types.index(condition["type"])
-    old = present[place]
-    same = old.get("status") == condition["status"]
-    time = old.get("lastTransitionTime") if same else api_time_text(now)
-    return [*present[:place], {**condition, "lastTransitionTime": time}, *present[place + 1 :]]
+    index = types.index(condition["type"])
+    old = present[index]
+    is_same_status = old.get("status") == condition["status"]
+    time = old.get("lastTransitionTime") if is_same_status else api_time_text(now)
+    return [*present[:index], {**condition, "lastTransitionTime": time}, *present[index + 1 :]]
 
 
-def leaving_pod(manifest: Manifest, now: datetime) -> Manifest:
+def mark_deleted(manifest: Manifest, now: datetime) -> Manifest:
     """The pod as the API server marks it when it is deleted: with the time at which its grace period ends."""
     if metadata_of(manifest).get("deletionTimestamp"):
         return manifest
     grace = spec_of(manifest).get("terminationGracePeriodSeconds")
     grace = DEFAULT_GRACE if grace is None else max(int(grace), 0)
-    gone = api_time_text(now + timedelta(seconds=min(grace, MAX_GRACE)))
+    deletion_time = api_time_text(now + timedelta(seconds=min(grace, MAX_GRACE)))
     return {
         **manifest,
-        "metadata": {**manifest["metadata"], "deletionTimestamp": gone, "deletionGracePeriodSeconds": grace},
+        "metadata": {**manifest["metadata"], "deletionTimestamp": deletion_time, "deletionGracePeriodSeconds": grace},
     }
 
 
 def _patched_pod(manifest: Manifest, patch: AnnotationPatch) -> Manifest:
     metadata = metadata_of(manifest)
-    kept = {key: text for key, text in (metadata.get("annotations") or {}).items() if key not in patch.remove}
-    return {**manifest, "metadata": {**metadata, "annotations": {**kept, **patch.set}}}
+    annotations = {key: text for key, text in (metadata.get("annotations") or {}).items() if key not in patch.remove}
+    return {**manifest, "metadata": {**metadata, "annotations": {**annotations, **patch.set}}}
 
 
 def is_gone(manifest: Manifest, now: datetime) -> bool:
     """Whether the pod is being deleted and its grace period is over."""
-    gone = parse_time(metadata_of(manifest).get("deletionTimestamp"))
-    return gone is not None and gone <= now
+    deletion_time = parse_time(metadata_of(manifest).get("deletionTimestamp"))
+    return deletion_time is not None and deletion_time <= now
 
 
 def _iter_pods_after(manifest: Manifest, now: datetime, between: BetweenCycles) -> Iterator[Manifest]:
-    """The pod, its recreated successor, or nothing once its grace period is over."""
+    """Yields the pod; after its grace period its recreated successor, or nothing."""
     if not is_gone(manifest, now) or Pod(manifest).key in between.stuck:
         yield manifest
     elif between.recreate and Pod(manifest).key not in between.for_good:

@@ -33,7 +33,7 @@ class CycleDraw(NamedTuple):
 
     @property
     def outcome_key(self) -> tuple[object, ...]:
-        """Equal for draws that place the same jobs and evict the same pods."""
+        """A key that is equal for draws that place the same jobs and evict the same pods."""
         return self.placed, self.evicted, self.panic
 
 
@@ -44,9 +44,9 @@ class JobOdds(NamedTuple):
     queue: str
     placed: int
     moved: int
-    """Draws in which some of its pods were bound or pipelined."""
+    """The number of draws in which some of the job's pods were bound or pipelined."""
     base: bool
-    """Whether the base recording places it."""
+    """Whether the base recording places the job."""
 
 
 class DivergenceCount(NamedTuple):
@@ -57,27 +57,27 @@ class DivergenceCount(NamedTuple):
     """The random choice of the base before that event, for the same task if there is one."""
     draws: int
     changed: int
-    """How many of these place other jobs or evict other pods than the base."""
+    """The number of these draws that place other jobs or evict other pods than the base."""
 
 
 @dataclass(frozen=True, slots=True)
 class OddsTally:
-    """All draws summed up."""
+    """The totals of all draws."""
 
     draws: int
     outcomes: int
-    """Different sets of placed jobs and evicted pods."""
+    """The number of different outcomes: sets of placed jobs and evicted pods."""
     jobs: tuple[JobOdds, ...]
     evictions: tuple[tuple[TaskKey, int], ...]
-    """Pods that some draw evicts, with how often."""
+    """(pod, number of draws that evict it)."""
     divergences: tuple[DivergenceCount, ...]
-    """In the order of events."""
+    """Divergences in order of events."""
     panics: int
 
     @property
     def first_that_matters(self) -> DivergenceCount | None:
-        """The first divergence after which some draw comes to another outcome."""
-        return next((one for one in self.divergences if one.changed), None)
+        """The first divergence after which some draw has another outcome than the base; None without one."""
+        return next((divergence for divergence in self.divergences if divergence.changed), None)
 
     @property
     def is_certain(self) -> bool:
@@ -86,26 +86,26 @@ class OddsTally:
 
 
 def run_draw(base: Recording, seed: int) -> CycleDraw:
-    """Run the cycle with everything drawn from one seed."""
+    """Replay the cycle with all random choices drawn from one seed."""
     with disposing(replay_cycle(replace(base.snapshot, chance=ChanceSettings.from_seed(seed)), reuse_from=base)) as run:
         divergence = find_decision_divergence(base, require_whole(run))
         # A draw that only continues longer differs at the base's last event.
-        at = None if divergence is None else divergence.before.seq if divergence.before is not None else len(base)
-        return _cycle_draw(run)._replace(seed=seed, parts_at=at)
+        seq = None if divergence is None else divergence.before.seq if divergence.before is not None else len(base)
+        return _cycle_draw(run)._replace(seed=seed, parts_at=seq)
 
 
 def _cycle_draw(run: Recording) -> CycleDraw:
-    """The outcome of a cycle as a draw without a seed."""
-    done = cycle_effects(run)
-    placed = tuple(sorted(job.job for job in done.jobs if _is_placed(job)))
-    bound = tuple(sorted(job.job for job in done.jobs if job.bound or job.pipelined))
+    """The outcome of a cycle as a draw with seed 0 and no divergence."""
+    effects = cycle_effects(run)
+    placed = tuple(sorted(job.job for job in effects.jobs if _is_placed(job)))
+    bound = tuple(sorted(job.job for job in effects.jobs if job.bound or job.pipelined))
     return CycleDraw(
-        0, placed, bound, tuple(sorted(effect.task for effect in done.evicted)), None, done.panic is not None
+        0, placed, bound, tuple(sorted(effect.task for effect in effects.evicted)), None, effects.panic is not None
     )
 
 
 class SeedDraws:
-    """A function of seeds that travels between processes: each runs the base once, then a cycle per seed."""
+    """A picklable function of seeds; each process replays the base once, then a cycle per seed."""
 
     def __init__(self, snapshot: Snapshot, base: Recording | None = None) -> None:
         self._snapshot = snapshot
@@ -118,7 +118,7 @@ class SeedDraws:
         return run_draw(self._base, seed)
 
     def __reduce__(self) -> tuple[type[SeedDraws], tuple[Snapshot]]:
-        """Pickled with the snapshot alone; a worker process replays it itself."""
+        """Pickle the snapshot only; a worker process replays it itself."""
         return SeedDraws, (self._snapshot,)
 
 
@@ -127,38 +127,38 @@ def _is_placed(job: JobSummary) -> bool:
 
 
 def tally_draws(base: Recording, draws: Iterable[CycleDraw]) -> OddsTally:
-    """Sum up draws, in whatever order they come."""
+    """Sum up draws, which may come in any order."""
     # Worker processes answer in any order; sorted by seed the report is the same every time.
-    found = sorted(draws)
-    jobs = tuple(_job_odds(job, found) for job in cycle_effects(base).jobs if job.tasks)
-    evicted = Counter(task for one in found for task in one.evicted)
-    outcomes = dict.fromkeys(one.outcome_key for one in found)
-    panics = len([one for one in found if one.panic])
-    divergences = tuple(_count_divergences(base, found))
-    return OddsTally(len(found), len(outcomes), jobs, tuple(sorted(evicted.items())), divergences, panics)
+    sorted_draws = sorted(draws)
+    jobs = tuple(_job_odds(job, sorted_draws) for job in cycle_effects(base).jobs if job.tasks)
+    evicted = Counter(task for draw in sorted_draws for task in draw.evicted)
+    outcomes = dict.fromkeys(draw.outcome_key for draw in sorted_draws)
+    panics = len([draw for draw in sorted_draws if draw.panic])
+    divergences = tuple(_count_divergences(base, sorted_draws))
+    return OddsTally(len(sorted_draws), len(outcomes), jobs, tuple(sorted(evicted.items())), divergences, panics)
 
 
 def _job_odds(job: JobSummary, draws: list[CycleDraw]) -> JobOdds:
-    placed = len([one for one in draws if job.job in one.placed])
-    moved = len([one for one in draws if job.job in one.bound])
+    placed = len([draw for draw in draws if job.job in draw.placed])
+    moved = len([draw for draw in draws if job.job in draw.bound])
     return JobOdds(job.job, job.queue, placed, moved, _is_placed(job))
 
 
 def _count_divergences(base: Recording, draws: list[CycleDraw]) -> Iterator[DivergenceCount]:
-    usual = _cycle_draw(base).outcome_key
-    parted = group_by_key((one.parts_at, one) for one in draws if one.parts_at is not None)
-    for seq in sorted(parted):
-        changed = len([one for one in parted[seq] if one.outcome_key != usual])
-        yield DivergenceCount(seq, tie_before(base, seq), len(parted[seq]), changed)
+    base_outcome = _cycle_draw(base).outcome_key
+    draws_by_seq = group_by_key((draw.parts_at, draw) for draw in draws if draw.parts_at is not None)
+    for seq in sorted(draws_by_seq):
+        changed_count = len([draw for draw in draws_by_seq[seq] if draw.outcome_key != base_outcome])
+        yield DivergenceCount(seq, tie_before(base, seq), len(draws_by_seq[seq]), changed_count)
 
 
 def tie_before(recording: Recording, seq: Seq) -> Seq | None:
     """The nearest earlier random choice: for the task of the operation at `seq`, else for any."""
     event = recording.event_at(seq)
     span = recording.span_tree.enclosing_span(seq)
-    first = span.first if isinstance(event, OpEvent) and span is not None else 1
-    for earlier in range(seq, first - 1, -1):
-        found = recording.event_at(earlier)
-        if isinstance(found, RandomEvent) or (isinstance(found, BestEvent) and len(found.tied) > 1):
-            return earlier
+    first_seq = span.first if isinstance(event, OpEvent) and span is not None else 1
+    for earlier_seq in range(seq, first_seq - 1, -1):
+        candidate = recording.event_at(earlier_seq)
+        if isinstance(candidate, RandomEvent) or (isinstance(candidate, BestEvent) and len(candidate.tied) > 1):
+            return earlier_seq
     return None

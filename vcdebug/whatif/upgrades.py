@@ -22,21 +22,21 @@ ChangeMixture = tuple[str, ...]
 
 
 class MixtureTrial(NamedTuple):
-    """What came of a mixture, against the second release; plain values, so that it travels between processes."""
+    """The result of a mixture compared with the second release; plain values, since processes exchange it."""
 
     altered: bool
-    """Whether the recording is another one."""
+    """Whether the recordings differ at all."""
     decided: bool
-    """Whether some decision is another one."""
+    """Whether some decision differs."""
     jobs: tuple[JobId, ...]
-    """Those that fare otherwise."""
+    """Jobs with a different outcome."""
     pods: tuple[TaskKey, ...]
     first: Seq | None
-    """The second release's event of the first difference that is more than figures."""
+    """The second release's event at the first difference in more than figures; None for none."""
     deed: Seq | None
-    """Its first operation or statement that differs."""
+    """The second release's event of the first differing operation or statement; None for none."""
     asked: tuple[str, ...]
-    """Changes that some rule asked about: no other one can have altered this run."""
+    """Changes that the rules of this run consulted; no other change can have altered the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def differing_changes(before: Release, after: Release) -> ChangeMixture:
 
 
 class MixtureTrials:
-    """A function of mixtures that travels between processes: each runs the second release, then a cycle per trial."""
+    """A picklable function of mixtures; each process replays the second release once, then a cycle per trial."""
 
     def __init__(self, snapshot: Snapshot, after: Release) -> None:
         self._snapshot = snapshot
@@ -65,11 +65,11 @@ class MixtureTrials:
         self._target: _MixtureRun | None = None
 
     def __reduce__(self) -> tuple[type[MixtureTrials], tuple[Snapshot, Release]]:
-        """Pickled without its recording; a process that needs one replays the snapshot."""
+        """Pickle without the recording; a process that needs one replays the snapshot."""
         return MixtureTrials, (self._snapshot, self._after)
 
     def __call__(self, mixture: ChangeMixture) -> MixtureTrial:
-        """The trial of one mixture."""
+        """Replay one mixture and compare it with the second release."""
         target = self._target = self._target or _MixtureRun(self._snapshot, self._after)
         # The full mixture is the second release itself, which has already run.
         if mixture == differing_changes(self._snapshot.release, self._after):
@@ -79,7 +79,7 @@ class MixtureTrials:
             return target.compare_with(run)
 
     def mixed_release(self, mixture: ChangeMixture) -> Release:
-        """The first release with these changes as the second one has them."""
+        """The first release with the changes of the mixture taken from the second one."""
         release = self._snapshot.release
         for name in mixture:
             release = release.with_change(CHANGES[name], older=name in self._after.older)
@@ -87,12 +87,12 @@ class MixtureTrials:
 
 
 class _MixtureRun:
-    """A cycle, and what its rules asked about."""
+    """A replayed cycle, and the changes that its rules consulted."""
 
     def __init__(self, snapshot: Snapshot, release: Release) -> None:
-        heard = _ListeningRelease(release.name, release.older, release.stated)
-        self.recording = require_whole(replay_cycle(replace(snapshot, flags=replace(snapshot.flags, release=heard))))
-        self.asked = tuple(heard.asked)
+        listener = _ListeningRelease(release.name, release.older, release.stated)
+        self.recording = require_whole(replay_cycle(replace(snapshot, flags=replace(snapshot.flags, release=listener))))
+        self.asked = tuple(listener.asked)
 
     @cached_property
     def recording_digest(self) -> bytes:
@@ -100,15 +100,15 @@ class _MixtureRun:
         return trace_digest(self.recording)
 
     def compare_with(self, run: _MixtureRun) -> MixtureTrial:
-        """What came of a run, held against this one."""
-        found = compare_cycles(self.recording, run.recording)
+        """The comparison of another run with this one."""
+        comparison = compare_cycles(self.recording, run.recording)
         return MixtureTrial(
             self.recording_digest != run.recording_digest,
-            not found.has_same_decisions,
-            tuple(change.job for change in found.jobs),
-            tuple(change.task for change in found.tasks),
-            _divergence_seq(found.divergence, self.recording),
-            _divergence_seq(found.deeds_part, self.recording),
+            not comparison.has_same_decisions,
+            tuple(change.job for change in comparison.jobs),
+            tuple(change.task for change in comparison.tasks),
+            _divergence_seq(comparison.divergence, self.recording),
+            _divergence_seq(comparison.operation_divergence, self.recording),
             run.asked,
         )
 
@@ -121,11 +121,11 @@ def _divergence_seq(divergence: Divergence | None, recording: Recording) -> Seq 
 
 
 UpgradeRounds = Generator[list[ChangeMixture], "list[MixtureTrial | None]", None]
-"""Yields mixtures to try, each list independent of order; is sent a trial for each, None where it failed."""
+"""A generator that yields lists of mixtures to try and receives a trial for each, None for a failed one."""
 RunMixtures = Callable[[list[ChangeMixture]], "list[MixtureTrial | None]"]
 
 
-class LoneChange(NamedTuple):
+class SingleChange(NamedTuple):
     """A change that alters the second release's recording when it alone is switched back."""
 
     id: str
@@ -138,106 +138,106 @@ class UpgradeSearch:
     def __init__(self, changes: ChangeMixture) -> None:
         self._all = changes
         self._tried: dict[ChangeMixture, MixtureTrial | None] = {}
-        self.alone: list[LoneChange] = []
-        """In the order of the table."""
+        self.alone: list[SingleChange] = []
+        """Changes that alter the recording alone, in the order of the table."""
         self.deciding: ChangeMixture | None = None
-        """Changes that give the second release's decisions, none of which can be left out; None while not known."""
+        """A minimal set of changes that gives the second release's decisions; None until it is known."""
         self.finished = False
 
     @property
     def all_changes(self) -> ChangeMixture:
-        """All in which the two releases differ."""
+        """All changes in which the two releases differ."""
         return self._all
 
     @property
     def endpoint_trial(self) -> MixtureTrial | None:
-        """The first release against the second one; None where one of the two cannot be run."""
+        """The trial of the first release against the second one; None if one of the two cannot be replayed."""
         return self._tried.get(()) if self._tried.get(self._all) is not None else None
 
     @property
     def trial_count(self) -> int:
-        """How many cycles were run."""
+        """The number of trials, failed ones included."""
         return len(self._tried)
 
     @property
     def failed_count(self) -> int:
         """Trials whose replay failed."""
-        return len([one for one in self._tried.values() if one is None])
+        return len([trial for trial in self._tried.values() if trial is None])
 
     @property
     def asked_changes(self) -> ChangeMixture:
-        """Changes about which some rule asked, under either release."""
-        ends = [self._tried.get(()), self._tried.get(self._all)]
-        heard = dict.fromkeys(name for end in ends if end is not None for name in end.asked)
-        return tuple(name for name in self._all if name in heard)
+        """Changes that some rule consulted under either release."""
+        end_trials = [self._tried.get(()), self._tried.get(self._all)]
+        asked = dict.fromkeys(name for trial in end_trials if trial is not None for name in trial.asked)
+        return tuple(name for name in self._all if name in asked)
 
     def trial_rounds(self) -> UpgradeRounds:
-        """Both ends, then every change alone, then the smallest set."""
+        """Try both releases, then every change alone, then search for the smallest set."""
         yield from self._try_mixtures([(), self._all])
-        first, last = self._tried[()], self._tried[self._all]
-        if last is not None and (first is None or first.altered):
-            yield from self._try_alone(tuple(name for name in self._all if name in last.asked))
-            yield from self._find_smallest(first)
-        elif first is not None:
+        first_trial, last_trial = self._tried[()], self._tried[self._all]
+        if last_trial is not None and (first_trial is None or first_trial.altered):
+            yield from self._try_alone(tuple(name for name in self._all if name in last_trial.asked))
+            yield from self._find_smallest(first_trial)
+        elif first_trial is not None:
             self.deciding = ()
         self.finished = True
 
     def _try_mixtures(self, mixtures: Iterable[ChangeMixture]) -> UpgradeRounds:
-        fresh = [one for one in dict.fromkeys(mixtures) if one not in self._tried]
+        untried = [mixture for mixture in dict.fromkeys(mixtures) if mixture not in self._tried]
         # An empty yield would cost the caller a round of worker processes.
-        if fresh:
-            self._tried.update(zip(fresh, (yield fresh), strict=True))
+        if untried:
+            self._tried.update(zip(untried, (yield untried), strict=True))
 
-    def _try_alone(self, asked: ChangeMixture) -> UpgradeRounds:
+    def _try_alone(self, changes: ChangeMixture) -> UpgradeRounds:
         """Try each change alone: switched back in groups, one change can hide the effect of another."""
-        without = {name: self._mixture_without(name) for name in asked}
-        yield from self._try_mixtures(without.values())
-        for name, mixture in without.items():
+        mixtures = {name: self._mixture_without(name) for name in changes}
+        yield from self._try_mixtures(mixtures.values())
+        for name, mixture in mixtures.items():
             trial = self._tried[mixture]
             if trial is not None and trial.altered:
-                self.alone.append(LoneChange(name, trial))
+                self.alone.append(SingleChange(name, trial))
 
     def _mixture_without(self, left_out: str) -> ChangeMixture:
         return tuple(name for name in self._all if name != left_out)
 
-    def _find_smallest(self, first: MixtureTrial | None) -> UpgradeRounds:
+    def _find_smallest(self, first_trial: MixtureTrial | None) -> UpgradeRounds:
         """Reduce the first set that suffices: changes that decide alone, that alter it alone, consulted ones."""
-        if first is not None and not first.decided:
+        if first_trial is not None and not first_trial.decided:
             self.deciding = ()
             return
         # From few to many: a small guess that is enough saves most of the reduction's cycles.
-        likely = tuple(one.id for one in self.alone if one.trial.decided)
-        telling = tuple(one.id for one in self.alone)
+        deciding = tuple(change.id for change in self.alone if change.trial.decided)
+        altering = tuple(change.id for change in self.alone)
         start = self._all
-        for mixture in (likely, telling, self.asked_changes):
+        for mixture in (deciding, altering, self.asked_changes):
             yield from self._try_mixtures([mixture])
             if self._is_enough(mixture):
                 start = mixture
                 break
         yield from self._reduce_mixture(start)
 
-    def _reduce_mixture(self, kept: ChangeMixture) -> UpgradeRounds:
+    def _reduce_mixture(self, mixture: ChangeMixture) -> UpgradeRounds:
         """Delta debugging: subsets, then complements, each round with smaller subsets."""
-        parts = 2
-        while len(kept) > 1:
-            pieces = _split_mixture(kept, parts)
-            rests = [tuple(name for name in kept if name not in piece) for piece in pieces]
-            yield from self._try_mixtures([*pieces, *rests])
+        part_count = 2
+        while len(mixture) > 1:
+            subsets = _split_mixture(mixture, part_count)
+            complements = [tuple(name for name in mixture if name not in subset) for subset in subsets]
+            yield from self._try_mixtures([*subsets, *complements])
             # Subsets before complements, as in ddmin: a subset halves the problem, a complement removes one part.
-            piece = next((one for one in pieces if self._is_enough(one)), None)
-            rest = next((one for one in rests if self._is_enough(one)), None)
-            if piece is not None:
-                kept, parts = piece, 2
-            elif rest is not None:
-                kept, parts = rest, max(parts - 1, 2)
-            elif parts < len(kept):
-                parts = min(len(kept), 2 * parts)
+            subset = next((candidate for candidate in subsets if self._is_enough(candidate)), None)
+            complement = next((candidate for candidate in complements if self._is_enough(candidate)), None)
+            if subset is not None:
+                mixture, part_count = subset, 2
+            elif complement is not None:
+                mixture, part_count = complement, max(part_count - 1, 2)
+            elif part_count < len(mixture):
+                part_count = min(len(mixture), 2 * part_count)
             else:
                 break
-        self.deciding = kept
+        self.deciding = mixture
 
     def _is_enough(self, mixture: ChangeMixture) -> bool:
-        """Whether the first release decides with these changes as the second one does."""
+        """Whether the first release with these changes makes the same decisions as the second one."""
         trial = self._tried[mixture]
         return trial is not None and not trial.decided
 
@@ -245,17 +245,17 @@ class UpgradeSearch:
 def _split_mixture(group: ChangeMixture, count: int) -> list[ChangeMixture]:
     """The group in at most `count` non-empty parts."""
     count = min(count, len(group))
-    edges = [len(group) * at // count for at in range(count + 1)]
+    edges = [len(group) * index // count for index in range(count + 1)]
     return [group[start:end] for start, end in pairwise(edges)]
 
 
 def run_search(search: UpgradeSearch, run: RunMixtures) -> UpgradeSearch:
     """Run the search's trials to their end."""
     rounds = search.trial_rounds()
-    wanted = next(rounds, None)
-    while wanted is not None:
+    mixtures = next(rounds, None)
+    while mixtures is not None:
         try:
-            wanted = rounds.send(run(wanted))
+            mixtures = rounds.send(run(mixtures))
         except StopIteration:
             break
     return search
@@ -269,15 +269,15 @@ class Upgrade(NamedTuple):
     apart: ChangeMixture
     """Changes in which the two releases differ."""
     asked: ChangeMixture
-    """Those about which some rule asked here; no other one can matter."""
+    """Changes that some rule consulted here; no other change can matter."""
     same: bool
     """Whether all decisions are equal."""
     altered: bool
     """Whether the recordings differ at all."""
     jobs: int
-    """How many fare otherwise."""
+    """The number of jobs with a different outcome."""
     pods: int
-    alone: tuple[LoneChange, ...]
+    alone: tuple[SingleChange, ...]
     deciding: ChangeMixture | None
     trials: int
     failed: int
@@ -285,23 +285,23 @@ class Upgrade(NamedTuple):
 
     @property
     def decided_by(self) -> ChangeMixture:
-        """The changes that decide something here: the smallest set, and those that decide something alone."""
-        ids = dict.fromkeys([*(self.deciding or ()), *(one.id for one in self.alone if one.trial.decided)])
+        """The changes that alter decisions here: the smallest set, and changes that alter decisions alone."""
+        ids = dict.fromkeys([*(self.deciding or ()), *(change.id for change in self.alone if change.trial.decided)])
         return tuple(name for name in self.apart if name in ids)
 
 
 def build_upgrade(snapshot: Snapshot, after: Release, search: UpgradeSearch) -> Upgrade:
-    """What a search has found so far."""
-    ends = search.endpoint_trial
+    """The results of a search so far, finished or not."""
+    endpoint_trial = search.endpoint_trial
     return Upgrade(
         snapshot.release,
         after,
         search.all_changes,
         search.asked_changes,
-        ends is not None and not ends.decided,
-        ends is None or ends.altered,
-        0 if ends is None else len(ends.jobs),
-        0 if ends is None else len(ends.pods),
+        endpoint_trial is not None and not endpoint_trial.decided,
+        endpoint_trial is None or endpoint_trial.altered,
+        0 if endpoint_trial is None else len(endpoint_trial.jobs),
+        0 if endpoint_trial is None else len(endpoint_trial.pods),
         tuple(search.alone),
         search.deciding,
         search.trial_count,
@@ -311,5 +311,5 @@ def build_upgrade(snapshot: Snapshot, after: Release, search: UpgradeSearch) -> 
 
 
 def start_search(snapshot: Snapshot, after: Release) -> tuple[UpgradeSearch, MixtureTrials]:
-    """A search that has not begun, and what runs its trials."""
+    """(new search of the differing changes, function that runs its trials)."""
     return UpgradeSearch(differing_changes(snapshot.release, after)), MixtureTrials(snapshot, after)

@@ -1,4 +1,4 @@
-"""allocate: places pending tasks on idle or soon idle resources. Upstream: actions/allocate."""
+"""allocate: places pending tasks on idle or future idle resources. Upstream: actions/allocate."""
 
 from functools import partial
 
@@ -18,7 +18,7 @@ from vcdebug.releases.scheduling import FLAT_NOMINATION
 
 
 class Allocate(Action):
-    """Queue by queue, job by job; a statement per visit, committed once the job is ready."""
+    """Visits queues and jobs in order; each visit has its own statement, which is committed if the job is ready."""
 
     name = "allocate"
     places = True
@@ -65,7 +65,7 @@ class Allocate(Action):
         return queued
 
     def _allocate_flat(self, ssn: Session, job: JobInfo) -> bool:
-        """All other jobs: True when the job goes back into its queue.
+        """Allocate a job without hard topology; returns whether the job goes back into its queue.
 
         A job that is pipelined but not ready keeps its open statement: neither committed nor discarded.
         """

@@ -1,4 +1,4 @@
-"""allocate for jobs with hard topology or sub groups: dry runs per hypernode, and the best one recovered.
+"""allocate for jobs with hard topology or sub groups: a dry run per hypernode, then the best dry run is applied.
 
 Upstream: actions/allocate (allocateForJob, allocateForSubJob, allocateFromNomination), actions/allocate (recorder).
 """
@@ -27,7 +27,7 @@ ALLOCATE_PURPOSE = 0
 
 
 class Solution(NamedTuple):
-    """The result of a dry run in one hypernode: saved operations, remaining work, and score."""
+    """The result of a successful dry run in one hypernode: saved operations, remaining work, and score."""
 
     saved: Statement
     worksheet: Worksheet
@@ -35,7 +35,7 @@ class Solution(NamedTuple):
 
 
 class DomainDecisions:
-    """Hypernodes chosen during the action, per job and sub job; they reach the job only at a commit.
+    """The hypernodes chosen during the action, per job and sub job; they are set on the job at a commit.
     Upstream: actions/allocate/recorder.NewRecorder.
     """
 
@@ -45,15 +45,15 @@ class DomainDecisions:
         self._sub_jobs: dict[tuple[JobId, str], dict[SubJobId, str]] = {}
 
     def save_job_decision(self, job: JobInfo, hyper_node: str) -> None:
-        """The job's hypernode of this visit. Upstream: actions/allocate/recorder.SaveJobDecision."""
+        """Save the hypernode chosen for the job in this visit. Upstream: actions/allocate/recorder.SaveJobDecision."""
         self._jobs[job.uid] = hyper_node
 
     def save_sub_job_decision(self, job: JobInfo, hyper_node: str, sub_job: SubJobInfo) -> None:
-        """The sub job's hypernode under one of the job's. Upstream: actions/allocate/recorder.SaveSubJobDecision."""
+        """Save a sub job's hypernode within the job's. Upstream: actions/allocate/recorder.SaveSubJobDecision."""
         self._sub_jobs.setdefault((job.uid, hyper_node), {})[sub_job.uid] = sub_job.allocated_hyper_node
 
     def update_decision_to_job(self, job: JobInfo) -> None:
-        """Widen the job's and its sub jobs' hypernodes; earlier visits' records count again.
+        """Widen the hypernodes of the job and its sub jobs by the saved ones, earlier visits included.
         Upstream: actions/allocate/recorder.UpdateDecisionToJob.
         """
         decided = self._jobs.get(job.uid, "")
@@ -75,7 +75,7 @@ class DomainDecisions:
 
 
 class DomainSearch:
-    """Tries hypernodes row by row: the first row with a solution decides."""
+    """Tries hypernodes row by row; the first row with a solution decides."""
 
     def __init__(self, ssn: Session, placement: TaskPlacement) -> None:
         self._ssn = ssn
@@ -83,7 +83,7 @@ class DomainSearch:
         self.decisions = DomainDecisions(ssn)
 
     def allocate_job(self, job: JobInfo, worksheet: Worksheet, hyper_node: str) -> Statement | None:
-        """Apply the best hypernode's dry run; worksheet keeps the rest. Upstream: actions/allocate.allocateForJob."""
+        """Apply the dry run of the best hypernode to `worksheet`. Upstream: actions/allocate.allocateForJob."""
         self._ssn.log("domains", job.queue, job.uid, job.allocated_hyper_node, len(worksheet.sub_jobs))
         if worksheet.empty:
             return None
@@ -118,13 +118,13 @@ class DomainSearch:
                 trial.sub_jobs.push(sub_job)
             if ssn.ask_plugins(hooks.JOB_READY, job):
                 break
-        # The dry run has narrowed the sub jobs' hypernodes; the next hypernode starts from the same place.
+        # The dry run changed the hypernodes of sub jobs: restore them for the next hypernode.
         for uid, value in old.items():
             job.sub_jobs[uid].allocated_hyper_node = value
         if not statements:
             return None
         saved = Statement.save_operations(ssn, *statements)
-        # Asked before the discards, while the placements still count.
+        # Must be asked before the discards, while the placements are in effect.
         solved = ssn.ask_plugins(hooks.JOB_READY, job) or ssn.ask_plugins(hooks.JOB_PIPELINED, job)
         for statement in statements:
             statement.discard()
@@ -133,7 +133,7 @@ class DomainSearch:
     def _recover_best(self, job: JobInfo, worksheet: Worksheet, solutions: dict[str, Solution]) -> Statement | None:
         """Upstream: actions/allocate.selectBestHyperNodeForJob."""
         best, best_score = "", -np.inf
-        # Upstream walks a map: of equal scores the first in the session's order wins.
+        # Upstream iterates over a map: among equal scores, the first in the session's order wins.
         for name in self._ssn.cluster.ordering.order_keys(solutions):
             if solutions[name].score > best_score:
                 best, best_score = name, solutions[name].score
@@ -173,7 +173,7 @@ class DomainSearch:
     def _try_sub_job(
         self, job: JobInfo, sub_job: SubJobInfo, tasks: PriorityQueue[TaskInfo], row: list[str]
     ) -> dict[str, tuple[Statement, PriorityQueue[TaskInfo]]]:
-        """Try every hypernode of the row, also after a success: name → (saved operations, tasks left)."""
+        """Dry-run every hypernode of the row, even after a success: hypernode → (saved operations, tasks left)."""
         solutions: dict[str, tuple[Statement, PriorityQueue[TaskInfo]]] = {}
         for candidate in self._ssn.draws.sub_job_domains.next_row(sub_job.uid, row):
             self._ssn.log("tasks", job.uid, sub_job.uid, len(tasks), candidate)
@@ -208,14 +208,14 @@ class DomainSearch:
         return statement, score
 
     def _best_hyper_node(self, sub_job: SubJobInfo, candidates: list[str]) -> tuple[str, float]:
-        """Plugins' scores summed by plugin name; the first of the highest wins.
+        """(the hypernode with the highest sum of the plugins' scores, that sum); the first one if several are equal.
         Upstream: actions/allocate.selectBestHyperNodeForSubJob, util/scheduler_helper.SelectBestHyperNodeAndScore.
         """
         ssn = self._ssn
         nodes = {name: rows.node_names for name in candidates if (rows := ssn.hyper_node_rows(name)) is not None}
         answers = ssn.ask_plugins(hooks.HYPER_NODE_ORDER, sub_job, nodes)
         totals = dict.fromkeys(candidates, 0.0)
-        # One order of plugins: floats added in the order of a map could differ in the last bit.
+        # In a fixed order of plugins: summing floats in another order could change the last bit.
         for plugin in sorted(answers):
             for name, score in sorted(answers[plugin].items()):
                 if name in totals:
@@ -233,14 +233,14 @@ class DomainSearch:
 
 
 def goes_by_domains(ssn: Session, job: JobInfo) -> bool:
-    """Whether hypernodes are tried for the job."""
+    """Whether the action tries hypernodes for the job, because of hard topology or sub groups."""
     if job.contains_hard_topology():
         return True
     return bool(job.pod_group.sub_group_policies) and not ssn.release.has_older_form(SUBGROUP_WITHOUT_HARD)
 
 
 def allocate_in_domains(ssn: Session, domains: DomainSearch, job: JobInfo, worksheet: Worksheet) -> bool:
-    """For hard topology or sub groups; True if the job is queued again. Upstream: actions/allocate.allocateForJob."""
+    """Allocate by hypernodes; returns whether the job is queued again. Upstream: actions/allocate.allocateForJob."""
     statement = domains.allocate_job(job, worksheet, TOP_HYPER_NODE)
     if statement is None or not is_ready(ssn, job, statement):
         return False
@@ -250,7 +250,7 @@ def allocate_in_domains(ssn: Session, domains: DomainSearch, job: JobInfo, works
     return not worksheet.empty
 
 
-# The fast path of a sub job whose gang action nominated a hypernode in this session.
+# The fast path of a sub job with a nominated hypernode, set by a gang action earlier in this session.
 
 Placements = list[tuple[TaskInfo, NodeInfo]]
 
@@ -258,13 +258,13 @@ Placements = list[tuple[TaskInfo, NodeInfo]]
 def allocate_from_nomination(
     ssn: Session, placement: TaskPlacement, job: JobInfo, sub_job: SubJobInfo, tasks: PriorityQueue[TaskInfo]
 ) -> Statement | None:
-    """Place all tasks on their nominated nodes; None drops the nomination.
+    """Place all tasks on their nominated nodes; returns None and drops the nomination if one does not fit.
     Upstream: actions/allocate.allocateFromNomination.
     """
     nodes = ssn.hyper_node_rows(sub_job.nominated_hyper_node)
     statement: Statement | None = None
     if nodes is not None and len(nodes):
-        # All are validated before any is placed, as upstream does: two tasks may both pass for room that holds one.
+        # All tasks are validated before any is placed, as upstream does: two may both pass for room for one.
         placements = _validate_nomination(ssn, job, nodes, tasks.clone(), placement.error_cache)
         if placements is not None:
             statement = _place_nominated(ssn, sub_job, placements)

@@ -1,4 +1,4 @@
-"""allocate before worksheets: a job comes back as long as it has tasks left, also when its gang failed.
+"""allocate before worksheets: a job with tasks left is queued again, even if its gang failed.
 
 Upstream: actions/allocate (v1.13: allocateResourcesForTasks, allocateResourceForTasksWithTopology).
 """
@@ -39,7 +39,7 @@ from vcdebug.releases.topology import ALLOCATE_TOPOLOGY_TIERS, HYPERNODE_SUM_OF_
 
 
 class RetryingAllocate(Action):
-    """One heap of tasks per job for the whole action: what a visit has taken out of it stays out."""
+    """The older form: a job has one heap of tasks for the whole action; a task that was tried is not tried again."""
 
     name = "allocate"
     places = True
@@ -56,7 +56,7 @@ class RetryingAllocate(Action):
         take_turns(ssn, queued, partial(self._allocate_resources, ssn, queued), "turn")
 
     def _build_allocate_context(self, ssn: Session) -> QueuedJobs:
-        """Jobs without pending tasks too. Upstream: actions/allocate.buildAllocateContext."""
+        """Queues all valid jobs, even without pending tasks. Upstream: actions/allocate.buildAllocateContext."""
         queued = QueuedJobs(ssn)
         for job in ssn.jobs.values():
             if not not_admitted(ssn, job) and not is_invalid(ssn, job):
@@ -76,7 +76,7 @@ class RetryingAllocate(Action):
         queued.queues.push(queue)
 
     def _ends_the_turn(self, ssn: Session, job: JobInfo) -> bool:
-        """Whether the job asks for hard topology where the tree cannot be used: then no job behind it gets a turn."""
+        """Whether the job needs hard topology while the tree is not ready: the queue then gets no further turn."""
         if self._tiers is None or ssn.hyper_nodes.ready or _hard_tier(job) is None:
             return False
         tasks = self._tasks_of(ssn, job)
@@ -86,7 +86,7 @@ class RetryingAllocate(Action):
         return bool(tasks)
 
     def _allocate_job(self, ssn: Session, job: JobInfo) -> bool:
-        """True when the job goes back into its queue."""
+        """Allocate one job; returns whether it goes back into its queue."""
         if self._tiers is None and goes_by_domains(ssn, job):
             if job.uid not in self._worksheets:
                 self._worksheets[job.uid] = build_worksheet(ssn, job, partial(is_placeable, ssn))
@@ -114,26 +114,26 @@ class RetryingAllocate(Action):
 
 
 def _hard_tier(job: JobInfo) -> int | None:
-    """The highest tier allowed; None where the job asks for no hard topology."""
+    """The highest tier that the job's hard topology allows; None without hard topology."""
     return None if job.network_topology is None else job.network_topology.hard_tier()
 
 
-# One run of the older allocate over the tasks that a job has left, on all nodes or on those of a HyperNode.
+# Runs of the older allocate over a job's remaining tasks, on all nodes or on those of one HyperNode.
 
 
 class TaskRuns:
-    """All runs of an action, and the summed scores of the nodes that they chose."""
+    """All runs of an action, with the summed scores of the chosen nodes."""
 
     def __init__(self, ssn: Session, *, error_cache: bool) -> None:
         self._ssn = ssn
         self._error_cache = error_cache
         self.sums: dict[tuple[JobId, str], float] = {}
-        """Of each job in each HyperNode."""
+        """(job, HyperNode) → the sum of the scores of the nodes chosen there."""
         self.ended_ready = False
-        """Whether the last run ended because the job had become ready."""
+        """Whether the last run ended because the job became ready."""
 
     def allocate_tasks(self, job: JobInfo, tasks: PriorityQueue[TaskInfo], hyper_node: str = "") -> Statement | None:
-        """The statement, perhaps without operations, if the job ends ready; a pipelined job's stays open.
+        """The statement (possibly empty) if the job ends ready, else None; a pipelined job's statement stays open.
         Upstream: actions/allocate.allocateResourcesForTasks.
         """
         ssn = self._ssn
@@ -167,14 +167,14 @@ def of_soft_topology(job: JobInfo) -> bool:
 
 
 def keep_hyper_node(ssn: Session, job: JobInfo, hyper_node: str) -> None:
-    """Set the job's HyperNode from now on."""
+    """Set the job's HyperNode and mark the job for write-back at close."""
     if job.allocated_hyper_node != hyper_node:
         job.allocated_hyper_node = hyper_node
         ssn.mark_job_dirty(job)
 
 
 class RetryingVisit(TaskVisit):
-    """One pass over the tasks that a job has left."""
+    """One pass over a job's remaining tasks."""
 
     def __init__(
         self, ssn: Session, job: JobInfo, nodes: NodeRows, helper: PredicateHelper, statement: Statement
@@ -186,16 +186,16 @@ class RetryingVisit(TaskVisit):
             of_soft_topology(job) if ssn.release.has_older_form(NTA_SOFT_ONLY) else job.network_topology is not None
         )
         self.score = 0.0
-        """Of all nodes that were chosen in the job's HyperNode, in sum."""
+        """The sum of the scores of all nodes chosen in this HyperNode."""
         self.ended_ready = False
 
     @property
     def reached_hyper_node(self) -> str:
-        """The HyperNode that holds the job with what was placed."""
+        """The HyperNode that holds the job, including the tasks placed in this visit."""
         return self._allocated_in
 
     def try_task(self, task: TaskInfo) -> bool:
-        """Try one task; False ends the loop. A task whose role has failed before leaves no fit error of its own."""
+        """Try one task; returns False to end the loop. A task whose role failed before gets no fit error of its own."""
         if self._lost_to_queue(task):
             return True
         if self._job.task_has_fit_errors(self._of_roles, task):
@@ -204,7 +204,7 @@ class RetryingVisit(TaskVisit):
         return self._search_node(task)
 
     def _place_on_best(self, task: TaskInfo, feasible: NodeRows) -> bool:
-        """A ready job ends the loop also where the task's placement was refused."""
+        """Place the task on its best node; returns False once the job is ready, even if the placement failed."""
         if self._nears:
             task.job_allocated_hyper_node = self._allocated_in
         node, score = best_with_score(self._ssn, task, feasible)
@@ -226,31 +226,31 @@ class RetryingVisit(TaskVisit):
             self._allocated_in = tree.stated_lca(holder, self._allocated_in) if self._allocated_in else holder
 
 
-# Jobs with hard topology in the older allocate: a dry run in each HyperNode of a tier, from the lowest tier up.
+# Jobs with hard topology in the older allocate: a dry run in each HyperNode, from the lowest tier up.
 
 WORST_SCORE = -1.0
-"""Older releases pick no hypernode whose score is not above this."""
+"""In older releases a hypernode must score above this to be chosen."""
 
 
 class TierSolution(NamedTuple):
-    """The dry run in a HyperNode in which the job is ready."""
+    """A dry run in a HyperNode after which the job is ready."""
 
     saved: Statement
     left: PriorityQueue[TaskInfo]
     holds: str
-    """The HyperNode that then holds all of the job."""
+    """The HyperNode that then holds the whole job."""
 
 
 class TierOutcome(NamedTuple):
-    """The statement to commit, and the tasks that are left."""
+    """The statement to commit, if any, and the remaining tasks."""
 
     statement: Statement | None = None
     left: PriorityQueue[TaskInfo] | None = None
-    """Tasks for which the job goes back into its queue."""
+    """The tasks for which the job is queued again."""
 
 
 class TierSearch:
-    """The lowest tier with a HyperNode in which the job is ready decides."""
+    """Searches tier by tier, from the lowest; the first tier with a HyperNode in which the job is ready decides."""
 
     def __init__(self, ssn: Session, runs: TaskRuns) -> None:
         self._ssn = ssn
@@ -258,7 +258,7 @@ class TierSearch:
         self._sums = runs.sums if ssn.release.has_older_form(HYPERNODE_SUM_OF_NODE_SCORES) else {}
 
     def allocate_in_tiers(self, job: JobInfo, tasks: PriorityQueue[TaskInfo], highest: int) -> TierOutcome:
-        """Apply the dry run of the best HyperNode again."""
+        """Apply the dry run of the best HyperNode again, on a new statement."""
         ssn = self._ssn
         solutions: dict[str, TierSolution] = {}
         for tier in ssn.hyper_nodes.stated_tiers():
@@ -282,7 +282,7 @@ class TierSearch:
         names = ssn.cluster.ordering.order_keys(ssn.hyper_nodes.tiers[tier])
         holders = {name: holds for name in names if (holds := self._common_hyper_node(job, name, tier, highest))}
         for name in ssn.draws.job_domains.next_row(job.uid, list(holders)):
-            # Only the last HyperNode's fit errors stay on the job.
+            # Reset per HyperNode: only the fit errors of the last one stay on the job.
             job.reset_fit_errors()
             ssn.log("tier-try", job.uid, name, tier)
             remaining = task_queue(ssn).extend(tasks)
@@ -297,7 +297,7 @@ class TierSearch:
         return solutions
 
     def _common_hyper_node(self, job: JobInfo, name: str, tier: int, highest: int) -> str:
-        """The lowest HyperNode over the job's own and this one; empty where this one is not tried."""
+        """The lowest HyperNode that contains the job's and this one; empty if this one is not tried."""
         ssn, allocated = self._ssn, job.allocated_hyper_node
         tree = ssn.hyper_nodes
         if not tree.by_name[name].has_members():
@@ -331,7 +331,7 @@ class TierSearch:
         return TierOutcome(statement if recovered else None, remaining or None)
 
     def _best_hyper_node(self, job: JobInfo, names: list[str]) -> str:
-        """Plugins' scores and what the chosen nodes were worth; one of the highest, empty where none is high enough.
+        """The HyperNode with the highest sum of plugin scores and node scores; empty if no sum is high enough.
         Upstream: util/scheduler_helper.SelectBestHyperNodeAndScore.
         """
         ssn = self._ssn

@@ -1,4 +1,4 @@
-"""The task loop of allocate: predicates, best node, allocate or pipeline, until the sub job is ready.
+"""The task loop of allocate: filters, best node, allocate or pipeline, until the sub job is ready.
 
 Upstream: actions/allocate (allocateResourcesForTasks, prioritizeNodes, allocateResourcesForTask).
 """
@@ -31,7 +31,7 @@ from vcdebug.releases import scheduling
 
 
 class TaskPlacement:
-    """Places the tasks of one sub job inside one hypernode, on a statement of its own."""
+    """Places the tasks of one sub job in one hypernode, using a new statement."""
 
     def __init__(self, ssn: Session, *, error_cache: bool) -> None:
         self._ssn = ssn
@@ -40,7 +40,7 @@ class TaskPlacement:
     def allocate_tasks(
         self, job: JobInfo, sub_job: SubJobInfo, tasks: PriorityQueue[TaskInfo], hyper_node: str
     ) -> Statement | None:
-        """The statement if the sub job ends ready or pipelined (perhaps without operations), else None.
+        """The statement (possibly empty) if the sub job ends ready or pipelined, else None.
         Upstream: actions/allocate.allocateResourcesForTasks.
         """
         ssn = self._ssn
@@ -78,7 +78,7 @@ class TaskVisit:
         self._sub_job = sub_job
         self._hyper_node = hyper_node
         self._nodes = nodes
-        # Logged only: the older form prints all nodes of the session here.
+        # Used in log lines only: the older form prints the number of all nodes of the session.
         self._shown_nodes = len(nodes)
         self._helper = helper
         self._statement = statement
@@ -90,7 +90,7 @@ class TaskVisit:
         self._nominated_if_idle = ssn.release.has_older_form(scheduling.NOMINATION_NEEDS_IDLE)
 
     def place_all(self, tasks: PriorityQueue[TaskInfo]) -> None:
-        """Try one task after the other, until one ends the loop."""
+        """Try the tasks one by one, until one of them ends the loop."""
         while tasks:
             task = tasks.pop()
             with self._ssn.open_span(Level.TASK, task.key):
@@ -99,7 +99,7 @@ class TaskVisit:
                 return
 
     def try_task(self, task: TaskInfo) -> bool:
-        """Try one task; False ends the loop. A task lost to Allocatable or a gate leaves no fit error."""
+        """Try one task; returns False to end the loop. A task that Allocatable or a gate stops gets no fit error."""
         ssn, job = self._ssn, self._job
         if self._lost_to_queue(task):
             return True
@@ -112,7 +112,7 @@ class TaskVisit:
             if outcome is not None:
                 return outcome
         if job.task_has_fit_errors(self._of_roles, task):
-            # Upstream's words with their grammar: users search for them.
+            # Upstream's message with its grammar, because users search for it.
             text = f"Task {task.name} with role spec {task.task_role} has already predicated failed, skip"
             job.nodes_fit_errors[task.uid] = FitErrors(ssn.reasons, text)
             ssn.log("again", task.name, task.task_role)
@@ -128,7 +128,7 @@ class TaskVisit:
         return True
 
     def _search_node(self, task: TaskInfo) -> bool:
-        """Look for a node; False ends the loop."""
+        """Search a node for the task and place it; returns False to end the loop."""
         ssn, job = self._ssn, self._job
         ssn.log("nodes", self._shown_nodes, job.uid)
         error = ssn.ask_plugins(PRE_PREDICATE, task)
@@ -156,7 +156,7 @@ class TaskVisit:
         return self._helper.predicate_nodes(task, self._nodes, allocate_judge)
 
     def _may_hold(self, nominated: NodeInfo, task: TaskInfo) -> bool:
-        """Whether the nominated node is asked first."""
+        """Whether the nominated node is tried before all others."""
         if not self._heeds_nomination:
             return False
         if self._nominated_if_idle:
@@ -168,7 +168,7 @@ class TaskVisit:
         if sub_job.with_network_topology():
             task.job_allocated_hyper_node = self._allocated_in
         node = best_node(ssn, task, feasible)
-        # No best node, or a refused placement: upstream goes on with the next task and reports nothing.
+        # Without a best node, or after a failed placement, upstream continues with the next task and reports nothing.
         if node is None or place_task(ssn, self._statement, task, node) is not None:
             return True
         if sub_job.with_network_topology():
@@ -176,7 +176,7 @@ class TaskVisit:
         return not ssn.sub_job_ready(self._job, sub_job)
 
     def _place_restored(self, task: TaskInfo) -> bool | None:
-        """Whether the loop goes on; None leaves the task to the ordinary search."""
+        """Place a restored task; returns whether the loop goes on, None if the task needs an ordinary search."""
         ssn, sub_job = self._ssn, self._sub_job
         if sub_job.with_network_topology():
             task.job_allocated_hyper_node = self._allocated_in
@@ -189,13 +189,13 @@ class TaskVisit:
 
     def _widen_hyper_node(self, node: NodeInfo) -> None:
         """Upstream: actions/allocate.getNewAllocatedHyperNode."""
-        # An empty name on either side gives the other one.
+        # If one of the two names is empty, the result is the other.
         tree = self._ssn.hyper_nodes
         self._allocated_in = tree.get_lca_hyper_node(tree.find_hyper_node_for_node(node.name), self._allocated_in)
 
 
 def place_task(ssn: Session, statement: Statement, task: TaskInfo, node: NodeInfo) -> str | None:
-    """Allocate on idle room, else pipeline on future room. Upstream: actions/allocate.allocateResourcesForTask."""
+    """Allocate on Idle, else pipeline on FutureIdle. Upstream: actions/allocate.allocateResourcesForTask."""
     if task.init_resreq.less_equal(node.idle):
         ssn.log("binding", task.key, node.name)
         return statement.allocate(task, node.name)
@@ -206,28 +206,28 @@ def place_task(ssn: Session, statement: Statement, task: TaskInfo, node: NodeInf
     return None
 
 
-# The fast path of a task that an earlier cycle pipelined: straight to its node once the room is there.
+# The fast path of a task that an earlier cycle pipelined: it goes to its node once the resources are idle.
 
 
 class RestoredOutcome(Enum):
-    """The outcome for a task."""
+    """The outcome of placing a restored task."""
 
     PLACED = 0
     WAITS = 1
-    """It keeps its place: the room is not there yet, or not in the hypernode that is searched."""
+    """The task stays pipelined: its resources are not idle yet, or its node is not in the searched hypernode."""
     RELEASED = 2
-    """Its node refuses it: it is Pending, and searched for as any other task."""
+    """The task's node rejects it: the task is Pending now and needs an ordinary search."""
 
 
 def place_restored(ssn: Session, statement: Statement, task: TaskInfo, nodes: NodeRows) -> RestoredOutcome:
-    """Place the task on its own node once the resources are idle there."""
+    """Place the task on the node where it is pipelined, once its resources are idle there."""
     node = ssn.nodes.get(ssn.restored[task.uid])
     if node is not None:
         alone = nodes.select_where(nodes.rows == node.row)
         if not len(alone) or not task.init_resreq.less_equal(node.idle):
             return RestoredOutcome.WAITS
         if ssn.ask_plugins(PRE_PREDICATE, task) is None:
-            # Resources are compared above, since future idle room does not count for a restored task.
+            # Resources are compared above: FutureIdle does not count for a restored task.
             feasible, _ = PredicateHelper(ssn, cache_on=False).predicate_nodes(
                 task, alone, predicate_for_allocate_action
             )
@@ -237,11 +237,11 @@ def place_restored(ssn: Session, statement: Statement, task: TaskInfo, nodes: No
     return RestoredOutcome.RELEASED
 
 
-# What both forms of allocate share: which jobs wait, the turns of queues, and when a statement is committed.
+# Functions of both forms of allocate: admitted jobs, turns of queues, and readiness.
 
 
 def not_admitted(ssn: Session, job: JobInfo) -> bool:
-    """Whether the job waits for the action enqueue; where there is none, it is admitted now."""
+    """Whether the job is Pending until enqueue admits it; without the action enqueue, it is admitted here."""
     if not job.is_pending():
         return False
     if ENQUEUE in ssn.conf.actions:
@@ -253,7 +253,7 @@ def not_admitted(ssn: Session, job: JobInfo) -> bool:
 
 
 def is_placeable(ssn: Session, task: TaskInfo) -> bool:
-    """Not best-effort, and behind no gate but Volcano's own."""
+    """Whether the task is not best-effort and has no scheduling gate other than Volcano's."""
     if task.sch_gated and not task.pod.has_only_volcano_gate:
         if not ssn.release.has_older_form(scheduling.QUEUE_ALLOCATION_GATE):
             ssn.log("gate", task.key)
@@ -265,7 +265,7 @@ def is_placeable(ssn: Session, task: TaskInfo) -> bool:
 
 
 def take_turns(ssn: Session, queued: QueuedJobs, visit: Callable[[QueueInfo], None], turn: str = "") -> None:
-    """Pop queues until none has a job left; a visit puts its queue back. `turn` is the log key of each turn."""
+    """Pop queues until none has a job left; `visit` pushes a queue back. `turn` is the log key of a turn."""
     while queued.queues:
         queue = queued.queues.pop()
         with ssn.open_span(Level.QUEUE, queue.name):
@@ -281,7 +281,7 @@ def take_turns(ssn: Session, queued: QueuedJobs, visit: Callable[[QueueInfo], No
 
 
 def is_ready(ssn: Session, job: JobInfo, statement: Statement) -> bool:
-    """Whether the job's statement may be committed; else it stays open."""
+    """Whether the job is ready, so that its statement may be committed; otherwise the statement stays open."""
     if ssn.ask_plugins(JOB_READY, job):
         return True
     note_left_open(ssn, job, statement)

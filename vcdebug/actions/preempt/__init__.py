@@ -1,4 +1,4 @@
-"""preempt: evicts lower tasks of the same queue for starving jobs, then lower tasks within a job.
+"""preempt: evicts tasks of lower priority in the same queue for starving jobs, then within a job.
 
 Upstream: actions/preempt (Execute, normalPreempt).
 """
@@ -34,7 +34,7 @@ TaskHeaps = dict[JobId, PriorityQueue[TaskInfo]]
 
 
 class Preempt(Action):
-    """Between the jobs of a queue first, then within each of them."""
+    """Preempts between the jobs of a queue first, then within each job."""
 
     name = "preempt"
     places = evicts = within_jobs = evicts_copies = True
@@ -51,10 +51,10 @@ class Preempt(Action):
         return partial(skip_reason_within_job if within else skip_reason_between_jobs, ssn.jobs, job, asker)
 
     def execute(self, ssn: Session) -> None:
-        """Between jobs, then within each of them. Upstream: actions/preempt.Execute."""
+        """Preempt between jobs, then within jobs. Upstream: actions/preempt.Execute."""
         self._choose_forms(ssn)
         starving, heaps, under_request = self._collect_starving(ssn)
-        # One helper for all queues, jobs and both phases: upstream's error cache lives that long.
+        # One helper for all queues, jobs and both phases: upstream's error cache lives as long as the action.
         helper = placement.PredicateHelper(ssn, cache_on=self.error_cache)
         all_starving = [job for job in ssn.jobs.values() if job.uid in heaps]
         while starving.queues:
@@ -77,7 +77,7 @@ class Preempt(Action):
             _evict_victim_tasks(ssn)
 
     def _choose_forms(self, ssn: Session) -> None:
-        """Read once which of the release's forms apply."""
+        """Read once from the release which older forms apply."""
         has = ssn.release.has_older_form
         self._make_room = room_maker(ssn)
         self._shares_statement = has(scheduling.PREEMPT_SHARED_STATEMENT)
@@ -89,15 +89,15 @@ class Preempt(Action):
         self._heeds_nomination = not has(scheduling.PREEMPT_WHILE_NOMINATED)
 
     def _next_queue(self, ssn: Session, starving: QueuedJobs) -> QueueInfo:
-        """By queue order, or in the session's order where upstream walks a map."""
+        """The next queue in queue order, or in the session's order in releases that iterate over a map."""
         if not self._queues_by_name:
             return starving.queues.pop()
-        # A heap cannot be popped in the order of a map, so the least place is taken out of it.
+        # A heap cannot pop in map order, so the queue with the lowest position is taken out instead.
         places = {name: place for place, name in enumerate(ssn.queues)}
         return starving.queues.take_least(lambda queue: places[queue.name])
 
     def _collect_starving(self, ssn: Session) -> tuple[QueuedJobs, TaskHeaps, dict[QueueName, list[JobInfo]]]:
-        """Starving jobs by queue; queues enter their heap by name once every job is known."""
+        """(starving jobs by queue, task heaps by job, jobs by queue); queues are pushed by name after all jobs."""
         jobs: dict[QueueName, list[JobInfo]] = {}
         heaps: TaskHeaps = {}
         walked: dict[QueueName, JobInfo] = {}
@@ -124,7 +124,7 @@ class Preempt(Action):
     def _preempt_between_jobs(
         self, ssn: Session, helper: placement.PredicateHelper, job: JobInfo, tasks: PriorityQueue[TaskInfo]
     ) -> bool:
-        """Whether the job goes back into its queue: once it was, after a task that found room and a commit."""
+        """Preempt for one job; returns whether it is queued again: in older releases, if its last task found room."""
         statement = Statement(ssn)
         is_placed = False
         while ssn.ask_plugins(JOB_STARVING, job):
@@ -143,8 +143,8 @@ class Preempt(Action):
     def _preempt_within_job(
         self, ssn: Session, helper: placement.PredicateHelper, job: JobInfo, heaps: TaskHeaps
     ) -> None:
-        """Each task commits on its own; the first that finds no room ends the job."""
-        # A new heap: the first phase has popped tasks off the other one.
+        """Preempt within the job: each task has its own statement; the first task without room ends the job."""
+        # A new heap: the first phase has popped tasks from the other one.
         tasks = _pending_heap(ssn, job)
         if self._shares_tasks:
             heaps[job.uid] = tasks
@@ -170,7 +170,7 @@ class Preempt(Action):
         task: TaskInfo,
         skip_rule: action.CandidateFilter,
     ) -> bool:
-        """Find victims; a second shard group's result replaces the first's. Upstream: actions/preempt.preempt."""
+        """Preempt for one task, group by group; returns whether it found room. Upstream: actions/preempt.preempt."""
         if task.pod.preemption_policy == NEVER_POLICY or (self._heeds_nomination and _is_about_to_fit(ssn, task)):
             ssn.log("never" if task.pod.preemption_policy == NEVER_POLICY else "failed", task.key)
             return False
@@ -213,10 +213,10 @@ class Preempt(Action):
 
 
 def _evict_victim_tasks(ssn: Session) -> None:
-    """Evict what plugins name as victims of no task in particular. Upstream: actions/preempt (v1.11: victimTasks)."""
+    """Evict the tasks that plugins name, for no preemptor. Upstream: actions/preempt (v1.11: victimTasks)."""
     victims = {victim.uid: victim for victim in ssn.ask_plugins(VICTIM_TASKS, [])}
     statement = Statement(ssn)
-    # A map upstream: the session's order replaces the order in which Go walks it.
+    # Upstream iterates over a map: the session's order replaces Go's random one.
     for uid in ssn.cluster.ordering.order_keys(victims):
         statement.evict(victims[uid].clone(), NAMED_REASON)
     statement.commit()
@@ -235,7 +235,7 @@ def _basic_skip_reason(preemptor: TaskInfo, victim: TaskInfo) -> str:
 
 
 def skip_reason_between_jobs(jobs: Mapping[JobId, JobInfo], job: JobInfo, preemptor: TaskInfo, victim: TaskInfo) -> str:
-    """Between jobs: why a task is no candidate victim; empty for a candidate."""
+    """The rule that excludes a task as victim when preempting between jobs; empty for a candidate."""
     rule = _basic_skip_reason(preemptor, victim)
     if rule:
         return rule
@@ -248,7 +248,7 @@ def skip_reason_between_jobs(jobs: Mapping[JobId, JobInfo], job: JobInfo, preemp
 
 
 def skip_reason_within_job(jobs: Mapping[JobId, JobInfo], job: JobInfo, preemptor: TaskInfo, victim: TaskInfo) -> str:
-    """The same within the preemptor's own job."""
+    """The rule that excludes a task as victim when preempting within a job; empty for a candidate."""
     rule = _basic_skip_reason(preemptor, victim)
     if rule:
         return rule
@@ -258,7 +258,7 @@ def skip_reason_within_job(jobs: Mapping[JobId, JobInfo], job: JobInfo, preempto
 
 
 def _is_about_to_fit(ssn: Session, task: TaskInfo) -> bool:
-    """Whether the nominated node has or soon has room, or is gone. Upstream: actions/preempt.taskEligibleToPreempt."""
+    """Whether the nominated node has room, now or soon, or is gone. Upstream: actions/preempt.taskEligibleToPreempt."""
     nominated = task.pod.nominated_node_name
     if not nominated:
         return False
@@ -274,7 +274,7 @@ def _is_about_to_fit(ssn: Session, task: TaskInfo) -> bool:
 
 
 def _terminating_for(preemptor: TaskInfo, other: TaskInfo) -> bool:
-    """A lower pod that preemption already removes there. Upstream: actions/preempt.podTerminatingByPreemption."""
+    """Whether preemption is already removing this lower pod. Upstream: actions/preempt.podTerminatingByPreemption."""
     if not other.pod.deleting or (other.pod.priority or 0) >= (preemptor.pod.priority or 0):
         return False
     for condition in other.pod.status.get("conditions") or ():
@@ -283,19 +283,19 @@ def _terminating_for(preemptor: TaskInfo, other: TaskInfo) -> bool:
     return False
 
 
-# How preempt makes room on one node: which test ends the evictions, and whose statement holds them.
+# How preempt makes room on a node: the test that ends the evictions, and the statement that holds them.
 
 EVICTION_REASON, NAMED_REASON = "preempt", "evict"
 
 VictimQueue = PriorityQueue["TaskInfo"]
 EvictFunction = Callable[["Session", Statement, VictimQueue, "TaskInfo", "NodeInfo"], bool]
-"""Evicts one victim after the other; whether the task fits then."""
+"""Function that evicts victims one by one and returns whether the task then fits."""
 RoomMaker = Callable[["Session", Statement, "TaskInfo", "NodeInfo", Sequence["TaskInfo"]], bool]
-"""Evicts and pipelines on one node; whether the task found its room there."""
+"""Function that evicts and pipelines on one node and returns whether the task found room."""
 
 
 def room_maker(ssn: Session) -> RoomMaker:
-    """The function that makes room on a node in this release."""
+    """The function that makes room on a node, in the form of this release."""
     has_older_form = ssn.release.has_older_form
     evicting = _until_size_fits if has_older_form(scheduling.PREEMPT_NO_PREDICATE_RECHECK) else _until_predicates_agree
     make = _in_shared_statement if has_older_form(scheduling.PREEMPT_SHARED_STATEMENT) else _in_own_statement
@@ -310,7 +310,7 @@ def _in_own_statement(
     victims: Sequence[TaskInfo],
     evicting: EvictFunction,
 ) -> bool:
-    """Undo the evictions at once where the task does not fit."""
+    """Evict in a statement of its own, which is discarded if the task does not fit."""
     trial = Statement(ssn)
     fits = evicting(ssn, trial, build_victims_queue(ssn, victims, task), task, node)
     frees = _frees_something(ssn, trial, 0, task)
@@ -329,7 +329,7 @@ def _in_shared_statement(
     victims: Sequence[TaskInfo],
     evicting: EvictFunction,
 ) -> bool:
-    """Keep the evictions in any case; a refused pipeline counts as room found."""
+    """Evict in the job's statement, never undone here; returns whether the task fits, even if pipelining fails."""
     begin = len(statement)
     fits = evicting(ssn, statement, build_victims_queue(ssn, victims, task), task, node)
     frees = _frees_something(ssn, statement, begin, task)
@@ -349,14 +349,14 @@ def _until_predicates_agree(
 
 
 def _until_size_fits(ssn: Session, statement: Statement, heap: VictimQueue, task: TaskInfo, node: NodeInfo) -> bool:
-    """Evict until the size fits; upstream tests once more after the loop."""
+    """Evict until the resources suffice; upstream tests once more after the loop."""
     while heap and not _has_room(ssn, task, node):
         _evict_victim(ssn, statement, heap.pop(), task)
     return _has_room(ssn, task, node)
 
 
 def _has_room(ssn: Session, task: TaskInfo, node: NodeInfo) -> bool:
-    """The queue must take it, then FutureIdle must hold it. Upstream: actions/preempt.preemptorFitsOnNode."""
+    """Whether the queue may take the task and FutureIdle holds it. Upstream: actions/preempt.preemptorFitsOnNode."""
     queue = ssn.queues[ssn.jobs[task.job].queue]
     return ssn.ask_plugins(ALLOCATABLE, queue, task) and node.fits_future_idle(task.init_resreq)
 
@@ -367,7 +367,7 @@ def _evict_victim(ssn: Session, statement: Statement, victim: TaskInfo, task: Ta
 
 
 def _frees_something(ssn: Session, statement: Statement, since: int, task: TaskInfo) -> bool:
-    """Whether what was evicted on this node requested anything."""
+    """Whether the tasks evicted on this node requested anything."""
     freed = Resource().add_all(operation.task.resreq for operation in statement.operations[since:])
     ssn.log("sum", freed, task.key, task.init_resreq)
     return len(statement) > since and not freed.is_empty()

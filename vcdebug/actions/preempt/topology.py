@@ -1,4 +1,4 @@
-"""Topology-aware preemption: a dry run per node on a copy, then the best candidate's victims are evicted.
+"""Topology-aware preemption: a dry run on a copy of each node, then the best candidate's victims are evicted.
 
 Upstream: actions/preempt (topology_aware).
 """
@@ -27,18 +27,18 @@ from vcdebug.releases.scheduling import REPRIEVE_ORDER
 TOPOLOGY_REASON = "preempt"
 PRIORITY_OFFSET = 2147483648
 TIE_RULES = ("the lowest top priority", "the lowest sum of priorities", "the fewest victims", "the latest start")
-"""What `rank` compares, in this order; after them the smallest name."""
+"""The criteria that `rank_candidate` compares, in this order; ties go to the smallest node name."""
 
 
 class Candidate(NamedTuple):
-    """A node that would fit without these victims, most valuable first."""
+    """A node on which the task fits without these victims; the most important victim is first."""
 
     node: NodeInfo
     victims: list[TaskInfo]
 
 
 class NodeSimulation:
-    """One node's dry run: copies that may be changed freely."""
+    """The dry run of one node, on copies of the node and of the task's state."""
 
     __slots__ = ("node", "refused_by_queue", "ssn", "state", "task")
 
@@ -49,10 +49,10 @@ class NodeSimulation:
         self.node = node
         ssn.simulated = DryRunState(state, task, node)
         self.refused_by_queue = False
-        """Whether the last test failed at the queue's quota."""
+        """Whether the last test failed because of the queue's quota."""
 
     def task_fits(self) -> bool:
-        """Queue, resources and simulated predicates, asked in this order."""
+        """Whether the task fits: checks the queue, then resources, then simulated predicates."""
         queue = self.ssn.queues[self.ssn.jobs[self.task.job].queue]
         self.refused_by_queue = not self.ssn.ask_plugins(hooks.SIMULATE_ALLOCATABLE, self.state, queue, self.task)
         return (
@@ -62,21 +62,21 @@ class NodeSimulation:
         )
 
     def remove_task(self, victim: TaskInfo) -> bool:
-        """Take a victim off; False where a plugin objects. Upstream: actions/preempt.removeTask."""
+        """Remove a victim; False if a plugin returns an error. Upstream: actions/preempt.removeTask."""
         if self.ssn.ask_plugins(hooks.SIMULATE_REMOVE_TASK, self.state, self.task, victim, self.node) is not None:
             return False
         self.node.remove_task(victim)
         return True
 
     def add_task(self, victim: TaskInfo) -> bool:
-        """Put a victim back; False where a plugin or the node objects. Upstream: actions/preempt.addTask."""
+        """Add a victim back; False if a plugin or the node returns an error. Upstream: actions/preempt.addTask."""
         if self.ssn.ask_plugins(hooks.SIMULATE_ADD_TASK, self.state, self.task, victim, self.node) is not None:
             return False
         return self.node.add_task(victim) is None
 
 
 class TopologyAwarePreemption:
-    """preempt's other mode (enableTopologyAwarePreemption)."""
+    """The mode of preempt that enableTopologyAwarePreemption switches on."""
 
     def __init__(self, arguments: Arguments) -> None:
         self.percentage = arguments.get_int("minCandidateNodesPercentage", 10)
@@ -93,7 +93,7 @@ class TopologyAwarePreemption:
         *,
         shared: bool,
     ) -> bool:
-        """Evict the winner's victims and pipeline the task there; in a `shared` statement nothing is undone.
+        """Evict the best candidate's victims and pipeline the task there; with `shared` nothing is undone.
         Upstream: actions/preempt.topologyAwarePreempt, actions/preempt.prepareCandidate.
         """
         candidates = self._find_candidates(ssn, task, nodes, skip_rule)
@@ -116,7 +116,7 @@ class TopologyAwarePreemption:
         return True
 
     def calculate_num_candidates(self, nodes: int) -> int:
-        """How many candidates end the search. Upstream: actions/preempt.calculateNumCandidates."""
+        """The number of candidates that ends the search. Upstream: actions/preempt.calculateNumCandidates."""
         return min(min(max(int_div(nodes * self.percentage, 100), self.least), self.most), nodes)
 
     def _find_candidates(
@@ -132,7 +132,7 @@ class TopologyAwarePreemption:
         winner = ssn.draws.known_winner(task.key)
         num_candidates = self.calculate_num_candidates(len(nodes))
         candidates: list[Candidate] = []
-        # Upstream's workers race: where the winner is known, its node is tried first.
+        # Upstream's workers race: if the winner is known, its node is tried first.
         for node in put_first(nodes.node_infos[offset:] + nodes.node_infos[:offset], winner):
             with ssn.open_span(Level.NODE, node.name):
                 victims = self._check_node(ssn, task, node, skip_rule)
@@ -146,7 +146,7 @@ class TopologyAwarePreemption:
         return counting_candidates(candidates, num_candidates, winner)
 
     def _check_node(self, ssn: Session, task: TaskInfo, node: NodeInfo, skip_rule: CandidateFilter) -> list[TaskInfo]:
-        """Runs in a worker goroutine: a panic ends the process at once. Upstream: actions/preempt.checkNode."""
+        """The victims on a node; a panic in a worker ends the process. Upstream: actions/preempt.checkNode."""
         try:
             return self._select_victims_on_node(ssn, task, node, skip_rule)
         except SchedulerPanic as panic:
@@ -155,7 +155,7 @@ class TopologyAwarePreemption:
     def _select_victims_on_node(
         self, ssn: Session, task: TaskInfo, node: NodeInfo, skip_rule: CandidateFilter
     ) -> list[TaskInfo]:
-        """Evict until the task fits, then reprieve the most valuable. Upstream: actions/preempt.SelectVictimsOnNode."""
+        """Evict until the task fits, then reprieve the important. Upstream: actions/preempt.SelectVictimsOnNode."""
         simulation = NodeSimulation(ssn, ssn.cycle_state(task).clone(), task, node.clone())
         candidates = CandidateTasks(copy_tasks(candidates_on(ssn, simulation.node, skip_rule)))
         ssn.log("candidates", task_keys_of(candidates))
@@ -190,12 +190,12 @@ class TopologyAwarePreemption:
 
 
 def _most_important_first(task: TaskInfo) -> tuple[int, str]:
-    """By priority, then by the earlier start."""
+    """Sort key: descending priority, then the earlier start."""
     return -(task.pod.priority or 0), task.pod.status.get("startTime") or ""
 
 
 def _reprieve_pods(simulation: NodeSimulation, potential: list[TaskInfo]) -> list[TaskInfo]:
-    """In order: a pod that can stay while the task still fits is no victim. Upstream: actions/preempt.reprievePod."""
+    """The victims that cannot stay, tried in order. Upstream: actions/preempt.reprievePod."""
     victims: list[TaskInfo] = []
     for candidate in potential:
         if not simulation.add_task(candidate):
@@ -212,27 +212,27 @@ def _reprieve_pods(simulation: NodeSimulation, potential: list[TaskInfo]) -> lis
 
 
 def task_keys_of(tasks: list[TaskInfo]) -> list[TaskKey]:
-    """Tasks by `namespace/name`."""
+    """The tasks as `namespace/name`."""
     return [task.key for task in tasks]
 
 
 def candidates_in_time(candidates: list[Candidate], winner: NodeName) -> list[Candidate]:
-    """The candidates without those that must have been found after the search had ended."""
-    # Workers try nodes side by side from a random one on: where a node is known to have won, none of the candidates
-    # that ended the search was better than it.
+    """The candidates without those that were found after the search had ended, judging by the known winner."""
+    # Workers try nodes in parallel, from a random node on. If a node is known to have won, a better candidate was not
+    # among those with which the search ended.
     if not candidates or candidates[0].node.name != winner:
         return candidates
     return [candidate for candidate in candidates if rank_candidate(candidate) >= rank_candidate(candidates[0])]
 
 
 def counting_candidates(candidates: list[Candidate], num_candidates: int, winner: NodeName) -> list[Candidate]:
-    """The candidates in time where they are enough; all of them where the search went over every node."""
+    """The candidates in time if they are enough; otherwise, the search having tried every node, all of them."""
     counting = candidates_in_time(candidates, winner)
     return counting if len(counting) >= num_candidates else candidates
 
 
 def pick_one_node(candidates: list[Candidate], winner: NodeName = "") -> Candidate:
-    """The best candidate by TIE_RULES; of equal ones the node known to have been drawn, else the smallest name.
+    """The best candidate by TIE_RULES; ties go to the known winner, else to the smallest name.
     Upstream: actions/preempt.SelectCandidate, actions/preempt.pickOneNodeForPreemption.
     """
     ordered = sorted(candidates, key=lambda candidate: (candidate.node.name != winner, candidate.node.name))
@@ -249,20 +249,20 @@ def _pod_priority(task: TaskInfo) -> int:
 
 
 def rank_candidate(candidate: Candidate) -> tuple[int, int, int, tuple[int, ...]]:
-    """What TIE_RULES name; smaller is better. Upstream: actions/preempt.OrderedScoreFuncs."""
+    """The figures of TIE_RULES, smaller is better. Upstream: actions/preempt.OrderedScoreFuncs."""
     victims = candidate.victims
     total = 0
     for victim in victims:
-        # The offset makes every term positive: more victims of a negative priority must not sum up to less.
+        # The offset makes every term positive: more victims of negative priority must not have a lower sum.
         total += _pod_priority(victim) + PRIORITY_OFFSET
     start = _earliest_start(victims)
-    # Times of one format sort as text; negated characters make the later start the smaller key.
+    # Timestamps of one format sort as text; negating the characters sorts the later start first.
     later_first = tuple(-ord(char) for char in start) if start else (-0x110000,)
     return _pod_priority(victims[0]), total, len(victims), later_first
 
 
 def _earliest_start(victims: list[TaskInfo]) -> str:
-    """Earliest start among the highest-priority victims; empty means now, which is later than any other.
+    """The earliest start among victims of the highest priority; empty means now, the latest of all.
     Upstream: actions/preempt.GetEarliestPodStartTime.
     """
     best = victims[0]

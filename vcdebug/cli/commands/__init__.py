@@ -46,7 +46,7 @@ def load_all_commands() -> dict[str, Command]:
 
 
 def load_commands(words: Sequence[str]) -> dict[str, Command]:
-    """The command that the words begin with; all commands where they begin with none."""
+    """The command named by the first word, by name; all commands if that is no command."""
     name = next(iter(words), "")
     return {name: _load_command(name)} if name in COMMANDS else load_all_commands()
 
@@ -57,7 +57,7 @@ def _load_command(name: str) -> Command:
 
 
 class CommandOutcome(Enum):
-    """How a command ended; `cli/main.py` maps it to an exit code."""
+    """The outcome of a command, which `cli/main.py` maps to an exit code."""
 
     DONE = auto()
     UNSCHEDULED = auto()
@@ -65,7 +65,7 @@ class CommandOutcome(Enum):
     DIFFERENT = auto()
     """Two runs decided differently."""
     INCONCLUSIVE = auto()
-    """Nothing could be judged."""
+    """No verdict was possible."""
     PROBLEMS = auto()
     """The snapshot has problems."""
     FAILED = auto()

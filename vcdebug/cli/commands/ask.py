@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 QUESTION_NAMES = ("evicted", "holders", "node", "refused", "victim", "next", "when")
-"""The names of whatif/forecast.py's QUESTIONS, which is imported only to answer one."""
+"""The names of QUESTIONS in whatif/forecast.py, which is imported only to answer a question."""
 
 
 class AskCommand(Command):
@@ -143,7 +143,7 @@ def forecast_reply(recording: Recording, args: Namespace, output: Output) -> Que
 
 def _check_names(recording: Recording, names: list[str]) -> None:
     jobs = recording.session.jobs
-    # A typing error in --run-time would otherwise change nothing, silently.
+    # Otherwise a typing error in --run-time would silently have no effect.
     session_names = dict.fromkeys([*jobs, *(task.key for job in jobs.values() for task in job.tasks.values())])
     for name in names:
         if name not in session_names:

@@ -34,7 +34,7 @@ DEFAULT_TIMEOUT_SECONDS = 600.0
 
 
 class CaptureCommand(Command):
-    """Reads a live cluster with get and list requests alone."""
+    """Reads a live cluster with get and list requests only."""
 
     HELP = "Capture a cluster into one snapshot file (read-only)"
     EXAMPLES = (
@@ -196,7 +196,7 @@ def config_map_name(name: str) -> str:
 
 
 def announce_capture(output: Output, provenance: Provenance) -> None:
-    """Write a notice about the cluster that is about to be read."""
+    """Write a notice that names the cluster before it is read."""
     reach = f", {provenance.access}" if provenance.access else ""
     output.write_notice(f"reading {provenance.server} as {provenance.user or 'an unnamed user'}{reach}")
 
@@ -220,7 +220,7 @@ def _report_capture(snapshot: Snapshot, target: Path, output: Output) -> None:
 
 
 def _capture_outcome(snapshot: Snapshot, args: Namespace, output: Output) -> CommandOutcome:
-    """The outcome: with --strict a capture that lacks something is PROBLEMS."""
+    """DONE; with --strict, PROBLEMS for an inconsistent capture or one without required input."""
     provenance = snapshot.provenance
     if provenance is None or not args.strict or (provenance.consistent and not provenance.missing):
         return CommandOutcome.DONE
@@ -274,7 +274,7 @@ def capture_before(
     sleep: Callable[[float], None] = time.sleep,
     transport: Transport | None = None,
 ) -> Snapshot:
-    """The cluster before the pod's bind or eviction, else, where the server has forgotten it, as it is then."""
+    """The cluster before the pod's bind or eviction; the current cluster if the server no longer has that state."""
     from vcdebug.capture import capture_cluster
     from vcdebug.capture.listing import VersionGone
     from vcdebug.capture.pod_history import PodEvent, find_version_before
@@ -302,17 +302,17 @@ def capture_until(
     met_reason = parse_until(args.until)
     history = CaptureHistory(captures_folder(args.output), args.keep)  # drops the oldest files
     while True:
-        file, reason = _judge_capture(take_patiently(take, args.every, output, sleep), history, met_reason)
+        file, reason = _judge_capture(capture_with_retries(take, args.every, output, sleep), history, met_reason)
         output.write_notice(f"{file.name}: {reason or 'not yet'}")
         if reason:
             return file
         sleep(args.every)
 
 
-def take_patiently(
+def capture_with_retries(
     take: Callable[[], Snapshot], pause: float, output: Output, sleep: Callable[[float], None] = time.sleep
 ) -> Snapshot:
-    """A capture that outlasts outages: each pause is twice the last one; says for how long nothing was seen."""
+    """Capture, and retry during outages after pauses that double each time; a notice states the missed time."""
     from vcdebug.capture.api_client import NoAnswer, TooSlow
 
     wait, waited = pause, 0.0
@@ -333,18 +333,18 @@ def take_patiently(
 
 
 def _judge_capture(snapshot: Snapshot, history: CaptureHistory, met_reason: MetReason) -> tuple[Path, str]:
-    """The file of one capture, and why it meets the condition, or an empty text."""
+    """(file of the capture, reason why it meets the condition or an empty text)."""
     from vcdebug.recording.recording import disposing
     from vcdebug.recording.replay import replay_cycle
 
     file = history.add_capture(snapshot)
-    # A night holds thousands of captures: each recording is freed before the next one.
+    # A night may have thousands of captures: each recording is freed before the next one.
     with disposing(replay_cycle(snapshot)) as recording:
         return file, met_reason(recording)
 
 
 def captures_folder(word: str | None) -> Path:
-    """The folder of captures, `captures` where none is named; raises CaptureError for a file."""
+    """The folder of captures, by default `captures`; raises CaptureError for a file."""
     folder = Path(word or "captures")
     if folder.exists() and not folder.is_dir():
         raise CaptureError("is a file", "-o must name a folder with --until", str(folder))
@@ -357,7 +357,7 @@ RELEASE_QUESTION = "Volcano release of this scheduler, for example v1.15.1 (Ente
 
 
 def ask_for_release(snapshot: Snapshot, output: Output) -> Snapshot:
-    """The snapshot with the release that the user types, where it is unknown and stdin is a terminal."""
+    """The snapshot with a release that the user types, if it is unknown and stdin is a terminal; else unchanged."""
     if not snapshot.release.is_assumed or not (sys.stdin.isatty() and output.err.isatty()):
         return snapshot
     output.write_notice(RELEASE_QUESTION)

@@ -34,7 +34,7 @@ class CompletionCommand(Command):
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         commands = load_all_commands()
-        # argparse knows the options: a list of our own would miss the next one.
+        # The options come from argparse: a separate list would become outdated.
         options = {name: [*_long_options(command), *_snapshot_names(command)] for name, command in commands.items()}
         if args.shell == "fish":
             output.write_text("\n".join(_fish_lines(commands, options)))

@@ -82,7 +82,7 @@ def read_message(stream: BinaryIO) -> JsonDict | None:
     length: int | None = None
     while (line := stream.readline(MAX_HEADER_BYTES).decode("latin-1")).strip():
         name, _, text = line.partition(":")
-        # A web page can have a browser send a request here: its other header fields end the session.
+        # A web page may make a browser send requests here: unknown header fields therefore end the session.
         if name.lower() not in ("content-length", "content-type"):
             raise VcdebugError(f"{name.strip()!r} is not a header field of the Debug Adapter Protocol")
         if name.lower() == "content-length":

@@ -111,7 +111,7 @@ def _report_surveys(surveyed: Surveys, args: Namespace, output: Output) -> Comma
     from vcdebug.cli.reports import surveys
 
     complete = len(surveyed.done) == len(surveyed.names)
-    # A name that no snapshot has is an error; in a folder, a few snapshots may lack it.
+    # A name is an error only if all snapshots of a folder lack it.
     nowhere = complete and args.job is not None and not any(survey.jobs for survey in surveyed.results_by_name.values())
     if args.json or not nowhere:
         blocks = partial(surveys.survey_blocks, verbose=args.verbose)

@@ -111,7 +111,7 @@ class QueryCommand(Command):
 
 
 class _AskedRecordings:
-    """The recordings of all snapshots and cycles that the arguments name, one after the other, with their labels."""
+    """Iterates over (labels, recording) for all snapshots and cycles that the arguments name."""
 
     def __init__(self, args: Namespace, output: Output) -> None:
         from vcdebug.snapshot.sources import find_snapshots
@@ -143,7 +143,7 @@ class _AskedRecordings:
         args = self._args
         options = {"complete": args.complete, "release": args.release, "edits": args.edits}
         recording = replay_snapshot(snapshot, keeping=cached_recordings(args, self._output), **options).recording
-        # Of many snapshots some may lack an object; of one it is misspelt.
+        # Some of many snapshots may lack a named object; in a single snapshot it is misspelt.
         parse_breakpoint(args.words, 0, recording if len(self._snapshots) == 1 else None)
         return recording
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from vcdebug.debugger.driver import Driver
 
 MAX_CHARACTERS: Final = 12_000
-"""Of an answer; the rest is left out, and a last line says so."""
+"""Maximum length of an answer; the rest is cut, and a last line says so."""
 MOVES: Final = ("step", "next", "out", "continue", "back-step", "back-next", "back-out", "back-continue")
 PAGES: Final = (
     "panel",
@@ -50,7 +50,7 @@ class McpCommand(Command):
     EXITS = "Exit status: 0 the agent has disconnected, 1 error, 130 interrupted"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """It has none: the agent names the snapshot."""
+        """Adds no arguments: the agent names the snapshot."""
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         try:
@@ -78,7 +78,7 @@ class SnapshotTools:
         from vcdebug.cli.snapshots import open_driver
 
         _check_edits(edits or ())
-        # `complete` left out leaves it to the snapshot's own setting.
+        # Without `complete`, the snapshot's own setting applies.
         options = {"snapshot": snapshot, "release": release or None, "complete": complete or None, "set": edits or []}
         self._driver = open_driver(options)
         recording = self._driver.debugger.recording
@@ -183,7 +183,7 @@ def build_server() -> MCPServer:
 
 
 def _one_at_a_time(method: Callable[..., str], lock: Lock) -> Callable[..., str]:
-    """The tool as the server calls it, from several threads."""
+    """The tool for the server, which calls it from several threads; the lock runs one call at a time."""
 
     @wraps(method)
     def call_tool(**arguments: object) -> str:
@@ -194,7 +194,7 @@ def _one_at_a_time(method: Callable[..., str], lock: Lock) -> Callable[..., str]
 
 
 def _answer_call(call: Callable[[], str]) -> str:
-    """The tool's text in bounds, or its failure in one line."""
+    """The tool's text, cut to MAX_CHARACTERS, or its failure in one line."""
     from mcp.server.mcpserver.exceptions import ToolError
 
     text = run_or_failure(call)
@@ -204,7 +204,7 @@ def _answer_call(call: Callable[[], str]) -> str:
 
 
 def cut_text(text: str) -> str:
-    """The first lines of a long text, and how many are left out."""
+    """The first lines of a long text, with the number of lines left out."""
     if len(text) <= MAX_CHARACTERS:
         return text
     shown_text = text[:MAX_CHARACTERS].rpartition("\n")[0] or text[:MAX_CHARACTERS]

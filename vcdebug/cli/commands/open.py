@@ -86,7 +86,7 @@ class OpenCommand(Command):
         if not is_in_browser() and not (output.is_terminal and output.err.isatty()):
             raise VcdebugError("the debugger needs a terminal", "without one, use run, explain or inspect")
         ask_extender = extender_client(getattr(args, "extender_url", None))
-        from vcdebug.tui.app import EXIT_INTERRUPTED, run_tui  # Textual: only once nothing can be refused any more
+        from vcdebug.tui.app import EXIT_INTERRUPTED, run_tui  # Textual is imported after all checks
 
         place: JsonDict = {
             name: getattr(args, name, None)
@@ -111,7 +111,7 @@ class OpenCommand(Command):
 
 
 def is_live_capture(args: Namespace) -> bool:
-    """Whether the arguments name a cluster to capture; raises VcdebugError where they name a snapshot too."""
+    """Whether the arguments name a cluster to capture; raises VcdebugError if they also name a snapshot."""
     is_live = any(getattr(args, name, None) for name in ("context", "kubeconfig", "follow"))
     if is_live and getattr(args, "snapshot", None):
         raise VcdebugError(
@@ -131,7 +131,7 @@ def _find_theme(word: str | None) -> str | None:
 
 
 def is_in_browser() -> bool:
-    """Whether `vcdebug serve` started this process, whose screen is a browser."""
+    """Whether `vcdebug serve` started this process, so that its screen is a browser."""
     return bool(os.environ.get("TEXTUAL_DRIVER"))
 
 

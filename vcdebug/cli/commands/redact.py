@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class RedactCommand(Command):
-    """Replaces every name and keeps what decides, so that the copy replays the same."""
+    """Replaces every name and keeps the fields that decide, so that the copy replays the same decisions."""
 
     HELP = "Write an anonymized copy of a snapshot, which replays identically"
     EXAMPLES = ("redact incident.tar.gz -o anonymous.tar.gz --map names.json",)
@@ -59,7 +59,7 @@ MAX_SHOWN_FIELDS = 8
 
 
 def check_target(target: Path, *, force: bool) -> None:
-    """Raise CaptureError unless an archive can be written to the path; called before a cluster is read for minutes."""
+    """Raise CaptureError unless an archive can be written to the path; called before the cluster is read."""
     if target.is_dir():
         raise CaptureError("is a folder", f"name a file, such as {target / 'snapshot.tar.gz'}", str(target))
     if not target.name.endswith(ARCHIVE_SUFFIXES):
@@ -84,7 +84,7 @@ def check_mapping_target(path: str | None, *, force: bool) -> None:
 
 
 def write_mapping(redaction: Redaction, path: str | None, output: Output) -> None:
-    """Write which name became which, to a file that its owner alone can read."""
+    """Write the mapping of names to pseudonyms to a file that only its owner can read."""
     if path is None:
         return
 

@@ -72,7 +72,7 @@ def _answer_lines(driver: Driver, file: str, output: Output) -> CommandOutcome:
 
 
 def _run_lines(driver: Driver, lines: list[str], args: Namespace, output: Output) -> bool:
-    """Run and print all lines; whether some explained job stays unscheduled."""
+    """Run and print all lines; returns whether some explained job stays unscheduled."""
     from vcdebug.cli.render import write_blocks
     from vcdebug.cli.reports import script
     from vcdebug.debugger.commands import ScriptError, run_script

@@ -42,7 +42,7 @@ class ServeCommand(Command):
             raise VcdebugError(
                 "SNAPSHOT cannot be standard input", "save it to a file: each browser window reads it again"
             )
-        # Each browser window starts a process: a wrong name is better refused here, once.
+        # Each browser window starts a process, so a wrong name is reported here once.
         if args.snapshot is not None:
             snapshot_source(args.snapshot)
         try:
@@ -63,7 +63,7 @@ class ServeCommand(Command):
 
 
 def parse_port(text: str) -> int:
-    """The port that the text is; raises ArgumentTypeError."""
+    """Parses a port number; raises ArgumentTypeError for other texts."""
     if not text.isdecimal() or int(text) > LAST_PORT:
         raise ArgumentTypeError(f"{text!r} is not a port (0 to {LAST_PORT})")
     return int(text)
@@ -96,6 +96,6 @@ def _open_options(args: Namespace) -> Iterator[str]:
             yield action.option_strings[-1]
         else:
             several = value if isinstance(value, list) else [value]
-            # With =, since a value such as -1 would be taken for an option.
+            # Written with =, because a value such as -1 would be read as an option.
             yield from (f"{action.option_strings[-1]}={item}" for item in several)
     yield from positional

@@ -8,7 +8,7 @@ from vcdebug.cli.output import Output
 
 
 class SubmitCommand(Command):
-    """Adds the pods that controllers would make from a manifest, replays, and explains the jobs."""
+    """Adds the pods that controllers would create for a manifest, replays the cycle, and explains the jobs."""
 
     HELP = "Add a workload to a snapshot and explain whether it would be scheduled"
     EXAMPLES = ("submit preempt-works job.yaml --prove",)

@@ -91,7 +91,7 @@ def _outcome_of(verification: Verification) -> CommandOutcome:
 
 
 def _write_verdicts(cycles: Iterable[Verification], args: Namespace, output: Output) -> CommandOutcome:
-    """Write the verdict on each cycle as it comes, for --for at most, and how many agreed."""
+    """Write the verdict on each cycle as it is known, for at most --for, and the number of cycles that agree."""
     from vcdebug.cli.render import write_answer
     from vcdebug.cli.reports import checks
     from vcdebug.conformance.program_verification import write_case

@@ -1,4 +1,4 @@
-"""`vcdebug watch`: follows a cluster for days, explains what is Pending, keeps the captures that matter."""
+"""`vcdebug watch`: follows a cluster for days, explains Pending jobs, and keeps the relevant captures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAX_COMMAND_SECONDS = 60.0
 
 
 class WatchCommand(Command):
-    """Captures a cluster again and again, with get and list requests alone."""
+    """Captures a cluster at intervals, with get and list requests only."""
 
     HELP = "Follow a cluster: print Pending workloads by cause, keep captures of changes, serve Prometheus metrics"
     EXAMPLES = (
@@ -53,7 +53,7 @@ class WatchCommand(Command):
             """,
             {
                 "--namespace": {"default": ""},
-                "--do": {"type": _parse_deed, "default": CAPTURE},
+                "--do": {"type": _parse_watch_action, "default": CAPTURE},
                 "--most": {"type": positive_number, "default": capture.KEPT_CAPTURES},
                 "--every": {"type": capture.parse_seconds, "default": capture.CAPTURE_SECONDS},
                 "--release": {"default": ""},
@@ -73,7 +73,7 @@ class WatchCommand(Command):
 def watch_cluster(
     args: Namespace, take: Callable[[], Snapshot], output: Output, sleep: Callable[[float], None] = time.sleep
 ) -> None:
-    """Capture, judge, act, again and again; ends with an exception alone. `sleep` is replaced in tests."""
+    """Capture, explain and act in a loop that only an exception ends. `sleep` is replaced in tests."""
     from vcdebug.conformance.cluster_watch import ClusterWatch
     from vcdebug.debugger.expectations import parse_until
     from vcdebug.snapshot.saved_files import CaptureHistory
@@ -83,10 +83,10 @@ def watch_cluster(
     written_lines = tuple[str, ...]()
     with _serving_metrics(args.metrics, watch, output) as note_reading:
         while True:
-            snapshot = capture.take_patiently(take, args.every, output, sleep)
+            snapshot = capture.capture_with_retries(take, args.every, output, sleep)
             note_reading()
             cycle = watch.judge_capture(snapshot)
-            # The log of days has only what changed since the last reading.
+            # The log, which may cover days, has only changes since the last reading.
             for line in cycle.lines if cycle.lines != written_lines else ():
                 output.write_text(f"{snapshot.now:%Y-%m-%dT%H:%M:%SZ} {line}")
             output.flush()
@@ -97,7 +97,7 @@ def watch_cluster(
 
 @contextmanager
 def _serving_metrics(address: str | None, watch: ClusterWatch, output: Output) -> Iterator[Callable[[], None]]:
-    """Serve metrics where an address is named; yields what to call after each reading."""
+    """Serve metrics if an address is given; yields a function to call after each reading."""
     if not address:
         yield lambda: None
         return
@@ -112,7 +112,7 @@ def _serving_metrics(address: str | None, watch: ClusterWatch, output: Output) -
 
 
 def _act_on(cycle: WatchedCycle, history: CaptureHistory, deed: str, output: Output) -> None:
-    """Keep captures where there is a reason to, and run the user's command where the condition came to hold."""
+    """Keep captures for which there is a reason, and run the user's command when the condition is first met."""
     files = [history.add_capture(snapshot) for snapshot in cycle.worth_keeping]
     if not files:
         return
@@ -134,7 +134,7 @@ def _run_command(command: str, file: Path, reason: str, output: Output) -> None:
         output.write_notice(f"{command}: exit status {process.returncode}")
 
 
-def _parse_deed(text: str) -> str:
+def _parse_watch_action(text: str) -> str:
     if text == CAPTURE or (text.startswith(EXEC) and _has_words(text.removeprefix(EXEC))):
         return text
     raise ArgumentTypeError(f"{text!r} is neither capture nor 'exec CMD'")

@@ -11,7 +11,7 @@ from vcdebug.explain.job_view import workload_names
 from vcdebug.grouping import group_by_key
 from vcdebug.views.document import Block, make_listing, make_paragraph, release_paragraph
 
-# Each command loads the room of its own check; the others are types here, and cost its start-up nothing.
+# Each command imports only the package of its own check; the others are imported as types only.
 if TYPE_CHECKING:
     from vcdebug.comparison.cache_dump import DumpComparison
     from vcdebug.comparison.scheduler_log import Disagreement, KlogLine, LogCheck, LogComparison
@@ -144,7 +144,7 @@ class CheckedExpectation:
     seconds: float
     error: str = ""
     release: Release | None = None
-    """What was replayed; None where nothing could be."""
+    """The replayed release; None if the snapshot could not be replayed."""
 
     @property
     def is_met(self) -> bool:
@@ -175,7 +175,7 @@ def expectations_document(checked: Sequence[CheckedExpectation]) -> dict[str, ob
 
 
 def expectation_blocks(checked: Sequence[CheckedExpectation]) -> Iterator[Block]:
-    """The text report: a line per expectation, and each difference; each release once, with what it replayed."""
+    """The text report: a line per expectation, each difference, and each replayed release once."""
     releases = group_by_key((case.release, case.name) for case in checked if case.release is not None)
     for case in checked:
         yield make_paragraph(

@@ -17,7 +17,7 @@ from vcdebug.views.table import Table
 
 
 class ComparedRuns(NamedTuple):
-    """Two recordings and what to call them."""
+    """Two recordings and their names in the report."""
 
     before: Recording
     after: Recording
@@ -52,8 +52,10 @@ def comparison_blocks(comparison: CycleComparison, sides: ComparedRuns) -> Itera
         for table in iter_divergence_tables(comparison.divergence, "first difference", before, after):
             yield from _indented_table(table)
     # The runs may differ earlier in a vote than in an operation; one table is enough where they do not.
-    if comparison.deeds_part is not None and comparison.deeds_part != comparison.divergence:
-        for table in iter_divergence_tables(comparison.deeds_part, "first different operation", before, after):
+    if comparison.operation_divergence is not None and comparison.operation_divergence != comparison.divergence:
+        for table in iter_divergence_tables(
+            comparison.operation_divergence, "first different operation", before, after
+        ):
             yield from _indented_table(table)
 
 
@@ -102,7 +104,7 @@ def comparison_document(comparison: CycleComparison, sides: ComparedRuns) -> dic
         ],
         "panics": {"before": comparison.panics[0], "after": comparison.panics[1]},
         "firstDifference": _divergence_document(comparison.divergence, before, after),
-        "firstOperation": _divergence_document(comparison.deeds_part, before, after),
+        "firstOperation": _divergence_document(comparison.operation_divergence, before, after),
     }
 
 
@@ -169,5 +171,5 @@ def _vote_documents(call_group: HookCallGroup | None) -> list[dict[str, object]]
             "answer": plain_json(answer.result),
             "why": answer.why,
         }
-        for answer in call_group.seats
+        for answer in call_group.votes
     ]

@@ -22,7 +22,7 @@ from vcdebug.views.document import Block, make_listing, make_paragraph
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What a snapshot holds, before it is replayed."""
+    """The contents and problems of a snapshot that is not replayed."""
 
     snapshot: Snapshot
     conf: SchedulerConf
@@ -33,7 +33,7 @@ class Inspection:
 def inspect_snapshot(snapshot: Snapshot) -> Inspection:
     """Open a session on the snapshot and collect its problems, without running a cycle."""
     conf = parse_conf(snapshot.scheduler_conf, snapshot.release)
-    # Plugins report what they miss only when a session opens.
+    # Plugins report missing input only when a session opens.
     session = open_session(snapshot, conf)
     problems = (*completeness_problems(snapshot), *input_problems(Recording(snapshot, conf, session)))
     return Inspection(snapshot, conf, problems, session.persistence.setting_text)
@@ -191,7 +191,7 @@ MAX_PROBLEMS_SHOWN = 2
 
 
 def input_problem_lines(recording: Recording) -> Iterator[Block]:
-    """Each of a few problems of the input, since it may change the answer; of many their number."""
+    """Problems of the input, which may change the answer: each one if they are few, else their number."""
     problems = input_problems(recording)
     if len(problems) > MAX_PROBLEMS_SHOWN:
         yield make_paragraph(f"{count_noun(len(problems), 'input problem')} (list: vcdebug inspect)", "bad")

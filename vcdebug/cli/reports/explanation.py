@@ -73,7 +73,7 @@ MAX_ARITHMETIC_LINES = 1
 MAX_EVIDENCE_ROWS = 2
 MAX_ADVICE_LINES = 3
 MAX_BLOCKERS = 1
-"""How much of each part the short answer shows; --verbose shows all."""
+"""Maximum numbers of entries per part of the short answer; --verbose shows all."""
 
 
 def explanation_blocks(
@@ -114,7 +114,7 @@ def _evidence_blocks(explanation: Explanation, *, verbose: bool) -> Iterator[Blo
 
 
 def _cut_list(texts: Sequence[str], limit: int, noun: str, *, verbose: bool) -> Sequence[str]:
-    """The first of the texts and how many more there are; all of them with `verbose`."""
+    """At most `limit` texts and the number of further ones; all texts with `verbose`."""
     surplus = len(texts) - limit
     return texts if verbose or surplus <= 0 else [*texts[:limit], f"… {count_noun(surplus, f'more {noun}')}: --verbose"]
 
@@ -147,7 +147,7 @@ def advice_blocks(explanation: Explanation, title: str, *, verbose: bool = True)
 def answer_question(
     recording: Recording, question: NamedQuestion, subject: str, forecast: Callable[[], QuestionReply] | None = None
 ) -> QuestionReply:
-    """The answer, with what the snapshot lacks or makes doubtful; `forecast` answers in place of the question."""
+    """The answer, with reasons for doubt from the snapshot; `forecast`, if given, computes it instead."""
     missing = incomplete(recording.snapshot)
     if missing:
         reply = QuestionReply(f"{question.words}? Cannot be answered: {missing}.", data={"incomplete": missing})
@@ -186,7 +186,7 @@ def command_line(args: Namespace, command: str, snapshot: str, *words: str) -> s
 
 
 def follow_up_blocks(explanation: Explanation, args: Namespace, *, tested: bool) -> Iterator[Block]:
-    """Command lines of further questions about a Pending job; the short answer has those about fixes and steps."""
+    """Command lines for further questions about a Pending job; the short answer has only fixes and steps."""
     snapshot, job = args.snapshot, explanation.job
     yield from _FOLLOW_UP_TITLE
     if not args.prove:
@@ -219,7 +219,7 @@ class FollowUpBlocks(Protocol):
     """Makes the blocks of further commands about a pending job; `tested` where the answer has tested fixes."""
 
     def __call__(self, explanation: Explanation, args: Namespace, /, *, tested: bool) -> Iterable[Block]:
-        """The blocks, in order."""
+        """The blocks of the further commands, in order."""
         ...
 
 

@@ -47,7 +47,7 @@ def _fix_document(remedy: TriedPlan) -> dict[str, object]:
 
 
 def fix_blocks(search: FixSearch, source: str, budget: int = 0) -> Iterator[Block]:
-    """The text report; `budget` is the seconds that the reader gave the search, if one may.
+    """The text report; `budget` is the search's time limit in seconds, 0 if the user cannot set it.
 
     The first proven plan comes with the command line that shows it.
     """
@@ -102,7 +102,7 @@ def _edit_options(remedy: TriedPlan) -> str:
 
 
 MIN_BUDGET_SHARE = 0.5
-"""Share of the budget that trials get even where reading and the first cycle took all of it."""
+"""Share of the budget that trials get even if reading and the first cycle used all of it."""
 
 
 def _trial_rounds(
@@ -117,7 +117,7 @@ def search_fixes(
 ) -> FixSearch:
     """Search until `seconds` after the start of the command; Ctrl-C ends the search and keeps its results."""
     search = start_search(recording, explanation)
-    # At least a share of the budget, else reading a large snapshot would leave no time for any trial.
+    # At least this share, because reading a large snapshot may use the whole budget.
     end = max(output.started + seconds, time.perf_counter() + seconds * MIN_BUDGET_SHARE)
     with (
         status_line(output, "Trying fixes… (Ctrl-C to stop)") as show_status,

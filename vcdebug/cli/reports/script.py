@@ -35,20 +35,20 @@ if TYPE_CHECKING:
 
 
 class AnswerReport:
-    """The answer of a command with the tables and files that it asks for; raises ScriptError."""
+    """The result of a script command with the tables and files that it requests; raises ScriptError."""
 
     def __init__(self, answer: ScriptAnswer, driver: Driver) -> None:
         self.answer = answer
         self._driver = driver
         self.table = ""
         self.written = ""
-        """The line about a file that was written or read."""
+        """Message about a file that was written or read; empty for none."""
         self.cells: Table | None = None
         self.reply: tuple[str, QuestionReply] | None = None
-        """The question of `ask` and its answer."""
+        """(question of `ask`, its answer); None for other commands."""
         self.explanation: Explanation | None = None
         self.fixes: FixSearch | None = None
-        """What `prove` tried."""
+        """The search of `prove`; None for other commands."""
         self.waits = False
         """Whether the command explained a job that stays unscheduled."""
         try:
@@ -122,7 +122,7 @@ def run_command(driver: Driver, line: str, number: int = 1) -> AnswerReport:
 
 
 def answer_text(report: AnswerReport) -> str:
-    """The answer as a pipe gets it, without the line that repeats the command."""
+    """The answer as plain text, without the line that repeats the command."""
     return plain_text(islice(answer_blocks(report), 1, None))
 
 

@@ -9,7 +9,7 @@ from vcdebug.cli.batch import BatchResults, PackedSnapshot
 from vcdebug.cli.reports import explanation
 from vcdebug.cli.snapshots import replay_snapshot
 from vcdebug.explain.pending.cause_groups import MAX_LISTED_JOBS
-from vcdebug.explain.pending.explanation import Survey, SurveyedJob, survey_jobs, survey_one
+from vcdebug.explain.pending.explanation import Survey, SurveyedJob, survey_by_name, survey_jobs
 from vcdebug.grouping import group_by_key
 from vcdebug.recording.recording import Recording, disposing
 from vcdebug.snapshot.sources import Source
@@ -25,7 +25,7 @@ class Surveys(BatchResults[Survey]):
     """The pending jobs of all snapshots."""
 
     again: CommandLineMaker
-    """Makes the command line that explains one of the jobs."""
+    """Function that makes the command line to explain one of the jobs."""
 
     @property
     def unscheduled_jobs(self) -> int:
@@ -71,7 +71,7 @@ def _survey_section(name: str, survey: Survey, *, verbose: bool) -> Iterator[Blo
     if survey.doubt:
         yield make_paragraph(f"Caution: this answer can be wrong: {survey.doubt}", "bad", 2)
     if len(survey.unscheduled_jobs) > MAX_LISTED_JOBS and not verbose:
-        # The answer about one job has no use for the modules behind it.
+        # Imported here: the answer about one job does not need these modules.
         from vcdebug.views.pending import board_table
 
         yield replace(board_table(survey), title="", indent=2)
@@ -179,4 +179,4 @@ class Surveyor:
 
     def survey_jobs(self, recording: Recording, tell: Callable[[int, int], None] | None = None) -> Survey:
         """Explain all pending jobs, or `job` alone; `tell` takes the jobs done and all jobs."""
-        return survey_jobs(recording, tell) if self.job is None else survey_one(recording, self.job)
+        return survey_jobs(recording, tell) if self.job is None else survey_by_name(recording, self.job)

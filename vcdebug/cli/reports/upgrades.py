@@ -140,17 +140,17 @@ def _trial_document(trial: MixtureTrial) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class Upgrades(BatchResults[Upgrade]):
-    """What another release decides differently, for each snapshot of a folder."""
+    """The decisions that another release changes, for each snapshot of a folder."""
 
     after: Release
 
     @property
     def different_snapshots(self) -> int:
-        """How many snapshots have a decision that changes."""
+        """Number of snapshots with changed decisions."""
         return len([upgrade for upgrade in self.results_by_name.values() if not upgrade.same])
 
     def totals_by_change(self) -> list[tuple[str, int, int, Upgrade]]:
-        """(change, snapshots it decides, snapshots it shows in, an example), the most frequent first."""
+        """(change, snapshots whose decisions it changes, snapshots where it shows, an example), most frequent first."""
         upgrades = self.results_by_name.values()
         decides = Counter(name for upgrade in upgrades for name in upgrade.decided_by)
         shows = group_by_key((name, upgrade) for upgrade in upgrades for name in _telling_changes(upgrade))
@@ -251,7 +251,7 @@ class UpgradeSearcher:
         with closing(TrialRounds(trials, workers=1)) as rounds:
             run_search(search, rounds)
         if search.endpoint_trial is None:
-            # A failed trial has no error: running both ends again, outside the rounds, raises it.
+            # A failed trial carries no error: running both releases again here raises it.
             trials(search.all_changes)
             trials(())
             raise EngineError("a replay failed once and succeeded on retry", where=item.name)

@@ -1,4 +1,4 @@
-"""Lines of plugins: while they answer, read from the answer's equation, and while the session opens.
+"""Lines of plugins: those of their hook calls, read from the call's equation, and those of the opening session.
 
 Upstream: plugins gang, priority, drf, proportion; api/job_info (CheckTaskValid).
 Upstream: cache.Snapshot, framework/session (openSession), plugins/proportion.OnSessionOpen.
@@ -28,7 +28,7 @@ CallSubject = JsonObject
 
 
 def lines_of_answer(context: LogContext, event: HookEvent) -> Iterator[LogCall]:
-    """The plugin's lines about one answer; none for most hooks."""
+    """The plugin's lines about one hook call; none for most hooks."""
     lines = LINES_BY_CALL.get((event.plugin, event.point))
     return iter(()) if lines is None else lines(context, dict(event.subject), event.result)
 
@@ -55,7 +55,7 @@ def _usable_by_role(recording: Recording, job: JobId, seq: Seq) -> Mapping[str, 
 
 
 def gang_victims(context: LogContext, subject: CallSubject, result: CallResult) -> Iterator[LogCall]:
-    """The candidates that their gangs need, then the victims."""
+    """gang's lines: each candidate that its gang needs, then the victims."""
     for term in _protected_terms(context):
         job = context.recording.session.jobs[context.task_of(term.name).job]
         yield "gang.kept", term.name, job.name, *term.figures
@@ -63,7 +63,7 @@ def gang_victims(context: LogContext, subject: CallSubject, result: CallResult) 
 
 
 def priority_victims(context: LogContext, subject: CallSubject, result: CallResult) -> Iterator[LogCall]:
-    """The candidates of no lower priority, then the victims."""
+    """priority's lines: each candidate without lower priority, then the victims."""
     preemptor = context.task_of(subject["task"])
     if preemptor.job not in context.recording.session.jobs:
         return
@@ -80,12 +80,12 @@ def drf_victims(context: LogContext, subject: CallSubject, result: CallResult) -
 
 
 def proportion_victims(context: LogContext, subject: CallSubject, result: CallResult) -> Iterator[LogCall]:
-    """The victims."""
+    """proportion's line about its victims."""
     yield "proportion.victims", list(result)
 
 
 def proportion_overused(context: LogContext, subject: CallSubject, result: CallResult) -> Iterator[LogCall]:
-    """The queue's figures where it is overused."""
+    """proportion's line about an overused queue, with the queue's amounts."""
     if result:
         figures = (
             context.current_state.plugin_figure(PROPORTION, subject["queue"], name)
@@ -95,7 +95,7 @@ def proportion_overused(context: LogContext, subject: CallSubject, result: CallR
 
 
 def proportion_refused(context: LogContext, subject: CallSubject, result: CallResult) -> Iterator[LogCall]:
-    """The queue's figures and the whole request, where an open queue refuses it."""
+    """proportion's line about a request that an open queue rejects, with the queue's amounts."""
     queue = subject["queue"]
     if result or context.recording.session.queues[queue].state != OPEN:
         return
@@ -122,7 +122,7 @@ LINES_BY_CALL: Mapping[tuple[str, str], Callable[[LogContext, CallSubject, CallR
 """(plugin, hook) → the lines about an answer."""
 
 
-# Lines of a session that opens: the cluster's snapshot, the topology, and proportion's rounds of division.
+# Lines of the opening session: the cluster's snapshot, the topology, and proportion's rounds.
 
 
 def lines_of_session(recording: Recording) -> Iterator[LogCall]:
@@ -137,7 +137,7 @@ def lines_of_session(recording: Recording) -> Iterator[LogCall]:
 
 
 def _snapshot_lines(recording: Recording) -> Iterator[LogCall]:
-    """Jobs that are left out, the priorities of the others, and how many of each there are."""
+    """Lines about jobs that are left out, the priorities of the others, and the numbers of objects."""
     session = recording.session
     for job in dict.fromkeys(task.job for task in session.cluster.orphans):
         if job not in _queue_by_group(recording):
@@ -172,7 +172,7 @@ def jobs_of_proportion(context: LogContext) -> Iterator[LogCall]:
 
 
 def rounds_of_proportion(context: LogContext) -> Iterator[LogCall]:
-    """Every round of division, queue by queue; queues that take no more are only named."""
+    """proportion's lines about each round that divides the cluster; satisfied queues are only named."""
     division = opening_rounds(context.recording)
     for number, deal in division.rounds:
         yield from _round_lines(deal, division.attrs)
@@ -183,7 +183,7 @@ def rounds_of_proportion(context: LogContext) -> Iterator[LogCall]:
 
 
 def _round_lines(deal: DealRound, attrs: Mapping[QueueName, ProportionQueueAttr]) -> Iterator[LogCall]:
-    # By identity: a share holds its queue's attributes, not the name.
+    # Looked up by identity: a share has the attributes of its queue, but not the name.
     shares = {id(share.attr): share for share in deal.dealt}
     for name, attr in attrs.items():
         yield "proportion.queue", name, attr.weight, deal.weight

@@ -37,7 +37,7 @@ def lines_of_action(context: LogContext, event: record.ActionEvent) -> Iterator[
 
 
 def lines_of_statement(context: LogContext, event: record.StatementEvent) -> Iterator[LogCall]:
-    """A statement before its operations; commit hands allocations to the cache."""
+    """A statement's lines, before those of its operations; for a commit, also one per allocated task."""
     if event.what == "save":
         steps = (f"task {context.task_of(task).name} {kind} from node {node}" for kind, task, node in event.ops)
         yield "statement.save", " ".join(steps)
@@ -75,7 +75,7 @@ def lines_of_operation(context: LogContext, event: record.OpEvent) -> Iterator[L
 
 
 def _view_lines(context: LogContext, event: record.OpEvent) -> Iterator[LogCall]:
-    """What predicates prints about its view of nodes: a pod whose return was refused stays missing there."""
+    """predicates' lines about its view of nodes; a pod that the view refused to add is missing there later."""
     if event.op not in record.CHARGING_OPS:
         yield "view.deallocate", event.node
         missing = event.task in context.lost
@@ -92,7 +92,7 @@ def _view_lines(context: LogContext, event: record.OpEvent) -> Iterator[LogCall]
 
 MAX_LEVEL = 10
 COMPARISON_END = "-order"
-"""How the keys of messages about comparisons of jobs, sub jobs and tasks end."""
+"""Suffix of the keys of messages about comparisons of jobs, sub jobs and tasks."""
 
 LINES_BY_EVENT: Mapping[type, Callable[[LogContext, Any], Iterator[LogCall]]] = {  # Any: an event of the type before it
     record.ActionEvent: lines_of_action,
@@ -103,7 +103,7 @@ LINES_BY_EVENT: Mapping[type, Callable[[LogContext, Any], Iterator[LogCall]]] = 
     record.HookEvent: answer_lines.lines_of_answer,
     record.CloseEvent: lambda _, __: iter([("session.close",)]),
 }
-"""Event type → the lines about it."""
+"""Event type → function that yields the lines about such an event."""
 LINES_BY_KEY: Mapping[str, Callable[..., Iterator[LogCall]]] = {
     "search.helper": search_lines.start_helper,
     "search.start": search_lines.start_search,
@@ -143,7 +143,7 @@ class ReplayedLine:
     @property
     def text(self) -> str:
         """The text, without klog's header."""
-        # Written late: a long log has far more lines than a screen shows.
+        # The text is written on demand: a long log has far more lines than a screen shows.
         if self._text is None:
             self._text = self._message.write_line(self._call[1:], self._state.tasks_text)
         return self._text
@@ -174,7 +174,7 @@ def log_lines(
     messages = messages_of_release(recording.snapshot.release.older)
     compared = shows_comparisons(recording, level) if with_comparisons is None else with_comparisons
     lines = lines_with_comparisons(recording) if compared else recording.record.lines
-    # Not a generator itself: the second run belongs to the call, not to the first line that is read.
+    # Not a generator, so that the second run happens in the call and not when the first line is read.
     return _lines_at_level(recording, lines, level, messages)
 
 
@@ -200,7 +200,7 @@ def _whole_cycle(context: LogContext, lines: Iterable[record.LogPoint]) -> Itera
         yield from _lines_of_engine(context, line)
         line = next(between, None)
     for seq, event in enumerate(context.recording.events, start=1):
-        # An event's own lines come first; they see the state before it, lines behind it the state after it.
+        # An event's own lines come first and see the state before it; the lines after them see the state after it.
         of_event = LINES_BY_EVENT.get(type(event))
         if of_event is not None:
             context.move_to(seq)

@@ -24,7 +24,7 @@ LOG_LEVELS: Final = (3, 4, 5)
 """The -v levels that a user can choose."""
 DEFAULT_LEVEL: Final = 3
 UNKNOWN_TEXT = "…"
-"""In place of a value that a replay cannot know; it agrees with any text."""
+"""Stands for a value that the replay cannot know; it matches any text."""
 _BLANK_PATTERN = re.compile(r"\{\w+[^}]*\}")
 _ROW_PATTERN = re.compile(r"(?P<name>\S+) (?P<level>\d+)(?P<marks>[~>]*)(?:@(?P<older>\S+))? (?P<text>.*)")
 
@@ -37,17 +37,17 @@ class LogMessage(NamedTuple):
     """The -v level from which it is printed; 0 is always."""
     file: str
     text: str
-    """With blanks in braces."""
+    """The text, with blanks in braces."""
     firm: bool
-    """The level is certain. Others are compared only where the log has at least one line of their kind."""
+    """Whether the level is certain; other messages are compared only if the log has at least one of their lines."""
     unordered: bool
     ahead: bool
-    """The line belongs to the event that comes after it."""
+    """Whether the line belongs to the event after it."""
     older: str
     """The change whose older form has this text; empty for the newest one."""
 
     blanks: tuple[str, ...]
-    """Their names, in the order in which values are given."""
+    """Names of the blanks, in the order of their values."""
 
     @property
     def fixed_parts(self) -> tuple[str, ...]:
@@ -55,7 +55,7 @@ class LogMessage(NamedTuple):
         return tuple(re.split(f"{_BLANK_PATTERN.pattern}|{UNKNOWN_TEXT}", self.text))
 
     def write_line(self, values: Iterable[object], tasks_text: Callable[[list[str]], str] = str) -> str:
-        """The line with these values for its blanks: a list names tasks, a `partial` is called for its value."""
+        """The line with these values in its blanks; a list names tasks, a `partial` is called to get its value."""
         computed = [value() if isinstance(value, partial) else value for value in values]
         texts = [tasks_text(value) if isinstance(value, list) else value for value in computed]
         text_by_blank = dict(zip(self.blanks, texts, strict=False))
@@ -66,7 +66,7 @@ class LogMessage(NamedTuple):
 
 def has_parts_in_order(text: str, parts: Sequence[str]) -> bool:
     """Whether a text begins with the first part, ends with the last, and holds the others between them in order."""
-    # Not a pattern with `.*` between the parts: its time grows with the power of the number of blanks.
+    # A pattern with `.*` between the parts would take time exponential in the number of blanks.
     first, *middle = parts
     if not middle:
         return text == first
@@ -89,7 +89,7 @@ def _template_pieces(text: str) -> tuple[tuple[str, str | None, str], ...]:
 
 
 def _fill_blank(text_by_blank: Mapping[str, object], blank: str | None, form: str) -> str:
-    """A blank as Go's %v fills it, or by a width and precision of its own."""
+    """The text for a blank: as Go's %v prints the value, or in the blank's own format."""
     if blank is None:
         return ""
     value = text_by_blank[blank]
@@ -97,7 +97,7 @@ def _fill_blank(text_by_blank: Mapping[str, object], blank: str | None, form: st
 
 
 def parse_messages(rows: str) -> Iterator[LogMessage]:
-    """The messages of messages.txt, which begins with what its rows hold; `#` begins a comment."""
+    """The messages in messages.txt, whose first comment describes its rows; `#` begins a comment."""
     file, prefix, firm = "", "", True
     blanks: tuple[str, ...] = ()
     for line in rows.splitlines():
@@ -119,7 +119,7 @@ MESSAGE_BY_KEY: Final[Mapping[str, LogMessage]] = {message.key: message for mess
 
 
 def messages_of_release(older: Collection[str]) -> Mapping[str, LogMessage]:
-    """The messages of a release that has these older forms."""
+    """Key → message, for a release with these older forms."""
     return {**MESSAGE_BY_KEY, **{message.key: message for message in MESSAGES if message.older in older}}
 
 
@@ -191,25 +191,25 @@ def format_json_text(text: str) -> str:
     return quoted.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-# The state of the recording while its log is written.
+# The recording's state while its log is written.
 
 NUMA_POLICY = "volcano.sh/numa-topology-policy"
 LogCall = tuple[object, ...]
-"""A message's key, and what fills its blanks: values, tasks by name as a list, or a `partial` that finds a value."""
+"""(message key, values for its blanks): a list names tasks, a `partial` computes its value later."""
 
 
 class LogState(NamedTuple):
-    """A recording in one state: what a line needs when its text is written later."""
+    """A recording in one state, from which a line's text is written later."""
 
     recording: Recording
     state: ClusterState
 
     def tasks_text(self, keys: Iterable[TaskKey]) -> str:
-        """`[Task (...) Task (...)]`."""
+        """The tasks as Go prints a list of them: `[Task (...) Task (...)]`."""
         return f"[{' '.join(map(self.task_text, keys))}]"
 
     def task_text(self, key: TaskKey) -> str:
-        """TaskInfo.String()."""
+        """The task as upstream's TaskInfo.String() prints it."""
         task, state = self.recording.timeline.tasks[key], self.state.tasks[key]
         numa = UNKNOWN_TEXT if NUMA_POLICY in task.pod.annotations else "{ map[]}"
         node = "" if self.recording.snapshot.release.has_older_form(LOG_TASK_NODE) else f"nodeName {state.node}, "
@@ -227,10 +227,10 @@ class LogContext:
         self.recording = recording
         self.seq: Seq = 0
         self.now = LogState(recording, recording.timeline.state_at(0))
-        """What an event found, or what a line between two events finds."""
+        """The state before the event, or for a line between two events, the state after the first one."""
         self.action = ""
         self.failed: dict[str, dict[Row, None]] | None = None
-        """Rows that the error cache of the current search helper knows, by `job/role`; None without a cache."""
+        """Rows in the error cache of the current search helper, by `job/role`; None without a cache."""
         self.search_start: Row = 0
         self.lost: dict[TaskKey, None] = {}
         """Pods that the Kubernetes view of nodes has lost."""
@@ -246,7 +246,7 @@ class LogContext:
         return self.now.state
 
     def task_of(self, key: TaskKey) -> TaskInfo:
-        """A task, for what never changes about it."""
+        """A task object for reading what never changes in a cycle."""
         return self.recording.timeline.tasks[key]
 
 

@@ -25,27 +25,27 @@ from vcdebug.plugins.usage import MeasuredUsage, Usage
 from vcdebug.plugins.usage.load import MEASURED_PERIOD
 
 SHORTAGE_PREFIX = "Insufficient "
-"""Start of a reason given before any filter is asked."""
+"""Prefix of reasons that are given before any filter is called."""
 BATCH_PARTS, CLAIMS = "nodeorder/batch/", "DynamicResources"
-"""Prefix of scorers that see all nodes at once, and the scorer among them that belongs to predicates."""
+"""Prefix of scorers that score all nodes at once, and the one of them that belongs to predicates."""
 ALWAYS_ASKED = (BALANCED, LEAST, TAINTS)
-"""Scorers of nodeorder that do not skip over an empty list of nodes."""
+"""Scorers of nodeorder that are called even for an empty list of nodes."""
 
 
 def start_helper(context: LogContext, cache_on: bool) -> Iterator[LogCall]:
-    """A search helper is made: its error cache is empty."""
+    """Note a new search helper, whose error cache is empty; yields no line."""
     context.failed = {} if cache_on else None
     yield from ()
 
 
 def start_search(context: LogContext, row: Row) -> Iterator[LogCall]:
-    """A search begins at a node."""
+    """Note the node at which a search begins; yields no line."""
     context.search_start = row
     yield from ()
 
 
 def lines_of_skips(context: LogContext, task: TaskKey, names: Sequence[str]) -> Iterator[LogCall]:
-    """Filters that PreFilter skips for a task; the filter of resource claims logs it itself."""
+    """Lines about filters that PreFilter skips for a task; the filter of resource claims logs a line of its own."""
     for name in names:
         if name == CLAIMS and not context.task_of(task).pod.spec.get("resourceClaims"):
             yield "filter.claims", task
@@ -53,7 +53,7 @@ def lines_of_skips(context: LogContext, task: TaskKey, names: Sequence[str]) -> 
 
 
 def lines_of_search(context: LogContext, event: PredicateEvent) -> Iterator[LogCall]:
-    """Every node in visiting order; a failure that the error cache holds is not printed again."""
+    """Lines about each node in visiting order; failures in the error cache are not printed again."""
     task, names, state = context.task_of(event.task), context.recording.node_names, context.current_state
     group = f"{task.job}/{task.task_role}"
     cached = context.failed.setdefault(group, {}) if context.failed is not None and task.task_role else {}
@@ -72,7 +72,7 @@ def lines_of_search(context: LogContext, event: PredicateEvent) -> Iterator[LogC
 def _filter_lines(
     context: LogContext, task: TaskKey, row: Row, plugins: Sequence[str], statuses: tuple[FitStatus, ...]
 ) -> Iterator[LogCall]:
-    """The filters' lines about a node: none after the filter that refuses it, and none where resources are short."""
+    """Lines of filters about a node, up to the filter that rejects it; none if resources are insufficient."""
     node = context.recording.node_names[row]
     for plugin in _reached_plugins(plugins, statuses):
         if plugin == PREDICATES and any(status.reason == POD_NUMBER_EXCEEDED for status in statuses):
@@ -85,7 +85,7 @@ def _filter_lines(
 
 
 def _reached_plugins(plugins: Sequence[str], statuses: tuple[FitStatus, ...]) -> Sequence[str]:
-    """The plugins that were asked about a node, judged by the reasons of its refusal."""
+    """The plugins that were called for a node, inferred from the reasons of its rejection."""
     if not statuses:
         return plugins
     if statuses[0].reason.startswith(SHORTAGE_PREFIX):
@@ -105,7 +105,7 @@ def _visited_rows(context: LogContext, event: PredicateEvent) -> list[Row]:
 
 
 def lines_of_candidates(context: LogContext, name: str, index: int, rows: IntArray) -> Iterator[LogCall]:
-    """One group of feasible nodes: idle ones, then those with room in future."""
+    """Lines about one group of feasible nodes: those with idle room, or those with future room."""
     nodes = [context.recording.node_names[row] for row in rows.tolist()]
     if not nodes:
         yield "allocate.no-match", name, index
@@ -125,12 +125,12 @@ def _future_with(log_state: LogState, node: NodeName, victims: list[TaskKey]) ->
 
 
 def hyper_node_scores(context: LogContext, sub_job: str, scores: dict[str, float]) -> Iterator[LogCall]:
-    """Totals of a sub job's hypernodes."""
+    """Lines about the total scores of a sub job's HyperNodes."""
     yield "score.domains", sub_job, partial(message.format_json_object, scores)
 
 
 def lines_of_scores(context: LogContext, event: ScoreEvent) -> Iterator[LogCall]:
-    """Each plugin's score of each node, each batch, and the totals."""
+    """Lines about each plugin's score of each node, each batch, and the totals."""
     names = [context.recording.node_names[row] for row in event.rows.tolist()]
     parts = dict(event.parts)
     yield from _node_by_node(context, event, names, {name: part.tolist() for name, part in parts.items()})
@@ -145,7 +145,7 @@ def lines_of_scores(context: LogContext, event: ScoreEvent) -> Iterator[LogCall]
 def _node_by_node(
     context: LogContext, event: ScoreEvent, names: list[NodeName], parts: Mapping[str, list[float]]
 ) -> Iterator[LogCall]:
-    """Each plugin's score of each node; NaN where the plugin was not asked about the node."""
+    """Lines about each plugin's score of each node; NaN marks a node that the plugin did not score."""
     plugins = [plugin for plugin in _answering_plugins(context, NODE_ORDER.method) if plugin in parts]
     scorers = _parts_of_nodeorder(context, parts) if NODEORDER in plugins else ()
     for index, node in enumerate(names):
@@ -163,7 +163,7 @@ def _node_by_node(
 def _batch_parts(
     context: LogContext, plugin: str, parts: Mapping[str, KeptScores]
 ) -> Iterator[tuple[str, KeptScores | None]]:
-    """(scorer, scores) of a batch by name; over no nodes the scorers that are asked anyway."""
+    """(scorer, scores) of a batch, ordered by name; without nodes, (scorer, None) for scorers that run anyway."""
     if not parts:
         weighted = (part for part in ALWAYS_ASKED if _scorer_weights(context)[WEIGHT_KEYS[part]])
         yield from ((part, None) for part in ([CLAIMS] if plugin == PREDICATES else weighted))
@@ -185,7 +185,7 @@ class _NodeScorer(NamedTuple):
     scores: list[float]
     weight: int
     images: str
-    """The weight of images, which releases without normalisation print with each scorer."""
+    """Weight of the image scorer, which releases without normalisation print with each scorer."""
 
 
 def _parts_of_nodeorder(context: LogContext, parts: Mapping[str, list[float]]) -> tuple[_NodeScorer, ...]:
@@ -215,19 +215,19 @@ def _score_by_node(names: list[NodeName], scores: KeptScores | None) -> dict[Nod
     return {name: float(score) for name, score in zip(names, scores, strict=True) if not np.isnan(score)}
 
 
-# Lines of the plugin usage: its settings, what was measured, and why a node is refused, passed or scored.
+# Lines of the plugin usage: its settings, its measurements, and why a node is rejected, passed or scored.
 
 AnyUsage = Usage | MeasuredUsage
 
 
 def plugin_of(context: LogContext) -> AnyUsage | None:
-    """The plugin, where it is configured."""
+    """The plugin usage; None if it is not configured."""
     plugin = context.recording.session.plugins.get(Usage.name)
     return plugin if isinstance(plugin, AnyUsage) else None
 
 
 def lines_of_settings(context: LogContext) -> Iterator[LogCall]:
-    """What its arguments come to."""
+    """Lines about the plugin's settings; none for its older form, MeasuredUsage."""
     plugin = plugin_of(context)
     if not isinstance(plugin, Usage):
         return
@@ -240,7 +240,7 @@ def lines_of_settings(context: LogContext) -> Iterator[LogCall]:
 def lines_of_measurements(
     context: LogContext, cpu: Mapping[NodeName, float], memory: Mapping[NodeName, float]
 ) -> Iterator[LogCall]:
-    """Every node's measurements, with what is estimated of pods that none has seen."""
+    """Lines about each node's measurements, with the estimated usage of pods that are not measured yet."""
     usage = context.recording.snapshot.usage
     for node in context.recording.node_names:
         entry = usage.get(node) or {}
@@ -249,7 +249,7 @@ def lines_of_measurements(
 
 
 def lines_of_filter(context: LogContext, task: TaskKey, row: Row) -> Iterator[LogCall]:
-    """A node that the plugin is asked about."""
+    """Lines about one node in the plugin's filter."""
     plugin, node = plugin_of(context), context.recording.node_names[row]
     if plugin is None:
         return
@@ -268,7 +268,7 @@ def lines_of_filter(context: LogContext, task: TaskKey, row: Row) -> Iterator[Lo
 
 
 def lines_of_score(context: LogContext, task: TaskKey, node: NodeName, row: Row, score: float) -> Iterator[LogCall]:
-    """A node that the plugin scores."""
+    """Lines about one node in the plugin's scoring."""
     plugin = plugin_of(context)
     if plugin is None:
         return
@@ -286,7 +286,7 @@ def lines_of_score(context: LogContext, task: TaskKey, node: NodeName, row: Row,
 def _as_measured(
     context: LogContext, task: TaskKey, node: NodeName, percents: tuple[float, float], score: float
 ) -> Iterator[LogCall]:
-    """The measurements in order, up to the first missing one."""
+    """Lines about the measurements in order, up to the first missing one, then the score."""
     entry = context.recording.snapshot.usage.get(node) or {}
     for key, part, percent in zip(("cpu-usage", "memory-usage"), ("cpu", "mem"), percents, strict=True):
         yield f"load.{key}", node, percent

@@ -56,7 +56,7 @@ class BreakpointKind:
     def __init__(self, words: Sequence[str] = ()) -> None:
         self.words = tuple(words)
         self.has_condition = False
-        """Whether a condition narrows it, which the breakpoint evaluates."""
+        """Whether the breakpoint also has a condition, which is evaluated there and not by the kind."""
 
     @classmethod
     def parse_words(cls, words: Sequence[str]) -> Self:
@@ -93,7 +93,7 @@ class BreakpointKind:
         return self
 
     def describe_meaning(self, recording: Recording) -> str:
-        """What its words mean in the recording, for the answer when it is set; empty if they say so themselves."""
+        """The meaning of its words in the recording, for the reply to `break`; empty if the words are clear."""
         return ""
 
     def field_value(self, recording: Recording, seq: Seq, name: str) -> Value:
@@ -113,6 +113,6 @@ class BreakpointKind:
 
 
 def merge_seqs(parts: Sequence[Seqs]) -> Seqs:
-    """Ascending numbers of several ascending lists."""
+    """Merges ascending lists into one ascending list."""
     # Timsort merges runs that are already ascending in linear time.
     return parts[0] if len(parts) == 1 else sorted(seq for part in parts for seq in part)

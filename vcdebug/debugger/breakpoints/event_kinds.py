@@ -73,7 +73,7 @@ class StatementBreakpoint(BreakpointKind):
 
 
 class PredicateBreakpoint(BreakpointKind):
-    """Passes over nodes in which some node failed, and failures of single nodes; `all` also those without."""
+    """Predicates that fail for some node; `all`: also those that pass everywhere, `none`: only those without a node."""
 
     KIND = "predicate"
     HELP = "some node fails a task's predicates (all: also when every node passes; none: only when no node does)"
@@ -99,7 +99,7 @@ class ScoreBreakpoint(BreakpointKind):
 
 
 class TieBreakpoint(BreakpointKind):
-    """Choices among several best nodes, and random draws."""
+    """Choices among equally good nodes, and random offsets."""
 
     KIND = "tie"
     HELP = "chance decides in the real scheduler: equally good nodes, or a random offset"
@@ -111,7 +111,7 @@ class TieBreakpoint(BreakpointKind):
 
 
 class QuirkBreakpoint(BreakpointKind):
-    """Events with a note."""
+    """Events at which a known quirk of upstream takes effect."""
 
     KIND = "quirk"
     HELP = "a known quirk of the real scheduler acts"
@@ -127,7 +127,7 @@ BETWEEN, WITHIN = "between", "within"
 
 
 class VoteBreakpoint(BreakpointKind):
-    """Every recorded answer, or those at the hooks named."""
+    """Every recorded hook call, or those of the named hooks."""
 
     KIND = "vote"
     HELP = "a plugin answers a hook (or names of hooks, such as JobReady)"
@@ -135,7 +135,7 @@ class VoteBreakpoint(BreakpointKind):
     WATCHES = (record.HookEvent, record.PopEvent, record.ScoreEvent)
 
     def candidate_seqs(self, recording: Recording) -> Seqs:
-        """Answers; comparisons and scores are recorded with the pop or the pass for which they are asked."""
+        """Hook calls, and the pops and scoring passes in which comparison and scoring hooks are called."""
         index = recording.index
         answers = map(index.seqs_at_point, self.words) if self.words else [index.seqs_of_type(record.HookEvent)]
         pops = (sorted(pops_asking(recording, word)) for word in self.words)
@@ -165,7 +165,7 @@ class EnqueueBreakpoint(BreakpointKind):
 
 
 class OverusedBreakpoint(BreakpointKind):
-    """Answers that a queue is overused; with `all` every answer."""
+    """Calls of Overused that return true; with `all` every call."""
 
     KIND = "overused"
     HELP = "a queue is found overused (all: also when it is not)"
@@ -179,7 +179,7 @@ class OverusedBreakpoint(BreakpointKind):
 
 
 class StarvingBreakpoint(BreakpointKind):
-    """Every answer to JobStarving."""
+    """Every call of JobStarving."""
 
     KIND = "starving"
     HELP = "a plugin says whether a job is starving"
@@ -188,7 +188,7 @@ class StarvingBreakpoint(BreakpointKind):
 
 
 class VictimBreakpoint(BreakpointKind):
-    """Every question for victims, once: at its first answer that fulfils the condition."""
+    """Each request for victims once: the first plugin's call that fulfils the condition."""
 
     KIND = "victim"
     HELP = "plugins are asked which pods can be evicted"

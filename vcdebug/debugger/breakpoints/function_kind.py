@@ -20,10 +20,10 @@ from vcdebug.releases.upstream_source import SourceFunction, UpstreamSource, rep
 
 _LINE: Final = re.compile(r"(.*\.go):(\d+)")
 MAX_RELEASES: Final = 3
-"""Other releases that an answer names for each function."""
+"""Number of other releases that a message names for a function."""
 _CALLED: Final = (record.PopEvent, record.PredicateEvent, record.ScoreEvent, record.BestEvent, record.OpEvent,
                   record.StatementEvent, record.StateEvent, record.CloseEvent)  # fmt: skip
-"""Events that are calls themselves, besides those of hooks."""
+"""Events that stand for a call of an upstream function, besides hook calls."""
 
 
 class FunctionBreakpoint(BreakpointKind):
@@ -103,7 +103,7 @@ def recorded_functions(recording: Recording) -> list[str]:
 
 @per_recording(64)
 def calls_of(recording: Recording, function: SourceFunction, *, whole: bool = False) -> list[Seq]:
-    """The first event of each call of a function; `whole`: all events while it is being run."""
+    """The first event of each call of a function; with `whole`, all events while the function runs."""
     levels = _levels_of(function)
     if levels:
         spans = (span for span in recording.spans if span.level in levels and _runs_in(recording, span, function))
@@ -120,7 +120,7 @@ def calls_of(recording: Recording, function: SourceFunction, *, whole: bool = Fa
 
 
 def _begins_call(recording: Recording, seq: Seq, function: SourceFunction) -> bool:
-    """Whether a plugin's function is called, or a function that asks plugins begins to."""
+    """Whether the event is a call of this plugin function, or the first call of plugins by this function."""
     event, plugin = recording.event_at(seq), function.file.split("/")[1].replace("-", "")
     if function.file.startswith("plugins/") and getattr(event, PLUGIN).replace("-", "") != plugin:
         return False
@@ -146,7 +146,7 @@ def _is_inside(recording: Recording, seq: Seq, function: SourceFunction) -> bool
 
 
 def _levels_of(function: SourceFunction) -> set[Level]:
-    """The spans that one call of an action's function takes; empty for other functions."""
+    """Levels of the spans that one call of an action's function fills; empty for other functions."""
     if function.name == "runOnce":
         return {Level.CYCLE}
     if not function.file.startswith("actions/"):
@@ -157,7 +157,7 @@ def _levels_of(function: SourceFunction) -> set[Level]:
 
 @per_recording(64)
 def _find_function(recording: Recording, text: str) -> SourceFunction | None:
-    """As require_function; None where the recording's release does not have it."""
+    """Same as require_function, but returns None if the recording's release lacks the function."""
     try:
         return require_function(recording, text)
     except BreakpointError:
@@ -175,7 +175,7 @@ def _function_words(text: str) -> str:
 
 
 def _find_elsewhere(source: UpstreamSource, text: str) -> str:
-    """Which other releases have the function, or a name that was probably meant."""
+    """Hint that names other releases with the function, or else the closest function name."""
     releases = [name for name in replayed_sources() if _find_functions(upstream_source(name), text)]
     if not releases:
         return closest_name_hint(text, [one.name for one in source.functions], "FILE:LINE or a function's name")
@@ -183,7 +183,7 @@ def _find_elsewhere(source: UpstreamSource, text: str) -> str:
 
 
 def _describe_elsewhere(file: str, line: int, function: SourceFunction, release: str) -> str:
-    """The functions that other releases have at that line, where they are others."""
+    """Text about the functions at this line in other releases, as far as they differ; else empty."""
     releases_of: dict[str, list[str]] = {}
     for name in replayed_sources():
         functions = upstream_source(name).functions_at(file, line)
@@ -193,6 +193,6 @@ def _describe_elsewhere(file: str, line: int, function: SourceFunction, release:
 
 
 def _list_releases(names: Sequence[str]) -> str:
-    """A few of them, and how many more."""
+    """At most MAX_RELEASES of the names, and the number of further ones."""
     remainder = f" and {len(names) - MAX_RELEASES} more" if len(names) > MAX_RELEASES else ""
     return ", ".join(names[:MAX_RELEASES]) + remainder

@@ -19,7 +19,7 @@ _BARE: Final = re.compile(r"[A-Za-z]\w*(?:[-./]+\w+)*", re.ASCII)
 
 
 class DataBreakpoint(BreakpointKind):
-    """The events that write another value than the one before."""
+    """Events that change the value of a figure."""
 
     KIND = "data"
     HELP = "a figure changes (its name: node n1 idle cpu, queue q allocated, job ns/j ready, task ns/t status)"
@@ -67,7 +67,7 @@ class DataBreakpoint(BreakpointKind):
         return followed, None if followed is None else followed.change_at(seq)
 
     def _figure_history(self, recording: Recording) -> figures.FigureHistory | None:
-        """None where the recording does not have the figure, such as after an edit that removed a node."""
+        """The figure's changes; None if the recording lacks the figure, such as after an edit that removed a node."""
         try:
             return figures.figure_history(recording, figures.parse_figure(recording, self.words))
         except figures.FigureError:
@@ -79,7 +79,7 @@ class DataBreakpoint(BreakpointKind):
 
 
 class InvariantBreakpoint(BreakpointKind):
-    """The events from which on a rule is broken."""
+    """Events that break an invariant which held before."""
 
     KIND = "invariant"
     HELP = "a total that should hold does not: node room, accounting of queues and jobs, statements left open"

@@ -19,7 +19,7 @@ COMMAND_GROUPS = (
     "captures",
     "pages",
 )
-"""In the order in which the help shows them."""
+"""Names of the command modules, in the order of the help."""
 
 
 def list_verbs() -> tuple[Verb, ...]:
@@ -57,11 +57,11 @@ def execute_line(driver: Driver, line: str) -> CommandReply:
 
 
 SCREEN_ONLY: tuple[str, ...] = ("filter", "lesson", "open", "theme")
-"""What commands can open only on a screen, so scripts skip it."""
+"""Views that need a screen: a script line that opens one fails."""
 
 
 class ScriptError(VcdebugError):
-    """A line that failed; `number` counts from 1."""
+    """Raised for a script line that failed; `number` is the line's number, from 1."""
 
     def __init__(self, error: VcdebugError, number: int) -> None:
         place = f"line {number}: {error.where}" if error.where else f"line {number}"
@@ -77,12 +77,12 @@ class ScriptAnswer(NamedTuple):
     here: DebuggerState
     """The debugger's state after the command."""
     moved: bool
-    """Whether the line was about going somewhere."""
+    """Whether the line's result is a position, and no text."""
     text: str
     log: tuple[BreakpointLogLine, ...]
     """Log lines of breakpoints that were passed."""
     show: str
-    """Something that the front end shows: help, an explanation, a panel."""
+    """The view that the front end opens: help, an explanation, a panel; empty for none."""
     argument: str
 
 
@@ -115,7 +115,7 @@ def run_line(driver: Driver, number: int, command: str) -> ScriptAnswer:
 
 
 def _finish_reply(reply: CommandReply) -> CommandReply:
-    """The final reply: a script runs a command's work at once."""
+    """Runs the background work of a reply at once, and returns the final reply."""
     while (following := reply.work or reply.then) is not None:
         reply = following()
     return reply

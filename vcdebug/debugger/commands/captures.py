@@ -105,7 +105,7 @@ def _show_followed(driver: Driver, series: captures.CaptureSeries, recording: Re
 
 
 def goto_closed_bookmark(driver: Driver, mark: Bookmark) -> CommandReply | None:
-    """To a bookmark in a capture that is not open; None for any other."""
+    """Open the capture of a bookmark and go there; None if the bookmark's capture is open."""
     series, open_ = driver.captures, driver.open_recordings
     if series is None or mark.branch or 1 <= mark.cycle <= open_.cycle_count:
         return None

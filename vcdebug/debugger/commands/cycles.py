@@ -67,14 +67,14 @@ def _describe_last_cycle(after: OpenRecordings) -> str:
 
 
 def describe_repeat(repeat: CycleRepeat) -> str:
-    """A repeat in one sentence."""
+    """One sentence about a repeated cycle: which cycle it repeats, and which evictions recur."""
     leaving, planned = ", ".join(repeat.evicted), ", ".join(repeat.given_back)
     text = f"{leaving} evicted each time" if leaving else f"the eviction of {planned} planned and rolled back each time"
     return f"cycle {repeat.later} repeats cycle {repeat.earlier}: {text}"
 
 
 def show_cycle(driver: Driver, argument: str) -> CommandReply:
-    """Another cycle by number, or the list of them."""
+    """Show a cycle by its number; without a number, the list of cycles."""
     if not argument:
         return CommandReply(show="cycles")
     if not argument.isdigit():

@@ -17,7 +17,7 @@ def _step_command(verb: DriverStep, *, back: bool = False) -> Callable[[Driver, 
 
 
 def goto_event(driver: Driver, argument: str) -> CommandReply:
-    """To an event: N, +N and -N from here, or CYCLE:N."""
+    """Go to event N, N events forward or back (+N, -N), or event N of another cycle (CYCLE:N)."""
     text = argument.replace(" ", "")
     cycle, colon, seq_text = text.partition(":")
     if colon and cycle.isdigit():
@@ -32,7 +32,7 @@ def goto_event(driver: Driver, argument: str) -> CommandReply:
 
 
 def _goto_in_cycle(driver: Driver, cycle: int, argument: str) -> CommandReply:
-    """An event of another cycle of the side that is shown."""
+    """Go to an event of another cycle, on the shown side (original or branch)."""
     open_ = driver.open_recordings
     after = open_.show_cycle(open_.side, cycle)
     first, last = driver.debugger.first, len(after.shown_recording)

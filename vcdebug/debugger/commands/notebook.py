@@ -42,7 +42,7 @@ def _change_breakpoint(driver: Driver, argument: str) -> CommandReply:
 
 
 def _set_condition(driver: Driver, argument: str) -> CommandReply:
-    """As Delve's `condition N EXPR`: the breakpoint keeps its other options."""
+    """Change a breakpoint's condition and keep its other options, like Delve's `condition N EXPR`."""
     word, _, condition = argument.partition(" ")
     number = parse_number(word, BREAKPOINT)
     point = replace(driver.debugger.breakpoints[number], condition=None)
@@ -92,7 +92,7 @@ def _note_event(driver: Driver, argument: str) -> CommandReply:
 
 
 def _goto_bookmark(driver: Driver, argument: str) -> CommandReply:
-    """The list of bookmarks, or a jump to one of them in any cycle."""
+    """Go to a bookmark by number, in any cycle; without a number, show the list of bookmarks."""
     if not argument:
         return CommandReply(show="panel", argument="bookmarks")
     mark = driver.notebook.bookmarks[parse_number(argument, BOOKMARK)]

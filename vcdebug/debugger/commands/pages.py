@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from vcdebug.whatif.fit_probe import AloneFit, FittingCopies
 
 MAX_COPIES: Final = 16
-"""Copies that are tried where no number is given."""
+"""Default number of copies that are tried."""
 MOST_COPIES: Final = 10_000
-"""Copies are objects of one replay: a larger number is a slip of the finger, and would take all memory."""
+"""Maximum number of copies: all of them are objects of one replay, so that more would exhaust the memory."""
 
 
 def find_stops(recording: Recording, line: str) -> list[Seq]:
@@ -45,7 +45,7 @@ def _probe_fit(driver: Driver, argument: str) -> CommandReply:
 
 
 def _parse_fits(recording: Recording, present_job: JobId, argument: str) -> tuple[JobId, int]:
-    """`[JOB] [N]`: the job under that name or the present one, and how many copies are tried."""
+    """Parse `[JOB] [N]` into (job, number of copies); the defaults are the current job and MAX_COPIES."""
     parts = argument.split()
     limit = parse_number(parts.pop(), "number of copies") if parts and parts[-1].isdigit() else MAX_COPIES
     name = " ".join(parts) or present_job

@@ -49,7 +49,7 @@ def _set_release(driver: Driver, argument: str) -> CommandReply:
 
 
 def _apply_change(driver: Driver, change: RecordingsChange, title: str) -> CommandReply:
-    """Run the branch and look for what has changed; nothing is touched until both are done."""
+    """Replay the branch and compare it; the open recordings stay as they are until both are done."""
     # Kept for `then`: the user can move on while the work runs, and the change applies to what was open at its start.
     before = driver.open_recordings
 
@@ -87,12 +87,12 @@ def describe_difference(comparison: CycleComparison) -> str:
 
 def _undo_edit(driver: Driver, _: str) -> CommandReply:
     text = driver.open_recordings.edit_texts[-1:] or ("",)
-    return _apply_change(driver, branch.without_last, f"{text[0]} undone")
+    return _apply_change(driver, branch.undo_last_edit, f"{text[0]} undone")
 
 
 def _redo_edit(driver: Driver, _: str) -> CommandReply:
     undone = driver.open_recordings.undone
-    return _apply_change(driver, branch.with_redone, f"{undone[-1].text if undone else ''} redone")
+    return _apply_change(driver, branch.redo_edit, f"{undone[-1].text if undone else ''} redone")
 
 
 def _force_answer(driver: Driver, argument: str) -> CommandReply:
@@ -128,7 +128,7 @@ def _manage_edits(driver: Driver, argument: str) -> CommandReply:
     if not argument:
         return CommandReply(show="edits")
     if word == "clear" and not path:
-        return _apply_change(driver, branch.without_any, "all edits undone")
+        return _apply_change(driver, branch.undo_all_edits, "all edits undone")
     if word not in ("save", "load") or not path:
         raise CommandError(f"edits cannot {argument!r}", "edits, edits save FILE, edits load FILE, edits clear")
     if word == "load":
@@ -154,7 +154,7 @@ def _side_command(side: branch.RecordingSide) -> Callable[[Driver, str], Command
 
 
 def _show_side(driver: Driver, side: branch.RecordingSide, seq: Seq | None) -> CommandReply:
-    """Show the other side at the event asked for, the first difference, or the same event."""
+    """Show the other side (original or branch) at the given event, the first difference, or the same event."""
     before = driver.open_recordings
     cycle = min(before.cycle, len(before.cycles_of(side)) or 1)
     after = before.show_cycle(side, cycle)
@@ -186,7 +186,7 @@ def _show_diff(driver: Driver, argument: str) -> CommandReply:
     before = driver.open_recordings
     if before.found is not None:
         return CommandReply(show="diff")
-    # Only one side may have been advanced: what both have can be compared.
+    # One side may have more cycles than the other: only cycles that both sides have can be compared.
     cycle = min(before.cycle, len(before.original), len(before.cycles_of(branch.BRANCH)) or before.cycle)
     before, note = (before, "") if cycle == before.cycle else (before.show_cycle(before.side, cycle), f"cycle {cycle}")
 
@@ -198,7 +198,7 @@ def _show_diff(driver: Driver, argument: str) -> CommandReply:
 
 
 def _show_moments(driver: Driver, argument: str) -> CommandReply:
-    """What changed between two events of the shown recording."""
+    """Show the changes between two events of the shown recording."""
     words, last = argument.split(), driver.debugger.last_seq
     seqs = [parse_number(word, "event number") for word in words]
     if not 1 <= len(seqs) <= 2 or not all(1 <= seq <= last for seq in seqs):

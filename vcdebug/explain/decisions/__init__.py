@@ -1,1 +1,1 @@
-"""What a decision was made of: calculations, votes, orders, searches, victims and room on nodes."""
+"""The parts of decisions: calculations, votes, orders, searches, victims and room on nodes."""

@@ -30,7 +30,7 @@ FOUND_FIRST: Final = "the scheduler found it first"
 
 @dataclass(frozen=True, slots=True)
 class TaskTrial:
-    """One step of a dry run: a task is removed or put back; does the preemptor fit then?"""
+    """One step of a dry run: a task is removed or put back, and whether the preemptor then fits."""
 
     verb: str
     task: TaskKey
@@ -39,13 +39,13 @@ class TaskTrial:
     away: tuple[TaskKey, ...]
     """Tasks that are removed while the fit is tested."""
     why: str
-    """What refuses the preemptor; empty where it fits."""
+    """The plugin or dimension that refuses the preemptor; empty if the preemptor fits."""
     left: Seq = 0
     """The event that removes a task again because the preemptor does not fit with it."""
 
     @property
     def verdict_text(self) -> str:
-        """What becomes of the task."""
+        """The result of the step in words, such as `a victim: it would not fit`."""
         if self.verb == TAKE:
             return "it fits now" if self.fits else "not enough yet"
         return "protected: it still fits" if self.fits else "a victim: it would not fit"
@@ -53,7 +53,7 @@ class TaskTrial:
 
 @dataclass(frozen=True, slots=True)
 class NodeDryRun:
-    """One node's simulation."""
+    """The dry run of one node: its candidates, the steps of the simulation, and the victims."""
 
     node: NodeName
     first: Seq
@@ -67,15 +67,15 @@ class NodeDryRun:
 
     @property
     def outcome_words(self) -> str:
-        """How it ended."""
+        """The outcome of the dry run in a few words."""
         if self.victims:
             return f"{CANDIDATE}, {len(self.victims)} to go"
         if not self.candidates:
             return "none in reach"
         if not self.offered:
             return "too few victims, or none"
-        refused = next((trial.why for trial in reversed(self.trials) if not trial.fits), "")
-        return f"no candidate: {refused}" if refused else "no candidate"
+        refusal = next((trial.why for trial in reversed(self.trials) if not trial.fits), "")
+        return f"no candidate: {refusal}" if refusal else "no candidate"
 
     def tasks_away(self, seq: Seq) -> tuple[TaskKey, ...]:
         """Tasks that the simulation has removed at an event."""
@@ -87,21 +87,21 @@ class NodeDryRun:
 
 @dataclass(frozen=True, slots=True)
 class DryRunSearch:
-    """One task's search: a dry run per node until there are enough candidates."""
+    """The search for victims of one task: a dry run per node until enough nodes are candidates."""
 
     task: TaskKey
     nodes: int
     wanted: int
-    """How many candidates end the search."""
+    """The number of candidate nodes after which the search ends."""
     runs: tuple[NodeDryRun, ...]
     winner: NodeName
-    """Empty if no node is a candidate."""
+    """The node whose victims were evicted; empty if no node is a candidate."""
     rule: str
     """The rule after which only the winner was left."""
 
 
 def dry_run_search_at(recording: Recording, seq: Seq) -> DryRunSearch | None:
-    """The search that an event belongs to; None where nothing is simulated."""
+    """The dry-run search of the task around an event; None outside preempt's dry runs."""
     task, action = (recording.span_tree.span_around(seq, level) for level in (record.Level.TASK, record.Level.ACTION))
     if task is None or action is None or action.name != PREEMPT:
         return None
@@ -109,14 +109,14 @@ def dry_run_search_at(recording: Recording, seq: Seq) -> DryRunSearch | None:
 
 
 def dry_run_at(recording: Recording, seq: Seq) -> NodeDryRun | None:
-    """The simulation that an event belongs to."""
-    found = dry_run_search_at(recording, seq)
-    runs = found.runs if found is not None else ()
+    """The dry run of one node that contains an event; None outside a dry run."""
+    search = dry_run_search_at(recording, seq)
+    runs = search.runs if search is not None else ()
     return next((run for run in runs if run.first <= seq <= run.last), None)
 
 
-def simulated_at(recording: Recording, seq: Seq) -> AskedNode | None:
-    """The node of the dry run that a plugin's answer belongs to, as the dry run has it by then."""
+def simulated_node_at(recording: Recording, seq: Seq) -> AskedNode | None:
+    """The simulated node that a plugin answered about, as changed by the dry run up to that event; None elsewhere."""
     event, run = recording.event_at(seq), dry_run_at(recording, seq)
     if not is_simulation(event) or run is None:
         return None
@@ -132,21 +132,21 @@ def simulated_at(recording: Recording, seq: Seq) -> AskedNode | None:
 def _build_dry_run_search(recording: Recording, index: int) -> DryRunSearch | None:
     span = recording.spans[index]
     lines = [line for line in recording.record.lines if span.first - 1 <= line.seq <= span.last]
-    counted = next((line for line in lines if line.key == "count"), None)
-    if counted is None:
+    count_line = next((line for line in lines if line.key == "count"), None)
+    if count_line is None:
         return None
-    nodes = [inner for inner in recording.span_tree.children_of(span) if inner.level is record.Level.NODE]
-    groups = list(_lines_by_node(lines[lines.index(counted) + 1 :]))
+    nodes = [child for child in recording.span_tree.children_of(span) if child.level is record.Level.NODE]
+    groups = list(_lines_by_node(lines[lines.index(count_line) + 1 :]))
     runs = tuple(_build_dry_run(recording, span.name, node, group) for node, group in zip(nodes, groups, strict=False))
     mode = TopologyAwarePreemption(recording.conf.arguments_of(PREEMPT))
     # The recording keeps the number of nodes only; the number of candidates follows from the action's arguments.
-    wanted = mode.calculate_num_candidates(counted.values[0])
+    num_candidates = mode.calculate_num_candidates(count_line.values[0])
     winner, rule = _find_winner(recording, span, runs)
-    return DryRunSearch(span.name, counted.values[0], wanted, runs, winner, rule)
+    return DryRunSearch(span.name, count_line.values[0], num_candidates, runs, winner, rule)
 
 
 def _lines_by_node(lines: Sequence[record.LogPoint]) -> Iterator[list[record.LogPoint]]:
-    """The lines of one node's simulation after the other."""
+    """Yields the log lines of each node's simulation as one list."""
     group: list[record.LogPoint] = []
     for line in lines:
         if line.key in ("candidates", "victim"):
@@ -163,65 +163,65 @@ def _lines_by_node(lines: Sequence[record.LogPoint]) -> Iterator[list[record.Log
 def _build_dry_run(
     recording: Recording, task: TaskKey, span: record.Span, lines: Sequence[record.LogPoint]
 ) -> NodeDryRun:
-    said = {line.key: line.values for line in lines}
-    taken = list(_take_away_trials(recording, task, span, "enough" in said))
-    gone = tuple(trial.task for trial in taken)
-    order = said["potential"][0] if "potential" in said else ()
+    logged = {line.key: line.values for line in lines}
+    removal_trials = list(_take_away_trials(recording, task, span, "enough" in logged))
+    removed_tasks = tuple(trial.task for trial in removal_trials)
+    put_back_order = logged["potential"][0] if "potential" in logged else ()
     verdicts = [line for line in lines if line.key == "reprieve"]
-    victims = tuple(said["chosen"][0]) if "chosen" in said else ()
-    offered = tuple(said["victims"][0]) if "victims" in said else ()
-    trials = (*taken, *_put_back_trials(recording, task, span, gone, order, verdicts))
-    return NodeDryRun(span.name, span.first, span.last, tuple(said["candidates"][0]), offered, trials, victims)
+    victims = tuple(logged["chosen"][0]) if "chosen" in logged else ()
+    allowed = tuple(logged["victims"][0]) if "victims" in logged else ()
+    trials = (*removal_trials, *_put_back_trials(recording, task, span, removed_tasks, put_back_order, verdicts))
+    return NodeDryRun(span.name, span.first, span.last, tuple(logged["candidates"][0]), allowed, trials, victims)
 
 
-def _take_away_trials(recording: Recording, task: TaskKey, span: record.Span, enough: bool) -> Iterator[TaskTrial]:
-    """Each pop removes one more task; if the preemptor fits, the last removal ends the loop."""
+def _take_away_trials(recording: Recording, task: TaskKey, span: record.Span, fits_last: bool) -> Iterator[TaskTrial]:
+    """Yields one trial per removed task; if `fits_last`, the preemptor fits after the last removal."""
     pops = [(seq, event.name) for seq, event in recording.filter_events(record.PopEvent, span.seq_range)]
-    back = _calls_by_other(recording, span.seq_range, hooks.SIMULATE_ADD_TASK.upstream)
-    ends = [*(seq for seq, _ in pops[1:]), next((seq for seq, _ in back), span.last + 1)]
-    away: tuple[TaskKey, ...] = ()
-    for place, ((seq, victim), end) in enumerate(zip(pops, ends, strict=False)):
-        away = (*away, victim)
-        fits = enough and place == len(pops) - 1
-        why = "" if fits else _refusal_text(recording, range(seq, end), task, span.name, away)
-        yield TaskTrial(TAKE, victim, seq, fits, away, why)
+    put_back_calls = _calls_by_other(recording, span.seq_range, hooks.SIMULATE_ADD_TASK.upstream)
+    ends = [*(seq for seq, _ in pops[1:]), next((seq for seq, _ in put_back_calls), span.last + 1)]
+    removed: tuple[TaskKey, ...] = ()
+    for index, ((seq, victim), end) in enumerate(zip(pops, ends, strict=False)):
+        removed = (*removed, victim)
+        fits = fits_last and index == len(pops) - 1
+        refusal = "" if fits else _refusal_text(recording, range(seq, end), task, span.name, removed)
+        yield TaskTrial(TAKE, victim, seq, fits, removed, refusal)
 
 
 def _put_back_trials(
     recording: Recording,
     task: TaskKey,
     span: record.Span,
-    gone: tuple[TaskKey, ...],
+    removed_tasks: tuple[TaskKey, ...],
     order: Sequence[TaskKey],
     verdicts: Sequence[record.LogPoint],
 ) -> Iterator[TaskTrial]:
-    """Each attempt to put a task back; tasks that had to be removed again stay in `away`."""
-    away, first = gone, span.first
+    """Yields one trial per attempt to put a task back; tasks that had to be removed again stay in `removed`."""
+    removed, first = removed_tasks, span.first
     for line in verdicts:
         name, fits = line.values
         # Upstream logs the pod's name without its namespace.
         victim = next(key for key in order if key.endswith(f"/{name}"))
         seqs = range(first, line.seq + 1)
-        entering = (
+        add_seqs = (
             seq for seq, other in _calls_by_other(recording, seqs, hooks.SIMULATE_ADD_TASK.upstream) if other == victim
         )
-        start = next(entering, line.seq)
-        without = tuple(each for each in away if each != victim)
-        why = "" if fits else _refusal_text(recording, range(start, line.seq + 1), task, span.name, without)
-        leaving = _calls_by_other(recording, range(start + 1, line.seq + 1), hooks.SIMULATE_REMOVE_TASK.upstream)
-        left = next((seq for seq, other in leaving if other == victim), 0)
-        yield TaskTrial(PUT_BACK, victim, start, bool(fits), without, why, left)
-        away = without if fits else away
+        start = next(add_seqs, line.seq)
+        still_removed = tuple(each for each in removed if each != victim)
+        refusal = "" if fits else _refusal_text(recording, range(start, line.seq + 1), task, span.name, still_removed)
+        remove_calls = _calls_by_other(recording, range(start + 1, line.seq + 1), hooks.SIMULATE_REMOVE_TASK.upstream)
+        removed_again = next((seq for seq, other in remove_calls if other == victim), 0)
+        yield TaskTrial(PUT_BACK, victim, start, bool(fits), still_removed, refusal, removed_again)
+        removed = still_removed if fits else removed
         first = line.seq + 1
 
 
-def _refusal_text(recording: Recording, seqs: range, task: TaskKey, node: NodeName, away: Sequence[TaskKey]) -> str:
-    """Queue, room and predicates are asked in this order; the first no is the answer."""
+def _refusal_text(recording: Recording, seqs: range, task: TaskKey, node: NodeName, removed: Sequence[TaskKey]) -> str:
+    """The first check that refuses the preemptor, in words: queue limit, room, then predicates; empty for none."""
     for _, event in recording.filter_events(record.HookEvent, seqs):
         if event.point == hooks.SIMULATE_ALLOCATABLE.upstream and not event.result:
             return f"{event.plugin}: above the limit of the queue"
     # In the order of upstream's checks: queue, resources, predicates. A later one is never reached after a refusal.
-    room = room_equation(recording, seqs.start, task, node, away)
+    room = room_equation(recording, seqs.start, task, node, removed)
     if not room.verdict:
         return f"{room.deciding} is short"
     for _, event in recording.filter_events(record.HookEvent, seqs):
@@ -231,7 +231,7 @@ def _refusal_text(recording: Recording, seqs: range, task: TaskKey, node: NodeNa
 
 
 def _find_winner(recording: Recording, span: record.Span, runs: Sequence[NodeDryRun]) -> tuple[NodeName, str]:
-    """(node whose victims were evicted, the rule that ranked it first); empty if none were."""
+    """(node whose victims were evicted, rule that ranked it first); two empty strings if no victim was evicted."""
     name = next(
         (
             event.node
@@ -240,24 +240,24 @@ def _find_winner(recording: Recording, span: record.Span, runs: Sequence[NodeDry
         ),
         "",
     )
-    found = {
+    ranks = {
         run.node: rank_candidate(Candidate(recording.session.nodes[run.node], tasks_of(recording, run.victims)))
         for run in runs
         if run.victims
     }
-    if name not in found:
+    if name not in ranks:
         return "", ""
-    mine = found.pop(name)
-    if not found:
+    rank = ranks.pop(name)
+    if not ranks:
         return name, ONLY_CANDIDATE
-    best, first = min((other, node) for node, other in found.items())
-    if (best, first) < (mine, name):
+    best, first = min((other, node) for node, other in ranks.items())
+    if (best, first) < (rank, name):
         return name, FOUND_FIRST
-    return name, next((words for words, one, other in zip(TIE_RULES, mine, best, strict=True) if one != other), BY_NAME)
+    return name, next((words for words, one, other in zip(TIE_RULES, rank, best, strict=True) if one != other), BY_NAME)
 
 
 def _calls_by_other(recording: Recording, seqs: range, point: str) -> Iterator[tuple[Seq, TaskKey]]:
-    """(event, task) of each AddTask or RemoveTask call of the plugins in the simulation."""
+    """Yields (event, task) of each simulated AddTask or RemoveTask call in a range of events."""
     return (
         (seq, event.other) for seq, event in recording.filter_events(record.HookEvent, seqs) if event.point == point
     )
@@ -278,23 +278,23 @@ class NodeRoom(NamedTuple):
 
 def node_room(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> NodeRoom:
     """The node's future idle after an event, not counting the task's own placement."""
-    placed = _placing_seq(recording, seq, task, node)
-    amounts = recording.timeline.state_at(placed - 1 if placed else seq).nodes[node]
+    placed_seq = _placing_seq(recording, seq, task, node)
+    amounts = recording.timeline.state_at(placed_seq - 1 if placed_seq else seq).nodes[node]
     run = dry_run_at(recording, seq)
-    away = run.tasks_away(seq) if run is not None and run.node == node else ()
-    freed = requested_together(recording, away)
+    removed = run.tasks_away(seq) if run is not None and run.node == node else ()
+    freed = requested_together(recording, removed)
     future = amounts.future_idle().add(freed)
-    return NodeRoom(task_of(recording, task).init_resreq, amounts, away, freed, future, placed)
+    return NodeRoom(task_of(recording, task).init_resreq, amounts, removed, freed, future, placed_seq)
 
 
 def _placing_seq(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> Seq:
-    """The operation of this try that placed the task here, where that is still so."""
+    """The operation of this try that placed the task on the node; 0 if the task is not placed there."""
     span = recording.span_tree.span_around(seq, record.Level.NODE)
     if span is None or recording.timeline.state_at(seq).tasks[task].node != node:
         return 0
     # Backward, since a task can be placed and undone several times in one try.
     earlier = recording.filter_events(record.OpEvent, range(seq, span.first - 1, -1))
-    return next((at for at, event in earlier if event.task == task and event.op in record.PLACING_OPS), 0)
+    return next((op_seq for op_seq, event in earlier if event.task == task and event.op in record.PLACING_OPS), 0)
 
 
 SHORTAGE_PREFIX: Final = "Insufficient "
@@ -306,103 +306,103 @@ CACHED_STATUS: Final = STABLE_STATUSES[3]
 
 
 class NodeCheck(NamedTuple):
-    """One check of a node."""
+    """One plugin's check of a node, or the action's own, as an equation."""
 
     plugin: str
-    """Empty for the action's own test of resources."""
+    """The plugin that checks; empty for the action's own resource test."""
     inside: Equation
 
     @property
     def is_refused(self) -> bool:
-        """Whether it objects to the node."""
+        """Whether the check refuses the node."""
         return self.inside.verdict is False
 
 
 def checks_of_node(recording: Recording, seq: Seq, node: NodeName) -> tuple[NodeCheck, ...]:
-    """Every check of a node in a pass of predicates; nothing where the session cannot be had again."""
+    """Every check of a node in a pass of predicates; nothing where the session cannot be rebuilt."""
     event = recording.event_at(seq)
-    asked = asked_node_at(recording, seq, node)
-    if not isinstance(event, record.PredicateEvent) or asked is None:
+    asked_node = asked_node_at(recording, seq, node)
+    if not isinstance(event, record.PredicateEvent) or asked_node is None:
         return ()
-    return tuple(node_checks_in(asked, statuses_of(recording, event, node)))
+    return tuple(node_checks_in(asked_node, statuses_of(recording, event, node)))
 
 
 def filter_checks(recording: Recording, seq: Seq) -> tuple[NodeCheck, ...] | None:
-    """What one plugin checked on the one node that it was asked about outside a search; None as for checks."""
+    """One plugin's checks of the single node of a predicate event; None elsewhere, or if the session is not rebuilt."""
     event = recording.event_at(seq)
-    asked = asked_node_at(recording, seq, event.node) if is_filter(event) else None
-    if not is_filter(event) or asked is None:
+    asked_node = asked_node_at(recording, seq, event.node) if is_filter(event) else None
+    if not is_filter(event) or asked_node is None:
         return None
-    return _plugin_checks(event.plugin, explainer_for(event.plugin).refusals, asked)
+    return _plugin_checks(event.plugin, explainer_for(event.plugin).refusals, asked_node)
 
 
 def simulated_checks(recording: Recording, seq: Seq) -> tuple[NodeCheck, ...] | None:
-    """What a dry run tests by an answer about its copy of a node: room, then what the plugin checks."""
-    event, asked = recording.event_at(seq), simulated_at(recording, seq)
-    if not is_simulation(event) or asked is None:
+    """The dry run's resource test and the checks of the plugin that answers at an event; None outside dry runs."""
+    event, asked_node = recording.event_at(seq), simulated_node_at(recording, seq)
+    if not is_simulation(event) or asked_node is None:
         return None
-    own = NodeCheck("", simulated_room(recording, seq, asked))
-    return (own, *_plugin_checks(event.plugin, explainer_for(event.plugin).simulated, asked))
+    room_check = NodeCheck("", simulated_room(recording, seq, asked_node))
+    return (room_check, *_plugin_checks(event.plugin, explainer_for(event.plugin).simulated, asked_node))
 
 
-def _plugin_checks(plugin: str, derive: ExplainRefusals | None, asked: AskedNode) -> tuple[NodeCheck, ...]:
-    """The plugin's checks, asked without a trace."""
+def _plugin_checks(plugin: str, derive: ExplainRefusals | None, asked_node: AskedNode) -> tuple[NodeCheck, ...]:
+    """The plugin's checks of a node, computed without recording events."""
     if derive is None:
         return ()
-    with asked.session.record.silence_recording():
-        return tuple(NodeCheck(plugin, one) for one in derive(asked))
+    with asked_node.session.record.silence_recording():
+        return tuple(NodeCheck(plugin, equation) for equation in derive(asked_node))
 
 
-def simulated_room(recording: Recording, seq: Seq, asked: AskedNode) -> Equation:
-    """The dry run's own test of resources: what is away counts as room."""
-    found = node_room(recording, seq, asked.task.key, asked.node.name)
-    now = found.amounts
-    terms = room_terms(found.request, found.future, (now.idle, now.releasing, now.pipelined, found.freed))
-    return _room_equation(asked, SIMULATED_FORMULA, SIMULATED_COLUMNS, terms)
+def simulated_room(recording: Recording, seq: Seq, asked_node: AskedNode) -> Equation:
+    """The dry run's resource test, in which the requests of removed tasks count as room."""
+    room = node_room(recording, seq, asked_node.task.key, asked_node.node.name)
+    amounts = room.amounts
+    terms = room_terms(room.request, room.future, (amounts.idle, amounts.releasing, amounts.pipelined, room.freed))
+    return _room_equation(asked_node, SIMULATED_FORMULA, SIMULATED_COLUMNS, terms)
 
 
 def statuses_of(recording: Recording, event: record.PredicateEvent, node: NodeName) -> tuple[FitStatus, ...]:
-    """What the pass recorded against a node."""
+    """The reasons for which a pass of predicates refused a node; empty if it did not."""
     failed = event.failed.tolist()
     row = recording.session.node_table.row_of[node]
     return recording.reason_table.statuses_of(int(event.codes[failed.index(row)])) if row in failed else ()
 
 
-def node_checks_in(asked: AskedNode, recorded: tuple[FitStatus, ...]) -> Iterator[NodeCheck]:
-    """As checks, in a session that one has, for a node with these statuses."""
-    reasons = [status.reason for status in recorded]
+def node_checks_in(asked_node: AskedNode, statuses: tuple[FitStatus, ...]) -> Iterator[NodeCheck]:
+    """As checks, in the given session, for a node with these statuses."""
+    reasons = [status.reason for status in statuses]
     if reasons == [NOT_IN_SHARD]:
         yield NodeCheck(
-            "", Equation(f"shard of {asked.node.name}", NOT_IN_SHARD, (), "check", (), False, None, NOT_IN_SHARD)
+            "", Equation(f"shard of {asked_node.node.name}", NOT_IN_SHARD, (), "check", (), False, None, NOT_IN_SHARD)
         )
         return
     if reasons and reasons[0].startswith(SHORTAGE_PREFIX):
-        yield NodeCheck("", action_room_check(asked))
+        yield NodeCheck("", action_room_check(asked_node))
         return
     for plugin in (
-        plugin_call.plugin for tier in asked.session.plugin_calls[hooks.PREDICATE.method] for plugin_call in tier
+        plugin_call.plugin for tier in asked_node.session.plugin_calls[hooks.PREDICATE.method] for plugin_call in tier
     ):
-        found = _plugin_checks(plugin, explainer_for(plugin).refusals, asked)
-        yield from found
-        if CACHED_STATUS in recorded and plugin == PREDICATES:
-            known = cached_verdict(asked)
-            yield from () if known is None else (NodeCheck(plugin, known),)
-        if any(one.is_refused for one in found):
+        checks = _plugin_checks(plugin, explainer_for(plugin).refusals, asked_node)
+        yield from checks
+        if CACHED_STATUS in statuses and plugin == PREDICATES:
+            cached = cached_verdict(asked_node)
+            yield from () if cached is None else (NodeCheck(plugin, cached),)
+        if any(check.is_refused for check in checks):
             return
 
 
-def action_room_check(asked: AskedNode) -> Equation:
-    """The action's own test: the first dimension that does not hold is the reason."""
-    node, future = asked.node, asked.node.future_idle()
-    terms = room_terms(asked.task.init_resreq, future, (node.idle, node.releasing, node.pipelined))
+def action_room_check(asked_node: AskedNode) -> Equation:
+    """The action's own resource test; its reason names the first dimension without enough room."""
+    node, future = asked_node.node, asked_node.node.future_idle()
+    terms = room_terms(asked_node.task.init_resreq, future, (node.idle, node.releasing, node.pipelined))
     short = first_failing(terms)
-    return _room_equation(asked, ROOM_FORMULA, ROOM_COLUMNS, terms, f"{SHORTAGE_PREFIX}{short}" if short else "")
+    return _room_equation(asked_node, ROOM_FORMULA, ROOM_COLUMNS, terms, f"{SHORTAGE_PREFIX}{short}" if short else "")
 
 
 def _room_equation(
-    asked: AskedNode, formula: str, columns: tuple[str, ...], terms: tuple[Term, ...], note: str = ""
+    asked_node: AskedNode, formula: str, columns: tuple[str, ...], terms: tuple[Term, ...], note: str = ""
 ) -> Equation:
-    return judged_equation(f"room on {asked.node.name}", formula, columns, terms, note, LESS_EQUAL)
+    return judged_equation(f"room on {asked_node.node.name}", formula, columns, terms, note, LESS_EQUAL)
 
 
 class CacheHit(NamedTuple):
@@ -410,9 +410,9 @@ class CacheHit(NamedTuple):
 
     node: NodeName
     key: str
-    """job/role."""
+    """The key of the error cache: `job/role`."""
     seq: Seq
-    """The search that asked."""
+    """The event of the earlier search, in which the plugins refused the node."""
 
 
 def cache_hits(recording: Recording, seq: Seq) -> dict[NodeName, CacheHit]:
@@ -423,10 +423,10 @@ def cache_hits(recording: Recording, seq: Seq) -> dict[NodeName, CacheHit]:
     key = cache_key(recording, event)
     failed, names = dict.fromkeys(event.failed.tolist()), recording.node_names
     hits: dict[NodeName, CacheHit] = {}
-    for earlier, before in _searches_with_cache(recording, seq) if key else ():
-        for row in before.failed.tolist() if cache_key(recording, before) == key else ():
+    for earlier_seq, search in _searches_with_cache(recording, seq) if key else ():
+        for row in search.failed.tolist() if cache_key(recording, search) == key else ():
             if row in failed:
-                hits.setdefault(names[row], CacheHit(names[row], key, earlier))
+                hits.setdefault(names[row], CacheHit(names[row], key, earlier_seq))
     return hits
 
 
@@ -437,7 +437,7 @@ def cache_key(recording: Recording, event: record.PredicateEvent) -> str:
 
 
 def _searches_with_cache(recording: Recording, seq: Seq) -> Iterator[tuple[Seq, record.PredicateEvent]]:
-    """Earlier searches that share their cache with one; none where the cache is off."""
+    """Yields earlier searches that use the same error cache as the search at `seq`; none if the cache is off."""
     helper = next((one for one in reversed(recording.record.search_helpers) if one.seq < seq), None)
     if helper is None or not helper.cache_on:
         return

@@ -1,4 +1,4 @@
-"""The arithmetic behind an event: the figures, the comparison and the answer; also of scores.
+"""The arithmetic behind an event or a node's score: the figures, the comparison and the result.
 
 Upstream: util/scheduler_helper (PrioritizeNodes, SelectBestNodeAndScore).
 """
@@ -12,7 +12,7 @@ import numpy as np
 
 from vcdebug.amount_text import count_noun, format_number
 from vcdebug.explain import equation
-from vcdebug.explain.decisions.told_plugins import told_equation
+from vcdebug.explain.decisions.state_changes import state_change_equation
 from vcdebug.explain.orders import OrderComparison, OrderStep, comparisons_at, next_rival, order_at
 from vcdebug.explain.plugins import AskedNode, asked_node_at, explainer_for
 from vcdebug.explain.predicate_reasons import visited_rows
@@ -52,10 +52,10 @@ STATUS_BEFORE_UNDO: Final = {record.UNPIPELINE_OP: TaskStatus.PIPELINED, record.
 
 
 def equation_at(recording: Recording, seq: Seq, node: NodeName | None = None) -> equation.Equation | None:
-    """The arithmetic of an event; for a pass over nodes that of one node, where one is named."""
+    """The equation of an event; for an event about many nodes that of `node` if given; None if there is none."""
     event = recording.event_at(seq)
     if isinstance(event, record.HookEvent):
-        compute = explainer_for(event.plugin).equations.get(event.point, told_equation)
+        compute = explainer_for(event.plugin).equations.get(event.point, state_change_equation)
         return compute(recording, seq, event)
     if isinstance(event, record.PredicateEvent):
         return search_equation(recording, seq, event, node)
@@ -76,14 +76,14 @@ def _statement_equation(recording: Recording, seq: Seq, event: record.StatementE
     if event.what not in ("commit", "discard"):
         return None
     guard = find_guarding_call(recording, seq)
-    asked = equation_at(recording, guard) if guard is not None else None
-    if asked is None:
+    guard_equation = equation_at(recording, guard) if guard is not None else None
+    if guard_equation is None:
         return _unfinished_trial(recording, seq, event)
-    return replace(asked, title=f"{event.what}: {asked.title}")
+    return replace(guard_equation, title=f"{event.what}: {guard_equation.title}")
 
 
 def find_guarding_call(recording: Recording, seq: Seq) -> Seq | None:
-    """The hook call on which a commit or discard depended: the last one before it that guards a statement."""
+    """The gang or Allocatable call right before a commit or discard, on which it depended; None without one."""
     while seq > 1:
         seq -= 1
         event = recording.event_at(seq)
@@ -95,7 +95,7 @@ def find_guarding_call(recording: Recording, seq: Seq) -> Seq | None:
 
 
 def _unfinished_trial(recording: Recording, seq: Seq, event: record.StatementEvent) -> equation.Equation | None:
-    """A trial on one node is discarded when the task does not fit there after all evictions."""
+    """The room equation of a trial on a node that was discarded since the task did not fit after all evictions."""
     task = recording.span_tree.span_around(seq, record.Level.TASK)
     node = recording.span_tree.span_around(seq, record.Level.NODE)
     if event.what != "discard" or task is None or node is None:
@@ -105,16 +105,16 @@ def _unfinished_trial(recording: Recording, seq: Seq, event: record.StatementEve
 
 
 def _pop_equation(recording: Recording, seq: Seq, event: record.PopEvent) -> equation.Equation | None:
-    """Everything that the two were compared by, up to the first difference; None for the last one of a queue."""
-    other = next_rival(recording, seq)
-    order = order_at(recording, seq, other.name) if other is not None else None
+    """The comparison of a popped element with the next one, up to the first difference; None for the last element."""
+    rival = next_rival(recording, seq)
+    order = order_at(recording, seq, rival.name) if rival is not None else None
     return None if order is None else _order_equation(order)
 
 
 def _order_equation(order: OrderComparison) -> equation.Equation:
     terms, note = tuple(_order_term(step) for step in order.steps), _order_note(order)
-    title, decided = f"why {order.left} goes before {order.right}", order.deciding_step
-    name = decided.difference.what if decided is not None else None
+    title, deciding_step = f"why {order.left} goes before {order.right}", order.deciding_step
+    name = deciding_step.difference.what if deciding_step is not None else None
     return equation.Equation(title, ORDER_FORMULA, ORDER_COLUMNS, "check", terms, order.order_sign, name, note)
 
 
@@ -124,9 +124,9 @@ def _order_term(step: OrderStep) -> equation.Term:
 
 
 def format_asker(step: OrderStep) -> str:
-    """The hook, its tier and plugin."""
-    where = f"{step.point} tier {step.tier} {step.plugin}" if step.point else "no plugin decides"
-    return f"{where}, reversed for victims" if step.reverse else where
+    """The hook, tier and plugin of a comparison in words."""
+    asker = f"{step.point} tier {step.tier} {step.plugin}" if step.point else "no plugin decides"
+    return f"{asker}, reversed for victims" if step.reverse else asker
 
 
 def _order_note(order: OrderComparison) -> str:
@@ -139,11 +139,11 @@ def _order_note(order: OrderComparison) -> str:
 def room_equation(
     recording: Recording, seq: Seq, task: TaskKey, node: NodeName, victims: Iterable[TaskKey] = ()
 ) -> equation.Equation:
-    """Does the node's future idle, with some victims gone, hold the task before an event?"""
+    """Whether the node's future idle, plus the requests of victims, has room for the task before an event."""
     request, freed = task_of(recording, task).init_resreq, requested_together(recording, victims)
-    now = state_before(recording, seq).nodes[node]
-    future = now.future_idle().add(freed)
-    parts = {"idle": now.idle, "releasing": now.releasing, "pipelined": now.pipelined}
+    amounts = state_before(recording, seq).nodes[node]
+    future = amounts.future_idle().add(freed)
+    parts = {"idle": amounts.idle, "releasing": amounts.releasing, "pipelined": amounts.pipelined}
     formula, title = "future idle = idle + releasing − pipelined", f"room for {task} on {node}"
     if freed.resource_names():
         parts["victims"] = freed
@@ -155,19 +155,19 @@ def room_equation(
 
 
 def _room_term(name: str, parts: Iterable[Resource], future: Resource, request: Resource) -> equation.Term:
-    want, have = request.get(name), future.get(name)
-    figures = (*(part.get(name) for part in parts), have, want)
+    requested, available = request.get(name), future.get(name)
+    figures = (*(part.get(name) for part in parts), available, requested)
     if not request.has_dimension(name):
         return equation.Term(name, (*figures, 0.0), None, equation.NOT_REQUESTED)
-    holds = at_most(want, have)
+    holds = at_most(requested, available)
     note = "" if future.has_dimension(name) else equation.NOT_STATED
-    if holds and want > have:
-        note = equation.tolerance_note(want - have)
-    return equation.Term(name, (*figures, 0.0 if holds else want - have), holds, note)
+    if holds and requested > available:
+        note = equation.tolerance_note(requested - available)
+    return equation.Term(name, (*figures, 0.0 if holds else requested - available), holds, note)
 
 
 def room_terms(request: Resource, future: Resource, parts: Sequence[Resource]) -> tuple[equation.Term, ...]:
-    """What is asked for against future idle, behind the amounts that it is made of, as an action tests a node."""
+    """One term per requested dimension: `parts`, future idle and request, compared as an action tests a node."""
     return tuple(
         equation.Term(
             name,
@@ -202,15 +202,15 @@ def search_equation(
 
 
 def _spread_term(name: str, amount: float, names: list[NodeName], futures: list[Resource]) -> equation.Term:
-    """One dimension over all nodes."""
+    """One dimension over all nodes: the request, the most on one node, that node, and how many nodes have room."""
     holding = [node for node, future in zip(names, futures, strict=True) if at_most(amount, future.get(name))]
-    best = max(range(len(names)), key=lambda row: futures[row].get(name), default=None)
-    most, where = (None, None) if best is None else (futures[best].get(name), names[best])
-    return equation.Term(name, (amount, most, where, len(holding)), bool(holding))
+    best_row = max(range(len(names)), key=lambda row: futures[row].get(name), default=None)
+    most_free, best_node = (None, None) if best_row is None else (futures[best_row].get(name), names[best_row])
+    return equation.Term(name, (amount, most_free, best_node, len(holding)), bool(holding))
 
 
 def operation_equation(recording: Recording, seq: Seq, event: record.OpEvent) -> equation.Equation | None:
-    """What an operation changes on its node."""
+    """The amounts that an operation changes on its node; None if the event records no amounts."""
     if event.after is None:
         return None
     state, request = state_before(recording, seq), task_of(recording, event.task).resreq
@@ -229,10 +229,10 @@ def operation_equation(recording: Recording, seq: Seq, event: record.OpEvent) ->
 
 def _reservation_change(recording: Recording, seq: Seq, event: record.OpEvent) -> AmountChange:
     """Allocating a task that an earlier cycle pipelined to this node uses its reservation; undoing it restores that."""
-    was, now = (recording.timeline.state_at(at).tasks[event.task] for at in (seq - 1, seq))
-    if event.op == record.ALLOCATE_OP and (was.status, was.node) == (TaskStatus.PIPELINED, event.node):
+    before, after = (recording.timeline.state_at(at).tasks[event.task] for at in (seq - 1, seq))
+    if event.op == record.ALLOCATE_OP and (before.status, before.node) == (TaskStatus.PIPELINED, event.node):
         return {"pipelined": -1}
-    if event.op == "unallocate" and now.status is TaskStatus.PIPELINED:
+    if event.op == "unallocate" and after.status is TaskStatus.PIPELINED:
         return {"pipelined": 1}
     return {}
 
@@ -240,14 +240,14 @@ def _reservation_change(recording: Recording, seq: Seq, event: record.OpEvent) -
 def _change_terms(
     before_it: record.NodeAmounts, after: record.NodeAmounts, change: AmountChange, request: Resource
 ) -> Iterable[equation.Term]:
-    """Lines of the amounts that the operation touches, and of any other that moved."""
+    """Yields a term per node amount that an operation should change or did change: before, change, after."""
     for field in record.NodeAmounts._fields:
         old, new = getattr(before_it, field), getattr(after, field)
         for name in equation.all_dimensions(old, new, request):
             step = change.get(field, 0) * request.get(name)
-            was, now = old.get(name), new.get(name)
-            if step or was != now:
-                yield equation.Term(f"{field} {name}", (was, step, now), was + step == now)
+            old_value, new_value = old.get(name), new.get(name)
+            if step or old_value != new_value:
+                yield equation.Term(f"{field} {name}", (old_value, step, new_value), old_value + step == new_value)
 
 
 BATCH_SUFFIX = "/batch"
@@ -256,17 +256,17 @@ SCORE_FORMULA = "weighted = normalised × weight; the total is the sum of them"
 BEST_FORMULA = "the highest total is best; of equal ones the real scheduler picks one at random, the replay the first"
 HYPER_NODE_FORMULA = "the highest sum of what plugins score; of equal ones upstream takes any, the replay the first"
 EVENTS_LOOKED_BACK: Final = 4
-"""A choice follows its scores at once, or after the events of a tie."""
+"""Events to look back from a choice for its scores: a tie records events in between."""
 
 
 class ScoreSummand(NamedTuple):
-    """One line of a node's score."""
+    """One named part of a node's score."""
 
     name: str
     value: float
     """NaN where the node has no entry."""
     top: bool
-    """Whether it is a term of the total; False for a detail of the term above it."""
+    """Whether the summand is a term of the total; False for a detail of the term above."""
     batch: bool
 
 
@@ -276,13 +276,13 @@ def summands_of(event: record.ScoreEvent, index: int) -> list[ScoreSummand]:
 
 
 def _build_summand(name: str, value: float) -> ScoreSummand:
-    plugin, _, rest = name.partition("/")
-    top = not rest or name == plugin + BATCH_SUFFIX
+    plugin, _, detail = name.partition("/")
+    top = not detail or name == plugin + BATCH_SUFFIX
     return ScoreSummand(name, value, top, name.endswith(BATCH_SUFFIX) or BATCH_SUFFIX + "/" in name)
 
 
 def total_score(parts: list[ScoreSummand]) -> float:
-    """Per-node functions first, then the batch ones, as upstream adds them."""
+    """A node's total: the sum of per-node scores plus the sum of batch scores, in upstream's order of additions."""
     sums = [0.0, 0.0]
     for part in parts:
         if part.top and not isnan(part.value):
@@ -303,62 +303,62 @@ def order_by_total(event: record.ScoreEvent) -> list[int]:
 
 
 def best_scored_row(event: record.ScoreEvent) -> int | None:
-    """The first node with the highest total."""
+    """The index of the first node with the highest total; None if no node has a total."""
     return next((index for index in order_by_total(event)[:1] if not isnan(event.total[index])), None)
 
 
 def node_score(
     recording: Recording, seq: Seq, event: record.ScoreEvent, node: NodeName | None = None
 ) -> equation.Equation | None:
-    """One node's score, of the best node where none is named."""
+    """The equation of one node's score, by default of the best node."""
     index = best_scored_row(event) if node is None else scored_row(recording, event, node)
     if index is None:
         return None
     name, parts = recording.node_names[int(event.rows[index])], summands_of(event, index)
     total, recorded = total_score(parts), float(event.total[index])
-    lost = ""
+    loss_note = ""
     if total != recorded:
         # Upstream drops all per-node scores of a node when one of them fails, and keeps the batch scores.
         total = total_score([part for part in parts if part.batch])
-        lost = "; a per-node score failed here, and the node keeps none of them"
+        loss_note = "; a per-node score failed here, and the node keeps none of them"
     terms = tuple(_score_terms(recording, name, event.task, parts))
     title = f"score of {name} for {event.task}"
     return equation.Equation(
-        title, SCORE_FORMULA, SCORE_COLUMNS, "check", terms, total, None, f"total {format_number(total)}{lost}"
+        title, SCORE_FORMULA, SCORE_COLUMNS, "check", terms, total, None, f"total {format_number(total)}{loss_note}"
     )
 
 
 def _score_terms(
     recording: Recording, node: NodeName, task: TaskKey, parts: list[ScoreSummand]
 ) -> Iterator[equation.Term]:
-    """One term per summand; the details of a sum follow it, a single detail replaces it."""
-    for place, part in enumerate(parts):
-        inner = inner_parts(parts, place)
-        if part.top and len(inner) == 1:
+    """Yields a term per summand; the details of a sum follow the sum, and a single detail replaces it."""
+    for index, part in enumerate(parts):
+        details = inner_parts(parts, index)
+        if part.top and len(details) == 1:
             continue
         if isnan(part.value):
             yield equation.Term(part.name, (None, None, None, None), None, "no entry: a function failed on this node")
             continue
-        raw, normalised, weight = _scorer_origin(recording, node, task, part) if not inner else (None, None, None)
+        raw, normalised, weight = _scorer_origin(recording, node, task, part) if not details else (None, None, None)
         yield equation.Term(
-            part.name, (raw, normalised, weight, part.value), None, "sum of those below" if inner else ""
+            part.name, (raw, normalised, weight, part.value), None, "sum of those below" if details else ""
         )
 
 
-def inner_parts(parts: list[ScoreSummand], place: int) -> list[ScoreSummand]:
+def inner_parts(parts: list[ScoreSummand], index: int) -> list[ScoreSummand]:
     """The details that follow a sum, up to the next sum."""
-    found: list[ScoreSummand] = []
-    for part in parts[place + 1 :] if parts[place].top else ():
+    details: list[ScoreSummand] = []
+    for part in parts[index + 1 :] if parts[index].top else ():
         if part.top:
             break
-        found.append(part)
-    return found
+        details.append(part)
+    return details
 
 
 def _scorer_origin(
     recording: Recording, node: NodeName, task: TaskKey, part: ScoreSummand
 ) -> tuple[float | None, float | None, int | None]:
-    """(raw, normalised, weight) of one scorer of nodeorder, as far as the plugin can still tell."""
+    """(raw score, normalised score, weight) of a nodeorder scorer; None for what the plugin no longer has."""
     plugin = recording.session.plugins.get(NodeOrder.name)
     if not isinstance(plugin, NodeOrder | TwoKinds) or not part.name.startswith(f"{NodeOrder.name}/"):
         return None, None, None
@@ -367,19 +367,19 @@ def _scorer_origin(
 
 
 def scores_before(recording: Recording, seq: Seq) -> tuple[Seq, record.ScoreEvent] | None:
-    """The scores that a choice was made from."""
+    """(event, scores) on which a choice of node was based; None if none were recorded."""
     first = max(1, seq - EVENTS_LOOKED_BACK + 1)
     return next(recording.events_before(record.ScoreEvent, seq, first), None)
 
 
 def second_best_row(scores: record.ScoreEvent, index: int) -> int | None:
-    """The best scored node other than that at `index`; None if only one has a total."""
+    """The index of the best scored node other than `index`; None if no other node has a total."""
     best = order_by_total(scores)[:2]
     return next((other for other in best if other != index and not isnan(scores.total[other])), None)
 
 
 class ScoreLead(NamedTuple):
-    """A summand of two nodes' scores; sums with details are left out, for their details count."""
+    """One summand in the scores of two nodes; a sum with details is left out, since its details are listed."""
 
     name: str
     value: float
@@ -391,61 +391,61 @@ class ScoreLead(NamedTuple):
 
 
 def score_leads(scores: record.ScoreEvent, index: int, other: int) -> list[ScoreLead]:
-    """Each summand of one scored node beside that of another, in call order; none where a node has no entry."""
-    mine, against = summands_of(scores, index), summands_of(scores, other)
+    """The summands of two scored nodes in call order; summands that one of the nodes lacks are left out."""
+    parts, rival_parts = summands_of(scores, index), summands_of(scores, other)
     return [
         ScoreLead(part.name, part.value, rival.value)
-        for place, (part, rival) in enumerate(zip(mine, against, strict=True))
-        if not inner_parts(mine, place) and not isnan(part.value) and not isnan(rival.value)
+        for part_index, (part, rival) in enumerate(zip(parts, rival_parts, strict=True))
+        if not inner_parts(parts, part_index) and not isnan(part.value) and not isnan(rival.value)
     ]
 
 
 def runner_up(recording: Recording, scores: record.ScoreEvent, node: NodeName) -> NodeName | None:
     """The best node other than `node`; None if only one was scored."""
     index = scored_row(recording, scores, node)
-    other = second_best_row(scores, index) if index is not None else None
-    return None if other is None else recording.node_names[int(scores.rows[other])]
+    rival_row = second_best_row(scores, index) if index is not None else None
+    return None if rival_row is None else recording.node_names[int(scores.rows[rival_row])]
 
 
 def best_node_equation(recording: Recording, seq: Seq, event: record.BestEvent) -> equation.Equation | None:
     """Why one node is best: each summand compared with the runner-up's."""
     if event.kind != "node":
         return _best_hyper_node(recording, seq, event)
-    found = scores_before(recording, seq)
-    index = scored_row(recording, found[1], event.name) if found is not None else None
-    if found is None or index is None:
+    scored = scores_before(recording, seq)
+    index = scored_row(recording, scored[1], event.name) if scored is not None else None
+    if scored is None or index is None:
         return None
-    scores = found[1]
-    other = second_best_row(scores, index)
-    if other is None:
-        return node_score(recording, found[0], scores, event.name)
-    name = recording.node_names[int(scores.rows[other])]
-    leads = score_leads(scores, index, other)
-    terms = tuple(equation.Term(one.name, (one.value, one.rival, one.lead), None) for one in leads)
-    telling = max(leads, key=lambda one: abs(one.lead), default=None)
-    deciding = telling.name if telling is not None and telling.lead else None
-    margin = float(scores.total[index]) - float(scores.total[other])
+    scores = scored[1]
+    rival_row = second_best_row(scores, index)
+    if rival_row is None:
+        return node_score(recording, scored[0], scores, event.name)
+    rival = recording.node_names[int(scores.rows[rival_row])]
+    leads = score_leads(scores, index, rival_row)
+    terms = tuple(equation.Term(lead.name, (lead.value, lead.rival, lead.lead), None) for lead in leads)
+    largest_lead = max(leads, key=lambda lead: abs(lead.lead), default=None)
+    deciding = largest_lead.name if largest_lead is not None and largest_lead.lead else None
+    margin = float(scores.total[index]) - float(scores.total[rival_row])
     words = "the totals are equal" if not margin else f"{event.name} leads by {format_number(margin)}"
-    title = f"why {event.name} and not {name}"
-    columns = (event.name, name, "difference")
+    title = f"why {event.name} and not {rival}"
+    columns = (event.name, rival, "difference")
     return equation.Equation(title, BEST_FORMULA, columns, "check", terms, event.score, deciding, words)
 
 
 def _best_hyper_node(recording: Recording, seq: Seq, event: record.BestEvent) -> equation.Equation:
-    """Each HyperNode with the scores that plugins gave it just before."""
-    asked: dict[str, Mapping[str, float]] = {}
+    """The choice of a HyperNode: one term per HyperNode with each plugin's score of it."""
+    by_plugin: dict[str, Mapping[str, float]] = {}
     for earlier in range(seq - 1, 0, -1):
-        before = recording.event_at(earlier)
-        if not isinstance(before, record.HookEvent) or not isinstance(before.result, Mapping):
+        call = recording.event_at(earlier)
+        if not isinstance(call, record.HookEvent) or not isinstance(call.result, Mapping):
             break
-        asked[before.plugin] = before.result
-    names = dict.fromkeys(name for scores in asked.values() for name in scores)
+        by_plugin[call.plugin] = call.result
+    names = dict.fromkeys(name for scores in by_plugin.values() for name in scores)
     terms = tuple(
-        equation.Term(name, tuple(scores.get(name) for scores in asked.values()), name == event.name)
+        equation.Term(name, tuple(scores.get(name) for scores in by_plugin.values()), name == event.name)
         for name in names or (event.name,)
     )
     title = f"the best HyperNode is {event.name}"
-    return equation.Equation(title, HYPER_NODE_FORMULA, tuple(asked), "check", terms, event.score, event.name)
+    return equation.Equation(title, HYPER_NODE_FORMULA, tuple(by_plugin), "check", terms, event.score, event.name)
 
 
 class ScorePart(NamedTuple):
@@ -461,11 +461,11 @@ class ScorePart(NamedTuple):
 def score_parts(recording: Recording, seq: Seq, node: NodeName) -> tuple[ScorePart, ...]:
     """Every summand of a node's score with its arithmetic, in call order."""
     event = recording.event_at(seq)
-    place = scored_row(recording, event, node) if isinstance(event, record.ScoreEvent) else None
-    asked = asked_node_at(recording, seq, node)
-    if not isinstance(event, record.ScoreEvent) or place is None or asked is None:
+    index = scored_row(recording, event, node) if isinstance(event, record.ScoreEvent) else None
+    asked_node = asked_node_at(recording, seq, node)
+    if not isinstance(event, record.ScoreEvent) or index is None or asked_node is None:
         return ()
-    return tuple(score_parts_in(asked, event, place))
+    return tuple(score_parts_in(asked_node, event, index))
 
 
 def equation_inside(recording: Recording, seq: Seq, number: int) -> equation.Equation | None:
@@ -479,10 +479,10 @@ def equation_inside(recording: Recording, seq: Seq, number: int) -> equation.Equ
     return next((part.inside for part in parts[number - 1 : number]), None)
 
 
-def score_parts_in(asked: AskedNode, event: record.ScoreEvent, place: int) -> Iterator[ScorePart]:
-    """As score_parts, of a node in a session that one has."""
-    with asked.session.record.silence_recording():
+def score_parts_in(asked_node: AskedNode, event: record.ScoreEvent, index: int) -> Iterator[ScorePart]:
+    """As score_parts, of a node in the given session."""
+    with asked_node.session.record.silence_recording():
         for name, values in event.parts:
-            recorded = float(values[place])
+            recorded = float(values[index])
             derive = explainer_for(name.partition("/")[0]).scores
-            yield ScorePart(name, recorded, None if derive is None or isnan(recorded) else derive(asked, name))
+            yield ScorePart(name, recorded, None if derive is None or isnan(recorded) else derive(asked_node, name))

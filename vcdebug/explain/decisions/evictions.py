@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from vcdebug.amount_text import count_noun, join_names, verb_for
-from vcdebug.explain.decisions.votes import hook_calls_at, passed_on_facts, unasked_plugins, victim_question_before
+from vcdebug.explain.decisions.votes import earlier_tier_facts, hook_calls_at, unasked_plugins, victim_question_before
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework import gang_eviction
@@ -27,57 +27,57 @@ ORDER_OF_NODES_NOTE = "nodes are tried in order of score, not of their victims' 
 
 
 class StatementSpan(NamedTuple):
-    """One statement from its first operation to its end."""
+    """One statement: its operations, and how and at which event it ended."""
 
     ops: tuple[Seq, ...]
     end: Seq
     fate: str
-    """commit, discard, or nothing where the recording ends first."""
+    """`commit` or `discard`; empty if the recording ends before the statement."""
     undone: Seq
-    """The last event of its undoing; the end itself where nothing is undone."""
+    """The last event of the rollback after a discard; equal to `end` if nothing is rolled back."""
 
 
 @per_recording(most=64)
 def statements_between(recording: Recording, first: Seq, last: Seq) -> list[StatementSpan]:
     """The statements of a range of events. A trial statement that is merged continues as part of its target."""
-    found: list[StatementSpan] = []
-    pending: list[Seq] = []
+    statements: list[StatementSpan] = []
+    pending_ops: list[Seq] = []
     for seq, event in enumerate(recording.events[first - 1 : last], first):
         if isinstance(event, OpEvent) and event.op in PLANNED_OPS and event.via is None:
-            pending.append(seq)
+            pending_ops.append(seq)
         elif isinstance(event, StatementEvent) and event.what in ("commit", "discard", "save"):
             # The latest operations: a trial statement inside another one ends first, so statements nest like a stack.
-            own = pending[len(pending) - len(event.ops) :] if event.ops else []
-            del pending[len(pending) - len(own) :]
+            op_seqs = pending_ops[len(pending_ops) - len(event.ops) :] if event.ops else []
+            del pending_ops[len(pending_ops) - len(op_seqs) :]
             if event.what != "save":
                 # A discard is followed by one undoing event per operation.
-                undone = seq + (len(own) if event.what == "discard" else 0)
-                found.append(StatementSpan(tuple(own), seq, event.what, undone))
-    if pending:
-        found.append(StatementSpan(tuple(pending), last, "", last))
-    return found
+                undone = seq + (len(op_seqs) if event.what == "discard" else 0)
+                statements.append(StatementSpan(tuple(op_seqs), seq, event.what, undone))
+    if pending_ops:
+        statements.append(StatementSpan(tuple(pending_ops), last, "", last))
+    return statements
 
 
 CARRIED_OUT_FATES = ("commit", "at once")
-"""The fates of evictions that happen."""
+"""The fates of evictions that are carried out."""
 
 
 class Eviction(NamedTuple):
-    """One eviction that was planned, whatever became of it."""
+    """One planned eviction, carried out or discarded."""
 
     seq: Seq
     victim: TaskKey
     job: JobId
-    """The victim's; empty for a task without a job in the session."""
+    """The victim's job; empty if the session has none."""
     queue: QueueName
     node: NodeName
     action: str
     preemptor: str
-    """The task for which it was evicted, or the job for a gang action; empty if the action had no preemptor."""
+    """The task, or for gang actions the job, for which the victim is evicted; empty without a preemptor."""
     tier: int | None
-    """The tier that named the victim."""
+    """The tier of plugins that decided on the victim; None if no tier did."""
     fate: str
-    """commit, discard, or nothing where the recording ends first; "at once" outside any statement."""
+    """`commit` or `discard`, empty if the recording ends before that; `at once` outside any statement."""
     end: Seq
 
     @property
@@ -94,7 +94,7 @@ def eviction_words(one: Eviction, victim: str) -> str:
 
 @per_recording()
 def planned_evictions(recording: Recording) -> tuple[Eviction, ...]:
-    """All of the cycle, in order; those of discarded statements are among them."""
+    """Every planned eviction of the cycle in order, including discarded ones."""
     return tuple(_build_eviction(recording, seq, event) for seq, event in _eviction_events(recording))
 
 
@@ -128,22 +128,22 @@ def lost_pods(view: JobView) -> list[Eviction]:
 
 
 @per_recording()
-def not_discarded(recording: Recording) -> tuple[Eviction, ...]:
+def undiscarded_evictions(recording: Recording) -> tuple[Eviction, ...]:
     """Evictions whose statement was not discarded, in order."""
-    wished = (
+    events = (
         (seq, event) for seq, event in _eviction_events(recording) if fate_of(recording, seq, event)[0] != "discard"
     )
-    return tuple(_build_eviction(recording, seq, event) for seq, event in wished)
+    return tuple(_build_eviction(recording, seq, event) for seq, event in events)
 
 
 def carried_out(recording: Recording) -> list[Eviction]:
-    """Those that were carried out, in order."""
-    return [one for one in not_discarded(recording) if one.is_carried_out]
+    """The evictions that were carried out, in order."""
+    return [eviction for eviction in undiscarded_evictions(recording) if eviction.is_carried_out]
 
 
 @per_recording()
 def _carried_out_by_job(recording: Recording) -> Mapping[JobId, Sequence[Eviction]]:
-    return group_by_key((one.job, one) for one in carried_out(recording))
+    return group_by_key((eviction.job, eviction) for eviction in carried_out(recording))
 
 
 def _preemptor_name(recording: Recording, seq: Seq) -> str:
@@ -156,14 +156,14 @@ def _build_eviction(recording: Recording, seq: Seq, event: OpEvent) -> Eviction:
     job = owners.jobs.get(event.task, "")
     queue = owners.queues.get(job, "")
     preemptor = _preemptor_name(recording, seq)
-    asked = victim_question_before(recording, seq) if preemptor else None
-    tier = asked.deciding_tier if asked is not None and event.task in (asked.outcome or ()) else None
+    question = victim_question_before(recording, seq) if preemptor else None
+    tier = question.deciding_tier if question is not None and event.task in (question.outcome or ()) else None
     fate = fate_of(recording, seq, event)
     return Eviction(seq, event.task, job, queue, event.node, action, preemptor, tier, *fate)
 
 
 def fate_of(recording: Recording, seq: Seq, event: OpEvent) -> tuple[str, Seq]:
-    """(what became of an operation's statement, at which event)."""
+    """(`commit`, `discard`, `at once` or empty, event) of the statement of an operation."""
     if event.via is not None:
         return "at once", seq
     action = recording.span_tree.span_around(seq, Level.ACTION)
@@ -173,102 +173,102 @@ def fate_of(recording: Recording, seq: Seq, event: OpEvent) -> tuple[str, Seq]:
 
 @per_recording(most=64)
 def _fates_by_seq(recording: Recording, first: Seq, last: Seq) -> Mapping[Seq, tuple[str, Seq]]:
-    found: dict[Seq, tuple[str, Seq]] = {}
+    fates: dict[Seq, tuple[str, Seq]] = {}
     for span in statements_between(recording, first, last):
         for seq in span.ops:
-            found.setdefault(seq, (span.fate, span.end))
-    return found
+            fates.setdefault(seq, (span.fate, span.end))
+    return fates
 
 
 def eviction_facts(view: JobView, victims: Sequence[TaskKey]) -> Iterator[str]:
-    """Which tier decided without which plugins, where milder victims were, and whether fewer would have been enough."""
-    evicted = carried_out(view.recording)
+    """Yields sentences about evictions: deciding tier, lower priorities elsewhere, broken gangs, fewer victims."""
+    evictions = carried_out(view.recording)
     facts_of = view.recording.conf.facts_of
-    mine = [one for one in evicted if one.preemptor in view.tasks and facts_of(one.action).evicts_by_pod]
-    if mine:
-        yield from _deciding_tier_facts(view, mine[0])
-        yield from milder_nodes_facts(view.recording, mine[0])
-        yield from _priority_facts(view, mine)
+    job_evictions = [one for one in evictions if one.preemptor in view.tasks and facts_of(one.action).evicts_by_pod]
+    if job_evictions:
+        yield from _deciding_tier_facts(view, job_evictions[0])
+        yield from milder_nodes_facts(view.recording, job_evictions[0])
+        yield from _priority_facts(view, job_evictions)
     yield from _broken_gang_facts(view, victims)
-    yield from _fewer_victims_facts(view, [one for one in evicted if one.victim in victims])
+    yield from _fewer_victims_facts(view, [one for one in evictions if one.victim in victims])
 
 
 def _broken_gang_facts(view: JobView, victims: Sequence[TaskKey]) -> Iterator[str]:
-    """Jobs that the evictions leave with fewer pods than they need."""
+    """Yields a sentence per job that the evictions leave with fewer ready pods than its minMember."""
     owners = dict.fromkeys(view.recording.owners.jobs.get(key, "") for key in victims)
     jobs = [job for uid in owners if (job := view.session.jobs.get(uid)) is not None and not job.is_ready()]
     for job in jobs:
         if job.min_available > 1:
-            left = count_noun(job.ready_task_num(), "pod")
-            yield f"{job.uid} keeps {left}, fewer than its minMember {job.min_available}."
+            remaining = count_noun(job.ready_task_num(), "pod")
+            yield f"{job.uid} keeps {remaining}, fewer than its minMember {job.min_available}."
 
 
-def _priority_facts(view: JobView, mine: Sequence[Eviction]) -> Iterator[str]:
-    """The priorities that preempt compares, which are those of the PodGroups and not of the pods."""
-    jobs = {one.job: view.session.jobs[one.job] for one in mine if one.job in view.session.jobs}
+def _priority_facts(view: JobView, evicted: Sequence[Eviction]) -> Iterator[str]:
+    """Yields the PodGroup priorities of both sides, which preempt compares instead of pod priorities."""
+    jobs = {eviction.job: view.session.jobs[eviction.job] for eviction in evicted if eviction.job in view.session.jobs}
     lower = {name: job.priority for name, job in jobs.items() if job.priority < view.job.priority}
     if lower and len(lower) == len(jobs):
         others = join_names(f"{name} has {priority}" for name, priority in lower.items())
         yield f"{view.job.uid} has priority {view.job.priority} (of its PodGroup); {others}."
 
 
-def _fewer_victims_facts(view: JobView, mine: Sequence[Eviction]) -> Iterator[str]:
-    """Where fewer evictions would have made the room for the pods that are now pipelined: how many, and which first."""
+def _fewer_victims_facts(view: JobView, evictions: Sequence[Eviction]) -> Iterator[str]:
+    """Yields a sentence if fewer victims would free enough for the pipelined pods: how many, and which."""
     pipelined = [task for task in view.placed_tasks if task.status is TaskStatus.PIPELINED]
     by_node = group_by_key((task.node_name, task) for task in pipelined)
-    enough: list[TaskKey] = []
+    sufficient: list[TaskKey] = []
     for node, tasks in by_node.items():
-        there = [one for one in mine if one.node == node]
-        if not there:
+        on_node = [one for one in evictions if one.node == node]
+        if not on_node:
             continue
-        need = sum_resources(task.init_resreq for task in tasks)
-        future = idle_without(view.recording, min(one.seq for one in there), node, ())
-        # The largest first gives the fewest; equal ones in the order of the plan.
-        ranked = sorted(there, key=lambda one: -_largest_share(task_of(view.recording, one.victim), need))
+        request = sum_resources(task.init_resreq for task in tasks)
+        future = idle_without(view.recording, min(one.seq for one in on_node), node, ())
+        # Taking the largest victims first gives the fewest; equal ones stay in the order of the plan.
+        ranked = sorted(on_node, key=lambda one: -_largest_share(task_of(view.recording, one.victim), request))
         for one in ranked:
-            if need.less_equal(future):
+            if request.less_equal(future):
                 break
             future.add(task_of(view.recording, one.victim).resreq)
-            enough.append(one.victim)
-    if 0 < len(enough) < len(mine):
-        every = "Both" if len(mine) == 2 else f"All {len(mine)}"
-        yield f"{every} are evicted; by their amounts {len(enough)} would do ({join_names(enough)})."
+            sufficient.append(one.victim)
+    if 0 < len(sufficient) < len(evictions):
+        all_words = "Both" if len(evictions) == 2 else f"All {len(evictions)}"
+        yield f"{all_words} are evicted; by their amounts {len(sufficient)} would do ({join_names(sufficient)})."
 
 
-def _largest_share(victim: TaskInfo, need: Resource) -> float:
-    """The largest part of what is needed that this victim frees, over all dimensions."""
-    return max((victim.resreq.get(name) / value for name, value in need.items() if value > 0), default=0.0)
+def _largest_share(victim: TaskInfo, request: Resource) -> float:
+    """The largest fraction of the needed amount that the victim frees, over all dimensions."""
+    return max((victim.resreq.get(name) / value for name, value in request.items() if value > 0), default=0.0)
 
 
 def _deciding_tier_facts(view: JobView, one: Eviction) -> Iterator[str]:
-    """The plugins of the tiers before the one that named the first victim, and those that were not asked."""
-    asked = victim_question_before(view.recording, one.seq)
-    if asked is None or one.tier is None:
+    """Yields sentences: which earlier tiers allowed no victim, and which plugins of later tiers were not asked."""
+    calls = victim_question_before(view.recording, one.seq)
+    if calls is None or one.tier is None:
         return
-    yield from passed_on_facts([seat for seat in asked.answered if seat.tier < one.tier], one.tier)
-    said = [seat.plugin for seat in asked.answered if seat.tier == one.tier]
-    unasked = [each for each in unasked_plugins(view.recording, asked, one.seq) if each.seat.state == "not asked"]
-    unasked = [each for each in unasked if each.seat.tier > one.tier]
-    if not unasked or not said:
+    yield from earlier_tier_facts([vote for vote in calls.answered if vote.tier < one.tier], one.tier)
+    deciders = [vote.plugin for vote in calls.answered if vote.tier == one.tier]
+    unasked = [plugin for plugin in unasked_plugins(view.recording, calls, one.seq) if plugin.vote.state == "not asked"]
+    unasked = [plugin for plugin in unasked if plugin.vote.tier > one.tier]
+    if not unasked or not deciders:
         return
-    named = f"Tier {one.tier} ({' and '.join(said)}) already named victims"
-    where = join_names(f"{each.seat.plugin} in tier {each.seat.tier}" for each in unasked)
-    against = join_names(
-        f"{each.seat.plugin} would protect {one.victim}{each.note and f': {each.note}'}"
-        for each in unasked
-        if each.protects
+    tier_words = f"Tier {one.tier} ({' and '.join(deciders)}) already named victims"
+    plugin_words = join_names(f"{plugin.vote.plugin} in tier {plugin.vote.tier}" for plugin in unasked)
+    objections = join_names(
+        f"{plugin.vote.plugin} would protect {one.victim}{plugin.note and f': {plugin.note}'}"
+        for plugin in unasked
+        if plugin.protects
     )
     were = verb_for(len(unasked), "was")
-    yield f"{named}, so {where} {were} not consulted{f' ({against})' if against else ''}."
+    yield f"{tier_words}, so {plugin_words} {were} not consulted{f' ({objections})' if objections else ''}."
 
 
-def milder_nodes_facts(recording: Recording, one: Eviction) -> Iterator[str]:
-    """Nodes that would have done as well with a victim of lower priority, in a sentence."""
-    by_pod = recording.conf.facts_of(one.action).evicts_by_pod
-    found = milder_nodes(recording, one) if by_pod and one.preemptor in recording.owners.jobs else {}
-    who = join_names((f"{task.name} of priority {task.priority}" for task in found.values()), MOST_NODES)
-    if found:
-        yield f"{join_names(found, MOST_NODES)} would have done as well ({who}): {ORDER_OF_NODES_NOTE}."
+def milder_nodes_facts(recording: Recording, eviction: Eviction) -> Iterator[str]:
+    """Other nodes where evicting a pod of lower priority would have freed enough room, in a sentence."""
+    by_pod = recording.conf.facts_of(eviction.action).evicts_by_pod
+    milder = milder_nodes(recording, eviction) if by_pod and eviction.preemptor in recording.owners.jobs else {}
+    victim_words = join_names((f"{task.name} of priority {task.priority}" for task in milder.values()), MOST_NODES)
+    if milder:
+        yield f"{join_names(milder, MOST_NODES)} would have done as well ({victim_words}): {ORDER_OF_NODES_NOTE}."
 
 
 @per_recording()
@@ -278,16 +278,16 @@ def _lowest_priority(recording: Recording) -> int:
 
 def milder_nodes(recording: Recording, one: Eviction) -> dict[NodeName, TaskInfo]:
     """Other feasible nodes → a victim of lower priority there, in the state before the plan."""
-    asker, victim = task_of(recording, one.preemptor), task_of(recording, one.victim)
-    # What follows looks at every pod of the cluster, which one comparison often makes unnecessary.
+    preemptor, victim = task_of(recording, one.preemptor), task_of(recording, one.victim)
+    # Skip the search over every pod of the cluster if no pod has a lower priority than the victim.
     if _lowest_priority(recording) >= victim.priority:
         return {}
-    same = (seq for seq, event in _eviction_events(recording) if event.node == one.node)
+    same_node = (seq for seq, event in _eviction_events(recording) if event.node == one.node)
     # The first eviction of the plan on this node: before a later one, the node already has the room of the first.
-    first = next(seq for seq in same if _preemptor_name(recording, seq) == one.preemptor)
-    room = NodeFits(JobView(recording, asker.job, one.preemptor), asker, first - 1)
-    others = [node.name for node in room.freeable_nodes(one.action) if node.name != one.node]
-    lowest = {name: min(room.victim_candidates(one.action, name), key=lambda t: (t.priority, t.key)) for name in others}
+    first = next(seq for seq in same_node if _preemptor_name(recording, seq) == one.preemptor)
+    fits = NodeFits(JobView(recording, preemptor.job, one.preemptor), preemptor, first - 1)
+    others = [node.name for node in fits.freeable_nodes(one.action) if node.name != one.node]
+    lowest = {name: min(fits.victim_candidates(one.action, name), key=lambda t: (t.priority, t.key)) for name in others}
     return {name: task for name, task in lowest.items() if task.priority < victim.priority}
 
 
@@ -296,33 +296,33 @@ WHOLE_BUNDLES_OFF = "whole bundles are switched off (allowWholeBundle)"
 
 
 class BundleOutcome(NamedTuple):
-    """One bundle, and what became of it."""
+    """One bundle of victims of a gang action, and what the plugins allow of it."""
 
     safe: bool
     job: JobId
     tasks: tuple[TaskKey, ...]
     frees: Resource
     loses: Resource
-    """What the whole job holds; nothing for a safe bundle."""
+    """Resources of the whole job, which the eviction would break; empty for a safe bundle."""
     roi: float
     kept: tuple[TaskKey, ...]
-    """What the plugins leave of it; nothing where it is dropped."""
+    """The tasks of the bundle that the plugins allow as victims; empty if the bundle is dropped."""
     why: str
-    """Why it is dropped or cut."""
+    """Why the bundle is dropped or cut."""
     enough: bool
-    """Whether the gang's need fits once it and those before it are gone: a plan is tried then."""
+    """Whether evicting this and all earlier bundles makes room for the gang, so that a plan is tried."""
 
 
 class DomainBundles(NamedTuple):
-    """One domain's bundles for a gang."""
+    """The bundles of one topology domain that an action considers for a gang."""
 
     job: JobId
     domain: str
     need: Resource
     free: Resource
-    """Idle and releasing in the domain."""
+    """Idle plus releasing resources of the domain."""
     bundles: tuple[BundleOutcome, ...]
-    """In the order in which the action passed them to the plugins, which is also the order of eviction."""
+    """The bundles in the order in which the plugins are asked about them and the action evicts them."""
 
 
 class _GangAction(Protocol):
@@ -331,15 +331,15 @@ class _GangAction(Protocol):
 
 @per_recording(most=16)
 def bundles_at(recording: Recording, seq: Seq) -> DomainBundles | None:
-    """The bundles that the plugins are asked about at an event; None elsewhere, and where they cannot be had again."""
+    """The bundles of a gang action's UnifiedEvictable call; None elsewhere, or if the session cannot be rebuilt."""
     event, action = recording.event_at(seq), recording.span_tree.span_around(seq, Level.ACTION)
-    span, asked = recording.span_tree.span_around(seq, Level.JOB), hook_calls_at(recording, seq)
+    span, calls = recording.span_tree.span_around(seq, Level.JOB), hook_calls_at(recording, seq)
     if (
         not isinstance(event, HookEvent)
         or event.point != UNIFIED_POINT
         or action is None
         or span is None
-        or asked is None
+        or calls is None
     ):
         return None
     session = session_at_event(recording, seq)
@@ -347,13 +347,13 @@ def bundles_at(recording: Recording, seq: Seq) -> DomainBundles | None:
         return None
     arguments = recording.conf.arguments_of(action.name, recording.snapshot.release)
     # A new action object with the same arguments: the one of the cycle is not part of a recording.
-    made: _GangAction = resolve_reference(recording.conf.known[action.name])(arguments)
-    # Building bundles asks plugins again, which must not become events of the recording.
+    gang_action: _GangAction = resolve_reference(recording.conf.known[action.name])(arguments)
+    # Building bundles calls plugins again, and these calls must not become events of the recording.
     session.record.silent += 1
-    allowed = asked.outcome if isinstance(asked.outcome, tuple) else ()
-    found = _find_domain_bundles(session, made.eviction, session.jobs[span.name], event.candidates, allowed)
+    allowed = calls.outcome if isinstance(calls.outcome, tuple) else ()
+    bundles = _find_domain_bundles(session, gang_action.eviction, session.jobs[span.name], event.candidates, allowed)
     session.record.silent -= 1
-    return found
+    return bundles
 
 
 def _find_domain_bundles(
@@ -372,8 +372,8 @@ def _find_domain_bundles(
             keys = dict.fromkeys(allowed)
             uids = {task.uid: None for bundle in bundles for task in bundle.tasks if task.key in keys}
             free = gang_eviction.idle_and_releasing(session, domain)
-            left = eviction.filter_bundles(session, job, need, bundles, uids)
-            outcomes = tuple(_bundle_outcomes(eviction, bundles, left, need, free, uids))
+            kept_bundles = eviction.filter_bundles(session, job, need, bundles, uids)
+            outcomes = tuple(_bundle_outcomes(eviction, bundles, kept_bundles, need, free, uids))
             return DomainBundles(job.uid, domain, need, free, outcomes)
     return None
 
@@ -381,41 +381,41 @@ def _find_domain_bundles(
 def _bundle_outcomes(
     eviction: gang_eviction.GangEviction,
     bundles: Sequence[gang_eviction.Bundle],
-    left: Sequence[gang_eviction.Bundle],
+    kept_bundles: Sequence[gang_eviction.Bundle],
     need: Resource,
     free: Resource,
     allowed: dict[TaskId, None],
 ) -> list[BundleOutcome]:
     victims: list[gang_eviction.Bundle] = []
-    enough: dict[int, bool] = {}
-    for bundle in left:
+    makes_room: dict[int, bool] = {}
+    for bundle in kept_bundles:
         victims.append(bundle)
         freed = gang_eviction.sum_requests(task for each in victims for task in each.tasks)
-        enough[id(bundle)] = need.less_equal(free.clone().add(freed))
-    found = []
+        makes_room[id(bundle)] = need.less_equal(free.clone().add(freed))
+    outcomes = []
     for bundle in bundles:
         # Filtering replaces a bundle by a cut copy, so job and type identify it, not the object.
-        same = next((each for each in left if each.job is bundle.job and each.type is bundle.type), None)
-        kept = tuple(task.key for task in same.tasks) if same is not None else ()
-        why = "" if len(kept) == len(bundle.tasks) else _dropped_reason(eviction, bundle, kept, allowed)
+        kept_bundle = next((each for each in kept_bundles if each.job is bundle.job and each.type is bundle.type), None)
+        kept_tasks = tuple(task.key for task in kept_bundle.tasks) if kept_bundle is not None else ()
+        reason = "" if len(kept_tasks) == len(bundle.tasks) else _dropped_reason(eviction, bundle, kept_tasks, allowed)
         tasks = tuple(task.key for task in bundle.tasks)
         safe = bundle.type is gang_eviction.BundleType.SAFE
-        fits = enough.get(id(same), False) if same is not None else False
-        worth = gang_eviction.bundle_roi(bundle, need)
-        found.append(
-            BundleOutcome(safe, bundle.job.uid, tasks, bundle.local, bundle.everything, worth, kept, why, fits)
+        fits = makes_room.get(id(kept_bundle), False) if kept_bundle is not None else False
+        roi = gang_eviction.bundle_roi(bundle, need)
+        outcomes.append(
+            BundleOutcome(safe, bundle.job.uid, tasks, bundle.local, bundle.everything, roi, kept_tasks, reason, fits)
         )
-    return found
+    return outcomes
 
 
 def _dropped_reason(
     eviction: gang_eviction.GangEviction,
     bundle: gang_eviction.Bundle,
-    kept: Sequence[TaskKey],
+    kept_tasks: Sequence[TaskKey],
     allowed: dict[TaskId, None],
 ) -> str:
-    refused = [task.name for task in bundle.tasks if task.uid not in allowed]
-    if not refused and bundle.type is gang_eviction.BundleType.WHOLE and not eviction.allow_whole_bundle:
+    protected = [task.name for task in bundle.tasks if task.uid not in allowed]
+    if not protected and bundle.type is gang_eviction.BundleType.WHOLE and not eviction.allow_whole_bundle:
         return WHOLE_BUNDLES_OFF
-    what = "cut" if kept else "dropped"
-    return f"{what}: the plugins keep {', '.join(refused)}"
+    verb = "cut" if kept_tasks else "dropped"
+    return f"{verb}: the plugins keep {', '.join(protected)}"

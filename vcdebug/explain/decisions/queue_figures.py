@@ -1,4 +1,4 @@
-"""Where a queue's figures come from: its limits, what it deserves, its share; each from what the session held.
+"""How a queue's limit, deserved amount, share and reservations are computed, from the figures of the session.
 
 Upstream: plugins/proportion, plugins/capacity.
 Upstream: plugins/proportion, plugins/capacity, plugins/overcommit.
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 SHARING_PLUGINS: Final = (PROPORTION, CAPACITY)
-"""Plugins that keep figures of queues."""
+"""Plugins that compute deserved amounts and shares of queues."""
 ENDLESS_AMOUNT: Final = float(MAX_INT64)
 SHARE_FORMULA = "share = the largest of allocated / deserved"
 STALE_SHARE = "as it was when the session opened: events of its children do not bring it up to date"
@@ -49,26 +49,26 @@ ENDLESS_FORMULA = "limit = capability; endless where none is stated"
 
 
 class QueuePlace(NamedTuple):
-    """A queue at its place in the tree."""
+    """A queue and its depth in the queue tree, 0 for the root or without a tree."""
 
     name: QueueName
     depth: int
 
 
 def sharing_plugin(recording: Recording) -> str:
-    """The plugin that shares out the cluster; empty where none is configured."""
+    """The name of the plugin that divides the cluster among queues; empty if none is configured."""
     return next((name for name in SHARING_PLUGINS if name in recording.timeline.figures), "")
 
 
 def capacity_tree(recording: Recording) -> Capacity | None:
-    """The capacity plugin where its queues are a tree that is in force."""
+    """The capacity plugin if its queue tree is valid and in use; None otherwise."""
     plugin = _capacity_plugin(recording)
     # A circle of parents has no root, and every walk over the tree would be endless.
     return plugin if plugin is not None and plugin.tree and plugin.ready and not plugin.circle else None
 
 
 def tree_is_broken(recording: Recording) -> bool:
-    """Whether capacity gave up on its tree of queues: figures stay as they were then, and everything is refused."""
+    """Whether capacity found its queue tree invalid, so that figures are incomplete and every request is refused."""
     plugin = _capacity_plugin(recording)
     return plugin is not None and plugin.tree and not plugin.ready
 
@@ -89,7 +89,7 @@ def _capacity_attr(figures: Figures) -> CapacityAttr:
 
 
 def queue_places(recording: Recording) -> tuple[QueuePlace, ...]:
-    """All queues, children below their parents where capacity knows a tree."""
+    """All queues with their depth; children follow their parent if capacity uses a queue tree."""
     plugin = capacity_tree(recording)
     if plugin is None or ROOT_QUEUE not in plugin.queues:
         return tuple(QueuePlace(name, 0) for name in recording.session.queues)
@@ -103,7 +103,7 @@ def _places_below(plugin: Capacity, name: QueueName, depth: int) -> Iterator[Que
 
 
 def finite_dimensions(*resources: Resource) -> list[str]:
-    """cpu, memory, and the scalars; without pods, volume counts, and what is 0 or endless everywhere."""
+    """cpu, memory, and scalars with a finite non-zero amount somewhere, except counts of pods and volumes."""
     scalars = dict.fromkeys(name for resource in resources for name in resource.scalars or ())
     # Counts of pods and volumes are on every node and would fill the table without explaining a share.
     dimensions = sorted(name for name in scalars if name != PODS and not name.startswith("attachable-volumes"))
@@ -115,7 +115,7 @@ def finite_dimensions(*resources: Resource) -> list[str]:
 
 
 def opening_attr_of(recording: Recording, queue: QueueName) -> ProportionAttr | CapacityAttr | None:
-    """What the plugin worked out for a queue when the session opened; nothing of a broken tree."""
+    """The sharing plugin's figures of a queue when the session opened; None for a broken queue tree."""
     plugin = recording.session.plugins.get(sharing_plugin(recording))
     if not isinstance(plugin, Proportion):
         return _capacity_queue_attr(recording, queue)
@@ -131,7 +131,7 @@ def _capacity_queue_attr(recording: Recording, queue: QueueName) -> CapacityAttr
 
 
 def queue_share(recording: Recording, seq: Seq, queue: QueueName) -> Equation:
-    """The share after an event, with the dimension that it comes from."""
+    """The equation of a queue's share after an event, and the dimension that decides it."""
     plugin = sharing_plugin(recording)
     figures = recording.timeline.state_at(seq).books[sharing_plugin(recording)][queue]
     attr = proportion_attr(figures) if plugin == PROPORTION else _capacity_attr(figures)
@@ -153,7 +153,7 @@ def queue_share(recording: Recording, seq: Seq, queue: QueueName) -> Equation:
 
 
 def real_capability(recording: Recording, queue: QueueName) -> Equation | None:
-    """The limit that holds: what guarantees leave of the cluster, or of the parent, within the queue's capability."""
+    """A queue's real capability: the cluster or parent minus guarantees, at most the queue's capability; else None."""
     attr = opening_attr_of(recording, queue)
     bound = attr.bound if attr is not None else None
     title = f"limit of queue {queue} (real capability)"
@@ -172,15 +172,15 @@ def real_capability(recording: Recording, queue: QueueName) -> Equation | None:
 def _limit_term(name: str, bound: QueueLimit) -> Term:
     figures = tuple(part.get(name) for part in bound[:4] if part is not None)
     capability = bound.capability
-    stated = capability.get(name) if capability is not None and capability.has_dimension(name) else None
+    amount = capability.get(name) if capability is not None and capability.has_dimension(name) else None
     if not bound.limit.has_dimension(name):
-        return Term(name, (*figures, stated, None), None, "nothing is left of it")
-    by = "capability decides" if stated is not None and stated < figures[-1] else "what is left decides"
-    return Term(name, (*figures, stated, bound.limit.get(name)), None, by)
+        return Term(name, (*figures, amount, None), None, "nothing is left of it")
+    reason = "capability decides" if amount is not None and amount < figures[-1] else "what is left decides"
+    return Term(name, (*figures, amount, bound.limit.get(name)), None, reason)
 
 
 def stated_deserved(recording: Recording, queue: QueueName) -> Equation | None:
-    """capacity: what the queue states, within its limit and at least its guarantee."""
+    """capacity's deserved amount: the stated one, at most the limit, at least the guarantee; else None."""
     attr, tree = _capacity_queue_attr(recording, queue), capacity_tree(recording)
     title = f"what queue {queue} deserves"
     if attr is None:
@@ -189,22 +189,22 @@ def stated_deserved(recording: Recording, queue: QueueName) -> Equation | None:
         return _sum_of_children(attr, title)
     if attr.entitlement is None:
         return None
-    stated, limit, guarantee, found = attr.entitlement
-    parts = (stated, guarantee, found) if limit is None else (stated, limit, guarantee, found)
-    names = finite_dimensions(stated, guarantee, found)
+    spec_deserved, limit, guarantee, deserved = attr.entitlement
+    parts = (spec_deserved, guarantee, deserved) if limit is None else (spec_deserved, limit, guarantee, deserved)
+    names = finite_dimensions(spec_deserved, guarantee, deserved)
     terms = tuple(
         Term(name, tuple(part.get(name) for part in parts), None, _deserved_note(name, parts)) for name in names
     )
     capped, column = ("stated", ()) if limit is None else ("min(stated, limit)", ("limit",))
     columns = ("stated", *column, "guarantee", "deserved")
-    return Equation(title, f"deserved = max({capped}, guarantee)", columns, "dimension", terms, found)
+    return Equation(title, f"deserved = max({capped}, guarantee)", columns, "dimension", terms, deserved)
 
 
 def _deserved_note(name: str, parts: tuple[Resource, ...]) -> str:
-    stated, guarantee, found = parts[0].get(name), parts[-2].get(name), parts[-1].get(name)
-    if found == stated:
+    spec_deserved, guarantee, deserved = parts[0].get(name), parts[-2].get(name), parts[-1].get(name)
+    if deserved == spec_deserved:
         return "as stated"
-    return "the guarantee decides" if found == guarantee else "the limit decides"
+    return "the guarantee decides" if deserved == guarantee else "the limit decides"
 
 
 def _sum_of_children(root: CapacityAttr, title: str) -> Equation:
@@ -218,21 +218,21 @@ def _sum_of_children(root: CapacityAttr, title: str) -> Equation:
 
 
 class StarvedPair(NamedTuple):
-    """A starved queue and one that holds too much of what it lacks."""
+    """A queue below its deserved amount in a dimension, and a queue that holds more than it deserves there."""
 
     starved: QueueName
     above: QueueName
     """Empty if no queue exceeds what it deserves."""
     dimension: str
     lacks: float
-    """Up to what it deserves, as far as it asks for it."""
+    """How much the starved queue requests and lacks, up to its deserved amount."""
     surplus: float
-    """What the other one holds beyond what it deserves."""
+    """How much the queue `above` holds beyond its deserved amount."""
     reclaimable: bool
 
 
 def starved_pairs(recording: Recording, seq: Seq) -> tuple[StarvedPair, ...]:
-    """Every pair after an event, the largest lack first within a queue's dimensions."""
+    """All pairs after an event; within a dimension of a starved queue, the largest surplus first."""
     plugin, state = sharing_plugin(recording), recording.timeline.state_at(seq)
     names = [name for name in recording.timeline.figures.get(plugin, {}) if name and _is_leaf(recording, name)]
     return tuple(pair for name in names for pair in _pairs_of_queue(recording, state, plugin, name, names))
@@ -250,16 +250,16 @@ def _pairs_of_queue(
         state.plugin_amount(plugin, queue, figure) for figure in ("deserved", "allocated", "request")
     )
     for dimension in finite_dimensions(deserved, request):
-        wanted = min(deserved.get(dimension), request.get(dimension))
-        lacks = wanted - allocated.get(dimension)
+        entitled = min(deserved.get(dimension), request.get(dimension))
+        lacks = entitled - allocated.get(dimension)
         # Below the tolerance upstream treats the amounts as equal.
         if lacks < MIN_RESOURCE:
             continue
-        rich = [(name, _surplus_after(state, plugin, name, dimension)) for name in names if name != queue]
-        above = sorted(((name, more) for name, more in rich if more >= MIN_RESOURCE), key=lambda entry: -entry[1])
-        for name, more in above:
-            yield StarvedPair(queue, name, dimension, lacks, more, recording.session.queues[name].reclaimable)
-        if not above:
+        others = [(name, _surplus_after(state, plugin, name, dimension)) for name in names if name != queue]
+        richer = sorted(((name, extra) for name, extra in others if extra >= MIN_RESOURCE), key=lambda entry: -entry[1])
+        for name, extra in richer:
+            yield StarvedPair(queue, name, dimension, lacks, extra, recording.session.queues[name].reclaimable)
+        if not richer:
             yield StarvedPair(queue, "", dimension, lacks, 0.0, reclaimable=False)
 
 
@@ -269,7 +269,7 @@ def _surplus_after(state: ClusterState, plugin: str, queue: QueueName, dimension
 
 
 def surplus_of(plugin: str, deserved: Resource, allocated: Resource, dimension: str) -> float:
-    """What is held beyond what is deserved, where the plugin compares the dimension at all."""
+    """The amount allocated beyond deserved in a dimension; 0 if the plugin does not compare it."""
     quota = explainer_for(plugin).quota
     return 0.0 if quota is None else quota.surplus(deserved, allocated, dimension)
 
@@ -278,76 +278,76 @@ REST, WHOLE = "minResources less what it has allocated", "its whole minResources
 
 
 class LedgerEntry(NamedTuple):
-    """One PodGroup in a ledger."""
+    """One PodGroup in a queue's ledger of reservations."""
 
     job: JobId
     phase: str
     minimum: Resource | None
     created: str
     reserved: Resource | None
-    """What it adds; None where it does not count."""
+    """The amount that the PodGroup adds to the reservations; None if it is not counted."""
     why: str
     seq: Seq
-    """The event of its admission; 0 where the session opened with it."""
+    """The event that admitted the PodGroup; 0 if it was admitted before this cycle."""
 
 
 def reservation_ledger(recording: Recording, seq: Seq, queue: QueueName = "") -> Sequence[LedgerEntry]:
-    """The PodGroups of a queue and of those below it after an event; without a queue all, as overcommit counts them."""
+    """The PodGroups of a queue and its descendants after an event; without a queue all, as overcommit counts them."""
     plugin = sharing_plugin(recording) if queue else OVERCOMMIT
     admitted = _admission_seqs(recording, plugin, seq)
     # Without a tree the parents that queues state mean nothing to the plugin.
-    known = dict.fromkeys(queues_below(recording, queue) if capacity_tree(recording) is not None else [queue])
-    jobs = [job for job in recording.session.jobs.values() if not queue or job.queue in known]
+    family = dict.fromkeys(queues_below(recording, queue) if capacity_tree(recording) is not None else [queue])
+    jobs = [job for job in recording.session.jobs.values() if not queue or job.queue in family]
     entries = (_build_entry(recording, seq, job, plugin, admitted.get(job.uid, 0)) for job in jobs)
-    # In the order of admission, in which the plugin added the amounts: floats depend on it.
+    # In the order of admission, in which the plugin added the amounts, since float sums depend on the order.
     return sorted(entries, key=lambda entry: entry.seq)
 
 
 def total_reserved(entries: Sequence[LedgerEntry]) -> Resource:
-    """What all of them reserve, added in the plugin's order."""
-    found = Resource()
+    """The sum of all reservations, added in the plugin's order."""
+    total = Resource()
     for entry in entries:
         # A loop: Resource.add adds one after the other like Go, and sum() would round otherwise.
         if entry.reserved is not None:
-            found.add(entry.reserved)
-    return found
+            total.add(entry.reserved)
+    return total
 
 
 def _admission_seqs(recording: Recording, plugin: str, seq: Seq) -> dict[JobId, Seq]:
-    """Job → the event in which the plugin reserved its minimum."""
+    """Job → the event at which the plugin reserved the job's minimum."""
     if plugin != OVERCOMMIT and recording.snapshot.release.has_older_form(ENQUEUE_INQUEUE_AT_VOTE):
         return _permit_seqs(recording, plugin, seq)
-    told = ((at, event) for at, event in recording.hook_calls(JOB_ENQUEUED.upstream) if event.plugin == plugin)
-    return {event.job: at for at, event in told if at <= seq}
+    calls = ((at, event) for at, event in recording.hook_calls(JOB_ENQUEUED.upstream) if event.plugin == plugin)
+    return {event.job: at for at, event in calls if at <= seq}
 
 
 def _permit_seqs(recording: Recording, plugin: str, seq: Seq) -> dict[JobId, Seq]:
-    """Jobs that the plugin permitted: the older form reserves with its own vote, whatever becomes of the job."""
+    """Job → the plugin's permit, with which older releases reserve even if another plugin rejects the job."""
     votes = ((at, event) for at, event in recording.hook_calls(JOB_ENQUEUEABLE.upstream) if event.plugin == plugin)
     return {event.job: at for at, event in votes if event.result == PERMIT and at <= seq}
 
 
-def _build_entry(recording: Recording, seq: Seq, job: JobInfo, plugin: str, at: Seq) -> LedgerEntry:
+def _build_entry(recording: Recording, seq: Seq, job: JobInfo, plugin: str, admission_seq: Seq) -> LedgerEntry:
     minimum, phase = job.pod_group.min_resources, recording.timeline.state_at(seq).phases[job.uid]
     if minimum is None:
-        reserved, why = None, "states no minResources"
-    elif at:
-        what = "admitted in this cycle" if phase == INQUEUE else "permitted in this cycle, and not admitted"
-        reserved, why = minimum_without_gated(job), f"{what}: {WHOLE}"
+        reserved, reason = None, "states no minResources"
+    elif admission_seq:
+        origin = "admitted in this cycle" if phase == INQUEUE else "permitted in this cycle, and not admitted"
+        reserved, reason = minimum_without_gated(job), f"{origin}: {WHOLE}"
     else:
-        reserved, why = _reserved_at_open(recording, job, plugin)
-    return LedgerEntry(job.uid, phase, minimum, job.creation_timestamp, reserved, why, at)
+        reserved, reason = _reserved_at_open(recording, job, plugin)
+    return LedgerEntry(job.uid, phase, minimum, job.creation_timestamp, reserved, reason, admission_seq)
 
 
 def _reserved_at_open(recording: Recording, job: JobInfo, plugin: str) -> tuple[Resource | None, str]:
-    """(what the PodGroup reserved when the session opened, why or why not)."""
+    """(amount that the PodGroup reserved when the session opened or None, reason)."""
     phase = recording.timeline.opening_phases[job.uid]
     if phase not in (INQUEUE, RUNNING):
         return None, f"{phase or 'no phase'}: only Inqueue and Running ones count"
-    then = job_before(recording, job.uid, 1)
+    before = job_before(recording, job.uid, 1)
     form = ReservationForm.for_release(recording.snapshot.release)
-    reserved = reserved_at_open(then, form) if plugin == OVERCOMMIT else reserved_resource(then, form)
+    reserved = reserved_at_open(before, form) if plugin == OVERCOMMIT else reserved_resource(before, form)
     if reserved is None:
-        return None, f"Running with {then.allocated_task_num()} of minMember {then.pod_group.min_member} allocated"
-    whole = phase == INQUEUE and (plugin == OVERCOMMIT or form.whole_minimum)
-    return reserved, f"{phase}: {WHOLE if whole else REST}"
+        return None, f"Running with {before.allocated_task_num()} of minMember {before.pod_group.min_member} allocated"
+    counts_whole = phase == INQUEUE and (plugin == OVERCOMMIT or form.whole_minimum)
+    return reserved, f"{phase}: {WHOLE if counts_whole else REST}"

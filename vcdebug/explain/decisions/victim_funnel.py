@@ -37,7 +37,7 @@ EMPTY_STAGE_WORDS: Final = {
 
 
 class FunnelStage(NamedTuple):
-    """How many tasks are left after a filter; None where it was not reached."""
+    """The number of tasks left after a filter; None if the search did not reach the filter."""
 
     name: str
     left: int | None
@@ -45,22 +45,22 @@ class FunnelStage(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NodeFunnel:
-    """One node that was tried."""
+    """One node that an evicting action tried: the filters, what they left, and the outcome."""
 
     node: NodeName
     first: Seq
-    """The event with which its turn begins; of a turn without events the one that follows."""
+    """The first event of the node's turn; for a turn without events the event that follows it."""
     stages: tuple[FunnelStage, ...]
     outcome: str
     by: str
     """The plugin whose answer left no candidate in the last tier that was asked."""
     fate: str
-    """What became of a placement: commit, discard, or nothing."""
+    """`commit` or `discard` of the placement's statement; empty without a placement."""
     end: Seq
 
     @property
     def is_candidate(self) -> bool:
-        """Whether it is a dry run that found victims."""
+        """Whether the node's dry run found victims."""
         return self.outcome.startswith(CANDIDATE)
 
     @property
@@ -70,7 +70,7 @@ class NodeFunnel:
 
     @property
     def outcome_words(self) -> str:
-        """How it ended."""
+        """The outcome of the node's turn in a few words."""
         if self.outcome == PLACED and self.fate == "discard":
             return f"placed, then discarded at {self.end}"
         if self.outcome:
@@ -80,12 +80,12 @@ class NodeFunnel:
 
 @dataclass(frozen=True, slots=True)
 class VictimFunnel:
-    """One task's search."""
+    """The search for victims of one task in one action, over all nodes."""
 
     action: str
     task: TaskKey
     seq: Seq
-    """The event of its predicates, else of its beginning."""
+    """The event of the task's predicates, else of the beginning of its turn."""
     considered: int
     refused: int
     """Nodes that the predicates refused."""
@@ -97,13 +97,13 @@ class VictimFunnel:
     two_turns: bool
     """Whether the action visits each job twice, the second time to evict pods of the job itself."""
     within: bool
-    """Whether preempt looks inside the task's own job."""
+    """Whether preempt looks for victims in the task's own job."""
     stopped: str
-    """What ended it before any node was checked; empty if nodes were."""
+    """What ended the search before any node was checked; empty if nodes were checked."""
 
 
 def funnel_at(recording: Recording, seq: Seq) -> VictimFunnel | None:
-    """The search that an event belongs to."""
+    """The victim search of the task around an event; None outside actions that evict pod by pod."""
     action, task = recording.span_tree.span_around(seq, Level.ACTION), recording.span_tree.span_around(seq, Level.TASK)
     if action is None or task is None or not recording.conf.facts_of(action.name).evicts_by_pod:
         return None
@@ -111,7 +111,7 @@ def funnel_at(recording: Recording, seq: Seq) -> VictimFunnel | None:
 
 
 def funnels_around(recording: Recording, seq: Seq) -> tuple[VictimFunnel, ...]:
-    """Every search of the evicting action around an event."""
+    """All victim searches of the evicting action around an event; empty outside such an action."""
     action = recording.span_tree.span_around(seq, Level.ACTION)
     if action is None or not recording.conf.facts_of(action.name).evicts_by_pod:
         return ()
@@ -123,37 +123,37 @@ def funnels_around(recording: Recording, seq: Seq) -> tuple[VictimFunnel, ...]:
 def _build_funnel(recording: Recording, index: int, action: str) -> VictimFunnel:
     span = recording.spans[index]
     task = task_of(recording, span.name)
-    twice = recording.conf.facts_of(action).within_jobs
+    two_turns = recording.conf.facts_of(action).within_jobs
     # preempt's second phase visits jobs without popping them from a queue.
-    within = twice and not starts_after_pop(recording, recording.spans[span.parent])
-    spares = victim_filter_of(recording, action, task, within=within)
-    turns = (inner for inner in spans_inside(recording, span) if inner.level is Level.NODE)
-    tried = tuple(_build_node_funnel(recording, turn, spares) for turn in turns)
+    within = two_turns and not starts_after_pop(recording, recording.spans[span.parent])
+    victim_filter = victim_filter_of(recording, action, task, within=within)
+    turns = (child for child in spans_inside(recording, span) if child.level is Level.NODE)
+    funnels = tuple(_build_node_funnel(recording, turn, victim_filter) for turn in turns)
     reach = _format_reach(recording, action, task, within=within)
-    at, search = next(recording.filter_events(PredicateEvent, span.seq_range), (span.first, None))
+    seq, search = next(recording.filter_events(PredicateEvent, span.seq_range), (span.first, None))
     # Some searches ask the predicates node by node, without one event for the whole pass.
     if search is None:
-        asked, refused = _count_single_asks(recording, span)
-        stopped = "" if asked else _stop_reason(recording, span, task)
-        return VictimFunnel(action, task.key, at, asked, refused, tried, (), reach, twice, within, stopped)
-    visited = dict.fromkeys(each.node for each in tried)
+        checked, refused = _count_single_asks(recording, span)
+        stopped = "" if checked else _stop_reason(recording, span, task)
+        return VictimFunnel(action, task.key, seq, checked, refused, funnels, (), reach, two_turns, within, stopped)
+    visited = dict.fromkeys(each.node for each in funnels)
     feasible = (recording.node_names[row] for row in search.feasible.tolist())
-    never = tuple(name for name in feasible if name not in visited)
+    untried = tuple(name for name in feasible if name not in visited)
     return VictimFunnel(
-        action, task.key, at, search.considered, len(search.failed), tried, never, reach, twice, within, ""
+        action, task.key, seq, search.considered, len(search.failed), funnels, untried, reach, two_turns, within, ""
     )
 
 
 def _count_single_asks(recording: Recording, span: Span) -> tuple[int, int]:
-    """(nodes that the predicates were asked about outside a search, those of them that they refused)."""
-    turns = [inner.name for inner in spans_inside(recording, span) if inner.level is Level.NODE]
+    """(number of nodes checked one by one outside a pass of predicates, number of those refused)."""
+    turns = [child.name for child in spans_inside(recording, span) if child.level is Level.NODE]
     answers = (
         event
         for _, event in recording.filter_events(HookEvent, span.seq_range)
         if event.point == hooks.PREDICATE.upstream
     )
-    asked = dict.fromkeys([*turns, *(dict(event.subject)["node"] for event in answers)]) if turns else {}
-    return len(asked), len([name for name in asked if name not in turns])
+    checked = dict.fromkeys([*turns, *(dict(event.subject)["node"] for event in answers)]) if turns else {}
+    return len(checked), len([name for name in checked if name not in turns])
 
 
 def _stop_reason(recording: Recording, span: Span, task: TaskInfo) -> str:
@@ -170,55 +170,55 @@ def _stop_reason(recording: Recording, span: Span, task: TaskInfo) -> str:
 
 
 def _format_reach(recording: Recording, action: str, task: TaskInfo, *, within: bool) -> str:
-    own = job_of(recording, task.key)
-    queue = own.queue if own is not None else ""
+    job = job_of(recording, task.key)
+    queue = job.queue if job is not None else ""
     if recording.conf.facts_of(action).across_queues:
         return f"tasks of reclaimable queues other than {queue}"
     return "tasks of the same job" if within else f"tasks of other jobs in queue {queue}"
 
 
-def _build_node_funnel(recording: Recording, turn: Span, spares: CandidateFilter) -> NodeFunnel:
+def _build_node_funnel(recording: Recording, turn: Span, victim_filter: CandidateFilter) -> NodeFunnel:
     keys = state_before(recording, turn.first).tasks_on(turn.name)
     # One pass of the action's filter: each stage of the funnel is a subset of the one before.
-    rules = [spares(task) for task in tasks_before(recording, keys, turn.first)]
+    rules = [victim_filter(task) for task in tasks_before(recording, keys, turn.first)]
     running = [rule for rule in rules if rule != NOT_RUNNING]
-    willing = [rule for rule in running if rule != NOT_PREEMPTABLE]
-    inside = [rule for rule in willing if not rule]
-    counts = ((ON_NODE, rules), (STATUS, running), (PREEMPTABLE, willing), (REACH, inside))
-    choice = _victim_choice_in(recording, turn)
-    stages = [*(FunnelStage(name, len(left)) for name, left in counts), *_tier_stages(recording, choice)]
+    preemptable = [rule for rule in running if rule != NOT_PREEMPTABLE]
+    in_reach = [rule for rule in preemptable if not rule]
+    counts = ((ON_NODE, rules), (STATUS, running), (PREEMPTABLE, preemptable), (REACH, in_reach))
+    decision = _victim_choice_in(recording, turn)
+    stages = [*(FunnelStage(name, len(remaining)) for name, remaining in counts), *_tier_stages(recording, decision)]
     operations = recording.filter_events(OpEvent, turn.seq_range)
     fate, end = next((fate_of(recording, seq, event) for seq, event in operations if event.op == "pipeline"), ("", 0))
     # A dry run has its own verdict: its operations are simulated and leave no statement.
     run = dry_run_at(recording, turn.first)
-    outcome = run.outcome_words if run is not None else _node_outcome(recording, turn, choice)
-    return NodeFunnel(turn.name, turn.first, _cut_after_empty(stages), outcome, _emptied_by(choice), fate, end)
+    outcome = run.outcome_words if run is not None else _node_outcome(recording, turn, decision)
+    return NodeFunnel(turn.name, turn.first, _cut_after_empty(stages), outcome, _emptied_by(decision), fate, end)
 
 
-def _emptied_by(choice: VictimDecision | None) -> str:
-    offers = [offer for tier in choice.tiers for offer in tier.offers] if choice is not None else []
-    answered = [offer for offer in offers if offer.seat.state == "answered"]
-    return answered[-1].seat.plugin if answered and not answered[-1].left else ""
+def _emptied_by(decision: VictimDecision | None) -> str:
+    offers = [offer for tier in decision.tiers for offer in tier.offers] if decision is not None else []
+    answered = [offer for offer in offers if offer.vote.state == "answered"]
+    return answered[-1].vote.plugin if answered and not answered[-1].left else ""
 
 
 def _victim_choice_in(recording: Recording, turn: Span) -> VictimDecision | None:
-    asked = (seq for seq, event in recording.filter_events(HookEvent, turn.seq_range) if event.point in VICTIM_POINTS)
-    return next((victim_choice(recording, seq) for seq in asked), None)
+    votes = (seq for seq, event in recording.filter_events(HookEvent, turn.seq_range) if event.point in VICTIM_POINTS)
+    return next((victim_choice(recording, seq) for seq in votes), None)
 
 
-def _tier_stages(recording: Recording, choice: VictimDecision | None) -> Iterator[FunnelStage]:
-    """What each tier leaves of the candidates; the next tier is asked only if it leaves none."""
-    asked = {tier.number: tier for tier in choice.tiers} if choice is not None else {}
+def _tier_stages(recording: Recording, decision: VictimDecision | None) -> Iterator[FunnelStage]:
+    """Yields a stage per tier with the number of victims that it allows; a later tier is asked only if that is 0."""
+    by_number = {tier.number: tier for tier in decision.tiers} if decision is not None else {}
     for number in tiers_asked(recording):
-        tier = asked.get(number)
-        answered = tier is not None and any(offer.seat.state == "answered" for offer in tier.offers)
+        tier = by_number.get(number)
+        answered = tier is not None and any(offer.vote.state == "answered" for offer in tier.offers)
         yield FunnelStage(f"tier {number}", len(tier.victims) if tier is not None and answered else None)
-    yield FunnelStage(VICTIMS, len(choice.victims) if choice is not None else None)
+    yield FunnelStage(VICTIMS, len(decision.victims) if decision is not None else None)
 
 
 @per_recording()
 def tiers_asked(recording: Recording) -> tuple[int, ...]:
-    """Tiers in which some plugin has a say about victims."""
+    """Tiers in which some plugin votes on victims."""
     plugin_calls = recording.session.plugin_calls
     methods = (hooks.PREEMPTABLE.method, hooks.RECLAIMABLE.method)
     size = len(recording.conf.tiers)
@@ -227,26 +227,26 @@ def tiers_asked(recording: Recording) -> tuple[int, ...]:
 
 def _cut_after_empty(stages: Sequence[FunnelStage]) -> tuple[FunnelStage, ...]:
     """Drop the stages after an empty filter of the action itself; an empty tier does not end the funnel."""
-    found: list[FunnelStage] = []
+    kept_stages: list[FunnelStage] = []
     empty = False
     for stage in stages:
-        found.append(FunnelStage(stage.name, None) if empty else stage)
-        # A tier without victims passes the question on, so the stages after it count.
+        kept_stages.append(FunnelStage(stage.name, None) if empty else stage)
+        # After a tier that allows no victim the next tier is asked, so the stages after it count.
         empty = empty or (stage.left == 0 and not stage.name.startswith("tier"))
-    return tuple(found)
+    return tuple(kept_stages)
 
 
-def _node_outcome(recording: Recording, turn: Span, choice: VictimDecision | None) -> str:
+def _node_outcome(recording: Recording, turn: Span, decision: VictimDecision | None) -> str:
     ops = [event.op for _, event in recording.filter_events(OpEvent, turn.seq_range)]
-    placed = ops.count("pipeline")
-    if placed:
+    placements = ops.count("pipeline")
+    if placements:
         # Counted, since a task can be pipelined and undone more than once on a node.
-        return TAKEN_BACK if ops.count("unpipeline") >= placed else PLACED
-    if choice is None or choice.room is None:
+        return TAKEN_BACK if ops.count("unpipeline") >= placements else PLACED
+    if decision is None or decision.room is None:
         return ""
-    if not choice.room.verdict:
-        short = f"{TOO_FEW}: {choice.room.deciding}" if choice.room.deciding else TOO_FEW
-        return short if choice.victims else ""
+    if not decision.room.verdict:
+        shortage = f"{TOO_FEW}: {decision.room.deciding}" if decision.room.deciding else TOO_FEW
+        return shortage if decision.victims else ""
     limits = [
         event for _, event in recording.filter_events(HookEvent, turn.seq_range) if event.point in QUEUE_LIMIT_POINTS
     ]
@@ -261,7 +261,7 @@ QUEUE_POINTS: Final = (
     hooks.SIMULATE_ALLOCATABLE.upstream,
     hooks.PREEMPTIVE.upstream,
 )
-"""Hooks that answer for a queue."""
+"""Hooks whose answer depends on the limits of a queue."""
 
 
 class Refusal(NamedTuple):
@@ -272,25 +272,25 @@ class Refusal(NamedTuple):
     why: str
     tasks: tuple[TaskKey, ...]
     seq: Seq
-    """The first time."""
+    """The event of the first refusal."""
 
 
 RefusalGroups = dict[tuple[JobId, str, str], list[tuple[Seq, TaskKey]]]
-"""Job, action and reason → when, and for which task; no task where the job as a whole was refused."""
+"""(job, action, reason) → (event, task) of each refusal; an empty task if the whole job was refused."""
 
 
 def node_refusals(recording: Recording, node: NodeName) -> tuple[Refusal, ...]:
-    """By the predicates, and where victims were looked for in vain; in the order of the first time."""
+    """Refusals of tasks on a node, by predicates and by victim searches, ordered by first event."""
     jobs = recording.owners.jobs
-    refused = (*_predicate_refusals(recording, node), *_victim_search_refusals(recording, node))
+    refusals = (*_predicate_refusals(recording, node), *_victim_search_refusals(recording, node))
     return _build_refusals(
-        group_by_key(((jobs.get(task, ""), action, why), (seq, task)) for seq, task, action, why in refused)
+        group_by_key(((jobs.get(task, ""), action, reason), (seq, task)) for seq, task, action, reason in refusals)
     )
 
 
 def queue_refusals(recording: Recording, queue: QueueName) -> tuple[Refusal, ...]:
-    """What was refused for a queue: admission, room for tasks, reclaiming; each plugin and hook once per job."""
-    together: RefusalGroups = {}
+    """Refusals of a queue's jobs by its limits (admission, allocation, reclaim), grouped by job, action and hook."""
+    grouped: RefusalGroups = {}
     for point in QUEUE_POINTS:
         for seq, event in recording.hook_calls(point):
             if event.result is not False and event.result != REJECT:
@@ -298,20 +298,20 @@ def queue_refusals(recording: Recording, queue: QueueName) -> tuple[Refusal, ...
             job, tasks = _job_and_tasks(recording, event)
             if recording.owners.queues.get(job) == queue:
                 key = (job, recording.span_tree.name_around(seq, Level.ACTION), f"{event.plugin} says no to {point}")
-                together.setdefault(key, []).extend((seq, task) for task in tasks or ("",))
-    return _build_refusals(together)
+                grouped.setdefault(key, []).extend((seq, task) for task in tasks or ("",))
+    return _build_refusals(grouped)
 
 
-def _build_refusals(together: RefusalGroups) -> tuple[Refusal, ...]:
-    found = [
-        Refusal(job, action, why, tuple(dict.fromkeys(task for _, task in entries if task)), entries[0][0])
-        for (job, action, why), entries in together.items()
+def _build_refusals(grouped: RefusalGroups) -> tuple[Refusal, ...]:
+    refusals = [
+        Refusal(job, action, reason, tuple(dict.fromkeys(task for _, task in entries if task)), entries[0][0])
+        for (job, action, reason), entries in grouped.items()
     ]
-    return tuple(sorted(found, key=lambda refusal: refusal.seq))
+    return tuple(sorted(refusals, key=lambda refusal: refusal.seq))
 
 
 def _job_and_tasks(recording: Recording, event: HookEvent) -> tuple[JobId, tuple[TaskKey, ...]]:
-    """(job, its tasks) that a queue was asked about."""
+    """(job, tasks) of a hook call about a queue; the job is empty if the event names neither."""
     tasks = event.candidates or ((event.task,) if event.task else ())
     return event.job or (recording.owners.jobs.get(tasks[0], "") if tasks else ""), tasks
 
@@ -319,11 +319,11 @@ def _job_and_tasks(recording: Recording, event: HookEvent) -> tuple[JobId, tuple
 def _predicate_refusals(recording: Recording, node: NodeName) -> Iterator[tuple[Seq, TaskKey, str, str]]:
     row = recording.session.node_table.row_of[node]
     for seq, event in recording.events_of_type(PredicateEvent):
-        places = np.flatnonzero(event.failed == row)
-        if len(places):
-            statuses = recording.reason_table.statuses_of(int(event.codes[int(places[0])]))
-            why = ", ".join(status.reason for status in statuses)
-            yield seq, event.task, recording.span_tree.name_around(seq, Level.ACTION), why
+        indexes = np.flatnonzero(event.failed == row)
+        if len(indexes):
+            statuses = recording.reason_table.statuses_of(int(event.codes[int(indexes[0])]))
+            reasons = ", ".join(status.reason for status in statuses)
+            yield seq, event.task, recording.span_tree.name_around(seq, Level.ACTION), reasons
 
 
 def _victim_search_refusals(recording: Recording, node: NodeName) -> Iterator[tuple[Seq, TaskKey, str, str]]:

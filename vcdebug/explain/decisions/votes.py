@@ -1,4 +1,4 @@
-"""One question to the plugins: the answers, the plugins not asked and why, the outcome; victims tier by tier."""
+"""One hook call to all plugins: their answers, why others were not asked, the outcome, and victims tier by tier."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,32 +22,32 @@ HOOK_AT: Final[dict[str, AnyHook]] = {hook.upstream: hook for hook in HOOKS}
 
 @dataclass(frozen=True, slots=True)
 class PluginAnswer:
-    """A plugin that has this hook, at its place in the configuration."""
+    """One plugin that has the hook, with its tier and its answer, or why it was not asked."""
 
     tier: int
-    """From 1."""
+    """The number of the tier, from 1."""
     plugin: str
     state: SeatState
     seq: Seq | None
-    """The event with its answer."""
+    """The event with the plugin's answer; None if the plugin was not asked."""
     result: CallResult
     why: str
-    """Why it was not asked."""
+    """Why the plugin was not asked; empty if it answered."""
     later: Change | None = None
-    """The change with which upstream gave it this hook, where the replayed release is older."""
+    """The upstream change that added this hook to the plugin, if the replayed release is older."""
 
 
 @dataclass(frozen=True, slots=True)
 class HookCallGroup:
-    """All calls that one question led to."""
+    """All plugin calls of one hook about one subject, and the combined answer."""
 
     point: str
     subject: CallSubject
     first: Seq
     last: Seq
-    seats: tuple[PluginAnswer, ...]
+    votes: tuple[PluginAnswer, ...]
     outcome: Answer
-    """The combined answer as the action got it, tasks as names; None also where a panic cut the question short."""
+    """The combined answer that the action received, tasks by name; None also if a panic ended the call."""
     deciding_tier: int | None
     """The tier whose answer ended the question; None if the outcome is the default of an unanswered hook."""
     deciding_plugin: str | None
@@ -55,7 +55,7 @@ class HookCallGroup:
 
     @property
     def task(self) -> TaskKey:
-        """The task that the question is about; empty if it is about none."""
+        """The task that the hook call is about; empty for none."""
         return name_in(self.subject, TASK)
 
     @property
@@ -65,21 +65,21 @@ class HookCallGroup:
 
     @property
     def answered(self) -> list[PluginAnswer]:
-        """The seats whose answer counted."""
-        return [seat for seat in self.seats if seat.state == "answered"]
+        """The votes whose answer counted."""
+        return [vote for vote in self.votes if vote.state == "answered"]
 
     def tier(self, number: int) -> tuple[PluginAnswer, ...]:
-        """The seats of one tier."""
-        return tuple(seat for seat in self.seats if seat.tier == number)
+        """The votes of one tier."""
+        return tuple(vote for vote in self.votes if vote.tier == number)
 
     @property
     def tiers(self) -> tuple[int, ...]:
-        """Numbers of the tiers that have a seat."""
-        return tuple(dict.fromkeys(seat.tier for seat in self.seats))
+        """Numbers of the tiers that have a vote."""
+        return tuple(dict.fromkeys(vote.tier for vote in self.votes))
 
 
 class NamedTask:
-    """A task of which a recording has only the name; its name serves as the UID that combining rules compare."""
+    """A task known only by name; the name serves as the UID that combining rules compare."""
 
     __slots__ = ("uid",)
 
@@ -88,22 +88,22 @@ class NamedTask:
 
 
 class _CutShortError(Exception):
-    """The recording ends inside the question."""
+    """Raised if the recording ends before all plugins have answered."""
 
 
 def _asked_about(event: HookEvent) -> CallSubject:
-    """What is asked about: without the plugin's own vote."""
+    """The subject of a hook call, without the plugin's own vote."""
     return tuple(pair for pair in event.subject if pair[0] != VOTE)
 
 
 def hook_calls_at(recording: Recording, seq: Seq) -> HookCallGroup | None:
-    """The question that a hook event belongs to; None for other events."""
+    """All plugin calls that a hook event belongs to, with the combined answer; None for other events."""
     event = recording.event_at(seq)
     if not isinstance(event, HookEvent) or event.point not in HOOK_AT:
         return None
-    for asked in _iter_questions(recording, _run_start(recording, seq)):
-        if asked.last >= seq:
-            return asked
+    for group in _iter_questions(recording, _run_start(recording, seq)):
+        if group.last >= seq:
+            return group
     return None
 
 
@@ -115,27 +115,27 @@ def _run_start(recording: Recording, seq: Seq) -> Seq:
     return seq
 
 
-def _is_same_question(one: object, other: object) -> bool:
+def _is_same_question(event: object, other: object) -> bool:
     return (
-        isinstance(one, HookEvent)
+        isinstance(event, HookEvent)
         and isinstance(other, HookEvent)
-        and one.point == other.point
-        and _asked_about(one) == _asked_about(other)
+        and event.point == other.point
+        and _asked_about(event) == _asked_about(other)
     )
 
 
 def _iter_questions(recording: Recording, seq: Seq) -> Iterator[HookCallGroup]:
-    """Each question of a run of calls: the action may ask the same one several times in a row."""
+    """Yields each hook call of a run of events: an action may ask the same question several times in a row."""
     start = recording.event_at(seq)
     while seq <= len(recording) and _is_same_question(recording.event_at(seq), start):
-        replayed = _Replay(recording, seq)
-        asked = replayed.replay_question()
-        yield asked
-        seq = asked.last + 1
+        replay = _Replay(recording, seq)
+        group = replay.replay_question()
+        yield group
+        seq = group.last + 1
 
 
 class _Replay:
-    """Asks again with the recorded answers, by the very rule that combined them."""
+    """Replays one hook call from its recorded answers with the scheduler's own combining rule."""
 
     def __init__(self, recording: Recording, first: Seq) -> None:
         event = recording.event_at(first)
@@ -143,7 +143,7 @@ class _Replay:
         self.recording = recording
         self.event = event
         self.hook = HOOK_AT[event.point]
-        # The scheduler's own rule is run over the recorded answers: a second copy of its early exits would drift.
+        # The scheduler's own combining rule runs over the recorded answers, since a copy of it could differ.
         self.rule = self.hook.recorded_rule
         self.first = first
         self.next = first
@@ -151,7 +151,7 @@ class _Replay:
         self.tasks: dict[TaskKey, NamedTask] = {}
 
     def replay_question(self) -> HookCallGroup:
-        """Replay the combining rule over the recorded answers and name the seats that counted."""
+        """Run the hook's combining rule over the recorded answers, and find the tier and plugin that decided."""
         finished, outcome = True, None
         try:
             outcome = self.rule.combine(self.replay_tiers(), ())
@@ -161,10 +161,10 @@ class _Replay:
         if not self.calls:
             self.next_call(0, 0, self.event.plugin)
         tier, plugin = self.rule.find_decider(self.calls, outcome) if finished else NO_DECIDER
-        seats = tuple(_list_plugin_answers(self.recording, self.hook, self.calls))
+        votes = tuple(_list_plugin_answers(self.recording, self.hook, self.calls))
         subject = _asked_about(self.event)
         return HookCallGroup(
-            self.event.point, subject, self.first, self.next - 1, seats, _name_tasks(outcome), tier, plugin
+            self.event.point, subject, self.first, self.next - 1, votes, _name_tasks(outcome), tier, plugin
         )
 
     def replay_tiers(self) -> Tiers:
@@ -172,9 +172,9 @@ class _Replay:
         tiers = (
             [
                 PluginCall(plugin_call.plugin, self.recorded_asker(tier, place, plugin_call.plugin))
-                for place, plugin_call in enumerate(seats)
+                for place, plugin_call in enumerate(votes)
             ]
-            for tier, seats in enumerate(plugin_calls, start=1)
+            for tier, votes in enumerate(plugin_calls, start=1)
         )
         return Tiers(tiers, restarts=plugin_calls.restarts)
 
@@ -200,7 +200,7 @@ def _name_tasks(outcome: Answer) -> Answer:
 
 
 def _list_plugin_answers(recording: Recording, hook: AnyHook, calls: Answers) -> Iterator[PluginAnswer]:
-    """Every plugin that has this hook, in configuration order; victims' plugins also where only later releases ask."""
+    """Yields an entry per plugin with this hook in configuration order; for victims also plugins of later releases."""
     functions, rule = recording.session.functions, hook.recorded_rule
     for tier, options in enumerate(recording.conf.tiers, start=1):
         place = 0
@@ -210,8 +210,8 @@ def _list_plugin_answers(recording: Recording, hook: AnyHook, calls: Answers) ->
                     yield from _absent_answer(recording, hook, tier, option.name)
                 continue
             if not option.is_enabled(hook.switches):
-                off = " and ".join(hook.switches)
-                yield PluginAnswer(tier, option.name, "switched off", None, None, f"{off} is false")
+                switches = " and ".join(hook.switches)
+                yield PluginAnswer(tier, option.name, "switched off", None, None, f"{switches} is false")
                 continue
             call = next((c for c in calls if (c.tier, c.place) == (tier, place)), None)
             # Only enabled plugins count, as in the calls that were recorded.
@@ -224,23 +224,23 @@ def _list_plugin_answers(recording: Recording, hook: AnyHook, calls: Answers) ->
 
 
 def _absent_answer(recording: Recording, hook: AnyHook, tier: int, plugin: str) -> Iterator[PluginAnswer]:
-    """The seat of a plugin that has the hook in later releases only."""
-    opened, release = recording.session.plugins.get(plugin), recording.snapshot.release
-    later = opened.later_methods.get(hook.method) if opened is not None else None
+    """Yields an entry for a plugin that has the hook in later releases only; nothing for other plugins."""
+    opened_plugin, release = recording.session.plugins.get(plugin), recording.snapshot.release
+    later = opened_plugin.later_methods.get(hook.method) if opened_plugin is not None else None
     if later is not None and release.has_older_form(later):
-        since = f"later releases do: {later.pull}, {join_names(later.fixed_in)}"
-        why = f"{release.display_name()} does not ask it about {hook.upstream} ({since})"
-        yield PluginAnswer(tier, plugin, "switched off", None, None, why, later)
+        later_words = f"later releases do: {later.pull}, {join_names(later.fixed_in)}"
+        reason = f"{release.display_name()} does not ask it about {hook.upstream} ({later_words})"
+        yield PluginAnswer(tier, plugin, "switched off", None, None, reason, later)
 
 
 VICTIM_POINTS = (PREEMPTABLE.upstream, RECLAIMABLE.upstream, UNIFIED_EVICTABLE.upstream)
 
 
 @dataclass(frozen=True, slots=True)
-class PluginOffer:
-    """One plugin's answer and what its tier was left with."""
+class TierVote:
+    """The victims that one plugin allows, and those that its tier still allows after its answer."""
 
-    seat: PluginAnswer
+    vote: PluginAnswer
     offered: tuple[TaskKey, ...]
     left: tuple[TaskKey, ...]
     """The tier's victims after this answer."""
@@ -251,7 +251,7 @@ class VictimTier:
     """The candidates that each plugin of a tier allows, and the tier's result."""
 
     number: int
-    offers: tuple[PluginOffer, ...]
+    offers: tuple[TierVote, ...]
     """In configuration order; a plugin that was not asked allows none."""
     victims: tuple[TaskKey, ...]
     decides: bool
@@ -268,8 +268,8 @@ class VictimObjection:
 
 
 @dataclass(frozen=True, slots=True)
-class CandidateFate:
-    """What became of one candidate."""
+class CandidateOutcome:
+    """The fate of one candidate: victim or not, and which plugins protected it."""
 
     task: TaskKey
     is_victim: bool
@@ -278,13 +278,13 @@ class CandidateFate:
 
     @property
     def saved_by(self) -> VictimObjection | None:
-        """The first objection, where the candidate is no victim."""
+        """The first plugin that protected the candidate; None if it is a victim."""
         return None if self.is_victim or not self.objections else self.objections[0]
 
 
 @dataclass(frozen=True, slots=True)
 class VictimDecision:
-    """A question for victims from the candidates to the result."""
+    """One decision about victims: the candidates, each tier's answers, and the victims."""
 
     question: HookCallGroup
     preemptor: TaskKey | None
@@ -292,42 +292,42 @@ class VictimDecision:
     candidates: tuple[TaskKey, ...]
     tiers: tuple[VictimTier, ...]
     victims: tuple[TaskKey, ...]
-    """As the action received them; a candidate can be listed twice."""
+    """The victims as the action received them; a candidate can occur twice."""
     deciding_tier: int | None
-    fates: tuple[CandidateFate, ...]
-    """One per candidate, in the order asked."""
+    fates: tuple[CandidateOutcome, ...]
+    """The fate of each candidate, in call order."""
     room: Equation | None
-    """Whether the node would hold the preemptor with all victims gone."""
+    """The equation whether the node has room for the preemptor without all victims; None without a node."""
 
 
 def victim_choice(recording: Recording, seq: Seq) -> VictimDecision | None:
-    """The question for victims that an event belongs to; None for other events."""
-    asked = _victim_question(recording, seq)
-    return None if asked is None else _build_choice(recording, seq, asked)
+    """The decision about victims that a hook event belongs to; None for other events."""
+    question = _victim_question(recording, seq)
+    return None if question is None else _build_choice(recording, seq, question)
 
 
 def victim_choice_before(recording: Recording, seq: Seq) -> VictimDecision | None:
-    """The victim question that contains an event, else the latest one before it for the same task, tier by tier."""
-    found = _find_question_before(recording, seq)
-    return None if found is None else _build_choice(recording, *found)
+    """The decision about victims at an event, else the latest one before it for the same task; None without one."""
+    located = _find_question_before(recording, seq)
+    return None if located is None else _build_choice(recording, *located)
 
 
 def victim_question_before(recording: Recording, seq: Seq) -> HookCallGroup | None:
-    """The same question without the answers per tier, which cost more to compute."""
-    found = _find_question_before(recording, seq)
-    return None if found is None else found[1]
+    """As `victim_choice_before`, but without the answers per tier, which take longer to compute."""
+    located = _find_question_before(recording, seq)
+    return None if located is None else located[1]
 
 
 def _victim_question(recording: Recording, seq: Seq) -> HookCallGroup | None:
-    asked = hook_calls_at(recording, seq)
-    return None if asked is None or asked.point not in VICTIM_POINTS else asked
+    group = hook_calls_at(recording, seq)
+    return None if group is None or group.point not in VICTIM_POINTS else group
 
 
 def _find_question_before(recording: Recording, seq: Seq) -> tuple[Seq, HookCallGroup] | None:
-    """A question, and the event by which it was found."""
-    here = _victim_question(recording, seq)
-    if here is not None:
-        return seq, here
+    """(event, hook call) of the victim question at `seq`, else of the latest one before it for the same task."""
+    question = _victim_question(recording, seq)
+    if question is not None:
+        return seq, question
     span = recording.span_tree.span_around(seq, Level.NODE) or recording.span_tree.span_around(seq, Level.TASK)
     first = 1 if span is None else span.first
     earlier = (at for at, event in recording.events_before(HookEvent, seq, first) if event.point in VICTIM_POINTS)
@@ -335,61 +335,63 @@ def _find_question_before(recording: Recording, seq: Seq) -> tuple[Seq, HookCall
     return None if found[1] is None else (found[0], found[1])
 
 
-def _build_choice(recording: Recording, seq: Seq, asked: HookCallGroup) -> VictimDecision:
+def _build_choice(recording: Recording, seq: Seq, question: HookCallGroup) -> VictimDecision:
     from vcdebug.explain.decisions.equations import room_equation
 
-    preemptor = asked.task or None
-    victims = tuple(asked.outcome or ())
-    tiers = tuple(_build_tier(asked, number) for number in asked.tiers)
+    preemptor = question.task or None
+    victims = tuple(question.outcome or ())
+    tiers = tuple(_build_tier(question, number) for number in question.tiers)
     span = recording.span_tree.span_around(seq, Level.NODE)
     node = None if span is None else span.name
-    fates = tuple(_iter_fates(recording, asked, victims))
+    fates = tuple(_iter_fates(recording, question, victims))
     room = None
     if preemptor is not None and node is not None:
-        room = room_equation(recording, asked.first, preemptor, node, victims)
-    decided = asked.deciding_tier
-    return VictimDecision(asked, preemptor, node, asked.candidates, tiers, victims, decided, fates, room)
+        room = room_equation(recording, question.first, preemptor, node, victims)
+    deciding_tier = question.deciding_tier
+    return VictimDecision(question, preemptor, node, question.candidates, tiers, victims, deciding_tier, fates, room)
 
 
-def _build_tier(asked: HookCallGroup, number: int) -> VictimTier:
-    offers = tuple(_iter_offers(asked.tier(number)))
-    left = offers[-1].left if offers else ()
-    return VictimTier(number, offers, left, number == asked.deciding_tier)
+def _build_tier(question: HookCallGroup, number: int) -> VictimTier:
+    offers = tuple(_iter_offers(question.tier(number)))
+    victims = offers[-1].left if offers else ()
+    return VictimTier(number, offers, victims, number == question.deciding_tier)
 
 
-def _iter_offers(seats: Sequence[PluginAnswer]) -> Iterator[PluginOffer]:
-    """The running intersection of the answers of a tier."""
-    left: tuple[TaskKey, ...] = ()
-    for seat in seats:
-        if seat.state != "answered":
-            yield PluginOffer(seat, (), left)
+def _iter_offers(votes: Sequence[PluginAnswer]) -> Iterator[TierVote]:
+    """Yields per plugin of a tier the victims that it allows, and the intersection with the answers before it."""
+    victims: tuple[TaskKey, ...] = ()
+    for vote in votes:
+        if vote.state != "answered":
+            yield TierVote(vote, (), victims)
             continue
-        offered: tuple[TaskKey, ...] = seat.result
-        left = offered if not left else tuple(task for task in left for other in offered if task == other)
-        yield PluginOffer(seat, offered, left)
+        allowed: tuple[TaskKey, ...] = vote.result
+        victims = allowed if not victims else tuple(task for task in victims for other in allowed if task == other)
+        yield TierVote(vote, allowed, victims)
 
 
-def _iter_fates(recording: Recording, asked: HookCallGroup, victims: tuple[TaskKey, ...]) -> Iterator[CandidateFate]:
-    answered = [(seat, _refusal_notes(recording, seat.seq), seat.seq) for seat in asked.answered if seat.seq]
-    for task in asked.candidates:
+def _iter_fates(
+    recording: Recording, question: HookCallGroup, victims: tuple[TaskKey, ...]
+) -> Iterator[CandidateOutcome]:
+    answered = [(vote, _protection_notes(recording, vote.seq), vote.seq) for vote in question.answered if vote.seq]
+    for task in question.candidates:
         objections = tuple(
-            VictimObjection(seat.tier, seat.plugin, notes.get(task, ""), seq)
-            for seat, notes, seq in answered
-            if task not in seat.result
+            VictimObjection(vote.tier, vote.plugin, notes.get(task, ""), seq)
+            for vote, notes, seq in answered
+            if task not in vote.result
         )
-        yield CandidateFate(task, task in victims, objections)
+        yield CandidateOutcome(task, task in victims, objections)
 
 
-def _refusal_notes(recording: Recording, seq: Seq) -> dict[TaskKey, str]:
+def _protection_notes(recording: Recording, seq: Seq) -> dict[TaskKey, str]:
     """Candidate → why the plugin protects it, from the equation of its answer."""
     from vcdebug.explain.decisions.equations import equation_at
 
-    found = equation_at(recording, seq)
-    return {} if found is None else {term.name: term.note for term in found.terms if not term.holds}
+    equation = equation_at(recording, seq)
+    return {} if equation is None else {term.name: term.note for term in equation.terms if not term.holds}
 
 
 def _notes_if_asked(recording: Recording, seq: Seq, plugin: str, candidates: tuple[TaskKey, ...]) -> dict[TaskKey, str]:
-    """The same for a plugin that was not asked, had it been asked about these candidates before an event."""
+    """Candidate → why a plugin would protect it, if the plugin had been asked about these candidates at an event."""
     from vcdebug.explain.plugins import explainer_for
 
     event = recording.event_at(seq)
@@ -398,43 +400,43 @@ def _notes_if_asked(recording: Recording, seq: Seq, plugin: str, candidates: tup
     if compute is None:
         return {}
     subject = tuple((name, candidates if name == CANDIDATES else value) for name, value in event.subject)
-    found = compute(recording, seq, event._replace(plugin=plugin, subject=subject))
-    return {term.name: term.note for term in found.terms if term.holds is False}
+    equation = compute(recording, seq, event._replace(plugin=plugin, subject=subject))
+    return {term.name: term.note for term in equation.terms if term.holds is False}
 
 
-def passed_on_facts(empty: Sequence[PluginAnswer], tier: int) -> tuple[str, ...]:
+def earlier_tier_facts(empty_seats: Sequence[PluginAnswer], tier: int) -> tuple[str, ...]:
     """`Tier 1 (gang) allows no victim, so tier 2 decided.`; none if no earlier tier answered."""
-    if not empty:
+    if not empty_seats:
         return ()
-    tiers = join_names(dict.fromkeys(str(seat.tier) for seat in empty))
-    plugins = join_names(dict.fromkeys(seat.plugin for seat in empty))
+    tiers = join_names(dict.fromkeys(str(vote.tier) for vote in empty_seats))
+    plugins = join_names(dict.fromkeys(vote.plugin for vote in empty_seats))
     return (f"Tier {tiers} ({plugins}) allows no victim, so tier {tier} decided.",)
 
 
 class UnaskedPlugin(NamedTuple):
-    """A plugin that had no part in a decision about victims."""
+    """A plugin that was not asked about victims, and whether it would have protected the evicted one."""
 
     question: HookCallGroup
-    seat: PluginAnswer
+    vote: PluginAnswer
     note: str
-    """Why it would have protected the victim, in words."""
+    """Why the plugin would have protected the victim, in words."""
     protects: bool
 
     @property
     def text(self) -> str:
-        """What it would have said, and why it was not asked."""
-        part = "was not consulted" if self.seat.state == "not asked" else "did not take part"
-        would = f" would protect it{f' ({self.note})' if self.note else ''}, but" if self.protects else ""
-        return f"{self.seat.plugin} (tier {self.seat.tier}){would} {part}: {self.seat.why}."
+        """A sentence: whether the plugin would protect the victim, and why it was not asked."""
+        part = "was not consulted" if self.vote.state == "not asked" else "did not take part"
+        protection = f" would protect it{f' ({self.note})' if self.note else ''}, but" if self.protects else ""
+        return f"{self.vote.plugin} (tier {self.vote.tier}){protection} {part}: {self.vote.why}."
 
 
-def unasked_plugins(recording: Recording, asked: HookCallGroup, evicted: Seq) -> Iterator[UnaskedPlugin]:
-    """The plugins that were not asked about the victim of an eviction, and what they would have answered in that state
-    about the pods that this question led to evict, the victim as the last of them.
+def unasked_plugins(recording: Recording, question: HookCallGroup, eviction_seq: Seq) -> Iterator[UnaskedPlugin]:
+    """Yields the plugins that were not asked about the victim of an eviction, and what they would have answered in
+    that state about the pods evicted since the hook call `question`, the victim as the last of them.
     """
-    events = (recording.event_at(seq) for seq in range(asked.last + 1, evicted + 1))
+    events = (recording.event_at(seq) for seq in range(question.last + 1, eviction_seq + 1))
     victims = tuple(event.task for event in events if isinstance(event, OpEvent) and event.op == EVICT_OP)
-    for seat in asked.seats:
-        if seat.state in ("not asked", "switched off"):
-            notes = _notes_if_asked(recording, asked.first, seat.plugin, victims)
-            yield UnaskedPlugin(asked, seat, notes.get(victims[-1], ""), victims[-1] in notes)
+    for vote in question.votes:
+        if vote.state in ("not asked", "switched off"):
+            notes = _notes_if_asked(recording, question.first, vote.plugin, victims)
+            yield UnaskedPlugin(question, vote, notes.get(victims[-1], ""), victims[-1] in notes)

@@ -1,1 +1,1 @@
-"""Why a job or a pod waits: the gates on its way, one dominant cause, what would help. It reads what explain finds."""
+"""Why a job or pod is Pending: the gates that it has to pass, one dominant cause, and advice."""

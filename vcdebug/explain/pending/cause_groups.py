@@ -12,20 +12,20 @@ from vcdebug.model.names import QueueName
 from vcdebug.recording.recording import Recording
 
 MAX_LISTED_JOBS: Final = 10
-"""Pending jobs up to which they are listed one by one; more are shown by cause."""
+"""Up to this number, Pending jobs are listed one by one; more are grouped by cause."""
 _NUMBER: Final = re.compile(r"(\W*)(\d+)(\W*)")
 _PLURALS: Final = {frozenset(("has", "have")): "have", frozenset(("is", "are")): "are"}
 
 
 class CauseGroup(NamedTuple):
-    """The jobs of one cause."""
+    """The Pending jobs with the same cause."""
 
     cause: str
-    """Its code, as in JSON."""
+    """The code of the cause, as in JSON."""
     words: str
-    """What all its jobs have in common: numbers that differ are a range, other words that differ an ellipsis."""
+    """The cause in words for all jobs: differing numbers become a range, other differing words an ellipsis."""
     jobs: tuple[SurveyedJob, ...]
-    """The oldest first."""
+    """The jobs, oldest first."""
     scheduled: bool
     """Whether the jobs have their minMember, so that only more pods are missing."""
     pods: int
@@ -41,19 +41,19 @@ def group_by_cause(survey: Survey) -> list[CauseGroup]:
     """A group per cause: jobs below their minMember first, then the causes of most jobs, then those of the oldest."""
     jobs = [*survey.unscheduled_jobs, *survey.partly_waiting_jobs]
     jobs.sort(key=lambda job: (job.age is None, -(job.age or 0.0)))
-    found = group_by_key(((job.explanation.scheduled, job.shown_finding.cause), job) for job in jobs)
-    groups = [_new_group(scheduled, cause, jobs) for (scheduled, cause), jobs in found.items()]
+    jobs_by_cause = group_by_key(((job.explanation.scheduled, job.shown_finding.cause), job) for job in jobs)
+    groups = [_new_group(scheduled, cause, jobs) for (scheduled, cause), jobs in jobs_by_cause.items()]
     return sorted(groups, key=lambda group: (group.scheduled, -len(group.jobs)))
 
 
 def list_known_causes(recording: Recording) -> list[str]:
-    """The causes of the Pending jobs; none before all of them were explained."""
+    """The codes of the causes of Pending jobs; empty until the survey of all jobs is cached."""
     groups = group_by_cause(survey_jobs(recording)) if is_surveyed(recording) else []
     return list(dict.fromkeys(group.cause for group in groups))
 
 
 def _new_group(scheduled: bool, cause: str, jobs: Sequence[SurveyedJob]) -> CauseGroup:
-    first = [fixes[0] for job in jobs if (fixes := job.explanation.advice_texts)]
+    first_fixes = [fixes[0] for job in jobs if (fixes := job.explanation.advice_texts)]
     return CauseGroup(
         cause,
         merge_texts([job.shown_finding.reason for job in jobs]),
@@ -62,7 +62,7 @@ def _new_group(scheduled: bool, cause: str, jobs: Sequence[SurveyedJob]) -> Caus
         sum(job.pending for job in jobs),
         tuple(dict.fromkeys(job.queue for job in jobs if job.queue)),
         age_text(jobs[0].age),
-        merge_texts(first) if first else "",
+        merge_texts(first_fixes) if first_fixes else "",
     )
 
 
@@ -71,24 +71,24 @@ def merge_texts(texts: Sequence[str]) -> str:
 
     Texts that differ in more than numbers are represented by the first one: `queue a is full (2 similar)`.
     """
-    split = [text.split() for text in texts]
-    if len({len(words) for words in split}) == 1 and all(
-        words := [_merge_words(each) for each in zip(*split, strict=True)]
+    word_lists = [text.split() for text in texts]
+    if len({len(words) for words in word_lists}) == 1 and all(
+        words := [_merge_words(column) for column in zip(*word_lists, strict=True)]
     ):
         return " ".join(words)
     return f"{texts[0].removesuffix('.')} ({len(texts) - 1} similar)"
 
 
 def _merge_words(words: Iterable[str]) -> str:
-    """One word for all of a column; empty if there is none."""
-    found = dict.fromkeys(words)
-    if len(found) == 1:
-        return next(iter(found))
-    numbers = [_NUMBER.fullmatch(word) for word in found]
+    """The merged word of a column: equal words, a number range, a plural; empty if they cannot be merged."""
+    distinct = dict.fromkeys(words)
+    if len(distinct) == 1:
+        return next(iter(distinct))
+    numbers = [_NUMBER.fullmatch(word) for word in distinct]
     values = sorted(int(number[2]) for number in numbers if number)
     edges = {(number[1], number[3]) for number in numbers if number}
-    if len(values) == len(found) and len(edges) == 1:
-        [(before, after)] = edges
-        return f"{before}{format_count(values[0])} to {format_count(values[-1])}{after}"
-    singular = min(found, key=len)
-    return singular + "s" if {*found} == {singular, singular + "s"} else _PLURALS.get(frozenset(found), "")
+    if len(values) == len(distinct) and len(edges) == 1:
+        [(prefix, suffix)] = edges
+        return f"{prefix}{format_count(values[0])} to {format_count(values[-1])}{suffix}"
+    singular = min(distinct, key=len)
+    return singular + "s" if {*distinct} == {singular, singular + "s"} else _PLURALS.get(frozenset(distinct), "")

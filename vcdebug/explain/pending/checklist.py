@@ -1,4 +1,4 @@
-"""The job's way through the cycle as a checklist, and why allocate found no place for a task."""
+"""The steps of the cycle for a job as a checklist, and the findings about allocate."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -26,11 +26,11 @@ from vcdebug.recording.visits import POST_VICTIM_POINTS, JobVisit, NodeTry, Numb
 from vcdebug.releases.scheduling import BACKFILL_ENDS_AT_FAILURE
 
 COUNTED_ONCE: Final = "each node is counted once, under its first missing resource"
-"""The possible difference of an answer that covers everything a node lacks."""
+"""Why the scheduler's message may count fewer nodes for a reason than our table."""
 
 
 def steps_outside_session(recording: Recording, finding: answer.Finding) -> tuple[ExplanationStep, ...]:
-    """For what is not in the session at all."""
+    """The only step of a job or pod that is not in the session, with the finding's reason."""
     return (ExplanationStep("job in session", "failed", finding.reason, _opening_seqs(recording)),)
 
 
@@ -39,19 +39,19 @@ def _opening_seqs(recording: Recording) -> tuple[Seq, ...]:
 
 
 def checklist_steps(view: JobView) -> tuple[ExplanationStep, ...]:
-    """Every station in the scheduler's order."""
-    found = [_in_session_step(view), _enqueued_step(view), _valid_step(view)]
+    """The steps of the cycle for the job, in the scheduler's order."""
+    steps = [_in_session_step(view), _enqueued_step(view), _valid_step(view)]
     actions = list(dict.fromkeys(view.actions))
     evicting = [action for action in actions if view.facts_of(action).evicts_by_pod]
-    if any(step.state == "failed" for step in found):
-        return (*found, *(ExplanationStep(name, "not reached") for name in (ALLOCATE, *evicting)))
-    found += _placing_steps(view)
+    if any(step.state == "failed" for step in steps):
+        return (*steps, *(ExplanationStep(name, "not reached") for name in (ALLOCATE, *evicting)))
+    steps += _placing_steps(view)
     for action in evicting:
-        found += _evicting_steps(view, action)
+        steps += _evicting_steps(view, action)
     for action in actions:
         if view.facts_of(action).evicts_by_gang:
-            found += _gang_steps(view, action)
-    return tuple(found)
+            steps += _gang_steps(view, action)
+    return tuple(steps)
 
 
 def _in_session_step(view: JobView) -> ExplanationStep:
@@ -105,31 +105,31 @@ def _queue_step(view: JobView) -> ExplanationStep:
     overused = [seq for seq, e in view.calls_about(OVERUSED.upstream, "queue", view.queue.name) if e.result]
     if not tries and overused:
         return ExplanationStep(name, "failed", "queue is overused", (overused[0],))
-    if refused := allocatable_refusals(view):
-        text = f"{refused[0][1].plugin} rejects {count_noun(len(refused), 'pod')}"
-        return ExplanationStep(name, "failed", text, tuple(seq for seq, _ in refused[:3]))
+    if refusals := allocatable_refusals(view):
+        text = f"{refusals[0][1].plugin} rejects {count_noun(len(refusals), 'pod')}"
+        return ExplanationStep(name, "failed", text, tuple(seq for seq, _ in refusals[:3]))
     if answers := [seq for attempt in tries for seq, _ in attempt.task_calls(ALLOCATABLE.upstream)]:
         return ExplanationStep(name, "passed", "within limits", (answers[0],))
     return ExplanationStep(name, "passed" if tries else "not reached", "no plugin checked it")
 
 
 def _fit_error_text(recording: Recording, attempt: TaskTry) -> str:
-    """The message about the task's last pass of predicates that left nothing."""
-    _, refused = attempt.empty_passes[-1]
+    """The scheduler's fit error of the task's last pass of predicates without a feasible node."""
+    _, failed_search = attempt.empty_passes[-1]
     errors = FitErrors(recording.reason_table)
-    errors.set_nodes(refused.failed, refused.codes)
+    errors.set_nodes(failed_search.failed, failed_search.codes)
     return errors.error_text()
 
 
 def _search_step(view: JobView, attempt: TaskTry, name: str, state: answer.StepState) -> ExplanationStep:
     seq, event = attempt.predicate_passes[-1]
-    fit = f"{attempt.task_name}: fits {len(event.feasible)} of {count_noun(event.processed, 'node')}"
-    found = search_reasons(view, attempt)
-    reasons = "; ".join(f"{len(names)} {reason}" for reason, names in found)
+    fit_words = f"{attempt.task_name}: fits {len(event.feasible)} of {count_noun(event.processed, 'node')}"
+    histogram = search_reasons(view, attempt)
+    reasons = "; ".join(f"{len(names)} {reason}" for reason, names in histogram)
     # Upstream counts a node under its first shortage only, so its message and our table have different numbers.
-    if len(found) > 1 and any(reason.startswith(SHORTAGE_PREFIX) for reason, _ in found):
+    if len(histogram) > 1 and any(reason.startswith(SHORTAGE_PREFIX) for reason, _ in histogram):
         reasons = f'scheduler message: "{_fit_error_text(view.recording, attempt)}" ({COUNTED_ONCE})'
-    return ExplanationStep(name, state, f"{fit}: {reasons}" if reasons else fit, (seq,))
+    return ExplanationStep(name, state, f"{fit_words}: {reasons}" if reasons else fit_words, (seq,))
 
 
 def _statement_step(visit: JobVisit) -> ExplanationStep:
@@ -160,15 +160,15 @@ def _evicting_steps(view: JobView, action: str) -> Iterator[ExplanationStep]:
 
 
 def _gang_steps(view: JobView, action: str) -> Iterator[ExplanationStep]:
-    """gangpreempt and gangreclaim place all pods at once, or none."""
+    """Yields the steps of gangpreempt or gangreclaim, which place all pods at once or none."""
     yield _starving_step(view, action)
     ends = [(visit, visit.end[0]) for visit in view.visits_of(action) if visit.end is not None]
     if not ends:
         yield ExplanationStep(f"{action}, result", "not reached")
         return
     visit, seq = ends[-1]
-    done = f"{count_noun(len(visit.planned_tasks), 'pod')} placed, {_fate_words(visit)}"
-    yield ExplanationStep(f"{action}, result", "passed" if visit.was_committed else "failed", done, (seq,))
+    result = f"{count_noun(len(visit.planned_tasks), 'pod')} placed, {_fate_words(visit)}"
+    yield ExplanationStep(f"{action}, result", "passed" if visit.was_committed else "failed", result, (seq,))
 
 
 def _starving_step(view: JobView, action: str) -> ExplanationStep:
@@ -176,23 +176,25 @@ def _starving_step(view: JobView, action: str) -> ExplanationStep:
     if view.action_starts(action) is None:
         return ExplanationStep(name, "not reached", f"{action} did not run")
     answers = view.calls_during(action, JOB_STARVING.upstream)
-    refused = [(seq, event) for seq, event in answers if not event.result]
+    refusals = [(seq, event) for seq, event in answers if not event.result]
     if not answers:
         return ExplanationStep(name, "failed", "no plugin reported it")
-    if refused and not view.visits_of(action):
-        return ExplanationStep(name, "failed", f"not starving ({refused[0][1].plugin})", (refused[0][0],))
+    if refusals and not view.visits_of(action):
+        return ExplanationStep(name, "failed", f"not starving ({refusals[0][1].plugin})", (refusals[0][0],))
     return ExplanationStep(name, "passed", ", ".join(dict.fromkeys(e.plugin for _, e in answers)), (answers[0][0],))
 
 
 def _entitled_step(view: JobView, visit: JobVisit) -> ExplanationStep | None:
     name = f"allowed to {visit.action}"
-    never = [attempt.first - 1 for attempt in visit.tries if view.tasks[attempt.task].pod.preemption_policy == "Never"]
-    if never:
-        return ExplanationStep(name, "failed", "no (preemptionPolicy Never)", (never[0],))
-    does = view.facts_of(visit.action)
-    points = (ALLOCATABLE.upstream,) if does.evicts_by_pod and does.across_queues else ()
-    if refused := (*visit.refusals(*points), *visit.refusals(PREEMPTIVE.upstream)):
-        seq, event = refused[0]
+    never_tries = [
+        attempt.first - 1 for attempt in visit.tries if view.tasks[attempt.task].pod.preemption_policy == "Never"
+    ]
+    if never_tries:
+        return ExplanationStep(name, "failed", "no (preemptionPolicy Never)", (never_tries[0],))
+    facts = view.facts_of(visit.action)
+    points = (ALLOCATABLE.upstream,) if facts.evicts_by_pod and facts.across_queues else ()
+    if refusals := (*visit.refusals(*points), *visit.refusals(PREEMPTIVE.upstream)):
+        seq, event = refusals[0]
         return ExplanationStep(name, "failed", f"no ({event.plugin}, {event.point})", (seq,))
     answers = visit.visit_calls(PREEMPTIVE.upstream)
     return ExplanationStep(name, "passed", PREEMPTIVE.upstream, (answers[0][0],)) if answers else None
@@ -201,35 +203,35 @@ def _entitled_step(view: JobView, visit: JobVisit) -> ExplanationStep | None:
 def _victim_steps(visit: JobVisit) -> Iterator[ExplanationStep]:
     nodes = [node for attempt in visit.tries for node in attempt.nodes]
     votes = [hook for node in nodes for hook in node.victim_votes]
-    offered = [seq for seq, event in votes if event.candidates]
+    real_votes = [seq for seq, event in votes if event.candidates]
     name = f"{visit.action}, candidate victims"
     if not nodes:
         yield ExplanationStep(name, "not reached", "no node passed the predicates")
         return
-    if not offered:
+    if not real_votes:
         where = count_noun(len(dict.fromkeys(node.node for node in nodes)), "node")
         yield ExplanationStep(name, "failed", f"none on {where}", tuple(seq for seq, _ in votes[:1]))
         return
-    having = [node for node in nodes if any(event.candidates for _, event in node.victim_votes)]
-    found = count_noun(len(dict.fromkeys(node.node for node in having)), "node")
-    yield ExplanationStep(name, "passed", f"found on {found}", (offered[0],))
-    yield _vote_step(visit, having)
-    after = [hook for node in nodes for hook in node.node_calls(*POST_VICTIM_POINTS)]
-    if after:
-        yield _after_step(visit, after[-1])
+    candidate_nodes = [node for node in nodes if any(event.candidates for _, event in node.victim_votes)]
+    node_count = count_noun(len(dict.fromkeys(node.node for node in candidate_nodes)), "node")
+    yield ExplanationStep(name, "passed", f"found on {node_count}", (real_votes[0],))
+    yield _vote_step(visit, candidate_nodes)
+    later_calls = [hook for node in nodes for hook in node.node_calls(*POST_VICTIM_POINTS)]
+    if later_calls:
+        yield _after_step(visit, later_calls[-1])
 
 
 def _vote_step(visit: JobVisit, nodes: Sequence[NodeTry]) -> ExplanationStep:
     votes = [(node.node, seq, event) for node in nodes for seq, event in node.victim_votes if event.candidates]
-    empty = group_by_key((event.plugin, (seq, node)) for node, seq, event in votes if not event.result and event.vote)
+    vetoes = group_by_key((event.plugin, (seq, node)) for node, seq, event in votes if not event.result and event.vote)
     name = f"{visit.action}, allowed victims"
-    if not empty:
+    if not vetoes:
         return ExplanationStep(name, "passed", "every plugin allowed some", (votes[0][1],))
     text = "; ".join(
         f"{plugin} protected all candidates on {count_noun(len({node for _, node in entries}), 'node')}"
-        for plugin, entries in empty.items()
+        for plugin, entries in vetoes.items()
     )
-    seqs = tuple(sorted(seq for entries in empty.values() for seq, _ in entries[:2]))
+    seqs = tuple(sorted(seq for entries in vetoes.values() for seq, _ in entries[:2]))
     all_placed = len(visit.planned_tasks) == len(visit.tries)
     return ExplanationStep(name, "passed" if all_placed else "failed", text, seqs)
 
@@ -249,59 +251,59 @@ NOT_TRIED_CAUSE = "not-tried"
 
 
 def failed_search_seq(view: JobView, task: TaskInfo) -> Seq:
-    """The search that left the task without a node; else the end of allocate, when its discarded plans are undone."""
+    """The event of the task's failed search; else of the end of allocate, after discarded plans are rolled back."""
     failed = [seq for attempt in view.failed_tries(task.key) for seq, _ in attempt.empty_passes]
-    # After a discard the search saw room taken by pods of the same gang, which is free again at the end.
+    # If the statement was discarded, the room that pods of the same gang took in the search is free again at the end.
     if failed and discarded_finding(view, ALLOCATE) is None:
         return failed[-1]
     return view.action_ends(ALLOCATE) or len(view.recording)
 
 
 def findings_of_gates(view: JobView, references: tuple[str, ...]) -> Iterator[answer.Finding]:
-    """What the gates of a list have to say."""
+    """The findings of the gates of a list; a passed gate gives none."""
     return (finding for gate in resolve_gates(references) if (finding := gate(view)) is not None)
 
 
-def allocate_findings(view: JobView, task: TaskInfo, room: NodeFits) -> list[answer.Finding]:
+def allocate_findings(view: JobView, task: TaskInfo, fits: NodeFits) -> list[answer.Finding]:
     """The findings about allocate, the deciding gate first."""
-    found = list(findings_of_gates(view, ALLOCATING))
-    refused = [
+    findings = list(findings_of_gates(view, ALLOCATING))
+    refusals = [
         (seq, event) for seq, event in allocatable_refusals(view) if event.task == task.key
     ] or allocatable_refusals(view)
-    if refused:
-        found.append(_refused_finding(view, task, room, *refused[0]))
-    if not room.free_nodes:
-        lacking = no_node_finding(task, room)
-        # A discarded gang explains more than the node search that made it fail.
-        if found and found[0].cause == DISCARD_CAUSE:
-            return [*found, lacking]
-        return [lacking, *found]
-    if found:
-        return found
+    if refusals:
+        findings.append(_refused_finding(view, task, fits, *refusals[0]))
+    if not fits.free_nodes:
+        node_finding = no_node_finding(task, fits)
+        # A discarded statement of a gang is a better explanation than the search that caused it.
+        if findings and findings[0].cause == DISCARD_CAUSE:
+            return [*findings, node_finding]
+        return [node_finding, *findings]
+    if findings:
+        return findings
     if ALLOCATE not in view.actions and not task.best_effort:
         # Imported here: missing_action replays cycles and itself imports the gates.
         from vcdebug.explain.pending.gates.overrides import no_allocate_finding
 
-        return [no_allocate_finding(view, task, room)]
+        return [no_allocate_finding(view, task, fits)]
     return [no_best_node_finding(view, task) or not_tried_finding(view)]
 
 
-def _refused_finding(view: JobView, task: TaskInfo, room: NodeFits, seq: Seq, event: HookEvent) -> answer.Finding:
-    """Allocatable's refusal, for the task that it was about."""
-    about = view.tasks.get(event.task, task)
-    return not_allocatable_finding(view, about, room.for_task(about), seq, event)
+def _refused_finding(view: JobView, task: TaskInfo, fits: NodeFits, seq: Seq, event: HookEvent) -> answer.Finding:
+    """The finding about Allocatable's refusal, for the task that the event names."""
+    refused_task = view.tasks.get(event.task, task)
+    return not_allocatable_finding(view, refused_task, fits.for_task(refused_task), seq, event)
 
 
 def not_tried_finding(view: JobView) -> answer.Finding:
-    """No action tried the job although a node would take it, or none of its pods is Pending."""
+    """The finding if no action tried the job although it fits a node, or if no pod of it is Pending."""
     actions = ", ".join(view.actions)
     task = view.blocked_task
     if task is None:
         headline = answer.CauseHeadline(view.job.uid, "has no Pending pods", "every pod has a node or has ended")
     elif task.best_effort and BACKFILL not in view.actions:
         return _no_backfill_finding(view, task)
-    elif found := _passed_over_finding(view, task) or _behind_failure_finding(view, task):
-        return found
+    elif finding := _passed_over_finding(view, task) or _behind_failure_finding(view, task):
+        return finding
     else:
         headline = answer.pending_headline(
             view.job.uid, f"no action ({actions}) tried to place {task.name}, although it fits a node"
@@ -313,7 +315,7 @@ def not_tried_finding(view: JobView) -> answer.Finding:
 
 
 def _behind_failure_finding(view: JobView, task: TaskInfo) -> answer.Finding | None:
-    """The first best-effort task without a node has ended backfill."""
+    """The finding for older releases, in which the first pod that fits no node ends backfill; else None."""
     start, end = view.action_starts(BACKFILL), view.action_ends(BACKFILL)
     release = view.recording.snapshot.release
     if start is None or end is None or not (task.best_effort and release.has_older_form(BACKFILL_ENDS_AT_FAILURE)):
@@ -325,11 +327,11 @@ def _behind_failure_finding(view: JobView, task: TaskInfo) -> answer.Finding | N
     ]
     if not failed:
         return None
-    seq, other = failed[-1]
-    headline = answer.pending_headline(view.job.uid, f"backfill ended at {other}, and {task.name} is behind it")
+    seq, failed_pod = failed[-1]
+    headline = answer.pending_headline(view.job.uid, f"backfill ended at {failed_pod}, and {task.name} is behind it")
     facts = (f"In {release.display_name()} the first pod that fits no node ends backfill for all other pods.",)
-    evidence = (answer.Evidence(seq, f"no node fits {other}"),)
-    advice = (answer.owner_advice(f"Find out why no node fits {other}: vcdebug explain."),)
+    evidence = (answer.Evidence(seq, f"no node fits {failed_pod}"),)
+    advice = (answer.owner_advice(f"Find out why no node fits {failed_pod}: vcdebug explain."),)
     return answer.Finding(NOT_TRIED_CAUSE, headline, {}, evidence, advice, facts=facts)
 
 
@@ -338,20 +340,20 @@ def _last_action_evidence(view: JobView, text: str) -> tuple[answer.Evidence, ..
 
 
 def _passed_over_finding(view: JobView, task: TaskInfo) -> answer.Finding | None:
-    """allocate took it from the queue and did not look at a node, since a pod like it had found none."""
-    own = [attempt for attempt in view.placing_tries if attempt.task == task.key]
+    """The finding if allocate skipped the task because another pod of its role had found no node; else None."""
+    own_tries = [attempt for attempt in view.placing_tries if attempt.task == task.key]
     failed = [attempt for attempt in view.failed_tries() if attempt.predicate_passes and attempt.task != task.key]
     # Upstream's error cache is kept per role: after one failure it skips the other pods of the role.
-    alike = [attempt for attempt in failed if view.tasks[attempt.task].task_role == task.task_role]
-    if not alike or not own or any(attempt.events for attempt in own):
+    same_role = [attempt for attempt in failed if view.tasks[attempt.task].task_role == task.task_role]
+    if not same_role or not own_tries or any(attempt.events for attempt in own_tries):
         return None
-    name = view.tasks[alike[0].task].name
+    name = view.tasks[same_role[0].task].name
     role = f"role {task.task_role}" if task.task_role else "its job"
     headline = answer.pending_headline(view.job.uid, f"allocate skipped {task.name}, although it fits a node")
     facts = (f"After {name} of {role} found no node, allocate skips the other pods of {role}.",)
     evidence = (
-        answer.Evidence(alike[0].predicate_passes[0][0], f"no node for {name}"),
-        answer.Evidence(own[0].first, f"{task.name} is skipped without a check of any node"),
+        answer.Evidence(same_role[0].predicate_passes[0][0], f"no node for {name}"),
+        answer.Evidence(own_tries[0].first, f"{task.name} is skipped without a check of any node"),
     )
     advice = (
         answer.outside_advice(f"Find out what {name} lacks: vcdebug explain SNAPSHOT {name}."),
@@ -361,7 +363,7 @@ def _passed_over_finding(view: JobView, task: TaskInfo) -> answer.Finding | None
 
 
 def _no_backfill_finding(view: JobView, task: TaskInfo) -> answer.Finding:
-    """The pod requests nothing, and no configured action places such pods."""
+    """The finding for a pod without requests if no configured action places such pods."""
     reason = f"{task.name} requests no resources, and {BACKFILL} is not in actions ({', '.join(view.actions)})"
     evidence = _last_action_evidence(view, "the last action ends, and no action tried it")
     advice = (

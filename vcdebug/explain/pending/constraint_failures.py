@@ -31,19 +31,19 @@ CONTROL_PLANE_PREFIX = "node.kubernetes.io/"
 HOLDING_STATUSES = (TaskStatus.RUNNING, TaskStatus.BOUND)
 
 
-def find_constraint_failures(room: NodeFits) -> list[ConstraintFailure]:
-    """The failures that explain the reasons of the refusing nodes, without duplicates."""
-    found = [obstacle for reads in _FAILURE_FINDERS for obstacle in reads(room)]
+def find_constraint_failures(fits: NodeFits) -> list[ConstraintFailure]:
+    """What the reasons of the refusing nodes mean in this snapshot, without duplicates."""
+    failures = [failure for finder in _FAILURE_FINDERS for failure in finder(fits)]
     # Nodes of one kind fail alike and would repeat the same sentence.
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(failures))
 
 
-def _taint_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
-    """NotReady nodes by name, then conditions that pass, then other taints."""
+def _taint_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
+    """Yields failures for untolerated taints: NotReady nodes, then temporary conditions, then other taints."""
     unready: dict[str, list[str]] = {}
     others: dict[str, list[str]] = {}
-    for node in room.node_fits:
-        for taint in untolerated_taints(room, node):
+    for node in fits.node_fits:
+        for taint in untolerated_taints(fits, node):
             (unready if taint.key in UNREADY_TAINTS else others).setdefault(format_taint(taint), []).append(node.name)
     for text, names in unready.items():
         check = f"Check the kubelet on {join_names(names)}; the scheduler uses a node again once it is Ready."
@@ -51,21 +51,21 @@ def _taint_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
             f"{join_names(names)} {verb_for(len(names), 'is')} NotReady (taint {text})",
             (answer.cluster_admin_advice(check),),
         )
-    passing = [text for text in others if text.startswith(CONTROL_PLANE_PREFIX)]
-    for text in passing:
+    conditions = [text for text in others if text.startswith(CONTROL_PLANE_PREFIX)]
+    for text in conditions:
         names = others[text]
         condition = text.removeprefix(CONTROL_PLANE_PREFIX).partition(":")[0].replace("-", " ")
         yield ConstraintFailure(f"{join_names(names)}: condition {condition} ({text}), usually temporary")
-    for text in [text for text in others if text not in passing]:
-        yield ConstraintFailure(f"{room.task.name} does not tolerate taint {text} on {join_names(others[text])}")
+    for text in [text for text in others if text not in conditions]:
+        yield ConstraintFailure(f"{fits.task.name} does not tolerate taint {text} on {join_names(others[text])}")
 
 
-def untolerated_taints(room: NodeFits, node: NodeFit) -> Iterator[Taint]:
-    """Taints that keep the task off a node, but for a cordon."""
-    if node.kind == "free" or node.name not in room.view.session.nodes:
+def untolerated_taints(fits: NodeFits, node: NodeFit) -> Iterator[Taint]:
+    """Taints that keep the task off a node, except the unschedulable taint."""
+    if node.kind == "free" or node.name not in fits.view.session.nodes:
         return
-    taints = room.view.session.nodes[node.name].taints
-    tolerations = parse_tolerations(room.task.pod.spec.get("tolerations")) if taints else ()
+    taints = fits.view.session.nodes[node.name].taints
+    tolerations = parse_tolerations(fits.task.pod.spec.get("tolerations")) if taints else ()
     for taint in parse_taints(taints):
         if taint.effect == "PreferNoSchedule" or taint.key == UNSCHEDULABLE_TAINT_KEY:
             continue
@@ -78,47 +78,47 @@ def format_taint(taint: Taint) -> str:
     return f"{taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect}"
 
 
-def _port_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
-    release = room.view.recording.snapshot.release
-    wanted = host_ports(room.task.pod.spec, release)
-    refusing = room.refused_for(NO_FREE_PORTS)
-    for port in wanted if refusing else ():
-        held = [
+def _port_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
+    release = fits.view.recording.snapshot.release
+    ports = host_ports(fits.task.pod.spec, release)
+    refusing_nodes = fits.refused_for(NO_FREE_PORTS)
+    for port in ports if refusing_nodes else ():
+        holders = [
             f"{other.name} on {node.name}"
-            for node in refusing
-            for other in room.tasks_on(node.name)
-            if any(port.conflicts_with(theirs) for theirs in host_ports(other.pod.spec, release))
+            for node in refusing_nodes
+            for other in fits.tasks_on(node.name)
+            if any(port.conflicts_with(used_port) for used_port in host_ports(other.pod.spec, release))
         ]
-        if held:
+        if holders:
             other = f"Use a free host port, or remove hostPort {port.port} (a Service does not need it)."
             yield ConstraintFailure(
-                f"Host port {port.port} is already used by {join_names(held, placement_constraints.MAX_HOLDERS)}",
+                f"Host port {port.port} is already used by {join_names(holders, placement_constraints.MAX_HOLDERS)}",
                 (answer.owner_advice(other),),
             )
 
 
-def _anti_affinity_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
+def _anti_affinity_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
     """Pods that the task's anti-affinity excludes, and pods whose anti-affinity excludes the task."""
-    around = [_TasksByDomain(room, term) for term in _anti_affinity_terms(room.task)]
-    held = [one.tasks_in_domain(node) for node in room.refused_for(ANTI_AFFINITY_REASON) for one in around]
-    found = {other.key: other for others in held for other in others}
-    if found:
-        names = (f"{other.name} on {other.node_name}" for other in found.values())
+    indexes = [_TasksByDomain(fits, term) for term in _anti_affinity_terms(fits.task)]
+    task_groups = [index.tasks_in_domain(node) for node in fits.refused_for(ANTI_AFFINITY_REASON) for index in indexes]
+    conflicts = {other.key: other for tasks in task_groups for other in tasks}
+    if conflicts:
+        names = (f"{other.name} on {other.node_name}" for other in conflicts.values())
         yield ConstraintFailure(
             f"Its required podAntiAffinity conflicts with {join_names(names, placement_constraints.MAX_HOLDERS)}",
             (answer.owner_advice("Make the podAntiAffinity preferred, or narrow its labelSelector."),),
             ConstraintKind.POD_AFFINITY,
         )
-    mine = _label_group(room.task)
-    objecting = [
+    own_labels = _label_group(fits.task)
+    excluding_pods = [
         f"{other.name} on {node.name}"
-        for node in room.refused_for(EXISTING_ANTI_AFFINITY_REASON)
-        for other in room.tasks_on(node.name)
-        if any(term.matches_group(mine, None) for term in _anti_affinity_terms(other))
+        for node in fits.refused_for(EXISTING_ANTI_AFFINITY_REASON)
+        for other in fits.tasks_on(node.name)
+        if any(term.matches_group(own_labels, None) for term in _anti_affinity_terms(other))
     ]
-    if objecting:
+    if excluding_pods:
         yield ConstraintFailure(
-            f"podAntiAffinity of {join_names(objecting, placement_constraints.MAX_HOLDERS)} excludes it",
+            f"podAntiAffinity of {join_names(excluding_pods, placement_constraints.MAX_HOLDERS)} excludes it",
             (),
             ConstraintKind.POD_AFFINITY,
         )
@@ -131,17 +131,17 @@ def _anti_affinity_terms(task: TaskInfo) -> Terms:
 class _TasksByDomain:
     """Tasks that match an affinity term, by topology domain."""
 
-    def __init__(self, room: NodeFits, term: AffinityTerm) -> None:
+    def __init__(self, fits: NodeFits, term: AffinityTerm) -> None:
         self._key = term.topology_key
-        self._nodes = room.view.session.nodes
+        self._nodes = fits.view.session.nodes
         self._on_node: dict[str, list[TaskInfo]] = {}
         self._in_domain: dict[str, list[TaskInfo]] = {}
         for name, node in self._nodes.items():
-            found = [task for task in room.tasks_on(name) if term.matches_group(_label_group(task), None)]
-            self._on_node[name] = found
+            matching = [task for task in fits.tasks_on(name) if term.matches_group(_label_group(task), None)]
+            self._on_node[name] = matching
             domain = node.labels.get(self._key)
-            if found and domain is not None:
-                self._in_domain.setdefault(domain, []).extend(found)
+            if matching and domain is not None:
+                self._in_domain.setdefault(domain, []).extend(matching)
 
     def tasks_in_domain(self, node: NodeFit) -> Sequence[TaskInfo]:
         """The tasks in a node's domain; a node without the label is a domain of its own."""
@@ -153,22 +153,22 @@ def _label_group(task: TaskInfo) -> LabelGroup:
     return LabelGroup(task.namespace, task.pod.labels, deleting=False)
 
 
-def waiting_holder_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
-    """Jobs on the nearest node that hold what the task lacks and are themselves incomplete: a mutual wait."""
-    near = room.nearest_node
+def waiting_holder_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
+    """Yields failures about incomplete jobs on the nearest node that hold what the task lacks, while they wait too."""
+    near = fits.nearest_node
     if near is None or near.kind != "short":
         return
-    own = [task for task in room.view.job.tasks.values() if task.status in HOLDING_STATUSES]
-    if not own:
+    running_tasks = [task for task in fits.view.job.tasks.values() if task.status in HOLDING_STATUSES]
+    if not running_tasks:
         return
-    others = [task for task in room.tasks_on(near.name) if task.status in HOLDING_STATUSES and _has_pending(room, task)]
-    theirs = [task for task in others if task.job != room.view.job.uid]
-    held = requested_together(room.view.recording, (task.key for task in theirs))
-    if not theirs or not all(held.get(name) >= lack for name, lack in near.short):
+    tasks = [task for task in fits.tasks_on(near.name) if task.status in HOLDING_STATUSES and _has_pending(fits, task)]
+    other_tasks = [task for task in tasks if task.job != fits.view.job.uid]
+    their_request = requested_together(fits.view.recording, (task.key for task in other_tasks))
+    if not other_tasks or not all(their_request.get(name) >= shortage for name, shortage in near.short):
         return
-    jobs = join_names(dict.fromkeys(task.job for task in theirs))
-    pods = join_names((task.name for task in theirs), placement_constraints.MAX_HOLDERS)
-    both = f"{jobs} and this job ({count_noun(len(own), 'running pod')}) all have Pending pods"
+    jobs = join_names(dict.fromkeys(task.job for task in other_tasks))
+    pods = join_names((task.name for task in other_tasks), placement_constraints.MAX_HOLDERS)
+    both = f"{jobs} and this job ({count_noun(len(running_tasks), 'running pod')}) all have Pending pods"
     fewer = "start fewer jobs at once (set minMember or minResources for the whole job)"
     yield ConstraintFailure(
         f"Possible deadlock: {near.name} is in use by {pods} of {jobs}; {both}",
@@ -176,22 +176,22 @@ def waiting_holder_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
     )
 
 
-def _has_pending(room: NodeFits, task: TaskInfo) -> bool:
-    job = room.view.session.jobs.get(task.job)
+def _has_pending(fits: NodeFits, task: TaskInfo) -> bool:
+    job = fits.view.session.jobs.get(task.job)
     return job is not None and job.count_tasks(TaskStatus.PENDING) > 0
 
 
-def plugin_failures(plugin: str, room: NodeFits) -> Iterator[ConstraintFailure]:
-    """What the plugin's explainer finds behind its own refusals; nothing if the session does not have the plugin."""
-    find = explainer_for(plugin).failures if plugin in room.view.session.plugins else None
-    return find(room) if find is not None else iter(())
+def plugin_failures(plugin: str, fits: NodeFits) -> Iterator[ConstraintFailure]:
+    """What the plugin's refusals of nodes mean, from its explainer; empty if the session does not have the plugin."""
+    find = explainer_for(plugin).failures if plugin in fits.view.session.plugins else None
+    return find(fits) if find is not None else iter(())
 
 
-def _card_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
+def _card_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
     # Older releases check devices in predicates, without the plugin deviceshare: the ledgers decide, not the plugin.
-    has_devices = any(room.view.session.nodes[node.name].devices for node in room.node_fits)
+    has_devices = any(fits.view.session.nodes[node.name].devices for node in fits.node_fits)
     find = explainer_for(DEVICESHARE).failures if has_devices else None
-    return find(room) if find is not None else iter(())
+    return find(fits) if find is not None else iter(())
 
 
 _FAILURE_FINDERS: tuple[Callable[[NodeFits], Iterator[ConstraintFailure]], ...] = (
@@ -216,54 +216,54 @@ CSI = "attachable-volumes-csi-"
 _CHANGE_REQUEST = answer.owner_advice("Change the pod's nodeSelector, affinity, tolerations or requests.")
 
 
-def advice_for_larger(nowhere: list[str]) -> tuple[Advice, ...]:
+def advice_for_larger(unprovided: list[str]) -> tuple[Advice, ...]:
     """Advice for a task larger than every node, or one that requests a resource of no node."""
-    drivers = [name.removeprefix(CSI) for name in nowhere if name.startswith(CSI)]
+    drivers = [name.removeprefix(CSI) for name in unprovided if name.startswith(CSI)]
     if drivers:
         return (
             answer.cluster_admin_advice(
                 f"No CSINode lists driver {join_names(drivers)}; check that it runs on the nodes."
             ),
         )
-    if nowhere:
+    if unprovided:
         device = "; for a device, check that its device plugin runs on the nodes"
-        return (answer.cluster_admin_advice(f"Add a node that provides {join_names(nowhere)}{device}."),)
+        return (answer.cluster_admin_advice(f"Add a node that provides {join_names(unprovided)}{device}."),)
     return (
         answer.owner_advice("Split the pod into smaller ones."),
         answer.cluster_admin_advice("Add a node of that size."),
     )
 
 
-def merge_advice(room: NodeFits, ways: Sequence[ConstraintFailure], reasons: Sequence[str]) -> tuple[Advice, ...]:
+def merge_advice(fits: NodeFits, failures: Sequence[ConstraintFailure], reasons: Sequence[str]) -> tuple[Advice, ...]:
     """The advice of each failure, then the general advice about the kinds of these reasons that no failure replaces."""
-    own = [line for way in ways for line in way.advice]
-    void = [way.replaces for way in ways]
+    failure_advice = [line for failure in failures for line in failure.advice]
+    replaced_kinds = [failure.replaces for failure in failures]
     kinds = [kind for kind in ConstraintKind if any(kind.is_about(reason) for reason in reasons)]
-    open_ = [kind for kind in kinds if kind not in void]
-    named = (line for kind in open_ if kind in _ADVICE_ON_NODES for line in _ADVICE_ON_NODES[kind](room))
-    general = (line for kind in open_ for line in _GENERAL_ADVICE.get(kind, ()))
-    return tuple(dict.fromkeys((*own, *general, *named)))
+    open_kinds = [kind for kind in kinds if kind not in replaced_kinds]
+    node_advice = (line for kind in open_kinds if kind in _ADVICE_ON_NODES for line in _ADVICE_ON_NODES[kind](fits))
+    general_advice = (line for kind in open_kinds for line in _GENERAL_ADVICE.get(kind, ()))
+    return tuple(dict.fromkeys((*failure_advice, *general_advice, *node_advice)))
 
 
-def _cordon_advice(room: NodeFits) -> Iterator[Advice]:
-    cordoned = (node.name for node in room.of_kind("unresolvable") if ConstraintKind.CORDON.is_about(node.reason))
+def _cordon_advice(fits: NodeFits) -> Iterator[Advice]:
+    cordoned = (node.name for node in fits.of_kind("unresolvable") if ConstraintKind.CORDON.is_about(node.reason))
     yield answer.cluster_admin_advice(f"Uncordon {join_names(cordoned)} when the maintenance is done.")
 
 
-def _taint_advice(room: NodeFits) -> Iterator[Advice]:
+def _taint_advice(fits: NodeFits) -> Iterator[Advice]:
     """Advice about taints of Ready nodes; for a condition taint the node itself has to be repaired."""
-    lifted, accepted = dict[str, Taint](), dict[str, Taint]()
-    for node in room.of_kind("unresolvable"):
-        manifest = room.view.session.nodes[node.name].manifest if node.name in room.view.session.nodes else {}
-        for taint in untolerated_taints(room, node):
-            lifted.update({format_taint(taint): taint} if may_be_lifted(taint, manifest) else {})
-            accepted.update({format_taint(taint): taint} if may_be_tolerated(taint, manifest) else {})
-    yield answer.add_nodes_advice(room.task.init_resreq)
-    if lifted:
-        words = f"Remove taint {join_names(lifted)} when it is no longer needed."
+    removable, tolerable = dict[str, Taint](), dict[str, Taint]()
+    for node in fits.of_kind("unresolvable"):
+        manifest = fits.view.session.nodes[node.name].manifest if node.name in fits.view.session.nodes else {}
+        for taint in untolerated_taints(fits, node):
+            removable.update({format_taint(taint): taint} if may_be_lifted(taint, manifest) else {})
+            tolerable.update({format_taint(taint): taint} if may_be_tolerated(taint, manifest) else {})
+    yield answer.add_nodes_advice(fits.task.init_resreq)
+    if removable:
+        words = f"Remove taint {join_names(removable)} when it is no longer needed."
         yield answer.Advice(words, answer.AdviceHarm.CLUSTER, risky=True)
-    if accepted:
-        words = f"Add a toleration for {join_names(accepted)}, if the node's owner agrees."
+    if tolerable:
+        words = f"Add a toleration for {join_names(tolerable)}, if the node's owner agrees."
         yield answer.Advice(words, answer.AdviceHarm.CLUSTER, risky=True)
 
 
@@ -297,16 +297,16 @@ _ADVICE_ON_NODES: Mapping[ConstraintKind, Callable[[NodeFits], Iterator[Advice]]
 }
 
 
-def advice_for_unresolvable(room: NodeFits, ways: Sequence[ConstraintFailure]) -> tuple[Advice, ...]:
-    """Advice for a task that no node can take."""
-    return merge_advice(room, ways, [reason for reason, _ in room.reason_histogram]) or (_CHANGE_REQUEST,)
+def advice_for_unresolvable(fits: NodeFits, failures: Sequence[ConstraintFailure]) -> tuple[Advice, ...]:
+    """Advice for a task that fits no node even without evictable pods."""
+    return merge_advice(fits, failures, [reason for reason, _ in fits.reason_histogram]) or (_CHANGE_REQUEST,)
 
 
-def advice_for_mixed(room: NodeFits, ways: Sequence[ConstraintFailure]) -> tuple[Advice, ...]:
+def advice_for_mixed(fits: NodeFits, failures: Sequence[ConstraintFailure]) -> tuple[Advice, ...]:
     """Advice if some nodes lack room and others refuse for other reasons."""
-    refused = merge_advice(room, ways, [node.reason for node in room.of_kind("unresolvable")])
-    near, more = room.nearest_node, answer.add_nodes_advice(room.task.init_resreq)
-    if near is not None and near.short:
-        free = answer.queue_admin_advice(f"Free {join_named_amounts(near.short)} on {near.name}.")
-        return tuple(dict.fromkeys((*(line for way in ways for line in way.advice), free, more, *refused)))
-    return refused or (more,)
+    others = merge_advice(fits, failures, [node.reason for node in fits.of_kind("unresolvable")])
+    nearest, more = fits.nearest_node, answer.add_nodes_advice(fits.task.init_resreq)
+    if nearest is not None and nearest.short:
+        free = answer.queue_admin_advice(f"Free {join_named_amounts(nearest.short)} on {nearest.name}.")
+        return tuple(dict.fromkeys((*(line for failure in failures for line in failure.advice), free, more, *others)))
+    return others or (more,)

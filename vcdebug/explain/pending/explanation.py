@@ -70,35 +70,35 @@ CUT_OFF_CAUSE = "cut-off"
 
 
 ROOM_CAUSES = (MIXED_CAUSE, POD_COUNT, NOT_ALLOCATABLE, NOT_CONFIGURED_CAUSE)
-"""Causes with which room that becomes free goes to the job that is tried first."""
+"""Causes for which the order of the queue's jobs decides who gets room that becomes free."""
 
 
 def explain_by_name(recording: Recording, word: str) -> Explanation:
-    """The answer for a job or a pod; raises NotFoundError for a name that nothing has."""
+    """The explanation of a job or pod by name; raises NotFoundError if none has this name."""
     return explain_subject(recording, find_subject(recording.snapshot, word))
 
 
 def explain_subject(recording: Recording, subject: ExplainSubject) -> Explanation:
     """The explanation of a job or pod of the snapshot, with the doubt about the input."""
     doubts = filter(None, (doubt_of_input(recording), _doubt_of_process(recording, subject)))
-    answer = _build_explanation(recording, subject)
-    found = answer.dominant
-    facts = (*_rejected_conf_facts(recording), *found.facts, *event_facts(recording, subject))
-    found = replace(found, facts=facts) if facts != found.facts else found
-    return replace(answer, dominant=found, doubt="; ".join(doubts), release=recording.snapshot.release)
+    explanation = _build_explanation(recording, subject)
+    dominant = explanation.dominant
+    facts = (*_rejected_conf_facts(recording), *dominant.facts, *event_facts(recording, subject))
+    dominant = replace(dominant, facts=facts) if facts != dominant.facts else dominant
+    return replace(explanation, dominant=dominant, doubt="; ".join(doubts), release=recording.snapshot.release)
 
 
 def _rejected_conf_facts(recording: Recording) -> tuple[str, ...]:
-    """That the configuration is not the one in force, with which every other reason would mislead."""
+    """A sentence if the stated configuration is rejected, so that the built-in one is in force; else empty."""
     conf = recording.conf
     if not conf.built_in or recording.snapshot.scheduler_conf is None:
         return ()
-    what = conf.problems[0].what.replace("rejected: ", "")
-    return (f"The configuration is rejected ({what}); the built-in one is in force: {', '.join(conf.actions)}.",)
+    problem = conf.problems[0].what.replace("rejected: ", "")
+    return (f"The configuration is rejected ({problem}); the built-in one is in force: {', '.join(conf.actions)}.",)
 
 
 def _doubt_of_process(recording: Recording, subject: ExplainSubject) -> str:
-    """What is assumed of the scheduler's process, where cards that its earlier cycles know decide about the job."""
+    """The assumption about the scheduler process, if device ledgers of earlier cycles decide about the job."""
     if not recording.snapshot.process.assumed or subject.job not in recording.session.jobs:
         return ""
     ledgers = _ledgers_by_device(recording).values()
@@ -115,7 +115,7 @@ def _ledgers_by_device(recording: Recording) -> Mapping[str, DeviceLedger]:
 
 
 def doubt_of_input(recording: Recording) -> str:
-    """Why every answer may be wrong: objects of different moments, or an assumed configuration; empty for nothing."""
+    """Why any answer may be wrong: objects read at different times, missing namespaces, an assumed configuration."""
     provenance = recording.snapshot.provenance
     doubts = ["" if provenance is None else provenance.inconsistency_text()]
     if provenance is not None and provenance.namespace:
@@ -132,30 +132,33 @@ def doubt_of_input(recording: Recording) -> str:
 def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explanation:
     if subject.job not in recording.session.jobs:
         finding: Finding = resolve_reference(NOT_IN_SESSION)(recording, subject)
-        name, way = subject.job or subject.pod or "", checklist.steps_outside_session(recording, finding)
+        name, steps = subject.job or subject.pod or "", checklist.steps_outside_session(recording, finding)
         return Explanation(
-            name, subject.pod, finding.cause == PLACES_CAUSE, finding, (), sort_by_harm(finding.advice), way
+            name, subject.pod, finding.cause == PLACES_CAUSE, finding, (), sort_by_harm(finding.advice), steps
         )
     view = JobView(recording, subject.job, subject.pod)
-    found = next(checklist.findings_of_gates(view, ALREADY_PLACED), None)
-    lacking = capture_incomplete(recording, subject) if found is None else None
-    once: dict[str, Finding] = {}
-    judged = (
-        [lacking] if lacking else judge_job(view) if found is None else [found, *_contributing_findings(view, found)]
+    early = next(checklist.findings_of_gates(view, ALREADY_PLACED), None)
+    capture = capture_incomplete(recording, subject) if early is None else None
+    by_cause: dict[str, Finding] = {}
+    findings = (
+        [capture] if capture else judge_job(view) if early is None else [early, *_contributing_findings(view, early)]
     )
-    for finding in judged:
-        # Several gates can name one cause; the first is the nearest to the decision.
-        once.setdefault(finding.cause, finding)
-    first, *others = once.values()
-    dominant, way = _add_turn(view, _beyond_minimum(view, _add_admitted(view, first))), checklist.checklist_steps(view)
-    # More nodes are no help where a queue refuses.
+    for finding in findings:
+        # Several gates can find the same cause; the first finding is the nearest to the decision.
+        by_cause.setdefault(finding.cause, finding)
+    first, *others = by_cause.values()
+    dominant, steps = (
+        _add_turn(view, _beyond_minimum(view, _add_admitted(view, first))),
+        checklist.checklist_steps(view),
+    )
+    # No hint about a cluster autoscaler where a queue refuses: more nodes would not help.
     if dominant.cause == DISCARD_CAUSE and not allocatable_refusals(view):
         dominant = replace(dominant, facts=(*dominant.facts, *condition_facts(view)))
     if dominant.cause not in HAS_CAUSES:
         dominant = add_other_groups(view, dominant)
-        once[dominant.cause] = dominant
-    advice = sort_by_harm(line for finding in once.values() for line in finding.advice)
-    return Explanation(view.job.uid, subject.pod, dominant.cause in HAS_CAUSES, dominant, tuple(others), advice, way)
+        by_cause[dominant.cause] = dominant
+    advice = sort_by_harm(line for finding in by_cause.values() for line in finding.advice)
+    return Explanation(view.job.uid, subject.pod, dominant.cause in HAS_CAUSES, dominant, tuple(others), advice, steps)
 
 
 def _beyond_minimum(view: JobView, finding: Finding) -> Finding:
@@ -178,7 +181,7 @@ def _beyond_minimum(view: JobView, finding: Finding) -> Finding:
 
 
 def _beyond_cluster(view: JobView) -> tuple[str, str] | None:
-    """What the PodGroup was admitted with and the cluster does not have, and a sentence about it."""
+    """(words, sentence) if the admitted minResources exceed the whole cluster in a dimension; else None."""
     minimum, total = view.job.pod_group.min_resources, view.session.total_resource
     for name, asked in minimum.items() if minimum is not None else ():
         if name != PODS and 0 < total.get(name) < asked:
@@ -189,7 +192,7 @@ def _beyond_cluster(view: JobView) -> tuple[str, str] | None:
 
 
 def _add_turn(view: JobView, finding: Finding) -> Finding:
-    """Add the fact which jobs of the queue come first, where room decides."""
+    """If room decides, add the fact which jobs of the queue come first."""
     return replace(finding, facts=(*finding.facts, *_turn_facts(view))) if finding.cause in ROOM_CAUSES else finding
 
 
@@ -209,44 +212,44 @@ def _add_admitted(view: JobView, finding: Finding) -> Finding:
 
 
 _MAX_COMPARED_JOBS: Final = 30
-"""Pending jobs of a queue that are compared with one of them; more would slow down the answers about all of them."""
+"""The maximum number of Pending jobs of a queue with which a job's order is compared; more would be slow."""
 
 
 def _turn_facts(view: JobView) -> tuple[str, ...]:
-    """Which Pending jobs of the queue are tried before this one, and what decides about the nearest of them."""
-    waiting, uid = queue_index.waiting_by_queue(view.recording).get(view.job.queue, ()), view.job.uid
-    jobs = (*waiting, *(() if uid in waiting else (uid,))) if len(waiting) <= _MAX_COMPARED_JOBS + 1 else ()
+    """Sentences: which Pending jobs of the queue are tried before this one, and why the nearest comes first."""
+    pending, uid = queue_index.waiting_by_queue(view.recording).get(view.job.queue, ()), view.job.uid
+    jobs = (*pending, *(() if uid in pending else (uid,))) if len(pending) <= _MAX_COMPARED_JOBS + 1 else ()
     if not 1 < len(jobs) <= _MAX_COMPARED_JOBS + 1:
         return ()
     return queue_index.turns_at_end(view.recording, view.job.queue, jobs)[uid]
 
 
-def _contributing_findings(view: JobView, found: Finding) -> list[Finding]:
-    """Why the job's other pods are Pending although minMember is met; for a phantom, what stops allocate."""
-    if found.cause == PHANTOM_CAUSE:
+def _contributing_findings(view: JobView, finding: Finding) -> list[Finding]:
+    """Why other pods are Pending although minMember is met; for a phantom pipeline, why allocate does not bind."""
+    if finding.cause == PHANTOM_CAUSE:
         return stopping_findings(view)
     return judge_job(view) if view.left_over and view.pod is None else []
 
 
 def judge_job(view: JobView) -> list[Finding]:
     """The dominant finding first, then the contributing ones."""
-    last = view.recording.event_at(len(view.recording))
-    if isinstance(last, CutEvent):
-        return [_cut_off_finding(view, last)]
+    last_event = view.recording.event_at(len(view.recording))
+    if isinstance(last_event, CutEvent):
+        return [_cut_off_finding(view, last_event)]
     opened = bool(view.session.plugin_calls)
-    shut = list(checklist.findings_of_gates(view, PRECONDITIONS)) if opened else []
+    precondition_findings = list(checklist.findings_of_gates(view, PRECONDITIONS)) if opened else []
     task = view.blocked_task
-    if shut:
-        return [*shut, *_hopeless_findings(view, task)]
-    if isinstance(last, PanicEvent):
-        return [_panic_finding(view, last)]
+    if precondition_findings:
+        return [*precondition_findings, *_hopeless_findings(view, task)]
+    if isinstance(last_event, PanicEvent):
+        return [_panic_finding(view, last_event)]
     if task is None:
         return [checklist.not_tried_finding(view)]
     return _placement_findings(view, task)
 
 
 def _hopeless_findings(view: JobView, task: TaskInfo | None) -> list[Finding]:
-    """What would stop the job even if it passed the precondition that failed."""
+    """The finding that no node could ever fit the task, besides the failed precondition; empty if one could."""
     if task is None:
         return []
     finding = hopeless_finding(task, NodeFits(view, task, len(view.recording)))
@@ -254,25 +257,25 @@ def _hopeless_findings(view: JobView, task: TaskInfo | None) -> list[Finding]:
 
 
 def _placement_findings(view: JobView, task: TaskInfo) -> list[Finding]:
-    """allocate, then whatever evicts: the last one with a chance decides."""
-    room = NodeFits(view, task, checklist.failed_search_seq(view, task))
-    met: list[Gate] = [gate for asked in resolve_gates(EVICTION_GATES) for gate in asked(view, task, room)]
-    ordered = _order_findings(met, checklist.allocate_findings(view, task, room), room)
+    """The findings about allocate and the evicting actions; the last gate with a real chance comes first."""
+    fits = NodeFits(view, task, checklist.failed_search_seq(view, task))
+    gates: list[Gate] = [gate for find_gates in resolve_gates(EVICTION_GATES) for gate in find_gates(view, task, fits)]
+    ordered = _order_findings(gates, checklist.allocate_findings(view, task, fits), fits)
     overrides: Iterator[list[Finding] | None] = (
-        each(view, task, room, met, ordered) for each in resolve_gates(OVERRIDES)
+        override(view, task, fits, gates, ordered) for override in resolve_gates(OVERRIDES)
     )
-    return next((found for found in overrides if found is not None), ordered)
+    return next((findings for findings in overrides if findings is not None), ordered)
 
 
-def _order_findings(gates: list[Gate], base: list[Finding], room: NodeFits) -> list[Finding]:
+def _order_findings(gates: list[Gate], allocating: list[Finding], fits: NodeFits) -> list[Finding]:
     real = [gate.finding for gate in gates if gate.chance is GateChance.REAL]
     weak = [gate.finding for gate in gates if gate.chance is GateChance.WEAK]
-    rest = [gate.finding for gate in gates if gate.chance is GateChance.NONE]
+    no_chance = [gate.finding for gate in gates if gate.chance is GateChance.NONE]
     if real:
-        return [*reversed(real), *base, *reversed(weak)]
-    if base[0].cause == DISCARD_CAUSE or room.free_nodes:
-        return [*base, *reversed(weak), *rest]
-    return [*reversed(weak), *base, *rest]
+        return [*reversed(real), *allocating, *reversed(weak)]
+    if allocating[0].cause == DISCARD_CAUSE or fits.free_nodes:
+        return [*allocating, *reversed(weak), *no_chance]
+    return [*reversed(weak), *allocating, *no_chance]
 
 
 def _panic_finding(view: JobView, event: PanicEvent) -> Finding:
@@ -296,7 +299,7 @@ FAULT = "fault"
 
 
 class SurveyedJob(NamedTuple):
-    """One job with the number of its Pending pods."""
+    """One explained job of a survey, with its queue, Pending pods and age."""
 
     explanation: Explanation
     queue: QueueName
@@ -308,10 +311,10 @@ class SurveyedJob(NamedTuple):
 
     @property
     def shown_finding(self) -> Finding:
-        """The finding to show: for a job that has its minimum, why its other pods are Pending."""
-        found = self.explanation
-        contributing = found.contributing if found.scheduled and self.pending else ()
-        return contributing[0] if contributing else found.dominant
+        """The finding to show: the dominant one, or for a job with its minimum why its other pods are Pending."""
+        explanation = self.explanation
+        contributing = explanation.contributing if explanation.scheduled and self.pending else ()
+        return contributing[0] if contributing else explanation.dominant
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,7 +329,7 @@ class Survey:
     named: bool = False
     """Whether the survey is about one named job or pod, which is explained even if it was scheduled."""
     doubt: str = ""
-    """Why every answer may be wrong: the input does not show one moment."""
+    """Why any answer may be wrong, such as objects that were read at different times; empty for no doubt."""
     release: Release = NEWEST
     """The release that was replayed."""
     incomplete: str = ""
@@ -335,75 +338,75 @@ class Survey:
     @property
     def unscheduled_jobs(self) -> list[SurveyedJob]:
         """The jobs that stay unscheduled."""
-        return [one for one in self.explained if not one.explanation.scheduled]
+        return [job for job in self.explained if not job.explanation.scheduled]
 
     @property
     def partly_waiting_jobs(self) -> list[SurveyedJob]:
         """The jobs that have their minimum and still have Pending pods."""
-        placed = [one for one in self.explained if one.explanation.scheduled and not self.named]
-        return [one for one in placed if one.explanation.cause_code != ADMITTED_CAUSE]
+        placed = [job for job in self.explained if job.explanation.scheduled and not self.named]
+        return [job for job in placed if job.explanation.cause_code != ADMITTED_CAUSE]
 
 
-def survey_jobs(recording: Recording, tell: Callable[[int, int], object] | None = None) -> Survey:
-    """Every job with missing pods after the cycle, by name; `tell(done, total)` reports progress.
+def survey_jobs(recording: Recording, report_progress: Callable[[int, int], object] | None = None) -> Survey:
+    """Every job with missing pods after the cycle, by name; `report_progress(done, total)` reports progress.
 
     Explaining hundreds of jobs takes seconds, so the recording caches the result.
     """
-    kept = recording.answered.get("survey")
-    if not isinstance(kept, Survey):
-        # Explaining allocates many long-lived objects; a collection in between finds nothing to free.
+    survey = recording.answered.get("survey")
+    if not isinstance(survey, Survey):
+        # Explaining allocates many long-lived objects; a garbage collection in between would free nothing.
         with collector_paused():
-            kept = recording.answered["survey"] = _build_survey(recording, tell or (lambda *_: None))
-    return kept
+            survey = recording.answered["survey"] = _build_survey(recording, report_progress or (lambda *_: None))
+    return survey
 
 
 def is_surveyed(recording: Recording) -> bool:
-    """Whether survey_jobs has its result already."""
+    """Whether the result of survey_jobs is cached."""
     return "survey" in recording.answered
 
 
-def _build_survey(recording: Recording, tell: Callable[[int, int], object]) -> Survey:
-    stands, session = waiting_summary(recording), recording.session.jobs
-    subjects = _all_subjects(stands)
-    broken = [one for one in subjects if one.job in stands.broken or one.job not in session]
-    waiting: list[SurveyedJob] = []
-    for one in broken:
-        tell(len(waiting), len(broken))
-        waiting.append(_survey_subject(recording, one, stands.homeless))
-    lacking = incomplete(recording.snapshot)
-    return replace(_make_survey(recording, waiting, named=False), jobs=len(subjects), incomplete=lacking)
+def _build_survey(recording: Recording, report_progress: Callable[[int, int], object]) -> Survey:
+    summary, session = waiting_summary(recording), recording.session.jobs
+    subjects = _all_subjects(summary)
+    unplaced = [subject for subject in subjects if subject.job in summary.broken or subject.job not in session]
+    surveyed: list[SurveyedJob] = []
+    for subject in unplaced:
+        report_progress(len(surveyed), len(unplaced))
+        surveyed.append(_survey_subject(recording, subject, summary.pods_without_node))
+    missing_words = incomplete(recording.snapshot)
+    return replace(_make_survey(recording, surveyed, named=False), jobs=len(subjects), incomplete=missing_words)
 
 
 def _make_survey(recording: Recording, explained: Sequence[SurveyedJob], *, named: bool) -> Survey:
     """The survey of the explained jobs, with the doubt about the input or about the first job that has one."""
-    doubt = next((one.explanation.doubt for one in explained if one.explanation.doubt), doubt_of_input(recording))
+    doubt = next((job.explanation.doubt for job in explained if job.explanation.doubt), doubt_of_input(recording))
     problems, release = len(recording.own_problems), recording.snapshot.release
     return Survey(len(explained), tuple(explained), problems, named=named, doubt=doubt, release=release)
 
 
-def survey_one(recording: Recording, word: str) -> Survey:
+def survey_by_name(recording: Recording, word: str) -> Survey:
     """The survey of the named job or pod, scheduled or not; empty if the name is unknown."""
     try:
         subject = find_subject(recording.snapshot, word)
     except NotFoundError:
         return _make_survey(recording, (), named=True)
     return _make_survey(
-        recording, [_survey_subject(recording, subject, waiting_summary(recording).homeless)], named=True
+        recording, [_survey_subject(recording, subject, waiting_summary(recording).pods_without_node)], named=True
     )
 
 
-def _all_subjects(stands: WaitingSummary) -> list[ExplainSubject]:
+def _all_subjects(summary: WaitingSummary) -> list[ExplainSubject]:
     """Jobs of PodGroups, of pods whose PodGroup is missing, and Pending pods of this scheduler without a PodGroup."""
-    return sorted([*(ExplainSubject("", pod) for pod in stands.lone), *map(ExplainSubject, stands.jobs)])
+    return sorted([*(ExplainSubject("", pod) for pod in summary.lone), *map(ExplainSubject, summary.jobs)])
 
 
-def _survey_subject(recording: Recording, subject: ExplainSubject, homeless: Mapping[str, int]) -> SurveyedJob:
+def _survey_subject(recording: Recording, subject: ExplainSubject, pods_without_node: Mapping[str, int]) -> SurveyedJob:
     explanation = _explain_or_report(recording, subject)
     info = recording.session.jobs.get(subject.job)
     name = subject.job or subject.pod or ""
     if info is None:
         created = _creations_outside_session(recording).get(name)
-        return SurveyedJob(explanation, "", homeless.get(name, 0), seconds_since(recording, created))
+        return SurveyedJob(explanation, "", pods_without_node.get(name, 0), seconds_since(recording, created))
     tasks = [task for task in info.tasks.values() if subject.pod in (None, task.key)]
     pending = len([task for task in tasks if task.status is TaskStatus.PENDING])
     return SurveyedJob(explanation, info.queue, pending, seconds_since(recording, info.creation_timestamp))
@@ -413,14 +416,14 @@ def _survey_subject(recording: Recording, subject: ExplainSubject, homeless: Map
 def _creations_outside_session(recording: Recording) -> dict[str, str]:
     """creationTimestamp of each PodGroup and pod that no job of the session contains, by name."""
     groups = {key_of(group): group for group in recording.snapshot.objects_of("PodGroup")}
-    alone = {
+    lone_pods = {
         key_of(pod): pod for pod in recording.snapshot.objects_of("Pod") if key_of(pod) not in recording.owners.jobs
     }
-    return {name: metadata_of(each).get("creationTimestamp") or "" for name, each in {**alone, **groups}.items()}
+    return {name: metadata_of(each).get("creationTimestamp") or "" for name, each in {**lone_pods, **groups}.items()}
 
 
 def _explain_or_report(recording: Recording, subject: ExplainSubject) -> Explanation:
-    """The answer; where vcdebug fails at it, which fault to report, so that the other jobs keep their answers."""
+    """The explanation of a subject; if vcdebug raises, one that names the error, so that other jobs are explained."""
     try:
         return explain_subject(recording, subject)
     except (VcdebugError, MemoryError):

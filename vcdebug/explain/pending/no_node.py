@@ -1,4 +1,4 @@
-"""Why no node takes a task: the reasons of the nodes, and the tasks that got its room."""
+"""Why a task fits no node: the reasons of the nodes, and the tasks that were placed in its room."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -35,42 +35,42 @@ NODE_ORDER = "node-order"
 UNDO_ALLOCATION = "unallocate"
 
 
-def no_node_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
-    """The finding for a task that no node can take in this state."""
-    if room.node_fits and not any(task.init_resreq.less_equal(node.allocatable) for node in room.node_fits):
-        return _larger_than_any_finding(task, room)
-    if not room.waiting_nodes and not room.free_nodes:
-        return _unresolvable_finding(task, room)
-    if room.waiting_nodes and all(node.kind == "pods" for node in room.waiting_nodes) and not room.free_nodes:
-        return _pod_count_finding(task, room)
-    return _mixed_finding(task, room)
+def no_node_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding:
+    """The finding for a task that fits no node in this state."""
+    if fits.node_fits and not any(task.init_resreq.less_equal(node.allocatable) for node in fits.node_fits):
+        return _larger_than_any_finding(task, fits)
+    if not fits.waiting_nodes and not fits.free_nodes:
+        return _unresolvable_finding(task, fits)
+    if fits.waiting_nodes and all(node.kind == "pods" for node in fits.waiting_nodes) and not fits.free_nodes:
+        return _pod_count_finding(task, fits)
+    return _mixed_finding(task, fits)
 
 
-def hopeless_finding(task: TaskInfo, room: NodeFits) -> answer.Finding | None:
-    """None unless no node could take the task even if it were empty."""
-    if room.waiting_nodes or room.free_nodes:
+def hopeless_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding | None:
+    """The finding if the task would fit no node even without evictable pods; else None."""
+    if fits.waiting_nodes or fits.free_nodes:
         return None
-    return no_node_finding(task, room)
+    return no_node_finding(task, fits)
 
 
 def no_best_node_finding(view: JobView, task: TaskInfo) -> answer.Finding | None:
-    """Nodes passed the filter, and then the scores failed: the task is lost without a word."""
+    """The finding if nodes passed the predicates but scoring or placement failed without a reason in the condition."""
     attempts = view.failed_tries(task.key)
-    passed = [(seq, event) for attempt in attempts for seq, event in attempt.predicate_passes if len(event.feasible)]
-    if not passed:
+    passes = [(seq, event) for attempt in attempts for seq, event in attempt.predicate_passes if len(event.feasible)]
+    if not passes:
         return None
-    seq, event = passed[-1]
-    undone = [(s, e) for attempt in attempts for s, e in attempt.events if isinstance(e, OpEvent) and s > seq]
-    if undone and (undone[-1][1].op, undone[-1][1].task) == (UNDO_ALLOCATION, task.key):
-        return _refused_placement_finding(view, task, *undone[-1])
+    seq, event = passes[-1]
+    operations = [(s, e) for attempt in attempts for s, e in attempt.events if isinstance(e, OpEvent) and s > seq]
+    if operations and (operations[-1][1].op, operations[-1][1].task) == (UNDO_ALLOCATION, task.key):
+        return _refused_placement_finding(view, task, *operations[-1])
     feasible = count_noun(len(event.feasible), "node")
     headline = answer.pending_headline(view.job.uid, f"scoring failed for {task.name}, which fits {feasible}")
     notes = [note.text for note in view.recording.notes if (note.code, note.seq) == (SCORES_DROPPED, seq)]
     facts = (*(f"{capitalize_first(text)}." for text in notes), "The pod's condition gives no reason.")
     text = FILTERS_ON if filters_are_off(view.recording.conf) else "Correct what made scoring fail."
     evidence = (answer.Evidence(seq, f"{feasible} pass; no best node follows"),)
-    nodes = {"nodes.feasible": answer.count(len(event.feasible), "nodes")}
-    return answer.Finding(NODE_ORDER, headline, nodes, evidence, (answer.cluster_admin_advice(text),), facts=facts)
+    numbers = {"nodes.feasible": answer.count(len(event.feasible), "nodes")}
+    return answer.Finding(NODE_ORDER, headline, numbers, evidence, (answer.cluster_admin_advice(text),), facts=facts)
 
 
 FILTERS_ON = f"{PREDICATES}: set {PREDICATE.switches[0]} to true."
@@ -78,61 +78,61 @@ NEEDS_FILTERS = f"{PREDICATES} refused it: its {PREDICATE.switches[0]} is false,
 
 
 def filters_are_off(conf: SchedulerConf) -> bool:
-    """Whether predicates runs without its filters: its scores and placements then miss what these keep of a pod."""
+    """Whether the filters of plugin predicates are switched off, whose results its scores and placements need."""
     return any(not option.is_enabled(PREDICATE.switches) for option in conf.options_of(PREDICATES))
 
 
-def _refused_placement_finding(view: JobView, task: TaskInfo, seq: Seq, undone: OpEvent) -> answer.Finding:
-    """A node was chosen, and the placement there was refused: the task is lost without a word."""
-    headline = answer.pending_headline(view.job.uid, f"{undone.node} was chosen for {task.name} and then refused it")
+def _refused_placement_finding(view: JobView, task: TaskInfo, seq: Seq, operation: OpEvent) -> answer.Finding:
+    """The finding if the chosen node's placement was refused, which the pod's condition does not mention."""
+    headline = answer.pending_headline(view.job.uid, f"{operation.node} was chosen for {task.name} and then refused it")
     release, has_volumes = view.recording.snapshot.release, bool(task.pod.spec.get("volumes"))
     by_volumes = has_volumes and release.has_older_form(VOLUMES_AT_ALLOCATION)
     without_filters = filters_are_off(view.recording.conf) and not by_volumes
-    why = f"{release.display_name()} checks volumes only then" if by_volumes else "A plugin refused the placement"
-    why = NEEDS_FILTERS if without_filters else why
-    facts = (f"{why}; the pod's condition gives no reason.",)
-    evidence = (answer.Evidence(seq, f"the placement of {task.name} on {undone.node} is undone"),)
-    text = f"Check that {undone.node} has the volumes of {task.name}, or keep it off such nodes: nodeAffinity."
-    text = text if by_volumes else f"Check what {undone.node} lacks for {task.name}."
+    reason = f"{release.display_name()} checks volumes only then" if by_volumes else "A plugin refused the placement"
+    reason = NEEDS_FILTERS if without_filters else reason
+    facts = (f"{reason}; the pod's condition gives no reason.",)
+    evidence = (answer.Evidence(seq, f"the placement of {task.name} on {operation.node} is undone"),)
+    text = f"Check that {operation.node} has the volumes of {task.name}, or keep it off such nodes: nodeAffinity."
+    text = text if by_volumes else f"Check what {operation.node} lacks for {task.name}."
     advice = (answer.cluster_admin_advice(FILTERS_ON) if without_filters else answer.owner_advice(text),)
     return answer.Finding(MIXED_CAUSE, headline, {}, evidence, advice, facts=facts)
 
 
 def search_evidence(view: JobView, task: TaskInfo) -> tuple[answer.Evidence, ...]:
     """The passes of predicates for the task, one per action."""
-    found: dict[str, answer.Evidence] = {}
+    by_action: dict[str, answer.Evidence] = {}
     for visit in view.job_visits:
         for attempt in visit.tries:
             if attempt.task != task.key:
                 continue
             for seq, event in attempt.predicate_passes:
-                refused = f"{task.name} fits {len(event.feasible)} of {count_noun(event.processed, 'node')}"
-                found.setdefault(visit.action, answer.Evidence(seq, f"{visit.action}: {refused}"))
+                fit_words = f"{task.name} fits {len(event.feasible)} of {count_noun(event.processed, 'node')}"
+                by_action.setdefault(visit.action, answer.Evidence(seq, f"{visit.action}: {fit_words}"))
             for seq, hook in attempt.task_calls(PRE_PREDICATE.upstream):
                 if hook.result is not None:
-                    found.setdefault(
+                    by_action.setdefault(
                         visit.action, answer.Evidence(seq, f"{visit.action}: PrePredicate fails for {task.name}")
                     )
-    return tuple(sorted(found.values())) or _untried_evidence(view)
+    return tuple(sorted(by_action.values())) or _untried_evidence(view)
 
 
 def _untried_evidence(view: JobView) -> tuple[answer.Evidence, ...]:
-    """The task never came before the predicates: what its nodes lack is read from the state."""
+    """Evidence for a task that no predicate checked: the state of the nodes at the end of allocate."""
     end = view.action_ends(ALLOCATE)
     if end is None:
         return opening_evidence(view.recording, "the nodes when the session opened")
     return (answer.Evidence(end, "the nodes at the end of allocate; no predicate was called"),)
 
 
-def histogram_lines(room: NodeFits) -> tuple[str, ...]:
+def histogram_lines(fits: NodeFits) -> tuple[str, ...]:
     """`3 nodes  Insufficient cpu  (cpu-01, cpu-02, cpu-03)`."""
     return tuple(
-        f"{count_noun(len(names), 'node')}: {reason}  ({join_names(names)})" for reason, names in room.reason_histogram
+        f"{count_noun(len(names), 'node')}: {reason}  ({join_names(names)})" for reason, names in fits.reason_histogram
     )
 
 
 def _build_finding(
-    room: NodeFits,
+    fits: NodeFits,
     cause: str,
     reason: str,
     advice: tuple[answer.Advice, ...],
@@ -141,23 +141,23 @@ def _build_finding(
     proof: tuple[answer.Evidence, ...] = (),
 ) -> answer.Finding:
     """A finding about all nodes, with the searches as proof and the reasons as table."""
-    counts = {
-        "nodes": room.node_fits,
-        "nodes.unresolvable": room.of_kind("unresolvable"),
-        "nodes.tooSmall": room.of_kind("too small"),
-        "nodes.short": room.of_kind("short", "pods", "refused"),
+    nodes_by_kind = {
+        "nodes": fits.node_fits,
+        "nodes.unresolvable": fits.of_kind("unresolvable"),
+        "nodes.tooSmall": fits.of_kind("too small"),
+        "nodes.short": fits.of_kind("short", "pods", "refused"),
     }
-    counted = {name: answer.count(len(nodes), "nodes") for name, nodes in counts.items()}
-    every = {**answer.numbers("request", room.task.init_resreq), **counted, **numbers}
-    evidence = search_evidence(room.view, room.task)
+    node_counts = {name: answer.count(len(nodes), "nodes") for name, nodes in nodes_by_kind.items()}
+    all_numbers = {**answer.numbers("request", fits.task.init_resreq), **node_counts, **numbers}
+    evidence = search_evidence(fits.view, fits.task)
     all_evidence = tuple(sorted((*evidence, *proof))) if proof else evidence
-    headline = answer.pending_headline(room.view.job.uid, reason)
-    every_fact = (*facts, *_left_out_facts(room.view))
-    return answer.Finding(cause, headline, every, all_evidence, advice, histogram_lines(room), every_fact)
+    headline = answer.pending_headline(fits.view.job.uid, reason)
+    all_facts = (*facts, *_left_out_facts(fits.view))
+    return answer.Finding(cause, headline, all_numbers, all_evidence, advice, histogram_lines(fits), all_facts)
 
 
 def _left_out_facts(view: JobView) -> tuple[str, ...]:
-    """The nodes that the release does not know because they are not ready."""
+    """A sentence about NotReady nodes that this release ignores; empty for none."""
     release, snapshot = view.recording.snapshot.release, view.recording.snapshot
     if not release.has_older_form(NODE_NOT_READY_ABSENT):
         return ()
@@ -167,106 +167,106 @@ def _left_out_facts(view: JobView) -> tuple[str, ...]:
     return (text,) if names else ()
 
 
-def _larger_than_any_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
+def _larger_than_any_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding:
     from vcdebug.explain.pending.constraint_failures import CSI, advice_for_larger
 
     request = task.init_resreq
     largest: dict[str, NodeFit] = {}
     for name, value in request.items():
         if value > 0:
-            largest[name] = max(room.node_fits, key=lambda node: node.allocatable.get(name))
-    beyond = [name for name, node in largest.items() if request.get(name) > node.allocatable.get(name)]
+            largest[name] = max(fits.node_fits, key=lambda node: node.allocatable.get(name))
+    exceeded = [name for name, node in largest.items() if request.get(name) > node.allocatable.get(name)]
     numbers: dict[str, answer.Number] = {}
     facts = [EVICTIONS_CANNOT_HELP]
-    if beyond:
-        name = beyond[0]
+    if exceeded:
+        name = exceeded[0]
         node = largest[name]
-        have = node.allocatable.get(name)
-        asked, most = amount_text.format_amounts_apart(name, request.get(name), have)
+        largest_amount = node.allocatable.get(name)
+        request_text, maximum = amount_text.format_amounts_apart(name, request.get(name), largest_amount)
         driver = name.removeprefix(CSI)
-        if have > 0:
-            reason = f"{task.name} asks {asked} {name}, more than any node has (largest: {node.name}, {most})"
+        if largest_amount > 0:
+            reason = f"{task.name} asks {request_text} {name}, more than any node has (largest: {node.name}, {maximum})"
         elif driver != name:
             reason = f"{task.name} mounts a volume of CSI driver {driver}, which no node in the snapshot runs"
         else:
-            reason = f"{task.name} asks {asked} {name}, and no node in the snapshot provides it"
-            near = format_resource_meant(room, name)
-            facts = [near, *facts] if near else facts
-        for each in beyond:
+            reason = f"{task.name} asks {request_text} {name}, and no node in the snapshot provides it"
+            similar = format_resource_meant(fits, name)
+            facts = [similar, *facts] if similar else facts
+        for each in exceeded:
             numbers[f"largest.{each}"] = answer.number(each, largest[each].allocatable.get(each))
             numbers[f"short.{each}"] = answer.number(each, request.get(each) - largest[each].allocatable.get(each))
     else:
-        asked = amount_text.format_resource(request)
-        reason = f"no node is large enough for {task.name} ({asked}) in all resources at once"
-    advice = advice_for_larger([name for name in beyond if largest[name].allocatable.get(name) <= 0])
-    return _build_finding(room, LARGER_CAUSE, reason, advice, numbers, facts)
+        request_text = amount_text.format_resource(request)
+        reason = f"no node is large enough for {task.name} ({request_text}) in all resources at once"
+    advice = advice_for_larger([name for name in exceeded if largest[name].allocatable.get(name) <= 0])
+    return _build_finding(fits, LARGER_CAUSE, reason, advice, numbers, facts)
 
 
 def _unresolvable_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
-    """The finding for a task that no node could take even if it were empty."""
+    """The finding for a task that fits no node even without evictable pods."""
     from vcdebug.explain.pending.constraint_failures import advice_for_unresolvable, find_constraint_failures
 
     if not room.node_fits:
-        more = (answer.add_nodes_advice(task.init_resreq),)
-        return _build_finding(room, UNRESOLVABLE_CAUSE, f"no node is in the session for {task.name}", more, {})
-    ways = find_constraint_failures(room)
+        add_nodes = (answer.add_nodes_advice(task.init_resreq),)
+        return _build_finding(room, UNRESOLVABLE_CAUSE, f"no node is in the session for {task.name}", add_nodes, {})
+    failures = find_constraint_failures(room)
     temporary = _is_temporary(room)
-    fits = "fits" if not temporary else "currently fits"
-    none = f"none of {len(room.node_fits)} nodes {fits} {task.name}"
+    verb = "fits" if not temporary else "currently fits"
+    misfit_words = f"none of {len(room.node_fits)} nodes {verb} {task.name}"
     if len(room.node_fits) == 1:
-        only = room.node_fits[0].name
-        none = f"the only node, {only}, does not {'currently ' if temporary else ''}fit {task.name}"
-    advice = advice_for_unresolvable(room, ways)
-    facts = [*_selector_facts(task), *failure_facts(ways), *([] if temporary else [EVICTIONS_CANNOT_HELP])]
-    reason = f"{none}: {format_reasons(room, none)}"
+        only_node = room.node_fits[0].name
+        misfit_words = f"the only node, {only_node}, does not {'currently ' if temporary else ''}fit {task.name}"
+    advice = advice_for_unresolvable(room, failures)
+    facts = [*_selector_facts(task), *failure_facts(failures), *([] if temporary else [EVICTIONS_CANNOT_HELP])]
+    reason = f"{misfit_words}: {format_reasons(room, misfit_words)}"
     return _build_finding(room, UNRESOLVABLE_CAUSE, reason, advice, {}, facts)
 
 
-def format_reasons(room: NodeFits, before: str) -> str:
-    """`2 node(s) had untolerated taint(s), 1 too small: cpu`, as many as fit behind the words before them.
+def format_reasons(fits: NodeFits, prefix: str) -> str:
+    """Reasons with their number of nodes: `2 node(s) had untolerated taint(s), 1 too small: cpu`, up to the length.
 
     One reason of all nodes comes without its count.
     """
-    reasons = [(reason.rstrip("."), len(names)) for reason, names in room.reason_histogram]
+    reasons = [(reason.rstrip("."), len(names)) for reason, names in fits.reason_histogram]
     if len(reasons) == 1:
         return reasons[0][0]
-    left = answer.MAX_LINE_LENGTH - len(str(answer.pending_headline(room.view.job.uid, f"{before}: ")))
-    texts = [_join_reasons(reasons, shown) for shown in range(len(reasons), 0, -1)]
-    return next((text for text in texts if len(text) <= left), texts[-1])
+    space_left = answer.MAX_LINE_LENGTH - len(str(answer.pending_headline(fits.view.job.uid, f"{prefix}: ")))
+    texts = [_join_reasons(reasons, shown_count) for shown_count in range(len(reasons), 0, -1)]
+    return next((text for text in texts if len(text) <= space_left), texts[-1])
 
 
-def _join_reasons(reasons: Sequence[tuple[str, int]], shown: int) -> str:
-    first = ", ".join(f"{count} {reason}" for reason, count in reasons[:shown])
-    rest = sum(count for _, count in reasons[shown:])  # exact: ints
-    return f"{first} and {count_noun(rest, 'more node')}" if rest else first
+def _join_reasons(reasons: Sequence[tuple[str, int]], shown_count: int) -> str:
+    first = ", ".join(f"{count} {reason}" for reason, count in reasons[:shown_count])
+    more_nodes = sum(count for _, count in reasons[shown_count:])  # exact: ints
+    return f"{first} and {count_noun(more_nodes, 'more node')}" if more_nodes else first
 
 
 EVICTIONS_CANNOT_HELP = "Evictions cannot help."
 
 
-def failure_facts(ways: Sequence[answer.ConstraintFailure]) -> list[str]:
-    """What the reasons of the nodes mean in this snapshot, a sentence each."""
-    return [f"{way.text}." for way in ways]
+def failure_facts(failures: Sequence[answer.ConstraintFailure]) -> list[str]:
+    """The texts of the failures as sentences."""
+    return [f"{failure.text}." for failure in failures]
 
 
-def _is_temporary(room: NodeFits) -> bool:
-    """Whether some reason can end by itself: a condition, a closed window, a load, a claim that is being bound."""
-    # Imported here, since only a task that no node can take needs the readers of constraints.
+def _is_temporary(fits: NodeFits) -> bool:
+    """Whether some reason may be temporary: a node condition, a closed window, load, or an unbound claim."""
+    # Imported here, since only a task that fits no node needs these modules.
     from vcdebug.explain.pending.constraint_failures import CONTROL_PLANE_PREFIX, plugin_failures, untolerated_taints
     from vcdebug.explain.pending.placement_constraints import are_devices_held, is_pool_unsettled
 
-    passing = any(
+    temporary = any(
         taint.key.startswith(CONTROL_PLANE_PREFIX)
-        for node in room.node_fits
-        for taint in untolerated_taints(room, node)
+        for node in fits.node_fits
+        for taint in untolerated_taints(fits, node)
     )
-    passing = (
-        passing
-        or any(plugin_failures(TDM, room))
-        or any(plugin_failures(USAGE, room))
-        or any(w in n.reason.lower() for n in room.node_fits for w in UNBOUND_REASONS)
+    temporary = (
+        temporary
+        or any(plugin_failures(TDM, fits))
+        or any(plugin_failures(USAGE, fits))
+        or any(w in n.reason.lower() for n in fits.node_fits for w in UNBOUND_REASONS)
     )
-    return passing or are_devices_held(room) or is_pool_unsettled(node.reason for node in room.node_fits)
+    return temporary or are_devices_held(fits) or is_pool_unsettled(node.reason for node in fits.node_fits)
 
 
 def _selector_facts(task: TaskInfo) -> list[str]:
@@ -275,8 +275,8 @@ def _selector_facts(task: TaskInfo) -> list[str]:
     return [f"{task.name} has nodeSelector {labels}."] if labels else []
 
 
-def _pod_count_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
-    crowded = room.of_kind("pods")
+def _pod_count_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding:
+    crowded = fits.of_kind("pods")
     limits = dict.fromkeys(amount_text.format_amount(PODS, node.allocatable.get(PODS)) for node in crowded)
     node = crowded[0]
     free = amount_text.format_resource(Resource(node.future.milli_cpu, node.future.memory))
@@ -294,56 +294,56 @@ def _pod_count_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
         answer.owner_advice("Run fewer small pods."),
         answer.cluster_admin_advice("Add nodes, or raise the kubelets' maxPods."),
     )
-    return _build_finding(room, POD_COUNT, reason, advice, numbers, facts)
+    return _build_finding(fits, POD_COUNT, reason, advice, numbers, facts)
 
 
-def _mixed_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
+def _mixed_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding:
     from vcdebug.explain.pending.constraint_failures import advice_for_mixed, find_constraint_failures
 
-    numbers, node, facts = dict[str, answer.Number](), room.nearest_node, list[str]()
+    numbers, node, facts = dict[str, answer.Number](), fits.nearest_node, list[str]()
     short = node.short if node is not None else ()
     if node is not None and short:
         free = [(name, max(node.future.get(name), 0.0)) for name, _ in short]
         numbers.update({f"nearest.{name}": answer.number(name, value) for name, value in free})
         numbers.update({f"short.{name}": answer.number(name, missing) for name, missing in short})
-    # One reason alone, a shortage: its numbers say more than the reason.
-    if node is not None and short and len(room.reason_histogram) == 1:
-        reason = _shortage_reason(task, room, node)
+    # If the only reason is a shortage, its numbers are more precise than the reason.
+    if node is not None and short and len(fits.reason_histogram) == 1:
+        reason = _shortage_reason(task, fits, node)
     else:
-        where = f"fits none of {len(room.node_fits)} nodes" if len(room.node_fits) > 1 else "does not fit the only node"
-        none = f"{task.name} {where}"
-        reason = f"{none}: {format_reasons(room, none)}"
+        words = f"fits none of {len(fits.node_fits)} nodes" if len(fits.node_fits) > 1 else "does not fit the only node"
+        task_misfit = f"{task.name} {words}"
+        reason = f"{task_misfit}: {format_reasons(fits, task_misfit)}"
         facts += [f"{capitalize_first(_nearest_words(task, node))}."] if node is not None and short else []
-    # In one line with the nearest node: together they say why an admitted job fits nowhere.
-    facts = [" ".join(amounts)] if (amounts := [*facts, *_spread_out_facts(room)]) else []
-    ways = find_constraint_failures(room)
-    facts += failure_facts(ways)
-    taken = room_takers(room)
-    facts += (taker_facts(room, taken) if taken.tasks else _passing_facts(room)) or _user_facts(room)
-    advice = advice_for_mixed(room, ways)
-    return _build_finding(room, MIXED_CAUSE, reason, advice, numbers, facts, taker_evidence(taken))
+    # In one line with the nearest node, which together explain why an admitted job fits nowhere.
+    facts = [" ".join(amounts)] if (amounts := [*facts, *_spread_out_facts(fits)]) else []
+    failures = find_constraint_failures(fits)
+    facts += failure_facts(failures)
+    takers = room_takers(fits)
+    facts += (taker_facts(fits, takers) if takers.tasks else _passing_facts(fits)) or _user_facts(fits)
+    advice = advice_for_mixed(fits, failures)
+    return _build_finding(fits, MIXED_CAUSE, reason, advice, numbers, facts, taker_evidence(takers))
 
 
-def _shortage_reason(task: TaskInfo, room: NodeFits, node: NodeFit) -> str:
-    """What the pod asks, and how near the nearest node comes."""
-    if len(room.node_fits) > 1:
+def _shortage_reason(task: TaskInfo, fits: NodeFits, node: NodeFit) -> str:
+    """The reason of a shortage: what the pod requests and what the nearest node has free."""
+    if len(fits.node_fits) > 1:
         return f"no node has room for {task.name}: {_nearest_words(task, node)}"
     return f"the only node, {node.name}, has no room for {task.name}: {_nearest_words(task, node, several=False)}"
 
 
 def _nearest_words(task: TaskInfo, node: NodeFit, *, several: bool = True) -> str:
-    """`it asks 1.5 cpu; n1 comes closest with 1 free (0.5 short; also short: memory 2Gi)`."""
+    """What the task lacks: `it asks 1.5 cpu; n1 comes closest with 1 free (0.5 short; also short: memory 2Gi)`."""
     (name, missing), *others = node.short
-    asked = amount_text.format_named_amount(name, task.init_resreq.get(name))
+    request = amount_text.format_named_amount(name, task.init_resreq.get(name))
     free = amount_text.format_amount(name, max(node.future.get(name), 0.0))
-    near = f"{node.name} comes closest with" if several else f"{node.name} has"
-    also = f"; also short: {amount_text.join_named_amounts(others)}" if others else ""
-    return f"it asks {asked}; {near} {free} free ({amount_text.format_amount(name, missing)} short{also})"
+    nearest = f"{node.name} comes closest with" if several else f"{node.name} has"
+    also_short = f"; also short: {amount_text.join_named_amounts(others)}" if others else ""
+    return f"it asks {request}; {nearest} {free} free ({amount_text.format_amount(name, missing)} short{also_short})"
 
 
-def _spread_out_facts(room: NodeFits) -> list[str]:
-    """The room of all nodes together, if it would be enough and only its fragmentation keeps the task out."""
-    short, view = room.of_kind("short", "too small"), room.view
+def _spread_out_facts(fits: NodeFits) -> list[str]:
+    """A sentence about the free room of all nodes together, if only fragmentation blocks the task; else empty."""
+    short, view = fits.of_kind("short", "too small"), fits.view
     names = dict.fromkeys(name for node in short for name, _ in node.short)
     if len(short) < 2 or len(names) != 1 or PODS in names:
         return []
@@ -351,20 +351,20 @@ def _spread_out_facts(room: NodeFits) -> list[str]:
     free, by_node = 0.0, {node.name: max(node.future.get(name), 0.0) for node in short}
     for value in by_node.values():
         free += value
-    if free < room.task.init_resreq.get(name):
+    if free < fits.task.init_resreq.get(name):
         return []
-    named = join_names(f"{node} {amount_text.format_amount(name, value)}" for node, value in by_node.items() if value)
-    where = f"spread over {count_noun(len(short), 'node')}{f' ({named})' if len(short) <= MAX_TAKERS else ''}"
+    amounts = join_names(f"{node} {amount_text.format_amount(name, value)}" for node, value in by_node.items() if value)
+    spread = f"spread over {count_noun(len(short), 'node')}{f' ({amounts})' if len(short) <= MAX_TAKERS else ''}"
     admitted = ENQUEUE in view.actions and view.job.pod_group.min_resources is not None
-    sums = f"; {ENQUEUE} compares minResources with totals only" if admitted else ""
-    return [f"{amount_text.format_named_amount(name, free)} is free in total, but {where}{sums}."]
+    enqueue_note = f"; {ENQUEUE} compares minResources with totals only" if admitted else ""
+    return [f"{amount_text.format_named_amount(name, free)} is free in total, but {spread}{enqueue_note}."]
 
 
 MAX_TAKERS = 3
 
 
 class RoomTaker(NamedTuple):
-    """A task that got the room."""
+    """A task of another job that this cycle placed where the blocked task would have fitted."""
 
     task: TaskInfo
     node: NodeName
@@ -372,32 +372,32 @@ class RoomTaker(NamedTuple):
 
 
 class RoomTakers(NamedTuple):
-    """All of them, and their nodes."""
+    """The room takers and their nodes."""
 
     tasks: Sequence[RoomTaker]
     nodes: Sequence[NodeName]
 
 
-def room_takers(room: NodeFits) -> RoomTakers:
+def room_takers(fits: NodeFits) -> RoomTakers:
     """Tasks of other jobs that this cycle placed where the task would have fitted at the opening."""
-    recording, request = room.view.recording, room.task.init_resreq
+    recording, request = fits.view.recording, fits.task.init_resreq
     opened, _ = next(recording.events_of_type(StateEvent), (0, None))
     if not opened:
         return RoomTakers((), ())
-    before = room_by_node(recording, opened)
-    lost = tuple([n.name for n in room.of_kind("short") if request.less_equal(before[n.name].future)])
-    placed = placements_before(recording, room.since)
-    # One answer for all jobs of which nothing was placed.
-    mine = room.view.job.uid if any(key in placed for key in room.view.tasks) else ""
-    return _takers_on(recording, opened, room.since, lost, mine) if lost else RoomTakers((), ())
+    opening_room = room_by_node(recording, opened)
+    lost_nodes = tuple([n.name for n in fits.of_kind("short") if request.less_equal(opening_room[n.name].future)])
+    placed = placements_before(recording, fits.since)
+    # Jobs without placed pods share one cached answer, whose key names no job.
+    own_job = fits.view.job.uid if any(key in placed for key in fits.view.tasks) else ""
+    return _takers_on(recording, opened, fits.since, lost_nodes, own_job) if lost_nodes else RoomTakers((), ())
 
 
 @per_recording(most=8)
-def _takers_on(recording: Recording, opened: Seq, seq: Seq, lost: tuple[NodeName, ...], mine: JobId) -> RoomTakers:
-    """Those on these nodes that are of another job."""
+def _takers_on(recording: Recording, opened: Seq, seq: Seq, nodes: tuple[NodeName, ...], job: JobId) -> RoomTakers:
+    """The tasks of jobs other than `job` that this cycle placed on these nodes, and the nodes with any."""
     arrived = arrivals_by_node(recording, opened, seq)
-    found = [one for node in lost for one in arrived.get(node, ()) if one.task.job != mine]
-    return RoomTakers(found, [*dict.fromkeys(one.node for one in found)])
+    takers = [taker for node in nodes for taker in arrived.get(node, ()) if taker.task.job != job]
+    return RoomTakers(takers, [*dict.fromkeys(taker.node for taker in takers)])
 
 
 @per_recording(most=8)
@@ -416,51 +416,51 @@ def arrivals_by_node(recording: Recording, opened: Seq, seq: Seq) -> Mapping[Nod
 
 @per_recording(most=8)
 def placements_before(recording: Recording, seq: Seq) -> Mapping[TaskKey, Seq]:
-    """Each task that an operation gave a node up to an event, and the last operation that did."""
-    operations = ((at, event) for at, event in recording.events_of_type(OpEvent) if at <= seq)
-    return {event.task: at for at, event in operations if event.op in PLACING_OPS}
+    """Task → the last operation up to an event that placed the task."""
+    operations = ((op_seq, event) for op_seq, event in recording.events_of_type(OpEvent) if op_seq <= seq)
+    return {event.task: op_seq for op_seq, event in operations if event.op in PLACING_OPS}
 
 
-def taker_facts(room: NodeFits, found: RoomTakers) -> list[str]:
-    """The tasks that got the room in this cycle, and which order put them first."""
-    jobs, own = room.view.session.jobs, room.view.queue.name
-    names = group_by_key((taker.task.job, taker.task.name) for taker in found.tasks)
+def taker_facts(fits: NodeFits, takers: RoomTakers) -> list[str]:
+    """Sentences about the tasks that were placed in the room, and why they came first."""
+    jobs, own = fits.view.session.jobs, fits.view.queue.name
+    names = group_by_key((taker.task.job, taker.task.name) for taker in takers.tasks)
     queues = {job: f" (queue {jobs[job].queue})" if jobs[job].queue != own else "" for job in names}
     who = join_names(
         f"{pods[0] if len(pods) == 1 else count_noun(len(pods), 'pod')} of {job}{queues[job]}"
         for job, pods in names.items()
     )
-    were, order = verb_for(len(found.tasks), "was"), _order_words(room, found.tasks[0])
-    first = f"{join_names(found.nodes)} had room at the start of this cycle; {who} {were} placed there first"
-    return [f"{first}, since {order}." if order else f"{first}."]
+    were, reason = verb_for(len(takers.tasks), "was"), _order_words(fits, takers.tasks[0])
+    first = f"{join_names(takers.nodes)} had room at the start of this cycle; {who} {were} placed there first"
+    return [f"{first}, since {reason}." if reason else f"{first}."]
 
 
-def _passing_facts(room: NodeFits) -> list[str]:
-    """Jobs that started in this cycle on the nearest node, which never had enough for the task: it reserves nothing."""
-    node = room.nearest_node
+def _passing_facts(fits: NodeFits) -> list[str]:
+    """A sentence about other jobs' pods that this cycle placed on the nearest node, which reserves nothing."""
+    node = fits.nearest_node
     if node is None or not node.short:
         return []
-    placed = placements_before(room.view.recording, room.since)
-    there = [task for task in room.tasks_on(node.name) if task.key in placed and task.job != room.view.job.uid]
-    if not there:
+    placed = placements_before(fits.view.recording, fits.since)
+    tasks = [task for task in fits.tasks_on(node.name) if task.key in placed and task.job != fits.view.job.uid]
+    if not tasks:
         return []
     name = node.short[0][0]
-    used = sum_resources(task.resreq for task in there).get(name)
+    used = sum_resources(task.resreq for task in tasks).get(name)
     free = max(node.future.get(name), 0.0) + used
-    taken, had = (amount_text.format_amount(name, value) for value in (used, free))
+    usage, total = (amount_text.format_amount(name, value) for value in (used, free))
     started = (
-        f"{join_names(task.key for task in there)} started on {node.name} in this cycle and use {taken} of the {had}"
+        f"{join_names(task.key for task in tasks)} started on {node.name} in this cycle and use {usage} of the {total}"
     )
-    return [f"{started} {name} that were free; nothing is reserved for {room.view.job.uid}."]
+    return [f"{started} {name} that were free; nothing is reserved for {fits.view.job.uid}."]
 
 
-def _user_facts(room: NodeFits) -> list[str]:
-    """The pods that use what the nearest node lacks, the largest first."""
-    node = room.nearest_node
+def _user_facts(fits: NodeFits) -> list[str]:
+    """A sentence with the pods that use the missing dimension on the nearest node, largest first; else empty."""
+    node = fits.nearest_node
     if node is None or not node.short or node.kind == "too small":
         return []
     name = node.short[0][0]
-    ranked = users_of_node(room.view.recording, room.since, node.name, name)
+    ranked = users_of_node(fits.view.recording, fits.since, node.name, name)
     users = amount_text.join_ranked_amounts(name, ranked, MAX_TAKERS)
     return [f"In use on {node.name} ({name}): {users}."] if ranked else []
 
@@ -472,23 +472,23 @@ def users_of_node(recording: Recording, seq: Seq, node: NodeName, name: str) -> 
     return amount_text.rank_by_amount({t.key: value for t in tasks if (value := t.resreq.get(name)) > 0})
 
 
-def _order_words(room: NodeFits, first: RoomTaker) -> str:
+def _order_words(fits: NodeFits, first: RoomTaker) -> str:
     from vcdebug.explain.orders import order_of
 
-    recording, mine = room.view.recording, room.view.job
+    recording, job = fits.view.recording, fits.view.job
     other = recording.session.jobs[first.task.job]
-    if other.queue != mine.queue:
-        decided = order_of(recording, first.seq, "queue", other.queue, mine.queue)
-        if decided.order_sign >= 0:
+    if other.queue != job.queue:
+        comparison = order_of(recording, first.seq, "queue", other.queue, job.queue)
+        if comparison.order_sign >= 0:
             return ""
-        rest = "; priority orders jobs only within a queue" if mine.priority > other.priority else ""
-        return f"queue {other.queue} is served before {mine.queue}{decided.deciding_words}{rest}"
-    decided = order_of(recording, first.seq, "job", other.uid, mine.uid)
-    return f"{other.uid} is tried before {mine.uid}{decided.deciding_words}" if decided.order_sign < 0 else ""
+        hint = "; priority orders jobs only within a queue" if job.priority > other.priority else ""
+        return f"queue {other.queue} is served before {job.queue}{comparison.deciding_words}{hint}"
+    comparison = order_of(recording, first.seq, "job", other.uid, job.uid)
+    return f"{other.uid} is tried before {job.uid}{comparison.deciding_words}" if comparison.order_sign < 0 else ""
 
 
-def taker_evidence(found: RoomTakers) -> tuple[answer.Evidence, ...]:
-    """The placements."""
+def taker_evidence(takers: RoomTakers) -> tuple[answer.Evidence, ...]:
+    """One evidence line per placement, at most MAX_TAKERS."""
     return tuple(
-        answer.Evidence(taker.seq, f"{taker.task.key} is placed on {taker.node}") for taker in found.tasks[:MAX_TAKERS]
+        answer.Evidence(taker.seq, f"{taker.task.key} is placed on {taker.node}") for taker in takers.tasks[:MAX_TAKERS]
     )

@@ -1,4 +1,4 @@
-"""The explainer of each plugin: how it computes an answer, and why it refuses; imported on first use."""
+"""The explainers of plugins, which derive answers and reasons of refusals; imported on first use."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,7 +33,7 @@ E_contra = TypeVar("E_contra", contravariant=True)
 
 
 class OrderDifference(NamedTuple):
-    """One thing that two elements are compared by; -1 puts the left one first, 0 asks the next thing."""
+    """One thing that two elements are compared by; -1 puts the left one first, 0: equal, so the next one decides."""
 
     what: str
     left: OrderFigure
@@ -54,20 +54,20 @@ class OrderMoment(NamedTuple):
 Comparator = Callable[[OrderMoment, E_contra, E_contra], Iterator[OrderDifference]]
 
 
-def smaller_first(what: str, left: Sortable, right: Sortable) -> OrderDifference:
-    """The smaller figure, or the earlier text, goes first."""
-    return OrderDifference(what, left, right, (left > right) - (left < right))
+def smaller_first(label: str, left: Sortable, right: Sortable) -> OrderDifference:
+    """The difference of two figures or texts; the smaller one comes first."""
+    return OrderDifference(label, left, right, (left > right) - (left < right))
 
 
-LookedAt = tuple[str, OrderFigure, OrderFigure]
-"""What was compared: name, left value, right value."""
+ComparedValue = tuple[str, OrderFigure, OrderFigure]
+"""One comparison: (name, left value, right value)."""
 
 
-def iter_differences(answer: int, looked: Iterable[LookedAt]) -> Iterator[OrderDifference]:
-    """What a plugin compares, in order: the first that differs carries the plugin's own answer."""
+def iter_differences(answer: int, comparisons: Iterable[ComparedValue]) -> Iterator[OrderDifference]:
+    """Yields what a plugin compares, up to the first difference, which carries the sign of the plugin's answer."""
     sign = (answer > 0) - (answer < 0)
-    for what, left, right in looked:
-        yield OrderDifference(what, left, right, sign if left != right else 0)
+    for label, left, right in comparisons:
+        yield OrderDifference(label, left, right, sign if left != right else 0)
         if left != right:
             return
 
@@ -80,7 +80,7 @@ class VetoReason(NamedTuple):
     """Why a plugin protects candidates from being evicted for a task."""
 
     text: str
-    """Half a sentence."""
+    """The reason as a clause without a full stop."""
     numbers: Mapping[str, Number] = {}
     advice: tuple[Advice, ...] = ()
     lines: tuple[str, ...] = ()
@@ -97,57 +97,57 @@ class QuotaExplainer:
     """A plugin's checks of queue limits, replayed with the figures before an event."""
 
     admission: Callable[[Recording, Seq, JobInfo], list[QueueCheck]]
-    """JobEnqueueable, for the queue and its ancestors."""
+    """JobEnqueueable's checks, for the queue and its ancestors."""
     room: Callable[[Recording, Seq, QueueName, Resource], list[QueueCheck]]
-    """Allocatable."""
+    """Allocatable's checks, for the queue and its ancestors."""
     claim: Callable[[Recording, Seq, QueueName, Resource], QueueCheck]
-    """Preemptive: against what the queue deserves."""
+    """Preemptive's check against the queue's deserved amount."""
     reclaims_within_limit: Callable[[Recording], bool]
-    """Whether Preemptive asks Allocatable's question as well: the release decides."""
+    """Whether Preemptive also checks the queue's limit as Allocatable does, which depends on the release."""
     surplus: Callable[[Resource, Resource, str], float]
-    """(deserved, allocated, dimension) → what is held beyond what is deserved."""
+    """(deserved, allocated, dimension) → the amount allocated beyond deserved."""
     larger: Callable[[JobView], tuple[Advice, ...]]
-    """What would make a queue deserve more."""
+    """Advice that raises the queue's deserved amount."""
     smaller: Callable[[JobView, Sequence[QueueName]], Advice]
-    """What would put the victims' queues above their share."""
+    """Advice that lowers the deserved amounts of the victims' queues, so that reclaim may evict there."""
     derivation: Callable[[Recording, QueueName, str], Iterable[str]] = lambda *_: ()
-    """How what a queue deserves came about in one dimension."""
+    """Lines that derive a queue's deserved amount in one dimension."""
 
 
 ExplainScore = Callable[["AskedNode", str], Equation | None]
-"""Of one node's score in one part, by the part's name: the equation comes to the score; None where there is no more to
+"""Explains the named part of a node's score by an equation that results in the score; None if there is no more to
 say than the score itself."""
 ExplainRefusals = Callable[["AskedNode"], Iterator[Equation]]
-"""Each check of a node in the order in which they are asked, up to the one that ends it."""
+"""Yields each check of a node in call order, up to the first that refuses it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PluginExplainer:
-    """Everything that is said about one plugin; a field left out means that the plugin explains nothing there."""
+    """The functions that explain one plugin; an omitted field means that the plugin has no such explanation."""
 
     equations: Mapping[str, ExplainCall] = field(default_factory=dict)
-    """Hook by upstream's name → its arithmetic."""
+    """Upstream's hook name → the function that builds the equation of a call."""
     comparators: Mapping[str, Comparator[Any]] = field(default_factory=dict)  # Any: the hook decides what is compared
-    """Order hook by method → what it compares."""
+    """Method of an order hook → the comparisons that it makes."""
     victim_queues: CompareVictimQueues | None = None
-    """VictimQueueOrder: what two victims' queues are compared by for a third that asks."""
+    """VictimQueueOrder's comparisons of two victims' queues, for a third queue that reclaims."""
     kept: ExplainVeto | None = None
-    """Why it protects candidates; None: the notes of its equation are used."""
+    """Why the plugin protects candidates; None to use the notes of its equation."""
     keeps_advice: Advice | None = None
-    """What helps against its vote."""
+    """Advice that makes the plugin allow victims."""
     victim_advice: Callable[[JobView, TaskInfo, NodeAnswers], tuple[Advice, ...]] | None = None
-    """What would make it allow enough victims, if `kept` gives no advice."""
+    """Advice that makes the plugin allow enough victims, if `kept` gives none."""
     rejected: ExplainRejection | None = None
-    """Why it does not admit a PodGroup."""
+    """The finding about the plugin's rejection of a PodGroup."""
     quota: QuotaExplainer | None = None
     scores: ExplainScore | None = None
-    """How a node's score is computed, by calling the plugin again in the session at that event."""
+    """The equation of a node's score, computed by calling the plugin in the session at that event."""
     refusals: ExplainRefusals | None = None
-    """What its predicate compares on one node, asked once more too."""
+    """The checks of the plugin's predicate on one node, computed by calling it in the session at that event."""
     failures: Callable[[NodeFits], Iterator[ConstraintFailure]] | None = None
-    """What its opaque refusals of nodes mean in this snapshot."""
+    """What the plugin's refusals of nodes mean in this snapshot."""
     simulated: ExplainRefusals | None = None
-    """What its SimulatePredicate compares on the copy that a dry run changes."""
+    """The checks of the plugin's SimulatePredicate on a dry run's copy of the node."""
 
 
 SIMULATION_POINTS: Final = tuple(
@@ -157,16 +157,16 @@ AnyPlugin = TypeVar("AnyPlugin", bound=Plugin)
 
 
 class AskedNode(NamedTuple):
-    """One node among those that a task's question is about."""
+    """One node for which a plugin is called again, with the task and all nodes of that call."""
 
     session: Session
     task: TaskInfo
     nodes: NodeRows
-    """All that were asked about together."""
+    """All nodes of that call."""
     row: Row
     """The node's row in the node table."""
     simulated: DryRunState | None = None
-    """The dry run in which it is asked about."""
+    """The dry run in which a plugin answers about the node; None outside dry runs."""
     away: tuple[TaskKey, ...] = ()
     """Tasks that a dry run has removed from the node."""
 
@@ -177,7 +177,7 @@ class AskedNode(NamedTuple):
 
     @property
     def cycle_state(self) -> CycleState:
-        """What PreFilter left for the task, or what a dry run made of it."""
+        """The task's CycleState after PreFilter, or the dry run's copy of it."""
         return self.session.cycle_state(self.task) if self.simulated is None else self.simulated.state
 
     @property
@@ -192,16 +192,14 @@ class AskedNode(NamedTuple):
         return self.task.pod
 
     def plugin_of_kind(self, kind: type[AnyPlugin]) -> AnyPlugin:
-        """The session's plugin that is asked."""
-        found = self.session.plugins[kind.name]
-        assert isinstance(found, kind)
-        return found
+        """The session's plugin of this class."""
+        plugin = self.session.plugins[kind.name]
+        assert isinstance(plugin, kind)
+        return plugin
 
 
 def asked_node_at(recording: Recording, seq: Seq, node: NodeName) -> AskedNode | None:
-    """A node in the scores, the pass or the one answer of predicates that an event is; None where the session cannot be
-    had again.
-    """
+    """The node at a score, predicate or filter event; None if the session cannot be rebuilt there."""
     event = recording.event_at(seq)
     row = recording.session.node_table.row_of.get(node)
     if row is None or not (isinstance(event, ScoreEvent | PredicateEvent) or is_filter(event)):
@@ -211,12 +209,12 @@ def asked_node_at(recording: Recording, seq: Seq, node: NodeName) -> AskedNode |
 
 
 def is_simulation(event: Event) -> TypeGuard[HookEvent]:
-    """Whether it is a plugin's answer about the copy of a node that a dry run changes."""
+    """Whether an event is a plugin's answer about a dry run's copy of a node."""
     return isinstance(event, HookEvent) and event.point in SIMULATION_POINTS
 
 
 def is_filter(event: Event) -> TypeGuard[HookEvent]:
-    """Whether it is a plugin's answer about one node, outside a search."""
+    """Whether an event is a plugin's predicate answer about one node, outside a pass over nodes."""
     return isinstance(event, HookEvent) and event.point == PREDICATE.upstream
 
 
@@ -225,8 +223,8 @@ def asked_node_in(session: Session, event: ScoreEvent | PredicateEvent | HookEve
     task = session.seeking
     if task is None or task.key != event.task:
         return None
-    alone = session.node_table.single_row(row)
-    nodes = NodeRows(session.node_table, event.rows) if isinstance(event, ScoreEvent) else alone
+    single_row = session.node_table.single_row(row)
+    nodes = NodeRows(session.node_table, event.rows) if isinstance(event, ScoreEvent) else single_row
     return AskedNode(session, task, nodes, row)
 
 
@@ -238,8 +236,8 @@ def explainer_for(plugin: str) -> PluginExplainer:
     if plugin not in PLUGINS:
         return NO_EXPLAINER
     module = plugin.replace("-", "_")
-    found: PluginExplainer = resolve_reference(f"vcdebug.explain.plugins.{module}:EXPLAINER")
-    return found
+    explainer: PluginExplainer = resolve_reference(f"vcdebug.explain.plugins.{module}:EXPLAINER")
+    return explainer
 
 
 def compared_by(comparison: str, explain: ExplainCall) -> ExplainCall:

@@ -12,21 +12,21 @@ COLUMNS = ("used", "request", "sum", "allocatable", "weight", "part")
 
 
 def score_equation(asked: AskedNode, part: str) -> Equation:
-    """The weighted fractions that would be used."""
+    """The score of the node: per resource the weighted fraction that would be used with the task."""
     plugin = asked.plugin_of_kind(Binpack)
-    request, used, most = asked.task.resreq, asked.node.used, MAX_SCORE * plugin.weight
-    found = plugin.bin_packing_score(request, used, asked.node.allocatable)
+    request, used, max_score = asked.task.resreq, asked.node.used, MAX_SCORE * plugin.weight
+    packing = plugin.bin_packing_score(request, used, asked.node.allocatable)
     terms = tuple(
         Term(
             one.name,
             (used.get(one.name), request.get(one.name), one.wanted, one.capacity, one.weight, Ratio(one.share)),
             one.fits,
         )
-        for one in found.parts
+        for one in packing.parts
     )
-    formula = f"score = sum of parts / {found.weights} × {most}; 0 where it does not fit"
-    note, title = f"results in {format_number(found.score)}", f"binpack of {asked.task.key} on {asked.node.name}"
-    return Equation(title, formula, COLUMNS, "dimension", terms, found.score, None, note)
+    formula = f"score = sum of parts / {packing.weights} × {max_score}; 0 where it does not fit"
+    note, title = f"results in {format_number(packing.score)}", f"binpack of {asked.task.key} on {asked.node.name}"
+    return Equation(title, formula, COLUMNS, "dimension", terms, packing.score, None, note)
 
 
 EXPLAINER = PluginExplainer(scores=score_equation)

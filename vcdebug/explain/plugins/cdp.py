@@ -20,7 +20,7 @@ ADVICE = owner_advice("Wait for the cooldown to end, or shorten annotation volca
 
 
 def cooldown_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Pods whose cooldown has passed."""
+    """The vote on victims: cdp protects running pods within their stated cooldown."""
     now = unix_nanoseconds(recording.snapshot.now)
     terms = [_cooldown_term(task, now) for task in tasks_of(recording, event.candidates)]
     title = f"cdp: for which candidates has the cooldown passed, when {event.task} asks?"
@@ -30,14 +30,14 @@ def cooldown_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equat
 
 def _cooldown_term(task: TaskInfo, now: int) -> Term:
     cooldown = Cooldown.of_pod(task.pod)
-    left = cooldown.time_left(now)
+    remaining = cooldown.time_left(now)
     if cooldown.time is None or cooldown.scheduled is None:
-        why = "states no cooldown" if cooldown.time is None else "is not running, or was never marked as scheduled"
-        stated = None if cooldown.time is None else format_duration(cooldown.time / SECOND)
-        return Term(task.key, (stated, None, None), True, why)
+        reason = "states no cooldown" if cooldown.time is None else "is not running, or was never marked as scheduled"
+        cooldown_text = None if cooldown.time is None else format_duration(cooldown.time / SECOND)
+        return Term(task.key, (cooldown_text, None, None), True, reason)
     time, since = format_duration(cooldown.time / SECOND), f"{format_duration((now - cooldown.scheduled) / SECOND)} ago"
-    note = f"scheduled {since}; cooldown {time} ends in {format_duration(left / SECOND)}" if left else ""
-    return Term(task.key, (time, since, format_duration(left / SECOND)), not left, note)
+    note = f"scheduled {since}; cooldown {time} ends in {format_duration(remaining / SECOND)}" if remaining else ""
+    return Term(task.key, (time, since, format_duration(remaining / SECOND)), not remaining, note)
 
 
 EXPLAINER = PluginExplainer(

@@ -20,7 +20,7 @@ from vcdebug.recording.state_before import tasks_of
 
 
 def critical_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Everything that is not critical."""
+    """Allows candidates that are not system-critical."""
     terms = [_critical_term(task) for task in tasks_of(recording, event.candidates)]
     title = f"conformance: candidates that can be evicted for {event.task or 'the job'}"
     return victim_equation(
@@ -34,12 +34,12 @@ def _critical_term(task: TaskInfo) -> Term:
     return Term(task.key, figures, not critical, "critical pods are protected" if critical else "")
 
 
-def explain_veto(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> VetoReason:
-    """They are critical."""
-    tasks = tasks_of(view.recording, refused)
+def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], seq: Seq) -> VetoReason:
+    """The protected pods are system-critical."""
+    tasks = tasks_of(view.recording, protected)
     lines = tuple(f"{t.key}: namespace {t.namespace}, class {t.pod.priority_class_name or 'none'}" for t in tasks)
-    verb = "is" if len(refused) == 1 else "are"
-    text = f"{join_names(refused)} {verb} system-critical (namespace kube-system, or a system-* PriorityClass)"
+    verb = "is" if len(protected) == 1 else "are"
+    text = f"{join_names(protected)} {verb} system-critical (namespace kube-system, or a system-* PriorityClass)"
     return VetoReason(
         text, {}, (queue_admin_advice("Free room elsewhere; system-critical pods are never evicted."),), lines
     )

@@ -1,4 +1,4 @@
-"""deviceshare: the node's cards, what pods hold of them, and what the pod asks for.
+"""deviceshare: the node's cards, their usage by pods, and the pod's request.
 
 Upstream: plugins/deviceshare, api/devices.
 """
@@ -32,103 +32,103 @@ from vcdebug.snapshot.manifest import annotations_of
 BAR_WIDTH: Final = 12
 
 
-def cards_equation(asked: AskedNode, name: str, found: CardOverview, refusal: str | None) -> Equation:
-    """One line per card."""
-    terms = tuple(Term(card.name, _card_figures(card), card.suits, _holders_note(card)) for card in found.cards)
-    title = f"{name} cards of {asked.node.name} for {asked.task.key}"
+def cards_equation(asked_node: AskedNode, name: str, overview: CardOverview, refusal: str | None) -> Equation:
+    """The cards of a node: one term per card with its usage, and whether it suits the pod."""
+    terms = tuple(Term(card.name, _card_figures(card), card.suits, _holders_note(card)) for card in overview.cards)
+    title = f"{name} cards of {asked_node.node.name} for {asked_node.task.key}"
     columns = ("memory", "used", "of", "cores", "users", "at most")
-    return Equation(title, f"asks for {found.asks}", columns, "check", terms, refusal is None, None, refusal or "")
+    return Equation(title, f"asks for {overview.asks}", columns, "check", terms, refusal is None, None, refusal or "")
 
 
 def _card_figures(card: CardState) -> tuple[str, int, int, int | None, int, int | None]:
-    """Memory as a bar and in figures; cores and the number of users where the card counts them."""
+    """(bar of memory, used memory, memory, used cores, users, maximum users); None for what the card does not count."""
     filled = min(BAR_WIDTH, round(BAR_WIDTH * card.used_memory / card.memory)) if card.memory else 0
     bar = "█" * filled + "░" * (BAR_WIDTH - filled)
-    virtual = card.most_users > 0
-    cores, most = (card.used_cores, card.most_users) if virtual else (None, None)
-    return bar, card.used_memory, card.memory, cores, card.users, most
+    counts_users = card.most_users > 0
+    cores, max_users = (card.used_cores, card.most_users) if counts_users else (None, None)
+    return bar, card.used_memory, card.memory, cores, card.users, max_users
 
 
 def _holders_note(card: CardState) -> str:
-    held = f"held by {', '.join(card.pods)}" if card.pods else ""
-    return "; ".join(words for words in (card.why, held) if words)
+    holders = f"held by {', '.join(card.pods)}" if card.pods else ""
+    return "; ".join(words for words in (card.why, holders) if words)
 
 
 FORMULA = "sum of what the ledgers score for the cards that they would give, rounded, × weight"
 
 
-def score_equation(asked: AskedNode, part: str) -> Equation | None:
-    """One line per kind of device; nothing for the scores that only Ascend devices get."""
-    plugin = asked.plugin_of_kind(Deviceshare)
+def score_equation(asked_node: AskedNode, part: str) -> Equation | None:
+    """The score with one term per kind of device; None for the scores of Ascend devices."""
+    plugin = asked_node.plugin_of_kind(Deviceshare)
     if part.endswith("/batch"):
         return None
     ledgers = (
-        {name: ledger.clone() for name, ledger in asked.node.devices.items()}
+        {name: ledger.clone() for name, ledger in asked_node.node.devices.items()}
         if plugin.device_settings.weight > 0
         else {}
     )
-    found = plugin.device_scores(asked.pod, ledgers)
+    scores = plugin.device_scores(asked_node.pod, ledgers)
     total = 0.0
-    for _, score in found:
+    for _, score in scores:
         total = total + score
-    verdict = plugin.weighted_score(total) if found else 0.0
-    terms = tuple(Term(name, (Ratio(score),), None, _score_note(ledgers[name])) for name, score in found)
+    verdict = plugin.weighted_score(total) if scores else 0.0
+    terms = tuple(Term(name, (Ratio(score),), None, _score_note(ledgers[name])) for name, score in scores)
     note = f"weight {plugin.device_settings.weight}: {format_number(verdict)}"
-    return Equation(f"deviceshare on {asked.node.name}", FORMULA, ("score",), "check", terms, verdict, None, note)
+    return Equation(f"deviceshare on {asked_node.node.name}", FORMULA, ("score",), "check", terms, verdict, None, note)
 
 
 def _score_note(ledger: DeviceLedger) -> str:
-    npus = isinstance(ledger, HamiAscendLedger)
+    is_npu = isinstance(ledger, HamiAscendLedger)
     return (
-        "by the use of the first card of each container" if npus else "as the last pod that passed its filter left it"
+        "by the use of the first card of each container" if is_npu else "as the last pod that passed its filter left it"
     )
 
 
-def check_equations(asked: AskedNode) -> Iterator[Equation]:
-    """The cards of each ledger that the pod asks."""
-    policy = asked.plugin_of_kind(Deviceshare).device_settings.policy
-    for name, ledger in asked.node.devices.items():
-        if ledger.has_device_request(asked.pod):
-            # On a clone: the filter of some ledgers notes the pod on their cards.
-            refusal = ledger.clone().filter_node(asked.pod, policy)
-            yield cards_equation(asked, name, card_overview(ledger, asked.pod), refusal)
+def check_equations(asked_node: AskedNode) -> Iterator[Equation]:
+    """Yields the card equation of each device kind that the pod requests, up to the first refusal."""
+    policy = asked_node.plugin_of_kind(Deviceshare).device_settings.policy
+    for name, ledger in asked_node.node.devices.items():
+        if ledger.has_device_request(asked_node.pod):
+            # On a clone, since the filter of some ledgers records the pod on their cards.
+            refusal = ledger.clone().filter_node(asked_node.pod, policy)
+            yield cards_equation(asked_node, name, card_overview(ledger, asked_node.pod), refusal)
             if refusal is not None:
                 return
 
 
 CARD_REFUSALS: Final = ("hami-vgpuDeviceSharing error", "no ascend device available", "no enough gpu")
-"""What ledgers say, whatever their cards lack."""
+"""Texts of refusals that do not say what the cards lack."""
 
 
-def find_card_shortages(room: NodeFits) -> Iterator[ConstraintFailure]:
+def find_card_shortages(fits: NodeFits) -> Iterator[ConstraintFailure]:
     """Nodes with too few cards, requests for parts that no node provides, and nodes without a suitable card."""
-    yield from _unregistered_cards(room)
-    yield from _too_few_cards(room)
-    yield from _parts_of_npus(room)
-    yield from _unsuitable_cards(room)
+    yield from _unregistered_cards(fits)
+    yield from _too_few_cards(fits)
+    yield from _parts_of_npus(fits)
+    yield from _unsuitable_cards(fits)
 
 
 NOT_INITIALIZED: Final = "node not initialized with device"
 HAMI_PREFIX: Final = "hami.io/"
 
 
-def _unregistered_cards(room: NodeFits) -> Iterator[ConstraintFailure]:
-    """Nodes whose ledger has no card, since Volcano's device plugin wrote no annotation of it."""
-    nodes = [room.view.session.nodes[node.name] for node in room.refused_for(NOT_INITIALIZED)]
-    lacking = [node for node in nodes if REGISTER_ANNOTATION not in annotations_of(node.manifest)]
-    for node in lacking:
-        other = [key for key in annotations_of(node.manifest) if key.startswith(HAMI_PREFIX) and "register" in key]
-        instead = f"; it has {join_names(other)}, which another device plugin writes" if other else ""
+def _unregistered_cards(fits: NodeFits) -> Iterator[ConstraintFailure]:
+    """Yields failures for nodes without cards in the ledger, where Volcano's device plugin wrote no annotation."""
+    nodes = [fits.view.session.nodes[node.name] for node in fits.refused_for(NOT_INITIALIZED)]
+    unregistered = [node for node in nodes if REGISTER_ANNOTATION not in annotations_of(node.manifest)]
+    for node in unregistered:
+        foreign = [key for key in annotations_of(node.manifest) if key.startswith(HAMI_PREFIX) and "register" in key]
+        instead = f"; it has {join_names(foreign)}, which another device plugin writes" if foreign else ""
         yield ConstraintFailure(
             f"{node.name} lacks annotation {REGISTER_ANNOTATION}, which Volcano's own device plugin writes{instead}",
             (outside_advice(f"Run Volcano's own device plugin on {node.name}, and no other one.", AdviceHarm.CLUSTER),),
         )
 
 
-def _too_few_cards(room: NodeFits) -> Iterator[ConstraintFailure]:
-    lacking = [(card_shortage(room.view.session.nodes[node.name], room.task), node.name) for node in room.node_fits]
-    short = group_by_key((cards, name) for cards, name in lacking if cards is not None)
-    for (have, asked, who), names in short.items():
+def _too_few_cards(fits: NodeFits) -> Iterator[ConstraintFailure]:
+    shortages = [(card_shortage(fits.view.session.nodes[node.name], fits.task), node.name) for node in fits.node_fits]
+    nodes_by_shortage = group_by_key((cards, name) for cards, name in shortages if cards is not None)
+    for (have, asked, who), names in nodes_by_shortage.items():
         verb = "has" if len(names) == 1 else "have"
         per = (
             f"{count_noun(have, 'NPU')} per pod" if "NPU" in who else f"{count_noun(have, 'virtual GPU')} per container"
@@ -143,9 +143,9 @@ def _too_few_cards(room: NodeFits) -> Iterator[ConstraintFailure]:
         )
 
 
-def _parts_of_npus(room: NodeFits) -> Iterator[ConstraintFailure]:
-    parts = (npu_parts_request(room.view.session.nodes[node.name], room.task) for node in room.node_fits)
-    for number, memory in dict.fromkeys(one for one in parts if one is not None):
+def _parts_of_npus(fits: NodeFits) -> Iterator[ConstraintFailure]:
+    parts = (npu_parts_request(fits.view.session.nodes[node.name], fits.task) for node in fits.node_fits)
+    for number, memory in dict.fromkeys(request for request in parts if request is not None):
         yield ConstraintFailure(
             f"A container asks {number} NPUs with partial memory ({memory}); partial NPUs are allocated only one per "
             "container",
@@ -153,14 +153,16 @@ def _parts_of_npus(room: NodeFits) -> Iterator[ConstraintFailure]:
         )
 
 
-def _unsuitable_cards(room: NodeFits) -> Iterator[ConstraintFailure]:
-    """Nodes where no card is suitable when the cycle ends, by what their cards lack."""
-    refused = dict.fromkeys(node.name for said in CARD_REFUSALS for node in room.refused_for(said))
-    drawings = ((drawing, name) for name in refused for drawing in _draw_cards(room, room.view.session.nodes[name]))
-    none_does = group_by_key(
+def _unsuitable_cards(fits: NodeFits) -> Iterator[ConstraintFailure]:
+    """Yields failures for nodes without a suitable card when the cycle ends, grouped by what the cards lack."""
+    refusing = dict.fromkeys(node.name for message in CARD_REFUSALS for node in fits.refused_for(message))
+    drawings = (
+        (drawing, name) for name in refusing for drawing in _card_overviews(fits, fits.view.session.nodes[name])
+    )
+    by_lack = group_by_key(
         ((drawing.asks, _format_lacks(drawing)), name) for drawing, name in drawings if not _has_suitable_card(drawing)
     )
-    for (asks, lacks), names in none_does.items():
+    for (asks, lacks), names in by_lack.items():
         yield ConstraintFailure(
             f"The pod asks {asks}; no card of {join_names(names)} qualifies ({lacks})",
             (
@@ -170,13 +172,13 @@ def _unsuitable_cards(room: NodeFits) -> Iterator[ConstraintFailure]:
         )
 
 
-def _draw_cards(room: NodeFits, node: NodeInfo) -> Iterator[CardOverview]:
-    pod = room.task.pod
+def _card_overviews(fits: NodeFits, node: NodeInfo) -> Iterator[CardOverview]:
+    pod = fits.task.pod
     yield from (card_overview(ledger, pod) for ledger in node.devices.values() if ledger.has_device_request(pod))
 
 
 def _has_suitable_card(drawing: CardOverview) -> bool:
-    """Whether a card is suitable; True as well for parts of several cards, which have their own failure."""
+    """Whether some card suits the pod; also True without cards, or for parts of several cards (own failure)."""
     return not drawing.cards or any(card.suits or card.why == PARTIAL_CARDS for card in drawing.cards)
 
 
@@ -185,7 +187,7 @@ def _format_lacks(drawing: CardOverview) -> str:
         f"{card.why}, {card.memory - card.used_memory} of {card.memory} free" if card.why == MEMORY_SHORT else card.why
         for card in drawing.cards
     )
-    return "; ".join(f"{count_noun(number, 'card')}: {why}" for why, number in lacks.items())
+    return "; ".join(f"{count_noun(number, 'card')}: {reason}" for reason, number in lacks.items())
 
 
 EXPLAINER = PluginExplainer(scores=score_equation, refusals=check_equations, failures=find_card_shortages)

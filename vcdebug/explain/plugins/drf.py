@@ -30,7 +30,7 @@ ADVICE = (
 
 
 def totals_of(state: ClusterState) -> ShareTotals:
-    """What shares are fractions of."""
+    """The cluster's total resources, of which shares are fractions."""
     return ShareTotals(state.plugin_amount(NAME, "", "total"))
 
 
@@ -44,7 +44,7 @@ def shares_of(recording: Recording, state: ClusterState) -> Mapping[JobId, Domin
 
 
 def hierarchy_of(recording: Recording, state: ClusterState) -> Hierarchy:
-    """The hierarchy, its interior shares not yet brought up to date."""
+    """The tree of shares in a state; the shares of its inner queues are not yet computed."""
     session, shares = recording.session, dict(shares_of(recording, state))
     return Hierarchy(totals_of(state), session.jobs, session.queues, shares)
 
@@ -62,7 +62,7 @@ def hierarchy_at(recording: Recording, seq: Seq) -> HierarchyNode | None:
 
 
 def preemptable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Jobs that keep at least the share that the preemptor's job would reach."""
+    """Preemptable: allows tasks whose job keeps at least the share that the preemptor's job would reach."""
     state, preemptor = state_before(recording, seq), task_of(recording, event.task)
     title = f"drf: candidates with a larger share than {preemptor.key} would have"
     formula = "share of the preemptor's job with it ≤ share of the candidate's job without it"
@@ -71,28 +71,28 @@ def preemptable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Eq
         absent = [Term(key, (None, None, None), False, "the preemptor's job was removed") for key in event.candidates]
         return victim_equation(title, formula, columns, absent)
     tasks = tasks_of(recording, event.candidates)
-    judged = iter_exchanges(totals_of(state), shares_of(recording, state), preemptor, tasks)
+    exchanges = iter_exchanges(totals_of(state), shares_of(recording, state), preemptor, tasks)
     note = "every candidate is subtracted from its job's share, even if not chosen"
-    return victim_equation(title, formula, columns, [_exchange_term(recording, each) for each in judged], note)
+    return victim_equation(title, formula, columns, [_exchange_term(recording, each) for each in exchanges], note)
 
 
-def _exchange_term(recording: Recording, each: ShareExchange) -> Term:
-    if each.kept is None:
-        return Term(each.task.key, (each.wanted, None, None), False, JOB_NOT_IN_SESSION)
-    name = recording.session.jobs[each.task.job].name
-    kept, wanted = format_numbers_apart(each.kept, each.wanted)
-    note = "" if each.is_fair else f"{name} would keep {kept}, less than {wanted}"
-    return Term(each.task.key, (each.wanted, each.kept, each.dominant), each.is_fair, note)
+def _exchange_term(recording: Recording, exchange: ShareExchange) -> Term:
+    if exchange.kept is None:
+        return Term(exchange.task.key, (exchange.wanted, None, None), False, JOB_NOT_IN_SESSION)
+    name = recording.session.jobs[exchange.task.job].name
+    kept_text, wanted_text = format_numbers_apart(exchange.kept, exchange.wanted)
+    note = "" if exchange.is_fair else f"{name} would keep {kept_text}, less than {wanted_text}"
+    return Term(exchange.task.key, (exchange.wanted, exchange.kept, exchange.dominant), exchange.is_fair, note)
 
 
 def reclaimable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Queues that stay behind the reclaimer's in the tree of shares once the exchange is made."""
+    """Reclaimable: allows tasks whose queue would still have a larger weighted share than the reclaimer's."""
     reclaimer, tasks = task_of(recording, event.task), tasks_of(recording, event.candidates)
-    found: dict[TaskKey, float] = {}
+    differences: dict[TaskKey, float] = {}
     if reclaimer.job in recording.session.jobs:
         exchanged = hierarchy_of(recording, state_before(recording, seq)).iter_exchanges(reclaimer, tasks)
-        found = {task.key: difference for task, difference in exchanged}
-    terms = [_behind_term(recording, key, found.get(key)) for key in event.candidates]
+        differences = {task.key: difference for task, difference in exchanged}
+    terms = [_behind_term(recording, key, differences.get(key)) for key in event.candidates]
     formula = "weighted share with the reclaimer < candidate's without it, at the first level that differs"
     title = f"drf: which candidates are in a queue that stays behind that of {reclaimer.key}?"
     return victim_equation(title, formula, ("candidate's queue", "difference"), terms)
@@ -106,53 +106,53 @@ def _behind_term(recording: Recording, key: TaskKey, difference: float | None) -
     return Term(key, (job.queue, difference), difference < 0, note)
 
 
-def explain_veto(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> plugins.VetoReason:
-    """The job would be richer than the victims' jobs."""
+def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], seq: Seq) -> plugins.VetoReason:
+    """The preemptor's job would have a larger dominant share than the victims' jobs would keep."""
     recording, state = view.recording, state_before(view.recording, seq)
     totals, shares = totals_of(state), shares_of(recording, state)
-    dominant, own = totals.calculate_share(shares[view.job.uid].allocated.add(task.resreq))
+    dominant, own_share = totals.calculate_share(shares[view.job.uid].allocated.add(task.resreq))
     alone = {
-        # Each victim alone: in one exchange, upstream takes every candidate off its job's share, also one not chosen.
-        each.key: next(iter_exchanges(totals, shares, task, [each])).kept or 0.0
-        for each in tasks_of(recording, refused)
+        # Each victim separately: in one call, upstream subtracts every candidate from its job's share, chosen or not.
+        victim.key: next(iter_exchanges(totals, shares, task, [victim])).kept or 0.0
+        for victim in tasks_of(recording, protected)
     }
     best = max(alone.values(), default=0.0)
     lines = (
-        f"{view.job.uid} with {task.name}: share {format_number(own)} ({dominant})",
+        f"{view.job.uid} with {task.name}: share {format_number(own_share)} ({dominant})",
         *(f"{recording.owners.jobs[key]} without {key}: share {format_number(share)}" for key, share in alone.items()),
     )
     # Enough digits that the two shares differ in the sentence.
-    digits = 1 if round(own, 3) != round(best, 3) else 4
+    digits = 1 if round(own_share, 3) != round(best, 3) else 4
     text = (
-        f"With {task.name}, {view.job.uid} would have a dominant share of {own:.{digits}%} ({dominant}); every "
+        f"With {task.name}, {view.job.uid} would have a dominant share of {own_share:.{digits}%} ({dominant}); every "
         f"candidate's job would be left with less ({best:.{digits}%} at most)"
     )
-    numbers = {"share.preemptor": Number(own, "share"), "share.victim": Number(best, "share")}
+    numbers = {"share.preemptor": Number(own_share, "share"), "share.victim": Number(best, "share")}
     return plugins.VetoReason(text, numbers, ADVICE, lines)
 
 
-def job_order(then: plugins.OrderMoment, left: JobInfo, right: JobInfo) -> Iterator[plugins.OrderDifference]:
-    """The dominant shares."""
-    # A copy with past shares: the session's plugin keeps those of the cycle's end.
-    plugin, shares = copy(plugin_of(then.recording, Drf)), shares_of(then.recording, then.state)
+def job_order(moment: plugins.OrderMoment, left: JobInfo, right: JobInfo) -> Iterator[plugins.OrderDifference]:
+    """Yields the comparison of the jobs' dominant shares in the state of `moment`."""
+    # A copy with the shares of that event: the session's plugin has those of the cycle's end.
+    plugin, shares = copy(plugin_of(moment.recording, Drf)), shares_of(moment.recording, moment.state)
     plugin.shares = {job.uid: shares[job.uid] for job in (left, right)}
-    looked = ("drf share", plugin.shares[left.uid].value, plugin.shares[right.uid].value)
-    return plugins.iter_differences(plugin.job_order(left, right), [looked])
+    comparison = ("drf share", plugin.shares[left.uid].value, plugin.shares[right.uid].value)
+    return plugins.iter_differences(plugin.job_order(left, right), [comparison])
 
 
-def queue_order(then: plugins.OrderMoment, left: QueueInfo, right: QueueInfo) -> Iterator[plugins.OrderDifference]:
-    """The first level of the hierarchy at which the paths differ: the unsaturated one, else the smaller share."""
-    plugin = copy(plugin_of(then.recording, Drf))
-    plugin.hierarchy = tree = hierarchy_of(then.recording, then.state)
+def queue_order(moment: plugins.OrderMoment, left: QueueInfo, right: QueueInfo) -> Iterator[plugins.OrderDifference]:
+    """Yields comparisons per level of the queue tree: unsaturated before saturated, then the smaller share."""
+    plugin = copy(plugin_of(moment.recording, Drf))
+    plugin.hierarchy = tree = hierarchy_of(moment.recording, moment.state)
     sign = plugin.queue_order(left, right)
-    return plugins.iter_differences(sign, _looked_at_levels(iter_levels(tree.root, left, right)))
+    return plugins.iter_differences(sign, _compared_levels(iter_levels(tree.root, left, right)))
 
 
-def _looked_at_levels(pairs: Iterable[tuple[str, str, HierarchyNode, HierarchyNode]]) -> Iterator[plugins.LookedAt]:
-    """Level by level: whether both are saturated, and their shares."""
-    for one, two, mine, other in pairs:
-        yield f"saturated at {one}", mine.saturated, other.saturated
-        yield f"weighted share of {one} and {two}", mine.weighted_share(), other.weighted_share()
+def _compared_levels(pairs: Iterable[tuple[str, str, HierarchyNode, HierarchyNode]]) -> Iterator[plugins.ComparedValue]:
+    """Yields two comparisons per level: saturation, and weighted share."""
+    for left_name, right_name, left, right in pairs:
+        yield f"saturated at {left_name}", left.saturated, right.saturated
+        yield f"weighted share of {left_name} and {right_name}", left.weighted_share(), right.weighted_share()
 
 
 EXPLAINER = plugins.PluginExplainer(

@@ -1,4 +1,4 @@
-"""extender: the call that the webhook gets, and its answer from extender.json or a live webhook.
+"""extender: the call of the webhook, and the answer from extender.json or a live webhook.
 
 Upstream: plugins/extender.
 """
@@ -34,16 +34,16 @@ QUESTIONS: Mapping[str, tuple[str, QuestionKey]] = {
     hooks.OVERUSED.upstream: ("overused", lambda event: event.queue),
     hooks.JOB_READY.upstream: (hooks.JOB_READY.method, lambda event: event.job),
 }
-"""Hook by upstream's name → (method, what the question is about)."""
+"""Upstream's hook name → (method of the plugin, function that gives the subject of a call)."""
 
 
 def call_terms(plugin: Extender, method: str, key: str) -> tuple[Term, ...]:
-    """The call, what it is about, and what is known of its answer."""
+    """Terms for a call of the webhook: its URL, its subject, and the known answer."""
     verb = plugin.configured_verbs.get(method, "")
     by_key = plugin.known_answers.get(verb) or {}
-    stated = by_key.get(key, by_key.get(ANY_KEY))
-    text = NOT_REPLAYED if stated is None else _shorten_answer(stated)
-    note = f"the answer to every question (`{ANY_KEY}`)" if stated is not None and key not in by_key else ""
+    answer = by_key.get(key, by_key.get(ANY_KEY))
+    text = NOT_REPLAYED if answer is None else _shorten_answer(answer)
+    note = f"the answer to every question (`{ANY_KEY}`)" if answer is not None and key not in by_key else ""
     return (
         Term(CALL, (f"POST {plugin.webhook_url}/{verb}",), None),
         Term(ABOUT, (key or "the session",), None),
@@ -52,7 +52,7 @@ def call_terms(plugin: Extender, method: str, key: str) -> tuple[Term, ...]:
 
 
 def _shorten_answer(answer: object) -> str:
-    """One answer, or the first of several with how many there are."""
+    """The text of one answer; of several, the first and their number."""
     several = f" (the first of {len(answer)})" if isinstance(answer, list) and len(answer) > 1 else ""
     first = answer[0] if isinstance(answer, list) and answer else answer
     text = json.dumps(first, ensure_ascii=False)
@@ -60,37 +60,37 @@ def _shorten_answer(answer: object) -> str:
 
 
 def _vote_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """A recorded vote with the webhook's answer that it follows from."""
+    """The equation of a recorded vote: the webhook's call and answer."""
     method, key = QUESTIONS[event.point]
-    about = key(event)
-    terms = call_terms(plugin_of(recording, Extender), method, about)
-    return Equation(f"extender: {event.point} of {about}", FORMULA, ("",), "check", terms, event.result)
+    subject = key(event)
+    terms = call_terms(plugin_of(recording, Extender), method, subject)
+    return Equation(f"extender: {event.point} of {subject}", FORMULA, ("",), "check", terms, event.result)
 
 
-def check_equations(asked: AskedNode) -> Iterator[Equation]:
+def check_equations(asked_node: AskedNode) -> Iterator[Equation]:
     """The question about one node."""
-    plugin = asked.plugin_of_kind(Extender)
-    title = f"extender on {asked.node.name}"
-    if not plugin.is_interested(asked.task):
+    plugin = asked_node.plugin_of_kind(Extender)
+    title = f"extender on {asked_node.node.name}"
+    if not plugin.is_interested(asked_node.task):
         yield Equation(title, FORMULA, (), "check", (), True, None, NOT_ASKED)
         return
-    codes = plugin.predicate(asked.task, asked.session.node_table.single_row(asked.row))
-    statuses = asked.session.reasons.statuses_of(int(codes[0])) if codes[0] else ()
-    terms = call_terms(plugin, "predicate", f"{asked.task.key} {asked.node.name}")
+    codes = plugin.predicate(asked_node.task, asked_node.session.node_table.single_row(asked_node.row))
+    statuses = asked_node.session.reasons.statuses_of(int(codes[0])) if codes[0] else ()
+    terms = call_terms(plugin, "predicate", f"{asked_node.task.key} {asked_node.node.name}")
     note = ", ".join(status.reason for status in statuses)
     yield Equation(title, FORMULA, ("",), "check", terms, not statuses, None, note)
 
 
-def score_equation(asked: AskedNode, part: str) -> Equation | None:
-    """The webhook's answer about all nodes, and this node's score in it."""
-    plugin = asked.plugin_of_kind(Extender)
+def score_equation(asked_node: AskedNode, part: str) -> Equation | None:
+    """The webhook's answer about all nodes, and the score that it gives this node; None if the call fails."""
+    plugin = asked_node.plugin_of_kind(Extender)
     try:
-        scores = plugin.batch_node_order(asked.task, asked.nodes)
+        scores = plugin.batch_node_order(asked_node.task, asked_node.nodes)
     except ScoreError:
         return None
-    score = 0.0 if scores is None else float(scores.total[asked.row_index])
-    terms = call_terms(plugin, hooks.BATCH_NODE_ORDER.method, asked.task.key)
-    return Equation(f"extender on {asked.node.name}", SCORE_FORMULA, ("",), "check", terms, score)
+    score = 0.0 if scores is None else float(scores.total[asked_node.row_index])
+    terms = call_terms(plugin, hooks.BATCH_NODE_ORDER.method, asked_node.task.key)
+    return Equation(f"extender on {asked_node.node.name}", SCORE_FORMULA, ("",), "check", terms, score)
 
 
 EXPLAINER = PluginExplainer(

@@ -47,15 +47,15 @@ COUNT_COLUMNS = ("have", "min")
 
 
 def job_valid(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Can the job's pods make a gang at all?"""
+    """JobValid: whether the job has enough valid pods for its minimums."""
     job = job_before(recording, event.job, seq)
-    valid = _least_term(MinimumCount("valid tasks", job.valid_task_num(), job.min_available))
+    valid = _minimum_term(MinimumCount("valid tasks", job.valid_task_num(), job.min_available))
     terms = (*_gang_terms(job.valid_roles(), job.valid_sub_jobs()), valid)
     return _counted_equation(f"gang: can {job.uid} make a gang?", VALID_FORMULA, terms, all_hold(terms), job)
 
 
 def job_ready(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Are enough tasks placed?"""
+    """JobReady: whether enough tasks are placed."""
     job = job_before(recording, event.job, seq)
     return _ready_equation(job, *_gang_terms(job.ready_roles(), job.ready_sub_jobs()))
 
@@ -67,12 +67,12 @@ def job_pipelined(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
 
 
 def sub_job_ready(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Are enough tasks of the sub job placed?"""
+    """SubJobReady: whether enough tasks of the sub job are placed."""
     return _ready_equation(sub_job_before(recording, event.sub_job, seq))
 
 
 def sub_job_pipelined(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Are enough tasks of the sub job placed or pipelined?"""
+    """SubJobPipelined: whether enough tasks of the sub job are placed or pipelined."""
     return _pipelined_equation(sub_job_before(recording, event.sub_job, seq))
 
 
@@ -85,14 +85,14 @@ def _ready_equation(group: JobInfo | SubJobInfo, *parts: Term) -> Equation:
 
 def _pipelined_equation(group: JobInfo | SubJobInfo, *parts: Term) -> Equation:
     note = f"{format_placed(group)}, {group.pending_best_effort_task_num()} best-effort pending"
-    have = group.waiting_task_num() + group.settled_task_num()
-    terms = (*parts, Term("tasks", (have, group.min_available), group.is_pipelined(), note))
+    placed_count = group.waiting_task_num() + group.settled_task_num()
+    terms = (*parts, Term("tasks", (placed_count, group.min_available), group.is_pipelined(), note))
     verdict = PERMIT if all_hold(terms) else REJECT
     return _counted_equation(f"gang: would {group.uid} be complete?", PIPELINED_FORMULA, terms, verdict, group)
 
 
 def job_starving(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Is the job below its minimum?"""
+    """JobStarving: whether the job is below its minimum."""
     job = job_before(recording, event.job, seq)
     starving = job.is_starving()
     term = Term("tasks", (job.placed_task_num(), job.min_available), starving, format_placed(job))
@@ -112,29 +112,29 @@ def _counted_equation(
     return Equation(title, formula, COUNT_COLUMNS, "check", terms, verdict, deciding, note)
 
 
-def _least_term(each: MinimumCount, name: str = "") -> Term:
-    return Term(name or each.name, (each.have, each.least), each.is_reached)
+def _minimum_term(minimum: MinimumCount, name: str = "") -> Term:
+    return Term(name or minimum.name, (minimum.have, minimum.least), minimum.is_reached)
 
 
 def _gang_terms(roles: Iterable[MinimumCount], sub_jobs: Iterable[MinimumCount]) -> Iterator[Term]:
     """One line per role and per policy of sub jobs with a minimum."""
     for role in roles:
-        yield _least_term(role, f"role {role.name}")
+        yield _minimum_term(role, f"role {role.name}")
     for policy in sub_jobs:
-        yield _least_term(policy, f"sub jobs of {policy.name}")
+        yield _minimum_term(policy, f"sub jobs of {policy.name}")
 
 
 def format_placed(tasks: TaskSet) -> str:
-    """What counts as placed."""
+    """The numbers of ready and waiting tasks in words, which count as placed."""
     return f"{tasks.ready_task_num()} ready, {tasks.waiting_task_num()} waiting"
 
 
 def surplus_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """As many as the job has beyond its minimum, first come first served."""
-    judged = gang_members(jobs_before(recording, seq), tasks_of(recording, event.candidates))
+    """Candidates in call order, per job as many as it has ready tasks above minMember."""
+    members = gang_members(jobs_before(recording, seq), tasks_of(recording, event.candidates))
     title = f"gang: candidates for {event.task} that break no gang"
     formula = "ready > min available, without victims already chosen"
-    return victim_equation(title, formula, ("ready", "min"), [_member_term(each) for each in judged])
+    return victim_equation(title, formula, ("ready", "min"), [_member_term(member) for member in members])
 
 
 def _member_term(each: GangMember) -> Term:
@@ -145,8 +145,8 @@ def _member_term(each: GangMember) -> Term:
     return Term(each.task.key, (each.ready, least), each.is_spare, note)
 
 
-def everybody_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """gang allows all candidates, since the action itself evicts whole gangs."""
+def all_candidates_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """UnifiedEvictable: gang allows all candidates, since the action itself evicts complete gangs."""
     span = recording.span_tree.span_around(seq, Level.JOB)
     terms = [Term(key, (), True) for key in event.candidates]
     return victim_equation(
@@ -157,26 +157,26 @@ def everybody_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equa
     )
 
 
-def explain_veto(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> VetoReason | None:
+def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], seq: Seq) -> VetoReason | None:
     """Gangs at their minimum, without advice, which needs the nodes; None if no candidate has a job."""
     owners = view.recording.owners.jobs
-    jobs = [job_before(view.recording, uid, seq) for uid in dict.fromkeys(owners[k] for k in refused if k in owners)]
+    jobs = [job_before(view.recording, uid, seq) for uid in dict.fromkeys(owners[k] for k in protected if k in owners)]
     if not jobs:
         return None
-    spares = {job.uid: job.ready_task_num() - job.min_available for job in jobs}
+    surpluses = {job.uid: job.ready_task_num() - job.min_available for job in jobs}
     lines = tuple(
-        f"{job.uid}: {job.ready_task_num()} ready, minMember {job.min_available}, {spares[job.uid]} to spare"
+        f"{job.uid}: {job.ready_task_num()} ready, minMember {job.min_available}, {surpluses[job.uid]} to spare"
         for job in jobs
     )
-    example = next((job for job in jobs if spares[job.uid] <= 0), jobs[0])
-    ready, spare = example.ready_task_num(), spares[example.uid]
-    alike = [uid for uid, each in spares.items() if uid != example.uid and (each <= 0) == (spare <= 0)]
-    more = f"; the same holds for {join_names(alike)}" if alike else ""
+    example = next((job for job in jobs if surpluses[job.uid] <= 0), jobs[0])
+    ready, surplus = example.ready_task_num(), surpluses[example.uid]
+    similar_jobs = [uid for uid, each in surpluses.items() if uid != example.uid and (each <= 0) == (surplus <= 0)]
+    others = f"; the same holds for {join_names(similar_jobs)}" if similar_jobs else ""
     below = f"below minMember {example.min_available} ({ready} ready)"
     text = (
-        f"{example.uid} can lose {count_noun(spare, 'pod')} before it falls {below}{more}"
-        if spare > 0
-        else f"Evicting one pod would leave {example.uid} {below}{more}"
+        f"{example.uid} can lose {count_noun(surplus, 'pod')} before it falls {below}{others}"
+        if surplus > 0
+        else f"Evicting one pod would leave {example.uid} {below}{others}"
     )
     numbers = {
         "victim.ready": answer.count(ready, "pods"),
@@ -186,7 +186,7 @@ def explain_veto(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq:
 
 
 def _victim_advice(view: JobView, task: TaskInfo, answers: NodeAnswers) -> tuple[answer.Advice, ...]:
-    """How gang would allow enough victims, on the node where that costs the fewest pods."""
+    """Advice with which gang allows enough victims, for the node where that costs the fewest pods."""
     node = answers[0][0]
     costs = [cost for node, allowed in answers if (cost := _gang_cost(view, task, node, allowed)) is not None]
     point = f"enable{node.victim_votes[0][1].point}"
@@ -197,52 +197,52 @@ def _victim_advice(view: JobView, task: TaskInfo, answers: NodeAnswers) -> tuple
     if not costs:
         return (switch,)
     cheapest = min(costs, key=lambda cost: sum(cost.values()))  # exact: ints
-    return (*(line for job, gone in cheapest.items() for line in _lower_minimum_advice(view, node, job, gone)), switch)
+    return (*(line for job, pods in cheapest.items() for line in _lower_minimum_advice(view, node, job, pods)), switch)
 
 
-def _gang_cost(view: JobView, task: TaskInfo, node: NodeTry, offered: Sequence[TaskKey]) -> dict[JobId, int] | None:
-    """Job → number of its pods to evict beyond what gang allows; None if even all candidates make no room."""
-    recording, refused = view.recording, [key for key in node.candidates if key not in offered]
+def _gang_cost(view: JobView, task: TaskInfo, node: NodeTry, allowed: Sequence[TaskKey]) -> dict[JobId, int] | None:
+    """Job → number of its pods to evict, for jobs that gang protects; None if even all candidates make no room."""
+    recording, protected = view.recording, [key for key in node.candidates if key not in allowed]
     # Allowed victims first: they are evicted before any pod whose gang would have to shrink.
-    future, gone = idle_without(recording, node.first, node.node, ()), dict[JobId, int]()
-    for key in (*offered, *refused):
+    future, pods_by_job = idle_without(recording, node.first, node.node, ()), dict[JobId, int]()
+    for key in (*allowed, *protected):
         if task.init_resreq.less_equal(future):
             break
         victim = task_of(recording, key)
         future.add(victim.resreq)
-        gone[victim.job] = gone.get(victim.job, 0) + 1
+        pods_by_job[victim.job] = pods_by_job.get(victim.job, 0) + 1
     if not task.init_resreq.less_equal(future):
         return None
-    broken = dict.fromkeys(task_of(recording, key).job for key in refused)
-    return {job: pods for job, pods in gone.items() if job in broken}
+    protected_jobs = dict.fromkeys(task_of(recording, key).job for key in protected)
+    return {job: pods for job, pods in pods_by_job.items() if job in protected_jobs}
 
 
-def _lower_minimum_advice(view: JobView, node: NodeTry, job: JobId, gone: int) -> Iterator[answer.Advice]:
+def _lower_minimum_advice(view: JobView, node: NodeTry, job: JobId, evicted: int) -> Iterator[answer.Advice]:
     """Advice to lower the job's minMember; none if its minimum already allows the evictions."""
     counts = view.recording.timeline.state_at(node.first - 1).job_counts(job)
-    left = counts.ready_count - gone
+    left = counts.ready_count - evicted
     if left <= 0:
-        whole = "the only pod" if counts.ready_count == 1 else f"all {counts.ready_count} pods"
-        yield answer.queue_admin_advice(f"Free room elsewhere: gang never allows evicting {whole} of {job}.")
+        all_pods = "the only pod" if counts.ready_count == 1 else f"all {counts.ready_count} pods"
+        yield answer.queue_admin_advice(f"Free room elsewhere: gang never allows evicting {all_pods} of {job}.")
     elif left < counts.min_available:
         edit = f"PodGroup/{job}:spec.minMember={left}"
         words = f"{job}: spec.minMember {counts.min_available} -> {left}, if it can run with {count_noun(left, 'pod')}."
         yield answer.queue_admin_advice(words, edit)
 
 
-def job_order(then: OrderMoment, left: JobInfo, right: JobInfo) -> Iterator[OrderDifference]:
-    """A job that misses tasks of its minimum goes before one that does not."""
-    yield _unready_difference(*(job_before(then.recording, job.uid, then.seq + 1) for job in (left, right)))
+def job_order(moment: OrderMoment, left: JobInfo, right: JobInfo) -> Iterator[OrderDifference]:
+    """Yields the comparison that puts a job below its minimum first."""
+    yield _unready_difference(*(job_before(moment.recording, job.uid, moment.seq + 1) for job in (left, right)))
 
 
-def sub_job_order(then: OrderMoment, left: SubJobInfo, right: SubJobInfo) -> Iterator[OrderDifference]:
-    """As for jobs."""
-    yield _unready_difference(*(sub_job_before(then.recording, group.uid, then.seq + 1) for group in (left, right)))
+def sub_job_order(moment: OrderMoment, left: SubJobInfo, right: SubJobInfo) -> Iterator[OrderDifference]:
+    """Yields the comparison that puts a sub job below its minimum first."""
+    yield _unready_difference(*(sub_job_before(moment.recording, group.uid, moment.seq + 1) for group in (left, right)))
 
 
 def _unready_difference(left: JobInfo | SubJobInfo, right: JobInfo | SubJobInfo) -> OrderDifference:
-    mine, other = left.is_ready(), right.is_ready()
-    return OrderDifference("gang ready", mine, other, unready_first(mine, other))
+    left_ready, right_ready = left.is_ready(), right.is_ready()
+    return OrderDifference("gang ready", left_ready, right_ready, unready_first(left_ready, right_ready))
 
 
 EXPLAINER = PluginExplainer(
@@ -255,7 +255,7 @@ EXPLAINER = PluginExplainer(
         hooks.JOB_STARVING.upstream: job_starving,
         hooks.PREEMPTABLE.upstream: surplus_equation,
         hooks.RECLAIMABLE.upstream: surplus_equation,
-        hooks.UNIFIED_EVICTABLE.upstream: everybody_equation,
+        hooks.UNIFIED_EVICTABLE.upstream: all_candidates_equation,
     },
     comparators={hooks.JOB_ORDER.method: job_order, hooks.SUB_JOB_ORDER.method: sub_job_order},
     kept=explain_veto,
@@ -267,13 +267,13 @@ DISCARD_CAUSE = "gang-discard"
 
 
 def discarded_finding(view: JobView, action: str, blame: str = "") -> answer.Finding | None:
-    """None unless the action's last statement for the job had places for some tasks and was discarded.
+    """The finding if the action's last statement for the job placed some tasks and was discarded; else None.
 
     `blame` says in a few words what stopped the first unplaced task.
     """
     ends = [visit for visit in view.visits_of(action) if visit.end is not None]
     if not ends or ends[-1].was_committed or not ends[-1].planned_tasks:
-        return _held_finding(view) if action == ALLOCATE else None
+        return _unbound_finding(view) if action == ALLOCATE else None
     return _build_discarded(view, ends[-1], blame)
 
 
@@ -290,22 +290,22 @@ def _build_discarded(view: JobView, visit: JobVisit, blame: str) -> answer.Findi
     missing = max(job.min_available - ready - len(planned), 0)
     victims = [task for kind, task, _ in statement.ops if kind == "evict"]
     failed = [attempt for attempt in visit.tries if attempt.task not in planned]
-    asked = [] if missing else job_before(view.recording, job.uid, seq).pipelined_roles()
-    roles = {role.name: role for role in asked if not role.is_reached}
-    failed = [one for one in failed if view.tasks[one.task].task_role in roles] or failed
+    checked_roles = [] if missing else job_before(view.recording, job.uid, seq).pipelined_roles()
+    roles = {role.name: role for role in checked_roles if not role.is_reached}
+    failed = [tried for tried in failed if view.tasks[tried.task].task_role in roles] or failed
     reason = (
         _short_roles_reason(roles.values())
         if roles
         else _found_room_reason(visit, job.min_available - ready, _room_by_role(view, planned, ready))
     )
-    need = job.min_available - ready
-    short = _total_shortage(view, visit, need)
+    needed = job.min_available - ready
+    shortage = _total_shortage(view, visit, needed)
     rolled_back = f"The plan would have evicted {count_noun(len(victims), 'pod')}; it was rolled back."
     met = [f"minMember {job.min_available} alone would be met by {count_noun(len(planned), 'pod')}."] if roles else []
     failures = _failure_facts(view, failed, visit, blame)
     met_and_failed = " ".join((*met, *failures[:1]))
     facts = (
-        *([_format_shortage(need, *short)] if short is not None else []),
+        *([_format_shortage(needed, *shortage)] if shortage is not None else []),
         *([met_and_failed] if met_and_failed else []),
         *failures[1:],
         *([rolled_back] if victims else []),
@@ -317,51 +317,54 @@ def _build_discarded(view: JobView, visit: JobVisit, blame: str) -> answer.Findi
         "pods.missing": answer.count(missing, "pods"),
         "pods.evicted": answer.count(len(victims), "pods"),
     }
-    advice = _role_advice(roles.values()) if roles else _gang_advice(view, failed, missing, short)
+    advice = _role_advice(roles.values()) if roles else _gang_advice(view, failed, missing, shortage)
     evidence, lines = _gang_evidence(visit, seq, failed), _gang_lines(view, statement, failed)
     headline = answer.pending_headline(job.uid, reason)
     return answer.Finding(DISCARD_CAUSE, headline, numbers, evidence, advice, lines, facts)
 
 
-def _found_room_reason(visit: JobVisit, need: int, more: str) -> str:
-    found = len(visit.planned_tasks)
-    return f"{visit.action} found room for {found} of the {count_noun(need, 'pod')} it needs at once{more}"
+def _found_room_reason(visit: JobVisit, needed: int, details: str) -> str:
+    placed_count = len(visit.planned_tasks)
+    return f"{visit.action} found room for {placed_count} of the {count_noun(needed, 'pod')} it needs at once{details}"
 
 
 def _room_by_role(view: JobView, planned: Collection[TaskKey], ready: int) -> str:
-    """` (decode 0 of 3, prefill 2 of 4; 1 already running)`: how many pods of each role found room."""
-    waiting = group_by_key((task.task_role, task.key) for task in view.left_over if task.task_role)
-    parts = (f"{role} {len([key for key in keys if key in planned])} of {len(keys)}" for role, keys in waiting.items())
-    notes = [*([join_names(parts)] if len(waiting) > 1 else []), *([f"{ready} already running"] if ready else [])]
+    """Pods per role that found room: ` (decode 0 of 3, prefill 2 of 4; 1 already running)`; or empty."""
+    by_role = group_by_key((task.task_role, task.key) for task in view.left_over if task.task_role)
+    parts = (f"{role} {len([key for key in keys if key in planned])} of {len(keys)}" for role, keys in by_role.items())
+    notes = [*([join_names(parts)] if len(by_role) > 1 else []), *([f"{ready} already running"] if ready else [])]
     return f" ({'; '.join(notes)})" if notes else ""
 
 
 def _short_roles_reason(roles: Iterable[MinimumCount]) -> str:
-    """Roles with fewer places than minTaskMember, in the plan before it was discarded."""
+    """The reason in words: roles with fewer placed pods than minTaskMember before the plan was discarded."""
     parts = (f"role {role.name} has room for {role.have} of its {count_noun(role.least, 'pod')}" for role in roles)
     return f"{join_names(parts)} (minTaskMember)"
 
 
-def _total_shortage(view: JobView, visit: JobVisit, need: int) -> tuple[str, float, float] | None:
-    """(dimension, what the pods that the gang needs ask together, what all nodes have free), where that is less.
+def _total_shortage(view: JobView, visit: JobVisit, needed: int) -> tuple[str, float, float] | None:
+    """(dimension, total request of the pods that the gang needs, free on all nodes) if the request is larger.
 
-    None where it is enough, and for actions that evict, which count on more than what is free.
+    None if no dimension is short, and for actions that evict, since evictions add to the free amounts.
     """
-    if len(view.left_over) < need or view.facts_of(visit.action).evicts:
+    if len(view.left_over) < needed or view.facts_of(visit.action).evicts:
         return None
     state = view.recording.timeline.state_at(visit.first - 1)
     free = sum_resources(state.nodes[name].future_idle() for name in view.session.nodes)
     for name in dict.fromkeys(name for task in view.left_over for name in task.init_resreq.resource_names()):
-        asked, left = sum_smallest((task.init_resreq for task in view.left_over), name, need), max(free.get(name), 0.0)
-        if asked > left:
-            return name, asked, left
+        requested, available = (
+            sum_smallest((task.init_resreq for task in view.left_over), name, needed),
+            max(free.get(name), 0.0),
+        )
+        if requested > available:
+            return name, requested, available
     return None
 
 
-def _format_shortage(need: int, name: str, asked: float, left: float) -> str:
-    most, least = amount_text.format_amounts_apart(name, asked, left)
-    short = amount_text.format_amount(name, asked - left)
-    return f"The {count_noun(need, 'pod')} ask {most} {name} in total; {least} is free on all nodes ({short} short)."
+def _format_shortage(needed: int, name: str, requested: float, available: float) -> str:
+    request, free = amount_text.format_amounts_apart(name, requested, available)
+    gap = amount_text.format_amount(name, requested - available)
+    return f"The {count_noun(needed, 'pod')} ask {request} {name} in total; {free} is free on all nodes ({gap} short)."
 
 
 def _role_advice(roles: Collection[MinimumCount]) -> tuple[answer.Advice, ...]:
@@ -372,21 +375,21 @@ def _role_advice(roles: Collection[MinimumCount]) -> tuple[answer.Advice, ...]:
 
 
 def _gang_advice(
-    view: JobView, failed: Sequence[TaskTry], missing: int, short: tuple[str, float, float] | None
+    view: JobView, failed: Sequence[TaskTry], missing: int, shortage: tuple[str, float, float] | None
 ) -> tuple[answer.Advice, ...]:
     """Advice to lower minMember or make room; empty if the missing pods lack something else."""
     if failed and ineligible_reason(view, failed[0]) is not None:
         return ()
-    enough = view.job.min_available - missing
-    edit = f"PodGroup/{view.job.uid}:spec.minMember={enough}"
+    new_minimum = view.job.min_available - missing
+    edit = f"PodGroup/{view.job.uid}:spec.minMember={new_minimum}"
     if len({task.task_role for task in view.left_over}) > 1:
-        # A smaller minMember would start the job without one of its roles.
-        enough = 0
-    change = f"{view.job.uid}: spec.minMember {view.job.min_available} -> {enough}."
-    lower = (answer.owner_advice(change, edit),) if 0 < enough else ()
-    if short is not None:
-        name, asked, left = short
-        gap = amount_text.format_named_amount(name, asked - left)
+        # With a smaller minMember the job would start without one of its roles, so that is not proposed.
+        new_minimum = 0
+    change = f"{view.job.uid}: spec.minMember {view.job.min_available} -> {new_minimum}."
+    lower = (answer.owner_advice(change, edit),) if 0 < new_minimum else ()
+    if shortage is not None:
+        name, requested, available = shortage
+        gap = amount_text.format_named_amount(name, requested - available)
         return (*lower, answer.queue_admin_advice(f"Free {gap}, or add a node that has it."))
     if not missing:
         return lower
@@ -394,37 +397,37 @@ def _gang_advice(
 
 
 def _gang_evidence(visit: JobVisit, seq: Seq, failed: Sequence[TaskTry]) -> tuple[answer.Evidence, ...]:
-    found = [
+    proof = [
         answer.Evidence(s, f"JobPipelined: {e.plugin} answers {e.result}")
         for s, e in visit.visit_calls(hooks.JOB_PIPELINED.upstream)[-1:]
     ]
-    for one in failed[:1]:
-        found += [answer.Evidence(s, f"no place for {one.task}") for s, _ in one.empty_passes[:1]]
-        refused = one.refusals(hooks.ALLOCATABLE.upstream)
-        found += [answer.Evidence(s, f"the queue has no quota left for {one.task}") for s, _ in refused]
-    found.append(answer.Evidence(seq, f"{visit.action} rolls back {count_noun(len(visit.planned_tasks), 'placement')}"))
-    return tuple(sorted(found))
+    for tried in failed[:1]:
+        proof += [answer.Evidence(s, f"no place for {tried.task}") for s, _ in tried.empty_passes[:1]]
+        refusals = tried.refusals(hooks.ALLOCATABLE.upstream)
+        proof += [answer.Evidence(s, f"the queue has no quota left for {tried.task}") for s, _ in refusals]
+    proof.append(answer.Evidence(seq, f"{visit.action} rolls back {count_noun(len(visit.planned_tasks), 'placement')}"))
+    return tuple(sorted(proof))
 
 
 def _gang_lines(view: JobView, statement: StatementEvent, failed: Sequence[TaskTry]) -> tuple[str, ...]:
-    tried = ((attempt.task, search_reasons(view, attempt)) for attempt in failed)
-    by_task = ((task, "; ".join(f"{len(names)} {reason}" for reason, names in reasons)) for task, reasons in tried)
+    searches = ((attempt.task, search_reasons(view, attempt)) for attempt in failed)
+    by_task = ((task, "; ".join(f"{len(names)} {reason}" for reason, names in reasons)) for task, reasons in searches)
     return (*operation_lines(statement), *(f"{task}: {text}" for task, text in by_task if text))
 
 
 def operation_lines(statement: StatementEvent) -> tuple[str, ...]:
-    """What a statement planned, operation by operation."""
+    """The operations of a statement, one line each: `allocate ml/a-0 @ n1`."""
     return tuple(f"{kind} {task} @ {node}" for kind, task, node in statement.ops)
 
 
 def _failure_facts(view: JobView, failed: Sequence[TaskTry], visit: JobVisit, blame: str) -> list[str]:
-    """What stopped the first task without a place."""
+    """Sentences about what stopped the first unplaced task; empty if unknown."""
     if not failed:
         return []
     attempt, name = failed[0], failed[0].task_name
-    left_out = ineligible_reason(view, attempt)
-    if left_out is not None:
-        return [f"{name} is not eligible to preempt: {left_out}."]
+    ineligible = ineligible_reason(view, attempt)
+    if ineligible is not None:
+        return [f"{name} is not eligible to preempt: {ineligible}."]
     if attempt.refusals(hooks.ALLOCATABLE.upstream):
         return [f"Queue {view.queue.name} has no quota left for {name}{_beyond_limit_words(view, attempt)}."]
     reasons = search_reasons(view, attempt)
@@ -437,20 +440,20 @@ def _failure_facts(view: JobView, failed: Sequence[TaskTry], visit: JobVisit, bl
 
 
 def _beyond_limit_words(view: JobView, attempt: TaskTry) -> str:
-    """`: 1 over its capability 3 cpu`: what the queue or an ancestor lacks for the task."""
+    """By how much the task exceeds the limit of the queue or an ancestor: `: 1 over its capability 3 cpu`; or empty."""
     seq, event = attempt.refusals(hooks.ALLOCATABLE.upstream)[0]
     limit = room_limit(view, event.plugin, seq, view.tasks[attempt.task].resreq)
     if not limit.exceeded_dimensions:
         return ""
-    whose = "its" if limit.queue == view.queue.name else f"queue {limit.queue}'s"
+    owner = "its" if limit.queue == view.queue.name else f"queue {limit.queue}'s"
     name = limit.first_dimension
-    all_there_is = ", all that the cluster has" if is_whole_cluster(view, limit.check.limit, name) else ""
-    most = f"{limit.limit_kind(name)} of {limit.format_limit(name)} {name}"
-    return f": {limit.format_excess(name)} over {whose} {most}{all_there_is}"
+    whole_cluster = ", all that the cluster has" if is_whole_cluster(view, limit.check.limit, name) else ""
+    limit_words = f"{limit.limit_kind(name)} of {limit.format_limit(name)} {name}"
+    return f": {limit.format_excess(name)} over {owner} {limit_words}{whole_cluster}"
 
 
 def _nearest_node_facts(view: JobView, attempt: TaskTry, visit: JobVisit) -> list[str]:
-    """How near the best node came, after the tasks that were placed before this one."""
+    """A sentence about the node with the most room left after earlier placements, if it lacks one dimension only."""
     seq = next((seq for seq, _ in attempt.empty_passes), visit.first)
     request, since = view.tasks[attempt.task].init_resreq, view.recording.timeline.earliest_same_seq(seq)
     rooms = [(node, room.future) for node, room in room_by_node(view.recording, since).items()]
@@ -459,32 +462,32 @@ def _nearest_node_facts(view: JobView, attempt: TaskTry, visit: JobVisit) -> lis
     if not near:
         return []
     free, node, name = max(near, key=lambda one: one[0])
-    left = amount_text.format_amount(name, max(free, 0.0))
-    return [f"It asks {amount_text.format_named_amount(name, request.get(name))}; {node} has the most left, {left}."]
+    spare = amount_text.format_amount(name, max(free, 0.0))
+    return [f"It asks {amount_text.format_named_amount(name, request.get(name))}; {node} has the most left, {spare}."]
 
 
 def search_reasons(view: JobView, attempt: TaskTry) -> list[tuple[str, list[str]]]:
-    """Reason and nodes of the task's last pass of predicates that left nothing."""
+    """(reason, nodes) of the task's last pass of predicates without a feasible node."""
     return refusal_histogram(view.recording, attempt.empty_passes[-1][1]) if attempt.empty_passes else []
 
 
-def _held_finding(view: JobView) -> answer.Finding | None:
+def _unbound_finding(view: JobView) -> answer.Finding | None:
     """Tasks that were placed but never bound, since the statement was neither committed nor discarded."""
-    held = [task for task in view.placed_tasks if task.status is TaskStatus.ALLOCATED]
-    if not held or view.job.is_pipelined():
+    unbound = [task for task in view.placed_tasks if task.status is TaskStatus.ALLOCATED]
+    if not unbound or view.job.is_pipelined():
         return None
-    have = "has a node but is not bound" if len(held) == 1 else "have a node but are not bound"
+    have = "has a node but is not bound" if len(unbound) == 1 else "have a node but are not bound"
     ready = f"{view.job.ready_task_num()} of minMember {view.job.min_available} pods are ready"
-    headline = answer.pending_headline(view.job.uid, f"{count_noun(len(held), 'pod')} {have}; {ready}")
+    headline = answer.pending_headline(view.job.uid, f"{count_noun(len(unbound), 'pod')} {have}; {ready}")
     numbers = {
         "job.minAvailable": answer.count(view.job.min_available, "pods"),
-        "pods.placed": answer.count(len(held), "pods"),
+        "pods.placed": answer.count(len(unbound), "pods"),
     }
-    places = {task.key: task.node_name for task in held}
-    tries = [one for visit in view.job_visits for one in visit.tries if one.task in places]
+    places = {task.key: task.node_name for task in unbound}
+    tries = [attempt for visit in view.job_visits for attempt in visit.tries if attempt.task in places]
     evidence = tuple(
-        answer.Evidence(one.last_placement[0], f"{one.task} is placed on {places[one.task]}")
-        for one in tries
-        if one.last_placement
+        answer.Evidence(attempt.last_placement[0], f"{attempt.task} is placed on {places[attempt.task]}")
+        for attempt in tries
+        if attempt.last_placement
     )
     return answer.Finding(DISCARD_CAUSE, headline, numbers, evidence)

@@ -45,35 +45,35 @@ def score_equation(asked: AskedNode, part: str) -> Equation | None:
     return _closeness_equation(asked, found.near, found) if found.near is not None else _tiers_equation(asked, found)
 
 
-def _closeness_equation(asked: AskedNode, near: JobNearness, found: NodeNearness) -> Equation:
+def _closeness_equation(asked: AskedNode, near: JobNearness, nearness: NodeNearness) -> Equation:
     share, tie = (near.share, SEVERAL_CLOSEST) if near.tied else (0.0, f"counts only where {SEVERAL_CLOSEST}")
     terms = (
         Term("closeness", (near.hyper_node, near.allocated, near.common, Ratio(near.closeness)), None),
         Term("share of the tasks", (near.hyper_node, None, None, Ratio(share)), None, tie),
     )
     title, columns = f"network topology: how close {asked.node.name} is", ("HyperNode", "the job's", "common", "part")
-    note = f"sum × {format_number(found.scale)} = {format_number(found.score)}"
-    return Equation(title, NEAR_FORMULA, columns, "check", terms, found.score, None, note)
+    note = f"sum × {format_number(nearness.scale)} = {format_number(nearness.score)}"
+    return Equation(title, NEAR_FORMULA, columns, "check", terms, nearness.score, None, note)
 
 
-def _tiers_equation(asked: AskedNode, found: NodeNearness) -> Equation:
+def _tiers_equation(asked_node: AskedNode, nearness: NodeNearness) -> Equation:
     terms: list[Term] = []
-    for one in found.tiers:
-        name = one.hyper_node or "no HyperNode"
-        terms.append(Term(f"tier {one.tier}", (name, None, None, Ratio(one.weight), Ratio(one.score)), None))
-        for fill in one.fills:
+    for tier in nearness.tiers:
+        name = tier.hyper_node or "no HyperNode"
+        terms.append(Term(f"tier {tier.tier}", (name, None, None, Ratio(tier.weight), Ratio(tier.score)), None))
+        for fill in tier.fills:
             part = Ratio(fill.wanted / fill.capacity) if fill.capacity else None
             terms.append(
-                Term(f"tier {one.tier} {fill.name}", (fill.wanted, fill.capacity, fill.weight, None, part), None)
+                Term(f"tier {tier.tier} {fill.name}", (fill.wanted, fill.capacity, fill.weight, None, part), None)
             )
-    title = f"network topology: HyperNodes of {asked.node.name}"
+    title = f"network topology: HyperNodes of {asked_node.node.name}"
     columns = ("used + request", "of", "weight of it", "weight", "part")
-    mean = found.score / found.scale if found.scale else 0.0
-    note = f"mean {format_number(mean)} × {format_number(found.scale)} = {format_number(found.score)}"
-    return Equation(title, FILL_FORMULA, columns, "dimension", tuple(terms), found.score, None, note)
+    mean = nearness.score / nearness.scale if nearness.scale else 0.0
+    note = f"mean {format_number(mean)} × {format_number(nearness.scale)} = {format_number(nearness.score)}"
+    return Equation(title, FILL_FORMULA, columns, "dimension", tuple(terms), nearness.score, None, note)
 
 
-# HyperNodes: which may be tried, and how full a sub job would make each.
+# HyperNodes that may be tried, and how full a sub job would make each.
 
 
 def order_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
@@ -95,39 +95,39 @@ def order_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation
 def _fills_at(
     recording: Recording, seq: Seq, sub_job: str, hyper_nodes: Iterable[str]
 ) -> Mapping[str, tuple[ResourceFill, ...]]:
-    """None in releases that go by closeness, and where the session cannot be had again."""
+    """HyperNode → how full the sub job would make it; empty in older releases, or if the session cannot be rebuilt."""
     session = session_at_event(recording, seq)
     plugin = None if session is None else session.plugins[NetworkTopologyAware.name]
     if session is None or not isinstance(plugin, NetworkTopologyAware):
         return {}
-    asked = session.jobs[recording.owners.sub_jobs[sub_job]].sub_jobs[sub_job]
-    return plugin.hyper_node_fills(asked, hyper_nodes)
+    info = session.jobs[recording.owners.sub_jobs[sub_job]].sub_jobs[sub_job]
+    return plugin.hyper_node_fills(info, hyper_nodes)
 
 
 def gradient_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Which HyperNodes may be tried: a line for each at or below the one that is asked about."""
-    session, given, name = session_at_event(recording, seq), event.hyper_node, event.sub_job or event.job
+    """The HyperNodes that may be tried: one term for each at or below the HyperNode of the call."""
+    session, hyper_node, name = session_at_event(recording, seq), event.hyper_node, event.sub_job or event.job
     plugin = None if session is None else session.plugins[NetworkTopologyAware.name]
     title = f"network topology: HyperNodes that {name} may try"
-    wanted = None
+    request = None
     if session is not None and isinstance(plugin, NetworkTopologyAware):
         job = session.jobs[event.job or recording.owners.sub_jobs[event.sub_job]]
         purpose = int(name_in(event.subject, PURPOSE) or 0)
-        wanted = plugin.gradient_request(job.sub_jobs[event.sub_job] if event.sub_job else job, purpose)
-    if wanted is None or not isinstance(plugin, NetworkTopologyAware):
-        whole = Term(given, (None, None, None, None), True)
-        formula = f"no hard topology: {given} is tried as a whole"
-        return Equation(title, formula, DOMAIN_COLUMNS, "check", (whole,), None)
-    terms = tuple(_domain_terms(plugin.domains, given, wanted))
-    note = f"{wanted.allocated} is allocated already: room is not asked about" if wanted.allocated else ""
+        request = plugin.gradient_request(job.sub_jobs[event.sub_job] if event.sub_job else job, purpose)
+    if request is None or not isinstance(plugin, NetworkTopologyAware):
+        root_term = Term(hyper_node, (None, None, None, None), True)
+        formula = f"no hard topology: {hyper_node} is tried as a whole"
+        return Equation(title, formula, DOMAIN_COLUMNS, "check", (root_term,), None)
+    terms = tuple(_domain_terms(plugin.domains, hyper_node, request))
+    note = f"{request.allocated} is allocated already: room is not asked about" if request.allocated else ""
     return Equation(title, DOMAIN_FORMULA, DOMAIN_COLUMNS, "check", terms, None, None, note)
 
 
-def _domain_terms(domains: HyperNodeDomains, given: str, wanted: GradientRequest) -> Iterator[Term]:
-    for name in iter_reachable(domains, search_root(domains.tree, given, wanted)):
+def _domain_terms(domains: HyperNodeDomains, hyper_node: str, request: GradientRequest) -> Iterator[Term]:
+    for name in iter_reachable(domains, search_root(domains.tree, hyper_node, request)):
         info = domains.tree.by_name[name]
-        figures = (info.tier, wanted.tier, wanted.minimum, has_room(domains.amounts[name], wanted))
-        yield Term(name, figures, is_eligible(domains, info, wanted))
+        figures = (info.tier, request.tier, request.minimum, has_room(domains.amounts[name], request))
+        yield Term(name, figures, is_eligible(domains, info, request))
 
 
 EXPLAINER = PluginExplainer(

@@ -20,83 +20,83 @@ LIMIT_COLUMNS = ("limit", "used", "request")
 LIST_NAMES = ("required", "preferred", "avoided", "better avoided")
 
 
-def _group_standing(asked: AskedNode) -> GroupVerdict:
-    plugin = asked.session.plugins[NodeGroup.name]
+def _group_verdict(asked_node: AskedNode) -> GroupVerdict:
+    plugin = asked_node.session.plugins[NodeGroup.name]
     assert isinstance(plugin, NodeGroup | NodeGroupByPod)
-    return plugin.group_verdict(asked.task, asked.node.name)
+    return plugin.group_verdict(asked_node.task, asked_node.node.name)
 
 
-def _affinity_terms(found: GroupVerdict) -> tuple[Term, ...]:
-    affinity = found.queue.affinity if found.queue is not None else None
+def _affinity_terms(verdict: GroupVerdict) -> tuple[Term, ...]:
+    affinity = verdict.queue.affinity if verdict.queue is not None else None
     if affinity is None:
         return ()
     lists = (affinity.required, affinity.preferred, affinity.anti_required, affinity.anti_preferred)
     return tuple(
-        Term(name, (", ".join(groups), "yes" if found.group in groups else "no"), None)
+        Term(name, (", ".join(groups), "yes" if verdict.group in groups else "no"), None)
         for name, groups in zip(LIST_NAMES, lists, strict=True)
     )
 
 
-def score_equation(asked: AskedNode, part: str) -> Equation | None:
+def score_equation(asked_node: AskedNode, part: str) -> Equation | None:
     """The score of the node's group by the queue's affinity."""
-    found = _group_standing(asked)
-    affinity = found.queue.affinity if found.queue is not None else None
+    verdict = _group_verdict(asked_node)
+    affinity = verdict.queue.affinity if verdict.queue is not None else None
     if affinity is None:
         return None
-    score = 0.0 if found.group is None else affinity.score_group(found.group, ordered=found.ordered)
-    title = f"nodegroup: group {found.group or 'none'} of {asked.node.name}"
+    score = 0.0 if verdict.group is None else affinity.score_group(verdict.group, ordered=verdict.ordered)
+    title = f"nodegroup: group {verdict.group or 'none'} of {asked_node.node.name}"
     columns, note = ("groups", "it is in"), f"score {format_number(score)}"
-    return Equation(title, FORMULA, columns, "check", _affinity_terms(found), score, None, note)
+    return Equation(title, FORMULA, columns, "check", _affinity_terms(verdict), score, None, note)
 
 
-def check_equations(asked: AskedNode) -> Iterator[Equation]:
-    """The group, the queue's lists, and the limit."""
-    found = _group_standing(asked)
-    own = Term("node's group", (found.group, f"queue {found.queue_name}"), not found.refusal, found.refusal)
-    lists, limits = (own, *_affinity_terms(found)), tuple(_limit_terms(found, asked.task.resreq))
-    heads = LIMIT_COLUMNS if limits else ()
-    wide = (replace(term, figures=(*term.figures, *(None for _ in heads))) for term in lists)
-    title, columns = f"nodegroup: the queue's groups on {asked.node.name}", ("groups", "", *heads)
-    yield Equation(title, ACCEPT_FORMULA, columns, "check", (*wide, *limits), not found.refusal, None, found.refusal)
+def check_equations(asked_node: AskedNode) -> Iterator[Equation]:
+    """Yields the check of the node's group against the queue's affinity lists and limit."""
+    result = _group_verdict(asked_node)
+    group = Term("node's group", (result.group, f"queue {result.queue_name}"), not result.refusal, result.refusal)
+    lists, limits = (group, *_affinity_terms(result)), tuple(_limit_terms(result, asked_node.task.resreq))
+    limit_columns = LIMIT_COLUMNS if limits else ()
+    wide = (replace(term, figures=(*term.figures, *(None for _ in limit_columns))) for term in lists)
+    title, columns = f"nodegroup: the queue's groups on {asked_node.node.name}", ("groups", "", *limit_columns)
+    yield Equation(title, ACCEPT_FORMULA, columns, "check", (*wide, *limits), not result.refusal, None, result.refusal)
 
 
-def _limit_terms(found: GroupVerdict, request: Resource) -> Iterator[Term]:
-    """What the queue may use of the group, in each dimension that is limited."""
-    queue, group = found.queue, found.group or ""
-    stated = (queue.limits or {}).get(group) if queue is not None else None
-    if queue is None or stated is None:
+def _limit_terms(verdict: GroupVerdict, request: Resource) -> Iterator[Term]:
+    """Yields a term per limited dimension: the queue's usage of the group against its limit."""
+    queue, group = verdict.queue, verdict.group or ""
+    limits = (queue.limits or {}).get(group) if queue is not None else None
+    if queue is None or limits is None:
         return
-    parts = (Resource.from_list(stated), queue.allocated.get(group, Resource()), request)
-    for name in stated:
+    parts = (Resource.from_list(limits), queue.allocated.get(group, Resource()), request)
+    for name in limits:
         yield Term(
             f"limit of {name}", (None, None, *(DimensionAmount.from_resource(part, name) for part in parts)), None
         )
 
 
-def find_group_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
+def find_group_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
     """Nodes refused because the queue names no group, or because they are in no group while the plugin is strict."""
-    queue = room.view.queue
-    refusing = room.refused_for("node group")
+    queue = fits.view.queue
+    refusing = fits.refused_for("node group")
     if not refusing:
         return
-    bare = [node.name for node in refusing if any("affinity not specified" in s.reason for s in node.statuses)]
-    if bare:
+    no_affinity = [node.name for node in refusing if any("affinity not specified" in s.reason for s in node.statuses)]
+    if no_affinity:
         yield ConstraintFailure(
             f"Queue {queue.name} has no node group in spec.affinity, so {NodeGroup.name} rejects every node that "
-            f"belongs to a group ({join_names(bare)})",
+            f"belongs to a group ({join_names(no_affinity)})",
             (queue_admin_advice(f"Queue {queue.name}: set spec.affinity.nodeGroupAffinity."),),
             ConstraintKind.NODE_GROUP,
         )
-    loose = [node.name for node in refusing if any("label not found" in s.reason for s in node.statuses)]
-    if loose and bare:
+    no_label = [node.name for node in refusing if any("label not found" in s.reason for s in node.statuses)]
+    if no_label and no_affinity:
         advice = cluster_admin_advice(
-            f"Set strict: false in the arguments of {NodeGroup.name}; the queue may then use {join_names(loose)}."
+            f"Set strict: false in the arguments of {NodeGroup.name}; the queue may then use {join_names(no_label)}."
         )
         yield ConstraintFailure(
-            f"In strict mode also nodes without a group are rejected ({join_names(loose)})", (advice,)
+            f"In strict mode also nodes without a group are rejected ({join_names(no_label)})", (advice,)
         )
-    elif loose:
-        yield ConstraintFailure(f"{join_names(loose)} {'has' if len(loose) == 1 else 'have'} no node-group label")
+    elif no_label:
+        yield ConstraintFailure(f"{join_names(no_label)} {'has' if len(no_label) == 1 else 'have'} no node-group label")
 
 
 EXPLAINER = PluginExplainer(scores=score_equation, refusals=check_equations, failures=find_group_failures)

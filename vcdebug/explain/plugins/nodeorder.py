@@ -40,169 +40,169 @@ BOTH_ENDS = "lowest {lowest}, highest {highest}"
 SPREAD_COLUMNS = ("domain", "pods", "domains", "log", "max skew", "counts")
 
 ExplainScorer = Callable[[nodeorder.Scorers, AskedNode], Equation | None]
-"""Explains a scorer: an integer verdict is still to be weighted, a float is final; None if it has no arithmetic."""
+"""Explains one scorer; an integer verdict is unweighted, a float is final; None if it has no arithmetic."""
 
 
-def score_equation(asked: AskedNode, part: str) -> Equation | None:
-    """What one scorer gives the node; None for the sums of all scorers, and for what predicates adds to them."""
+def score_equation(asked_node: AskedNode, part: str) -> Equation | None:
+    """The equation of one scorer's score; None for the sums of all scorers, and for scores that predicates adds."""
     scorer = part.rpartition("/")[2]
     if scorer not in SCORER_EXPLANATIONS:
         return None
-    plugin = asked.session.plugins[nodeorder.NodeOrder.name]
+    plugin = asked_node.session.plugins[nodeorder.NodeOrder.name]
     assert isinstance(plugin, nodeorder.NodeOrder | TwoKinds)
     plain = isinstance(plugin, TwoKinds) and scorer == nodeorder.AFFINITY
-    found = (plain_node_affinity if plain else SCORER_EXPLANATIONS[scorer])(plugin.scorers, asked)
-    if found is None or not isinstance(found.verdict, int):
-        return found
-    score, weight = found.verdict, plugin.scorers.weights[nodeorder.WEIGHT_KEYS[scorer]]
-    note = f"{found.note}{score}, × weight {weight} = {score * weight}"
-    return replace(found, verdict=float(score) * float(weight), note=note)
+    equation = (plain_node_affinity if plain else SCORER_EXPLANATIONS[scorer])(plugin.scorers, asked_node)
+    if equation is None or not isinstance(equation.verdict, int):
+        return equation
+    score, weight = equation.verdict, plugin.scorers.weights[nodeorder.WEIGHT_KEYS[scorer]]
+    note = f"{equation.note}{score}, × weight {weight} = {score * weight}"
+    return replace(equation, verdict=float(score) * float(weight), note=note)
 
 
-def least_allocated(scorers: nodeorder.Scorers, asked: AskedNode) -> Equation:
-    """How much of cpu and memory stays free."""
-    return _average_equation(scorers, asked, "least allocated", LEAST_FORMULA, least=True)
+def least_allocated(scorers: nodeorder.Scorers, asked_node: AskedNode) -> Equation:
+    """The score by the free fraction of cpu and memory that remains with the pod."""
+    return _average_equation(scorers, asked_node, "least allocated", LEAST_FORMULA, least=True)
 
 
-def most_allocated(scorers: nodeorder.Scorers, asked: AskedNode) -> Equation:
-    """The requested share of cpu and memory."""
-    return _average_equation(scorers, asked, "most allocated", MOST_FORMULA, least=False)
+def most_allocated(scorers: nodeorder.Scorers, asked_node: AskedNode) -> Equation:
+    """The score by the requested fraction of cpu and memory."""
+    return _average_equation(scorers, asked_node, "most allocated", MOST_FORMULA, least=False)
 
 
 def _average_equation(
-    scorers: nodeorder.Scorers, asked: AskedNode, name: str, formula: str, *, least: bool
+    scorers: nodeorder.Scorers, asked_node: AskedNode, name: str, formula: str, *, least: bool
 ) -> Equation:
-    pod = scorers.view.shapes.pod_shape(asked.pod).requests.incoming_non_zero
-    found = average_parts(scorers.view, pod, asked.row, least=least)
-    terms = tuple(_resource_term(one, one.score) for one in found.portions)
-    title = f"{name} on {asked.node.name}"
-    return Equation(title, formula, AVERAGE_COLUMNS, "dimension", terms, found.score, None, "average ")
+    pod = scorers.view.shapes.pod_shape(asked_node.pod).requests.incoming_non_zero
+    parts = average_parts(scorers.view, pod, asked_node.row, least=least)
+    terms = tuple(_resource_term(portion, portion.score) for portion in parts.portions)
+    title = f"{name} on {asked_node.node.name}"
+    return Equation(title, formula, AVERAGE_COLUMNS, "dimension", terms, parts.score, None, "average ")
 
 
 def balanced_allocation(scorers: nodeorder.Scorers, asked: AskedNode) -> Equation | None:
-    """How even cpu, memory and GPUs are used, and what the pod changes about it."""
-    found = scorers.resources.balance_parts(scorers.view.shapes.pod_shape(asked.pod).requests.incoming, asked.row)
-    if found is None:
+    """The score by how evenly cpu, memory and GPUs are used, before and after the pod; None if it does not apply."""
+    parts = scorers.resources.balance_parts(scorers.view.shapes.pod_shape(asked.pod).requests.incoming, asked.row)
+    if parts is None:
         return None
-    terms = tuple(_resource_term(one, Ratio(one.before), Ratio(one.after)) for one in found.filled)
-    formula = BALANCE_FORMULA if found.absolute else CHANGE_FORMULA
-    title, words = f"balanced allocation on {asked.node.name}", f"balance {found.before} before, {found.after} after: "
-    return Equation(title, formula, BALANCE_COLUMNS, "dimension", terms, found.score, None, words)
+    terms = tuple(_resource_term(portion, Ratio(portion.before), Ratio(portion.after)) for portion in parts.filled)
+    formula = BALANCE_FORMULA if parts.absolute else CHANGE_FORMULA
+    title, words = f"balanced allocation on {asked.node.name}", f"balance {parts.before} before, {parts.after} after: "
+    return Equation(title, formula, BALANCE_COLUMNS, "dimension", terms, parts.score, None, words)
 
 
-def _resource_term(one: AveragePart | BalancePart, *more: TermFigure) -> Term:
-    """What the node has of a resource, what is requested of it, what the pod adds, in the units of the model (milli-
+def _resource_term(portion: AveragePart | BalancePart, *figures: TermFigure) -> Term:
+    """A resource's allocatable amount, requested amount and the pod's request, in the units of the model (milli-
     cores, bytes, thousandths of a GPU); then what that comes to.
     """
-    unit = 1000 if one.name == GPU else 1
-    amounts = (float(each * unit) for each in (one.allocatable, one.requested, one.added))
-    return Term(one.name, (*amounts, *more), None)
+    unit = 1000 if portion.name == GPU else 1
+    amounts = (float(amount * unit) for amount in (portion.allocatable, portion.requested, portion.added))
+    return Term(portion.name, (*amounts, *figures), None)
 
 
-def node_affinity(scorers: nodeorder.Scorers, asked: AskedNode) -> Equation:
-    """The pod's weighted preferences, and the best node of all."""
-    found, raw = _preference_equation(scorers, asked)
-    placement = scorers.view.shapes.node_constraints(asked.pod)
+def node_affinity(scorers: nodeorder.Scorers, asked_node: AskedNode) -> Equation:
+    """The score by the pod's weighted preferences, normalised by the best node."""
+    equation, raw = _preference_equation(scorers, asked_node)
+    placement = scorers.view.shapes.node_constraints(asked_node.pod)
     words, score = _scale_score(
-        raw, scorers.preferences.node_affinity_weights(placement, asked.nodes.rows), normalize_score
+        raw, scorers.preferences.node_affinity_weights(placement, asked_node.nodes.rows), normalize_score
     )
-    return replace(found, formula=AFFINITY_FORMULA, verdict=score, note=words)
+    return replace(equation, formula=AFFINITY_FORMULA, verdict=score, note=words)
 
 
-def plain_node_affinity(scorers: nodeorder.Scorers, asked: AskedNode) -> Equation:
-    """The sum of the matching weights, not normalised."""
-    return _preference_equation(scorers, asked)[0]
+def plain_node_affinity(scorers: nodeorder.Scorers, asked_node: AskedNode) -> Equation:
+    """The score as the sum of matching weights, without normalisation."""
+    return _preference_equation(scorers, asked_node)[0]
 
 
-def _preference_equation(scorers: nodeorder.Scorers, asked: AskedNode) -> tuple[Equation, int]:
-    node, raw = asked.node, 0
+def _preference_equation(scorers: nodeorder.Scorers, asked_node: AskedNode) -> tuple[Equation, int]:
+    node, raw = asked_node.node, 0
     terms: list[Term] = []
-    for preference in scorers.view.shapes.node_constraints(asked.pod).preferred or ():
-        met = preference.term.matches_node(node.labels, node.name)
-        counts = preference.weight if met else 0
+    for preference in scorers.view.shapes.node_constraints(asked_node.pod).preferred or ():
+        matches = preference.term.matches_node(node.labels, node.name)
+        counts = preference.weight if matches else 0
         raw += counts
-        terms.append(Term(format_node_term(preference.term), (met, preference.weight, counts), None))
+        terms.append(Term(format_node_term(preference.term), (matches, preference.weight, counts), None))
     title, columns = f"preferred node affinity of {node.name}", ("met", "weight", "counts")
     return Equation(title, PREFERENCE_FORMULA, columns, "check", tuple(terms), raw, None, "sum "), raw
 
 
-def taint_toleration(scorers: nodeorder.Scorers, asked: AskedNode) -> Equation:
-    """The node's soft taints."""
-    placement = scorers.view.shapes.node_constraints(asked.pod)
-    found = list(soft_taints(parse_taints(asked.node.taints), placement.tolerations))
+def taint_toleration(scorers: nodeorder.Scorers, asked_node: AskedNode) -> Equation:
+    """The score by the node's PreferNoSchedule taints that the pod does not tolerate."""
+    placement = scorers.view.shapes.node_constraints(asked_node.pod)
+    taints = list(soft_taints(parse_taints(asked_node.node.taints), placement.tolerations))
     terms = tuple(
         Term(f"{taint.key}={taint.value}:{taint.effect}", ("yes" if accepted else "no", 0 if accepted else 1), None)
-        for taint, accepted in found
+        for taint, accepted in taints
     )
-    raw = len([taint for taint, accepted in found if not accepted])
-    raws = scorers.preferences.intolerable_taints(placement, asked.nodes.rows)
+    raw = len([taint for taint, accepted in taints if not accepted])
+    raws = scorers.preferences.intolerable_taints(placement, asked_node.nodes.rows)
     words, score = _scale_score(raw, raws, normalize_reversed)
-    title, columns = f"soft taints of {asked.node.name}", ("tolerated", "counts")
+    title, columns = f"soft taints of {asked_node.node.name}", ("tolerated", "counts")
     return Equation(title, TAINT_FORMULA, columns, "check", terms, score, None, words)
 
 
 def _scale_score(
-    raw: int, raws: IntArray, whole: Callable[[IntArray], IntArray], ends: str = "the highest of all nodes is {highest}"
+    raw: int, raws: IntArray, scale: Callable[[IntArray], IntArray], ends: str = "the highest of all nodes is {highest}"
 ) -> tuple[str, int]:
     """(words, score): the normalisation of a raw score over all nodes."""
-    # The normaliser needs only this score and the extremes, so three numbers are enough for the column of all nodes.
+    # The normaliser depends on this score and the extremes only, so three numbers replace the column of all nodes.
     lowest, highest = int(raws.min()), int(raws.max())
-    score = int(whole(np.array([raw, lowest, highest], dtype=np.int64))[0])
+    score = int(scale(np.array([raw, lowest, highest], dtype=np.int64))[0])
     return f"sum {raw}, {ends.format(lowest=lowest, highest=highest)}: ", score
 
 
-def image_locality(scorers: nodeorder.Scorers, asked: AskedNode) -> Equation:
-    """The pod's images that the node holds already."""
-    wanted, states = scorers.images_of(asked.pod), scorers.view.images[asked.row]
+def image_locality(scorers: nodeorder.Scorers, asked_node: AskedNode) -> Equation:
+    """The score by the pod's images that are already on the node."""
+    images, states = scorers.images_of(asked_node.pod), scorers.view.images[asked_node.row]
     nodes = len(scorers.view.images)
-    held = {one.name: one for one in held_images(wanted, states, nodes)}
+    held_parts = {image.name: image for image in held_images(images, states, nodes)}
     terms = tuple(
-        Term(name, (one.size, f"{one.num_nodes} of {nodes}", one.counts), None)
-        if (one := held.get(name)) is not None
+        Term(name, (image.size, f"{image.num_nodes} of {nodes}", image.counts), None)
+        if (image := held_parts.get(name)) is not None
         else Term(name, (None, None, 0), None, "not on the node")
-        for name in wanted.names
+        for name in images.names
     )
-    title, columns = f"images on {asked.node.name}", ("bytes", "nodes", "counts")
-    return Equation(title, IMAGE_FORMULA, columns, "check", terms, image_score(wanted, states, nodes))
+    title, columns = f"images on {asked_node.node.name}", ("bytes", "nodes", "counts")
+    return Equation(title, IMAGE_FORMULA, columns, "check", terms, image_score(images, states, nodes))
 
 
-def pod_affinity(scorers: nodeorder.Scorers, asked: AskedNode) -> Equation | None:
-    """The pod's own preferences, and those of pods that are placed."""
-    shape = scorers.view.shapes.pod_shape(asked.pod)
-    raws = scorers.pod_affinity.raw_scores(shape, asked.nodes.rows)
+def pod_affinity(scorers: nodeorder.Scorers, asked_node: AskedNode) -> Equation | None:
+    """The score by the pod's preferred (anti-)affinity and that of placed pods; None if no pod has any."""
+    shape = scorers.view.shapes.pod_shape(asked_node.pod)
+    raws = scorers.pod_affinity.raw_scores(shape, asked_node.nodes.rows)
     if raws is None:
         return None
-    drawn = list(scorers.pod_affinity.score_contributions(shape, asked.row))
-    raw = sum(one.added_score for one in drawn)  # exact: ints
+    contributions = list(scorers.pod_affinity.score_contributions(shape, asked_node.row))
+    raw = sum(part.added_score for part in contributions)  # exact: ints
     words, score = _scale_score(raw, raws, normalized_affinity, BOTH_ENDS)
-    title, columns = f"affinity between pods on {asked.node.name}", ("domain", "pods", "weight", "counts")
-    return Equation(title, POD_FORMULA, columns, "check", tuple(map(_affinity_term, drawn)), score, None, words)
+    title, columns = f"affinity between pods on {asked_node.node.name}", ("domain", "pods", "weight", "counts")
+    return Equation(title, POD_FORMULA, columns, "check", tuple(map(_affinity_term, contributions)), score, None, words)
 
 
-def _affinity_term(one: ScoreContribution) -> Term:
-    whose = "" if one.own else "preferred by pods that are placed"
-    return Term(format_affinity_term(one.term), (one.domain, one.pods, one.weight, one.added_score), None, whose)
+def _affinity_term(part: ScoreContribution) -> Term:
+    note = "" if part.own else "preferred by pods that are placed"
+    return Term(format_affinity_term(part.term), (part.domain, part.pods, part.weight, part.added_score), None, note)
 
 
-def topology_spread(scorers: nodeorder.Scorers, asked: AskedNode) -> Equation | None:
-    """Soft constraints: how many matching pods the node's domain has."""
-    found = scorers.topology_spread(asked.pod, asked.nodes.rows)
-    if found is None:
+def topology_spread(scorers: nodeorder.Scorers, asked_node: AskedNode) -> Equation | None:
+    """The score by soft spread constraints: matching pods in the node's domains; None without constraints."""
+    spread = scorers.topology_spread(asked_node.pod, asked_node.nodes.rows)
+    if spread is None:
         return None
-    place, total = asked.row_index, 0.0
+    index, total = asked_node.row_index, 0.0
     terms: list[Term] = []
-    for part in found.parts:
-        constraint, counts = part.constraint, float(part.raw[place])
+    for part in spread.parts:
+        constraint, counts = part.constraint, float(part.raw[index])
         total = total + counts
-        domain = asked.node.labels.get(constraint.topology_key)
-        pods = int(part.counts[place])
+        domain = asked_node.node.labels.get(constraint.topology_key)
+        pods = int(part.counts[index])
         figures = (domain, pods, part.domains, Ratio(part.weight), constraint.max_skew, Ratio(counts))
         terms.append(Term(f"{constraint.topology_key} {format_selector(constraint.selector)}".rstrip(), figures, None))
-    title, score = f"spread over domains on {asked.node.name}", 0.0
+    title, score = f"spread over domains on {asked_node.node.name}", 0.0
     words = "the node lacks a topology label: 0"
-    if not found.ignored[place]:
+    if not spread.ignored[index]:
         raw = int(round_half_away_rows(np.array([total]))[0])
-        words, score = _scale_score(raw, found.raw[~found.ignored], _normalized_unignored, BOTH_ENDS)
+        words, score = _scale_score(raw, spread.raw[~spread.ignored], _normalized_unignored, BOTH_ENDS)
     return Equation(title, SPREAD_FORMULA, SPREAD_COLUMNS, "check", tuple(terms), score, None, words)
 
 

@@ -18,48 +18,48 @@ SCORE_FORMULA = "100 − 100 × NUMA nodes that the CPUs touch / the most on any
 ROOM_FORMULA = "· free  █ taken; a container's whole CPUs have to suit the node's topology policy"
 
 
-def score_equation(asked: AskedNode, part: str) -> Equation | None:
+def score_equation(asked_node: AskedNode, part: str) -> Equation | None:
     """How many NUMA nodes the assigned CPUs touch."""
-    found = asked.plugin_of_kind(NumaAware).numa_spans(asked.task, asked.nodes)
-    if found is None:
+    result = asked_node.plugin_of_kind(NumaAware).numa_spans(asked_node.task, asked_node.nodes)
+    if result is None:
         return None
-    place = asked.row_index
-    spans, most, score = found.spans[place], max(found.spans), found.scores[place]
+    index = asked_node.row_index
+    spans, max_span, score = result.spans[index], max(result.spans), result.scores[index]
     terms = (
-        Term("CPUs", (format_cpu_list(found.cpus[place]) or "none",), None),
+        Term("CPUs", (format_cpu_list(result.cpus[index]) or "none",), None),
         Term("NUMA nodes touched", (spans,), None),
-        Term("the most on any node", (most,), None),
+        Term("the most on any node", (max_span,), None),
     )
-    note = f"weight {found.weight}: {format_number(score)}"
-    return Equation(f"NUMA nodes on {asked.node.name}", SCORE_FORMULA, ("",), "check", terms, score, None, note)
+    note = f"weight {result.weight}: {format_number(score)}"
+    return Equation(f"NUMA nodes on {asked_node.node.name}", SCORE_FORMULA, ("",), "check", terms, score, None, note)
 
 
-def check_equations(asked: AskedNode) -> Iterator[Equation]:
-    """The NUMA nodes drawn, then each container's CPUs."""
-    found = asked.plugin_of_kind(NumaAware).numa_room(asked.task, asked.node.name)
-    if found is None:
+def check_equations(asked_node: AskedNode) -> Iterator[Equation]:
+    """Yields the check of a node: its NUMA nodes with free CPUs, then the CPUs of each container."""
+    verdict = asked_node.plugin_of_kind(NumaAware).numa_room(asked_node.task, asked_node.node.name)
+    if verdict is None:
         return
-    kept = found.refusal if not found.containers else ""
-    policies = f"{found.cpu_manager or 'no CPU manager'}, {found.policy or 'no policy'}"
-    policy = Term("policies of node and pod", (policies, None, found.asked_policy or None), not kept, kept)
-    terms = (policy, *_numa_node_terms(found), *_container_terms(found))
-    title = f"NUMA on {asked.node.name}"
+    refusal = verdict.refusal if not verdict.containers else ""
+    policies = f"{verdict.cpu_manager or 'no CPU manager'}, {verdict.policy or 'no policy'}"
+    policy = Term("policies of node and pod", (policies, None, verdict.asked_policy or None), not refusal, refusal)
+    terms = (policy, *_numa_node_terms(verdict), *_container_terms(verdict))
+    title = f"NUMA on {asked_node.node.name}"
     columns = ("CPUs", "free", "asked")
-    yield Equation(title, ROOM_FORMULA, columns, "check", terms, not found.refusal, None, found.refusal)
+    yield Equation(title, ROOM_FORMULA, columns, "check", terms, not verdict.refusal, None, verdict.refusal)
 
 
-def _numa_node_terms(found: NumaRoom) -> Iterator[Term]:
-    for numa, cpus in found.numa.items():
-        free = cpus & found.free
+def _numa_node_terms(verdict: NumaRoom) -> Iterator[Term]:
+    for numa, cpus in verdict.numa.items():
+        free = cpus & verdict.free
         picture = "".join("·" if free >> cpu & 1 else "█" for cpu in set_members(cpus))
         yield Term(f"NUMA node {numa}", (picture, format_cpu_list(free) or "none", None), None)
-    if found.reserved:
-        yield Term("reserved", (None, format_cpu_list(found.reserved), None), None, "kept for the system")
+    if verdict.reserved:
+        yield Term("reserved", (None, format_cpu_list(verdict.reserved), None), None, "kept for the system")
 
 
-def _container_terms(found: NumaRoom) -> Iterator[Term]:
-    for one in found.containers:
-        taken = "none" if not one.cpus else format_cpu_list(one.cpus)
+def _container_terms(verdict: NumaRoom) -> Iterator[Term]:
+    for one in verdict.containers:
+        assigned = "none" if not one.cpus else format_cpu_list(one.cpus)
         fitting = [format_cpu_list(hint.nodes) for hint in one.hints or () if hint.nodes is not None]
         preferred = [
             format_cpu_list(hint.nodes) for hint in one.hints or () if hint.nodes is not None and hint.preferred
@@ -68,20 +68,20 @@ def _container_terms(found: NumaRoom) -> Iterator[Term]:
             f"NUMA nodes with enough: {' or '.join(fitting) or 'none'}; preferred: {' or '.join(preferred) or 'none'}"
         )
         asks = one.hints is not None
-        yield Term(f"container {one.name}", (taken, None, one.asked), one.cpus is not None, words if asks else "")
+        yield Term(f"container {one.name}", (assigned, None, one.asked), one.cpus is not None, words if asks else "")
 
 
-def find_numa_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
-    """What the kubelets of the refusing nodes run against what the pod asks, and the CPUs that are free there."""
-    plugin = room.view.session.plugins[NumaAware.name]
+def find_numa_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
+    """Yields failures for nodes that refuse the pod: their kubelets' policies, the pod's, and the free CPUs."""
+    plugin = fits.view.session.plugins[NumaAware.name]
     assert isinstance(plugin, NumaAware)
-    judged = ((node.name, plugin.numa_room(room.task, node.name)) for node in room.of_kind("unresolvable"))
-    refused = [(name, found) for name, found in judged if found is not None and found.refusal]
-    for (said, known), names in group_by_key((_failure_words(room, found), name) for name, found in refused).items():
+    verdicts = ((node.name, plugin.numa_room(fits.task, node.name)) for node in fits.of_kind("unresolvable"))
+    refused = [(name, result) for name, result in verdicts if result is not None and result.refusal]
+    for (text, known), names in group_by_key((_failure_words(fits, result), name) for name, result in refused).items():
         kubelet_runs = "The kubelets of {} run" if len(names) > 1 else "The kubelet of {} runs"
-        shown = said.format(kubelet_runs=kubelet_runs.format(join_names(names)), nodes=join_names(names))
+        sentence = text.format(kubelet_runs=kubelet_runs.format(join_names(names)), nodes=join_names(names))
         advice = _POLICY_ADVICE if known else outside_advice(_EXPORTER_ADVICE, AdviceHarm.CLUSTER)
-        yield ConstraintFailure(shown, (advice,), ConstraintKind.NUMA)
+        yield ConstraintFailure(sentence, (advice,), ConstraintKind.NUMA)
 
 
 _EXPORTER_ADVICE = "Run Volcano's resource-exporter on every node, and capture the nodes' Numatopology objects."
@@ -90,19 +90,19 @@ _EXPORTER_ADVICE = "Run Volcano's resource-exporter on every node, and capture t
 _POLICY_ADVICE = owner_advice("Ask for a NUMA policy that kubelets run and have CPUs for, or configure a kubelet.")
 
 
-def _failure_words(room: NodeFits, found: NumaRoom) -> tuple[str, bool]:
-    """A sentence with places for the nodes, and whether the snapshot has their Numatopology."""
-    if not found.numa:
+def _failure_words(fits: NodeFits, verdict: NumaRoom) -> tuple[str, bool]:
+    """(sentence with placeholders for the nodes, whether the snapshot has their Numatopology)."""
+    if not verdict.numa:
         return "Nothing in the snapshot says which policies {nodes} follow (no Numatopology object)", False
-    if found.cpu_manager != STATIC_POLICY and not found.containers:
-        return f"{{kubelet_runs}} CPU manager policy {found.cpu_manager or 'none'}, not static", True
-    if found.asked_policy and found.policy != found.asked_policy:
-        asks = f"{room.task.name} asks for {found.asked_policy}"
-        return f"{{kubelet_runs}} NUMA policy {found.policy or 'none'}; {asks}", True
-    lacking = next((one for one in found.containers if one.cpus is None), None)
-    free = join_names(f"{(cpus & found.free).bit_count()} in NUMA node {numa}" for numa, cpus in found.numa.items())
-    asked = f"Container {lacking.name} asks {lacking.asked} whole CPUs" if lacking is not None else "It asks whole CPUs"
-    return f"{asked} under policy {found.policy}; free on {{nodes}}: {free}", True
+    if verdict.cpu_manager != STATIC_POLICY and not verdict.containers:
+        return f"{{kubelet_runs}} CPU manager policy {verdict.cpu_manager or 'none'}, not static", True
+    if verdict.asked_policy and verdict.policy != verdict.asked_policy:
+        asks = f"{fits.task.name} asks for {verdict.asked_policy}"
+        return f"{{kubelet_runs}} NUMA policy {verdict.policy or 'none'}; {asks}", True
+    unfit = next((container for container in verdict.containers if container.cpus is None), None)
+    free = join_names(f"{(cpus & verdict.free).bit_count()} in NUMA node {numa}" for numa, cpus in verdict.numa.items())
+    request = f"Container {unfit.name} asks {unfit.asked} whole CPUs" if unfit is not None else "It asks whole CPUs"
+    return f"{request} under policy {verdict.policy}; free on {{nodes}}: {free}", True
 
 
 EXPLAINER = PluginExplainer(scores=score_equation, refusals=check_equations, failures=find_numa_failures)

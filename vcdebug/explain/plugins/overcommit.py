@@ -36,50 +36,50 @@ def admission_check(recording: Recording, seq: Seq, job: JobInfo) -> LimitCheck:
 
 
 def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> equation.Equation:
-    """Does the enlarged cluster hold the job's minimum?"""
+    """JobEnqueueable: whether the enlarged cluster has room for the job's minimum."""
     job = recording.session.jobs[event.job]
     check, factor = admission_check(recording, seq, job), state_before(recording, seq).plugin_figure(NAME, "", "factor")
     title = f"overcommit: does the cluster, enlarged {format_number(factor)} times, admit {job.uid}?"
     formula = "min resources + inqueue ≤ total × factor − used, in the dimensions of the minimum"
     terms = equation.limit_terms(check, equation.all_dimensions(check.request, check.limit))
-    free = equation.NO_MINIMUM if job.pod_group.min_resources is None else ""
+    minimum_note = equation.NO_MINIMUM if job.pod_group.min_resources is None else ""
     return equation.admission_equation(
-        title, formula, equation.limit_columns(check, "overcommitted idle"), terms, free=free
+        title, formula, equation.limit_columns(check, "overcommitted idle"), terms, free=minimum_note
     )
 
 
 def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer.Finding:
-    """The missing amounts, or the Inqueue jobs that hold them without being placed."""
+    """The finding about the missing amounts, or about Inqueue jobs that reserve them without being placed."""
     state, check = view.recording.timeline.state_at(seq), admission_check(view.recording, seq, view.job)
     total, factor = state.plugin_amount(NAME, "", "total"), float(state.plugin_figure(NAME, "", "factor") or 0.0)
     minimum, idle, inqueue, names = check.request, check.limit, check.counted_already, check.exceeded_dimensions
     # The plugin keeps only the idle room; rounding can make the difference slightly negative, which Sub would reject.
     used = total.clone().multi(factor).sub_without_assert(idle)
-    compared = (minimum, inqueue, idle, total, used)
-    written = {name: format_amounts_apart(name, *(each.get(name) for each in compared)) for name in names or [CPU]}
-    wanted = check.total.clone().add(used)
+    figures = (minimum, inqueue, idle, total, used)
+    texts = {name: format_amounts_apart(name, *(each.get(name) for each in figures)) for name in names or [CPU]}
+    needed = check.total.clone().add(used)
     # The dimension that needs the largest factor: raising the factor for it admits the job in all others.
-    name = max(names, key=lambda each: wanted.get(each) / max(total.get(each), 1.0), default=CPU)
+    name = max(names, key=lambda each: needed.get(each) / max(total.get(each), 1.0), default=CPU)
     lines = tuple(
-        f"{each}: minResources {asked} + inqueue {promised} > idle {free} = {most} x {format_number(factor)} - used "
-        f"{taken}"
+        f"{each}: minResources {asks} + inqueue {queued} > idle {free} = {size} x {format_number(factor)} - used "
+        f"{usage}"
         for each in sorted(names, key=lambda each: each != name)
-        for asked, promised, free, most, taken in (written[each],)
+        for asks, queued, free, size, usage in (texts[each],)
     )
-    stuck = queue_findings.stuck_jobs(view, seq, same_queue=False)
-    if stuck and check._replace(total=queue_findings.total_without(view, check.total, stuck)).is_within_limit:
-        return queue_findings.stuck_jobs_finding(view, seq, NAME, stuck, lines, idle)
-    unread = any(problem.field == FACTOR_KEY for problem in view.recording.conf.unread_keys(NAME))
-    short = {each: check.excess_of(each) for each in names or [name]}
-    others = join_names(amount_text.format_named_amount(each, value) for each, value in short.items() if each != name)
-    asked, promised, free, most, taken = written[name]
-    reserved = f", of which Inqueue jobs reserve {promised}" if inqueue.get(name) else ""
+    stuck_jobs = queue_findings.stuck_jobs(view, seq, same_queue=False)
+    if stuck_jobs and check._replace(total=queue_findings.total_without(view, check.total, stuck_jobs)).is_within_limit:
+        return queue_findings.stuck_jobs_finding(view, seq, NAME, stuck_jobs, lines, idle)
+    misplaced = any(problem.field == FACTOR_KEY for problem in view.recording.conf.unread_keys(NAME))
+    lacks = {each: check.excess_of(each) for each in names or [name]}
+    others = join_names(amount_text.format_named_amount(each, value) for each, value in lacks.items() if each != name)
+    asks, queued, free, size, usage = texts[name]
+    reserved = f", of which Inqueue jobs reserve {queued}" if inqueue.get(name) else ""
     reason = (
-        f"minResources asks {asked} {name}; overcommit allows {free} more ({most} x {format_number(factor)} - {taken} "
-        f"used){reserved}, {format_amount(name, short[name])} short"
+        f"minResources asks {asks} {name}; overcommit allows {free} more ({size} x {format_number(factor)} - {usage} "
+        f"used){reserved}, {format_amount(name, lacks[name])} short"
     )
     facts = (
-        *((UNREAD.format(factor=format_number(factor)),) if unread else ()),
+        *((UNREAD.format(factor=format_number(factor)),) if misplaced else ()),
         *_beyond_cluster_facts(minimum, total, factor, [name, *names]),
         *((f"Also short: {others}.",) if others else ()),
         *filter(None, (amount_text.capitalize_first(queue_findings.too_early_words(view)),)),
@@ -91,11 +91,11 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer.Findi
         **answer.numbers("total", total, names),
         **answer.numbers("used", used, names),
         "factor": answer.Number(factor, ""),
-        **{f"short.{each}": answer.number(each, value) for each, value in short.items()},
+        **{f"short.{each}": answer.number(each, value) for each, value in lacks.items()},
     }
-    missing = " and ".join(amount_text.format_named_amount(each, value) for each, value in short.items())
-    held = any(used.get(each) + inqueue.get(each) > 0 for each in short)
-    advice = _overcommit_advice(wanted, total, names, missing if held else "", unread=unread)
+    missing = " and ".join(amount_text.format_named_amount(each, value) for each, value in lacks.items())
+    is_in_use = any(used.get(each) + inqueue.get(each) > 0 for each in lacks)
+    advice = _overcommit_advice(needed, total, names, missing if is_in_use else "", unread=misplaced)
     if not view.tasks and any(minimum.get(each) > total.get(each) for each in names):
         advice = (*advice, _AUTOSCALER_ADVICE)
     headline, evidence = answer.rejected_headline(view.job.uid, reason), queue_findings.rejection_evidence(seq, NAME)
@@ -103,27 +103,27 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer.Findi
 
 
 def _beyond_cluster_facts(minimum: Resource, total: Resource, factor: float, names: list[str]) -> tuple[str, ...]:
-    """Where the minimum is more than the enlarged cluster, no job's end can admit it."""
+    """A sentence if the minimum exceeds the whole cluster, enlarged by the factor or not; else empty."""
     for name in names:
-        asked, most = minimum.get(name), total.get(name)
-        if 0 < most * factor < asked:
-            enlarged, whole = (amount_text.format_named_amount(name, each) for each in (most * factor, most))
-            more = f"That is more than the whole cluster's {whole} x {format_number(factor)} = {enlarged}"
-            return (f"{more}: waiting cannot help.",)
-        if 0 < most < asked:
-            whole = amount_text.format_named_amount(name, most)
-            return (f"It is more than the whole cluster has ({whole}), so not all of it can run at the same time.",)
+        request, capacity = minimum.get(name), total.get(name)
+        if 0 < capacity * factor < request:
+            enlarged, cluster = (amount_text.format_named_amount(name, each) for each in (capacity * factor, capacity))
+            reason = f"That is more than the whole cluster's {cluster} x {format_number(factor)} = {enlarged}"
+            return (f"{reason}: waiting cannot help.",)
+        if 0 < capacity < request:
+            cluster = amount_text.format_named_amount(name, capacity)
+            return (f"It is more than the whole cluster has ({cluster}), so not all of it can run at the same time.",)
     return ()
 
 
 def _overcommit_advice(
-    wanted: Resource, total: Resource, names: list[str], missing: str, *, unread: bool
+    needed: Resource, total: Resource, names: list[str], missing: str, *, unread: bool
 ) -> tuple[answer.Advice, ...]:
-    nowhere = join_names(name for name in names if total.get(name) <= 0)
-    if nowhere:
-        none = answer.owner_advice(f"Remove {nowhere} from spec.minResources; no node provides it.")
-        return none, answer.cluster_admin_advice(f"Add a node that provides {nowhere}.")
-    factor = max((wanted.get(name) / total.get(name) for name in names), default=1.0)
+    unprovided = join_names(name for name in names if total.get(name) <= 0)
+    if unprovided:
+        remove_advice = answer.owner_advice(f"Remove {unprovided} from spec.minResources; no node provides it.")
+        return remove_advice, answer.cluster_admin_advice(f"Add a node that provides {unprovided}.")
+    factor = max((needed.get(name) / total.get(name) for name in names), default=1.0)
     free = (answer.queue_admin_advice(f"Free {missing}."),) if missing else ()
     if unread:
         words = f"Move {FACTOR_KEY} under arguments of overcommit, where it is read, and set it above {factor:.2f}."

@@ -19,10 +19,10 @@ NO_LABELS = "it has no labels, and plugin pdb never allows unlabeled pods to be 
 
 
 def budget_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Candidates in order while every budget that covers them lasts."""
+    """Allows candidates in order until a covering PodDisruptionBudget is used up."""
     terms = [
-        _budget_term(each)
-        for each in charge_budgets(plugin_of(recording, Pdb).budgets, tasks_of(recording, event.candidates))
+        _budget_term(charge)
+        for charge in charge_budgets(plugin_of(recording, Pdb).budgets, tasks_of(recording, event.candidates))
     ]
     title = "pdb: which evictions do the budgets allow?"
     formula = "every budget that covers the pod has disruptions left; each call starts with the full budgets again"
@@ -34,10 +34,10 @@ def _budget_term(each: BudgetCharge) -> Term:
         return Term(each.task.key, (None, None, None), False, NO_LABELS)
     if not each.budgets:
         return Term(each.task.key, (None, None, None), True, "no budget covers it")
-    budget, left = next((one for one in each.budgets if one[1] <= 0), each.budgets[0])
-    taken = budget.allowed - left
+    budget, left = next((entry for entry in each.budgets if entry[1] <= 0), each.budgets[0])
+    used = budget.allowed - left
     allows = f"PodDisruptionBudget {budget.name} allows {count_noun(budget.allowed, 'disruption')}"
-    note = f"{allows}; {taken} already used in this call"
+    note = f"{allows}; {used} already used in this call"
     return Term(each.task.key, (budget.name, budget.allowed, left), each.is_allowed, "" if each.is_allowed else note)
 
 

@@ -33,49 +33,47 @@ SHOWN_PODS = 3
 SHOWN_DOMAINS = 12
 
 
-def port_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
-    """Each requested host port with the pods that hold it."""
-    view, row = plugin.node_view, asked.row
-    for wanted in view.shapes.pod_shape(asked.pod).ports:
-        holders = [
-            pod.key for pod in view.pods[row] if any(map(wanted.conflicts_with, view.shapes.pod_shape(pod).ports))
-        ]
-        free = row not in view.ports.conflicting_rows((wanted,))
-        yield Term(f"{wanted.port}/{wanted.protocol} on {wanted.ip}", (", ".join(holders) or "no pod",), free)
+def port_terms(plugin: Predicates, asked_node: AskedNode) -> Iterator[Term]:
+    """Yields a term per requested host port with the pods of the node that use it."""
+    view, row = plugin.node_view, asked_node.row
+    for port in view.shapes.pod_shape(asked_node.pod).ports:
+        holders = [pod.key for pod in view.pods[row] if any(map(port.conflicts_with, view.shapes.pod_shape(pod).ports))]
+        free = row not in view.ports.conflicting_rows((port,))
+        yield Term(f"{port.port}/{port.protocol} on {port.ip}", (", ".join(holders) or "no pod",), free)
 
 
-def pod_affinity_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
-    """The pod's own terms, then those of pods that are placed."""
-    state = asked.cycle_state.data.get(InterPodAffinityFilter.STATE)
-    return _terms_by_state(plugin.node_view, asked, state) if isinstance(state, AffinityState) else iter(())
+def pod_affinity_terms(plugin: Predicates, asked_node: AskedNode) -> Iterator[Term]:
+    """Yields terms of the pod's required (anti-)affinity, then of placed pods' anti-affinity."""
+    state = asked_node.cycle_state.data.get(InterPodAffinityFilter.STATE)
+    return _terms_by_state(plugin.node_view, asked_node, state) if isinstance(state, AffinityState) else iter(())
 
 
-def _terms_by_state(view: NodeView, asked: AskedNode, state: AffinityState) -> Iterator[Term]:
-    row, incoming = asked.row, state.incoming
+def _terms_by_state(view: NodeView, asked_node: AskedNode, state: AffinityState) -> Iterator[Term]:
+    row, incoming = asked_node.row, state.incoming
     # Kubernetes lets the first pod of a group match its own affinity; otherwise no group could ever start.
-    alone = not any(counts.any() for counts in state.affinity.values()) and incoming.required_affinity.matches_group(
+    is_first = not any(counts.any() for counts in state.affinity.values()) and incoming.required_affinity.matches_group(
         state.group
     )
-    for one in incoming.required_affinity.terms:
-        domain, count = _count_in_domain(view, state.affinity, one.topology_key, row)
-        which = _pods_in_domain(view, asked, one.topology_key, partial(_matches_group, incoming.required_affinity))
-        holds = domain is not None and (count > 0 or alone)
-        words = "no pod matches anywhere, and the pod matches itself: it may be the first" if alone else ""
+    for term in incoming.required_affinity.terms:
+        domain, count = _count_in_domain(view, state.affinity, term.topology_key, row)
+        pods = _pods_in_domain(view, asked_node, term.topology_key, partial(_matches_group, incoming.required_affinity))
+        holds = domain is not None and (count > 0 or is_first)
+        words = "no pod matches anywhere, and the pod matches itself: it may be the first" if is_first else ""
         yield Term(
-            f"affinity to {predicate_reasons.format_affinity_term(one.term)}", (domain, count, which), holds, words
+            f"affinity to {predicate_reasons.format_affinity_term(term.term)}", (domain, count, pods), holds, words
         )
-    for one in incoming.required_anti_affinity:
-        domain, count = _count_in_domain(view, state.anti, one.topology_key, row)
-        which = _pods_in_domain(view, asked, one.topology_key, partial(_matches_group, one))
-        yield Term(f"none of {predicate_reasons.format_affinity_term(one.term)}", (domain, count, which), count <= 0)
+    for term in incoming.required_anti_affinity:
+        domain, count = _count_in_domain(view, state.anti, term.topology_key, row)
+        pods = _pods_in_domain(view, asked_node, term.topology_key, partial(_matches_group, term))
+        yield Term(f"none of {predicate_reasons.format_affinity_term(term.term)}", (domain, count, pods), count <= 0)
     for key in state.existing_anti:
         domain, count = _count_in_domain(view, state.existing_anti, key, row)
-        which = _pods_in_domain(view, asked, key, partial(_repels_incoming, key, state))
-        yield Term(f"pods that want none of it by {key}", (domain, count, which), count <= 0)
+        pods = _pods_in_domain(view, asked_node, key, partial(_repels_incoming, key, state))
+        yield Term(f"pods that want none of it by {key}", (domain, count, pods), count <= 0)
 
 
-def _matches_group(wanted: IncomingTerm | AllTerms, shape: PodShape) -> bool:
-    return wanted.matches_group(shape.group)
+def _matches_group(terms: IncomingTerm | AllTerms, shape: PodShape) -> bool:
+    return terms.matches_group(shape.group)
 
 
 def _repels_incoming(key: str, state: AffinityState, shape: PodShape) -> bool:
@@ -84,75 +82,75 @@ def _repels_incoming(key: str, state: AffinityState, shape: PodShape) -> bool:
 
 
 def _count_in_domain(view: NodeView, pairs: PairCounts, key: str, row: int) -> tuple[str | None, int]:
-    """(the node's value of the key, what was counted there)."""
+    """(the node's value of a topology key, the count in that domain); (None, 0) without the label."""
     column = view.labels.label_column(key)
     value = int(column.ids[row])
     counts = pairs.get(key)
     return (column.values[value] if value >= 0 else None), int(counts[value]) if counts is not None else 0
 
 
-def _pods_in_domain(view: NodeView, asked: AskedNode, key: str, matches: Callable[[PodShape], bool]) -> str:
-    """Pods in the node's domain that a condition is about, without those that a dry run took away."""
-    row, away = asked.row, dict.fromkeys(asked.away)
+def _pods_in_domain(view: NodeView, asked_node: AskedNode, key: str, matches: Callable[[PodShape], bool]) -> str:
+    """Matching pods in the node's domain in words, without pods that a dry run removed."""
+    row, removed = asked_node.row, dict.fromkeys(asked_node.away)
     ids = view.labels.label_column(key).ids
     rows = [row] if ids[row] < 0 else [other for other in range(len(view)) if ids[other] == ids[row]]
-    found = [pod.key for other in rows for pod in view.pods[other] if matches(view.shapes.pod_shape(pod))]
-    found = [key for key in found if key not in away]
-    more = f" and {len(found) - SHOWN_PODS} more" if len(found) > SHOWN_PODS else ""
-    return f"{', '.join(found[:SHOWN_PODS])}{more}"
+    pod_keys = [pod.key for other in rows for pod in view.pods[other] if matches(view.shapes.pod_shape(pod))]
+    pod_keys = [key for key in pod_keys if key not in removed]
+    remainder = f" and {len(pod_keys) - SHOWN_PODS} more" if len(pod_keys) > SHOWN_PODS else ""
+    return f"{', '.join(pod_keys[:SHOWN_PODS])}{remainder}"
 
 
-def spread_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
-    """Each hard constraint: the node's domain first, then the other domains."""
+def spread_terms(plugin: Predicates, asked_node: AskedNode) -> Iterator[Term]:
+    """Yields terms per hard spread constraint: the node's domain first, then the other domains."""
     view = plugin.node_view
-    spread_filter = next(one for one in plugin.active_filters if isinstance(one, PodTopologySpreadFilter))
-    constraints = spread_filter.hard_constraints(asked.pod)
+    spread_filter = next(active for active in plugin.active_filters if isinstance(active, PodTopologySpreadFilter))
+    constraints = spread_filter.hard_constraints(asked_node.pod)
     labelled = rows_with_all_keys(view, constraints)
     shapes = view.shapes
     for constraint in constraints:
-        counted = spread_domains(
-            view, constraint, labelled, shapes.label_group(asked.pod), shapes.node_constraints(asked.pod)
+        domains = spread_domains(
+            view, constraint, labelled, shapes.label_group(asked_node.pod), shapes.node_constraints(asked_node.pod)
         )
-        own = int(counted.column.ids[asked.row])
-        key, about = constraint.topology_key, predicate_reasons.format_selector(constraint.selector)
-        if own < 0:
+        own_value = int(domains.column.ids[asked_node.row])
+        key, selector = constraint.topology_key, predicate_reasons.format_selector(constraint.selector)
+        if own_value < 0:
             yield Term(
-                f"{key} ({about})", (None, None, None, None, constraint.max_skew), False, "the node lacks the label"
+                f"{key} ({selector})", (None, None, None, None, constraint.max_skew), False, "the node lacks the label"
             )
-        places = [own] if own >= 0 else []
-        places += [value for value in range(len(counted.column.values)) if value != own and counted.known[value]]
-        for value in places[:SHOWN_DOMAINS]:
-            pods = int(counted.per_value[value])
-            skew = pods + counted.itself - counted.lowest
-            figures = (pods, counted.itself, counted.lowest, skew, constraint.max_skew)
-            name = f"{key}={counted.column.values[value]}"
-            here = value == own
+        values = [own_value] if own_value >= 0 else []
+        values += [value for value in range(len(domains.column.values)) if value != own_value and domains.known[value]]
+        for value in values[:SHOWN_DOMAINS]:
+            pods = int(domains.per_value[value])
+            skew = pods + domains.itself - domains.lowest
+            figures = (pods, domains.itself, domains.lowest, skew, constraint.max_skew)
+            name = f"{key}={domains.column.values[value]}"
+            is_own = value == own_value
             yield Term(
-                name, figures, skew <= constraint.max_skew if here else None, about if here else "another domain"
+                name, figures, skew <= constraint.max_skew if is_own else None, selector if is_own else "another domain"
             )
 
 
-def pod_number_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
+def pod_number_terms(plugin: Predicates, asked_node: AskedNode) -> Iterator[Term]:
     """The number of pods against the node's maximum."""
-    have, most = plugin.pod_numbers(asked.node.name)
-    yield Term("pods", (have, most), have < most)
+    pods, max_pods = plugin.pod_numbers(asked_node.node.name)
+    yield Term("pods", (pods, max_pods), pods < max_pods)
 
 
-def proportion_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
-    """The cpu and memory left after the pod, against what is reserved per idle accelerator."""
-    judge = next((one for one in plugin.active_filters if isinstance(one, ProportionalFilter)), None)
-    for kept in judge.kept_idle(asked.pod, asked.node) if judge is not None else ():
-        for kind, (left, least) in (("cpu", kept.cpu), ("memory", kept.memory)):
-            yield Term(f"{kind} for {kept.resource}", (format_number(left), format_number(least)), left >= least)
+def proportion_terms(plugin: Predicates, asked_node: AskedNode) -> Iterator[Term]:
+    """Yields terms of cpu and memory left with the pod, against the amounts reserved per idle accelerator."""
+    proportional = next((active for active in plugin.active_filters if isinstance(active, ProportionalFilter)), None)
+    for reserve in proportional.kept_idle(asked_node.pod, asked_node.node) if proportional is not None else ():
+        for kind, (idle, minimum) in (("cpu", reserve.cpu), ("memory", reserve.memory)):
+            yield Term(f"{kind} for {reserve.resource}", (format_number(idle), format_number(minimum)), idle >= minimum)
 
 
-def stable_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
-    """What does not change in a session: cordon, labels, taints."""
-    node, constraints = asked.node, plugin.node_view.shapes.node_constraints(asked.pod)
-    despite = taints.tolerates_cordon(constraints.tolerations)
+def stable_terms(plugin: Predicates, asked_node: AskedNode) -> Iterator[Term]:
+    """Yields terms for constraints that do not change in a session: cordon, node selector, node affinity, taints."""
+    node, constraints = asked_node.node, plugin.node_view.shapes.node_constraints(asked_node.pod)
+    allowed = taints.tolerates_cordon(constraints.tolerations)
     if node.is_unschedulable:
         yield Term(
-            "cordon", ("unschedulable", _tolerations_text(taints.UNSCHEDULABLE_TAINT, constraints.tolerations)), despite
+            "cordon", ("unschedulable", _tolerations_text(taints.UNSCHEDULABLE_TAINT, constraints.tolerations)), allowed
         )
     if plugin.static_filters.affinity_on:
         for one in constraints.required.selector.requirements:
@@ -171,31 +169,31 @@ def stable_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
 
 
 def _node_affinity_terms(node: NodeInfo, terms: tuple[NodeTerm, ...] | None) -> Iterator[Term]:
-    """The terms are alternatives: once one matches, the requirements of the others are not judged."""
-    met = terms is not None and any(term.matches_node(node.labels, node.name) for term in terms)
-    for place, term in enumerate(terms or (), start=1):
-        name = f"affinity term {place}"
+    """Yields terms of required node affinity; they are alternatives, so after a match the others are not judged."""
+    affinity_met = terms is not None and any(term.matches_node(node.labels, node.name) for term in terms)
+    for number, term in enumerate(terms or (), start=1):
+        name = f"affinity term {number}"
         if term.never:
-            yield Term(name, (None, "never matches"), None if met else False)
-        for one in term.labels.requirements:
-            holds = one.matches_labels(node.labels)
+            yield Term(name, (None, "never matches"), None if affinity_met else False)
+        for requirement in term.labels.requirements:
+            holds = requirement.matches_labels(node.labels)
             yield Term(
                 name,
-                (_label_text(node, one.key), predicate_reasons.format_requirement(one)),
-                _judge_requirement(holds, met),
+                (_label_text(node, requirement.key), predicate_reasons.format_requirement(requirement)),
+                _judge_requirement(holds, affinity_met),
             )
         for field in term.fields:
             yield Term(
                 name,
                 (node.name, predicate_reasons.format_field(field)),
-                _judge_requirement(field.matches_name(node.name), met),
+                _judge_requirement(field.matches_name(node.name), affinity_met),
             )
     if terms == ():
         yield Term("affinity", (None, "no term at all"), False)
 
 
-def _judge_requirement(holds: bool, met: bool) -> bool | None:
-    return True if holds else None if met else False
+def _judge_requirement(holds: bool, affinity_met: bool) -> bool | None:
+    return True if holds else None if affinity_met else False
 
 
 def _label_text(node: NodeInfo, key: str) -> str:
@@ -204,75 +202,75 @@ def _label_text(node: NodeInfo, key: str) -> str:
 
 def _tolerations_text(taint: taints.Taint, tolerations: tuple[taints.Toleration, ...]) -> str:
     """The tolerations that match the taint, else all of the pod's."""
-    accepting = [one for one in tolerations if one.tolerates_taint(taint)]
-    texts = [_toleration_text(one) for one in accepting or tolerations]
-    return ("tolerates " if accepting else "tolerates only ") + ", ".join(texts) if texts else "tolerates nothing"
+    matching = [toleration for toleration in tolerations if toleration.tolerates_taint(taint)]
+    texts = [_toleration_text(toleration) for toleration in matching or tolerations]
+    return ("tolerates " if matching else "tolerates only ") + ", ".join(texts) if texts else "tolerates nothing"
 
 
-def _toleration_text(one: taints.Toleration) -> str:
-    value = f"={one.value}" if one.value else ""
-    exists = " exists" if one.operator == "Exists" else ""
-    return f"{one.key or 'any key'}{value}{exists}{f':{one.effect}' if one.effect else ''}"
+def _toleration_text(toleration: taints.Toleration) -> str:
+    value = f"={toleration.value}" if toleration.value else ""
+    exists = " exists" if toleration.operator == "Exists" else ""
+    return f"{toleration.key or 'any key'}{value}{exists}{f':{toleration.effect}' if toleration.effect else ''}"
 
 
-def volume_limit_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
-    """Each driver's volumes."""
-    placed = plugin.node_view.pods[asked.row]
+def volume_limit_terms(plugin: Predicates, asked_node: AskedNode) -> Iterator[Term]:
+    """Yields a term per CSI driver: attached volumes, new ones, and the node's limit."""
+    placed = plugin.node_view.pods[asked_node.row]
     check = next(one.check for one in plugin.active_filters if isinstance(one, volume_filters.NodeVolumeLimitsFilter))
-    for one in check.driver_counts(asked.pod, asked.node.name, placed)[0]:
+    for one in check.driver_counts(asked_node.pod, asked_node.node.name, placed)[0]:
         yield Term(one.driver, (one.attached, one.new, one.limit), not one.exceeds_limit)
 
 
-def volume_zone_terms(_: Predicates, asked: AskedNode) -> Iterator[Term]:
-    """Each volume's zones against the node's."""
-    wanted: object = asked.cycle_state.data.get(volume_filters.VolumeZoneFilter.STATE)
-    for one in wanted if isinstance(wanted, tuple) else ():
-        here = zone_of(asked.node.labels, one)
-        yield Term(one.key, (", ".join(one.values), here), here in one.values)
+def volume_zone_terms(_: Predicates, asked_node: AskedNode) -> Iterator[Term]:
+    """Yields a term per volume: its zones against the node's."""
+    limits: object = asked_node.cycle_state.data.get(volume_filters.VolumeZoneFilter.STATE)
+    for limit in limits if isinstance(limits, tuple) else ():
+        node_zone = zone_of(asked_node.node.labels, limit)
+        yield Term(limit.key, (", ".join(limit.values), node_zone), node_zone in limit.values)
 
 
-def volume_claim_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
-    """Each claim of the pod."""
-    state, node = asked.cycle_state.data.get(volume_filters.VolumeBindingFilter.STATE), asked.node
+def volume_claim_terms(plugin: Predicates, asked_node: AskedNode) -> Iterator[Term]:
+    """Yields a term per volume claim of the pod."""
+    state, node = asked_node.cycle_state.data.get(volume_filters.VolumeBindingFilter.STATE), asked_node.node
     check = next(one.check for one in plugin.active_filters if isinstance(one, volume_filters.VolumeBindingFilter))
     for one in check.claim_fits(state, node.name, node.labels) if isinstance(state, VolumeState) else ():
         yield Term(one.claim, (one.volume or None, one.words), one.fits)
 
 
-def resource_claim_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
+def resource_claim_terms(plugin: Predicates, asked_node: AskedNode) -> Iterator[Term]:
     """Allocated claims, then each request of the other claims with the devices that it gets."""
-    state, node = asked.cycle_state.data.get(volume_filters.DynamicResourcesFilter.STATE), asked.node
+    state, node = asked_node.cycle_state.data.get(volume_filters.DynamicResourcesFilter.STATE), asked_node.node
     if not isinstance(state, ClaimState) or plugin.claim_filter is None:
         return
     for selectors in state.selectors:
-        met = any(term.matches_node(node.labels, node.name) for term in selectors)
-        yield Term(" or ".join(map(predicate_reasons.format_node_term, selectors)), (None, None, None), met)
-    found = {key_of(claim): one for claim, one in zip(state.unallocated, state.found.get(node.name, ()), strict=False)}
+        matches = any(term.matches_node(node.labels, node.name) for term in selectors)
+        yield Term(" or ".join(map(predicate_reasons.format_node_term, selectors)), (None, None, None), matches)
+    claims = {key_of(claim): one for claim, one in zip(state.unallocated, state.found.get(node.name, ()), strict=False)}
     for one in plugin.claim_filter.request_candidates(state, node.labels, node.name):
-        results = found[one.claim].results if one.claim in found else ()
-        gets = [f"{result['pool']}/{result['device']}" for result in results if result["request"] == one.request]
-        wanted = "all" if one.wanted is None else one.wanted
-        few = not gets and one.free_count < (one.wanted or 1)
-        words = f"takes {', '.join(gets)}" if gets else "too few are free" if few else ""
+        results = claims[one.claim].results if one.claim in claims else ()
+        devices = [f"{result['pool']}/{result['device']}" for result in results if result["request"] == one.request]
+        number = "all" if one.wanted is None else one.wanted
+        too_few = not devices and one.free_count < (one.wanted or 1)
+        words = f"takes {', '.join(devices)}" if devices else "too few are free" if too_few else ""
         yield Term(
-            f"{one.claim} {one.request}", (wanted, one.matching_count, one.free_count), True if gets else None, words
+            f"{one.claim} {one.request}", (number, one.matching_count, one.free_count), True if devices else None, words
         )
 
 
 class FilterExplainer(NamedTuple):
-    """What a filter compares on a node, as a formula and its lines."""
+    """The explanation of one filter: title, formula, columns, and the function that yields the terms."""
 
     title: str
-    """A phrase that the node's name follows."""
+    """The title, to which the node's name is appended."""
     formula: str
     columns: tuple[str, ...]
     lines: Callable[[Predicates, AskedNode], Iterable[Term]]
 
-    def filter_equation(self, plugin: Predicates, asked: AskedNode, objection: str | None) -> Equation:
-        """The verdict is the filter's own."""
-        terms = tuple(self.lines(plugin, asked))
+    def filter_equation(self, plugin: Predicates, asked_node: AskedNode, objection: str | None) -> Equation:
+        """The filter's equation for a node; its verdict is False if the filter objects."""
+        terms = tuple(self.lines(plugin, asked_node))
         deciding = first_failing(terms) if self.lines is not pod_number_terms else None
-        verdict, title = objection is None, f"{self.title} {asked.node.name}"
+        verdict, title = objection is None, f"{self.title} {asked_node.node.name}"
         return Equation(title, self.formula, self.columns, "check", terms, verdict, deciding, objection or "")
 
 
@@ -344,24 +342,24 @@ CACHE_WORDS = {
 }
 
 
-def check_equations(asked: AskedNode) -> Iterator[Equation]:
-    """Filter by filter, up to the one that objects."""
-    plugin = asked.plugin_of_kind(Predicates)
-    for name, status in plugin.judge_node(asked.task, asked.node.name):
-        yield FILTER_EXPLAINERS[name].filter_equation(plugin, asked, status.reason if status is not None else None)
+def check_equations(asked_node: AskedNode) -> Iterator[Equation]:
+    """One equation per filter, up to and including the first that refuses."""
+    plugin = asked_node.plugin_of_kind(Predicates)
+    for name, status in plugin.judge_node(asked_node.task, asked_node.node.name):
+        yield FILTER_EXPLAINERS[name].filter_equation(plugin, asked_node, status.reason if status is not None else None)
 
 
 def simulated_equations(asked: AskedNode) -> Iterator[Equation]:
-    """What a dry run asks of the filters: affinity between pods as counted there, and the devices of the copy."""
+    """Yields the filters' checks in a dry run: affinity between pods, and devices of the node's copy."""
     if asked.simulated is None:
         return
     plugin, state, copy = asked.plugin_of_kind(Predicates), asked.cycle_state, asked.simulated.node.clone()
-    inside = FILTER_EXPLAINERS[InterPodAffinityFilter.name]
+    affinity = FILTER_EXPLAINERS[InterPodAffinityFilter.name]
     if InterPodAffinityFilter.name in state.skip:
-        yield Equation(f"{inside.title} {asked.node.name}", inside.formula, (), "check", (), True, None, NO_TERMS)
+        yield Equation(f"{affinity.title} {asked.node.name}", affinity.formula, (), "check", (), True, None, NO_TERMS)
     for check, objection in plugin.simulated_checks(state, asked.task, copy):
         if check == InterPodAffinityFilter.name:
-            yield inside.filter_equation(plugin, asked, objection)
+            yield affinity.filter_equation(plugin, asked, objection)
         else:
             # With the rules of every kind of card, which few clusters have.
             from vcdebug.explain.plugins.deviceshare import cards_equation
@@ -370,14 +368,14 @@ def simulated_equations(asked: AskedNode) -> Iterator[Equation]:
             yield cards_equation(asked, check, card_overview(asked.node.devices[check], asked.pod), objection)
 
 
-def cached_verdict(asked: AskedNode) -> Equation | None:
-    """What the equivalence cache knows of the pod's template on the node; None where it is not asked."""
-    known = asked.plugin_of_kind(Predicates).cached_template(asked.task, asked.node.name)
-    if known is None:
+def cached_verdict(asked_node: AskedNode) -> Equation | None:
+    """The equivalence cache's verdict on the pod's template on the node; None if the cache has none."""
+    cached = asked_node.plugin_of_kind(Predicates).cached_template(asked_node.task, asked_node.node.name)
+    if cached is None:
         return None
-    term = Term(f"template {known[0]}", (asked.node.name, CACHE_WORDS[known[1]]), None)
+    term = Term(f"template {cached[0]}", (asked_node.node.name, CACHE_WORDS[cached[1]]), None)
     title, columns = "equivalence cache (predicate.CacheEnable)", ("node", "remembers")
-    return Equation(title, CACHE_FORMULA, columns, "check", (term,), known[1])
+    return Equation(title, CACHE_FORMULA, columns, "check", (term,), cached[1])
 
 
 EXPLAINER = PluginExplainer(refusals=check_equations, simulated=simulated_equations)
@@ -394,30 +392,30 @@ STATE_KEYS = {
 
 
 class PreparedFilter(NamedTuple):
-    """One filter after PreFilter."""
+    """One filter's state after PreFilter."""
 
     filter: str
     key: str
     """The filter's key in the CycleState; empty if it stores nothing."""
     skipped: bool
     found: str
-    """What it counted, in words."""
+    """What the filter counted in PreFilter, in words."""
 
 
-def prepared_filters(asked: AskedNode) -> Iterator[PreparedFilter]:
+def prepared_filters(asked_node: AskedNode) -> Iterator[PreparedFilter]:
     """Every filter in the order in which they are asked."""
-    if Predicates.name not in asked.session.plugins:
+    if Predicates.name not in asked_node.session.plugins:
         return
-    state = asked.cycle_state
-    for one in asked.plugin_of_kind(Predicates).active_filters:
-        key = STATE_KEYS.get(one.name, "")
-        yield PreparedFilter(one.name, key, one.name in state.skip, _format_entry(state.data.get(key)))
+    state = asked_node.cycle_state
+    for node_filter in asked_node.plugin_of_kind(Predicates).active_filters:
+        key = STATE_KEYS.get(node_filter.name, "")
+        yield PreparedFilter(node_filter.name, key, node_filter.name in state.skip, _format_entry(state.data.get(key)))
 
 
 def _format_entry(entry: object) -> str:
     if isinstance(entry, AffinityState):
-        named = (("affinity", entry.affinity), ("anti-affinity", entry.anti), ("of placed pods", entry.existing_anti))
-        texts = [f"{what} by {', '.join(pairs)}" for what, pairs in named if pairs]
+        counts = (("affinity", entry.affinity), ("anti-affinity", entry.anti), ("of placed pods", entry.existing_anti))
+        texts = [f"{kind} by {', '.join(pairs)}" for kind, pairs in counts if pairs]
         return "; ".join(texts)
     if isinstance(entry, VolumeState):
         return f"{count_noun(len(entry.bound), 'bound claim')}, {len(entry.delayed)} that wait for a node"

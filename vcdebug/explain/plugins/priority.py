@@ -23,75 +23,75 @@ from vcdebug.recording.state_before import job_before, job_of, task_of, tasks_of
 LOWER_FORMULA = "candidate's priority < preemptor's priority"
 COLUMNS = ("candidate", "preemptor")
 VICTIM_PRIORITY = "priority.victim"
-"""The number of the lowest candidate's priority, which protects it."""
+"""The key of the number with the priority of the lowest candidate's job."""
 
 
 def job_starving(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Is any task without a place?"""
+    """JobStarving: whether fewer tasks are ready or waiting than the job has."""
     job = job_before(recording, event.job, seq)
-    have, total = job.placed_task_num(), len(job.tasks)
-    term = Term("tasks", (have, total), have < total, format_placed(job))
+    placed_count, total = job.placed_task_num(), len(job.tasks)
+    term = Term("tasks", (placed_count, total), placed_count < total, format_placed(job))
     title, note = f"priority: does {job.uid} miss any task?", "failed and releasing tasks count as missing"
     columns = ("have", "tasks")
-    return Equation(title, "ready + waiting < tasks", columns, "check", (term,), have < total, "tasks", note)
+    return Equation(title, "ready + waiting < tasks", columns, "check", (term,), placed_count < total, "tasks", note)
 
 
 def preemptable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Jobs of lower priority; inside the preemptor's own job, tasks of lower priority."""
-    preemptor, own = task_of(recording, event.task), job_of(recording, event.task)
+    """Preemptable: allows tasks of jobs with lower priority; in the preemptor's own job, tasks with lower priority."""
+    preemptor, preemptor_job = task_of(recording, event.task), job_of(recording, event.task)
     title, tasks = f"priority: candidates of lower priority than {preemptor.key}", tasks_of(recording, event.candidates)
-    if own is None:
-        gone = [Term(task.key, (None, None), False, "the preemptor's job was removed") for task in tasks]
-        return victim_equation(title, LOWER_FORMULA, COLUMNS, gone)
-    ranks = [(task.key, rank_candidate(recording.session.jobs, task, own, preemptor)) for task in tasks]
-    return victim_equation(title, LOWER_FORMULA, COLUMNS, [_rank_term(key, each) for key, each in ranks])
+    if preemptor_job is None:
+        removed_terms = [Term(task.key, (None, None), False, "the preemptor's job was removed") for task in tasks]
+        return victim_equation(title, LOWER_FORMULA, COLUMNS, removed_terms)
+    ranks = [(task.key, rank_candidate(recording.session.jobs, task, preemptor_job, preemptor)) for task in tasks]
+    return victim_equation(title, LOWER_FORMULA, COLUMNS, [_rank_term(key, rank) for key, rank in ranks])
 
 
 def evictable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Jobs of lower priority; a reclaim between queues does not look at priority."""
+    """UnifiedEvictable: allows tasks of jobs with lower priority; for reclaim between queues all candidates."""
     action, span = recording.span_tree.span_around(seq, Level.ACTION), recording.span_tree.span_around(seq, Level.JOB)
     uid = span.name if span is not None else ""
-    title, own = f"priority: candidates of lower priority than {uid}", recording.session.jobs.get(uid)
-    if own is None or (action is not None and recording.conf.facts_of(action.name).across_queues):
+    title, job = f"priority: candidates of lower priority than {uid}", recording.session.jobs.get(uid)
+    if job is None or (action is not None and recording.conf.facts_of(action.name).across_queues):
         terms = [Term(key, (None, None), True) for key in event.candidates]
         return victim_equation(title, "every candidate: priority does not count between queues", COLUMNS, terms)
     tasks = tasks_of(recording, event.candidates)
-    ranks = [(task.key, rank_candidate(recording.session.jobs, task, own)) for task in tasks]
-    known = [_rank_term(key, each) for key, each in ranks if each.candidate is not None]
-    return victim_equation(title, LOWER_FORMULA, COLUMNS, known)
+    ranks = [(task.key, rank_candidate(recording.session.jobs, task, job)) for task in tasks]
+    ranked_terms = [_rank_term(key, rank) for key, rank in ranks if rank.candidate is not None]
+    return victim_equation(title, LOWER_FORMULA, COLUMNS, ranked_terms)
 
 
-def _rank_term(key: TaskKey, each: PriorityRank) -> Term:
-    if each.candidate is None:
+def _rank_term(key: TaskKey, rank: PriorityRank) -> Term:
+    if rank.candidate is None:
         return Term(key, (None, None), False, JOB_NOT_IN_SESSION)
-    note = "" if each.is_lower else f"{each.whose} priority {each.candidate} is not lower than {each.asker}"
-    return Term(key, (each.candidate, each.asker), each.is_lower, note)
+    note = "" if rank.is_lower else f"{rank.whose} priority {rank.candidate} is not lower than {rank.asker}"
+    return Term(key, (rank.candidate, rank.asker), rank.is_lower, note)
 
 
-def explain_veto(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> VetoReason | None:
-    """No candidate's job is of lower priority; None where no candidate has a job."""
+def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], seq: Seq) -> VetoReason | None:
+    """The reason: no candidate's job has a lower priority; None if no candidate has a job."""
     owners = view.recording.owners.jobs
-    names = dict.fromkeys(owners[key] for key in refused if key in owners)
-    jobs = {uid: view.session.jobs[uid].priority for uid in names}
+    uids = dict.fromkeys(owners[key] for key in protected if key in owners)
+    jobs = {uid: view.session.jobs[uid].priority for uid in uids}
     if not jobs:
         return None
-    lowest, own = min(jobs, key=lambda uid: jobs[uid]), view.job
-    text = f"{own.uid} has priority {own.priority}, and the lowest candidate's job, {lowest}, has {jobs[lowest]}"
-    pods = min(task.priority for task in view.session.jobs[lowest].tasks.values())
-    # Between jobs the PodGroup's class counts, which surprises whoever gave the pods a lower one.
-    if pods < own.priority <= jobs[lowest]:
-        stated = view.session.jobs[lowest].pod_group.priority_class_name
-        named = f"priorityClassName {stated} of its PodGroup" if stated else "the class of its PodGroup"
-        text += f" ({named}; its pods' own priority {pods} does not count)"
-    numbers = {"priority": count(own.priority, ""), VICTIM_PRIORITY: count(jobs[lowest], "")}
+    lowest, job = min(jobs, key=lambda uid: jobs[uid]), view.job
+    text = f"{job.uid} has priority {job.priority}, and the lowest candidate's job, {lowest}, has {jobs[lowest]}"
+    pod_priority = min(task.priority for task in view.session.jobs[lowest].tasks.values())
+    # Between jobs the PodGroup's class counts, which may be higher than that of its pods.
+    if pod_priority < job.priority <= jobs[lowest]:
+        class_name = view.session.jobs[lowest].pod_group.priority_class_name
+        class_words = f"priorityClassName {class_name} of its PodGroup" if class_name else "the class of its PodGroup"
+        text += f" ({class_words}; its pods' own priority {pod_priority} does not count)"
+    numbers = {"priority": count(job.priority, ""), VICTIM_PRIORITY: count(jobs[lowest], "")}
     lines = tuple(f"{uid}: priority {value}" for uid, value in jobs.items())
-    return VetoReason(text, numbers, (owner_advice(f"Give {own.uid} a PriorityClass above {jobs[lowest]}."),), lines)
+    return VetoReason(text, numbers, (owner_advice(f"Give {job.uid} a PriorityClass above {jobs[lowest]}."),), lines)
 
 
 def priority_order(
     _: OrderMoment, left: JobInfo | SubJobInfo | TaskInfo, right: JobInfo | SubJobInfo | TaskInfo
 ) -> Iterator[OrderDifference]:
-    """Of jobs, sub jobs and tasks alike."""
+    """Yields the comparison of priorities of two jobs, sub jobs or tasks; the higher one comes first."""
     yield OrderDifference("priority", left.priority, right.priority, higher_first(left.priority, right.priority))
 
 

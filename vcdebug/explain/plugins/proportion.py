@@ -45,27 +45,27 @@ def attrs_of(state: ClusterState) -> dict[QueueName, proportion.ProportionQueueA
 
 
 def queue_overused(recording: Recording, seq: Seq, queue: QueueName) -> equation.Equation:
-    """Is everything that the queue deserves used up? As proportion would answer Overused before an event."""
+    """Overused: whether the queue has allocated all that it deserves, as proportion would answer before an event."""
     attr = attr_of(state_before(recording, seq), queue)
     unused = attr.unused_dimensions()
     terms = tuple(
         equation.Term(name, (deserved, attr.allocated.get(name)), name not in unused)
         for name, deserved in attr.deserved.items()
     )
-    left = equation.first_failing(terms)
-    note = f"{left} is not used up, which keeps the queue from being overused" if left else ""
+    dimension = equation.first_failing(terms)
+    note = f"{dimension} is not used up, which keeps the queue from being overused" if dimension else ""
     title, formula = f"proportion: is queue {queue} overused?", "deserved ≤ allocated, in every dimension"
-    return equation.Equation(title, formula, ("deserved", "allocated"), "dimension", terms, not unused, left, note)
+    return equation.Equation(title, formula, ("deserved", "allocated"), "dimension", terms, not unused, dimension, note)
 
 
 def allocatable_equation(recording: Recording, seq: Seq, event: HookEvent) -> equation.Equation:
-    """May the queue take one task?"""
+    """Allocatable: whether the queue's deserved amount allows one more task."""
     title = f"proportion: may queue {event.queue} take {event.task}?"
     return _within_deserved(recording, seq, title, event.queue, task_of(recording, event.task).resreq)
 
 
 def preemptive_equation(recording: Recording, seq: Seq, event: HookEvent) -> equation.Equation:
-    """May the queue reclaim for these tasks?"""
+    """Preemptive: whether the queue may reclaim for these tasks."""
     title = f"proportion: may queue {event.queue} reclaim for {', '.join(event.candidates)}?"
     return _within_deserved(recording, seq, title, event.queue, requested_together(recording, event.candidates))
 
@@ -78,17 +78,17 @@ def simulate_allocatable(recording: Recording, seq: Seq, event: HookEvent) -> eq
     if start is None:
         columns = ("allocated", "request", "sum", "deserved")
         return equation.Equation(title, WITHIN_FORMULA, columns, "dimension", (), False, None, NO_DRY_RUN)
-    held = equation.simulated_allocation(recording, start, seq, NAME, queue, (queue,))
-    check = check_request(held, task.resreq, attr_of(state_before(recording, start), queue).deserved)
+    allocated = equation.simulated_allocation(recording, start, seq, NAME, queue, (queue,))
+    check = check_request(allocated, task.resreq, attr_of(state_before(recording, start), queue).deserved)
     return _within_equation(title, check, f"as the queue stood at event {start}, changed by the dry run on this node")
 
 
 def _within_deserved(
     recording: Recording, seq: Seq, title: str, queue: QueueName, request: Resource
 ) -> equation.Equation:
-    closed = equation.not_open_reason(recording.session, queue)
-    found = _within_equation(title, claim_check(recording, seq, queue, request).check, "")
-    return replace(found, verdict=False, note=closed) if closed else found
+    closed_reason = equation.not_open_reason(recording.session, queue)
+    result = _within_equation(title, claim_check(recording, seq, queue, request).check, "")
+    return replace(result, verdict=False, note=closed_reason) if closed_reason else result
 
 
 def _within_equation(title: str, check: LimitCheck, note: str) -> equation.Equation:
@@ -100,16 +100,16 @@ def _within_equation(title: str, check: LimitCheck, note: str) -> equation.Equat
 
 
 def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> equation.Equation:
-    """Does the queue's limit hold the job's minimum?"""
+    """JobEnqueueable: whether the queue's limit has room for the job's minimum."""
     job = recording.session.jobs[event.job]
     check = _admission_check(recording, state_before(recording, seq), job)
     formula = "min resources + allocated + inqueue − elastic ≤ real capability, in the dimensions of the minimum"
     title = f"proportion: does queue {job.queue} admit {job.uid}?"
     columns = equation.limit_columns(check, "real capability")
     terms = equation.limit_terms(check, equation.all_dimensions(check.asked, check.limit))
-    free = equation.NO_MINIMUM if job.pod_group.min_resources is None else ""
+    minimum_note = equation.NO_MINIMUM if job.pod_group.min_resources is None else ""
     return equation.admission_equation(
-        title, formula, columns, terms, equation.not_open_reason(recording.session, job.queue), free
+        title, formula, columns, terms, equation.not_open_reason(recording.session, job.queue), minimum_note
     )
 
 
@@ -118,13 +118,13 @@ def _admission_check(recording: Recording, state: ClusterState, job: JobInfo) ->
 
 
 def admission_checks(recording: Recording, seq: Seq, job: JobInfo) -> list[equation.QueueCheck]:
-    """JobEnqueueable's question."""
+    """JobEnqueueable's check of the job's minimum against the queue's limit."""
     check = _admission_check(recording, state_before(recording, seq), job)
     return [equation.QueueCheck.for_queue(recording.session, job.queue, "realCapability", check)]
 
 
 def claim_check(recording: Recording, seq: Seq, queue: QueueName, request: Resource) -> equation.QueueCheck:
-    """Preemptive's question, which is Allocatable's."""
+    """Preemptive's check, which is the same as Allocatable's."""
     state = state_before(recording, seq)
     allocated, deserved = (state.plugin_amount(NAME, queue, figure) for figure in ("allocated", "deserved"))
     check = check_request(allocated, request, deserved)
@@ -132,56 +132,56 @@ def claim_check(recording: Recording, seq: Seq, queue: QueueName, request: Resou
 
 
 def room_checks(recording: Recording, seq: Seq, queue: QueueName, request: Resource) -> list[equation.QueueCheck]:
-    """Allocatable's question."""
+    """Allocatable's check of the request against the queue's deserved amount."""
     return [claim_check(recording, seq, queue, request)]
 
 
 def reclaimable_equation(recording: Recording, seq: Seq, event: HookEvent) -> equation.Equation:
-    """Queues above what they deserve in some dimension, counting the victims before this one as gone."""
+    """Reclaimable: allows tasks of queues that still exceed their deserved amount after the earlier victims."""
     attrs = attrs_of(state_before(recording, seq))
-    least = proportion.least_holding(recording.session.release, task_of(recording, event.task))
-    judged = proportion.iter_holdings(recording.session.jobs, attrs, tasks_of(recording, event.candidates), least)
+    minimum = proportion.least_holding(recording.session.release, task_of(recording, event.task))
+    holdings = proportion.iter_holdings(recording.session.jobs, attrs, tasks_of(recording, event.candidates), minimum)
     columns = ("queue", "dimension", "allocated", "deserved")
     formula = "allocated > deserved in some dimension, without victims already chosen"
     title = f"proportion: which candidates can {event.task} reclaim?"
-    return equation.victim_equation(title, formula, columns, [_holding_term(each) for each in judged])
+    return equation.victim_equation(title, formula, columns, [_holding_term(holding) for holding in holdings])
 
 
-def _holding_term(each: proportion.QueueHolding) -> equation.Term:
-    """The first dimension beyond what is deserved, else the first one."""
-    if not each.queue:
-        return equation.Term(each.task.key, (None, None, None, None), False, equation.JOB_NOT_IN_SESSION)
-    name = next(iter(each.exceeded_dimensions), CPU)
+def _holding_term(holding: proportion.QueueHolding) -> equation.Term:
+    """The term of one candidate, in the first dimension in which its queue exceeds its deserved amount; else cpu."""
+    if not holding.queue:
+        return equation.Term(holding.task.key, (None, None, None, None), False, equation.JOB_NOT_IN_SESSION)
+    name = next(iter(holding.exceeded_dimensions), CPU)
     figures = (
-        each.queue,
+        holding.queue,
         name,
-        equation.DimensionAmount.from_resource(each.allocated, name),
-        equation.DimensionAmount.from_resource(each.deserved, name),
+        equation.DimensionAmount.from_resource(holding.allocated, name),
+        equation.DimensionAmount.from_resource(holding.deserved, name),
     )
-    note = "" if each.surplus else f"queue {each.queue} holds no more than it deserves"
-    return equation.Term(each.task.key, figures, each.surplus, note)
+    note = "" if holding.surplus else f"queue {holding.queue} holds no more than it deserves"
+    return equation.Term(holding.task.key, figures, holding.surplus, note)
 
 
-def explain_veto(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> plugins.VetoReason:
-    """Queues that hold no more than they deserve."""
-    return not_above_share(view, NAME, refused, seq, smaller_share_advice)
+def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], seq: Seq) -> plugins.VetoReason:
+    """The reason: the candidates' queues hold no more than they deserve."""
+    return not_above_share(view, NAME, protected, seq, smaller_share_advice)
 
 
-def queue_order(then: plugins.OrderMoment, left: QueueInfo, right: QueueInfo) -> Iterator[plugins.OrderDifference]:
+def queue_order(moment: plugins.OrderMoment, left: QueueInfo, right: QueueInfo) -> Iterator[plugins.OrderDifference]:
     """The higher queue priority, then the smaller share."""
     # A copy: the order is asked with past figures, while the session's plugin keeps the final ones.
-    plugin = copy(plugin_of(then.recording, proportion.Proportion))
-    plugin.queues = {queue.name: attr_of(then.state, queue.name) for queue in (left, right)}
-    mine, other = (plugin.queues[queue.name].share for queue in (left, right))
-    looked = ("queue priority", left.priority, right.priority), ("proportion share", mine, other)
-    return plugins.iter_differences(plugin.queue_order(left, right), looked)
+    plugin = copy(plugin_of(moment.recording, proportion.Proportion))
+    plugin.queues = {queue.name: attr_of(moment.state, queue.name) for queue in (left, right)}
+    left_share, right_share = (plugin.queues[queue.name].share for queue in (left, right))
+    comparisons = ("queue priority", left.priority, right.priority), ("proportion share", left_share, right_share)
+    return plugins.iter_differences(plugin.queue_order(left, right), comparisons)
 
 
 class QueuePortion(NamedTuple):
-    """One queue in one round."""
+    """One queue's share in one round of dividing the cluster by weight."""
 
     number: int
-    """From 1."""
+    """The number of the round, from 1."""
     round: proportion.DealRound
     queue: proportion.DealtShare
 
@@ -191,17 +191,17 @@ class QueuePortion(NamedTuple):
         return proportion.offered_share(before, self.round.remaining, weight, self.round.weight).get(name)
 
     def deciding_limit(self, name: str) -> str:
-        """What set the amount of a dimension."""
-        found, attr = self.queue.deserved.get(name), self.queue.attr
+        """What decided a dimension's amount in this round: the weight, or the queue's request, limit or guarantee."""
+        amount, attr = self.queue.deserved.get(name), self.queue.attr
         limits = {"its request": attr.request, "its limit": attr.real_capability, "its guarantee": attr.guarantee}
         # Exact equality on purpose: the limit copies its amount, so a bound that decided is equal to the last bit.
-        if found == self.offered_amount(name):
+        if amount == self.offered_amount(name):
             return BY_WEIGHT
-        return next((words for words, limit in limits.items() if limit.get(name) == found), BY_WEIGHT)
+        return next((words for words, limit in limits.items() if limit.get(name) == amount), BY_WEIGHT)
 
 
 def iter_counted_jobs(recording: Recording) -> Iterator[tuple[JobInfo, proportion.ProportionQueueAttr]]:
-    """Each job as the session opened with it, and its queue's sums once it is counted in: they grow with the next."""
+    """Yields each job at the opening with its queue's running sums, which later iterations modify."""
     attrs: dict[QueueName, proportion.ProportionQueueAttr] = {}
     form = ReservationForm.for_release(recording.snapshot.release)
     for uid in recording.session.jobs:
@@ -213,7 +213,7 @@ def iter_counted_jobs(recording: Recording) -> Iterator[tuple[JobInfo, proportio
 
 
 class OpeningRounds(NamedTuple):
-    """The rounds in which the cluster was dealt out, counted from 1, and the queues by name."""
+    """The rounds in which proportion divided the cluster, counted from 1, and the figures of all queues."""
 
     attrs: Mapping[QueueName, proportion.ProportionQueueAttr]
     rounds: Sequence[tuple[int, proportion.DealRound]]
@@ -221,56 +221,56 @@ class OpeningRounds(NamedTuple):
 
 @per_recording()
 def opening_rounds(recording: Recording) -> OpeningRounds:
-    """The plugin's own rounds, played again on the figures that the session opened with."""
+    """The rounds of the division, recomputed from the figures at the opening; empty without proportion."""
     state = recording.timeline.state_at(0)
     if NAME not in state.books:
         return OpeningRounds({}, ())
     # Older releases drop a dimension of 0, which changes what the next round deals out.
-    zeros = not recording.snapshot.release.has_older_form(ZERO_DESERVED_DROPPED)
-    known = attrs_of(state).items()
+    keeps_zeros = not recording.snapshot.release.has_older_form(ZERO_DESERVED_DROPPED)
+    opening_attrs = attrs_of(state).items()
     # Dealing starts from nothing deserved; the known figures are already the result of the rounds.
-    attrs = {queue: replace(attr, deserved=Resource(), keeps_zeros=zeros) for queue, attr in known}
+    attrs = {queue: replace(attr, deserved=Resource(), keeps_zeros=keeps_zeros) for queue, attr in opening_attrs}
     asserts_rest = recording.snapshot.release.has_older_form(GUARANTEES_BEYOND_REST)
     total = state.plugin_amount(NAME, "", "total")
-    played = proportion.deal_rounds(total, list(attrs.values()), asserts_rest=asserts_rest)
-    return OpeningRounds(attrs, list(enumerate(played, start=1)))
+    rounds = proportion.deal_rounds(total, list(attrs.values()), asserts_rest=asserts_rest)
+    return OpeningRounds(attrs, list(enumerate(rounds, start=1)))
 
 
 @per_recording()
 def portions_by_queue(recording: Recording) -> dict[QueueName, tuple[QueuePortion, ...]]:
-    """queue → its portions."""
-    attrs, played = opening_rounds(recording)
+    """Queue → its portion of each round."""
+    attrs, rounds = opening_rounds(recording)
     return {
         queue: tuple(
-            QueuePortion(number, each, one) for number, each in played for one in each.dealt if one.attr is attr
+            QueuePortion(number, deal, share) for number, deal in rounds for share in deal.dealt if share.attr is attr
         )
         for queue, attr in attrs.items()
     }
 
 
 def iter_portion_lines(recording: Recording, queue: QueueName, name: str) -> Iterator[str]:
-    """How what a queue deserves came about in one dimension: a line per round."""
+    """Yields a line per round that derives a queue's deserved amount in one dimension."""
     for portion in portions_by_queue(recording).get(queue, ()):
-        had, deserved, each = portion.queue.before.get(name), portion.queue.deserved.get(name), portion.round
-        if portion.number > 1 and deserved == had:
+        before, deserved, deal = portion.queue.before.get(name), portion.queue.deserved.get(name), portion.round
+        if portion.number > 1 and deserved == before:
             continue
-        held = f"{format_amount(name, had)} + " if had else ""
-        part = f"{format_amount(name, each.remaining.get(name))} x weight {portion.queue.attr.weight} / {each.weight}"
-        whole = portion.offered_amount(name)
-        cut = f", held to {format_amount(name, deserved)} by {portion.deciding_limit(name)}" if deserved < whole else ""
-        yield f"deserved {name}, round {portion.number}: {held}{part} = {format_amount(name, whole)}{cut}"
+        prefix = f"{format_amount(name, before)} + " if before else ""
+        part = f"{format_amount(name, deal.remaining.get(name))} x weight {portion.queue.attr.weight} / {deal.weight}"
+        offer = portion.offered_amount(name)
+        cut = f", held to {format_amount(name, deserved)} by {portion.deciding_limit(name)}" if deserved < offer else ""
+        yield f"deserved {name}, round {portion.number}: {prefix}{part} = {format_amount(name, offer)}{cut}"
 
 
 def larger_share_advice(view: JobView) -> tuple[Advice, ...]:
-    """Changes after which a queue deserves more."""
-    more = queue_admin_advice(
+    """Advice after which the job's queue deserves more."""
+    weight_advice = queue_admin_advice(
         f"Queue {view.queue.name}: raise spec.weight ({view.queue.weight}), or lower the weight of other queues."
     )
-    return owner_advice("Use another queue."), more
+    return owner_advice("Use another queue."), weight_advice
 
 
 def smaller_share_advice(view: JobView, queues: Sequence[QueueName]) -> Advice:
-    """Changes after which the victims' queues deserve less."""
+    """Advice after which the victims' queues deserve less."""
     return queue_admin_advice(
         f"Queue {view.queue.name}: raise spec.weight, or lower that of {amount_text.join_names(queues)}."
     )

@@ -23,30 +23,30 @@ TITLE = "rescheduling: pods to evict from a busy node"
 
 
 def victim_tasks(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Nodes first, then pods."""
+    """VictimTasks: terms for the utilisation of nodes, then for the chosen pods."""
     session = session_at_event(recording, seq)
     plugin = session.plugins.get(Rescheduling.name) if session is not None else None
     if session is None or not isinstance(plugin, Rescheduling):
         return Equation(TITLE, FORMULA, COLUMNS, "check", (), event.victims)
     running = [task for job in session.jobs.values() for task in job.tasks_with_status(TaskStatus.RUNNING)]
-    found = plugin.choose_victims(running)
-    victims = tuple(task.key for task in found.chosen_victims)
+    choice = plugin.choose_victims(running)
+    victims = tuple(task.key for task in choice.chosen_victims)
     return Equation(
-        TITLE, FORMULA, COLUMNS, "check", tuple(_load_terms(found)), victims, None, _format_thresholds(found)
+        TITLE, FORMULA, COLUMNS, "check", tuple(_load_terms(choice)), victims, None, _format_thresholds(choice)
     )
 
 
-def _format_thresholds(found: ReschedulingChoice) -> str:
-    low = ", ".join(f"{name} < {format_number(limit)}" for name, limit in found.low_at.items())
-    high = ", ".join(f"{name} > {format_number(limit)}" for name, limit in found.target.items())
+def _format_thresholds(choice: ReschedulingChoice) -> str:
+    low = ", ".join(f"{name} < {format_number(limit)}" for name, limit in choice.low_at.items())
+    high = ", ".join(f"{name} > {format_number(limit)}" for name, limit in choice.target.items())
     return f"idle: {low}; busy: {high}"
 
 
-def _load_terms(found: ReschedulingChoice) -> Iterator[Term]:
-    for one in found.nodes:
-        kind = "idle" if one.low else "busy" if one.high else "in between"
-        yield Term(one.node, (*_percent_ratios(one.percents), None, None), None, kind)
-    for step in found.steps:
+def _load_terms(choice: ReschedulingChoice) -> Iterator[Term]:
+    for load in choice.nodes:
+        kind = "idle" if load.low else "busy" if load.high else "in between"
+        yield Term(load.node, (*_percent_ratios(load.percents), None, None), None, kind)
+    for step in choice.steps:
         room = Resource(float(step.budget[CPU]), float(step.budget[MEMORY]))
         chosen = step.victim is not None
         words = f"on {step.node}" if chosen else f"on {step.node}: {step.why}"

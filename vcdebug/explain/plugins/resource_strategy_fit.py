@@ -18,22 +18,22 @@ RATE_FORMULA = "idle cpu and memory without the task ≥ idle amount of the scar
 CORE, GIGABYTE = 1000, 1e9
 
 
-def score_equation(asked: AskedNode, part: str) -> Equation:
-    """Each requested resource by its strategy, then the scarce ones."""
-    plugin = asked.plugin_of_kind(ResourceStrategyFit)
-    nodes, settings = asked.session.node_table.single_row(asked.row), plugin.strategy_settings
-    terms = [_fit_term(one) for one in (plugin.fit_parts(asked.task, nodes) if settings.weight > 0 else ())]
+def score_equation(asked_node: AskedNode, part: str) -> Equation:
+    """The score of a node: a term per requested resource by its strategy, then terms of scarce resources."""
+    plugin = asked_node.plugin_of_kind(ResourceStrategyFit)
+    nodes, settings = asked_node.session.node_table.single_row(asked_node.row), plugin.strategy_settings
+    terms = [_fit_term(one) for one in (plugin.fit_parts(asked_node.task, nodes) if settings.weight > 0 else ())]
     formula = FORMULA
     if settings.scarce.weight > 0:
         formula += SCARCE_FORMULA
         for name, weight in settings.scarce.resources.items():
-            offered = asked.node.allocatable.get(name)
+            offered = asked_node.node.allocatable.get(name)
             terms.append(
                 Term(f"scarce {name}", ("offered" if offered > 0 else "lacks", None, offered, weight, None), None)
             )
-    score = float(plugin.node_order(asked.task, nodes).total[0])
+    score = float(plugin.node_order(asked_node.task, nodes).total[0])
     note = f"weight {settings.weight}, of scarce resources {settings.scarce.weight}: {format_number(score)}"
-    title = f"resource-strategy-fit on {asked.node.name}"
+    title = f"resource-strategy-fit on {asked_node.node.name}"
     return Equation(title, formula, COLUMNS, "dimension", tuple(terms), score, None, note)
 
 
@@ -44,13 +44,13 @@ def _fit_term(one: FitPart) -> Term:
 
 
 def check_equations(asked: AskedNode) -> Iterator[Equation]:
-    """What the task would leave free next to each scarce resource."""
+    """Yields the check whether the task leaves enough cpu and memory free for idle units of each scarce resource."""
     terms: list[Term] = []
-    for one in asked.plugin_of_kind(ResourceStrategyFit).kept_free(
+    for room in asked.plugin_of_kind(ResourceStrategyFit).kept_free(
         asked.task, asked.session.node_table.single_row(asked.row)
     ):
-        rates, left = Resource(one.rates.cpu * CORE, one.rates.memory * GIGABYTE), Resource(one.cpu, one.memory)
-        terms.append(Term(one.name, (one.idle, rates, left), not one.crowded))
+        rates, spare = Resource(room.rates.cpu * CORE, room.rates.memory * GIGABYTE), Resource(room.cpu, room.memory)
+        terms.append(Term(room.name, (room.idle, rates, spare), not room.crowded))
     title, columns = f"resource-strategy-fit: proportions on {asked.node.name}", ("idle", "each keeps", "would be left")
     yield judged_equation(title, RATE_FORMULA, columns, tuple(terms))
 

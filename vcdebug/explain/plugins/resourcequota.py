@@ -32,7 +32,7 @@ NANO_PER_UNIT: Final = 10**9
 WAIT_FOR_PODS: Final = "Wait until pods of its namespace finish."
 WAIT_OR_REQUEST_LESS: Final = "Request less in spec.minResources, or wait until pods of its namespace finish."
 _QUOTA_PREFIXES: Final = ("requests.", "limits.", "count/")
-"""What quotas count under names of their own."""
+"""Prefixes of names that only quotas use."""
 
 
 def iter_quota_checks(recording: Recording, seq: Seq, job: JobInfo) -> Iterator[tuple[int, QuotaCheck]]:
@@ -45,29 +45,29 @@ def iter_quota_checks(recording: Recording, seq: Seq, job: JobInfo) -> Iterator[
 
 def _admitted_minimums(recording: Recording, seq: Seq, namespace: str) -> dict[str, int]:
     """Minimums of the jobs of the namespace that were admitted before an event, in 10^-9 units."""
-    found: dict[str, int] = {}
+    minimums: dict[str, int] = {}
     # Replayed from the events: the plugin keeps the sum at the cycle's end only.
-    for at in recording.index.seqs_at_point(JOB_ENQUEUED.upstream):
-        event = recording.event_at(at)
-        # Only earlier admissions count; several plugins hear JobEnqueued, each as an event of its own.
-        if at >= seq or not isinstance(event, HookEvent) or event.plugin != RESOURCEQUOTA:
+    for event_seq in recording.index.seqs_at_point(JOB_ENQUEUED.upstream):
+        event = recording.event_at(event_seq)
+        # Only earlier admissions count; JobEnqueued is an event per plugin, so one job has several.
+        if event_seq >= seq or not isinstance(event, HookEvent) or event.plugin != RESOURCEQUOTA:
             continue
         job = recording.session.jobs[event.job]
         if job.namespace == namespace:
-            add_minimum(found, plugin_of(recording, ResourceQuota).added_minimum(job))
-    return found
+            add_minimum(minimums, plugin_of(recording, ResourceQuota).added_minimum(job))
+    return minimums
 
 
 def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Does every ResourceQuota of the namespace have room for the job's minimum besides what this cycle admitted?"""
+    """JobEnqueueable: whether every ResourceQuota has room for the job's minimum besides what this cycle admitted."""
     job = recording.session.jobs[event.job]
     title = f"resourcequota: does namespace {job.namespace} admit {job.uid}?"
     formula = "used + admitted in this cycle + min resources ≤ hard, for names that a quota states"
     columns = ("used", "admitted", "min resources", "sum", "hard")
-    stated = job.pod_group.min_resource_list is not None
-    terms = [_quota_term(*each) for each in iter_quota_checks(recording, seq, job)] if stated else []
-    none = "no quota of the namespace states one of its names" if stated else NO_MINIMUM
-    return admission_equation(title, formula, columns, terms, free="" if terms else none, kind="check")
+    has_minimum = job.pod_group.min_resource_list is not None
+    terms = [_quota_term(*each) for each in iter_quota_checks(recording, seq, job)] if has_minimum else []
+    reason = "no quota of the namespace states one of its names" if has_minimum else NO_MINIMUM
+    return admission_equation(title, formula, columns, terms, free="" if terms else reason, kind="check")
 
 
 def _quota_term(number: int, check: QuotaCheck) -> Term:
@@ -77,27 +77,27 @@ def _quota_term(number: int, check: QuotaCheck) -> Term:
 
 
 def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding | None:
-    """None where no quota of the snapshot is exceeded."""
-    found = [check for _, check in iter_quota_checks(view.recording, seq, view.job) if check.exceeded_by > 0]
-    if not found:
+    """The finding about the exceeded quotas; None if no quota of the snapshot is exceeded."""
+    exceeded = [check for _, check in iter_quota_checks(view.recording, seq, view.job) if check.exceeded_by > 0]
+    if not exceeded:
         return None
-    first, name = found[0], found[0].name
-    others = join_names(f"{one.name} {_format_nano(one.name, one.exceeded_by)}" for one in found[1:])
+    first, name = exceeded[0], exceeded[0].name
+    others = join_names(f"{one.name} {_format_nano(one.name, one.exceeded_by)}" for one in exceeded[1:])
     admitted = f" and {_format_nano(name, first.pending)} reserved in this cycle" if first.pending else ""
-    compared = first.minimum, first.used, first.hard
-    asks, used, hard = (_format_nano(name, value, *compared) for value in compared)
-    # With #5744 a job that has pods adds nothing, and is refused where the quota is exceeded without it.
+    amounts = first.minimum, first.used, first.hard
+    asks, used, hard = (_format_nano(name, value, *amounts) for value in amounts)
+    # With #5744 a job that has pods adds nothing, and is rejected only if the quota is exceeded already.
     asking, counted_name = (f"minResources asks {asks} {name}; ", "") if first.minimum else ("", f" {name}")
     reason = (
         f"{asking}ResourceQuota {first.quota.name} has {used} of {hard}{counted_name} used{admitted} "
         f"({_format_nano(name, first.exceeded_by)} over{f'; also over: {others}' if others else ''})"
     )
     holders = quota_holders(view.recording, view.job.namespace, name)
-    counted = [who.removesuffix(PENDING_SUFFIX) for who in holders]
-    own = [task.name for task in view.job.tasks.values() if first.minimum and task.name in counted]
-    twice = f"The quota counts {join_names(own)} of this job, and {RESOURCEQUOTA} adds its minResources again"
+    pod_names = [holder.removesuffix(PENDING_SUFFIX) for holder in holders]
+    pods = [task.name for task in view.job.tasks.values() if first.minimum and task.name in pod_names]
+    double_count = f"The quota counts {join_names(pods)} of this job, and {RESOURCEQUOTA} adds its minResources again"
     facts = (
-        *((f"{twice}: its own pod is already counted.",) if own else ()),
+        *((f"{double_count}: its own pod is already counted.",) if pods else ()),
         *((f"Used by: {join_names(holders, MAX_HOLDERS)}.",) if holders else ()),
     )
     numbers = {
@@ -105,16 +105,16 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding | No
         "quota.used": answer.number(name, _scale_nano(name, first.used)),
         f"short.{name}": answer.number(name, _scale_nano(name, first.exceeded_by)),
     }
-    same = [one for one in found if one.quota is first.quota]
-    more = " and ".join(f"{_format_nano(one.name, one.exceeded_by)} {one.name}" for one in same)
+    same_quota = [one for one in exceeded if one.quota is first.quota]
+    increases = " and ".join(f"{_format_nano(one.name, one.exceeded_by)} {one.name}" for one in same_quota)
     edits = [
         edit
-        for one in same
+        for one in same_quota
         for edit in quota_edits(view.job.namespace, one.quota.name, one.name, nano_text(one.hard + one.exceeded_by))
     ]
     advice = (
         owner_advice(WAIT_OR_REQUEST_LESS if first.minimum else WAIT_FOR_PODS),
-        queue_admin_advice(f"ResourceQuota {first.quota.name}: raise spec.hard by {more}.", *edits),
+        queue_admin_advice(f"ResourceQuota {first.quota.name}: raise spec.hard by {increases}.", *edits),
     )
     headline = rejected_headline(view.job.uid, reason)
     return Finding(CAUSE, headline, numbers, rejection_evidence(seq, RESOURCEQUOTA), advice, facts=facts)
@@ -145,28 +145,28 @@ class ExhaustedQuota(NamedTuple):
     used: str
     hard: str
     holders: tuple[str, ...]
-    """Pods of the namespace that ask for it, with `Pending` where they do not even run."""
+    """Pods of the namespace that request the resource; Pending ones have a suffix that says so."""
     wanted: int = 0
-    """What one more pod asks for, in 10^-9 units; 0 where that is unknown."""
+    """The request of one more pod, in 10^-9 units; 0 if unknown."""
 
     @property
     def quota_text(self) -> str:
-        """In words."""
-        who = f" by {join_names(self.holders, MAX_HOLDERS)}" if self.holders else ""
-        used = f"ResourceQuota {self.quota}: {self.used} of {self.hard} {self.name} used{who}"
+        """The usage of the quota and its consequence, in a sentence."""
+        holder_words = f" by {join_names(self.holders, MAX_HOLDERS)}" if self.holders else ""
+        used = f"ResourceQuota {self.quota}: {self.used} of {self.hard} {self.name} used{holder_words}"
         if nano_value(self.used) >= nano_value(self.hard):
             return f"{used}: no more pods can be created."
         return f"{used}: no room for a pod of {_format_nano(self.name, self.wanted)}."
 
     def raise_advice(self, pods: int) -> Advice:
-        """Raise the limit, by as much as this many more pods need where that is known, or end pods that only wait."""
-        waiting = [name.removesuffix(PENDING_SUFFIX) for name in self.holders if name.endswith(PENDING_SUFFIX)]
-        end = f", or delete the Pending pods {join_names(waiting)}" if waiting else ""
-        by = f" {self.hard} -> {self.raised_hard(pods)} for {count_noun(pods, 'more pod')}" if self.wanted else ""
-        return queue_admin_advice(f"ResourceQuota {self.quota}: raise hard.{self.name}{by}{end}.")
+        """Advice to raise the limit for this many more pods, or to delete Pending pods that count."""
+        pending_pods = [name.removesuffix(PENDING_SUFFIX) for name in self.holders if name.endswith(PENDING_SUFFIX)]
+        deletion = f", or delete the Pending pods {join_names(pending_pods)}" if pending_pods else ""
+        change = f" {self.hard} -> {self.raised_hard(pods)} for {count_noun(pods, 'more pod')}" if self.wanted else ""
+        return queue_admin_advice(f"ResourceQuota {self.quota}: raise hard.{self.name}{change}{deletion}.")
 
     def raised_hard(self, pods: int) -> str:
-        """The limit with which this many more pods can be created, as a quantity."""
+        """The limit that allows this many more pods, as a quantity."""
         return text_like(nano_value(self.used) + pods * self.wanted, self.hard)
 
 
@@ -179,70 +179,70 @@ def quota_edits(
 
 
 def is_quota_count(name: str) -> bool:
-    """Whether it is no resource that a pod takes of a node, but what only quotas count."""
+    """Whether only quotas count this name (pods, count/…, requests.…, limits.…); it is no node resource."""
     return name == PODS or name.startswith(_QUOTA_PREFIXES)
 
 
-def exhausted_quotas(recording: Recording, namespace: str, wanted: Mapping[str, int]) -> Iterator[ExhaustedQuota]:
-    """Everything that has no room for a pod that asks for `wanted`, in 10^-9 units by the quotas' own names."""
+def exhausted_quotas(recording: Recording, namespace: str, amounts: Mapping[str, int]) -> Iterator[ExhaustedQuota]:
+    """Yields quota resources without room for a pod that requests `amounts` (quota's resource name → 10^-9 units)."""
     for manifest in recording.snapshot.objects_of("ResourceQuota"):
         metadata, status = manifest["metadata"], status_of(manifest)
         if metadata.get("namespace") != namespace:
             continue
         hard = spec_of(manifest).get("hard") or status.get("hard") or {}
-        # A quota with scopes counts some pods only; of these only what is used up for sure is said.
+        # A quota with scopes counts some pods only, so it is reported only if it is used up already.
         scoped = bool(spec_of(manifest).get("scopes") or spec_of(manifest).get("scopeSelector"))
         for name, used in (status.get("used") or {}).items():
-            more = 0 if scoped else wanted.get(name, 0)
+            added = 0 if scoped else amounts.get(name, 0)
             # In integers of 10^-9 as Kubernetes compares quantities; floats would round large byte counts.
-            if name in hard and nano_value(used) + max(more, 1) > nano_value(hard[name]):
+            if name in hard and nano_value(used) + max(added, 1) > nano_value(hard[name]):
                 holders = tuple(quota_holders(recording, namespace, name))
-                yield ExhaustedQuota(metadata["name"], name, str(used), str(hard[name]), holders, more)
+                yield ExhaustedQuota(metadata["name"], name, str(used), str(hard[name]), holders, added)
 
 
 def pod_quota_amounts(pod: Pod) -> dict[str, int]:
-    """What quotas count for a pod, in 10^-9 units by their own names."""
-    found = {"pods": NANO_PER_UNIT, "count/pods": NANO_PER_UNIT}
+    """The quota's resource name → what a quota counts for the pod, in 10^-9 units."""
+    amounts = {"pods": NANO_PER_UNIT, "count/pods": NANO_PER_UNIT}
     for container in pod.spec.get("containers") or ():
-        stated = container.get("resources") or {}
-        limits, requests = stated.get("limits") or {}, stated.get("requests") or {}
+        resources = container.get("resources") or {}
+        limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
         for name, quantity in {**limits, **requests}.items():
-            for counted in (name, f"requests.{name}"):
-                found[counted] = found.get(counted, 0) + nano_value(quantity)
+            for quota_name in (name, f"requests.{name}"):
+                amounts[quota_name] = amounts.get(quota_name, 0) + nano_value(quantity)
         for name, quantity in limits.items():
-            found[f"limits.{name}"] = found.get(f"limits.{name}", 0) + nano_value(quantity)
-    return found
+            amounts[f"limits.{name}"] = amounts.get(f"limits.{name}", 0) + nano_value(quantity)
+    return amounts
 
 
 def minimum_quota_amounts(minimum: Mapping[str, object], members: int) -> dict[str, int]:
-    """The same for one of `members` pods of a PodGroup with these minResources."""
-    found = {"pods": NANO_PER_UNIT, "count/pods": NANO_PER_UNIT}
+    """As `pod_quota_amounts`, for one of `members` pods that share these minResources equally."""
+    amounts = {"pods": NANO_PER_UNIT, "count/pods": NANO_PER_UNIT}
     for name, quantity in minimum.items():
         prefix = "" if name.startswith(_QUOTA_PREFIXES) else "requests."
-        found[name] = found[f"{prefix}{name}"] = nano_value(quantity) // max(members, 1)
-    return found
+        amounts[name] = amounts[f"{prefix}{name}"] = nano_value(quantity) // max(members, 1)
+    return amounts
 
 
 def next_pod_amounts(view: JobView) -> dict[str, int]:
-    """What quotas count for one more pod of a job: as for those that there are, else as its minResources says."""
-    like = next((task.pod for task in view.tasks.values()), None)
-    if like is not None:
-        return pod_quota_amounts(like)
+    """The quota amounts of one more pod of a job: those of an existing pod, else its share of minResources."""
+    pod = next((task.pod for task in view.tasks.values()), None)
+    if pod is not None:
+        return pod_quota_amounts(pod)
     return minimum_quota_amounts(view.job.pod_group.min_resource_list or {}, view.job.min_available)
 
 
-def quota_holders(recording: Recording, namespace: str, name: str, but: JobId = "") -> list[str]:
-    """Pods that ask for what a quota counts under this name, but for those of one job; those that wait come first."""
-    found = _iter_holders(recording, namespace, name, but)
-    return sorted(found, key=lambda who: (not who.endswith(PENDING_SUFFIX), who))
+def quota_holders(recording: Recording, namespace: str, name: str, except_job: JobId = "") -> list[str]:
+    """Pods that request a quota's resource, Pending ones first; pods of the job `except_job` are left out."""
+    holders = _iter_holders(recording, namespace, name, except_job)
+    return sorted(holders, key=lambda holder: (not holder.endswith(PENDING_SUFFIX), holder))
 
 
-def _iter_holders(recording: Recording, namespace: str, name: str, but: JobId) -> Iterator[str]:
+def _iter_holders(recording: Recording, namespace: str, name: str, except_job: JobId) -> Iterator[str]:
     # Quotas count cpu as `requests.cpu` too, but containers name it plainly.
     resource = name.removeprefix("requests.").removeprefix("limits.")
     for pod in map(Pod, recording.snapshot.objects_of("Pod")):
         # Kubernetes releases the quota of finished pods.
-        if pod.namespace != namespace or pod.phase in ENDED_PHASES or (but and pod.job_id == but):
+        if pod.namespace != namespace or pod.phase in ENDED_PHASES or (except_job and pod.job_id == except_job):
             continue
         if name in ("pods", "count/pods") or _requests_resource(pod, resource):
             yield pod.name if pod.node_name else f"{pod.name}{PENDING_SUFFIX}"

@@ -20,7 +20,7 @@ from vcdebug.recording.state_before import plugin_of
 
 
 def overdue_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Has the job waited longer than its maximum waiting time?"""
+    """Whether the job has waited longer than its maximum waiting time."""
     job, plugin = recording.session.jobs[event.job], plugin_of(recording, Sla)
     deadline = plugin.job_deadline(job)
     created = parse_nanoseconds(job.creation_timestamp)
@@ -31,22 +31,22 @@ def overdue_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equati
     figures = tuple(
         format_duration(time / SECOND) for time in (plugin.now - created, deadline - created, deadline - plugin.now)
     )
-    late = verdict != ABSTAIN
-    term = Term("waiting", figures, late, "" if late else f"another {figures[2]} to wait")
+    is_overdue = verdict != ABSTAIN
+    term = Term("waiting", figures, is_overdue, "" if is_overdue else f"another {figures[2]} to wait")
     return Equation(title, formula, ("waited", "waiting time", "left"), "check", (term,), verdict, "waiting")
 
 
-def job_order(then: OrderMoment, left: JobInfo, right: JobInfo) -> Iterator[OrderDifference]:
-    """The earlier deadline; jobs without one last."""
-    plugin = plugin_of(then.recording, Sla)
-    mine, other = plugin.job_deadline(left), plugin.job_deadline(right)
-    left_of = [0.0 if deadline is None else (deadline - plugin.now) / SECOND for deadline in (mine, other)]
-    spans = format_durations_apart(*map(abs, left_of))
-    one, two = (
-        "none" if deadline is None else f"in {written}" if seconds > 0 else f"{written} ago"
-        for deadline, seconds, written in zip((mine, other), left_of, spans, strict=True)
+def job_order(moment: OrderMoment, left: JobInfo, right: JobInfo) -> Iterator[OrderDifference]:
+    """Yields the comparison of deadlines: the earlier one comes first, jobs without a deadline last."""
+    plugin = plugin_of(moment.recording, Sla)
+    left_due, right_due = plugin.job_deadline(left), plugin.job_deadline(right)
+    remaining = [0.0 if deadline is None else (deadline - plugin.now) / SECOND for deadline in (left_due, right_due)]
+    spans = format_durations_apart(*map(abs, remaining))
+    left_text, right_text = (
+        "none" if deadline is None else f"in {span}" if seconds > 0 else f"{span} ago"
+        for deadline, seconds, span in zip((left_due, right_due), remaining, spans, strict=True)
     )
-    yield OrderDifference("sla deadline", one, two, earlier_first(mine, other))
+    yield OrderDifference("sla deadline", left_text, right_text, earlier_first(left_due, right_due))
 
 
 EXPLAINER = PluginExplainer(

@@ -28,69 +28,69 @@ PLACEMENT_OPS: Final = (*PLACING_OPS, UNALLOCATE_OP, UNPIPELINE_OP)
 """Operations that are recorded after the plugin's event handler ran, including ones undone at once."""
 
 
-def score_equation(asked: AskedNode, part: str) -> Equation | None:
+def score_equation(asked_node: AskedNode, part: str) -> Equation | None:
     """The bucket's tasks on the node, and those that the node has room for."""
-    found = asked.plugin_of_kind(TaskTopology).bucket_scores(asked.task, asked.nodes)
-    if found is None:
+    result = asked_node.plugin_of_kind(TaskTopology).bucket_scores(asked_node.task, asked_node.nodes)
+    if result is None:
         return None
-    place = asked.row_index
-    present, left_out, waiting = int(found.present[place]), int(found.left_out[place]), len(found.bucket.tasks)
+    index = asked_node.row_index
+    present, left_out, waiting = int(result.present[index]), int(result.left_out[index]), len(result.bucket.tasks)
     terms = (
         Term("of the bucket on the node, less what its role avoids", (present,), None),
         Term("of the bucket without a node", (waiting,), None),
         Term("to be left out until the rest fits", (-left_out,), None),
     )
-    score = float(found.scores[place])
-    note = f"{present + waiting - left_out} of {found.largest}, weight {found.weight}: {format_number(score)}"
-    if found.small[place]:
+    score = float(result.scores[index])
+    note = f"{present + waiting - left_out} of {result.largest}, weight {result.weight}: {format_number(score)}"
+    if result.small[index]:
         note = "the task itself has no room in idle + releasing"
-    title = f"task-topology: bucket {found.bucket.index} on {asked.node.name}"
+    title = f"task-topology: bucket {result.bucket.index} on {asked_node.node.name}"
     return Equation(title, FORMULA, ("tasks",), "check", terms, score, None, note)
 
 
-def task_order(then: OrderMoment, left: TaskInfo, right: TaskInfo) -> Iterator[OrderDifference]:
+def task_order(moment: OrderMoment, left: TaskInfo, right: TaskInfo) -> Iterator[OrderDifference]:
     """Tasks in buckets first; inside a job by tasks left in the buckets, then by buckets' age or roles' rank."""
-    plugin = plugin_of(then.recording, TaskTopology)
-    mine, other = plugin.buckets_of(left.job), plugin.buckets_of(right.job)
-    if mine is None or other is None:
+    plugin = plugin_of(moment.recording, TaskTopology)
+    first, second = plugin.buckets_of(left.job), plugin.buckets_of(right.job)
+    if first is None or second is None:
         return
-    bucket, against = mine.get_bucket(left), other.get_bucket(right)
+    bucket, against = first.get_bucket(left), second.get_bucket(right)
     yield _more_first("in a bucket", bucket is not None, against is not None)
     if bucket is None or against is None or left.job != right.job:
         return
     yield _more_first(
-        "remaining tasks of its bucket", *(_tasks_without_node(then, left.job, each) for each in (bucket, against))
+        "remaining tasks of its bucket", *(_tasks_without_node(moment, left.job, each) for each in (bucket, against))
     )
     if bucket is not against:
         yield smaller_first("bucket", bucket.index, against.index)
         return
     ranks = zip(
-        RANK_NAMES, mine.topology.rank_role(role_of(left)), mine.topology.rank_role(role_of(right)), strict=True
+        RANK_NAMES, first.topology.rank_role(role_of(left)), first.topology.rank_role(role_of(right)), strict=True
     )
     yield from (_more_first(*each) for each in ranks)
 
 
-def _more_first(what: str, left: int, right: int) -> OrderDifference:
-    return OrderDifference(what, left, right, higher_first(left, right))
+def _more_first(label: str, left: int, right: int) -> OrderDifference:
+    return OrderDifference(label, left, right, higher_first(left, right))
 
 
-def _tasks_without_node(then: OrderMoment, job: JobId, bucket: Bucket) -> int:
-    """Tasks of the bucket without a node at that event; a task leaves its bucket for good at its first placement."""
-    waiting = _first_placings(then.recording, job)[bucket.index]
+def _tasks_without_node(moment: OrderMoment, job: JobId, bucket: Bucket) -> int:
+    """The number of the bucket's tasks without a node at that event; the first placement removes a task for good."""
+    placing_seqs = _first_placings(moment.recording, job)[bucket.index]
     # The events are sorted, so one search gives the tasks placed so far without replaying the bucket.
-    return len(waiting) - bisect_right(waiting, then.seq)
+    return len(placing_seqs) - bisect_right(placing_seqs, moment.seq)
 
 
 @per_recording()
 def _first_placings(recording: Recording, job: JobId) -> dict[int, list[Seq]]:
-    """Per bucket of a job, for each task without a node at the opening, the event that first gives it one, in order."""
+    """Bucket → sorted events of the first placements of its tasks that have no node at the opening."""
     buckets, opening = plugin_of(recording, TaskTopology).buckets_of(job), recording.timeline.opening_tasks
-    found: dict[int, list[Seq]] = {each.index: [] for each in buckets.buckets} if buckets is not None else {}
+    by_bucket: dict[int, list[Seq]] = {each.index: [] for each in buckets.buckets} if buckets is not None else {}
     for task in recording.session.jobs[job].tasks.values():
         bucket = None if buckets is None else buckets.get_bucket(task)
         if bucket is not None and not opening[task.key].node:
-            found[bucket.index].append(_first_placing(recording, task))
-    return {index: sorted(placings) for index, placings in found.items()}
+            by_bucket[bucket.index].append(_first_placing(recording, task))
+    return {index: sorted(placings) for index, placings in by_bucket.items()}
 
 
 def _first_placing(recording: Recording, task: TaskInfo) -> Seq:

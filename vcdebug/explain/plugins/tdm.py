@@ -31,48 +31,48 @@ ADVICE = queue_admin_advice(
 
 
 def preemptable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Running preemptable tasks outside revocable zones, per job as many as its disruption budget allows."""
+    """Preemptable: allows running preemptable tasks outside revocable zones within their jobs' budgets."""
     preemptor = task_of(recording, event.task)
     title = f"tdm: which candidates may make room for {preemptor.key}?"
     formula = "preemptable, Running, on no revocable node, and within what the job's budget allows"
     columns = ("status", "may go", "gone before")
     if preemptor.preemptable or preemptor.revocable_zone:
         itself = "the preemptor is itself preemptable"
-        why = itself if preemptor.preemptable else "the preemptor may use revocable nodes"
-        refused = tuple(Term(key, (None, None, None), False, why) for key in event.candidates)
-        return Equation(title, formula, columns, "task", refused, (), None, why)
-    taken: dict[JobId, list[TaskKey]] = {}
-    terms = tuple(_judge_victim(recording, seq, task, taken) for task in tasks_before(recording, event.candidates, seq))
+        reason = itself if preemptor.preemptable else "the preemptor may use revocable nodes"
+        refused_terms = tuple(Term(key, (None, None, None), False, reason) for key in event.candidates)
+        return Equation(title, formula, columns, "task", refused_terms, (), None, reason)
+    picks: dict[JobId, list[TaskKey]] = {}
+    terms = tuple(_judge_victim(recording, seq, task, picks) for task in tasks_before(recording, event.candidates, seq))
     # Upstream iterates a Go map of jobs in random order; the replay takes ascending ids.
-    victims = tuple(key for uid in sorted(taken) for key in taken[uid])
+    victims = tuple(key for uid in sorted(picks) for key in picks[uid])
     note = "jobs in ascending order of their ids"
     return Equation(title, formula, columns, "task", terms, victims, None, note)
 
 
-def _judge_victim(recording: Recording, seq: Seq, task: TaskInfo, taken: dict[JobId, list[TaskKey]]) -> Term:
+def _judge_victim(recording: Recording, seq: Seq, task: TaskInfo, picks: dict[JobId, list[TaskKey]]) -> Term:
     rule, status = plugin_of(recording, tdm.Tdm).bar_reason(task), task.status.upstream_name
     if rule or task.job not in recording.session.jobs:
-        return Term(task.key, (status, None, None), False, _barred_reason(recording, task, rule))
+        return Term(task.key, (status, None, None), False, _not_evictable_reason(recording, task, rule))
     job = job_before(recording, task.job, seq)
-    gone = taken.setdefault(job.uid, [])
-    term = _budget_term(job, task, status, len(gone))
+    job_victims = picks.setdefault(job.uid, [])
+    term = _budget_term(job, task, status, len(job_victims))
     if term.holds:
-        gone.append(task.key)
+        job_victims.append(task.key)
     return term
 
 
-def _budget_term(job: JobInfo, task: TaskInfo, about: str, before: int) -> Term:
-    """Whether a job's budget allows one more victim after `before` others."""
-    most = tdm.max_evictions(job)
+def _budget_term(job: JobInfo, task: TaskInfo, label: str, earlier: int) -> Term:
+    """The term of a candidate: whether its job's disruption budget allows it after `earlier` other victims."""
+    allowed = tdm.max_evictions(job)
     note = (
         ""
-        if before < most
-        else f"the disruption budget of {job.name} allows {count_noun(most, 'eviction')}: {_stated_budget(job)}"
+        if earlier < allowed
+        else f"the disruption budget of {job.name} allows {count_noun(allowed, 'eviction')}: {_stated_budget(job)}"
     )
-    return Term(task.key, (about, most, min(before, most)), before < most, note)
+    return Term(task.key, (label, allowed, min(earlier, allowed)), earlier < allowed, note)
 
 
-def _barred_reason(recording: Recording, task: TaskInfo, rule: str) -> str:
+def _not_evictable_reason(recording: Recording, task: TaskInfo, rule: str) -> str:
     node = recording.session.nodes.get(task.node_name)
     return {
         tdm.NOT_PREEMPTABLE: 'it has volcano.sh/preemptable: "false"',
@@ -94,16 +94,16 @@ def _stated_budget(job: JobInfo) -> str:
 
 
 def job_pipelined(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Are enough tasks placed or pipelined? Minimums of roles do not count."""
+    """JobPipelined: whether enough tasks are placed or pipelined; tdm ignores minimums of roles."""
     job = job_before(recording, event.job, seq)
-    have, whole = job.waiting_task_num() + job.settled_task_num(), job.is_pipelined()
-    term, verdict = Term("tasks", (have, job.min_available), whole), PERMIT if whole else REJECT
+    placed_count, is_pipelined = job.waiting_task_num() + job.settled_task_num(), job.is_pipelined()
+    term, verdict = Term("tasks", (placed_count, job.min_available), is_pipelined), PERMIT if is_pipelined else REJECT
     title, formula = f"tdm: would {job.uid} be complete?", "ready + waiting + best-effort pending ≥ min available"
     return Equation(title, formula, ("have", "min"), "check", (term,), verdict, "tasks")
 
 
 def job_starving(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Only a job that is not itself preemptable starves, and only with pending tasks."""
+    """JobStarving: only a job that is not preemptable and has pending tasks starves."""
     job = job_before(recording, event.job, seq)
     terms = (
         Term("not preemptable", (not job.preemptable,), not job.preemptable),
@@ -113,39 +113,39 @@ def job_starving(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     return Equation(title, formula, ("",), "check", terms, all_hold(terms), first_failing(terms) or "pending")
 
 
-def job_order(then: OrderMoment, left: JobInfo, right: JobInfo) -> Iterator[OrderDifference]:
-    """Whether a job is preemptable."""
-    sign = plugin_of(then.recording, tdm.Tdm).job_order(left, right)
+def job_order(moment: OrderMoment, left: JobInfo, right: JobInfo) -> Iterator[OrderDifference]:
+    """Yields the comparison of the jobs' `preemptable` flags."""
+    sign = plugin_of(moment.recording, tdm.Tdm).job_order(left, right)
     return iter_differences(sign, [("preemptable", left.preemptable, right.preemptable)])
 
 
-def score_equation(asked: AskedNode, part: str) -> Equation:
-    """Revocable nodes come first for tasks that may use them."""
-    plugin, zone = asked.plugin_of_kind(tdm.Tdm), asked.node.revocable_zone
+def score_equation(asked_node: AskedNode, part: str) -> Equation:
+    """The score of a node, which prefers revocable nodes for tasks that may use them."""
+    plugin, zone = asked_node.plugin_of_kind(tdm.Tdm), asked_node.node.revocable_zone
     window, error = (plugin.windows.get(zone, ""), plugin.zones.zone_error(zone)) if zone else ("", None)
     terms = (
         Term("the node is revocable", (zone or "no",), None),
         Term("its window", (window + (f" ({error})" if error is not None else ""),), None),
-        Term("the task may use revocable nodes", (asked.task.revocable_zone or "no",), None),
+        Term("the task may use revocable nodes", (asked_node.task.revocable_zone or "no",), None),
     )
-    score = float(plugin.node_order(asked.task, asked.session.node_table.single_row(asked.row)).total[0])
-    title = f"tdm: zone of {asked.node.name}"
+    score = float(plugin.node_order(asked_node.task, asked_node.session.node_table.single_row(asked_node.row)).total[0])
+    title = f"tdm: zone of {asked_node.node.name}"
     return Equation(title, SCORE_FORMULA, ("",), "check", terms, score, None, f"score {format_number(score)}")
 
 
-def check_equations(asked: AskedNode) -> Iterator[Equation]:
-    """The zone's window against the clock, and the task's permission."""
-    plugin, zone = asked.plugin_of_kind(tdm.Tdm), asked.node.revocable_zone
+def check_equations(asked_node: AskedNode) -> Iterator[Equation]:
+    """Yields the check of a node: its zone's window against the clock, and whether the task may use the zone."""
+    plugin, zone = asked_node.plugin_of_kind(tdm.Tdm), asked_node.node.revocable_zone
     error = plugin.zones.zone_error(zone) if zone else None
-    allowed = not zone or bool(asked.task.revocable_zone)
+    allowed = not zone or bool(asked_node.task.revocable_zone)
     window = Term("window", (zone or "no zone", plugin.windows.get(zone) or ""), error is None, error or "")
-    task = Term("task", (asked.task.revocable_zone or "no zone", ""), allowed, "" if allowed else tdm.NOT_ALLOWED)
-    terms, title = (window,) if error is not None else (window, task), f"tdm: zone of {asked.node.name}"
+    task = Term("task", (asked_node.task.revocable_zone or "no zone", ""), allowed, "" if allowed else tdm.NOT_ALLOWED)
+    terms, title = (window,) if error is not None else (window, task), f"tdm: zone of {asked_node.node.name}"
     yield Equation(title, ZONE_FORMULA, ("zone", "window"), "check", terms, all_hold(terms), first_failing(terms))
 
 
 def victim_tasks(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Each zone's window against the clock; in closed zones the preemptable tasks, as many as budgets allow."""
+    """VictimTasks: zones by window; in closed zones preemptable tasks within their jobs' budgets."""
     title = "tdm: which pods have to leave a revocable node with a closed window?"
     columns = ("zone", "may go", "gone before")
     # Windows depend on the clock and victims on task states, so the session is rebuilt at the event.
@@ -158,21 +158,21 @@ def victim_tasks(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
         error = plugin.zones.zone_error(zone)
         words = f"{plugin.windows[zone]}: {error or 'open'}"
         terms.append(Term(f"zone {zone}", (zone, None, None), None, words))
-        found = plugin.evictable_in(zone) if error is not None else {}
-        for job in (session.jobs[uid] for uid in sorted(found) if uid in session.jobs):
-            terms += (_budget_term(job, task, zone, before) for before, task in enumerate(found[job.uid]))
+        evictable = plugin.evictable_in(zone) if error is not None else {}
+        for job in (session.jobs[uid] for uid in sorted(evictable) if uid in session.jobs):
+            terms += (_budget_term(job, task, zone, earlier) for earlier, task in enumerate(evictable[job.uid]))
     last = recording.snapshot.process.last_eviction
     note = f"it looks once per {format_number(plugin.evict_period / SECOND)} s; it looked last at {last or 'no time'}"
     return Equation(title, SHUT_FORMULA, columns, "check", tuple(terms), event.victims, None, note)
 
 
-def find_closed_zones(room: NodeFits) -> Iterator[ConstraintFailure]:
+def find_closed_zones(fits: NodeFits) -> Iterator[ConstraintFailure]:
     """Nodes of revocable zones whose window is closed: tdm places no pod there."""
-    plugin = room.view.session.plugins[tdm.Tdm.name]
+    plugin = fits.view.session.plugins[tdm.Tdm.name]
     assert isinstance(plugin, tdm.Tdm)
     for zone, window in plugin.windows.items():
         error = plugin.zones.zone_error(zone)
-        names = [node.name for node in room.refused_for(error)] if error else []
+        names = [node.name for node in fits.refused_for(error)] if error else []
         if names:
             now = plugin.zones.now.strftime("%H:%M")
             where = f"{join_names(names)} {verb_for(len(names), 'is')} in revocable zone {zone}"

@@ -19,53 +19,53 @@ THRESHOLD_FORMULA = "measured load in percent ≤ threshold; a measurement older
 STALE = "not measured in the last five minutes: it scores 0"
 
 
-def _node_load(asked: AskedNode) -> NodeLoad:
-    plugin = asked.session.plugins[Usage.name]
+def _node_load(asked_node: AskedNode) -> NodeLoad:
+    plugin = asked_node.session.plugins[Usage.name]
     assert isinstance(plugin, Usage | MeasuredUsage)
-    return plugin.node_load(asked.task, asked.session.node_table.single_row(asked.row))
+    return plugin.node_load(asked_node.task, asked_node.session.node_table.single_row(asked_node.row))
 
 
-def score_equation(asked: AskedNode, part: str) -> Equation:
+def score_equation(asked_node: AskedNode, part: str) -> Equation:
     """How busy the node is, by measurement and by estimate since then."""
-    found = _node_load(asked)
+    load = _node_load(asked_node)
     terms = tuple(
         Term(
             one.name,
             (Ratio(one.percent), one.estimated, Ratio(one.load), one.weight, Ratio((1.0 - one.load) * one.weight)),
             None,
         )
-        for one in found.busy
+        for one in load.busy
     )
-    note = f"weight {found.weight}, score {format_number(found.score)}" if found.fresh else STALE
-    title = f"usage of {asked.node.name}"
-    return Equation(title, FORMULA, COLUMNS, "dimension", terms, found.score, None, note)
+    note = f"weight {load.weight}, score {format_number(load.score)}" if load.fresh else STALE
+    title = f"usage of {asked_node.node.name}"
+    return Equation(title, FORMULA, COLUMNS, "dimension", terms, load.score, None, note)
 
 
-def check_equations(asked: AskedNode) -> Iterator[Equation]:
-    """The measured load against the thresholds."""
-    found = _node_load(asked)
+def check_equations(asked_node: AskedNode) -> Iterator[Equation]:
+    """Yields the check of a node: its measured load against the thresholds."""
+    load = _node_load(asked_node)
     terms = tuple(
-        Term(one.name, (Ratio(one.percent), Ratio(one.threshold)), not (found.fresh and one.percent > one.threshold))
-        for one in found.busy
+        Term(one.name, (Ratio(one.percent), Ratio(one.threshold)), not (load.fresh and one.percent > one.threshold))
+        for one in load.busy
     )
-    note = "" if found.fresh else "not measured in the last five minutes"
-    title, columns = f"usage: load of {asked.node.name}", ("measured %", "threshold %")
+    note = "" if load.fresh else "not measured in the last five minutes"
+    title, columns = f"usage: load of {asked_node.node.name}", ("measured %", "threshold %")
     yield judged_equation(title, THRESHOLD_FORMULA, columns, terms, note)
 
 
-def find_load_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
+def find_load_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
     """The measured loads of the refusing nodes against the threshold, the lowest first."""
-    session = room.view.session
+    session = fits.view.session
     plugin, table = session.plugins[Usage.name], session.node_table
     assert isinstance(plugin, Usage | MeasuredUsage)
-    judged = ((n.name, plugin.node_load(room.task, table.single_row(table.row_of[n.name]))) for n in room.node_fits)
-    beyond = (
+    node_loads = ((n.name, plugin.node_load(fits.task, table.single_row(table.row_of[n.name]))) for n in fits.node_fits)
+    exceeding = (
         ((one.name, one.threshold), (one.percent, name))
-        for name, load in judged
+        for name, load in node_loads
         for one in (load.busy if load.fresh else ())
         if one.percent > one.threshold
     )
-    for (resource, threshold), loads in group_by_key(beyond).items():
+    for (resource, threshold), loads in group_by_key(exceeding).items():
         lowest = join_names(f"{name} {format_number(percent)} %" for percent, name in sorted(loads))
         limit = f"nodes with a measured {resource} load above {format_number(threshold)} %"
         yield ConstraintFailure(f"Plugin usage rejects {limit}: {lowest}")

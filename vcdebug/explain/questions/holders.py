@@ -20,16 +20,16 @@ MAX_HOLDER_ROWS: Final = 40
 
 
 class ResourceHolder(NamedTuple):
-    """A pod that holds something."""
+    """A pod that holds the resource, port, volume or device in question."""
 
     task: TaskInfo
     what: str
     taken_back: str
-    """Whether an action could evict it, or why not."""
+    """Which action could evict the pod, or why none could."""
 
 
 def who_holds(recording: Recording, word: str) -> QuestionReply:
-    """Dispatches on the word's kind; a bare name is a job or pod."""
+    """The holders of `KIND/NAME`, such as `node/n1`; for a bare name those of what the job or pod lacks."""
     kind, slash, name = word.partition("/")
     if slash and kind in _FIND_BY_KIND:
         return _build_reply(recording, word, *_FIND_BY_KIND[kind](recording, name))
@@ -44,36 +44,36 @@ def _holding_tasks(recording: Recording) -> Iterator[TaskInfo]:
 
 
 def _holders_on_node(recording: Recording, name: str) -> tuple[str, list[ResourceHolder]]:
-    held = [_build_holder(recording, task) for task in _holding_tasks(recording) if task.node_name == name]
+    holders = [_build_holder(recording, task) for task in _holding_tasks(recording) if task.node_name == name]
     if name in recording.session.nodes:
-        return f"node {name}", held
-    if not held and not any(name_of(manifest) == name for manifest in recording.snapshot.objects_of("Node")):
+        return f"node {name}", holders
+    if not holders and not any(name_of(manifest) == name for manifest in recording.snapshot.objects_of("Node")):
         raise NotFoundError("no such node, and no pod is on it", "", name)
-    return f"node {name} (outside the session)", held
+    return f"node {name} (outside the session)", holders
 
 
 def _holders_in_queue(recording: Recording, name: str) -> tuple[str, list[ResourceHolder]]:
     queues = recording.session.queues
     if name not in queues:
         raise NotFoundError("no such queue in this snapshot", f"available: {', '.join(queues)}", name)
-    below, jobs = queue_index.queues_below(recording, name), recording.session.jobs
-    held = [task for task in _holding_tasks(recording) if jobs[task.job].queue in below]
-    return f"queue {name}", [_build_holder(recording, task) for task in held]
+    queue_names, jobs = queue_index.queues_below(recording, name), recording.session.jobs
+    tasks = [task for task in _holding_tasks(recording) if jobs[task.job].queue in queue_names]
+    return f"queue {name}", [_build_holder(recording, task) for task in tasks]
 
 
 def _holders_on_port(recording: Recording, number: str) -> tuple[str, list[ResourceHolder]]:
-    held = [task for task in _holding_tasks(recording) if number in _host_ports(recording, task.pod)]
-    return f"host port {number}", [_build_holder(recording, task) for task in held]
+    tasks = [task for task in _holding_tasks(recording) if number in _host_ports(recording, task.pod)]
+    return f"host port {number}", [_build_holder(recording, task) for task in tasks]
 
 
 def _holders_of_claim(recording: Recording, name: str) -> tuple[str, list[ResourceHolder]]:
-    held = [task for task in _holding_tasks(recording) if name in _claim_keys(task.pod)]
-    return f"claim {name}", [_build_holder(recording, task) for task in held]
+    tasks = [task for task in _holding_tasks(recording) if name in _claim_keys(task.pod)]
+    return f"claim {name}", [_build_holder(recording, task) for task in tasks]
 
 
 def _holders_of_quota(recording: Recording, namespace: str) -> tuple[str, list[ResourceHolder]]:
-    held = [task for task in _holding_tasks(recording) if task.namespace == namespace]
-    return f"the quota of namespace {namespace}", [_build_holder(recording, task) for task in held]
+    tasks = [task for task in _holding_tasks(recording) if task.namespace == namespace]
+    return f"the quota of namespace {namespace}", [_build_holder(recording, task) for task in tasks]
 
 
 _FIND_BY_KIND: Final[Mapping[str, Callable[[Recording, str], tuple[str, list[ResourceHolder]]]]] = {
@@ -86,7 +86,7 @@ _FIND_BY_KIND: Final[Mapping[str, Callable[[Recording, str], tuple[str, list[Res
 
 
 def _host_ports(recording: Recording, pod: Pod) -> list[str]:
-    return [str(one.port) for one in host_ports(pod.spec, recording.snapshot.release)]
+    return [str(port.port) for port in host_ports(pod.spec, recording.snapshot.release)]
 
 
 def _claim_keys(pod: Pod) -> list[str]:
@@ -101,40 +101,40 @@ def _for_job(recording: Recording, word: str) -> QuestionReply:
     task = view.blocked_task
     if task is None:
         return QuestionReply(f"{subject.job} has no Pending pods.", data={"subject": subject.job, "holders": []})
-    # At the end of the cycle, when discarded plans are undone and pods that were evicted are Releasing.
-    room = NodeFits(view, task, len(recording))
-    wanted = [name for name, value in task.init_resreq.items() if value > 0]
+    # In the state at the end of the cycle: discarded plans are rolled back, and evicted pods are Releasing.
+    fits = NodeFits(view, task, len(recording))
+    dimensions = [name for name, value in task.init_resreq.items() if value > 0]
     ports, volumes = _host_ports(recording, task.pod), _claim_keys(task.pod)
-    suitable = {node.name for node in room.waiting_nodes}
-    found = []
+    suitable = {node.name for node in fits.waiting_nodes}
+    holders = []
     for other in _holding_tasks(recording):
         if other.job == subject.job:
             continue
         shared = [*(f"port {port}" for port in dict.fromkeys(_host_ports(recording, other.pod)) if port in ports)]
         shared += [f"claim {name}" for name in dict.fromkeys(_claim_keys(other.pod)) if name in volumes]
         # Resources on unsuitable nodes do not help the job, however many there are.
-        amounts = [name for name in wanted if other.resreq.get(name) > 0] if other.node_name in suitable else []
+        amounts = [name for name in dimensions if other.resreq.get(name) > 0] if other.node_name in suitable else []
         if shared or amounts:
-            found.append(_build_holder(recording, other, room, shared, amounts))
+            holders.append(_build_holder(recording, other, fits, shared, amounts))
     needed = f"resources that {task.name} needs ({format_resource(task.init_resreq)})"
-    return _build_reply(recording, subject.job, needed, found)
+    return _build_reply(recording, subject.job, needed, holders)
 
 
 def _build_holder(
     recording: Recording,
     task: TaskInfo,
-    room: NodeFits | None = None,
+    fits: NodeFits | None = None,
     shared: Sequence[str] = (),
     amounts: Sequence[str] | None = None,
 ) -> ResourceHolder:
-    named = [name for name in amounts or () if name != PODS] or amounts
-    held = format_resource(task.resreq, named) if named or not shared else ""
-    what = ", ".join(part for part in (*shared, held) if part)
-    return ResourceHolder(task, what, _eviction_verdict(recording, task, room))
+    dimensions = [name for name in amounts or () if name != PODS] or amounts
+    amount_words = format_resource(task.resreq, dimensions) if dimensions or not shared else ""
+    holds = ", ".join(part for part in (*shared, amount_words) if part)
+    return ResourceHolder(task, holds, _eviction_verdict(recording, task, fits))
 
 
-def _eviction_verdict(recording: Recording, task: TaskInfo, room: NodeFits | None) -> str:
-    """Whether some configured action could, by its own filter; plugins may still object."""
+def _eviction_verdict(recording: Recording, task: TaskInfo, fits: NodeFits | None) -> str:
+    """Which configured actions could evict the task by their own filters, or why none could."""
     conf = recording.conf
     evicting = [action for action in conf.known if conf.facts_of(action).evicts_by_pod]
     configured = [action for action in dict.fromkeys(conf.actions) if action in evicting]
@@ -143,32 +143,32 @@ def _eviction_verdict(recording: Recording, task: TaskInfo, room: NodeFits | Non
         return "already terminating"
     if not configured:
         return f"no (actions: {', '.join(conf.actions)}; none evicts)"
-    if room is None:
+    if fits is None:
         return "yes, unless a plugin protects it" if task.preemptable else 'no (volcano.sh/preemptable: "false")'
-    kept = {action: room.skipped_victim(action, task) for action in configured}
-    able = [action for action, why in kept.items() if why is None]
-    if able:
-        return f"by {' or '.join(able)}, unless a plugin protects it"
-    return "no: " + "; ".join(f"{action}: {why.text}" for action, why in kept.items() if why is not None)
+    skips = {action: fits.skipped_victim(action, task) for action in configured}
+    accepting = [action for action, skip in skips.items() if skip is None]
+    if accepting:
+        return f"by {' or '.join(accepting)}, unless a plugin protects it"
+    return "no: " + "; ".join(f"{action}: {skip.text}" for action, skip in skips.items() if skip is not None)
 
 
-def _build_reply(recording: Recording, subject: str, what: str, found: Sequence[ResourceHolder]) -> QuestionReply:
+def _build_reply(recording: Recording, subject: str, target: str, holders: Sequence[ResourceHolder]) -> QuestionReply:
     jobs = recording.session.jobs
-    ordered = sorted(found, key=lambda one: (jobs[one.task.job].queue, -one.task.priority, one.task.key))
-    heads = ("pod", "node", "priority#", "age", "holds", "evictable", "queue", "status")
-    rows = tuple(_holder_row(recording, one) for one in ordered[:MAX_HOLDER_ROWS])
-    left = len(ordered) - MAX_HOLDER_ROWS
-    owners = dict.fromkeys(one.task.job for one in ordered)
+    ordered = sorted(holders, key=lambda holder: (jobs[holder.task.job].queue, -holder.task.priority, holder.task.key))
+    columns = ("pod", "node", "priority#", "age", "holds", "evictable", "queue", "status")
+    rows = tuple(_holder_row(recording, holder) for holder in ordered[:MAX_HOLDER_ROWS])
+    hidden_count = len(ordered) - MAX_HOLDER_ROWS
+    owners = dict.fromkeys(holder.task.job for holder in ordered)
     queues = dict.fromkeys(jobs[owner].queue for owner in owners)
     sentence = (
         f"{count_noun(len(ordered), 'pod')} of {count_noun(len(owners), 'job')} ({count_noun(len(queues), 'queue')}) "
-        f"{'uses' if len(ordered) == 1 else 'use'} {what}."
+        f"{'uses' if len(ordered) == 1 else 'use'} {target}."
         if ordered
-        else f"No pod uses {what}."
+        else f"No pod uses {target}."
     )
-    data = {"subject": subject, "holders": [_holder_json(recording, one) for one in ordered]}
-    lines = (f"{count_noun(left, 'more pod')} (use --json for all).",) if left > 0 else ()
-    return QuestionReply(sentence, lines, (ReplySheet("holders", heads, rows),) if rows else (), (), data)
+    data = {"subject": subject, "holders": [_holder_json(recording, holder) for holder in ordered]}
+    lines = (f"{count_noun(hidden_count, 'more pod')} (use --json for all).",) if hidden_count > 0 else ()
+    return QuestionReply(sentence, lines, (ReplySheet("holders", columns, rows),) if rows else (), (), data)
 
 
 def _holder_row(recording: Recording, one: ResourceHolder) -> tuple[str, ...]:
@@ -178,8 +178,8 @@ def _holder_row(recording: Recording, one: ResourceHolder) -> tuple[str, ...]:
     return task.key, task.node_name, str(task.priority), age, one.what, one.taken_back, queue, task.status.upstream_name
 
 
-def _holder_json(recording: Recording, one: ResourceHolder) -> dict[str, object]:
-    task = one.task
+def _holder_json(recording: Recording, holder: ResourceHolder) -> dict[str, object]:
+    task = holder.task
     return {
         "pod": task.key,
         "job": task.job,
@@ -187,8 +187,8 @@ def _holder_json(recording: Recording, one: ResourceHolder) -> dict[str, object]
         "priority": task.priority,
         "node": task.node_name,
         "status": task.status.upstream_name,
-        "holds": one.what,
-        "takenBack": one.taken_back,
+        "holds": holder.what,
+        "takenBack": holder.taken_back,
     }
 
 

@@ -14,7 +14,7 @@ from vcdebug.recording.recording import Recording
 
 
 def who_is_next(recording: Recording, word: str) -> QuestionReply:
-    """After the cycle; all queues, or the one that is named."""
+    """The order after the cycle, for one queue or all."""
     return next_at(recording, len(recording), word)
 
 
@@ -24,19 +24,19 @@ def next_at(recording: Recording, seq: Seq, word: str = "") -> QuestionReply:
     if word and word not in session.queues:
         raise NotFoundError("no such queue in this snapshot", f"available: {', '.join(session.queues)}", word)
     queued = [job for job in session.jobs.values() if job.queue in session.queues and word in ("", job.queue)]
-    waiting = group_by_key((job.queue, job.uid) for job in queued if job.count_tasks(TaskStatus.PENDING))
-    if not waiting:
+    pending = group_by_key((job.queue, job.uid) for job in queued if job.count_tasks(TaskStatus.PENDING))
+    if not pending:
         return QuestionReply("No Pending jobs.", data={"queues": [], "jobs": []})
-    queues = _sort_by_order(recording, seq, "queue", list(waiting))
-    jobs = {queue: _sort_by_order(recording, seq, "job", waiting[queue]) for queue in queues}
-    every = (_queue_sheet(recording, seq, queues), *(_job_sheet(recording, seq, one, jobs[one]) for one in queues))
-    sheets = tuple(sheet for sheet in every if len(sheet.rows) > 1)
-    first = jobs[queues[0]][0]
-    why = _first_place_words(recording, seq, queues, jobs[queues[0]])
-    sentence = f"{first} (queue {queues[0]}) is next{why}."
-    after = "Queues are ordered first; job priority counts only within a queue." if len(queues) > 1 else ""
+    queues = _sort_by_order(recording, seq, "queue", list(pending))
+    jobs = {queue: _sort_by_order(recording, seq, "job", pending[queue]) for queue in queues}
+    all_sheets = (_queue_sheet(recording, seq, queues), *(_job_sheet(recording, seq, one, jobs[one]) for one in queues))
+    sheets = tuple(sheet for sheet in all_sheets if len(sheet.rows) > 1)
+    first_job = jobs[queues[0]][0]
+    reason = _first_place_words(recording, seq, queues, jobs[queues[0]])
+    sentence = f"{first_job} (queue {queues[0]}) is next{reason}."
+    order_note = "Queues are ordered first; job priority counts only within a queue." if len(queues) > 1 else ""
     data = {"queues": queues, "jobs": [{"queue": queue, "jobs": jobs[queue]} for queue in queues]}
-    return QuestionReply(sentence, (after,) if after else (), sheets, (), data)
+    return QuestionReply(sentence, (order_note,) if order_note else (), sheets, (), data)
 
 
 def _sort_by_order(recording: Recording, seq: Seq, kind: ElementKind, names: Sequence[str]) -> list[str]:
@@ -57,17 +57,17 @@ def _first_place_words(recording: Recording, seq: Seq, queues: Sequence[QueueNam
 
 
 def _order_words(recording: Recording, seq: Seq, kind: ElementKind, left: str, right: str) -> str:
-    decided = order_of(recording, seq, kind, left, right).deciding_step
-    return f"{left} is before {right} by {_format_step(decided)}"
+    deciding_step = order_of(recording, seq, kind, left, right).deciding_step
+    return f"{left} is before {right} by {_format_step(deciding_step)}"
 
 
-def _format_step(decided: OrderStep | None) -> str:
-    if decided is None:
+def _format_step(step: OrderStep | None) -> str:
+    if step is None:
         return "unknown criterion"
-    by = f" ({decided.plugin})" if decided.plugin else ""
+    plugin_words = f" ({step.plugin})" if step.plugin else ""
     return (
-        f"{decided.difference.what}{by}, {_format_value(decided.difference.left)} to "
-        f"{_format_value(decided.difference.right)}"
+        f"{step.difference.what}{plugin_words}, {_format_value(step.difference.left)} to "
+        f"{_format_value(step.difference.right)}"
     )
 
 
@@ -86,8 +86,8 @@ def _job_sheet(recording: Recording, seq: Seq, queue: QueueName, jobs: Sequence[
 def _order_rows(recording: Recording, seq: Seq, kind: ElementKind, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     following = [*names[1:], ""]
     return tuple(
-        (str(place), name, _format_step(order_of(recording, seq, kind, name, other).deciding_step) if other else "")
-        for place, (name, other) in enumerate(zip(names, following, strict=True), start=1)
+        (str(rank), name, _format_step(order_of(recording, seq, kind, name, rival).deciding_step) if rival else "")
+        for rank, (name, rival) in enumerate(zip(names, following, strict=True), start=1)
     )
 
 

@@ -15,18 +15,18 @@ from vcdebug.recording.recording import Recording
 
 
 def why_evicted(recording: Recording, word: str) -> QuestionReply:
-    """The eviction that was carried out, else the last one that was planned."""
+    """The reply about the pod's eviction that was carried out, else about the last planned one."""
     pod = find_pod(recording, word)
-    one = evictions.eviction_of(recording, pod)
-    if one is None:
+    eviction = evictions.eviction_of(recording, pod)
+    if eviction is None:
         never = f"{pod} is not evicted in this cycle, and no action planned to evict it."
         return QuestionReply(never, data={"pod": pod, "evicted": False})
-    choice = victim_choice_before(recording, one.seq) if one.tier is not None else None
-    gain = _format_gain(recording, one)
-    sheets = (_offers_sheet(choice, pod),) if choice is not None else ()
-    lines = (*_allowed_lines(one, choice), *_protection_lines(recording, choice, one), gain)
-    evidence, data = tuple(_eviction_evidence(one, choice)), _eviction_json(one, choice, gain)
-    return QuestionReply(_eviction_sentence(one), lines, sheets, evidence, data)
+    decision = victim_choice_before(recording, eviction.seq) if eviction.tier is not None else None
+    gain = _format_gain(recording, eviction)
+    sheets = (_answers_sheet(decision, pod),) if decision is not None else ()
+    lines = (*_allowed_lines(eviction, decision), *_protection_lines(recording, decision, eviction), gain)
+    evidence, data = tuple(_eviction_evidence(eviction, decision)), _eviction_json(eviction, decision, gain)
+    return QuestionReply(_eviction_sentence(eviction), lines, sheets, evidence, data)
 
 
 def find_pod(recording: Recording, word: str) -> TaskKey:
@@ -41,58 +41,58 @@ def find_pod(recording: Recording, word: str) -> TaskKey:
     raise NotFoundError("is a job", f"name one of its pods: {', '.join(sorted(tasks)[:5])}", word)
 
 
-def _eviction_sentence(one: evictions.Eviction) -> str:
-    if one.is_carried_out:
-        return f"{evictions.eviction_words(one, one.victim)}."
-    who, node = one.preemptor or "no other pod", f" on {one.node}" if one.node else ""
-    planned = f"{one.action} planned to evict it{node} for {who}, then rolled the plan back (event {one.end})"
-    return f"{one.victim} is not evicted: {planned}."
+def _eviction_sentence(eviction: evictions.Eviction) -> str:
+    if eviction.is_carried_out:
+        return f"{evictions.eviction_words(eviction, eviction.victim)}."
+    pod, node = eviction.preemptor or "no other pod", f" on {eviction.node}" if eviction.node else ""
+    planned = f"{eviction.action} planned to evict it{node} for {pod}, then rolled the plan back (event {eviction.end})"
+    return f"{eviction.victim} is not evicted: {planned}."
 
 
-def _allowed_lines(one: evictions.Eviction, choice: VictimDecision | None) -> Iterator[str]:
-    offering = _offering_plugins(choice, one.victim)
-    if offering and one.tier is not None:
-        yield f"Allowed by {join_names(offering)} (tier {one.tier})."
+def _allowed_lines(eviction: evictions.Eviction, decision: VictimDecision | None) -> Iterator[str]:
+    plugins = _allowing_plugins(decision, eviction.victim)
+    if plugins and eviction.tier is not None:
+        yield f"Allowed by {join_names(plugins)} (tier {eviction.tier})."
 
 
-def _offering_plugins(choice: VictimDecision | None, pod: TaskKey) -> list[str]:
+def _allowing_plugins(decision: VictimDecision | None, pod: TaskKey) -> list[str]:
     """Plugins of the deciding tier that allowed the pod as a victim."""
-    tiers = choice.tiers if choice is not None else ()
-    return [offer.seat.plugin for tier in tiers if tier.decides for offer in tier.offers if pod in offer.offered]
+    tiers = decision.tiers if decision is not None else ()
+    return [offer.vote.plugin for tier in tiers if tier.decides for offer in tier.offers if pod in offer.offered]
 
 
-def _offers_sheet(choice: VictimDecision, pod: TaskKey) -> ReplySheet:
-    reasons = {(objection.tier, objection.plugin): objection.why for objection in _objections_to(choice, pod)}
+def _answers_sheet(decision: VictimDecision, pod: TaskKey) -> ReplySheet:
+    reasons = {(objection.tier, objection.plugin): objection.why for objection in _objections_to(decision, pod)}
     rows = []
-    for tier in choice.tiers:
+    for tier in decision.tiers:
         for offer in tier.offers:
-            seat = offer.seat
-            said = "allows it" if pod in offer.offered else "protects it" if seat.state == "answered" else seat.state
-            why = seat.why or reasons.get((seat.tier, seat.plugin), "")
-            rows.append((str(seat.tier), seat.plugin, said, why))
+            vote = offer.vote
+            verdict = "allows it" if pod in offer.offered else "protects it" if vote.state == "answered" else vote.state
+            reason = vote.why or reasons.get((vote.tier, vote.plugin), "")
+            rows.append((str(vote.tier), vote.plugin, verdict, reason))
     return ReplySheet("answers of the plugins", ("tier#", "plugin", "answer", "why"), tuple(rows))
 
 
-def _objections_to(choice: VictimDecision, pod: TaskKey) -> Iterator[VictimObjection]:
-    for fate in choice.fates:
+def _objections_to(decision: VictimDecision, pod: TaskKey) -> Iterator[VictimObjection]:
+    for fate in decision.fates:
         if fate.task == pod:
             yield from fate.objections
 
 
-def _protection_lines(recording: Recording, choice: VictimDecision | None, one: evictions.Eviction) -> Iterator[str]:
-    """Plugins that protected the pod and were not in the deciding tier, and those that were not asked."""
-    if choice is None:
+def _protection_lines(recording: Recording, decision: VictimDecision | None, one: evictions.Eviction) -> Iterator[str]:
+    """Yields lines about plugins that protected the pod in other tiers, and about plugins that were not asked."""
+    if decision is None:
         return
-    for tier in choice.tiers:
+    for tier in decision.tiers:
         for offer in tier.offers:
-            seat = offer.seat
-            if seat.state == "answered" and one.victim not in offer.offered:
-                yield f"{seat.plugin} (tier {seat.tier}) protected it, but {_deciding_tier_words(choice)} decided."
-    yield from (each.text for each in unasked_plugins(recording, choice.question, one.seq))
+            vote = offer.vote
+            if vote.state == "answered" and one.victim not in offer.offered:
+                yield f"{vote.plugin} (tier {vote.tier}) protected it, but {_deciding_tier_words(decision)} decided."
+    yield from (each.text for each in unasked_plugins(recording, decision.question, one.seq))
 
 
-def _deciding_tier_words(choice: VictimDecision | None) -> str:
-    tiers = choice.tiers if choice is not None else ()
+def _deciding_tier_words(decision: VictimDecision | None) -> str:
+    tiers = decision.tiers if decision is not None else ()
     return next((f"tier {tier.number}" for tier in tiers if tier.decides), "another tier")
 
 
@@ -102,47 +102,47 @@ def _format_gain(recording: Recording, one: evictions.Eviction) -> str:
     summary = next((each for each in cycle_effects(recording).jobs if each.job == job), None)
     if summary is None:
         return "The eviction made room for no pod."
-    done = cycle_effects(recording)
-    got = [effect for effect in (*done.pipelined, *done.bound) if effect.job == job]
-    if not got:
+    effects = cycle_effects(recording)
+    gains = [effect for effect in (*effects.pipelined, *effects.bound) if effect.job == job]
+    if not gains:
         return f"{job} did not benefit: none of its pods has a node after this cycle."
-    own = [effect.node for effect in got if effect.task == one.preemptor]
-    enough = summary.ready + summary.waiting >= summary.min_available
+    nodes = [effect.node for effect in gains if effect.task == one.preemptor]
+    has_minimum = summary.ready + summary.waiting >= summary.min_available
     ready = f"{summary.ready + summary.waiting} of minMember {summary.min_available} pods are ready or reserved"
-    gang = "" if enough else f"; {ready}"
-    have = f"{count_noun(len(got), 'pod')} {verb_for(len(got), 'has')} a node"
-    where = f"{one.preemptor} is reserved on {own[0]}" if own else have
-    return f"{job} benefited: {where}{gang}."
+    gang = "" if has_minimum else f"; {ready}"
+    have = f"{count_noun(len(gains), 'pod')} {verb_for(len(gains), 'has')} a node"
+    text = f"{one.preemptor} is reserved on {nodes[0]}" if nodes else have
+    return f"{job} benefited: {text}{gang}."
 
 
-def _eviction_evidence(one: evictions.Eviction, choice: VictimDecision | None) -> Iterator[Evidence]:
-    if choice is not None:
+def _eviction_evidence(eviction: evictions.Eviction, decision: VictimDecision | None) -> Iterator[Evidence]:
+    if decision is not None:
         yield Evidence(
-            choice.question.first,
-            f"{choice.question.point} is called with {count_noun(len(choice.candidates), 'candidate victim')}",
+            decision.question.first,
+            f"{decision.question.point} is called with {count_noun(len(decision.candidates), 'candidate victim')}",
         )
-    yield Evidence(one.seq, f"{one.action} evicts {one.victim}")
-    if one.end != one.seq:
-        yield Evidence(one.end, f"statement {_FATE_WORDS.get(one.fate, 'ends')}")
+    yield Evidence(eviction.seq, f"{eviction.action} evicts {eviction.victim}")
+    if eviction.end != eviction.seq:
+        yield Evidence(eviction.end, f"statement {_FATE_WORDS.get(eviction.fate, 'ends')}")
 
 
 _FATE_WORDS = {"commit": "committed", "discard": "discarded", "merge": "merged"}
 
 
-def _eviction_json(one: evictions.Eviction, choice: VictimDecision | None, gain: str) -> dict[str, object]:
+def _eviction_json(eviction: evictions.Eviction, decision: VictimDecision | None, gain: str) -> dict[str, object]:
     return {
-        "pod": one.victim,
-        "evicted": one.is_carried_out,
-        "action": one.action,
-        "for": one.preemptor or None,
-        "node": one.node,
-        "tier": one.tier,
-        "offeredBy": _offering_plugins(choice, one.victim),
+        "pod": eviction.victim,
+        "evicted": eviction.is_carried_out,
+        "action": eviction.action,
+        "for": eviction.preemptor or None,
+        "node": eviction.node,
+        "tier": eviction.tier,
+        "offeredBy": _allowing_plugins(decision, eviction.victim),
         "notAsked": [
-            offer.seat.plugin
-            for tier in (choice.tiers if choice is not None else ())
+            offer.vote.plugin
+            for tier in (decision.tiers if decision is not None else ())
             for offer in tier.offers
-            if offer.seat.state == "not asked"
+            if offer.vote.state == "not asked"
         ],
         "gain": gain,
     }
@@ -152,37 +152,39 @@ EVICTED_QUESTION = NamedQuestion("evicted", "Why was this pod evicted", ("pod",)
 
 
 def why_victim(recording: Recording, word: str) -> QuestionReply:
-    """The pod's eviction, and the other candidates that could have been evicted instead."""
+    """The reply why this pod was evicted and not another candidate."""
     pod = find_pod(recording, word)
-    one = evictions.eviction_of(recording, pod)
-    if one is None:
+    eviction = evictions.eviction_of(recording, pod)
+    if eviction is None:
         return QuestionReply(f"{pod} is not a victim in this cycle.", data={"pod": pod, "victim": False})
-    simulated = dry_runs.dry_run_search_at(recording, one.seq)
-    if simulated is not None:
-        return _reply_of_dry_run(one, simulated)
-    choice = victim_choice_before(recording, one.seq) if one.tier is not None else None
-    others = [task for task in dict.fromkeys(choice.victims) if task != pod] if choice is not None else []
-    pop = _victim_pop_seq(recording, one)
-    earlier = _popped_before(recording, pop) if pop is not None else {}
-    # An eviction changes shares: the order of two victims is the one when the first of them left the queue.
+    dry_run_search = dry_runs.dry_run_search_at(recording, eviction.seq)
+    if dry_run_search is not None:
+        return _reply_of_dry_run(eviction, dry_run_search)
+    decision = victim_choice_before(recording, eviction.seq) if eviction.tier is not None else None
+    others = [task for task in dict.fromkeys(decision.victims) if task != pod] if decision is not None else []
+    pop = _victim_pop_seq(recording, eviction)
+    popped = _popped_before(recording, pop) if pop is not None else {}
+    # Evictions change shares, so two victims are compared in the state at the earlier of their pops.
     orders = [
-        order_of(recording, earlier.get(other, pop), "victim", pod, other, one.preemptor) for other in others if pop
+        order_of(recording, popped.get(other, pop), "victim", pod, other, eviction.preemptor) for other in others if pop
     ]
-    sheets = tuple(sheet for sheet in (_orders_sheet(orders, earlier), _protected_sheet(choice)) if sheet.rows)
-    lines, evidence = evictions.milder_nodes_facts(recording, one), _victim_evidence(one, choice, pop)
-    sentence = _victim_sentence(one, others, orders, list(earlier))
-    return QuestionReply(sentence, tuple(lines), sheets, evidence, _victim_json(one, others, orders, earlier))
+    sheets = tuple(sheet for sheet in (_orders_sheet(orders, popped), _protected_sheet(decision)) if sheet.rows)
+    lines, evidence = evictions.milder_nodes_facts(recording, eviction), _victim_evidence(eviction, decision, pop)
+    sentence = _victim_sentence(eviction, others, orders, list(popped))
+    return QuestionReply(sentence, tuple(lines), sheets, evidence, _victim_json(eviction, others, orders, popped))
 
 
-def _victim_pop_seq(recording: Recording, one: evictions.Eviction) -> Seq | None:
-    """The pop that took the pod from the node's queue of victims."""
-    span = recording.span_tree.span_around(one.seq, Level.NODE)
-    pops = recording.events_before(PopEvent, one.seq, span.first if span is not None else 1)
-    return next((seq for seq, pop in pops if pop.name == one.victim and pop_kind(recording, seq) == "victim"), None)
+def _victim_pop_seq(recording: Recording, eviction: evictions.Eviction) -> Seq | None:
+    """The event that popped the pod from the node's victims queue; None without one."""
+    span = recording.span_tree.span_around(eviction.seq, Level.NODE)
+    pops = recording.events_before(PopEvent, eviction.seq, span.first if span is not None else 1)
+    return next(
+        (seq for seq, pop in pops if pop.name == eviction.victim and pop_kind(recording, seq) == "victim"), None
+    )
 
 
 def _popped_before(recording: Recording, pop: Seq) -> dict[TaskKey, Seq]:
-    """The victims that left the same queue earlier, and the event of each."""
+    """Victim → event of its pop, for victims that were popped earlier from the same queue."""
     return {
         event.name: seq
         for seq in sibling_pops(recording, pop)
@@ -190,12 +192,12 @@ def _popped_before(recording: Recording, pop: Seq) -> dict[TaskKey, Seq]:
     }
 
 
-def _reply_of_dry_run(one: evictions.Eviction, found: dry_runs.DryRunSearch) -> QuestionReply:
-    """For a victim of topology-aware preemption, which removes all candidates of a node and puts back what it can."""
-    run = next(each for each in found.runs if each.node == found.winner)
+def _reply_of_dry_run(one: evictions.Eviction, search: dry_runs.DryRunSearch) -> QuestionReply:
+    """The reply about a victim of topology-aware preemption, which removes all candidates and restores what fits."""
+    run = next(each for each in search.runs if each.node == search.winner)
     rows = tuple((trial.task, trial.verdict_text, trial.why) for trial in run.trials if trial.verb != dry_runs.TAKE)
-    why = next((trial.why for trial in run.trials if trial.task == one.victim and not trial.fits), "")
-    because = f": {why}" if why else ""
+    refusal = next((trial.why for trial in run.trials if trial.task == one.victim and not trial.fits), "")
+    because = f": {refusal}" if refusal else ""
     sentence = f"{one.victim} is evicted on {one.node}: {one.preemptor} would not fit there with it{because}."
     removed = count_noun(len(run.offered), "candidate victim")
     line = f"{one.action} simulates the node without its {removed}, then restores each with which the pod still fits."
@@ -208,37 +210,37 @@ def _reply_of_dry_run(one: evictions.Eviction, found: dry_runs.DryRunSearch) -> 
 def _victim_sentence(
     one: evictions.Eviction, others: Sequence[TaskKey], orders: Sequence[OrderComparison], earlier: Sequence[TaskKey]
 ) -> str:
-    where = f"on {one.node}" if one.node else "here"
+    place = f"on {one.node}" if one.node else "here"
     if not others:
-        return f"{one.victim} was the only allowed victim {where}{f' for {one.preemptor}' if one.preemptor else ''}."
-    later = (order for order in orders if order.right not in earlier)
-    behind = next((order for order in later if order.order_sign < 0 and order.deciding_step is not None), None)
-    if behind is None or behind.deciding_step is None:
+        return f"{one.victim} was the only allowed victim {place}{f' for {one.preemptor}' if one.preemptor else ''}."
+    later_orders = (order for order in orders if order.right not in earlier)
+    decisive = next((order for order in later_orders if order.order_sign < 0 and order.deciding_step is not None), None)
+    if decisive is None or decisive.deciding_step is None:
         if earlier:
-            return f"{one.victim} is evicted {where} after {join_names(earlier, 3)}, which did not make enough room."
-        return f"{one.victim} is evicted before {join_names(others, 3)} {where}, which compare equal to it."
-    decided = behind.deciding_step
-    by = f"{decided.plugin} orders" if decided.plugin else "victims are ordered"
-    compared = f"{decided.difference.what} ({decided.difference.left} before {decided.difference.right})"
-    return f"{one.victim} is evicted before {behind.right} {where}: {by} by {compared}."
+            return f"{one.victim} is evicted {place} after {join_names(earlier, 3)}, which did not make enough room."
+        return f"{one.victim} is evicted before {join_names(others, 3)} {place}, which compare equal to it."
+    step = decisive.deciding_step
+    source = f"{step.plugin} orders" if step.plugin else "victims are ordered"
+    criterion = f"{step.difference.what} ({step.difference.left} before {step.difference.right})"
+    return f"{one.victim} is evicted before {decisive.right} {place}: {source} by {criterion}."
 
 
 def _orders_sheet(orders: Sequence[OrderComparison], earlier: Collection[TaskKey]) -> ReplySheet:
     rows = []
     for order in orders:
-        decided = order.deciding_step
-        # A queue whose figures change between two pops may give out its elements in another order than they have now.
+        step = order.deciding_step
+        # A priority queue whose figures change between two pops may pop elements in another order than the present one.
         first = "earlier" if order.right in earlier else {-1: "later", 1: "earlier", 0: "equal"}[order.order_sign]
-        what = decided.difference if decided is not None else None
-        by = (decided.plugin if decided is not None else "") or "no plugin"
-        values = (f"{what.left}", f"{what.right}") if what is not None else ("", "")
-        rows.append((order.right, first, what.what if what is not None else "nothing", *values, by))
+        difference = step.difference if step is not None else None
+        plugin = (step.plugin if step is not None else "") or "no plugin"
+        values = (f"{difference.left}", f"{difference.right}") if difference is not None else ("", "")
+        rows.append((order.right, first, difference.what if difference is not None else "nothing", *values, plugin))
     heads = ("pod", "order", "criterion", "victim", "this pod", "plugin")
     return ReplySheet("other allowed victims", heads, tuple(rows))
 
 
-def _protected_sheet(choice: VictimDecision | None) -> ReplySheet:
-    fates = choice.fates if choice is not None else ()
+def _protected_sheet(decision: VictimDecision | None) -> ReplySheet:
+    fates = decision.fates if decision is not None else ()
     rows = tuple(
         (fate.task, str(saved.tier), saved.plugin, saved.why) for fate in fates if (saved := fate.saved_by) is not None
     )
@@ -255,12 +257,12 @@ def _victim_evidence(one: evictions.Eviction, choice: VictimDecision | None, pop
 
 
 def _victim_json(
-    one: evictions.Eviction,
+    eviction: evictions.Eviction,
     others: Sequence[TaskKey],
     orders: Sequence[OrderComparison],
     earlier: Collection[TaskKey] = (),
 ) -> dict[str, object]:
-    decided = [
+    entries = [
         {
             "instead": order.right,
             "sign": 1 if order.right in earlier else order.order_sign,
@@ -269,7 +271,7 @@ def _victim_json(
         }
         for order in orders
     ]
-    return {"pod": one.victim, "victim": True, "node": one.node, "others": list(others), "orders": decided}
+    return {"pod": eviction.victim, "victim": True, "node": eviction.node, "others": list(others), "orders": entries}
 
 
 VICTIM_QUESTION = NamedQuestion("victim", "Why this victim", ("pod",), why_victim)

@@ -1,4 +1,4 @@
-"""The part of the Common Expression Language that selectors of devices are written in.
+"""The part of the Common Expression Language in which device selectors are written.
 
 Upstream: k8s apiserver cel (Quantity, Semver), k8s dynamic-resource-allocation cel.
 """
@@ -42,12 +42,12 @@ class Quantity(NamedTuple):
             raise Undecided(str(error)) from error
 
     def add_signed(self, other: Quantity | int, sign: int = 1) -> Quantity:
-        """The sum, or the difference."""
+        """Add the amount (sign 1) or subtract it (sign -1)."""
         return Quantity(self.nano + sign * (other.nano if isinstance(other, Quantity) else other * NANO_PER_UNIT))
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is a number of units that int64 can hold."""
+        """Whether the amount is a whole number of units within int64."""
         return self.nano % NANO_PER_UNIT == 0 and MIN_INT64 <= self.nano // NANO_PER_UNIT <= MAX_INT64  # exact: ints
 
 
@@ -58,7 +58,7 @@ class Semver(NamedTuple):
     minor: int
     patch: int
     release: bool
-    """False for a pre-release: False sorts first, as a pre-release does."""
+    """False for a pre-release: sorts before True, as a pre-release does."""
     parts: tuple[tuple[bool, int, str], ...] = ()
     """Parts of a pre-release as (is a word, number, word): tuples sort numbers before words."""
 
@@ -78,11 +78,11 @@ def _split_parts(suffix: str | None) -> list[str]:
 
 
 def _normalize_version(text: str) -> str:
-    """Without a leading v, with three numbers, none of which has leading zeros."""
+    """The text without a leading v, with three numbers, none with leading zeros."""
     numbers, mark, rest = text.removeprefix("v").partition("-" if "-" in text else "+")
     numbers = ".".join([*numbers.split("."), "0", "0"][:3]) if numbers.count(".") < 2 else numbers
     return _LEADING_ZEROS.sub("", numbers) + mark + rest
 
 
 class Undecided(Exception):
-    """The replay cannot tell what the real scheduler would decide; the text says why."""
+    """Raised if the replay cannot tell what the real scheduler would decide; the text says why."""

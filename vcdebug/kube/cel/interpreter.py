@@ -15,7 +15,7 @@ CelRule = Callable[..., object]
 
 
 def are_equal(left: object, right: object) -> bool:
-    """Whether two values are the same; values of different types are not, save numbers."""
+    """Whether two values are equal; values of different types are not, except numbers."""
     if isinstance(left, dict) and isinstance(right, dict):
         return left.keys() == right.keys() and all(are_equal(left[key], right[key]) for key in left)
     if isinstance(left, list) and isinstance(right, list):
@@ -205,7 +205,7 @@ RULES: Final[Mapping[tuple[object, ...], CelRule]] = {
 CelVariables = Mapping[str, object]
 
 
-def evaluate_truth(expression: str, names: CelVariables) -> bool:
+def evaluate_boolean(expression: str, names: CelVariables) -> bool:
     """Whether the expression holds; raises CelError and Undecided."""
     try:
         return _require_bool(evaluate_node(syntax.parse_expression(expression), names))
@@ -266,7 +266,7 @@ def _has_member(owner: object, name: str) -> bool:
 
 
 def _get_element(container: object, key: object) -> object:
-    """An element of a list or map; raises CelError for a missing key, Undecided for what does not compile."""
+    """An element of a list or map; raises CelError for a missing key, Undecided if the access does not compile."""
     if isinstance(container, list):
         if type(key) is not int or not 0 <= key < len(container):
             raise Undecided("the list has no such element")

@@ -13,10 +13,10 @@ from vcdebug.gomath import MAX_INT64
 from vcdebug.kube.cel import Undecided
 
 BINARY: Final = (("==", "!=", "<", "<=", ">", ">=", "in"), ("+", "-"), ("*", "/", "%"))
-"""Operators, the loosest first."""
+"""Binary operators by precedence, loosest first."""
 CONSTANTS: Final = {"true": True, "false": False, "null": None}
 LOOPS: Final = {"all": (2,), "exists": (2,), "exists_one": (2,), "filter": (2,), "map": (2, 3)}
-"""Macros over the elements of a list or the keys of a map, and how many arguments they have."""
+"""Macros over list elements or map keys, with the numbers of arguments that they take."""
 BIND: Final = ("cel", "bind")
 
 
@@ -33,7 +33,7 @@ class CelVariable(NamedTuple):
 
 
 class MemberAccess(NamedTuple):
-    """`of.name`; `tested` asks whether it is there."""
+    """`of.name`; with `tested`, whether the field exists."""
 
     of: CelNode
     name: str
@@ -55,7 +55,7 @@ class FunctionCall(NamedTuple):
 
 
 class Ternary(NamedTuple):
-    """`condition ? yes : no`."""
+    """A conditional: `condition ? yes : no`."""
 
     condition: CelNode
     yes: CelNode
@@ -63,7 +63,7 @@ class Ternary(NamedTuple):
 
 
 class Logical(NamedTuple):
-    """`left && right`, or with `either` `left || right`."""
+    """`left && right`, or `left || right` if `either`."""
 
     left: CelNode
     right: CelNode
@@ -83,7 +83,7 @@ class MapLiteral(NamedTuple):
 
 
 class LoopMacro(NamedTuple):
-    """A macro over elements; `kept` is map's condition where it has one."""
+    """A macro over elements; `kept` is the condition of a map macro, if any."""
 
     kind: str
     of: CelNode
@@ -117,7 +117,7 @@ CelNode = (
 
 @lru_cache(maxsize=1024)
 def parse_expression(expression: str) -> CelNode:
-    """The tree; raises Undecided."""
+    """Parse an expression into a tree; raises Undecided."""
     parser = _Parser(split_tokens(expression))
     node = parser.parse_ternary()
     parser.expect_end()
@@ -137,7 +137,7 @@ class _Parser:
         return token
 
     def _take_mark(self, *marks: str) -> str | None:
-        """Consume and return the next mark if it is one of these, else None."""
+        """Consume and return the next mark if it is one of the given ones, else return None."""
         token = self._tokens[self._at]
         if token.kind in (NUMBER, TEXT) or token.text not in marks:
             return None

@@ -1,4 +1,4 @@
-"""Allocation of devices for resource claims: slices and pools, requests, the search, and what each release knows.
+"""Allocation of devices for resource claims: slices and pools, requests, the search, and the features per release.
 
 Upstream: plugins/predicates, k8s dynamic-resource-allocation structured (NewAllocator).
 """
@@ -9,15 +9,15 @@ from vcdebug.releases.nodes import DEVICE_FEATURES_1_33
 from vcdebug.snapshot.snapshot import SchedulerFlags
 
 NEWEST_LIBRARY: Final = (1, 36)
-"""The Kubernetes library whose allocator with capacity tries pools and slices by name."""
+"""First version of the Kubernetes library whose allocator with capacity tries pools and slices by name."""
 WHOLE_POOLS_LIBRARY: Final = (1, 35)
-"""The first library that counts all slices of a pool, and skips incomplete and invalid pools."""
+"""First version that counts all slices of a pool, and skips incomplete and invalid pools."""
 OLDEST_LIBRARY: Final = (1, 32)
-"""The oldest library whose allocator is replayed."""
+"""Oldest version of the library whose allocator is replayed."""
 
 
 class AllocatorFeatures(NamedTuple):
-    """What the gates switch on."""
+    """The features of an allocator, by library version and feature gates."""
 
     admin: bool
     alternatives: bool
@@ -27,7 +27,7 @@ class AllocatorFeatures(NamedTuple):
     capacity: bool
     taint_rules: bool
     by_name: bool
-    """Pools and slices are tried by name; other allocators range over maps."""
+    """Pools and slices are tried in order of name; other allocators iterate over maps."""
     keeps_alternative: bool
     """An alternative for all devices continues with itself after its first device, not with the best alternative."""
     knows_capacity: bool
@@ -44,12 +44,12 @@ class AllocatorFeatures(NamedTuple):
     """A request for all devices accepts none, and ends the search if one is in use. Slices with counters are like
     others. An invalid pool is an error only once a device of it could be taken."""
     known: bool
-    """The allocator with these features is replayed."""
+    """Whether the replay supports an allocator with these features."""
 
 
 def features_of(flags: SchedulerFlags) -> AllocatorFeatures:
     """The features of the allocator that a scheduler with these flags chooses."""
-    # Upstream has several allocators and takes the oldest one that supports all enabled gates, per library version.
+    # Upstream has several allocators and, per library version, uses the oldest one that supports all enabled gates.
     gate, library = flags.is_gate_on, flags.release.kubernetes_version
     if flags.release.has_older_form(DEVICE_FEATURES_1_33):
         oldest = AllocatorFeatures(gate("DRAAdminAccess"), *[False] * (len(AllocatorFeatures._fields) - 1))
@@ -81,8 +81,8 @@ def features_of(flags: SchedulerFlags) -> AllocatorFeatures:
 
 
 class AllocationError(Exception):
-    """The claim or its class is invalid, whatever devices exist; the text is upstream's."""
+    """Raised if a claim or its class is invalid, whatever devices exist; the text is upstream's."""
 
 
 class NoDevicesError(Exception):
-    """The node lacks devices for the claims; the text is upstream's."""
+    """Raised if the node lacks devices for the claims; the text is upstream's."""

@@ -1,4 +1,4 @@
-"""Devices that claims hold by their status, and those that a search has taken.
+"""Devices held by claims according to their status, and devices taken by a search.
 
 Upstream: k8s plugin dynamicresources (allocateddevices), dynamic-resource-allocation structured (createNodeSelector,
 allocateDevice, checkAvailableCounters).
@@ -35,7 +35,7 @@ class HeldDevice(NamedTuple):
 
     id: DeviceId
     admin: bool = False
-    """adminAccess: does not consume the device."""
+    """Admin access: the claim does not consume the device."""
     shared: bool = False
     capacity: CapacityAmounts = NO_AMOUNTS
 
@@ -50,7 +50,7 @@ class TakenDevice(NamedTuple):
 
     @property
     def held_device(self) -> HeldDevice:
-        """The device as later searches see it."""
+        """The device in the form in which later searches read it."""
         return HeldDevice(self.device.id, self.wanted.admin, self.shared, self.capacity)
 
     def result_entry(self, part: str) -> JsonDict:
@@ -66,7 +66,7 @@ class TakenDevice(NamedTuple):
 
 
 class ClaimAllocation(NamedTuple):
-    """The devices that one claim gets."""
+    """The devices allocated to one claim."""
 
     held: tuple[HeldDevice, ...]
     results: tuple[JsonDict, ...]
@@ -74,7 +74,7 @@ class ClaimAllocation(NamedTuple):
     selector: JsonObject | None
     """Selects the nodes that can use the claim; None selects all."""
     certain: bool
-    """Whether upstream would try the devices in the same order, which otherwise is random."""
+    """Whether upstream would try the devices in the same order; otherwise its order is random."""
 
 
 def make_allocation(claim: str, taken: Sequence[TakenDevice], node: NodeName, *, certain: bool) -> ClaimAllocation:
@@ -84,14 +84,14 @@ def make_allocation(claim: str, taken: Sequence[TakenDevice], node: NodeName, *,
 
 
 class DevicesInUse:
-    """Devices and capacity in use when a search begins."""
+    """Devices and capacity in use at the start of a search."""
 
     def __init__(self, devices: Iterable[HeldDevice], before: DevicesInUse | None = None) -> None:
         self.devices: dict[DeviceId, None] = {} if before is None else dict(before.devices)
         capacity = {} if before is None else before.capacity
         self.capacity: dict[DeviceId, dict[str, int]] = {device: dict(amounts) for device, amounts in capacity.items()}
         self.since: dict[PoolId, list[HeldDevice]] = {}
-        """Devices added to `before`, by pool: a cached result holds while those of its pools are equal."""
+        """Devices added to `before`, by pool: a cached result holds while the entries of its pools are equal."""
         for device in devices:
             self._add_device(device)
             if before is not None:
@@ -149,24 +149,24 @@ def _are_alike(left: JsonObject, right: JsonObject) -> bool:
 
 
 Counters = dict[tuple[str, str], int]
-"""Counter set and counter → 10^-9 units."""
+"""(counter set, counter) → amount in units of 10^-9."""
 
 
 class SearchLedger:
-    """Devices, capacity and counters that one search has taken so far."""
+    """Devices, capacity and counters that a search has taken so far."""
 
     def __init__(self, in_use: DevicesInUse, features: AllocatorFeatures) -> None:
         self._in_use = in_use
         self._features = features
         self._trying: dict[DeviceId, list[int]] = {}
-        """Device → the claims that take it in this search."""
+        """Device → the claims for which this search has taken it."""
         self._parts: dict[DeviceId, dict[str, int]] = {}
-        """Shared device → capacity taken in this search."""
+        """Shared device → capacity that this search has taken of it."""
         self._counted: dict[str, Counters] = {}
         """Pool → counters consumed in this search; as in upstream, not all are released."""
 
     def is_free(self, request: RequestData, device: Device, claim: int) -> bool:
-        """Whether no claim holds the device; with admin access, whether this claim has not taken it yet."""
+        """Whether the device is free; with admin access, whether this claim has not taken it yet."""
         if request.admin:
             return self.is_unrecorded(request) or claim not in self._trying.get(device.id, ())
         return device.id not in self._in_use.devices and not self._trying.get(device.id)
@@ -179,7 +179,7 @@ class SearchLedger:
         return fits_capacity(request.capacity, device.capacity, in_use, trying)
 
     def charge_counters(self, device: Device, pool: DevicePool | None) -> bool:
-        """Charge the counters that the device consumes; False where they do not suffice.
+        """Charge the counters that the device consumes; False if they do not suffice.
 
         Raises ProcessExit for a request for all devices, where upstream's pointer to the pool is nil.
         """
@@ -193,7 +193,7 @@ class SearchLedger:
         if pool is None:
             raise ProcessExit(NIL_POINTER_TEXT)
         free, counted = self._left_counters(pool), self._counted.setdefault(pool.id.name, {})
-        # Charged first and compared then, as upstream; a failure takes the charge back.
+        # Charged first and compared later, as upstream; a failure undoes the charge.
         self._charge_device(device, counted, 1)
         if all(amount >= counted.get(name, 0) for name, amount in free.items()):
             return True
@@ -215,11 +215,11 @@ class SearchLedger:
                 counters[key] = counters.get(key, 0) + sign * nano_value((amount or {}).get("value"))
 
     def is_shared(self, device: Device) -> bool:
-        """Whether several claims may each have a part of the device."""
+        """Whether several claims can each hold a part of the device."""
         return self._features.capacity and device.shareable
 
     def take_device(self, request: RequestData, device: Device, claim: int) -> CapacityAmounts:
-        """Take the device and return the capacity that is taken of it if it is shared."""
+        """Take the device; returns the capacity taken, if the device is shared."""
         if not self.is_shared(device):
             if not self.is_unrecorded(request):
                 self._trying.setdefault(device.id, []).append(claim)
@@ -231,7 +231,7 @@ class SearchLedger:
         return part
 
     def is_unrecorded(self, request: RequestData) -> bool:
-        """Whether devices of the request are not recorded as taken (admin access in old allocators)."""
+        """Whether the request's devices are not recorded as taken (admin access in old allocators)."""
         return request.admin and self._features.forgetful
 
     def give_back(

@@ -1,4 +1,4 @@
-"""Allocates the claims of one pod on one node after the other.
+"""Allocation of a pod's claims, node by node.
 
 Upstream: k8s dynamic-resource-allocation structured (Allocator).
 """
@@ -21,15 +21,15 @@ CANNOT_ALLOCATE: Final = "cannot allocate all claims"
 
 
 MAX_CACHED_SHAPES: Final = 8
-"""Distinct requests whose results are cached: pods of one template follow one another, so that few suffice."""
+"""Number of distinct requests whose results are cached; few suffice, because pods of a template come in a row."""
 ClaimShape = tuple[str, ...]
-"""spec.devices of each claim as text."""
+"""The text of spec.devices, per claim."""
 AllocationOutcome = list[allocations.ClaimAllocation] | str
-"""One allocation per claim, or upstream's reason why there is none."""
+"""One allocation per claim, or upstream's reason why the claims cannot be allocated."""
 
 
 class AllocationRequest(NamedTuple):
-    """The claims of a pod that are to be allocated, their requests, and the devices in use."""
+    """The claims of a pod to allocate, with their requests and the devices in use."""
 
     claims: Sequence[JsonObject]
     shape: ClaimShape
@@ -37,14 +37,14 @@ class AllocationRequest(NamedTuple):
 
 
 class RequestCandidates(NamedTuple):
-    """The devices of a node that a request could have."""
+    """The devices of a node that match a request."""
 
     claim: str
     request: str
     wanted: int | None
-    """None for all devices."""
+    """The number of devices requested; None for all."""
     devices: Mapping[DeviceId, bool]
-    """The devices that match, and whether each is free."""
+    """Matching device → whether it is free."""
 
     @property
     def matching_count(self) -> int:
@@ -53,22 +53,22 @@ class RequestCandidates(NamedTuple):
 
     @property
     def free_count(self) -> int:
-        """Number of them that are free."""
+        """Number of matching devices that are free."""
         return sum(self.devices.values())  # exact: ints
 
     @property
     def busy_devices(self) -> list[DeviceId]:
-        """The ones that are in use."""
+        """The matching devices that are in use."""
         return [device for device, free in self.devices.items() if not free]
 
 
 class DeviceAllocators:
-    """All slices, classes and claims of a snapshot, with cached results of searches."""
+    """The slices, classes and claims of a snapshot, with cached search results."""
 
     def __init__(self, listers: Listers, ordering: MapOrder) -> None:
         features = self.features = features_of(listers.flags)
         self.unknown = ""
-        """Why allocations cannot be replayed; empty if they can."""
+        """The reason why allocations cannot be replayed; empty if they can."""
         if not features.known:
             self.unknown = "the allocator of this release is not replayed"
         elif features.taint_rules and listers.device_taint_rules:
@@ -86,12 +86,12 @@ class DeviceAllocators:
     def allocation_request(
         self, claims: Sequence[JsonObject], devices: Iterable[allocations.HeldDevice]
     ) -> AllocationRequest:
-        """The request for a pod; `devices` are devices taken in this session, besides those of the snapshot."""
+        """The request of a pod; `devices` are taken in this session, in addition to those of the snapshot."""
         shape = tuple([repr(spec_of(claim).get("devices")) for claim in claims])
         return AllocationRequest(claims, shape, allocations.DevicesInUse(devices, self._in_use))
 
     def allocate(self, need: AllocationRequest, node: NodeName, labels: Labels) -> list[allocations.ClaimAllocation]:
-        """One result per claim of a pod; raises NoDevicesError, AllocationError and Undecided."""
+        """Allocate a pod's claims on a node, one result each; raises NoDevicesError, AllocationError and Undecided."""
         pools = self._pools.seen_by(node, labels)
         since = [need.in_use.since.get(pool.id) for pool in pools]
         # A search depends on the node's pools alone: it is repeated only after one of them lost or gained devices.
@@ -108,7 +108,7 @@ class DeviceAllocators:
     def _cached_outcomes(
         self, shape: ClaimShape
     ) -> dict[NodeName, tuple[list[list[allocations.HeldDevice] | None], AllocationOutcome]]:
-        """Node → (devices taken in its pools at the time of the search, outcome), for one shape."""
+        """The cached results of one shape: node → (devices taken in its pools at the time, outcome)."""
         outcomes = self._outcomes.get(shape)
         if outcomes is None:
             if len(self._outcomes) == MAX_CACHED_SHAPES:
@@ -129,7 +129,7 @@ class DeviceAllocators:
         return [allocations.make_allocation(claim.key, taken, node[0], certain=certain) for (claim, _), taken in pairs]
 
     def claims_holding(self, devices: Collection[DeviceId]) -> Iterator[JsonObject]:
-        """The claims of the snapshot that hold one of the devices, or a part of it."""
+        """The snapshot's claims that hold one of the devices or a part of one."""
         for claim in self._claims:
             if any(device.id in devices for device in allocations.held_devices(claim, self.features)):
                 yield claim
@@ -137,7 +137,7 @@ class DeviceAllocators:
     def request_candidates(
         self, need: AllocationRequest, node: NodeName, labels: Labels
     ) -> Iterator[RequestCandidates]:
-        """Candidates for each request and alternative; raises AllocationError and Undecided."""
+        """The candidates of each request and alternative; raises AllocationError and Undecided."""
         search, claims = self._begin_search(need, (node, labels), self._pools.seen_by(node, labels))
         for claim, _ in claims:
             for option in (option for request in claim.requests for option in request.alternatives):
@@ -179,7 +179,7 @@ def _has_parts(outcome: AllocationOutcome) -> bool:
 def _count_all(
     request: RequestData, pools: Sequence[DevicePool], search: DeviceSearch, ledger: allocations.SearchLedger
 ) -> None:
-    """Set count and devices of a request for all; raises AllocationError where a pool is incomplete or invalid."""
+    """Set count and devices of a request for all; raises AllocationError if a pool is incomplete or invalid."""
     if not request.every:
         return
     for pool in pools:

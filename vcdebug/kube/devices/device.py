@@ -1,4 +1,4 @@
-"""Devices, the slices and pools that list them, the nodes that can use them, and their shared capacity.
+"""Devices, slices and pools, the nodes that can use the devices, and shared capacity.
 
 Upstream: k8s dynamic-resource-allocation structured (NodeMatches, consumable_capacity, GatherPools), api resource/v1.
 """
@@ -45,18 +45,18 @@ class PoolId(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NodeScope:
-    """The nodes that can use a device: one, all, or those that a selector selects."""
+    """The nodes that can use a device: one node, all, or those matching a selector."""
 
     node: NodeName
     everywhere: bool
     selector: JsonObject | None
     terms: tuple[NodeTerm, ...] = ()
     broken: str = ""
-    """Why the selector cannot be read."""
+    """The reason why the selector is invalid; empty if it is valid."""
 
     @classmethod
     def from_spec(cls, raw: JsonObject) -> NodeScope:
-        """Read a slice's spec, or a device."""
+        """Read the scope from a slice's spec or a device."""
         node, everywhere, selector = raw.get("nodeName") or "", bool(raw.get("allNodes")), raw.get("nodeSelector")
         if node or everywhere or selector is None:
             return cls(node, everywhere, selector)
@@ -67,7 +67,7 @@ class NodeScope:
         return cls(node, everywhere, selector, terms)
 
     def includes_node(self, labels: Labels, node: NodeName) -> bool:
-        """Whether the node is one of them; raises Undecided."""
+        """Whether the node can use the device; raises Undecided."""
         if self.node:
             return self.node == node
         if self.broken:
@@ -77,7 +77,7 @@ class NodeScope:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Device:
-    """One entry of a slice."""
+    """A device listed in a slice."""
 
     id: DeviceId
     manifest: JsonObject
@@ -85,27 +85,27 @@ class Device:
     place: NodeScope
     """The device's own scope if the slice has perDeviceNodeSelection, else the slice's."""
     shareable: bool
-    """Whether several claims may each have a part of the device."""
+    """Whether several claims can each hold a part of the device."""
     capacity: JsonObject
     taints: tuple[Taint, ...]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class DeviceSlice:
-    """One ResourceSlice."""
+    """The contents of a ResourceSlice."""
 
     name: str
     pool: PoolId
     generation: int
     count: int
-    """The number of slices of the pool, as the driver states it."""
+    """Number of slices of the pool, according to the driver."""
     place: NodeScope
     per_device: bool | None
     """spec.perDeviceNodeSelection: whether each device states its own scope."""
     counters: Mapping[str, Mapping[str, object]]
     """Counter set → counter → amount that the devices of the pool share."""
     twice: tuple[str, ...]
-    """Names of counter sets that the slice states more than once."""
+    """Names of counter sets that the slice lists more than once."""
     devices: list[Device] = field(default_factory=list)
 
 
@@ -142,7 +142,7 @@ def _read_device(raw: JsonObject, of: DeviceSlice) -> Device:
 
 
 CapacityAmounts = Mapping[str, int]
-"""Capacity → 10^-9 units."""
+"""Capacity → amount in units of 10^-9."""
 NO_AMOUNTS: Final[CapacityAmounts] = {}
 
 
@@ -152,19 +152,19 @@ def parse_amounts(raw: Json) -> CapacityAmounts:
 
 
 def quantity_text(nano: int) -> str:
-    """The amount as a manifest states it."""
+    """The amount in the form of a manifest."""
     return str(nano // NANO_PER_UNIT) if nano % NANO_PER_UNIT == 0 else f"{nano}n"  # exact: ints
 
 
 def consumed_capacity(request: CapacityAmounts, capacity: JsonObject) -> dict[str, int]:
-    """The amount that a request takes of each capacity of a device; all of it where neither states an amount."""
+    """The amount of each capacity that a request consumes; all of it if neither request nor device sets an amount."""
     return {name: _round_up(request.get(name), raw or {}) for name, raw in capacity.items()}
 
 
 def fits_capacity(
     request: CapacityAmounts, capacity: JsonObject, in_use: CapacityAmounts, trying: CapacityAmounts
 ) -> bool:
-    """Whether the device has room for a request next to what is taken and what this search is trying."""
+    """Whether the device has room for a request beside the capacity in use and that taken by this search."""
     if any(name not in capacity for name in request):
         return False
     for name, amount in consumed_capacity(request, capacity).items():
@@ -177,7 +177,7 @@ def fits_capacity(
 
 
 def _round_up(request: int | None, raw: JsonObject) -> int:
-    """The least amount that the device's request policy allows for a request."""
+    """The amount of a request under the device's request policy: rounded up, or the default without a request."""
     policy = raw.get("requestPolicy") or {}
     if request is None:
         default = policy.get("default")
@@ -217,27 +217,27 @@ def _is_forbidden(amount: int, policy: JsonObject | None) -> bool:
 
 
 def _whole_units(nano: int) -> int:
-    """Units, rounded up."""
+    """The amount in whole units, rounded up."""
     return -(-nano // NANO_PER_UNIT)  # exact: ints
 
 
 class DevicePool(NamedTuple):
-    """One pool as one node sees it."""
+    """A pool as seen from one node."""
 
     id: PoolId
     devices: tuple[Device, ...] = ()
-    """Devices of slices for the node, in the order in which they are tried."""
+    """Devices of the slices for this node, in the order of the search."""
     elsewhere: tuple[Device, ...] = ()
-    """Devices of the pool's other slices: they consume the same counters."""
+    """Devices of the pool's other slices, which consume the same counters."""
     counters: Mapping[str, Mapping[str, object]] = {}
     incomplete: bool = False
     """Whether the driver is still publishing slices of the pool."""
     invalid: str = ""
-    """Why no device of the pool may be taken; empty for a valid pool."""
+    """The reason why the pool's devices cannot be taken; empty if they can."""
 
     @property
     def binds_late(self) -> bool:
-        """Whether a device must be prepared before the pod is bound."""
+        """Whether a device has binding conditions, which must be met before the pod is bound."""
         return any(device.manifest.get("bindingConditions") is not None for device in self.devices)
 
 
@@ -258,14 +258,14 @@ class DevicePools:
         self._pools_by_node: dict[NodeName, tuple[DevicePool, ...]] = {}
 
     def seen_by(self, node: NodeName, labels: Labels) -> tuple[DevicePool, ...]:
-        """The node's pools, in the order in which they are tried; raises Undecided."""
+        """The node's pools in the order of the search; raises Undecided."""
         pools = self._pools_by_node.get(node)
         if pools is None:
             pools = self._pools_by_node[node] = tuple(self._gather_pools(node, labels))
         return pools
 
     def _gather_pools(self, node: NodeName, labels: Labels) -> list[DevicePool]:
-        """The node's pools; those with binding conditions come last, since they delay the pod."""
+        """The node's pools; those with binding conditions are last, because they delay the pod."""
         by_pool: dict[PoolId, list[DeviceSlice]] = {}
         for device_slice in (*self._of_node.get(node, ()), *self._everywhere):
             if self._concerns_node(device_slice, node, labels):
@@ -287,14 +287,14 @@ class DevicePools:
         return any(device.place.includes_node(labels, node) for device in device_slice.devices)
 
     def _skips_slice(self, device_slice: DeviceSlice) -> bool:
-        """Whether a slice with counters is skipped, since the allocator does not know counters."""
+        """Whether the slice is skipped because it has counters and the allocator does not know them."""
         features = self._features
         if not device_slice.counters or features.stops_at_all:
             return False
         return features.forgetful or not features.pools_by_node
 
     def _build_pool(self, pool: PoolId, slices: list[DeviceSlice]) -> Iterator[DevicePool]:
-        """The pool of these slices; no pool at all while a newer generation replaces it."""
+        """Yield the pool of these slices; nothing while a newer generation is replacing it."""
         first, every = slices[0], slices
         if self._features.pools_by_node:
             yield self._check_pool(pool, slices, [])._replace(incomplete=len(slices) != first.count)

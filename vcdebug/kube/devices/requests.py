@@ -1,4 +1,4 @@
-"""Requests of claims, and the CEL selectors that devices must match.
+"""Device requests of claims, and the CEL selectors that devices must match.
 
 Upstream: k8s dynamic-resource-allocation structured (validateDeviceRequest, requestAccessor, selectorsMatch), cel
 (DeviceMatches).
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from vcdebug.kube.cel import CelError, DeclaredFields, DefaultMap, Quantity, Semver, Undecided
-from vcdebug.kube.cel.interpreter import evaluate_truth
+from vcdebug.kube.cel.interpreter import evaluate_boolean
 from vcdebug.kube.devices import AllocationError, AllocatorFeatures
 from vcdebug.kube.devices.device import CapacityAmounts, Device, parse_amounts
 from vcdebug.kube.taints import Tolerations, parse_tolerations
@@ -19,17 +19,17 @@ from vcdebug.snapshot.manifest import JsonObject, spec_of
 
 EXACT_COUNT, ALL_DEVICES = "ExactCount", "All"
 MAX_DEVICES: Final = 32
-"""Devices that one claim may have."""
+"""Maximum number of devices of one claim."""
 
 
 @dataclass(slots=True)
 class RequestData:
-    """One request, or one alternative of it."""
+    """A request, or one alternative of a request."""
 
     claim: str
     name: str
     parent: str
-    """The name of the request for alternatives, else empty."""
+    """The name of the request that has this alternative; empty for a plain request."""
     selection: DeviceSelection
     count: int
     every: bool
@@ -55,20 +55,20 @@ class DeviceRequest:
 
     @property
     def fewest_devices(self) -> int:
-        """The least number of devices of any alternative."""
+        """The smallest number of devices that any alternative needs."""
         return min(alternative.count for alternative in self.alternatives)
 
 
 @dataclass(slots=True)
 class DeviceClaim:
-    """A claim that is to be allocated."""
+    """A claim to be allocated."""
 
     key: str
     requests: list[DeviceRequest]
 
 
 class ClaimReader:
-    """Reads claims; evaluated selectors are cached across claims."""
+    """Reads the requests of claims; evaluated selectors are cached."""
 
     def __init__(self, classes: Mapping[str, JsonObject], features: AllocatorFeatures) -> None:
         self._classes = classes
@@ -96,7 +96,7 @@ class ClaimReader:
         return DeviceRequest(alternatives, bool(choices))
 
     def _check_capacity(self, claim: str, name: str, raw: JsonObject) -> None:
-        """Refuse capacity requests where the allocator reads them and the gate is off; older ones ignore them."""
+        """Raise AllocationError for capacity requests if the gate is off; old allocators ignore such requests."""
         if self._features.capacity or not self._features.knows_capacity:
             return
         text = "has capacity requests, but the DRAConsumableCapacity feature is disabled"
@@ -151,7 +151,7 @@ class _SelectorFailure(NamedTuple):
 
 
 class DeviceSelection:
-    """The selectors of a class and of a request, with the answer for each device."""
+    """The selectors of a class and a request, with the cached answer for each device."""
 
     def __init__(self, class_name: str, of_class: Selectors, of_request: Selectors, *, capacity: bool) -> None:
         self._class_name = class_name
@@ -194,7 +194,7 @@ class DeviceSelection:
         )
         if self._capacity:
             device_fields["allowMultipleAllocations"] = device.shareable
-        return evaluate_truth(expression, {"device": device_fields})
+        return evaluate_boolean(expression, {"device": device_fields})
 
 
 def _attributes_by_domain(device: Device) -> dict[str, object]:
@@ -223,7 +223,7 @@ def _capacities_by_domain(device: Device) -> dict[str, object]:
 
 
 def _split_name(name: str, device: Device) -> tuple[str, str]:
-    """(domain, name); a name without a domain is in the driver's."""
+    """(domain, name) of a qualified name; the driver is the default domain."""
     domain, mark, short_name = name.partition("/")
     return (domain, short_name) if mark else (device.id.driver, name)
 

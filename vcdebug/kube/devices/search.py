@@ -22,21 +22,21 @@ from vcdebug.model.names import NodeName
 from vcdebug.snapshot.manifest import JsonObject
 
 MAX_SEARCH_STEPS: Final = 20_000
-"""Steps after which a search stops. Upstream has a timeout instead, which a replay cannot repeat."""
+"""Maximum number of steps of a search; upstream has a timeout instead, which a replay cannot repeat."""
 MAX_SEARCH_DEPTH: Final = 200
-"""Devices of one pod that are searched for at most: each is one level of recursion."""
+"""Maximum number of devices of a pod in one search: each device is a level of recursion."""
 
 
 class _TooManyError(Exception):
-    """A claim would have more devices than it may."""
+    """Raised if a claim would have more devices than allowed."""
 
 
 class _StoppedError(Exception):
-    """The search ends without backtracking."""
+    """Raised to end the search without backtracking."""
 
 
 class DeviceSearch:
-    """One search for the devices of all claims of a pod on a node."""
+    """A search for the devices of all claims of a pod on one node."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class DeviceSearch:
         self._node, self._labels = node
         invalid = next((index for index, pool in enumerate(pools) if pool.invalid and features.pools_by_node), None)
         self._invalid = None if invalid is None else pools[invalid]
-        """The first invalid pool, at which the search ends where pools are read per node."""
+        """The first invalid pool, at which the search ends if pools are read per node; None without one."""
         visible_pools = pools if features.stops_at_all else pools[:invalid]
         self._devices = [(device, pool) for pool in visible_pools for device in pool.devices]
         self._claims = claims
@@ -59,7 +59,7 @@ class DeviceSearch:
         self.found: list[list[TakenDevice]] = []
 
     def allocate_claims(self) -> bool:
-        """Whether every claim can be allocated; the devices are in `found`. Raises AllocationError and Undecided."""
+        """Whether all claims can be allocated; `found` then has the devices. Raises AllocationError and Undecided."""
         requests = [request for claim, _ in self._claims for request in claim.requests]
         largest = sum(max(option.count for option in request.alternatives) for request in requests)  # exact: ints
         if largest > MAX_SEARCH_DEPTH:
@@ -70,7 +70,7 @@ class DeviceSearch:
             return False
 
     def selects_device(self, request: RequestData, device: Device) -> bool:
-        """Whether the device matches the request's selectors and can be used on this node."""
+        """Whether the device matches the request's selectors and this node can use it."""
         if not self._features.bindings and device.manifest.get("bindingConditions"):
             return False
         if not request.selection.takes_device(device, request.claim):
@@ -86,7 +86,7 @@ class DeviceSearch:
         }
 
     def _has_untolerated_taint(self, request: RequestData, device: Device) -> bool:
-        """Whether the device has a taint that counts and is not tolerated."""
+        """Whether the device has a taint that applies and is not tolerated."""
         return self._features.taints and has_untolerated(device.taints, request.tolerations)
 
     def _try_claim(self, place: int) -> bool:
@@ -151,7 +151,7 @@ class DeviceSearch:
         return False
 
     def _has_enough_devices(self, request: RequestData, claim: int) -> bool:
-        """Whether enough devices match, ignoring constraints: a quick refusal before the search branches."""
+        """Whether enough devices match, constraints aside: a quick rejection before the search branches."""
         missing = 1 if self._ledger.is_unrecorded(request) else request.count
         for device, _ in self._devices:
             if self._fits_request(request, device, claim):
@@ -169,13 +169,13 @@ class DeviceSearch:
         )
 
     def _try_all_devices(self, request: RequestData, claim: int, place: int, device_index: int) -> bool:
-        """Take the next of all matching devices; all of them or the request fails."""
+        """Take the next of all matching devices; the request fails unless all of them can be taken."""
         device = request.devices[device_index]
         if not self._take_device(request, device, None, claim):
             if self._features.stops_at_all:
                 raise _StoppedError
             return False
-        # Older allocators continue with the best alternative, whichever one the first device was taken for.
+        # Older allocators continue with the best alternative, whichever one took the first device.
         following = request
         if request.parent and not self._features.keeps_alternative:
             following = self._claims[claim][0].requests[place].alternatives[0]
@@ -186,7 +186,7 @@ class DeviceSearch:
     def _continue_or_undo(
         self, request: RequestData, device: Device, pool: DevicePool | None, claim: int, following: Callable[[], bool]
     ) -> bool:
-        """Continue the search; give the device back if it fails or raises."""
+        """Continue the search after taking a device; undo that if the search fails or raises."""
         succeeded = False
         try:
             succeeded = following()
@@ -199,7 +199,7 @@ class DeviceSearch:
         return succeeded
 
     def _take_device(self, request: RequestData, device: Device, pool: DevicePool | None, claim: int) -> bool:
-        """Take the device if it is free and allowed; False otherwise."""
+        """Take the device; False if it is in use or not allowed."""
         ledger = self._ledger
         if not ledger.is_free(request, device, claim) or not ledger.charge_counters(device, pool):
             return False
@@ -216,7 +216,7 @@ class DeviceSearch:
     def _constraints_allow(
         self, request: RequestData, device: Device, constraints: Sequence[DeviceConstraint], *, must: bool
     ) -> bool:
-        """Add the device to all constraints, or to none; with `must` a violation raises AllocationError."""
+        """Add the device to all constraints or to none; with `must`, raise AllocationError if one is violated."""
         for place, constraint in enumerate(constraints):
             if constraint.add_device(request, device):
                 continue
@@ -234,12 +234,12 @@ def _invalid_pool_error(pool: DevicePool) -> AllocationError:
 
 
 AttributeValue = tuple[str, object]
-"""(kind, value) of an attribute."""
+"""(kind, value) of a device attribute."""
 ATTRIBUTE_KINDS = ("string", "int", "bool", "version")
 
 
 class DeviceConstraint(ABC):
-    """A constraint on one attribute of the devices of some requests, or of all if none are named."""
+    """A constraint on an attribute of the devices of some requests, or of all requests if none are named."""
 
     def __init__(self, attribute: str, requests: Sequence[str]) -> None:
         self._attribute = attribute
@@ -269,7 +269,7 @@ class DeviceConstraint(ABC):
 
 
 class SameAttribute(DeviceConstraint):
-    """All devices have the same value."""
+    """Requires the same value for all devices."""
 
     def __init__(self, attribute: str, requests: Sequence[str]) -> None:
         super().__init__(attribute, requests)
@@ -289,7 +289,7 @@ class SameAttribute(DeviceConstraint):
 
 
 class DistinctAttribute(DeviceConstraint):
-    """All devices have different values; upstream remembers only the last value of each request.
+    """Requires different values for all devices; upstream remembers only the last value of each request.
 
     `by_address`: Kubernetes up to 1.34 compares pointers, so that no two values are equal.
     """
@@ -331,7 +331,7 @@ def read_constraints(claim: str, entries: Sequence[JsonObject], features: Alloca
 
 
 def _attribute_value(device: Device, attribute: str) -> AttributeValue | None:
-    """An attribute by its full name; a device states those of the driver's domain without the domain."""
+    """The value of an attribute by its full name; attributes in the driver's domain are listed without the domain."""
     attributes = device.manifest.get("attributes") or {}
     raw = attributes.get(attribute)
     if raw is None:

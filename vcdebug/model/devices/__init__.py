@@ -33,25 +33,25 @@ class DeviceLedger(Protocol):
         """Charge a placed pod for the devices that its annotations name."""
 
     def sub_resource(self, pod: Pod) -> None:
-        """Take off the charge of a pod that is removed from the node."""
+        """Remove the charge of a pod that is removed from the node."""
 
     def has_device_request(self, pod: Pod) -> bool:
         """Whether the pod asks for this device."""
 
     def filter_node(self, pod: Pod, policy: str) -> str | None:
-        """Why the pod's request does not fit now, in upstream's words; None when it fits."""
+        """The reason why the pod's request does not fit now, in upstream's words; None if it fits."""
 
     def score_node(self, pod: Pod, policy: str) -> float:
         """The device's part of the node score, before any weight."""
 
     def allocate(self, pod: Pod) -> str | None:
-        """Charge devices for the pod; an error charges nothing."""
+        """Charge devices for the pod; returns an error, after which nothing is charged, or None."""
 
     def release(self, pod: Pod) -> ReleaseOutcome:
         """Undo an allocation of this session."""
 
     def bind_annotations(self, pod: Pod) -> Mapping[str, str]:
-        """Annotations that a bind writes on the pod; only those that a ledger reads again."""
+        """Annotations that a bind writes on the pod, limited to those that a ledger reads again."""
 
     def queue_amounts(self, pod: Pod) -> Mapping[str, float]:
         """Amounts that replace the task's request when the session closes."""
@@ -62,10 +62,10 @@ class DeviceLedger(Protocol):
 
 @runtime_checkable
 class BoundCharging(Protocol):
-    """A ledger that may count a pod again as it is bound."""
+    """A ledger that may charge a pod again when it is bound."""
 
     def charge_bound(self, pod: Pod) -> None:
-        """The pod is bound."""
+        """Count a pod that is now bound."""
 
 
 def container_limit(container: JsonObject, name: str) -> object | None:

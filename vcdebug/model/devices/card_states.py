@@ -32,9 +32,9 @@ class CardState(NamedTuple):
     pods: tuple[str, ...]
     """Keys or UIDs of the pods on the card."""
     suits: bool
-    """Whether it could serve the pod's first container."""
+    """Whether the card could serve the pod's first container."""
     why: str
-    """The reason if it could not."""
+    """The reason why it could not; empty if it could."""
 
 
 class CardOverview(NamedTuple):

@@ -97,7 +97,7 @@ class CardPart(NamedTuple):
     """The part of a card that a pod would get."""
 
     name: str
-    """Its name in the pod's annotation."""
+    """The part's name in the pod's annotation."""
     memory: int
     """The memory that the card is charged."""
 
@@ -118,7 +118,7 @@ class CardSharing(Protocol):
     """Whether a pod that is already on a card is charged again."""
 
     def try_add_pod(self, card: Card, memory: int) -> CardPart | None:
-        """The part of the card for a request of this memory; None if it has none."""
+        """The part of the card for a request of this memory; None if no part fits."""
 
     def add_pod(self, card: Card, held_card: HeldCard) -> int | None:
         """Take the part that an entry of a pod's annotation names, and return its memory; None for no valid part."""

@@ -24,7 +24,7 @@ from vcdebug.snapshot.manifest import JsonObject
 from vcdebug.snapshot.quantity import whole_value
 
 MOST_CARDS = 100_000
-"""Cards of a node that are replayed at most: one wrong capacity must not fill the memory."""
+"""Maximum number of replayed cards per node: a wrong capacity must not exhaust the memory."""
 DEVICE_NAME = "GpuShare"
 GPU_MEMORY = "volcano.sh/gpu-memory"
 GPU_NUMBER = "volcano.sh/gpu-number"
@@ -43,11 +43,11 @@ class ShareRules(NamedTuple):
     by_index: bool = False
     """A release frees only cards that the pod's own annotation names, not those chosen in this session."""
     shared: bool = False
-    """Copies of a node charge one and the same ledger."""
+    """Copies of a node share one ledger."""
     takes_both: bool = False
     """A pod that asks for memory and for whole cards gets both."""
     charges_memory_only: bool = False
-    """A pod that asks for whole cards is not charged for them once it is on its node."""
+    """A pod that requests whole cards is no longer charged once it is on its node."""
     ordering: MapOrder = ASCENDING
     drawn: Mapping[str, str] = {}
     """Pod → the cards that a real scheduler gave it, separated by semicolons."""
@@ -85,7 +85,7 @@ class GpuShareLedger:
     ) -> None:
         self._rules = rules
         self._patched: dict[str, list[int]] = {}
-        """Pod UID → the cards that the API server's pod names, where the session has changed it."""
+        """Pod UID → the cards in the API server's pod, for pods that the session has changed."""
         self._node = node
         self._memory = memory
         self._sharing_on = sharing_on
@@ -96,7 +96,7 @@ class GpuShareLedger:
     def of_node(
         cls, manifest: JsonObject, *, sharing_on: bool, number_on: bool, rules: ShareRules = NEWEST_SHARE_RULES
     ) -> GpuShareLedger | None:
-        """None for a node without both capacities. Upstream: api/devices/nvidia/gpushare/device_info.NewGPUDevices."""
+        """None unless the node has both capacities. Upstream: api/devices/nvidia/gpushare/device_info.NewGPUDevices."""
         capacity = (manifest.get("status") or {}).get("capacity") or {}
         if GPU_MEMORY not in capacity or GPU_NUMBER not in capacity:
             return None
@@ -163,7 +163,7 @@ class GpuShareLedger:
         return ReleaseOutcome.KEPT if is_kept else ReleaseOutcome.FREE
 
     def _remove_pod(self, pod: Pod) -> None:
-        """From the cards that its annotation names; without one from all, which older releases do not."""
+        """Remove a pod from the cards in its annotation; without one from all cards, except in older releases."""
         for index in get_gpu_index(pod) or (() if self._rules.by_index else self._cards):
             if index in self._cards:
                 self._cards[index].pop(pod.uid, None)
@@ -191,7 +191,7 @@ class GpuShareLedger:
         return copy
 
     def free_memory(self, index: int) -> int:
-        """Card memory minus the requests of its pods: at least 0, or wrapped around to nearly 2^64 in old releases."""
+        """Card memory minus the requests of its pods; below 0 it counts as 0, or in old releases as nearly 2^64."""
         used = 0
         for pod in self._cards[index].values():
             used += 0 if pod.phase in ENDED_PHASES else _memory_of(pod)
@@ -244,7 +244,7 @@ def get_gpu_index(pod: Pod) -> list[int] | None:
 
 
 def held_indexes(pod: Pod) -> list[int]:
-    """As get_gpu_index, for a pod that asks for shared GPUs; none for any other pod."""
+    """Same as get_gpu_index for a pod that requests shared GPUs; empty for any other pod."""
     return (get_gpu_index(pod) or []) if _memory_of(pod) > 0 or _number_of(pod) > 0 else []
 
 
@@ -261,7 +261,7 @@ def _number_of(pod: Pod) -> int:
 
 
 def _largest_limit(pod: Pod, name: str) -> int:
-    """Limits of all containers together, or of the greediest init container."""
+    """The sum of the containers' limits, or the largest limit of an init container if that is more."""
     total = 0
     for container in pod.spec.get("containers") or ():
         total += whole_limit(container, name)

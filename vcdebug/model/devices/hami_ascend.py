@@ -51,7 +51,7 @@ class HamiAscendLedger:
         self.node = node
         self.kind = kind
         self.cards = dict(cards)
-        """By name."""
+        """Card name → card."""
         self.policy = ""
         """The policy of the last score, which allocations use."""
         self._settings = settings
@@ -229,7 +229,7 @@ class HamiAscendLedger:
         return sorted(cards, key=lambda card: -self._card_score(card, policy))
 
     def allocate(self, pod: Pod) -> str | None:
-        """Choose again, by the policy of the last score. Upstream: api/devices/ascend/hami/device_info.Allocate."""
+        """Choose cards again by the last score's policy. Upstream: api/devices/ascend/hami/device_info.Allocate."""
         choice = self._select_devices(pod, self.policy)
         if choice.error is not None:
             return NOT_SELECTED.format(pod.name, choice.error)

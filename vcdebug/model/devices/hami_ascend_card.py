@@ -60,7 +60,7 @@ class Npu:
         self.registered = registered
         self.used_number = self.used_memory = self.used_cores = 0
         self.pods: dict[str, NpuUsage] = {}
-        """By pod UID."""
+        """Pod UID → the pod's usage."""
 
     @property
     def uuid(self) -> str:

@@ -103,7 +103,7 @@ class VgpuLedger:
         self.node = node
         self.cards = cards
         self.policy = policy
-        """The policy of allocations; a filter gets its own."""
+        """The policy of allocations; a filter gets its policy as an argument."""
         self.last_score = 0.0
         """The score of the last pod that passed the filter on this node: upstream keeps it on the node, not per pod."""
         self._chosen_cards: dict[str, tuple[HeldCard, ...]] = {}
@@ -194,7 +194,7 @@ class VgpuLedger:
         return self.last_score
 
     def allocate(self, pod: Pod) -> str | None:
-        """Choose again, on the ledger itself. Upstream: api/devices/nvidia/vgpu/device_info.Allocate."""
+        """Choose cards again, in the ledger itself. Upstream: api/devices/nvidia/vgpu/device_info.Allocate."""
         if self.rules.keeps_assigned and self._is_assigned_here(pod):
             return None
         choice = self._choose_cards(pod, self.cards, self.policy, keeps_charges=self.rules.leaks)
@@ -224,12 +224,12 @@ class VgpuLedger:
                     card.add_pod_usage(pod, held_card.memory, held_card.core)
 
     def charge_bound(self, pod: Pod) -> None:
-        """A bound pod's annotations reach the ledger that the cache shares with sessions, which counts them too."""
+        """Charge a bound pod again: the cache shares the ledger with sessions, and counts annotations as well."""
         if self.rules.counts_news:
             self._add_resource(pod, self._chosen_cards.get(pod.uid, ()))
 
     def _is_assigned_here(self, pod: Pod) -> bool:
-        """Whether the pod already names cards of this node."""
+        """Whether the pod's annotations already name cards of this node."""
         notes = self._notes.annotations_of(pod)
         return notes.get(ASSIGNED_NODE_ANNOTATION) == self.node and bool(notes.get(ASSIGNED_ANNOTATION))
 

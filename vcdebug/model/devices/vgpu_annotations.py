@@ -86,9 +86,9 @@ class CardRules(NamedTuple):
     """How a release chooses, scores and charges cards."""
 
     heeds_uuids: bool = True
-    """Lists of wanted and unwanted UUIDs count."""
+    """Whether lists of wanted and unwanted UUIDs are applied."""
     heeds_groups: bool = True
-    """The policy of a PodGroup counts."""
+    """Whether the policy of a PodGroup is applied."""
     last_first: bool = False
     """Cards are tried from the last to the first, whatever the policy."""
     favours_unused: bool = False
@@ -96,7 +96,7 @@ class CardRules(NamedTuple):
     on_pods: bool = False
     """A session changes the annotations of the pod object itself."""
     keeps_assigned: bool = False
-    """A pod that names cards of the node gets no new ones."""
+    """Whether a pod whose annotations name cards of the node keeps these."""
     leaks: bool = False
     """A charge is freed only for a removed pod with annotations; a failed choice keeps its first containers charged."""
     shared: bool = False
@@ -120,13 +120,13 @@ class CardRules(NamedTuple):
     mig_whole: bool = False
     """The memory of instances is not divided by a factor, and a release frees the requested memory."""
     plain: bool = False
-    """There are no modes, entries count for the card of that very UUID, and a choice is not noted on the card."""
+    """There are no sharing modes, entries count only for the card with their UUID, and choices are not recorded."""
     counts_news: bool = False
-    """A pod is charged once more as it is bound."""
+    """A pod is charged once more when it is bound."""
     one_unwanted_ignored: bool = False
-    """An unwanted type counts only in a list of several."""
+    """A list of unwanted types applies only if it has several entries."""
     says_reason: bool = False
-    """A refusal says why."""
+    """A rejection states its reason."""
     cores_wrap: bool = False
     """A card with more than all of its cores in use has nearly 2^64 left."""
 
@@ -192,7 +192,7 @@ class CardFilter(NamedTuple):
         )
 
     def accepts_card(self, uuid: str, kind: str) -> bool:
-        """By UUID, then by type; a list of wanted types makes unwanted ones irrelevant.
+        """Whether the pod accepts a card, by UUID and then by type; wanted types override unwanted ones.
         Upstream: api/devices/nvidia/vgpu/utils.checkType.
         """
         if not self.accepts_uuid(uuid) or NVIDIA not in kind:

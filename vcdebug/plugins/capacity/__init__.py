@@ -1,4 +1,4 @@
-"""capacity: explicit quotas per queue, flat or as a tree, for admission, allocation and reclaim.
+"""capacity: explicit quotas per queue, flat or in a tree, for admission, allocation and reclaim.
 
 Upstream: plugins/capacity.
 """
@@ -54,7 +54,7 @@ ENDLESS_COPY = "runtime: goroutine stack exceeds 1000000000-byte limit, fatal er
 
 
 class Capacity(Plugin):
-    """Keeps the deserved, guaranteed and maximum amounts of each queue."""
+    """Keeps the deserved, guaranteed and maximum amounts of each queue, and answers from these."""
 
     name = "capacity"
     accounts = (
@@ -81,12 +81,12 @@ class Capacity(Plugin):
         self.queues: queue_attr.Attrs = {}
         self.tree = False
         self.ready = True
-        """False where the tree of queues is broken: nothing is admitted, allocated or reclaimed then."""
+        """False if the queue tree is broken: the plugin then rejects every admission, allocation and reclaim."""
         self.claims_whole = False
-        """Whether a claim counts only where the queue deserves all of it; otherwise one dimension is enough."""
+        """Whether a queue may claim only if it deserves all of the claim; otherwise one dimension is enough."""
         self.ancestor_level = 0
         self.circle: tuple[QueueName, ...] = ()
-        """Queues that are each other's parents: upstream's copy of the tree overflows the stack."""
+        """Queues that form a cycle of parents: upstream's copy of such a tree overflows the stack."""
 
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/capacity.OnSessionOpen."""
@@ -105,7 +105,7 @@ class Capacity(Plugin):
             ssn.withdraw_hook(self, VICTIM_QUEUE_ORDER.method)
 
     def _choose_forms(self, ssn: Session) -> None:
-        """Read once which of the release's forms apply."""
+        """Read once from the release which older forms apply."""
         has = ssn.release.has_older_form
         self.reserves_at_vote = has(ENQUEUE_INQUEUE_AT_VOTE)
         self.ignores_state = has(QUEUE_STATE_UNREAD)
@@ -118,7 +118,7 @@ class Capacity(Plugin):
         self.no_queue = NO_QUEUE_UNNAMED if has(LOG_NAMES) else NO_QUEUE
 
     def open_tree(self, ssn: Session, form: queue_attr.CapacityForm) -> None:
-        """Build the tree of all queues of the session."""
+        """Build the queue tree of the session."""
         self.ancestor_level = max(self.arguments.get_int(ANCESTOR_LEVEL_KEY, 0), 0)
         attrs: queue_attr.Attrs = {}
         jobs, demands = ssn.jobs.values(), self.limits.demands
@@ -135,7 +135,7 @@ class Capacity(Plugin):
     # Orders
 
     def queue_order(self, left: QueueInfo, right: QueueInfo) -> int:
-        """By priority, then by share: in the tree leaves first, compared where their branches part."""
+        """By priority, then by share. In the tree leaves go first; shares are compared where the branches differ."""
         if left.priority != right.priority:
             return right.priority - left.priority
         attrs = self.queues[left.name], self.queues[right.name]
@@ -144,18 +144,18 @@ class Capacity(Plugin):
     def queues_to_compare(
         self, left: queue_attr.CapacityQueueAttr, right: queue_attr.CapacityQueueAttr
     ) -> tuple[queue_attr.CapacityQueueAttr, queue_attr.CapacityQueueAttr]:
-        """The queues whose shares are compared: for two leaves the ancestors where their branches part."""
+        """The two queues whose shares are compared: two leaves are replaced by their ancestors below the common one."""
         if not self.tree or left.children:
             return left, right
         level = queue_attr.common_level(left, right) + 1
         return self.ancestor_at(left, level), self.ancestor_at(right, level)
 
     def ancestor_at(self, attr: queue_attr.CapacityQueueAttr, level: int) -> queue_attr.CapacityQueueAttr:
-        """The queue's ancestor at a level, or itself; an ancestor's share is the one at session open."""
+        """The queue's ancestor at a level, or the queue itself; an ancestor has the share of the session open."""
         return self.queues[attr.ancestors[level]] if level < len(attr.ancestors) else attr
 
     def victim_queue_order(self, left: QueueInfo, right: QueueInfo, preemptor: QueueInfo) -> int:
-        """The queue nearer to the preemptor's queue comes first."""
+        """Orders the queue that is nearer to the preemptor's queue in the tree first."""
         attr = self.queues[preemptor.name]
         left_level = queue_attr.common_level(self.queues[left.name], attr)
         right_level = queue_attr.common_level(self.queues[right.name], attr)
@@ -164,7 +164,7 @@ class Capacity(Plugin):
     # Allocation
 
     def allocatable(self, queue: QueueInfo, task: TaskInfo) -> bool:
-        """Whether an open leaf and all its ancestors stay within their limits; what they deserve does not matter.
+        """Whether the queue is an open leaf, and the task is within its limits and those of all ancestors.
         Upstream: plugins/capacity.queueAllocatableWithReserved, plugins/capacity.queueAllocatable,
         plugins/capacity.checkQueueAllocatableHierarchically.
         """
@@ -180,21 +180,21 @@ class Capacity(Plugin):
         return True
 
     def is_served(self, queue: QueueInfo) -> bool:
-        """Whether the queue is open, where that matters."""
+        """Whether the queue is open; True in releases that ignore the queue's state."""
         return queue.state == OPEN or self.ignores_state
 
     def queue_and_ancestors(self, name: QueueName) -> Iterator[queue_attr.CapacityQueueAttr]:
-        """The queue and its ancestors up to the root."""
+        """The queue and its ancestors, from the queue up to the root."""
         if self.queues[name].ancestors.would_overwrite(name):
-            queue_tree.note_mistaken_cousins(self.ssn, name)
-        # append_name writes as Go's append does: it may overwrite a cousin's parent.
+            queue_tree.note_overwritten_ancestors(self.ssn, name)
+        # append_name behaves as Go's append: it may overwrite the parent of a cousin.
         names = list(self.queues[name].ancestors.append_name(name))
         return (self.queues[queue_name] for queue_name in reversed(names))
 
     # Reclaim
 
     def preemptive(self, queue: QueueInfo, tasks: list[TaskInfo]) -> bool:
-        """Whether the queue, or an ancestor near enough, deserves more in some dimension than it would then hold."""
+        """Whether the queue or a near ancestor stays within its deserved amount in a dimension of the tasks."""
         if not self.ready or not self.is_served(queue):
             return False
         attr = self.queues[queue.name]
@@ -204,17 +204,17 @@ class Capacity(Plugin):
         counted = counted_request(self.ssn, attr.name, request)
         return any(
             self.claim_counts(queue_attr.check_claim(claimant, request, counted))
-            for claimant in self.iter_claimants(attr)
+            for claimant in self.iter_queue_and_ancestors(attr)
         )
 
     def claim_counts(self, claimed: LimitCheck) -> bool:
-        """Whether the queue deserves what it claims."""
-        # In every dimension in v1.13.0 and with task state persistence: two queues that may each claim one dimension
-        # from the other would repeatedly evict each other's pods.
+        """Whether the deserved amount covers the claim: in every dimension, or in one."""
+        # Every dimension in v1.13.0 and with task state persistence: otherwise two queues that may each claim one
+        # dimension from the other would repeatedly evict each other's pods.
         return claimed.is_within_limit if self.claims_whole else bool(queue_attr.deserves_more(claimed))
 
-    def iter_claimants(self, attr: queue_attr.CapacityQueueAttr) -> Iterator[queue_attr.CapacityQueueAttr]:
-        """The queue and its nearest ancestors below the root."""
+    def iter_queue_and_ancestors(self, attr: queue_attr.CapacityQueueAttr) -> Iterator[queue_attr.CapacityQueueAttr]:
+        """Yield the queue and its nearest ancestors below the root."""
         yield attr
         for distance in range(1, min(self.ancestor_level, len(attr.ancestors)) + 1):
             name = attr.ancestor_at_depth(distance)
@@ -222,7 +222,7 @@ class Capacity(Plugin):
                 yield self.queues[name]
 
     def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> plugin_answers.VictimAnswer:
-        """Candidates of queues that hold more than they deserve. Upstream: plugins/capacity.OnSessionOpen."""
+        """Candidates of queues that hold more than deserved. Upstream: plugins/capacity.OnSessionOpen."""
         queue = self.queue_of(reclaimer)
         if not self.ready or queue is None:
             return [], plugin_answers.REJECT
@@ -235,7 +235,7 @@ class Capacity(Plugin):
         return victims, plugin_answers.PERMIT
 
     def eviction_order(self, candidates: list[TaskInfo], reclaimer: TaskInfo) -> Iterator[TaskInfo]:
-        """The candidates in the order of eviction."""
+        """Yield the candidates in the order in which they would be evicted."""
         victims = build_victims_queue(self.ssn, candidates, reclaimer)
         while victims:
             yield victims.pop()
@@ -243,7 +243,7 @@ class Capacity(Plugin):
     def unified_evictable(
         self, context: plugin_answers.EvictionContext, candidates: list[TaskInfo]
     ) -> plugin_answers.VictimAnswer:
-        """As Reclaimable, without dimensions and ancestors. Upstream: plugins/capacity.OnSessionOpen."""
+        """As reclaimable, without dimensions and ancestors. Upstream: plugins/capacity.OnSessionOpen."""
         if context.kind is plugin_answers.EvictionKind.GANG_PREEMPT:
             return candidates, plugin_answers.PERMIT
         if not self.ready:
@@ -253,14 +253,14 @@ class Capacity(Plugin):
         return [task for task, attr in owners if not reclaim.judge_candidate(task, attr).rule], plugin_answers.PERMIT
 
     def queue_of(self, task: TaskInfo) -> queue_attr.CapacityQueueAttr | None:
-        """The queue of the task's job; None for a task without a job in the session."""
+        """The queue of the task's job; None if the session has no such job."""
         job = self.ssn.jobs.get(task.job)
         return None if job is None else self.queues.get(job.queue)
 
     # Admission
 
     def job_enqueueable(self, job: JobInfo) -> int:
-        """Whether the minimum and inelastic allocations are within the limits of the queue and its ancestors.
+        """Whether the minimum fits the limits of the queue and its ancestors, beside their inelastic allocations.
         Upstream: plugins/capacity.jobEnqueueable, plugins/capacity.checkJobEnqueueableHierarchically.
         """
         if not self.ready or self.queues[job.queue].children or not self.is_served(self.ssn.queues[job.queue]):
@@ -279,7 +279,7 @@ class Capacity(Plugin):
         return plugin_answers.PERMIT
 
     def job_enqueued(self, job: JobInfo) -> None:
-        """Add the job's minimum, without its scheduling-gated pods, to the queue and its ancestors."""
+        """Reserve the job's minimum, without scheduling-gated pods, in the queue and its ancestors."""
         attr = self.queues.get(job.queue)
         devices = None if attr is None else self.limits.minimum_demand(attr, job)
         if attr is None or (job.pod_group.min_resources is None and devices is None):
@@ -293,7 +293,7 @@ class Capacity(Plugin):
     # Events
 
     def _queue_of_event(self, task: TaskInfo) -> queue_attr.CapacityQueueAttr | None:
-        """The queue of an event's task; None for a queue that a broken tree leaves out."""
+        """The queue of an event's task; None for a queue that is missing because the tree is broken."""
         attr = self.queue_of(task)
         if attr is None and self.ssn.release.has_older_form(ORPHAN_NIL_PANICS):
             raise SchedulerPanic(NIL_POINTER_TEXT)
@@ -321,13 +321,13 @@ class Capacity(Plugin):
             self.limits.reservations.add_task(attr.name, event.task)
 
     def ancestors_of(self, attr: queue_attr.CapacityQueueAttr) -> list[queue_attr.CapacityQueueAttr]:
-        """The queue's ancestors, root first; their shares are not refreshed by events."""
+        """The queue's ancestors, root first; events do not update their shares."""
         return [self.queues[name] for name in attr.ancestors]
 
     # Simulation
 
     def pre_predicate(self, task: TaskInfo) -> plugin_answers.PluginError | None:
-        """Copy what every queue has allocated, for simulations of this task."""
+        """Copy the allocated amounts of all queues, for simulations of this task."""
         if self.circle:
             queue_tree.note_endless_copy(self.ssn, self.circle)
             objects = tuple([("Queue", name) for name in self.circle])
@@ -337,7 +337,7 @@ class Capacity(Plugin):
         return None
 
     def simulate_allocatable(self, state: CycleState, queue: QueueInfo, task: TaskInfo) -> bool:
-        """As Allocatable, for a queue in any state. Upstream: plugins/capacity.simulateQueueAllocatable."""
+        """As allocatable, simulated, in any queue state. Upstream: plugins/capacity.simulateQueueAllocatable."""
         states = state.data.get(STATE_KEY)
         if not isinstance(states, QueueStates) or not self.ready or self.queues[queue.name].children:
             return False

@@ -1,4 +1,4 @@
-"""Quotas on devices that pods ask for through resource claims, per device class and capacity dimension.
+"""Quotas on devices that pods request through resource claims, per device class and capacity dimension.
 
 Upstream: plugins/capacity (draQuotaAttr), api (GetMinDRAResources).
 """
@@ -16,7 +16,7 @@ from vcdebug.snapshot.quantity import nano_value, whole_value
 
 
 def clone_demand(demand: pod_claims.DeviceDemand) -> pod_claims.DeviceDemand:
-    """A deep copy. Upstream: plugins/capacity.cloneDRAResourceMap."""
+    """A deep copy of a demand. Upstream: plugins/capacity.cloneDRAResourceMap."""
     return {
         name: pod_claims.DeviceAmount(amount.count, amount.capacity, wraps=amount.wraps)
         for name, amount in demand.items()
@@ -24,7 +24,7 @@ def clone_demand(demand: pod_claims.DeviceDemand) -> pod_claims.DeviceDemand:
 
 
 def parse_device_list(resource_list: ResourceList | None) -> pod_claims.DeviceDemand:
-    """The device classes of a queue's list: `deviceclass/<class>` and `<dimension>.deviceclass/<class>`.
+    """Read the device classes of a queue's list: keys `deviceclass/<class>` and `<dimension>.deviceclass/<class>`.
     Upstream: plugins/capacity.parseDRAResourceList.
     """
     result: pod_claims.DeviceDemand = {}
@@ -41,7 +41,7 @@ def parse_device_list(resource_list: ResourceList | None) -> pod_claims.DeviceDe
 
 
 class DeviceQuota:
-    """A queue's device quota. Deserved and guaranteed devices are read upstream, but never enforced."""
+    """A queue's device quota. Upstream also reads deserved and guaranteed devices, but never enforces them."""
 
     __slots__ = ("allocated", "capability", "claim_refs", "inqueue")
 
@@ -49,12 +49,12 @@ class DeviceQuota:
         self.capability = capability
         self.allocated: pod_claims.DeviceDemand = {}
         self.inqueue: pod_claims.DeviceDemand = {}
-        """Admitted in this session; jobs admitted earlier are not counted."""
+        """Devices of jobs admitted in this session; jobs admitted earlier are not counted."""
         self.claim_refs: dict[pod_claims.ClaimKey, int] = {}
 
     @classmethod
     def from_queue(cls, queue: QueueInfo) -> DeviceQuota | None:
-        """None for a queue without any device class in its lists. Upstream: plugins/capacity.newDRAQuotaAttr."""
+        """The queue's quota; None if it lists no device class. Upstream: plugins/capacity.newDRAQuotaAttr."""
         capability, deserved, guarantee = (
             parse_device_list(queue.capability),
             parse_device_list(queue.deserved),
@@ -63,17 +63,17 @@ class DeviceQuota:
         return cls(capability) if capability or deserved or guarantee else None
 
     def clone(self) -> DeviceQuota:
-        """An independent copy. Upstream: plugins/capacity.Clone."""
+        """An independent copy of the quota. Upstream: plugins/capacity.Clone."""
         copy = DeviceQuota(self.capability)
         copy.allocated, copy.inqueue = clone_demand(self.allocated), clone_demand(self.inqueue)
         copy.claim_refs = dict(self.claim_refs)
         return copy
 
     def add_demand(self, demand: pod_claims.TaskDemand) -> None:
-        """Add the devices of an allocated task; a claim counts once.
+        """Add the devices of an allocated task; each claim is counted once.
         Upstream: plugins/capacity.addTaskDRAAllocated, plugins/capacity.updateDRAAllocated.
         """
-        # Claims are shared between pods: their devices count with the first task and until the last.
+        # Pods may share claims: the devices count from the first task of the queue to the last one.
         for key, devices in demand.by_claim.items():
             references = self.claim_refs.get(key, 0)
             if references == 0:
@@ -81,7 +81,7 @@ class DeviceQuota:
             self.claim_refs[key] = references + 1
 
     def remove_demand(self, demand: pod_claims.TaskDemand) -> None:
-        """Subtract the devices of a removed task; a claim counts until its last task.
+        """Subtract the devices of a removed task; a claim counts until its last task is removed.
         Upstream: plugins/capacity.removeTaskDRAAllocated, plugins/capacity.subtractDRAAllocated.
         """
         for key, devices in demand.by_claim.items():
@@ -95,7 +95,7 @@ class DeviceQuota:
                     self.allocated[name].sub(amount)
 
     def incremental_demand(self, demand: pod_claims.TaskDemand) -> pod_claims.DeviceDemand:
-        """What the task adds: claims new to the queue. Upstream: plugins/capacity.incrementalTaskDRA."""
+        """The devices of the task's claims that are new to the queue. Upstream: plugins/capacity.incrementalTaskDRA."""
         result: pod_claims.DeviceDemand = {}
         for key, devices in demand.by_claim.items():
             if self.claim_refs.get(key, 0) == 0:
@@ -103,7 +103,7 @@ class DeviceQuota:
         return result
 
     def admits_demand(self, demand: pod_claims.DeviceDemand, *, consumable: bool, with_inqueue: bool) -> bool:
-        """Whether the demand fits; a class without capability, or with a count of 0, has no limit on its count.
+        """Whether the demand fits the quota. Classes outside it are unlimited, a count of 0 limits no count.
         Upstream: plugins/capacity.checkDRAAllocatable.
         """
         for name in sorted(demand):
@@ -123,12 +123,12 @@ class DeviceQuota:
 def _exceeds_capacity(
     limit: pod_claims.DeviceAmount, future: pod_claims.DeviceAmount, request: pod_claims.DeviceAmount
 ) -> bool:
-    """Whether a capacity that is asked for passes its limit, or has none."""
+    """Whether a requested capacity exceeds its limit or has no limit."""
     return any(name not in limit.capacity or future.capacity[name] > limit.capacity[name] for name in request.capacity)
 
 
 class ClaimDemands:
-    """Reads what tasks ask for from their resource claims, each task once."""
+    """Reads the device demands of tasks from their resource claims, once per task."""
 
     def __init__(self, listers: Listers) -> None:
         self._listers = listers
@@ -136,7 +136,7 @@ class ClaimDemands:
         self._read: dict[TaskId, pod_claims.TaskDemand | None] = {}
 
     def demand_of(self, task: TaskInfo) -> pod_claims.TaskDemand | None:
-        """None for a task without a device request, or whose claims are not there yet."""
+        """The task's device demand; None if it has none, or its claims do not exist yet."""
         if not task.pod.spec.get("resourceClaims"):
             return None
         if task.uid not in self._read:
@@ -144,7 +144,7 @@ class ClaimDemands:
         return self._read[task.uid]
 
     def minimum_demand(self, job: JobInfo) -> pod_claims.DeviceDemand | None:
-        """What the job's minimum of tasks asks for: its first tasks, or one task per role times the role's minimum."""
+        """The device demand of the job's minimum: its first tasks, or one task per role times the role's minimum."""
         result: pod_claims.DeviceDemand = {}
         for task, times in self._representative_tasks(job):
             demand = self.demand_of(task)

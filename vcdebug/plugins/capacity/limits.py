@@ -1,4 +1,4 @@
-"""Whether a task or a job's minimum is within one queue's limits, devices and reservations included.
+"""Whether a task, or a job's minimum, is within one queue's limits, devices and reservations included.
 
 Upstream: plugins/capacity (queueAllocatableWithReserved, jobEnqueueable, queueGateReservedTasks).
 """
@@ -26,12 +26,12 @@ DEVICES_NAME = "dra-resource-exceeded"
 
 
 def iter_pending_tasks(ssn: Session) -> Iterator[tuple[QueueName, TaskInfo]]:
-    """Pending tasks with the queues that they wait in."""
+    """(queue, task) of every pending task."""
     return ((job.queue, task) for job in ssn.jobs.values() for task in job.tasks_with_status(TaskStatus.PENDING))
 
 
 class LimitChecker:
-    """Checks of one queue's limits; devices and reservations are on by arguments and feature gates."""
+    """Checks one queue's limits; arguments and feature gates switch on devices and reservations."""
 
     def __init__(self, ssn: Session, arguments: Arguments) -> None:
         gate = ssn.flags.is_gate_on
@@ -43,17 +43,17 @@ class LimitChecker:
         self.reservations = Reservations(iter_pending_tasks(ssn)) if gate(QUEUE_GATE) else None
 
     def device_demand(self, task: TaskInfo) -> TaskDemand | None:
-        """The devices that the task asks for, where quotas on devices are on."""
+        """The devices that the task requests; None if device quotas are off."""
         return None if self.demands is None else self.demands.demand_of(task)
 
     def minimum_demand(self, attr: CapacityQueueAttr, job: JobInfo) -> DeviceDemand | None:
-        """The devices of the job's minimum, as far as this queue has a quota on devices."""
+        """The device demand of the job's minimum; None if device quotas are off or the queue has none."""
         return None if self.demands is None or attr.devices is None else self.demands.minimum_demand(job)
 
     def limits_hold(
         self, attr: CapacityQueueAttr, allocated: Resource, devices: DeviceQuota | None, task: TaskInfo
     ) -> bool:
-        """Whether the task fits with what the queue has allocated and reserved."""
+        """Whether the task fits in the queue beside its allocated and reserved amounts."""
         if devices is not None and not self.devices_hold(devices, task):
             return False
         reserved = None if self.reservations is None else self.reservations.reserved_for_others(attr.name, task)
@@ -62,20 +62,20 @@ class LimitChecker:
     def check_room(
         self, attr: CapacityQueueAttr, allocated: Resource, request: Resource, reserved: Resource | None = None
     ) -> LimitCheck:
-        """A request against the queue's limit, with what the queue has allocated and reserved."""
+        """Check a request, plus the queue's allocated and reserved amounts, against the queue's limit."""
         return check_request(
             allocated, request, attr.real_capability, counted_request(self._ssn, attr.name, request), reserved
         )
 
     def devices_hold(self, devices: DeviceQuota, task: TaskInfo) -> bool:
-        """Whether the device quota holds what the task's claims add."""
+        """Whether the task's additional devices are within the device quota."""
         demand = self.device_demand(task)
         if demand is None:
             return True
         return devices.admits_demand(devices.incremental_demand(demand), consumable=self.consumable, with_inqueue=False)
 
     def missing_dimensions(self, attr: CapacityQueueAttr, job: JobInfo) -> list[str] | None:
-        """The dimensions in which the minimum and inelastic allocations exceed the limit; None when they fit."""
+        """The dimensions in which the job's minimum exceeds the queue's limit; None if it fits."""
         check = self.check_admission(attr, job)
         if not check.is_within_limit:
             return check.exceeded_dimensions
@@ -86,38 +86,38 @@ class LimitChecker:
         return None if admitted else [DEVICES_NAME]
 
     def check_admission(self, attr: CapacityQueueAttr, job: JobInfo) -> LimitCheck:
-        """The job's minimum against the queue's limit."""
+        """Check the job's minimum against the queue's limit."""
         minimum = job.get_min_resources()
         counted = counted_request(self._ssn, attr.name, minimum)
         return check_admission(minimum, attr.allocated, attr.inqueue, attr.elastic, attr.real_capability, counted)
 
 
-# Reservations for pods that passed the queue's check behind Volcano's own scheduling gate.
+# Reservations for pods behind Volcano's own scheduling gate that have passed the queue's check.
 
 
 class Reservations:
-    """Tasks per queue that passed but are not allocated. Upstream: plugins/capacity.buildQueueReservedTasksCache."""
+    """Tasks that passed but are not allocated, by queue. Upstream: plugins/capacity.buildQueueReservedTasksCache."""
 
     def __init__(self, pending: Iterable[tuple[QueueName, TaskInfo]]) -> None:
-        """At first the pending tasks whose gate an earlier cycle removed."""
+        """`pending`: (queue, task) pairs; those whose gate an earlier cycle removed are reserved at once."""
         self._tasks: dict[QueueName, dict[TaskId, TaskInfo]] = {}
         for queue, task in pending:
             if not task.sch_gated:
                 self.add_task(queue, task)
 
     def add_task(self, queue: QueueName, task: TaskInfo) -> None:
-        """Keep room for a pod that asks for the gate. Upstream: plugins/capacity.addTaskToReservedCache."""
+        """Reserve room for a pod with the gate's annotation. Upstream: plugins/capacity.addTaskToReservedCache."""
         if task.pod.annotations.get(VOLCANO_GATE) == "true":
             self._tasks.setdefault(queue, {})[task.uid] = task
 
     def remove_task(self, uid: TaskId) -> None:
-        """The first queue that holds the task forgets it. Upstream: plugins/capacity.removeTaskFromReservedCache."""
+        """Remove the task from the first queue with it. Upstream: plugins/capacity.removeTaskFromReservedCache."""
         for queue in sorted(self._tasks):
             if self._tasks[queue].pop(uid, None) is not None:
                 return
 
     def reserved_for_others(self, queue: QueueName, task: TaskInfo) -> Resource:
-        """The sum of the queue's reservations for other tasks."""
+        """The sum of the queue's reservations, without the task's own."""
         reserved = self._tasks.get(queue, {})
-        # In one order: floats added in the order of a map could differ in the last bit.
+        # Summed in a fixed order: another order could change the last bit of a float.
         return Resource().add_all(reserved[uid].resreq for uid in sorted(reserved) if uid != task.uid)

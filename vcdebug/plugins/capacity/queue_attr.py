@@ -1,4 +1,4 @@
-"""A queue in the capacity plugin: limits, sums, share, and its place in the tree.
+"""A queue in the capacity plugin: limits, sums, share, and position in the tree.
 
 Upstream: plugins/capacity (queueAttr).
 """
@@ -26,37 +26,37 @@ from vcdebug.releases.release import Release
 
 
 class CapacityForm(NamedTuple):
-    """The differences between releases in how queues are built."""
+    """The differences between releases in how queue attributes are built."""
 
     reserving: ReservationForm = RESERVING
     nothing_first: bool = False
-    """A queue that deserves nothing has the share 0, and no disadvantage among equals."""
+    """A queue with an empty deserved amount has share 0, and no tie-break puts it last."""
     bounded: bool = False
-    """The root has what the cluster has."""
+    """The root's limit is the cluster's total."""
     raw_deserved: bool = False
-    """A guarantee does not raise what a queue in a tree deserves."""
+    """In a tree, a guarantee does not raise the deserved amount."""
     fatal: bool = False
-    """A child with more than its parent spoils the whole tree."""
+    """A child that exceeds its parent breaks the whole tree."""
     root_states_nothing: bool = False
-    """The root has what the cluster has whatever it states, where it is bounded at all."""
+    """If `bounded`, the root's own capability, deserved and guarantee are ignored."""
     clamped: bool = False
-    """What a queue in a tree deserves is within its limit, and at least its guarantee."""
+    """In a tree, the deserved amount is at most the limit and at least the guarantee."""
     scalars_inherited: bool = True
-    """A queue without a limit of an accelerator has its parent's."""
+    """A queue without a limit for a scalar resource inherits its parent's."""
     keeps_zeros: bool = True
-    """A queue that states 0 of an accelerator as deserved deserves 0, not nothing stated."""
+    """A deserved scalar of 0 counts as deserving 0; otherwise it counts as unset."""
     copies_ancestors: bool = False
-    """Lists of ancestors share no memory."""
+    """Each queue has its own copy of the list of ancestors."""
     within_request: bool = False
-    """A queue deserves no more than its tasks request."""
+    """The deserved amount is at most the request of the queue's tasks."""
     asserts_rest: bool = False
-    """Guarantees beyond what their parent may use end the process."""
+    """Guarantees that exceed the parent's limit end the process."""
     asserts_total: bool = False
-    """Without a tree, guarantees beyond what the cluster has end the process."""
+    """Without a tree, guarantees that exceed the cluster's total end the process."""
 
     @classmethod
     def for_release(cls, release: Release) -> CapacityForm:
-        """The form of a release."""
+        """The form that a release has."""
         has_older_form = release.has_older_form
         return cls(
             ReservationForm.for_release(release),
@@ -79,9 +79,9 @@ NEWEST_FORM = CapacityForm()
 
 
 class AncestorSlice:
-    """A queue's ancestors, root first, as a Go slice: slices appended to one slice may share its memory."""
+    """A queue's ancestors, root first, with Go slice semantics: slices appended to one slice may share memory."""
 
-    # From depth 7 on cousins overwrite each other's last name, and so may a question about a queue.
+    # From depth 7 on, a queue may overwrite the last ancestor of a cousin, as may a check of a queue.
 
     __slots__ = ("_copies", "_memory", "_size")
 
@@ -100,11 +100,11 @@ class AncestorSlice:
         return iter(self._memory[: self._size])
 
     def would_overwrite(self, name: QueueName) -> bool:
-        """Whether appending the name replaces another one that a longer list has."""
+        """Whether appending the name would overwrite a different name in a longer slice."""
         return not self._copies and self._size < len(self._memory) and self._memory[self._size] not in ("", name)
 
     def append_name(self, name: QueueName) -> AncestorSlice:
-        """Go's append: writes behind the own names where memory is left, else copies into twice the memory."""
+        """Append as Go does: write into spare capacity if there is some, else copy into twice the memory."""
         grown = AncestorSlice(copies=self._copies)
         grown._size = self._size + 1
         if self._copies:
@@ -119,18 +119,18 @@ class AncestorSlice:
 
 
 class Entitlement(NamedTuple):
-    """What a queue deserves, part by part."""
+    """How the deserved amount of a queue was computed."""
 
     stated: Resource
     limit: Resource | None
-    """None where no limit applies."""
+    """The upper limit; None if there is none."""
     guarantee: Resource
     deserved: Resource
 
 
 @dataclass(slots=True, eq=False)
 class CapacityQueueAttr:
-    """A queue's figures. `allocated` is replaced, never changed, so that simulations may keep an earlier one.
+    """A queue's figures. `allocated` is replaced, never modified, so that simulations can keep an earlier value.
     Upstream: plugins/capacity.newQueueAttr.
     """
 
@@ -139,9 +139,9 @@ class CapacityQueueAttr:
     capability: Resource
     guarantee: Resource
     real_capability: Resource = field(default_factory=Resource)
-    """The limit in force: the capability, at most the parent's less the guarantees of other queues."""
+    """The effective limit: the capability, at most the parent's limit less the guarantees of other queues."""
     bound: QueueLimit | None = None
-    """How the limit was computed; None for the root and for queues outside its tree."""
+    """How the effective limit was computed; None for the root and for queues outside the tree."""
     entitlement: Entitlement | None = None
     """How the deserved amount was computed."""
     devices: DeviceQuota | None = None
@@ -158,7 +158,7 @@ class CapacityQueueAttr:
 
     @classmethod
     def from_queue(cls, queue: QueueInfo, form: CapacityForm = NEWEST_FORM) -> CapacityQueueAttr:
-        """A queue with the limits that its manifest states."""
+        """A queue with the amounts in its manifest."""
         return cls(
             queue.name,
             Resource.from_list(queue.deserved),
@@ -171,7 +171,7 @@ class CapacityQueueAttr:
         )
 
     def update_share(self) -> None:
-        """The largest fraction of a deserved dimension that is allocated; for a queue that deserves nothing 1, or 0.
+        """Set the share to the largest allocated fraction of a deserved dimension; 1 (or 0) if nothing is deserved.
         Upstream: plugins/capacity.updateShare.
         """
         if self.deserved.is_empty():
@@ -182,12 +182,12 @@ class CapacityQueueAttr:
             self.share = max(self.share, fraction)
 
     def share_by_dimension(self) -> list[tuple[str, float]]:
-        """(dimension, allocated fraction) of each deserved dimension."""
+        """(dimension, allocated fraction) for each deserved dimension."""
         allocated, deserved = self.allocated, self.deserved
         return [(name, share_of(allocated.get(name), deserved.get(name))) for name in deserved.resource_names()]
 
     def set_limit(self, bound: QueueLimit) -> None:
-        """Take over a limit."""
+        """Set the effective limit."""
         self.bound, self.real_capability = bound, bound.limit
         if bound.capability is not None:
             self.capability = bound.capability
@@ -195,7 +195,7 @@ class CapacityQueueAttr:
     def set_deserved(
         self, within: Resource | None = None, *, raised: bool = True, unasked: DefaultValue | None = None
     ) -> None:
-        """What the queue deserves: what it states, within a limit, and at least its guarantee, where that raises it.
+        """Set the deserved amount: the manifest's, at most `within`, and at least the guarantee if `raised`.
 
         Where `unasked` says what dimensions count that nobody requests, what is requested is a limit too.
         """
@@ -209,17 +209,17 @@ class CapacityQueueAttr:
         self.entitlement = Entitlement(deserved, within, guarantee, self.deserved)
 
     def ancestor_at_depth(self, distance: int) -> QueueName | None:
-        """The ancestor at a distance, 1 for the parent. Upstream: plugins/capacity.queueAncestorAtDepth."""
+        """The ancestor at a distance, 1 is the parent. Upstream: plugins/capacity.queueAncestorAtDepth."""
         return self.ancestors[-distance] if 0 < distance <= len(self.ancestors) else None
 
     def add_allocated_task(self, task: TaskInfo, demand: TaskDemand | None) -> None:
-        """Add an allocated task; the share is not updated."""
+        """Add an allocated task to the sums, without updating the share."""
         self.allocated = self.allocated.clone().add(task.resreq)
         if demand is not None and self.devices is not None:
             self.devices.add_demand(demand)
 
     def remove_allocated(self, request: Resource, demand: TaskDemand | None) -> None:
-        """Subtract the request of a removed task; the share is not updated."""
+        """Subtract a removed task's request from the sums, without updating the share."""
         self.allocated = self.allocated.clone().sub(request)
         if demand is not None and self.devices is not None:
             self.devices.remove_demand(demand)
@@ -236,19 +236,19 @@ FIGURES = {
     "realCapability": "real_capability",
     "guarantee": "guarantee",
 }
-"""Upstream's names → attributes."""
+"""Upstream's name of each figure → attribute."""
 Attrs = dict[QueueName, CapacityQueueAttr]
 
 
 def with_figures(attr: CapacityQueueAttr, figures: Figures) -> CapacityQueueAttr:
-    """A copy of the queue with these figures, without devices."""
+    """A copy of the queue with the given figures and without devices."""
     names = ("share", "deserved", "allocated", "request", "elastic", "inqueue", "capability", "guarantee")
     limit = figures["realCapability"]
     return replace(attr, devices=None, real_capability=limit, **{name: figures[name] for name in names})
 
 
 def count_job_in(attr: CapacityQueueAttr, job: JobInfo, demands: ClaimDemands | None, form: ReservationForm) -> None:
-    """Add one job to its queue's sums."""
+    """Add a job to its queue's sums."""
     add_allocated(attr.allocated, (job,))
     if attr.devices is not None and demands is not None:
         for uid in sorted(job.tasks):
@@ -263,12 +263,12 @@ def count_job_in(attr: CapacityQueueAttr, job: JobInfo, demands: ClaimDemands | 
 
 
 def compare_leaves_first(left: CapacityQueueAttr, right: CapacityQueueAttr) -> int:
-    """Leaves go first."""
+    """-1 if only the left queue is a leaf, 1 if only the right one is."""
     return int(bool(left.children)) - int(bool(right.children))
 
 
 def compare_share(left: CapacityQueueAttr, right: CapacityQueueAttr) -> int:
-    """The smaller share first; of equal ones a queue that deserves something, unless such ones go first.
+    """The smaller share first; ties go to the queue with a deserved amount, unless `nothing_first`.
     Upstream: plugins/capacity.compareShareWithDeserved.
     """
     if left.share != right.share or left.nothing_first:
@@ -277,7 +277,7 @@ def compare_share(left: CapacityQueueAttr, right: CapacityQueueAttr) -> int:
 
 
 def common_level(left: CapacityQueueAttr, right: CapacityQueueAttr) -> int:
-    """Index of the last common ancestor, 0 also for none. Upstream: plugins/capacity.getQueueLevel."""
+    """Index of the last common ancestor, also 0 if there is none. Upstream: plugins/capacity.getQueueLevel."""
     level = 0
     for index, (left_ancestor, right_ancestor) in enumerate(zip(left.ancestors, right.ancestors, strict=False)):
         if left_ancestor != right_ancestor:
@@ -287,12 +287,12 @@ def common_level(left: CapacityQueueAttr, right: CapacityQueueAttr) -> int:
 
 
 def shared_dimensions(left: Resource, right: Resource) -> list[str]:
-    """Dimensions in which both hold something."""
+    """The dimensions that both amounts have."""
     return [name for name in right.resource_names() if name in left.resource_names()]
 
 
 def has_shared_dimension(task: TaskInfo, other: TaskInfo) -> bool:
-    """Whether evicting the task frees anything that the other asks for, `pods` aside."""
+    """Whether evicting the task frees a dimension that the other task requests, except `pods`."""
     return any(name != PODS for name in shared_dimensions(task.resreq, other.init_resreq))
 
 
@@ -308,12 +308,12 @@ def short_of_guarantee(attr: CapacityQueueAttr, allocated: Resource, task: TaskI
 
 
 def surplus_in(deserved: Resource, allocated: Resource, name: str) -> float:
-    """What is held beyond what is deserved in one dimension; one in which nothing is deserved does not count."""
+    """Allocated minus deserved amount of a dimension; 0 if nothing is deserved in it."""
     return allocated.get(name) - deserved.get(name) if deserved.states_dimension(name) else 0.0
 
 
 def exceeds_deserved(attr: CapacityQueueAttr, allocated: Resource, task: TaskInfo) -> bool:
-    """Whether the queue holds more than it deserves in a dimension of the task, or deserves nothing in any of them.
+    """Whether the queue exceeds its deserved amount in a dimension of the task, or deserves none of them.
     Upstream: plugins/capacity.checkDeservedExceedance.
     """
     if not has_relevant_deserved(task, attr.deserved):
@@ -322,10 +322,10 @@ def exceeds_deserved(attr: CapacityQueueAttr, allocated: Resource, task: TaskInf
 
 
 def check_claim(attr: CapacityQueueAttr, request: Resource, counted: Resource | None = None) -> LimitCheck:
-    """The request against what the queue deserves; `counted` is what of it counts."""
+    """Check a request against the deserved amount; `counted` is the part of the request that counts."""
     return check_request(attr.allocated, request, attr.deserved, counted)
 
 
 def deserves_more(claimed: LimitCheck) -> list[str]:
-    """The dimensions of a claim in which the queue would hold no more than it deserves."""
+    """The dimensions of the claim in which the queue stays within its deserved amount."""
     return claimed.total.less_equal_partly_with_dimension_zero_filtered(claimed.limit, claimed.request)[1]

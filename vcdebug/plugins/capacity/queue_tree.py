@@ -1,4 +1,4 @@
-"""The queue tree: parents, the sums of jobs at every level, and the limits that queues pass down.
+"""The queue tree: parents, sums of jobs at every level, and limits passed down from parent to child.
 
 Upstream: plugins/capacity (buildHierarchicalQueueAttrs, buildQueueAttrs).
 """
@@ -31,7 +31,7 @@ def build_tree(
     demands: ClaimDemands | None,
     form: CapacityForm = NEWEST_FORM,
 ) -> str | None:
-    """Fill `attrs` with all queues; None, or why upstream stops, with the queues until then in `attrs`.
+    """Fill `attrs` with all queues. Returns None, or the reason why upstream stops; `attrs` is then incomplete.
 
     A queue whose parent is missing, a job in a queue that has children, or a missing root spoils the whole tree; in
     some releases a child with more than its parent too.
@@ -55,7 +55,7 @@ def build_tree(
 
 
 def link_queue(attrs: Attrs, queues: QueueInfos, name: QueueName, form: CapacityForm) -> bool:
-    """Enter a queue and every ancestor that is new; False when one of them names a parent that does not exist.
+    """Add a queue and its new ancestors to `attrs`; False if one of them names a parent that does not exist.
 
     A cycle of parents is not noticed: its queues hang under each other, and not under the root.
     Upstream: plugins/capacity.updateAncestors.
@@ -77,7 +77,7 @@ def link_queue(attrs: Attrs, queues: QueueInfos, name: QueueName, form: Capacity
 
 
 def parent_of(queue: QueueInfo) -> QueueName:
-    """spec.parent, else the root."""
+    """The name of the queue's parent; the root if spec.parent is empty."""
     return queue.parent or ROOT_QUEUE
 
 
@@ -88,7 +88,7 @@ def attach_child(child: CapacityQueueAttr, parent: CapacityQueueAttr) -> None:
 
 
 def find_circle(attrs: Attrs) -> tuple[QueueName, ...]:
-    """The first queues that are each other's parents, from child to parent; empty where there are none.
+    """The first cycle of parents, as queue names from child to parent; empty if there is none.
 
     Upstream's copies of such a tree never end.
     """
@@ -107,7 +107,7 @@ def find_circle(attrs: Attrs) -> tuple[QueueName, ...]:
 
 
 def mistaken_parents(attrs: Attrs) -> dict[QueueName, QueueName]:
-    """Queue whose last ancestor a cousin has overwritten → the queue that is named instead."""
+    """Queue → wrong parent, for queues whose last ancestor a cousin has overwritten."""
     children = [(child, attr.name) for attr in attrs.values() for child in attr.children.values()]
     mistaken = {
         child.name: child.ancestor_at_depth(1) for child, parent in children if child.ancestor_at_depth(1) != parent
@@ -116,7 +116,7 @@ def mistaken_parents(attrs: Attrs) -> dict[QueueName, QueueName]:
 
 
 def count_job(attrs: Attrs, job: JobInfo, demands: ClaimDemands | None, form: ReservationForm) -> bool:
-    """Add a job to its queue and all ancestors; False when the queue has children."""
+    """Add a job to its queue and all ancestors; False if the queue has children."""
     attr = attrs[job.queue]
     if attr.children:
         return False
@@ -132,7 +132,7 @@ def count_job(attrs: Attrs, job: JobInfo, demands: ClaimDemands | None, form: Re
 
 
 def add_devices(upper: DeviceQuota | None, lower: DeviceQuota | None, before: DeviceDemand) -> None:
-    """Add to an ancestor what its descendant's devices grew by, in the classes that the ancestor limits.
+    """Add the growth of a descendant's devices to an ancestor, for the classes that the ancestor limits.
 
     The ancestor does not learn of the claims, so later events may count a shared claim again.
     """
@@ -147,7 +147,7 @@ def _job_sums(attr: CapacityQueueAttr) -> tuple[Resource, Resource, Resource, Re
 
 
 def limit_from_root(root: CapacityQueueAttr, total: Resource, form: CapacityForm = NEWEST_FORM) -> str:
-    """Set the limits of all queues below the root; returns what is wrong where that is fatal, else an empty text."""
+    """Set the limits of all queues from the root down; returns the violation if it is fatal, else an empty text."""
     if form.bounded:
         _limit_root(root, total, form)
     else:
@@ -156,7 +156,7 @@ def limit_from_root(root: CapacityQueueAttr, total: Resource, form: CapacityForm
 
 
 def _unlimit_root(root: CapacityQueueAttr, total: Resource) -> None:
-    """A root without capability is unlimited."""
+    """Make a root without capability unlimited."""
     if root.capability.is_empty():
         root.capability = Resource.infinite_resource()
         for name in total.scalars or ():
@@ -165,7 +165,7 @@ def _unlimit_root(root: CapacityQueueAttr, total: Resource) -> None:
 
 
 def _limit_root(root: CapacityQueueAttr, total: Resource, form: CapacityForm) -> None:
-    """The root has what the cluster has, and deserves it unless it may state something else."""
+    """Limit the root to the cluster's total, which is also its deserved amount unless it may set its own."""
     ignored = form.root_states_nothing
     root.capability = total.clone() if ignored or root.capability.is_empty() else root.capability
     root.deserved = total.clone() if ignored or root.deserved.is_empty() else root.deserved
@@ -174,8 +174,8 @@ def _limit_root(root: CapacityQueueAttr, total: Resource, form: CapacityForm) ->
 
 
 def limit_below(attr: CapacityQueueAttr, form: CapacityForm) -> str:
-    """The queue's children and theirs, branch by branch. Upstream: plugins/capacity.checkHierarchicalQueue."""
-    queues = [attr]  # no recursion: a chain of queues can be longer than the stack
+    """Limit the queue's descendants, branch by branch. Upstream: plugins/capacity.checkHierarchicalQueue."""
+    queues = [attr]  # no recursion: a chain of queues can exceed the stack
     while queues:
         parent = queues.pop()
         violation = limit_children(parent, form)
@@ -186,7 +186,7 @@ def limit_below(attr: CapacityQueueAttr, form: CapacityForm) -> str:
 
 
 def limit_children(attr: CapacityQueueAttr, form: CapacityForm = NEWEST_FORM) -> str:
-    """Children inherit capability where they state none, and share what the guarantees of all of them leave."""
+    """Children inherit unset capabilities and share what their parent's limit leaves after all guarantees."""
     children = [attr.children[name] for name in sorted(attr.children)]
     guaranteed, deserved = Resource(), Resource()
     for child in children:
@@ -208,7 +208,7 @@ def limit_children(attr: CapacityQueueAttr, form: CapacityForm = NEWEST_FORM) ->
 
 
 def _clamp_deserved(children: Iterable[CapacityQueueAttr], form: CapacityForm) -> Resource:
-    """What the children deserve within their limits, in sum."""
+    """Limit the children's deserved amounts; returns their sum."""
     deserved = Resource()
     for child in children:
         child.set_deserved(child.real_capability, unasked=ZERO if form.within_request else None)
@@ -217,7 +217,7 @@ def _clamp_deserved(children: Iterable[CapacityQueueAttr], form: CapacityForm) -
 
 
 def _sum_up(root: CapacityQueueAttr, guaranteed: Resource, deserved: Resource, form: CapacityForm) -> None:
-    """The root has what its children have together; a bounded one only the guarantee, where it states none."""
+    """Give the root the sums of its children; with `bounded` only an unset guarantee."""
     if not form.bounded:
         root.guarantee, root.deserved = guaranteed, deserved
     elif form.root_states_nothing or root.guarantee.is_empty():
@@ -227,7 +227,7 @@ def _sum_up(root: CapacityQueueAttr, guaranteed: Resource, deserved: Resource, f
 def find_violation(
     attr: CapacityQueueAttr, children: Iterable[CapacityQueueAttr], guaranteed: Resource, deserved: Resource
 ) -> str:
-    """How the children exceed their parent, a dimension that it does not state included; empty for no violation."""
+    """How the children exceed their parent, in words, even where the parent sets no amount; empty if they do not."""
     for child in children:
         if attr.capability.less_partly(child.capability):
             return (
@@ -244,7 +244,7 @@ def find_violation(
 
 
 def inherit_capability(capability: Resource, parent: Resource, *, scalars: bool = True) -> None:
-    """Take cpu and memory of 0 or less, and missing scalars, from the parent."""
+    """Inherit cpu and memory of 0 or less, and unset scalars, from the parent."""
     capability.milli_cpu = capability.milli_cpu if capability.milli_cpu > 0 else parent.milli_cpu
     capability.memory = capability.memory if capability.memory > 0 else parent.memory
     for name, amount in (parent.scalars or {}).items() if scalars else ():
@@ -252,7 +252,7 @@ def inherit_capability(capability: Resource, parent: Resource, *, scalars: bool 
             capability.set_scalar(name, amount)
 
 
-# Queues without a tree: each within what the guarantees of all queues leave of the cluster.
+# Queues without a tree: each may use what the guarantees of the other queues leave of the cluster.
 
 
 def build_flat(
@@ -262,7 +262,7 @@ def build_flat(
     demands: ClaimDemands | None,
     form: CapacityForm = NEWEST_FORM,
 ) -> Attrs:
-    """The queues that have jobs. Upstream: plugins/capacity.buildQueueAttrs."""
+    """The attributes of all queues with jobs. Upstream: plugins/capacity.buildQueueAttrs."""
     guaranteed = Resource().add_all(Resource.from_list(queue.guarantee) for queue in queues.values())
     attrs: Attrs = {}
     for job in jobs:
@@ -278,17 +278,17 @@ def build_flat(
 
 
 def new_flat_attr(queue: QueueInfo, total: Resource, guaranteed: Resource, form: CapacityForm) -> CapacityQueueAttr:
-    """A queue's limits."""
+    """A queue with its limits, without a tree."""
     attr = CapacityQueueAttr.from_queue(queue, form)
     attr.set_limit(flat_limit(queue, total, guaranteed))
     return attr
 
 
-# Notes about upstream's quirks in capacity, attached to the event where they take effect.
+# Notes about upstream's quirks in capacity, added at the event where they take effect.
 
 
 def note_broken_tree(ssn: Session, reason: str) -> None:
-    """Note that the tree is broken: everything is refused from here on."""
+    """Note that the tree is broken: the plugin rejects everything from here on."""
     ssn.note_quirk(QUEUE_TREE_BROKEN, f"{reason}: capacity refuses all jobs and tasks of this cycle")
 
 
@@ -298,11 +298,11 @@ def note_endless_copy(ssn: Session, circle: Sequence[QueueName]) -> None:
 
 
 def note_mistaken_parents(ssn: Session, attrs: Attrs) -> None:
-    """Note that linking the queues has overwritten ancestors."""
+    """Note the queues whose ancestors were overwritten while the tree was linked."""
     for name, other in mistaken_parents(attrs).items():
         ssn.note_quirk(ANCESTORS_OVERWRITTEN, f"queue {name} takes {other} for its parent: their lists share memory")
 
 
-def note_mistaken_cousins(ssn: Session, name: QueueName) -> None:
-    """Note that reading a queue's ancestors overwrites those of its cousins."""
+def note_overwritten_ancestors(ssn: Session, name: QueueName) -> None:
+    """Note that reading the queue's ancestors overwrites those of its cousins."""
     ssn.note_quirk(ANCESTORS_OVERWRITTEN, f"queue {name} is now the parent of its cousins one level deeper")

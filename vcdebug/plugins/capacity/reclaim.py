@@ -1,4 +1,4 @@
-"""Whether a task may be reclaimed: its queue keeps its guarantee, and it and its ancestors hold more than deserved.
+"""Whether a task may be reclaimed: its queue keeps its guarantee and, with its ancestors, exceeds what it deserves.
 
 Upstream: plugins/capacity (Reclaimable, UnifiedEvictable, capacityState).
 """
@@ -20,31 +20,31 @@ from vcdebug.plugins.capacity.devices import DeviceQuota
 
 NO_OVERLAP, GUARANTEE, NOTHING_DESERVED, DESERVED, ANCESTOR = "overlap", "guarantee", "nothing", "deserved", "ancestor"
 TOO_SMALL = "small"
-"""The rules that protect a candidate, in the order of their checks."""
+"""The rules that protect a candidate, in the order in which they are checked."""
 
 
 class JudgedCandidate(NamedTuple):
-    """A candidate, what its queue holds without the victims before it, and the rule that protects it."""
+    """A candidate with its queue's amounts (earlier victims subtracted) and the rule that protects it."""
 
     attr: queue_attr.CapacityQueueAttr
     held: Resource
     rule: str = ""
-    """Empty for a victim."""
+    """The rule that protects the candidate; empty for a victim."""
     queue: QueueName = ""
-    """The ancestor that the rule is about."""
+    """The ancestor to which the rule applies."""
 
 
 class ReclaimAsker(NamedTuple):
-    """The task that needs room, and its queue."""
+    """The task that needs room, with its queue."""
 
     task: TaskInfo
     queue: queue_attr.CapacityQueueAttr
     needs_whole: bool = False
-    """Whether a queue that holds less than the task requests, in any dimension, gives nothing back."""
+    """Whether a queue is protected that holds less than the task requests in any dimension."""
 
 
 class ReclaimCall:
-    """One call of Reclaimable; victims are taken off its own copies of what queues hold.
+    """One call of Reclaimable; victims are subtracted from the call's own copies of allocated amounts.
 
     Without a task that asks (UnifiedEvictable), dimensions, relatives and ancestors do not count.
     """
@@ -56,7 +56,7 @@ class ReclaimCall:
         self._allocated: dict[QueueName, Resource] = {}
 
     def judge_candidate(self, task: TaskInfo, attr: queue_attr.CapacityQueueAttr) -> JudgedCandidate:
-        """Judge one candidate; a victim is subtracted from its queue and the ancestors asked, for the next one.
+        """Judge one candidate; a victim is subtracted from its queue and the checked ancestors.
         Upstream: plugins/capacity.shouldSkipReclaimee, plugins/capacity.isImmediateVictim.
         """
         allocated = self._allocated_of(attr)
@@ -82,7 +82,7 @@ class ReclaimCall:
         return self._allocated.setdefault(attr.name, attr.allocated)
 
     def _nothing_deserved(self, attr: queue_attr.CapacityQueueAttr, task: TaskInfo) -> bool:
-        """Whether both queues are relatives that deserve nothing in their tasks' dimensions."""
+        """Whether both queues share a near ancestor and deserve none of their tasks' dimensions."""
         if self._asker is None or not self._ancestor_level or queue_attr.has_relevant_deserved(task, attr.deserved):
             return False
         return self._shares_near_ancestor(attr, self._asker.queue) and not queue_attr.has_relevant_deserved(
@@ -99,7 +99,7 @@ class ReclaimCall:
         return list(attr.ancestors)[-self._ancestor_level :]
 
     def _ancestors_to_check(self, attr: queue_attr.CapacityQueueAttr) -> Iterator[QueueName]:
-        """The ancestors to ask: one at the same distance from both queues is not, at another distance it is.
+        """Yield the near ancestors to check: not the root, and none at the same distance from both queues.
         Upstream: plugins/capacity.getReclaimeeAncestorToCheck.
         """
         if self._asker is None:
@@ -111,14 +111,14 @@ class ReclaimCall:
 
 
 class WholeReclaimCall(ReclaimCall):
-    """The older form: a queue that exceeds its deserved amount in some dimension allows any task to be evicted."""
+    """The older form: a queue that exceeds its deserved amount in any dimension may lose any task."""
 
     def judge_candidate(self, task: TaskInfo, attr: queue_attr.CapacityQueueAttr) -> JudgedCandidate:
-        """Judge one candidate; a victim is subtracted from its queue, for the next one."""
+        """Judge one candidate; a victim is subtracted from its queue."""
         allocated, asker = self._allocated_of(attr), self._asker
         if asker is not None and asker.needs_whole and allocated.less_partly(asker.task.resreq):
             return JudgedCandidate(attr, allocated, TOO_SMALL)
-        # A dimension that the queue does not state is one in which it deserves everything.
+        # A dimension without a deserved amount counts as infinitely deserved.
         if allocated.less_equal(attr.deserved, INFINITY):
             return JudgedCandidate(attr, allocated, DESERVED)
         if queue_attr.short_of_guarantee(attr, allocated, task):
@@ -127,7 +127,7 @@ class WholeReclaimCall(ReclaimCall):
         return JudgedCandidate(attr, allocated)
 
 
-# What queues hold in a simulation: copied at PrePredicate, changed as tasks are added and removed.
+# Amounts of queues in a simulation: copied at PrePredicate, changed as tasks are added and removed.
 
 STATE_KEY = "capacity"
 NO_STATE = f'failed to get capacity state: error reading "{STATE_KEY}" from cycleState: not found'
@@ -135,11 +135,11 @@ NO_JOB = "[capacity] job {job} not found in session (orphaned task from deleted 
 NO_QUEUE, NO_QUEUE_UNNAMED = "[capacity] queue {queue} not found", "queue {queue} not found"
 
 SHARED_MEMORY_DEPTH = 7
-"""From this depth on a queue's ancestors may be overwritten later, so a copy must keep them."""
+"""From this depth on, a queue's ancestors may be overwritten later, so a copy stores them."""
 
 
 class QueueStates:
-    """Allocated amounts and devices per queue, from PrePredicate on. Upstream: plugins/capacity.getCapacityState."""
+    """Simulated allocated amounts and devices per queue. Upstream: plugins/capacity.getCapacityState."""
 
     __slots__ = ("_ancestors", "allocated", "devices")
 
@@ -155,7 +155,7 @@ class QueueStates:
 
     @classmethod
     def copy_states(cls, attrs: queue_attr.Attrs) -> QueueStates:
-        """A copy of what the session's queues hold now."""
+        """Copy the current amounts of the session's queues."""
         return cls(
             {name: attr.allocated for name, attr in attrs.items()},
             {name: attr.devices.clone() for name, attr in attrs.items() if attr.devices is not None},
@@ -168,18 +168,18 @@ class QueueStates:
         return QueueStates(dict(self.allocated), devices, self._ancestors)
 
     def ancestors_of(self, attrs: queue_attr.Attrs, name: QueueName) -> Iterable[QueueName]:
-        """The queue's ancestors as they were when the copy was made."""
+        """The queue's ancestors as of the copy."""
         return self._ancestors.get(name) or attrs[name].ancestors
 
     def add_task(self, queues: Iterable[QueueName], task: TaskInfo, demand: TaskDemand | None) -> None:
-        """Add a task to these queues."""
+        """Add a task to the amounts of these queues."""
         for name in queues:
             self.allocated[name] = self.allocated[name].clone().add(task.resreq)
             if demand is not None and name in self.devices:
                 self.devices[name].add_demand(demand)
 
     def remove_task(self, queues: Iterable[QueueName], task: TaskInfo, demand: TaskDemand | None) -> None:
-        """Subtract a task from these queues."""
+        """Subtract a task from the amounts of these queues."""
         for name in queues:
             self.allocated[name] = self.allocated[name].clone().sub(task.resreq)
             if demand is not None and name in self.devices:
@@ -189,7 +189,7 @@ class QueueStates:
 def simulated_queues(
     state: CycleState, jobs: Mapping[JobId, JobInfo], attrs: queue_attr.Attrs, task: TaskInfo, no_queue: str = NO_QUEUE
 ) -> tuple[QueueStates, list[QueueName], str | None]:
-    """(what queues hold, the queues that count the task, error) of a simulation."""
+    """(the simulated amounts, the queues in which the task counts, an error or None)."""
     states = state.data.get(STATE_KEY)
     if not isinstance(states, QueueStates):
         return QueueStates.copy_states({}), [], NO_STATE

@@ -1,4 +1,4 @@
-"""deviceshare: fits pods onto cards that several pods share, by the ledgers that nodes keep of them.
+"""deviceshare: fits pods onto cards that pods share, using a ledger of devices for each node.
 
 Upstream: plugins/deviceshare (enablePredicate), api/devices.
 Differs: Ascend devices of MindCluster have no ledger here; a note marks where one would have been asked.
@@ -76,7 +76,7 @@ class DeviceshareSettings(NamedTuple):
 
     @classmethod
     def read_arguments(cls, arguments: Arguments) -> DeviceshareSettings:
-        """Every switch is off unless stated."""
+        """Read the plugin's arguments; every switch is off by default."""
         return cls(
             arguments.get_bool(SHARING_KEY, default=False),
             arguments.get_bool(NUMBER_KEY, default=False),
@@ -91,13 +91,13 @@ class DeviceshareSettings(NamedTuple):
 
     @property
     def fatal_message(self) -> str | None:
-        """The words with which the real scheduler exits on a combination of switches."""
+        """The message with which the real scheduler exits on conflicting switches; None without a conflict."""
         if self.sharing and self.number:
             return SHARING_AND_NUMBER
         return GPU_AND_VGPU if self.vgpu and (self.sharing or self.number) else None
 
     def list_problems(self, snapshot: Snapshot) -> Iterator[Problem]:
-        """Inputs that the replay assumes or leaves out."""
+        """Yield a Problem for each input that the replay assumes or does not replay."""
         if self.fatal_message is not None:
             yield _conf_problem("", self.fatal_message, "the real scheduler exits at once")
         if self.mind_cluster:
@@ -133,7 +133,7 @@ class DeviceshareSettings(NamedTuple):
 
 
 def device_config(snapshot: Snapshot) -> str | None:
-    """The text of the device configuration; None where the scheduler takes its built-in one."""
+    """The text of the device configuration; None if the scheduler uses its built-in one."""
     text = snapshot.device_config
     if text is None or snapshot.release.has_older_form(devices.ASCEND_ABSENT):
         return text
@@ -160,7 +160,7 @@ def _npu_settings(snapshot: Snapshot) -> NpuSettings:
 
 
 def ignored_names_of(arguments: Arguments, snapshot: Snapshot) -> tuple[str, ...]:
-    """Memory and cores of Ascend cards, which are no resources once a node has its ledgers.
+    """Names of Ascend memory and cores: they stop being node resources once the nodes have Ascend ledgers.
     Upstream: api/node_info.setNodeOthersResource.
     """
     if not arguments.get_bool(HAMI_ASCEND_KEY, default=False) or snapshot.process.is_first_cycle(snapshot.now):
@@ -173,13 +173,13 @@ def ignored_names_of(arguments: Arguments, snapshot: Snapshot) -> tuple[str, ...
             for ledger in HamiAscendLedger.of_node(manifest, settings)
         ]
     except SchedulerPanic:
-        # The same node panics again when the plugin opens, which is where upstream's process ends.
+        # The same node panics again when the plugin opens, where upstream's process ends.
         return ()
     return tuple(dict.fromkeys(name for ledger in ledgers for name in ledger.ignored_devices if name))
 
 
 class Deviceshare(Plugin):
-    """Asks the ledgers; the plugin predicates is the one that changes them."""
+    """Filters and scores nodes by their device ledgers; the plugin predicates updates the ledgers."""
 
     name: ClassVar[str] = "deviceshare"
     ignored_resources = staticmethod(ignored_names_of)
@@ -209,12 +209,12 @@ class Deviceshare(Plugin):
             "refuses": ssn.release.has_older_form(devices.DEVICE_MISSING_REFUSED),
         }
         self._first = ssn.snapshot.process.is_first_cycle(ssn.snapshot.now)
-        config = device_config(ssn.snapshot)  # cards that are registered before the plugin begins know none
+        config = device_config(ssn.snapshot)  # cards registered before the plugin opens know no configuration
         mig = MigSettings() if self._first else read_mig_settings(config)
         self._card_rules = CardRules.for_release(ssn.release, read_vgpu_names(config), mig)
         if self._settings.fatal_message is not None:
             raise SchedulerPanic(self._settings.fatal_message)
-        # Ledgers come from a node event of an earlier cycle: in a process's first cycle there are none.
+        # Ledgers are created by a node event of an earlier cycle: a process's first cycle has none.
         if self._first and not ssn.release.has_older_form(devices.DEVICES_ALWAYS_REGISTERED):
             return
         for node in ssn.nodes.values():
@@ -266,7 +266,7 @@ class Deviceshare(Plugin):
         return codes
 
     def _first_refusal(self, pod: Pod, node: NodeInfo) -> FitStatus | None:
-        """The first ledger that has no room; a node without a ledger accepts."""
+        """The status of the first ledger that rejects the pod; None if none does."""
         for ledger in node.devices.values():
             if ledger.has_device_request(pod):
                 refusal = _ledger_verdict(ledger, pod, self._settings.policy)
@@ -285,11 +285,11 @@ class Deviceshare(Plugin):
 
     @property
     def device_settings(self) -> DeviceshareSettings:
-        """The settings read from the arguments."""
+        """The settings from the plugin's arguments."""
         return self._settings
 
     def device_scores(self, pod: Pod, ledgers: Mapping[str, DeviceLedger]) -> list[tuple[str, float]]:
-        """Each device that the pod asks for, and what its ledger scores."""
+        """(device, score of its ledger) for each device that the pod requests."""
         policy = self._settings.policy
         return [
             (name, ledger.score_node(pod, policy)) for name, ledger in ledgers.items() if ledger.has_device_request(pod)
@@ -303,18 +303,18 @@ class Deviceshare(Plugin):
         return self.weighted_score(total)
 
     def weighted_score(self, total: float) -> float:
-        """The sum of the ledgers' scores, rounded, with the plugin's weight."""
-        # Halves go up, as upstream rounds; Python's round() would go to even.
+        """The sum of the ledgers' scores, rounded, times the plugin's weight."""
+        # Halves are rounded up, as upstream does; Python's round() rounds them to even.
         rounded = total if math.isnan(total) or math.isinf(total) else float(math.floor(total + 0.5))
         return float(trunc_int64(rounded)) * float(self._settings.weight)
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
-        """Scores for Ascend devices only: all are 0. Upstream: plugins/deviceshare.getDeviceScoresInBatch."""
+        """All 0: upstream scores only Ascend devices here. Upstream: plugins/deviceshare.getDeviceScoresInBatch."""
         return zero_scores(len(nodes)) if len(nodes) else None
 
 
 def _ledger_verdict(ledger: DeviceLedger, pod: Pod, policy: str) -> FitStatus | None:
-    """Why a ledger refuses a pod; None for acceptance."""
+    """The status with which the ledger rejects the pod; None if it accepts the pod."""
     if isinstance(ledger, HamiAscendLedger):
         return ledger.filter_status(pod, policy)
     refusal = ledger.filter_node(pod, policy)

@@ -1,4 +1,4 @@
-"""extender: asks a webhook at the extension points that the configuration gives it a verb for.
+"""extender: asks a webhook at each extension point for which a verb is configured.
 
 Upstream: plugins/extender.
 Differs: recorded answers (extender.json) come first, the webhook is called only through the session's port; without
@@ -42,18 +42,18 @@ VERB_KEYS = {
     "on_session_open": "extender.onSessionOpenVerb",
     "on_session_close": "extender.onSessionCloseVerb",
 }
-"""Method → the argument that names its verb; an empty verb registers nothing."""
+"""Method → the argument with its verb; without a verb the method is not registered."""
 TOLD_ONLY = (JOB_ENQUEUED.method, "on_session_open", "on_session_close")
-"""Calls whose answer changes no decision: a missing one needs no note."""
+"""Calls whose answer changes no decision: no note is needed if the answer is missing."""
 TIMEOUT_KEY = "extender.httpTimeout"
 YES_OR_NO = {"overused": "overused", JOB_READY.method: "status"}
-"""Method → the boolean field of its answer."""
+"""Method → the boolean field in its answer."""
 MANAGED_KEY = "extender.managedResources"
 NOT_A_LIST = "Could not parse argument for key {} to type []string: {}"
 
 
 class Extender(Plugin):
-    """Every hook turns one answer of the webhook into a vote, and abstains without an answer."""
+    """Asks the webhook in every configured hook; without an answer the hook abstains."""
 
     name: ClassVar[str] = "extender"
     later_methods = {JOB_ENQUEUED.method: EXTENDER_JOB_ENQUEUED}
@@ -73,7 +73,7 @@ class Extender(Plugin):
         self._timeout = http_timeout(raw.get(TIMEOUT_KEY))
 
     def on_session_open(self, ssn: Session) -> None:
-        """An error here silences the plugin unless ignorable. Upstream: plugins/extender.OnSessionOpen."""
+        """An error here disables all other verbs unless ignorable. Upstream: plugins/extender.OnSessionOpen."""
         self._ssn = ssn
         self._answers = answers.WebhookAnswers(ssn, self._url, self._timeout)
         self._managed = self._managed_resources()
@@ -95,17 +95,17 @@ class Extender(Plugin):
 
     @property
     def known_answers(self) -> answers.AnswersByVerb:
-        """What is known of the webhook's answers after the cycle, in extender.json's form."""
+        """The recorded answers and those of live calls, in the form of extender.json."""
         return self._answers.known_answers()
 
     @property
     def configured_verbs(self) -> Mapping[str, str]:
-        """Method → the verb that is called for it."""
+        """Method → its configured verb."""
         return self._verbs
 
     @property
     def webhook_url(self) -> str:
-        """Where the webhook is, as configured."""
+        """The configured URL of the webhook, without a trailing slash."""
         return self._url.rstrip("/")
 
     def _managed_resources(self) -> list[str]:
@@ -132,7 +132,7 @@ class Extender(Plugin):
         return self._answers.ask_webhook(answers.WebhookQuestion(method, self._verbs[method], key, body))
 
     def is_interested(self, task: TaskInfo) -> bool:
-        """Whether a container names a managed resource, if listed. Upstream: plugins/extender.IsInterested."""
+        """Whether a container names one of the managed resources, if any. Upstream: plugins/extender.IsInterested."""
         if not self._managed:
             return True
         spec = task.pod.spec
@@ -222,14 +222,14 @@ class Extender(Plugin):
         return int(status)
 
     def job_enqueued(self, job: JobInfo) -> None:
-        """Notify the webhook; its answer is not read."""
+        """Notify the webhook; upstream does not read the answer."""
         self._notify_webhook(JOB_ENQUEUED.method, job.uid, partial(answers.job_body, job))
 
     def overused(self, queue: QueueInfo) -> bool:
         return self._yes_or_no("overused", queue.name, partial(answers.queue_body, queue), neutral=False)
 
     def job_ready(self, job: JobInfo) -> bool:
-        """An error that may not be ignored counts as ready."""
+        """The webhook's answer; an error counts as ready unless errors are ignorable."""
         return self._yes_or_no(JOB_READY.method, job.uid, partial(answers.job_body, job), neutral=True)
 
     def _yes_or_no(self, method: str, key: str, body: Callable[[], answers.Body], *, neutral: bool) -> bool:
@@ -242,11 +242,11 @@ class Extender(Plugin):
     # Events
 
     def allocate_func(self, event: Event) -> None:
-        """An error refuses the placement."""
+        """Notify the webhook; an error in its answer rejects the allocation."""
         self._announce_event("allocate_func", event)
 
     def deallocate_func(self, event: Event) -> None:
-        """Notify the webhook; upstream does not read the event's error."""
+        """Notify the webhook; upstream ignores an error in its answer."""
         self._announce_event("deallocate_func", event)
 
     def _announce_event(self, method: str, event: Event) -> None:
@@ -263,7 +263,7 @@ class Extender(Plugin):
 
 
 def _read_numbers(scores: Mapping[str, object]) -> tuple[dict[str, float], str | None]:
-    """(scores, the decoder's error); null is nothing."""
+    """(scores, decoder's error or None); null scores are skipped."""
     numbers: dict[str, float] = {}
     for name, score in scores.items():
         if score is not None and (isinstance(score, bool) or not isinstance(score, int | float)):
@@ -276,7 +276,7 @@ def _read_numbers(scores: Mapping[str, object]) -> tuple[dict[str, float], str |
 
 
 def http_timeout(value: object) -> float | None:
-    """Seconds; a second where none can be read, None where there is no limit."""
+    """The timeout in seconds: 1.0 if the value is invalid, None for no limit."""
     duration = parse_duration(value) if isinstance(value, str) and value else None
     if duration is None:
         return 1.0

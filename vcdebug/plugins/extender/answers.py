@@ -1,4 +1,4 @@
-"""Answers of the webhook, recorded or from a live call, and the bodies of its requests.
+"""Answers of the webhook, recorded or live, and the bodies of the requests to it.
 
 Upstream: plugins/extender (send, argument), api.
 Differs: a node's ledgers of devices, NUMA topology, images and measured usage are sent empty, claims as null.
@@ -28,17 +28,17 @@ ANY_KEY = "*"
 BAD_ANSWER = "json: cannot unmarshal {} of the answer"
 
 AnswersByVerb = dict[str, JsonDict]
-"""As extender.json: verb → key → an answer, or a list of answers in the order of asking."""
+"""The form of extender.json: verb → key → an answer, or a list of answers in order of the calls."""
 
 
 class WebhookReply(NamedTuple):
-    """A body, or the error text of a call that failed."""
+    """The body of a reply, or the error text of a failed call."""
 
     body: JsonObject
     error: str | None = None
 
     def read_field(self, name: str, kind: type | tuple[type, ...], default: Json) -> tuple[Json, str | None]:
-        """(the field or its zero value, the decoder's error)."""
+        """(value or the default, error or None) of a field, as Go's decoder would read it."""
         value = self.body.get(name)
         if value is None:
             return default, self.error
@@ -49,7 +49,7 @@ class WebhookReply(NamedTuple):
 
 
 class WebhookQuestion(NamedTuple):
-    """What one call is about."""
+    """One call of the webhook: method, verb, key of the object, and request body."""
 
     method: str
     verb: str
@@ -58,7 +58,7 @@ class WebhookQuestion(NamedTuple):
 
 
 class WebhookAnswers:
-    """extender.json: verb → key → answer; the key `*` answers every key of its verb."""
+    """The answers by verb and key, as in extender.json; the key `*` matches every key of its verb."""
 
     def __init__(self, ssn: Session, url: str, timeout: float | None) -> None:
         self._ssn = ssn
@@ -69,11 +69,11 @@ class WebhookAnswers:
         self._live: dict[str, dict[str, list[Answer]]] = {}
 
     def can_answer(self, verb: str) -> bool:
-        """Whether any answer of the verb is recorded, or a webhook can be asked."""
+        """Whether the verb has a recorded answer, or the webhook can be called."""
         return self._ssn.ask_extender is not None or bool(self._recorded.get(verb))
 
     def known_answers(self) -> AnswersByVerb:
-        """The recorded answers with those of live calls; equal answers to one question are one."""
+        """The recorded answers merged with those of live calls; repeated equal answers are stored once."""
         merged = {verb: dict(by_key) for verb, by_key in self._recorded.items()}
         for verb, by_key in self._live.items():
             for key, answers in by_key.items():
@@ -82,14 +82,14 @@ class WebhookAnswers:
         return merged
 
     def ask_or_note(self, question: WebhookQuestion) -> WebhookReply | None:
-        """The answer; without one, the next event gets a note that the real scheduler had one."""
+        """The reply; without one, a note at the next event says that the real scheduler had one."""
         reply = self.ask_webhook(question)
         if reply is None:
             self.note_missing(question.verb, question.key)
         return reply
 
     def ask_webhook(self, question: WebhookQuestion) -> WebhookReply | None:
-        """The answer; None where neither a record nor a webhook has one."""
+        """The reply from a recorded answer or a live call; None if there is neither."""
         verb = question.verb
         answer = self._find_answer(question)
         if answer is None:
@@ -108,7 +108,7 @@ class WebhookAnswers:
         return answer if isinstance(answer, dict) else self._next_answer(question, answer)
 
     def _next_answer(self, question: WebhookQuestion, answers: list[Answer]) -> Answer:
-        """The recorded answers of one question in turn; the last one repeats."""
+        """The next recorded answer to a repeated question; the last one repeats."""
         index = self._uses.get((question.verb, question.key), 0)
         self._uses[question.verb, question.key] = index + 1
         return answers[min(index, len(answers) - 1)]
@@ -127,7 +127,7 @@ class WebhookAnswers:
         note_unknown(self._ssn, EXTENDER_UNKNOWN, f"the extender would have been asked `{verb}`{object_text}")
 
 
-# A response of the webhook as an answer in the form of extender.json.
+# Conversion of a webhook response to an answer in the form of extender.json.
 
 Answer = JsonObject
 
@@ -147,7 +147,7 @@ FIELDS_BY_METHOD = {
     "allocate_func": ("errorMessage",),
     "deallocate_func": ("errorMessage",),
 }
-"""Method → the fields that are read; the answers of the other methods are not decoded."""
+"""Method → the fields of its answer that are read; answers of other methods are not decoded."""
 NO_JSON = "the answer is no JSON: {}"
 NO_OBJECT = "json: cannot unmarshal an answer that is no object"
 NO_TASK = "json: cannot unmarshal a victim that is no object"
@@ -155,7 +155,7 @@ TOO_DEEP = "the answer is nested too deeply"
 
 
 def answer_of(method: str, response: WebhookResponse | str) -> Answer:
-    """The decoded answer, or the error or HTTP status of the call."""
+    """The decoded answer; after a failed call, its error or HTTP status."""
     if isinstance(response, str):
         return {ERROR_FIELD: response}
     if response.status != OK_STATUS:
@@ -176,15 +176,15 @@ def answer_of(method: str, response: WebhookResponse | str) -> Answer:
 
 
 def task_key(item: object) -> str:
-    """`namespace/name`, as text or as the fields of a TaskInfo."""
+    """`namespace/name` of a victim, which is a text or a map with the fields of a TaskInfo."""
     if isinstance(item, dict):
         return f"{item.get('Namespace')}/{item.get('Name')}"
     return str(item)
 
 
 def _decode_body(body: bytes) -> Json:
-    """The first JSON value of a body."""
-    # raw_decode: Go's decoder reads one value and ignores what follows.
+    """Decode the first JSON value of a response body."""
+    # raw_decode: Go's decoder reads one value and ignores the rest.
     text = body.decode("utf-8", errors="replace").lstrip(" \t\r\n")
     return json.JSONDecoder(parse_constant=_refuse_constant).raw_decode(text)[0]
 
@@ -194,14 +194,14 @@ def _refuse_constant(constant: str) -> float:
 
 
 def _read_fields(decoded: JsonObject, names: Iterable[str]) -> JsonDict:
-    """Fields by their names in any case, as Go's decoder matches them; a null counts as missing."""
+    """Select fields by name, ignoring case as Go's decoder does; null fields are dropped."""
     spelt = {name.lower(): name for name in names}
     fields = {spelt.get(key.lower(), ""): value for key, value in decoded.items() if value is not None}
     return {name: _sound_value(value) for name, value in fields.items() if name}
 
 
 def _sound_value(value: Json) -> Json:
-    """Text without halves of surrogate pairs, which no file could hold."""
+    """The value without lone surrogates in texts, which no file can store."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, dict):
@@ -210,7 +210,7 @@ def _sound_value(value: Json) -> Json:
 
 
 def _with_victim_names(answer: JsonDict) -> Answer:
-    """Victims as `namespace/name`."""
+    """The answer with its victims as `namespace/name`."""
     victims = answer.get("victims")
     if not isinstance(victims, list):
         return answer
@@ -342,13 +342,13 @@ def queue_info(queue: QueueInfo) -> Body:
 
 
 def _manifest_parts(manifest: Mapping[str, object]) -> Body:
-    """An object as an informer holds it: without kind and apiVersion."""
+    """The parts of an object as an informer keeps them: without kind and apiVersion."""
     return {part: manifest[part] for part in MANIFEST_PARTS if manifest.get(part) is not None}
 
 
 def _pod_body(task: TaskInfo) -> Body:
     pod = task.pod
-    # The node that the session gave the pod; the snapshot's manifest has none.
+    # Add the node that the session assigned to the pod; the snapshot's manifest has none.
     spec = {**pod.spec, "nodeName": pod.node_name} if pod.node_name else pod.spec
     return {**_manifest_parts(pod.manifest), "spec": spec}
 

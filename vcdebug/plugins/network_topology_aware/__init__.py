@@ -39,33 +39,33 @@ FULL_SCORE = 1.0
 
 
 class TierFill(NamedTuple):
-    """One tier of a node's score for a pod without topology."""
+    """The part of one tier in a node's score for a pod without topology."""
 
     tier: int
     weight: float
     hyper_node: str
-    """The HyperNode of the tier that holds the node; empty for none, which counts as full."""
+    """The HyperNode of this tier that holds the node; empty if there is none, which scores as full."""
     fills: tuple[ResourceFill, ...]
     score: float
 
 
 class JobNearness(NamedTuple):
-    """How close a node is to the rest of its job."""
+    """The distance between a node and its job's HyperNode."""
 
     hyper_node: str
-    """The node's HyperNode of the lowest tier."""
+    """The HyperNode of the lowest tier that holds the node."""
     allocated: str
-    """The job's HyperNode."""
+    """The HyperNode allocated to the job."""
     common: str
-    """The lowest HyperNode that holds both."""
+    """The lowest HyperNode that contains both."""
     closeness: float
     share: float
-    """The fraction of the tasks that the HyperNode holds; counts only among the closest nodes."""
+    """The fraction of the tasks that are in the node's HyperNode; only breaks ties among the closest nodes."""
     tied: bool
 
 
 class NodeNearness(NamedTuple):
-    """The parts of a node's score: tiers for a pod without topology, else the nearness to its job."""
+    """The parts of a node's score: tiers for a pod without topology, else its nearness to the job."""
 
     tiers: tuple[TierFill, ...]
     near: JobNearness | None
@@ -74,7 +74,7 @@ class NodeNearness(NamedTuple):
 
 
 class NetworkTopologyAware(Plugin):
-    """Rows of HyperNodes to try, scores of HyperNodes for sub jobs, scores of nodes for tasks."""
+    """Gives the HyperNodes to try for jobs, scores HyperNodes for sub jobs, and scores nodes for tasks."""
 
     name: ClassVar[str] = "network-topology-aware"
 
@@ -99,19 +99,19 @@ class NetworkTopologyAware(Plugin):
         return self._gradient_rows(hyper_node, self.gradient_request(sub_job, purpose))
 
     def gradient_request(self, asks: JobInfo | SubJobInfo, purpose: int) -> GradientRequest | None:
-        """What a HyperNode must be like to be tried; None where the given one is tried as a whole."""
+        """The conditions on a HyperNode to be tried; None if the given HyperNode is tried as a whole."""
         tier = _hard_tier(asks.network_topology)
         if tier is None or (isinstance(asks, SubJobInfo) and self._shares_hyper_node(asks)):
             return None
         return GradientRequest(tier, asks.allocated_hyper_node, asks.get_min_resources(), purpose)
 
     def _shares_hyper_node(self, sub_job: SubJobInfo) -> bool:
-        """Whether the HyperNode of a job without subgroup policies is its sub job's as well."""
+        """Whether the sub job shares its job's HyperNode: the job has no subgroup policies, in older releases."""
         return self._tries_whole and not self._jobs[sub_job.job].pod_group.sub_group_policies
 
     @property
     def domains(self) -> HyperNodeDomains:
-        """The HyperNodes of the session with their amounts."""
+        """The session's HyperNodes with their amounts."""
         return self._domains
 
     def _gradient_rows(self, hyper_node: str, request: GradientRequest | None) -> list[list[str]]:
@@ -123,13 +123,13 @@ class NetworkTopologyAware(Plugin):
     # HyperNodes for a sub job
 
     def hyper_node_order(self, sub_job: SubJobInfo, hyper_nodes: dict[str, list[str]]) -> dict[str, float]:
-        """How full the sub job would make each; among the fullest, where more of its tasks already are.
+        """Score each HyperNode by how full the sub job would make it; ties by the fraction of its tasks there.
         Upstream: plugins/network-topology-aware.HyperNodeOrderFn.
         """
         requests = self._summed_requests(sub_job)
         scores = {name: self._fill_score(name, requests) for name in self._ordering.order_keys(hyper_nodes)}
         best = max(scores.values(), default=0.0)
-        # Scores are compared exactly, as upstream does: they must be added in the same order there and here.
+        # Scores are compared exactly, as upstream does, so they must be added in the same order.
         tied = [name for name, score in scores.items() if score == best]
         if len(tied) > 1:
             for name in tied:
@@ -137,8 +137,8 @@ class NetworkTopologyAware(Plugin):
         return {name: self._weights.score_scale * score for name, score in scores.items()}
 
     def _summed_requests(self, sub_job: SubJobInfo) -> dict[str, float]:
-        """The weighed requests of all tasks of the sub job."""
-        # Placed tasks too, although they count in `used` as well: upstream counts them twice.
+        """The request of all tasks of the sub job, in dimensions with a weight."""
+        # Includes placed tasks, which also count in `used`: upstream counts them twice.
         total: dict[str, float] = {}
         for uid in self._ordering.order_keys(sub_job.tasks):
             for name, amount in self._weights.weighed_request(sub_job.tasks[uid].resreq).items():
@@ -146,7 +146,7 @@ class NetworkTopologyAware(Plugin):
         return {name: total[name] for name in self._ordering.order_keys(total)}
 
     def hyper_node_fills(self, sub_job: SubJobInfo, hyper_nodes: Iterable[str]) -> dict[str, tuple[ResourceFill, ...]]:
-        """How full the sub job would make each of the HyperNodes, by resource."""
+        """Used, requested and capacity of each HyperNode, by resource, with the sub job added."""
         requests, amounts = self._summed_requests(sub_job), self._domains.amounts
         return {
             name: tuple(self._weights.iter_fills(requests, amounts[name].used, amounts[name].allocatable))
@@ -175,7 +175,7 @@ class NetworkTopologyAware(Plugin):
         return None if scores is None else NodeScores(self._weights.score_scale * scores)
 
     def _score_normal_pod(self, task: TaskInfo, nodes: NodeRows) -> FloatArray | None:
-        """How full the task would make the node's HyperNode, averaged over tiers; no HyperNode counts as full.
+        """How full the task would make the node's HyperNode, averaged over tiers; a missing HyperNode counts as full.
         Upstream: plugins/network-topology-aware.batchNodeOrderFnForNormalPods.
         """
         total_weight = 0.0
@@ -194,7 +194,7 @@ class NetworkTopologyAware(Plugin):
         return total / total_weight if len(nodes) else None
 
     def _score_network_aware_pod(self, task: TaskInfo, sub_job: SubJobInfo, nodes: NodeRows) -> FloatArray | None:
-        """How close the node's lowest HyperNode is to the job's; among the closest, where more tasks are.
+        """Closeness of the node's lowest-tier HyperNode to the job's; ties by the fraction of tasks there.
         Upstream: plugins/network-topology-aware.batchNodeOrderFnForNetworkAwarePods.
         """
         allocated, domains = task.job_allocated_hyper_node, self._domains
@@ -209,7 +209,7 @@ class NetworkTopologyAware(Plugin):
         return scores
 
     def node_nearness(self, task: TaskInfo, nodes: NodeRows, row: int) -> NodeNearness | None:
-        """What the score of one of these nodes is made of; None where the plugin gives none."""
+        """The parts of the score of the node in `row`; None if the plugin gives no scores."""
         scores = self.batch_node_order(task, nodes)
         if scores is None:
             return None
@@ -222,7 +222,7 @@ class NetworkTopologyAware(Plugin):
         return NodeNearness(tiers, None, 1.0 if sub_job is None else self._weights.score_scale, score)
 
     def _holding_hyper_node(self, tier: int, row: int) -> str:
-        """The HyperNode of a tier that holds a node; empty where none does."""
+        """The HyperNode of the tier that holds the node; empty if none does."""
         if tier not in self._domains.tree.tiers:
             return ""
         position = int(self._domains.positions_in_tier(tier)[row])
@@ -253,9 +253,9 @@ class NetworkTopologyAware(Plugin):
         )
 
     def _by_row(self, nodes: NodeRows, tier: int, value_of: Callable[[str], float], elsewhere: float) -> FloatArray:
-        """For each node the value of its HyperNode in the tier, or `elsewhere` when it has none there."""
+        """Per node, the value of its HyperNode in the tier; `elsewhere` for nodes without one."""
         positions, names = self._domains.positions_in_tier(tier)[nodes.rows], self._domains.in_tier(tier)
-        # A job with hard topology asks about the few nodes of one HyperNode, for each HyperNode in turn.
+        # A job with hard topology asks about the few nodes of each HyperNode in turn: compute only their values.
         values = np.full(len(names) + 1, elsewhere)
         for position in dict.fromkeys(positions.tolist()):
             if position != NO_POSITION:
@@ -281,25 +281,25 @@ def _hard_tier(topology: NetworkTopology | None) -> int | None:
 RESOURCES_KEY = "hypernode.binpack.resources"
 MAX_SCORE = 100.0
 MAX_ABSENT_TIERS: Final = 10_000
-"""How many absent tier numbers in a row are added up where the weights hardly fade."""
+"""Maximum number of absent tier numbers in a row that are summed, if weights hardly decrease."""
 FEW_TIERS: Final = 4
-"""Beyond the rounding of the bounds below, and around tier 1, where the exponent changes its sign."""
+"""A margin for rounding in the bounds below, and for tier 1, where the exponent changes its sign."""
 GONE_DOUBLINGS: Final = 54.0
 INFINITE_DOUBLINGS: Final = 2200.0
 
 
 class ResourceFill(NamedTuple):
-    """One resource of how full a HyperNode would be."""
+    """One resource of a HyperNode's fill."""
 
     name: str
     weight: int
     wanted: float
-    """Used and requested."""
+    """Used plus requested amount."""
     capacity: float
 
 
 class TopologyWeights:
-    """Arguments with upstream's defaults; a negative number falls back to the default."""
+    """The plugin's arguments with upstream's defaults; a negative value is replaced by the default."""
 
     __slots__ = ("evict_hyper_nodes", "fading", "normal_pods", "overall", "resources")
 
@@ -316,13 +316,13 @@ class TopologyWeights:
 
     @property
     def score_scale(self) -> float:
-        """What turns a score of 0 to 1 into the plugin's answer."""
+        """The factor from a score between 0 and 1 to the plugin's answer."""
         return MAX_SCORE * float(self.overall)
 
     def tier_weights(self, present: Sequence[int]) -> dict[int, float]:
-        """Tier number → weight for pods without topology; `present` are the numbers of HyperNodes, ascending."""
-        # Upstream weighs all numbers from the lowest to the highest, also those that no HyperNode has. Numbers can be
-        # 2^31 apart, but in such a gap the weights soon vanish in the sum, or are infinite: the rest changes no sum.
+        """Tier number → weight for pods without topology; `present`: tier numbers of the HyperNodes, ascending."""
+        # Upstream sums over all tier numbers from lowest to highest, even those without HyperNodes. A gap can be 2^31
+        # wide, but the weights in a gap soon vanish in the sum or become infinite: the rest does not change the sum.
         weights: dict[int, float] = {}
         for tier, following in pairwise([*present, present[-1] + 1]):
             counted = range(tier, min(following, tier + 1 + self._max_counted_gap))
@@ -331,8 +331,8 @@ class TopologyWeights:
 
     @property
     def _max_counted_gap(self) -> int:
-        """How many absent tiers one after the other can change a sum of weights."""
-        # Of two numbers of which one is 2^54 times the other, the sum is the larger one; weights that grow are infinite
+        """Maximum number of consecutive absent tiers that can change a sum of weights."""
+        # If one number is 2^54 times another, their sum is the larger number; growing weights become infinite
         # after 2^11 doublings.
         if self.fading in (0.0, 1.0) or not isfinite(self.fading):
             return FEW_TIERS if self.fading != 1.0 else MAX_ABSENT_TIERS
@@ -340,7 +340,7 @@ class TopologyWeights:
         return min(int(doublings / abs(log2(self.fading))) + FEW_TIERS, MAX_ABSENT_TIERS)
 
     def fill_score(self, requests: dict[str, float], used: Resource, allocatable: Resource) -> float:
-        """Weighted mean of (used + request) / allocatable; 0 where one resource does not fit."""
+        """Weighted mean of (used + request) / allocatable; 0 if some resource does not fit."""
         score, weights = 0.0, 0
         for _, weight, filled, capacity in self.iter_fills(requests, used, allocatable):
             if filled > capacity:
@@ -350,17 +350,17 @@ class TopologyWeights:
         return score / float(weights) if weights > 0 else 0.0
 
     def iter_fills(self, requests: dict[str, float], used: Resource, allocatable: Resource) -> Iterator[ResourceFill]:
-        """The fill of each weighed resource."""
+        """Yield the fill of each requested resource that has a weight."""
         for name, request in requests.items():
             yield ResourceFill(name, self.resources[name], used.get(name) + request, allocatable.get(name))
 
     def weighed_request(self, request: Resource) -> dict[str, float]:
-        """The request's dimensions that have a weight."""
+        """The dimensions of the request that have a weight."""
         return {name: request.get(name) for name in request.resource_names() if name in self.resources}
 
 
 def _resource_weights(arguments: Arguments) -> dict[str, int]:
-    """cpu and memory come from their own keys whatever the list says."""
+    """Weight by resource; cpu and memory always come from their own keys, even if the list names them."""
     names_text = arguments.raw.get(RESOURCES_KEY)
     names = (name.strip() for name in (names_text if isinstance(names_text, str) else "").split(","))
     weights = {name: arguments.get_weight(f"{RESOURCES_KEY}.{name}") for name in names if name}

@@ -1,4 +1,4 @@
-"""HyperNodes as the plugin sees them: their amounts, and which of them holds a node.
+"""The HyperNodes of a session: their amounts, the nodes in them, and the rows to try.
 
 Upstream: plugins/network-topology-aware (initHyperNodeResourceCache), util/scheduler_helper (FindHyperNodeForNode).
 Upstream: plugins/network-topology-aware (hyperNodeGradientFn, getSearchRoot, reverseAndCapEvictionGradients).
@@ -23,7 +23,7 @@ NO_POSITION = -1
 
 @dataclass(slots=True)
 class HyperNodeAmounts:
-    """A HyperNode's sums over its nodes. Only `used` changes in the session."""
+    """Sums over the nodes of a HyperNode; only `used` changes during the session."""
 
     allocatable: Resource = field(default_factory=Resource)
     used: Resource = field(default_factory=Resource)
@@ -57,40 +57,40 @@ class HyperNodeDomains:
 
     @property
     def lowest_tier(self) -> int:
-        """The first tier number."""
+        """The lowest tier number."""
         return self.tiers[0]
 
     @property
     def highest_tier(self) -> int:
-        """The virtual root's tier number."""
+        """The tier number of the virtual root."""
         return self.tiers[-1]
 
     def in_tier(self, tier: int) -> list[str]:
-        """HyperNodes of a tier in order; none for a number that no HyperNode has."""
+        """The HyperNodes of a tier, in order; empty if the tier does not exist."""
         return self.ordering.order_keys(self.tree.tiers.get(tier, ()))
 
     def positions_in_tier(self, tier: int) -> IntArray:
-        """Row of the node table → position in `in_tier` of the first HyperNode that holds it, or NO_POSITION."""
+        """Row of the node table → index in `in_tier` of the first HyperNode with the node, or NO_POSITION."""
         if tier not in self._members:
             positions = np.full(len(self._row_of), NO_POSITION, dtype=np.int64)
-            # Backward, so that the first of several HyperNodes is written last.
+            # Backwards, so that the first of several HyperNodes overwrites the others.
             for position, name in reversed(list(enumerate(self.in_tier(tier)))):
                 positions[[self._row_of[node] for node in self.nodes[name]]] = position
             self._members[tier] = positions
         return self._members[tier]
 
     def charge_task(self, task: TaskInfo) -> None:
-        """Add a placed task to every HyperNode that holds its node."""
+        """Add the task's request to every HyperNode that holds its node."""
         for name in self._holders.get(task.node_name, ()):
             self.amounts[name].used.add(task.resreq)
 
     def release_task(self, task: TaskInfo) -> None:
-        """Subtract a task that leaves its node."""
+        """Subtract the task's request from every HyperNode that holds its node."""
         for name in self._holders.get(task.node_name, ()):
             self.amounts[name].used.sub(task.resreq)
 
     def share_of_tasks(self, name: str, tasks: Mapping[TaskId, TaskInfo]) -> float:
-        """Which part of these tasks has a node inside the HyperNode; an empty name holds none.
+        """The fraction of the tasks on nodes of the HyperNode; 0 for an empty name.
         Upstream: plugins/network-topology-aware.scoreWithTaskNum.
         """
         if not tasks:
@@ -99,7 +99,7 @@ class HyperNodeDomains:
         return float(sum(1 for task in tasks.values() if task.node_name in nodes)) / float(len(tasks))  # exact: ints
 
     def score_closeness(self, name: str, other: str) -> float:
-        """1 for the same HyperNode, less the higher the common ancestor is; 0 for none.
+        """1 for the same HyperNode, less for a higher common ancestor, 0 without one.
         Upstream: plugins/network-topology-aware.networkTopologyAwareScore,
         plugins/network-topology-aware.scoreHyperNodeWithTier.
         """
@@ -128,11 +128,11 @@ def _sum_amounts(ssn: Session, nodes: Iterable[NodeName]) -> HyperNodeAmounts:
     return amounts
 
 
-# The HyperNodes, by tier, in which a job or sub job with hard topology may be tried.
+# The HyperNodes to try, by tier, for a job or sub job with hard topology.
 
 
 class GradientRequest(NamedTuple):
-    """The highest tier, the HyperNode allocated so far (or empty), the job's minimum, and the purpose."""
+    """The highest tier allowed, the HyperNode allocated so far (or empty), the minimum, and the purpose."""
 
     tier: int
     allocated: str
@@ -141,7 +141,7 @@ class GradientRequest(NamedTuple):
 
 
 def hyper_node_gradient(domains: HyperNodeDomains, hyper_node: str, request: GradientRequest) -> list[list[str]]:
-    """Eligible HyperNodes at or below the search root, a row per tier, ascending; no rows without a root.
+    """The eligible HyperNodes at or below the search root: a row per tier, ascending; no rows without a search root.
     Upstream: plugins/network-topology-aware.hyperNodeGradientFn.
     """
     rows: dict[int, list[str]] = {}
@@ -153,7 +153,7 @@ def hyper_node_gradient(domains: HyperNodeDomains, hyper_node: str, request: Gra
 
 
 def iter_reachable(domains: HyperNodeDomains, root: str) -> Iterator[str]:
-    """The search root and all HyperNodes below it, level by level; none without a root."""
+    """Yield the search root and all HyperNodes below it, level by level; nothing without a root."""
     pending = [root] if root else []
     seen = dict.fromkeys(pending)
     for name in pending:
@@ -165,7 +165,7 @@ def iter_reachable(domains: HyperNodeDomains, root: str) -> Iterator[str]:
 
 
 def search_root(tree: HyperNodes, hyper_node: str, request: GradientRequest) -> str:
-    """`hyper_node`, narrowed to where the allocated HyperNode may grow; empty when the two do not meet.
+    """`hyper_node`, narrowed to where the allocated HyperNode may extend; empty if they do not overlap.
     Upstream: plugins/network-topology-aware.getSearchRoot.
     """
     if not request.allocated:
@@ -193,14 +193,14 @@ def is_eligible(domains: HyperNodeDomains, info: HyperNodeInfo, request: Gradien
 
 
 def has_room(amounts: HyperNodeAmounts, request: GradientRequest) -> bool:
-    """Whether the minimum fits: into all that could be freed where pods are to be evicted, else into what is idle."""
+    """Whether the minimum fits: into allocatable if pods are to be evicted, else into idle or future idle."""
     if request.purpose == EVICT_PURPOSE:
         return request.minimum.less_equal(amounts.allocatable)
     return request.minimum.less_equal(amounts.idle) or request.minimum.less_equal(amounts.future_idle)
 
 
 def reverse_and_cap(rows: list[list[str]], limit: int) -> list[list[str]]:
-    """For evictions: highest tier first, and at most `limit` HyperNodes; a cut tier keeps its last ones.
+    """For evictions: rows from the highest tier down, with at most `limit` HyperNodes; a cut row keeps its end.
     Upstream: plugins/network-topology-aware.reverseAndCapEvictionGradients.
     """
     result: list[list[str]] = []

@@ -1,4 +1,4 @@
-"""network-topology-aware up to v1.13: nodes near a job's HyperNode score higher, and nothing else.
+"""network-topology-aware up to v1.13, which only scores nodes by their nearness to the job's HyperNode.
 
 Upstream: plugins/network-topology-aware (v1.13 and older).
 """
@@ -23,11 +23,11 @@ from vcdebug.releases.topology import NTA_HYPERNODE_SCORE
 
 BASE_SCORE = 100.0
 WORST_SCORE = -1.0
-"""Scores below it are never considered again."""
+"""Lower scores are never the best."""
 
 
 class NodesOnly(Plugin):
-    """Scores nodes for jobs with topology by the tier of the HyperNode that holds both node and job."""
+    """Scores nodes for jobs with topology by the tier of the HyperNode that contains both node and job."""
 
     name: ClassVar[str] = "network-topology-aware"
 
@@ -46,7 +46,7 @@ class NodesOnly(Plugin):
             ssn.withdraw_hook(self, HYPER_NODE_ORDER.method)
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
-        """By closeness; several nearest nodes also by the fraction of the job's tasks in their HyperNode."""
+        """Score nodes by closeness; ties for the best by the fraction of the job's tasks in the node's HyperNode."""
         job, allocated = self._jobs[task.job], task.job_allocated_hyper_node
         if job.network_topology is None or not allocated or not len(nodes):
             return None
@@ -59,7 +59,7 @@ class NodesOnly(Plugin):
         return NodeScores(scores)
 
     def hyper_node_order(self, sub_job: SubJobInfo, hyper_nodes: dict[str, list[str]]) -> dict[str, float]:
-        """Up to v1.12: by closeness; several nearest ones also by the fraction of the job's tasks in each."""
+        """Up to v1.12: score HyperNodes by closeness; ties for the best by the fraction of the job's tasks."""
         job = self._jobs[sub_job.job]
         allocated = job.allocated_hyper_node
         if not allocated:
@@ -73,7 +73,7 @@ class NodesOnly(Plugin):
         return scores
 
     def node_nearness(self, task: TaskInfo, nodes: NodeRows, row: int) -> NodeNearness | None:
-        """What the score of one of these nodes is made of; None where the plugin gives none."""
+        """The parts of the score of the node in `row`; None if the plugin gives no scores."""
         scores = self.batch_node_order(task, nodes)
         if scores is None:
             return None
@@ -98,7 +98,7 @@ class NodesOnly(Plugin):
 
     @staticmethod
     def _by_name(holders: list[str], score: Callable[[str], float]) -> FloatArray:
-        """The score of each node's HyperNode, asked once for each."""
+        """The score of each node's HyperNode, computed once per HyperNode."""
         scores = {name: score(name) for name in dict.fromkeys(holders)}
         return np.array([scores[name] for name in holders])
 
@@ -125,7 +125,7 @@ class NodesOnly(Plugin):
 
 
 def _tied_best(scores: FloatArray) -> BoolArray:
-    """Mask of the nearest nodes; empty where there is only one."""
+    """Mask of the nodes tied for the best score; all False if only one has it."""
     best = scores.max()
     tied: BoolArray = (scores == best) & (best >= WORST_SCORE)
     return tied & (np.count_nonzero(tied) > 1)

@@ -1,4 +1,4 @@
-"""numa-aware: gives Guaranteed pods whole CPUs on as few NUMA nodes as the node's policy asks for.
+"""numa-aware: assigns whole CPUs to Guaranteed pods, on as few NUMA nodes as the node's policy demands.
 
 Upstream: plugins/numaaware, api/node_info (RefreshNumaSchedulerInfoByCrd), cache (AddUnassignedNumaPods).
 """
@@ -32,26 +32,26 @@ NOT_STATIC = "cpu manager policy isn't static"
 NO_CPUS = "cpu allocatable map is empty"
 
 AssignmentKey = tuple[CpuTopology, str, int, BitSet | None, tuple[tuple[str, int], ...]]
-"""All inputs of an assignment: equal nodes share one answer."""
+"""The inputs of an assignment: nodes with equal inputs share the result."""
 
 
 class NumaRoom(NamedTuple):
-    """A node's NUMA nodes and what a pod gets there."""
+    """The NUMA nodes of a node, and the CPUs that a pod would get on it."""
 
     asked_policy: str
     policy: str
     cpu_manager: str
     numa: Mapping[int, BitSet]
-    """CPUs by NUMA node."""
+    """NUMA node → its CPUs."""
     free: BitSet
     reserved: BitSet
     containers: tuple[assignment.ContainerCpus, ...]
     refusal: str
-    """Empty where the node is accepted."""
+    """The reason why the node is rejected; empty if it is accepted."""
 
 
 class NumaSpans(NamedTuple):
-    """How many NUMA nodes the assigned CPUs touch, on each of several nodes."""
+    """The number of NUMA nodes that the assigned CPUs span, for each of several nodes."""
 
     cpus: tuple[BitSet, ...]
     spans: tuple[int, ...]
@@ -60,7 +60,7 @@ class NumaSpans(NamedTuple):
 
 
 class NumaAware(Plugin):
-    """An assignment is made by a predicate call and charged by an allocate event."""
+    """Assigns CPUs in predicate calls and charges them in allocate events."""
 
     name: ClassVar[str] = "numa-aware"
     remembers_rows = True
@@ -85,10 +85,10 @@ class NumaAware(Plugin):
         self._assigned: dict[TaskId, dict[NodeName, BitSet]] = {}
         self._assignments: dict[AssignmentKey, assignment.Assignment] = {}
         self._charged: dict[TaskId, tuple[NodeName, TaskKey]] = {}
-        """Tasks that an allocate event placed and no event has taken back."""
+        """Tasks whose CPUs an allocate event has charged and no event has released."""
 
     def on_session_close(self, ssn: Session) -> None:
-        """Hand all assignments to the cache, of pipelined tasks too. Upstream: plugins/numaaware.OnSessionClose."""
+        """Hand all assignments to the cache, even of pipelined tasks. Upstream: plugins/numaaware.OnSessionClose."""
         assigned = [
             CpuReservation(node, key, uid, format_cpu_list(self._assigned[uid][node]))
             for uid, (node, key) in self._charged.items()
@@ -123,11 +123,11 @@ class NumaAware(Plugin):
         return None if self._free[info.name] else NO_CPUS
 
     def _assign_cpus(self, task: TaskInfo, info: NumaInfo) -> int:
-        """The verdict's code; an accepted node's CPUs are remembered for the task."""
+        """Assign CPUs on the node and remember them for the task; returns the reason code, 0 if it is accepted."""
         containers = task.pod.spec.get("containers") or ()
         needs = tuple((container.get("name") or "", assignment.cpu_request(container)) for container in containers)
         free = self._free[info.name]
-        # Assigning is a search over subsets of NUMA nodes; thousands of equal nodes answer alike.
+        # An assignment searches subsets of NUMA nodes; the thousands of equal nodes share its result.
         question = (info.topology, info.topology_policy, info.reserved_cpus, free, needs)
         answer = self._assignments.get(question)
         if answer is None:
@@ -139,7 +139,7 @@ class NumaAware(Plugin):
         return 0
 
     def numa_room(self, task: TaskInfo, node: NodeName) -> NumaRoom | None:
-        """What is compared on a node; None where the plugin does not judge the pod there."""
+        """The details of the verdict about a node; None if the plugin does not check the pod there."""
         policy, info = _task_policy(task), self._info.get(node)
         guaranteed = pod_qos(task.pod, self._ssn.flags) == GUARANTEED
         if (
@@ -166,7 +166,7 @@ class NumaAware(Plugin):
         return None if spans is None else NodeScores(np.array(spans.scores, dtype=np.float64))
 
     def numa_spans(self, task: TaskInfo, nodes: NodeRows) -> NumaSpans | None:
-        """What the scores are made of; None where the plugin gives none."""
+        """The details of the scores; None if the plugin gives no scores."""
         assigned = self._assigned.get(task.uid)
         if assigned is None or not _task_policy(task):
             return None
@@ -184,7 +184,7 @@ class NumaAware(Plugin):
     # Events
 
     def allocate_func(self, event: Event) -> None:
-        """Charge the last predicate call's assignment, if any. Upstream: api/numa_info.Allocate."""
+        """Charge the CPUs of the last predicate call, if any. Upstream: api/numa_info.Allocate."""
         cpus, free = self._planned_cpus(event.task)
         if cpus is None:
             return
@@ -194,7 +194,7 @@ class NumaAware(Plugin):
             self._free[task.node_name] = free & ~cpus
 
     def deallocate_func(self, event: Event) -> None:
-        """Give the CPUs back. Upstream: api/numa_info.Release."""
+        """Release the task's CPUs. Upstream: api/numa_info.Release."""
         cpus, free = self._planned_cpus(event.task)
         if cpus is None:
             return
@@ -211,17 +211,17 @@ def _not_assigned(container: str) -> str:
 
 
 def _task_policy(task: TaskInfo) -> str:
-    """The policy that the pod asks for, empty for none."""
+    """The policy that the pod requests; empty if it requests none."""
     policy = task.pod.annotations.get(POLICY_ANNOTATION, "")
     return "" if policy == assignment.NO_POLICY else policy
 
 
 def _manages_cpus(info: NumaInfo) -> bool:
-    """Whether pods without a policy of their own are assigned CPUs here too."""
+    """Whether the node also assigns CPUs to pods that request no policy."""
     return info.cpu_manager_policy == STATIC_POLICY and info.topology_policy not in (assignment.NO_POLICY, "")
 
 
-# CPUs that earlier cycles gave to pods, and that no Numatopology shows yet.
+# CPUs that earlier cycles assigned to pods and that no Numatopology shows yet.
 
 CpuReservations = tuple[CpuReservation, ...]
 
@@ -229,8 +229,8 @@ CpuReservations = tuple[CpuReservation, ...]
 def reserve_cpus(
     info: Mapping[NodeName, NumaInfo], reserved: CpuReservations, *, by_pod: bool = True
 ) -> CpuReservations:
-    """Take reserved CPUs off the nodes' free ones; returns what stays reserved: everything without `by_pod`."""
-    # A node's reservations end together, once it shows every pod of them: one that is missing keeps all of them.
+    """Remove reserved CPUs from the nodes' free CPUs; returns the reservations that stay: without `by_pod`, all."""
+    # A node's reservations end together, once the node shows all of their pods.
     on_nodes = [cpus for cpus in reserved if cpus.node in info]
     missing = dict.fromkeys(cpus.node for cpus in on_nodes if not (by_pod and _is_reported(info[cpus.node], cpus)))
     remaining = tuple(cpus for cpus in reserved if cpus.node in missing or cpus.node not in info)
@@ -242,11 +242,11 @@ def reserve_cpus(
 
 
 def _is_reported(node: NumaInfo, reservation: CpuReservation) -> bool:
-    """Whether the kubelet has reported the pod. Upstream: api/numa_info.CheckNumaPodAssigned."""
+    """Whether the kubelet has reported the reservation's pod. Upstream: api/numa_info.CheckNumaPodAssigned."""
     return any(uid == reservation.uid or pod == reservation.pod for uid, pod in node.shown_pods)
 
 
 def with_reserved(reserved: CpuReservations, assigned: Iterable[CpuReservation]) -> CpuReservations:
-    """The reservations with those of a session, in order of node and pod; one per pod and node."""
+    """The old reservations and the session's, one per pod and node, sorted by node and pod."""
     by_place = {(cpus.node, cpus.pod, cpus.uid): cpus for cpus in (*reserved, *assigned)}
     return tuple(by_place[place] for place in sorted(by_place))

@@ -1,4 +1,4 @@
-"""Container by container: which NUMA nodes suit, whether the node's policy admits them, and the CPUs taken.
+"""CPU assignment, container by container: suitable NUMA nodes, the node's policy, and the CPUs taken.
 
 Upstream: plugins/numaaware/policy, plugins/numaaware/provider/cpumanager (cpu_mng, cpu_assignment).
 Differs: sockets come in ascending order where upstream reads a map.
@@ -24,33 +24,33 @@ MANAGED_POLICIES = (BEST_EFFORT, RESTRICTED, SINGLE_NUMA_NODE)
 
 
 class TopologyHint(NamedTuple):
-    """NUMA nodes that could serve a container; None means any."""
+    """NUMA nodes that could provide a container's CPUs; None means any."""
 
     nodes: BitSet | None
     preferred: bool
 
 
 class ContainerCpus(NamedTuple):
-    """What one container takes."""
+    """The CPUs of one container."""
 
     name: str
     asked: int
-    """Whole CPUs."""
+    """The number of whole CPUs that it requests."""
     cpus: BitSet | None
-    """None where the node's policy does not admit it."""
+    """The assigned CPUs; None if the node's policy rejects the container."""
     hints: tuple[TopologyHint, ...] | None
-    """NUMA nodes that could serve it; None where it asks for no CPUs of its own."""
+    """The NUMA nodes that could provide the CPUs; None if the container requests no whole CPUs."""
 
 
 class Assignment(NamedTuple):
-    """The CPUs that a pod's containers take, or the first container that is refused."""
+    """The CPUs assigned to a pod, or the name of the first container that is rejected."""
 
     cpus: BitSet
     refused: str | None
 
 
 def cpu_request(container: JsonObject) -> int:
-    """Whole CPUs that the container requests; 0 when it requests none or a fraction.
+    """The number of whole CPUs that the container requests; 0 for none or a fraction.
     Upstream: plugins/numaaware/provider/cpumanager/cpu_mng.guaranteedCPUs.
     """
     requests = (container.get("resources") or {}).get("requests") or {}
@@ -61,7 +61,7 @@ def cpu_request(container: JsonObject) -> int:
 
 
 def assign_containers(info: NumaInfo, free: BitSet | None, containers: Sequence[JsonObject]) -> Assignment:
-    """What the containers take from `free` one after the other; None means that the node names no CPUs.
+    """Assign CPUs to the containers, one after the other. `free` is None if the node reports no CPUs.
     Upstream: plugins/numaaware/policy/factory.AccumulateProvidersHints, plugins/numaaware/policy/factory.Allocate.
     """
     cpus = 0
@@ -73,14 +73,14 @@ def assign_containers(info: NumaInfo, free: BitSet | None, containers: Sequence[
 
 
 def reserved_cpus(info: NumaInfo) -> BitSet:
-    """CPUs of the node that no container gets."""
+    """CPUs of the node that are reserved for the system."""
     return take_by_topology(info.topology, info.topology.cpus, info.reserved_cpus) or 0
 
 
 def iter_container_cpus(
     info: NumaInfo, free: BitSet | None, containers: Sequence[JsonObject]
 ) -> Iterator[ContainerCpus]:
-    """The CPUs of one container after the other, up to one that is refused."""
+    """Yield the CPUs of each container, up to the first that is rejected."""
     reserved = reserved_cpus(info)
     for container in containers:
         name, need = container.get("name") or "", cpu_request(container)
@@ -97,7 +97,7 @@ def iter_container_cpus(
 
 
 def _node_sets(topology: CpuTopology) -> Iterator[tuple[int, BitSet]]:
-    """(size, set) of every subset of the NUMA nodes, smaller ones first. Upstream: plugins/numaaware/policy.iterate."""
+    """Yield (size, set) of every subset of NUMA nodes, by size. Upstream: plugins/numaaware/policy.iterate."""
     nodes = topology.numa_nodes
     for size in range(1, len(nodes) + 1):
         for subset in combinations(nodes, size):
@@ -105,7 +105,7 @@ def _node_sets(topology: CpuTopology) -> Iterator[tuple[int, BitSet]]:
 
 
 def _numa_mask(info: NumaInfo) -> BitSet:
-    """The NUMA nodes; upstream's mask has 64 bits, and is nil where a number is outside of them."""
+    """The set of NUMA nodes; upstream's mask has 64 bits, and a number outside of it ends the process."""
     numbers = info.topology.numa_nodes
     if numbers and not 0 <= numbers[0] <= numbers[-1] < MASK_BITS:
         change = f"number the NUMA nodes of {info.name} from 0 to {MASK_BITS - 1}"
@@ -114,7 +114,7 @@ def _numa_mask(info: NumaInfo) -> BitSet:
 
 
 def _generate_hints(info: NumaInfo, available: BitSet, need: int) -> list[TopologyHint]:
-    """Every set of NUMA nodes with enough free CPUs; preferred are those as small as an empty machine would allow.
+    """The sets of NUMA nodes with enough free CPUs; those of the smallest size that could ever suffice are preferred.
     Upstream: plugins/numaaware/provider/cpumanager/cpu_mng.generateCPUTopologyHints.
     """
     topology, smallest = info.topology, _numa_mask(info).bit_count()
@@ -136,7 +136,7 @@ def _cpus_on(topology: CpuTopology, nodes: BitSet) -> BitSet:
 
 
 def _filter_hints(info: NumaInfo, hints: list[TopologyHint] | None) -> tuple[BitSet | None, bool]:
-    """(NUMA nodes to align with, whether the node's policy admits the container).
+    """(NUMA nodes to align with, None for any; whether the node's policy admits the container).
     Upstream: plugins/numaaware/policy.filterProvidersHints.
     """
     policy = info.topology_policy
@@ -170,7 +170,7 @@ def _hint_narrowness(nodes: BitSet) -> tuple[int, int]:
 
 
 def _allocate_cpus(topology: CpuTopology, available: BitSet, nodes: BitSet | None, need: int) -> BitSet:
-    """CPUs on the chosen NUMA nodes first, the rest anywhere; nothing at all when one of the two fails.
+    """CPUs on the chosen NUMA nodes first, then on others; empty if either step fails.
     Upstream: plugins/numaaware/provider/cpumanager/cpu_mng.Allocate.
     """
     aligned = 0
@@ -185,18 +185,18 @@ def _allocate_cpus(topology: CpuTopology, available: BitSet, nodes: BitSet | Non
 
 
 def normalize_spans(raw: Sequence[int], highest: int) -> list[int]:
-    """Fewer NUMA nodes score higher: the largest count scores 0, a count of 0 `highest`."""
+    """Scores from counts of NUMA nodes: 0 for the largest count, `highest` for a count of 0."""
     largest = max(raw, default=0)
     if largest <= 0:
         return [highest] * len(raw)
     return [highest - int_div(highest * count, largest) for count in raw]
 
 
-# Which CPUs of a set a container takes: whole sockets, then whole cores, then single CPUs.
+# The CPUs that a container takes from a set: whole sockets first, then whole cores, then single CPUs.
 
 
 def take_by_topology(topology: CpuTopology, cpus: BitSet, count: int) -> BitSet | None:
-    """`count` CPUs of the set; None when there are not enough. CPUs that the topology lacks do not count.
+    """`count` CPUs of the set, None if there are not enough; CPUs outside the topology are ignored.
     Upstream: plugins/numaaware/provider/cpumanager/cpu_assignment.takeByTopology.
     """
     if count < 1:
@@ -211,7 +211,7 @@ def take_by_topology(topology: CpuTopology, cpus: BitSet, count: int) -> BitSet 
 
 
 class _Accumulator:
-    """`free` shrinks and `result` grows, until `needed` is below 1."""
+    """Moves CPUs from `free` to `result` until `needed` is below 1."""
 
     __slots__ = ("_topology", "free", "needed", "result")
 
@@ -228,8 +228,8 @@ class _Accumulator:
         self.needed -= cpus.bit_count()
 
     def take_sockets(self) -> None:
-        """Take whole sockets while more is needed."""
-        # Upstream intersects socket numbers with CPU numbers: a socket whose number is no free CPU is passed over.
+        """Take whole sockets while enough CPUs are still needed."""
+        # Upstream intersects socket numbers with CPU numbers: a socket is skipped if its number is no free CPU.
         topology = self._topology
         for socket in self._only_free_cpus(topology.sockets_of(self.free)):
             if self.needed < max(topology.cpus_per_socket, 1):
@@ -237,7 +237,7 @@ class _Accumulator:
             self._take_cpus(topology.in_socket[socket] & self.free)
 
     def take_cores(self) -> None:
-        """Take whole cores while more is needed; core numbers are intersected with CPU numbers too."""
+        """Take whole cores while enough CPUs are still needed; core numbers are intersected with CPU numbers too."""
         topology = self._topology
         if self.needed < topology.cpus_per_core:
             return
@@ -260,11 +260,11 @@ class _Accumulator:
         return [core for socket in ordered for core in by_socket[socket]]
 
     def take_single(self) -> None:
-        """Take single CPUs."""
+        """Take single CPUs until no more are needed."""
         if self.needed < 1:
             return
         topology = self._topology
-        # Go's own sort: upstream joins the terms of its comparison by OR, which is no order, so the algorithm decides.
+        # Go's sort exactly: upstream's comparison joins its terms by OR and is no order, so the algorithm decides.
         cores = sort_slice(topology.cores_of(self.free), self._core_less)
         for core in cores:
             for cpu in set_members(topology.in_core[core] & self.free):
@@ -277,7 +277,7 @@ class _Accumulator:
         return a[0] > b[0] or a[1] < b[1] or a[2] < b[2] or a[3] < b[3] or left < right
 
     def _core_key(self, core: int) -> tuple[int, int, int, int]:
-        """(taken CPUs on its socket, free ones on its socket, free ones in the core, its socket)."""
+        """(taken CPUs on the socket, free CPUs on the socket, free CPUs in the core, socket number)."""
         topology = self._topology
         first = next(set_members(topology.in_core[core]))
         socket = topology.places[first].socket

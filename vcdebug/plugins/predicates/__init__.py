@@ -1,4 +1,4 @@
-"""predicates: runs the Kubernetes filters for a task over nodes and keeps the Kubernetes node view in step.
+"""predicates: runs the Kubernetes filters on nodes, and updates the Kubernetes view of nodes as tasks are placed.
 
 Upstream: plugins/predicates.
 Differs: devices of deviceshare are charged by that plugin.
@@ -40,7 +40,7 @@ from vcdebug.releases.scheduling import VOLUMES_AT_ALLOCATION
 NODE_AFFINITY = "NodeAffinity"
 POD_NUMBER, STABLE = "NodePodNumber", "stable filters"
 LATER_PRE_FILTERS = (NodeVolumeLimitsFilter.name, VolumeZoneFilter.name)
-"""Filters that had no PreFilter in older releases; nor had node affinity."""
+"""Filters that have no PreFilter in older releases; neither has node affinity there."""
 DRA_PART = "nodeorder/batch/DynamicResources"
 NO_SIDECARS = "pod has a restartable init container and the SidecarContainers feature is disabled"
 
@@ -53,7 +53,7 @@ T = TypeVar("T", bound=_Named)
 
 
 class Predicates(Plugin):
-    """The Kubernetes in-tree filters, their PreFilter states, and the node view's events."""
+    """Runs the Kubernetes in-tree filters; keeps their PreFilter states and the node view up to date."""
 
     name: ClassVar[str] = "predicates"
     judges_by_pod: ClassVar[bool] = True
@@ -87,7 +87,7 @@ class Predicates(Plugin):
         self._simulates_without_devices = has_older_form(node_changes.SIMULATE_WITHOUT_DEVICES)
         self._continues_refused = has_older_form(node_changes.RESERVE_FAILURE_CONTINUES)
         self._skips: dict[tuple[str, ...], tuple[str, ...]] = {}
-        """Names of filters that some task skips, once."""
+        """The combinations of filters that tasks skip; each combination is stored once."""
         self._cache = EquivalenceCache(len(self._view)) if self.remembers_rows else None
         self._max_pods: IntArray = np.array(
             [ssn.nodes[name].allocatable.max_task_num for name in self._view.names], dtype=np.int64
@@ -113,7 +113,7 @@ class Predicates(Plugin):
         self._pre_filtering = tuple(candidate for candidate in self._filters if candidate.name not in without)
 
     def _claims_on(self, ssn: Session) -> bool:
-        """Whether resource claims are filtered: by the feature gate, in older releases also by an argument."""
+        """Whether resource claims are filtered: depends on the feature gate, in older releases also on an argument."""
         if ssn.release.has_older_form(node_changes.DRA_ABSENT):
             return False
         if ssn.release.has_older_form(node_changes.DRA_PREDICATE_SWITCH):
@@ -122,7 +122,7 @@ class Predicates(Plugin):
         return ssn.flags.is_gate_on("DynamicResourceAllocation")
 
     def _build_filters(self, listers: Listers) -> tuple[filters.KubernetesFilter, ...]:
-        """Filters after the stable ones, in upstream's order."""
+        """The filters that run after the stable filters, in upstream's order."""
         view = self._view
         return self._ordered_filters(
             filters.NodePortsFilter(view) if self._filter_enabled("NodePorts") else None,
@@ -136,11 +136,11 @@ class Predicates(Plugin):
         )
 
     def _ordered_filters(self, *candidates: T | None) -> tuple[T, ...]:
-        """The candidates that are not None; by name in releases that kept filters in a map."""
+        """The filters that are not None, in order; sorted by name in releases that keep filters in a map."""
         present = [candidate for candidate in candidates if candidate is not None]
         return tuple(sorted(present, key=lambda candidate: candidate.name) if self._by_name else present)
 
-    # Before filtering
+    # PreFilter
 
     def pre_predicate(self, task: TaskInfo) -> PluginError | None:
         """Upstream: plugins/predicates.PrePredicate."""
@@ -152,15 +152,15 @@ class Predicates(Plugin):
             self._prefilter_cache.clear_last()
         skipped: list[str] = []
         error = self._run_pre_filters(task, state, skipped)
-        # Only added to, as upstream: a filter that skipped a task once stays skipped in this session.
+        # Only added to, as upstream does: a filter that skips a task once stays skipped for it in this session.
         state.skip.update(dict.fromkeys(skipped))
-        # One tuple per combination: a session logs the same few for thousands of tasks.
+        # One tuple per combination: a session logs the same few combinations for thousands of tasks.
         names = tuple(skipped)
         self._ssn.log("filter.skips", task.key, self._skips.setdefault(names, names))
         return error
 
     def _run_pre_filters(self, task: TaskInfo, state: CycleState, skipped: list[str]) -> PluginError | None:
-        """Run PreFilter of each filter; those that skip the task are appended to `skipped`."""
+        """Run the PreFilter of each filter and collect those that skip the task in `skipped`; returns an error."""
         pod = task.pod
         if self._affinity_prepares:
             placement = self._view.shapes.node_constraints(pod)
@@ -179,7 +179,7 @@ class Predicates(Plugin):
                 filters.note_stays_skipped(self._ssn, task, candidate.name)
         return None
 
-    # Filtering
+    # Filter
 
     def predicate(self, task: TaskInfo, nodes: NodeRows) -> Codes:
         """Upstream: plugins/predicates.Predicate."""
@@ -204,28 +204,28 @@ class Predicates(Plugin):
         return filters.VerdictChain(self._ssn.reasons, codes, ends_at_first=self._ends_at_first)
 
     def _drop_full(self, codes: Codes) -> Codes:
-        """The codes; 0 for rows with too many pods and nothing else, in releases where that alone is no reason."""
+        """Set rows that only have too many pods to 0, in releases where that does not reject a node."""
         if self._ends_at_first:
             codes[codes == self._ssn.reasons.code_of((filters.TOO_MANY_PODS,))] = 0
         return codes
 
     def precomputed_codes(self, task: TaskInfo) -> Codes | None:
-        """The codes of all nodes where PreFilter settled every filter's answer; else None."""
+        """The codes of all nodes if PreFilter alone decided every filter's answer, else None."""
         if self._prefilter_cache is None:
             return None
         verdicts = self._prefilter_cache.verdicts_for(task.pod, self._ssn.cycle_state(task))
         return None if verdicts is None else self._prefilter_cache.codes_of_all(verdicts)
 
     def _first_codes(self, pod: Pod, rows: IntArray) -> Codes:
-        """Full nodes first, then the stable filters. Upstream: plugins/predicates.predicateByStablefilter."""
+        """Codes of the pod limit, then of the stable filters. Upstream: plugins/predicates.predicateByStablefilter."""
         chain = self._new_chain(np.zeros(len(rows), dtype=np.uint16))
         chain.add_verdict(filters.fail_where(filters.TOO_MANY_PODS, self._max_pods[rows] <= self._view.pod_count[rows]))
-        index = self._stable_index(pod, rows)  # which may add to the statuses
+        index = self._stable_index(pod, rows)  # may extend the statuses
         chain.add_verdict(filters.FilterVerdict(self._stable.statuses, index))
         return chain.row_codes()
 
     def _predicate_one(self, pod: Pod, state: CycleState, rows: IntArray) -> int:
-        """The code of one node that some filter must check."""
+        """The code of one node, after running the filters on it."""
         if self._cache is None:
             index = self._stable.verdict_index(self._view.shapes.node_constraints(pod)).item(rows.item(0))
         else:
@@ -237,7 +237,7 @@ class Predicates(Plugin):
     def _judge_row(
         self, pod: Pod, state: CycleState, rows: IntArray, stable: int
     ) -> list[tuple[str, FitStatus | None]]:
-        """(filter, objection or None) of one node, up to the objection that ends the filtering."""
+        """(filter, status or None) for one node, up to the status that ends filtering."""
         row = rows.item(0)
         full = self._max_pods.item(row) <= self._view.pod_count.item(row)
         status = self._stable.statuses[stable - 1] if stable else None
@@ -259,13 +259,13 @@ class Predicates(Plugin):
         return self._ends_at_first or blocks_preemption(status)
 
     def judge_node(self, task: TaskInfo, node: NodeName) -> list[tuple[str, FitStatus | None]]:
-        """(filter, objection or None) of one node; the equivalence cache is neither read nor written."""
+        """(filter, status or None) for one node, without using the equivalence cache."""
         row = self._view.row_of[node]
         index = int(self._stable.verdict_index(self._view.shapes.node_constraints(task.pod))[row])
         return self._judge_row(task.pod, self._ssn.cycle_state(task), np.array([row], dtype=np.int64), index)
 
     def cached_template(self, task: TaskInfo, node: NodeName) -> tuple[str, int] | None:
-        """(template, its cached verdict on a node); None without the cache or a template."""
+        """(pod template, its cached verdict on the node); None without the cache or a template."""
         template = task.pod.annotations.get(TEMPLATE_ANNOTATION, "")
         if self._cache is None or not template:
             return None
@@ -273,32 +273,32 @@ class Predicates(Plugin):
 
     @property
     def active_filters(self) -> tuple[filters.KubernetesFilter, ...]:
-        """The filters after the stable ones, in order."""
+        """The filters that run after the stable filters, in order."""
         return self._filters
 
     @property
     def claim_filter(self) -> DynamicResources | None:
-        """The filter of resource claims; None where it is off."""
+        """The filter of resource claims; None if it is off."""
         return None if self._claims is None else self._claims.check
 
     @property
     def volume_filter(self) -> VolumeBinding | None:
-        """The filter of volumes; None where it is off."""
+        """The filter of volumes; None if it is off."""
         return None if self._volumes is None else self._volumes.check
 
     @property
     def node_view(self) -> NodeView:
-        """The nodes as the filters see them."""
+        """The Kubernetes view of the nodes, which the filters read."""
         return self._view
 
     def pod_numbers(self, node: NodeName) -> tuple[int, int]:
-        """(pods on the node, its maximum)."""
+        """(number of pods on the node, its maximum)."""
         row = self._view.row_of[node]
         return int(self._view.pod_count[row]), int(self._max_pods[row])
 
     @property
     def static_filters(self) -> StaticFilters:
-        """The filters whose verdicts hold for the whole session."""
+        """The stable filters, whose verdicts hold for the whole session."""
         return self._stable
 
     def _stable_index(self, pod: Pod, rows: IntArray) -> IntArray:
@@ -310,7 +310,7 @@ class Predicates(Plugin):
     # Scoring
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
-        """Over no nodes nothing can fail. Upstream: plugins/predicates.BatchNodeOrder."""
+        """Scores of resource claims, 0 in older releases. Upstream: plugins/predicates.BatchNodeOrder."""
         if not self._scores_claims:
             return None if self._volumes is None else NodeScores(nodes.zero_scores(), everywhere=self._names_all_nodes)
         if self._claims is None:
@@ -319,7 +319,7 @@ class Predicates(Plugin):
         return NodeScores(scores, ((DRA_PART, scores),))
 
     def _claim_scores(self, claims: DynamicResourcesFilter, task: TaskInfo, nodes: NodeRows) -> FloatArray:
-        """Scores by resource claims; raises ScoreError for a pod that PreFilter never saw."""
+        """Scores by resource claims; raises ScoreError if PreFilter did not run for the pod."""
         state = self._ssn.cycle_state(task)
         if not len(nodes) or (claims.STATE in state.data and not task.pod.spec.get("resourceClaims")):
             return nodes.zero_scores()
@@ -347,7 +347,7 @@ class Predicates(Plugin):
         return next((text for _, text in self.simulated_checks(state, task, node) if text is not None), None)
 
     def simulated_checks(self, state: CycleState, task: TaskInfo, node: NodeInfo) -> Iterator[tuple[str, str | None]]:
-        """Each check of a dry run and what it objects to: affinity between pods, then the devices of the copy."""
+        """Yield (check, error or None) of a dry run: inter-pod affinity, then the devices of the copied node."""
         if self._affinity is not None and self._affinity.name not in state.skip:
             row = np.array([self._view.row_of[node.name]], dtype=np.int64)
             verdict = self._affinity.filter(task.pod, state, row)
@@ -364,7 +364,7 @@ class Predicates(Plugin):
     # Events
 
     def allocate_func(self, event: Event) -> None:
-        """Reserve volumes and claims, then show the pod on its node; a refused reservation leaves the pod out.
+        """Reserve volumes and claims, then add the pod to the node view, unless the reservation fails.
         Upstream: plugins/predicates.runReservePlugins.
         """
         task = event.task
@@ -388,7 +388,7 @@ class Predicates(Plugin):
             filters.note_overlooked_anti_affinity(self._ssn, task)
 
     def _charge_devices(self, event: Event) -> bool:
-        """Whether a ledger that deviceshare keeps refuses the pod."""
+        """Charge the pod to the node's device ledgers; returns whether a ledger rejects the pod."""
         for ledger in self._ssn.nodes[event.task.node_name].devices.values():
             if ledger.has_device_request(event.task.pod):
                 error = ledger.allocate(event.task.pod)
@@ -398,7 +398,7 @@ class Predicates(Plugin):
         return False
 
     def _release_devices(self, task: TaskInfo) -> bool:
-        """Whether the event handler continues."""
+        """Release the pod's devices; returns whether the event handler continues."""
         for name, ledger in self._ssn.nodes[task.node_name].devices.items():
             released = ledger.release(task.pod) if ledger.has_device_request(task.pod) else ReleaseOutcome.FREE
             if released is ReleaseOutcome.REFUSED:
@@ -408,7 +408,7 @@ class Predicates(Plugin):
         return True
 
     def deallocate_func(self, event: Event) -> None:
-        """Give reservations back and take the pod off its node. Upstream: plugins/predicates.runUnReservePlugins."""
+        """Release reservations and remove the pod from the view. Upstream: plugins/predicates.runUnReservePlugins."""
         task = event.task
         row = self._view.row_of.get(task.node_name)
         if row is None:

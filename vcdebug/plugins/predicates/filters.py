@@ -1,4 +1,4 @@
-"""The Kubernetes filters in the shape the predicates plugin runs them: PreFilter, Filter, and their texts.
+"""The Kubernetes filters as the predicates plugin runs them: PreFilter, Filter, and their messages.
 
 Upstream: plugins/predicates (predicateFn), k8s framework plugins.
 """
@@ -27,27 +27,27 @@ from vcdebug.releases.nodes import POD_AFFINITY_UNRESOLVABLE
 
 
 class PreFilterError(Exception):
-    """PreFilter failed; the text is upstream's message."""
+    """Raised when PreFilter fails; the text is upstream's message."""
 
 
 class KubernetesFilter(Protocol):
-    """One Kubernetes plugin's PreFilter and Filter."""
+    """PreFilter and Filter of one Kubernetes plugin."""
 
     name: str
     decides_every_node: bool
-    """Whether PreFilter alone decides every node, whatever changes there later."""
+    """Whether PreFilter decides the verdict of every node, whatever is placed there later."""
 
     def pre_filter(self, pod: Pod, state: CycleState) -> bool:
-        """Prepare the pod's state; False means Skip; raises PreFilterError."""
+        """Prepare the pod's state; False means Skip. Raises PreFilterError."""
         ...
 
     def filter(self, pod: Pod, state: CycleState, rows: IntArray) -> FilterVerdict:
-        """Judge these rows."""
+        """The filter's verdict for these rows."""
         ...
 
 
 def run_filter(candidate: KubernetesFilter, chain: VerdictChain, pod: Pod, state: CycleState, rows: IntArray) -> None:
-    """Ask a filter about the rows that are still alive."""
+    """Run a filter on the rows that are still undecided."""
     alive = chain.alive_rows
     if np.count_nonzero(alive) == len(rows):
         chain.add_verdict(candidate.filter(pod, state, rows))
@@ -60,7 +60,7 @@ def run_filter(candidate: KubernetesFilter, chain: VerdictChain, pod: Pod, state
 
 
 class NodePortsFilter:
-    """Host ports must be free."""
+    """Rejects nodes whose host ports are taken."""
 
     name = "NodePorts"
     decides_every_node = False
@@ -87,7 +87,7 @@ class NodePortsFilter:
 
 
 class InterPodAffinityFilter:
-    """Pod affinity and anti-affinity, the pod's own and that of pods already placed."""
+    """Checks affinity and anti-affinity of the pod, and anti-affinity of pods already placed."""
 
     name = "InterPodAffinity"
     decides_every_node = True
@@ -124,11 +124,11 @@ class InterPodAffinityFilter:
         return FilterVerdict(self._statuses, self._check.filter(counted, rows))
 
     def overlooks_anti_affinity(self, pod: Pod, row: int) -> bool:
-        """Whether later pods will not see this pod's required anti-affinity on the node."""
+        """Whether later pods will not see the required anti-affinity of this pod on the node."""
         return self._check.overlooks_anti_affinity(self._view.shapes.pod_shape(pod), row)
 
     def simulate_pod(self, state: CycleState, other: Pod, row: int, sign: int) -> str | None:
-        """Another pod comes (sign 1) or leaves (sign -1) in a simulation; the error text without a state."""
+        """Add another pod (sign 1) or remove it (-1) in a simulation; returns an error if the state is missing."""
         counted = state.data.get(self.STATE)
         if not isinstance(counted, pod_affinity.AffinityState):
             return self.MISSING
@@ -137,7 +137,7 @@ class InterPodAffinityFilter:
 
 
 class PodTopologySpreadFilter:
-    """Hard topology spread constraints."""
+    """Checks hard topology spread constraints."""
 
     name = "PodTopologySpread"
     decides_every_node = True
@@ -178,43 +178,43 @@ class PodTopologySpreadFilter:
         return FilterVerdict(self.STATUSES, verdicts[rows])
 
 
-# Filter verdicts per row, and their sum: the codes of one predicate call.
+# Filter verdicts per row, and their combination into the codes of one predicate call.
 
 INDEX_DTYPE = np.int64
 TOO_MANY_PODS = fit_errors.FitStatus(fit_errors.UNSCHEDULABLE, fit_errors.POD_NUMBER_EXCEEDED, "predicates")
 
 
 class FilterVerdict(NamedTuple):
-    """One filter's answer: per row 0 for success, or the position (from 1) of a status."""
+    """A filter's verdict: per row 0 for success, or the number (from 1) of a status."""
 
     statuses: tuple[fit_errors.FitStatus, ...]
     failing: IntArray
 
 
 def fail_all(status: fit_errors.FitStatus, size: int) -> FilterVerdict:
-    """The same failure on every row."""
+    """A verdict with the same failure for every row."""
     return FilterVerdict((status,), np.ones(size, dtype=INDEX_DTYPE))
 
 
 def fail_where(status: fit_errors.FitStatus, failing: BoolArray) -> FilterVerdict:
-    """The failure on some rows."""
+    """A verdict with the failure for the marked rows."""
     return FilterVerdict((status,), failing.astype(INDEX_DTYPE))
 
 
 @cache
 def single_code(code: int) -> Codes:
-    """The answer for one node, one read-only array per code."""
-    # Actions ask about single nodes most often, and an array costs more than the rest of the call.
+    """A read-only array with this one code, cached per code."""
+    # Actions mostly ask about single nodes, and a new array would cost more than the rest of the call.
     codes: Codes = np.array([code], dtype=np.uint16)
     codes.flags.writeable = False
     return codes
 
 
 class VerdictChain:
-    """Collects statuses per row, going on from the codes given; a row whose last status aborts takes no more."""
+    """Appends statuses to the given codes, row by row; a status that aborts filtering closes its row."""
 
     def __init__(self, reasons: fit_errors.ReasonTable, codes: Codes, *, ends_at_first: bool = False) -> None:
-        """With `ends_at_first` every status aborts but the maximum of pods, which counts only beside another one."""
+        """With `ends_at_first` every status closes its row, but TOO_MANY_PODS counts only beside another one."""
         self._reasons = reasons
         self._ends = ends_at_first
         self._full = reasons.code_of((TOO_MANY_PODS,)) if ends_at_first else 0
@@ -225,22 +225,22 @@ class VerdictChain:
 
     @property
     def alive_rows(self) -> BoolArray:
-        """Rows that further filters are asked about."""
+        """Mask of the rows that further filters check."""
         return self._alive
 
     @property
     def is_ended(self) -> bool:
-        """Whether no row is left."""
+        """Whether all rows are closed."""
         return not np.count_nonzero(self._alive)
 
     def add_verdict(self, verdict: FilterVerdict) -> None:
-        """Append each failing row's status."""
+        """Append the status of each failing row."""
         failing = self._alive & (verdict.failing > 0)
         if not np.count_nonzero(failing):
             return
         width = len(verdict.statuses) + 1
         pairs = self._codes[failing] * width + verdict.failing[failing]
-        # Mostly all rows fail alike; np.unique sorts.
+        # A shortcut for the common case that all rows fail alike: np.unique sorts.
         if np.count_nonzero(pairs == pairs[0]) == len(pairs):
             self._codes[failing], self._alive[failing] = self._extend_code(int(pairs[0]), width, verdict)
             return
@@ -250,17 +250,17 @@ class VerdictChain:
         self._alive[failing] = np.array([alive for _, alive in extended], dtype=np.bool_)[inverse]
 
     def _extend_code(self, pair: int, width: int, verdict: FilterVerdict) -> tuple[int, bool]:
-        """(code with the new status appended, whether the row goes on)."""
+        """(code with the new status appended, whether the row stays open)."""
         status = verdict.statuses[int_mod(pair, width) - 1]
         goes_on = status is TOO_MANY_PODS if self._ends else not fit_errors.blocks_preemption(status)
         return self._reasons.code_of((*self._reasons.statuses_of(int_div(pair, width)), status)), goes_on
 
     def row_codes(self) -> Codes:
-        """One code of the session's ReasonTable per row."""
+        """The code of each row in the session's ReasonTable."""
         return self._codes.astype(np.uint16)
 
 
-# Notes about upstream's quirks in predicates, attached to the event where they take effect.
+# Notes about upstream's quirks in predicates, added at the event where they take effect.
 
 LOST_POD_TEXT = (
     "{} is back on {}, but missing from the Kubernetes view of the node for the rest of the session: "
@@ -273,19 +273,19 @@ PROMISED_TEXT = (
 
 
 def note_refused(ssn: Session, task: TaskInfo, error: str) -> None:
-    """Note that Reserve refused a pipelined pod, before the pod names its node."""
+    """Note that Reserve failed for a pipelined pod because the pod does not name its node yet."""
     if task.status is TaskStatus.PIPELINED and error == NO_ALLOCATION and task.pod.node_name != task.node_name:
         ssn.note_quirk(quirks.PROMISE_WITHOUT_NODE, PROMISED_TEXT, task.key, task.node_name, error)
 
 
 def note_not_restored(ssn: Session, task: TaskInfo, error: str) -> None:
-    """Note that an eviction was undone, but Reserve refused the pod's return."""
+    """Note that Reserve failed when an eviction was undone: the pod is missing from the node view."""
     if task.status is TaskStatus.RUNNING:
         ssn.note_quirk(quirks.VIEW_LOST_POD, LOST_POD_TEXT, task.key, task.node_name, error)
 
 
 def note_stays_skipped(ssn: Session, task: TaskInfo, filter_name: str) -> None:
-    """Note that PreFilter wants a filter that was skipped before for this task."""
+    """Note that a filter applies to the task but stays skipped because it skipped the task before."""
     ssn.note_quirk(
         quirks.FILTER_STAYS_SKIPPED, f"{filter_name} was skipped once for {task.key} and stays skipped in this session"
     )
@@ -301,7 +301,7 @@ def note_overlooked_anti_affinity(ssn: Session, task: TaskInfo) -> None:
 
 
 def note_device_charged(ssn: Session, task: TaskInfo, device: str) -> None:
-    """Note that undoing a placement does not free the cards."""
+    """Note that undoing a placement does not free its cards."""
     ssn.note_quirk(
         quirks.DEVICE_STAYS_CHARGED,
         f"cards ({device}) on {task.node_name} stay charged for {task.key} until the session ends: they are looked up "

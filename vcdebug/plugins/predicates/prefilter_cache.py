@@ -1,4 +1,4 @@
-"""The verdicts about all nodes once PreFilter has run, where no filter reads what changes on a node later.
+"""Cached verdicts about all nodes after PreFilter, for pods whose filters do not depend on later changes.
 
 Upstream: none; plugins/predicates asks every filter at every node.
 """
@@ -24,7 +24,7 @@ from vcdebug.plugins.predicates.static_filters import StaticFilters
 
 
 class PreFilterVerdicts:
-    """The codes of all nodes for a pod until PreFilter runs again."""
+    """The codes of all nodes for a pod, valid until its PreFilter runs again."""
 
     __slots__ = ("pod_filters", "codes", "pod", "state")
 
@@ -32,13 +32,13 @@ class PreFilterVerdicts:
         self.pod = pod
         self.state = state
         self.pod_filters = pod_filters
-        """The filters that do not skip the pod, after those that read the node alone."""
+        """The filters that do not skip the pod, in order, after the stable filters."""
         self.codes: dict[bool, Codes] = {}
-        """Codes for nodes that may take more pods (False) and for full ones (True), computed on demand."""
+        """Codes for nodes below their pod limit (False) and at it (True), computed on demand."""
 
 
 class PreFilterCache:
-    """Verdicts about the tasks of one session."""
+    """Cached verdicts about the tasks of one session."""
 
     def __init__(
         self,
@@ -55,15 +55,15 @@ class PreFilterCache:
         self._filters = filters
         self._every: IntArray = np.arange(len(view), dtype=np.int64)
         self._by_constraints: dict[NodeConstraints, PreFilterVerdicts] = {}
-        """For pods that all other filters skip."""
+        """Verdicts for pods that all other filters skip, by node constraints."""
         self._last: tuple[CycleState, PreFilterVerdicts | None] | None = None
 
     def clear_last(self) -> None:
-        """Forget the last pod's verdicts, since PreFilter runs again."""
+        """Drop the last pod's verdicts because PreFilter runs again."""
         self._last = None
 
     def verdicts_for(self, pod: Pod, state: CycleState) -> PreFilterVerdicts | None:
-        """The pod's verdicts; None where some filter must check each node."""
+        """The pod's verdicts; None if some filter must check each node."""
         last = self._last
         if last is None or last[0] is not state:
             last = self._last = (state, self._new_verdicts(pod, state))
@@ -79,7 +79,7 @@ class PreFilterCache:
         return PreFilterVerdicts(pod, state, pod_filters) if pod_filters else self._verdicts_by_placement(pod, state)
 
     def _verdicts_by_placement(self, pod: Pod, state: CycleState) -> PreFilterVerdicts:
-        """One object for all pods with the same node constraints."""
+        """The verdicts that all pods with the same node constraints share."""
         constraints = self._view.shapes.node_constraints(pod)
         verdicts = self._by_constraints.get(constraints)
         if verdicts is None:
@@ -87,12 +87,12 @@ class PreFilterCache:
         return verdicts
 
     def code_of_row(self, verdicts: PreFilterVerdicts, row: Row) -> int:
-        """The code of one node; actions ask again after each eviction."""
+        """The code of one node, which actions ask for again after each eviction."""
         full: bool = self._most_pods.item(row) <= self._view.pod_count.item(row)
         return self._cached_codes(verdicts, full).item(row)
 
     def codes_of_all(self, verdicts: PreFilterVerdicts) -> Codes:
-        """The codes of all nodes; do not write to the array."""
+        """The codes of all nodes; the array must not be written to."""
         full = self._most_pods <= self._view.pod_count
         free = self._cached_codes(verdicts, False)
         return np.where(full, self._cached_codes(verdicts, True), free) if np.count_nonzero(full) else free
@@ -104,7 +104,7 @@ class PreFilterCache:
         return codes
 
     def _compute_codes(self, verdicts: PreFilterVerdicts, full: bool) -> Codes:
-        """The number of pods first, then what the node alone decides, then the filters.
+        """Compute the codes in upstream's order: pod limit, stable filters, then other filters.
         Upstream: plugins/predicates.predicateByStablefilter.
         """
         pod, size = verdicts.pod, len(self._every)
@@ -118,7 +118,7 @@ class PreFilterCache:
         chain = VerdictChain(self._reasons, np.zeros(size, dtype=np.uint16))
         if full:
             chain.add_verdict(fail_all(TOO_MANY_PODS, size))
-        index = self._stable.verdict_index(self._view.shapes.node_constraints(pod))  # which may add to the statuses
+        index = self._stable.verdict_index(self._view.shapes.node_constraints(pod))  # may extend the statuses
         chain.add_verdict(FilterVerdict(self._stable.statuses, index))
         codes = chain.row_codes()
         codes.flags.writeable = False

@@ -1,4 +1,4 @@
-"""The proportion of cpu and memory that stays idle for accelerators, a filter of predicates up to v1.12.
+"""The proportional filter of predicates up to v1.12: keeps cpu and memory idle for accelerators.
 
 Upstream: plugins/predicates (v1.12 and older).
 """
@@ -23,7 +23,7 @@ CHECK_FAILED = "proportional of resource {} check failed"
 
 
 class AcceleratorRate(NamedTuple):
-    """The cpu and memory to keep idle per idle unit of an accelerator."""
+    """The cpu and memory that must stay idle per idle unit of an accelerator."""
 
     resource: str
     cpu: float
@@ -31,7 +31,7 @@ class AcceleratorRate(NamedTuple):
 
 
 class KeptIdle(NamedTuple):
-    """One idle accelerator of a node: (cpu or memory left, to keep)."""
+    """An idle accelerator on a node, with (amount left, amount to keep) of cpu and of memory."""
 
     resource: str
     idle: float
@@ -40,12 +40,12 @@ class KeptIdle(NamedTuple):
 
     @property
     def is_enough(self) -> bool:
-        """Whether enough stays."""
+        """Whether enough cpu and memory stay idle."""
         return self.cpu[0] >= self.cpu[1] and self.memory[0] >= self.memory[1]
 
 
 def rates_of(arguments: Arguments) -> tuple[AcceleratorRate, ...] | None:
-    """The proportions in the arguments; None where the switch is off."""
+    """The proportions from the arguments; None if the filter is off."""
     if not arguments.get_bool(SWITCH_KEY, default=False):
         return None
     names_text = arguments.raw.get(RESOURCES_KEY)
@@ -63,7 +63,7 @@ def _read_rate(arguments: Arguments, name: str, kind: str) -> float:
 
 
 class ProportionalFilter:
-    """A pod that requests no accelerator must leave enough cpu and memory for the idle ones."""
+    """Rejects pods without accelerator that leave too little cpu and memory for the node's idle accelerators."""
 
     name = "Proportional"
     decides_every_node = False
@@ -77,7 +77,7 @@ class ProportionalFilter:
         )
 
     def pre_filter(self, pod: Pod, state: CycleState) -> bool:
-        """Nothing to prepare."""
+        """There is nothing to prepare; never skips."""
         return True
 
     def filter(self, pod: Pod, state: CycleState, rows: IntArray) -> FilterVerdict:
@@ -85,14 +85,14 @@ class ProportionalFilter:
         return FilterVerdict(self._statuses, np.array(failing, dtype=np.int64))
 
     def _failing_position(self, pod: Pod, node: NodeInfo) -> int:
-        """The position (from 1) of the first accelerator with too little left; 0 for none."""
-        # Upstream walks a map: of several accelerators with too little, the first stated one is named here.
+        """The number (from 1) of the first accelerator that lacks cpu or memory; 0 if there is none."""
+        # Upstream iterates over a map: if several accelerators fail, the first configured one is reported here.
         idle_amounts = self.kept_idle(pod, node)
         resource = next((amounts.resource for amounts in idle_amounts if not amounts.is_enough), None)
         return next((number for number, rate in enumerate(self._rates, 1) if rate.resource == resource), 0)
 
     def kept_idle(self, pod: Pod, node: NodeInfo) -> list[KeptIdle]:
-        """What is compared on a node; empty for a pod that requests an accelerator."""
+        """The figures that are compared on a node; empty for a pod that requests an accelerator."""
         request, idle = self._requests.get(pod.uid, Resource()), node.idle
         if any(request.get(rate.resource) > 0 for rate in self._rates):
             return []

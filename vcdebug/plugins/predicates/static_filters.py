@@ -23,22 +23,22 @@ STATUSES = (
 
 
 class StaticFilters:
-    """Verdicts that hold for the whole session: the first failing filter per node."""
+    """The verdicts of the stable filters: the first failing filter per node."""
 
     def __init__(
         self, view: NodeView, *, affinity_on: bool, taints_on: bool, taints_named: bool = False, affinity_first: bool
     ) -> None:
-        """`taints_named`: the reason names the taint; `affinity_first`: before the cordon."""
+        """`taints_named`: whether reasons name the taint; `affinity_first`: whether affinity precedes the cordon."""
         self._view = view
         self.statuses: tuple[FitStatus, ...] = STATUSES
         self._taint_positions: dict[Taint, int] | None = {} if taints_named else None
-        """Position of the status that names a taint."""
+        """Taint → number of the status that names it; None if reasons do not name taints."""
         self._affinity_first = affinity_first
         self.affinity_on, self.taints_on = affinity_on, taints_on
         self._indexes: dict[NodeConstraints, IntArray] = {}
 
     def verdict_index(self, placement: NodeConstraints) -> IntArray:
-        """Position in `statuses` (0 fits) for every node of the view."""
+        """For every node of the view, the number of its status in `statuses`, 0 if it fits."""
         index = self._indexes.get(placement)
         if index is None:
             index = self._indexes[placement] = self._compute_index(placement)
@@ -79,7 +79,7 @@ class StaticFilters:
 
 
 class EquivalenceCache:
-    """Per pod template and node, whether the stable filters passed; a cached failure has code Error and no reason."""
+    """Per pod template and node, whether the stable filters passed; cached failures have code Error and no reason."""
 
     UNKNOWN, FAILED, PASSED = -1, 0, 1
 
@@ -88,12 +88,12 @@ class EquivalenceCache:
         self._passed: dict[str, IntArray] = {}
 
     def cached_verdict(self, template: str, row: int) -> int:
-        """UNKNOWN, FAILED or PASSED for a template on one node."""
+        """UNKNOWN, FAILED or PASSED, for a pod template on one node."""
         passed = self._passed.get(template)
         return self.UNKNOWN if passed is None else int(passed[row])
 
     def predicate_with_cache(self, template: str, rows: IntArray, index: IntArray) -> IntArray:
-        """The verdicts `index` of these rows as the cache lets them through; new ones are remembered.
+        """Replace verdicts of these rows by cached ones, and cache the new ones.
         Upstream: plugins/predicates/cache.PredicateWithCache.
         """
         if not template:

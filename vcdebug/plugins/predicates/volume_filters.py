@@ -23,7 +23,7 @@ from vcdebug.plugins.predicates.filters import INDEX_DTYPE, FilterVerdict, PreFi
 
 
 class NodeVolumeLimitsFilter:
-    """A node attaches only so many volumes of a CSI driver."""
+    """Limits the number of volumes of a CSI driver per node."""
 
     name = "NodeVolumeLimits"
     decides_every_node = False
@@ -42,7 +42,7 @@ class NodeVolumeLimitsFilter:
 
 
 class VolumeZoneFilter:
-    """Bound volumes with zone labels need a node in one of those zones."""
+    """Requires a node in a zone of each bound volume with zone labels."""
 
     name = "VolumeZone"
     decides_every_node = False
@@ -73,7 +73,7 @@ class VolumeZoneFilter:
 
 
 class VolumeBindingFilter:
-    """Bound volumes must be reachable, unbound ones available or provisionable."""
+    """Requires that bound volumes are reachable and unbound ones are available or can be provisioned."""
 
     name = "VolumeBinding"
     decides_every_node = False
@@ -101,7 +101,7 @@ class VolumeBindingFilter:
         )
 
     def reserve(self, state: CycleState, node: str) -> str | None:
-        """Assume the volumes of the node; the error text without a state."""
+        """Assume the pod's volumes on the node; returns an error if the state is missing."""
         volumes = state.data.get(self.STATE)
         if not isinstance(volumes, VolumeState):
             return "not found"
@@ -109,14 +109,14 @@ class VolumeBindingFilter:
         return None
 
     def unreserve(self, state: CycleState, node: str) -> None:
-        """Give the volumes of the node back."""
+        """Release the pod's volumes on the node."""
         volumes = state.data.get(self.STATE)
         if isinstance(volumes, VolumeState):
             self.check.unreserve(volumes, node)
 
 
 class DynamicResourcesFilter:
-    """Resource claims: allocated ones must be usable on the node, others find their devices there."""
+    """Requires that allocated claims are usable on the node and other claims find devices there."""
 
     name = "DynamicResources"
     decides_every_node = False
@@ -150,19 +150,19 @@ class DynamicResourcesFilter:
         return verdict
 
     def score_nodes(self, state: CycleState, names: Sequence[str]) -> IntArray:
-        """Scores of nodes, 100 for the best one; raises DynamicResourcesError."""
+        """Normalised scores of the nodes, 100 for the best one; raises DynamicResourcesError without a state."""
         claims = state.data.get(self.STATE)
         if not isinstance(claims, ClaimState):
             raise DynamicResourcesError("not found")
         return normalize_score(np.array([self.check.score(claims, name) for name in names], dtype=INDEX_DTYPE))
 
     def reserve(self, state: CycleState, node: str) -> str | None:
-        """The error text where no allocation is known for the node."""
+        """Reserve the claims' devices; returns an error if no allocation is known for the node."""
         claims = state.data.get(self.STATE)
         return self.check.reserve(claims, node) if isinstance(claims, ClaimState) else "not found"
 
     def unreserve(self, state: CycleState, node: str) -> None:
-        """A pod that PreFilter never saw has reserved nothing."""
+        """Release the claims' devices; does nothing if PreFilter did not run for the pod."""
         claims = state.data.get(self.STATE)
         if isinstance(claims, ClaimState):
             self.check.unreserve(claims)

@@ -1,4 +1,4 @@
-"""usage: avoids nodes that are busy by measurement, and by estimates since then.
+"""usage: avoids nodes with a high measured load, and adds estimates for pods that are not measured yet.
 
 Upstream: plugins/usage.
 Upstream: plugins/usage (v1.15 and older).
@@ -38,14 +38,14 @@ class ResourceLoad(NamedTuple):
 
     name: str
     percent: float
-    """As it was measured."""
+    """The measured load in percent."""
     estimated: float
-    """Of pods that no measurement has seen, in milli-cores or bytes."""
+    """The estimated use of pods without measurements, in milli-cores or bytes."""
     load: float
-    """Both together, as a part of what the node has."""
+    """Measured plus estimated load, as a fraction of the capacity."""
     weight: int
     threshold: float
-    """The percentage beyond which the node is refused."""
+    """The percentage above which the node is rejected."""
 
 
 class NodeLoad(NamedTuple):
@@ -53,13 +53,13 @@ class NodeLoad(NamedTuple):
 
     busy: tuple[ResourceLoad, ...]
     fresh: bool
-    """Whether it was measured not long ago."""
+    """Whether the measurement is recent enough."""
     weight: int
     score: float
 
 
 class Usage(Plugin):
-    """Rejects nodes above a measured threshold, and scores the others by what is left."""
+    """Rejects nodes above a load threshold, and scores the others by their free capacity."""
 
     name: ClassVar[str] = "usage"
 
@@ -107,7 +107,7 @@ class Usage(Plugin):
         return NodeScores(np.where(self._measured.fresh[nodes.rows], score, 0.0))
 
     def node_load(self, task: TaskInfo, nodes: NodeRows) -> NodeLoad:
-        """The figures behind the score and the verdict of one node."""
+        """The figures behind the score and verdict of one node."""
         settings, row = self._settings, int(nodes.rows[0])
         measured, estimated, load = self._measured, self.load.node_estimate(row), self.load.of_row(row)
         of_cpu = (settings.cpu_weight, settings.cpu_threshold)
@@ -119,7 +119,7 @@ class Usage(Plugin):
 
     @property
     def usage_settings(self) -> UsageSettings:
-        """The settings read from the arguments."""
+        """The settings from the plugin's arguments."""
         return self._settings
 
     @property
@@ -135,7 +135,7 @@ class Usage(Plugin):
     # Estimates
 
     def allocate_func(self, event: Event) -> None:
-        """Estimate the pod, even one measured before. Upstream: plugins/usage.handleAllocate."""
+        """Add an estimate for the pod, even if it was measured before. Upstream: plugins/usage.handleAllocate."""
         row = self._row_of.get(event.task.node_name)
         if row is not None:
             self._count_estimate(event.task, row)
@@ -149,7 +149,7 @@ class Usage(Plugin):
         self.load.add_estimate(task.uid, PodEstimate(row, cpu, memory))
 
     def _risk_factor(self, row: Row) -> float:
-        """The factor for estimates on a busy node. Upstream: plugins/usage/estimator.CalcAppliedRiskFactor."""
+        """The factor for estimates on a node, by its load. Upstream: plugins/usage/estimator.CalcAppliedRiskFactor."""
         settings = self._settings
         weights = settings.cpu_weight + settings.memory_weight
         cpu, memory = self.load.of_row(row)
@@ -169,7 +169,7 @@ class Usage(Plugin):
         return cpu, self._estimate_resource(request.memory, limit.memory, risk)
 
     def _estimate_resource(self, request: float, limit: float, risk: float) -> float:
-        """Part of the request and of what the limit allows beyond it, never more than the limit."""
+        """A ratio of the request, plus a ratio of what the limit allows above it; at most the limit."""
         highest = request if limit <= 0 or limit < request else limit
         settings = self._settings
         estimate = (request * settings.request_ratio + (highest - request) * settings.burst_ratio) * risk
@@ -177,7 +177,7 @@ class Usage(Plugin):
 
 
 def _not_yet_measured(task: TaskInfo, now: int, interval: int) -> bool:
-    """On its node, but not long enough to be in the measurements. Upstream: plugins/usage.shouldAddToShadowCache."""
+    """Whether the pod is placed but not measured yet. Upstream: plugins/usage.shouldAddToShadowCache."""
     if not task.node_name:
         return False
     if task.status is TaskStatus.RUNNING:
@@ -191,7 +191,7 @@ def _is_measured(entry: object) -> bool:
 
 
 def exceeded_codes(measured: NodeMeasurements, cpu: float, memory: float, reasons: ReasonTable) -> Codes:
-    """A code per node: thresholds are compared with what was measured, which does not change."""
+    """The code of each node; thresholds are compared with measurements only, which stay the same."""
     codes: Codes = np.zeros(len(measured.fresh), dtype=np.uint16)
     for exceeded, reason in ((measured.memory > memory, MEMORY_EXCEEDED), (measured.cpu > cpu, CPU_EXCEEDED)):
         if (exceeded & measured.fresh).any():
@@ -201,20 +201,20 @@ def exceeded_codes(measured: NodeMeasurements, cpu: float, memory: float, reason
 
 
 def unmeasured_problems(usage: Mapping[str, object], names: Iterable[NodeName]) -> tuple[Problem, ...]:
-    """One Problem for each node without measurements."""
+    """A Problem for each node without measurements."""
     fault, effect = f"no measurement for the period {MEASURED_PERIOD}", "usage accepts the node and scores it 0"
     unmeasured = (name for name in names if not _is_measured(usage.get(name)))
     return tuple(Problem(USAGE_FILE, f"Node {name}", "", fault, effect) for name in unmeasured)
 
 
-# The arguments: weights, load thresholds, and how the load of unmeasured pods is estimated.
+# The arguments: weights, load thresholds, and parameters of the estimates for unmeasured pods.
 
 DEFAULT_INTERVAL = 30 * SECOND
 BYTES_PER_MEBI = 1024 * 1024
 
 
 class UsageSettings:
-    """The plugin's arguments; a value out of range keeps its default."""
+    """The plugin's arguments; values out of range are replaced by the default."""
 
     def __init__(self, arguments: Arguments) -> None:
         self.weight = _not_negative(arguments, "usage.weight", 5)
@@ -236,13 +236,13 @@ class UsageSettings:
 
 
 def metrics_interval(metrics: Mapping[str, str]) -> int:
-    """How long a started pod stays unmeasured, in nanoseconds."""
+    """The time in nanoseconds for which a started pod counts as not measured."""
     interval = parse_duration(metrics.get("interval", ""))
     return interval if interval is not None and interval > 0 else DEFAULT_INTERVAL
 
 
 def _get_section(arguments: Arguments, name: str) -> Arguments:
-    """A map argument; with a non-string key it counts as absent. Upstream: plugins/usage.getUsageSectionArgs."""
+    """A map argument, empty if it has a key that is not a string. Upstream: plugins/usage.getUsageSectionArgs."""
     section = arguments.raw.get(name)
     if not isinstance(section, Mapping) or not all(isinstance(key, str) for key in section):
         return Arguments()
@@ -265,7 +265,7 @@ def _read_ratio(arguments: Arguments, key: str, default: float) -> float:
 
 
 def _read_amount(value: object, read: Callable[[object], int], unit: int, default: float) -> float:
-    """A whole number of units, or the text of a quantity."""
+    """An amount given as a number of units or as a quantity; the default if it is invalid."""
     if isinstance(value, int) and not isinstance(value, bool):
         return float(value) * unit if value >= 0 else default
     if not isinstance(value, str):
@@ -277,13 +277,13 @@ def _read_amount(value: object, read: Callable[[object], int], unit: int, defaul
     return float(amount) if amount >= 0 else default
 
 
-# usage up to v1.15: avoids nodes that were busy when they were measured.
+# usage up to v1.15: avoids nodes by their measured load only.
 
 DEFAULT_THRESHOLD = 80.0
 
 
 class MeasuredUsage(Plugin):
-    """Scores nodes by their measured load; negative weights and thresholds beyond 100 are not corrected."""
+    """Scores nodes by measured load; negative weights and thresholds above 100 are used as they are."""
 
     name: ClassVar[str] = "usage"
 
@@ -313,10 +313,10 @@ class MeasuredUsage(Plugin):
         return codes
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
-        """The weighted free fractions of cpu and memory."""
+        """The weighted mean of the free fractions of cpu and memory."""
         cpu, memory = self._measured.cpu[nodes.rows], self._measured.memory[nodes.rows]
         free = (100.0 - cpu) / 100.0 * float(self._cpu_weight) + (100.0 - memory) / 100.0 * float(self._memory_weight)
-        # Weights that cancel out divide by 0, as in Go: the score is NaN or infinite, and no error is raised.
+        # Weights that add up to 0 divide by 0, as in Go: the score is NaN or infinite, without an error.
         with np.errstate(divide="ignore", invalid="ignore"):
             score = free / np.float64(self._cpu_weight + self._memory_weight) * float(MAX_SCORE * self._weight)
         return NodeScores(np.where(self._scored[nodes.rows], score, 0.0))
@@ -332,7 +332,7 @@ class MeasuredUsage(Plugin):
         return self._cpu_threshold, self._memory_threshold
 
     def node_load(self, task: TaskInfo, nodes: NodeRows) -> NodeLoad:
-        """The figures behind the score and the verdict of one node."""
+        """The figures behind the score and verdict of one node."""
         row = int(nodes.rows[0])
         cpu, memory = float(self._measured.cpu[row]), float(self._measured.memory[row])
         busy = (
@@ -344,7 +344,7 @@ class MeasuredUsage(Plugin):
 
 
 def _read_threshold(arguments: Arguments, key: str) -> float:
-    """A whole number; any other stated value counts as 0, and none as DEFAULT_THRESHOLD."""
+    """The threshold if it is an integer; 0 for any other value; DEFAULT_THRESHOLD if it is missing."""
     section = arguments.raw.get("thresholds")
     if not isinstance(section, Mapping) or key not in section:
         return DEFAULT_THRESHOLD

@@ -1,4 +1,4 @@
-"""A node's load: what was measured, and estimates for pods that no measurement has seen.
+"""A node's load: measurements, plus estimates for pods without measurements.
 
 Upstream: plugins/usage (ShadowLoadCache, estimator).
 """
@@ -20,7 +20,7 @@ FRESH_FOR = 5 * MINUTE
 
 
 class PodEstimate(NamedTuple):
-    """The estimated use of a pod when it was placed on its node."""
+    """A pod's estimated use, made when the pod was placed."""
 
     row: Row
     cpu: float
@@ -28,7 +28,7 @@ class PodEstimate(NamedTuple):
 
 
 class NodeMeasurements:
-    """The snapshot's measurements as columns over the node table; an unmeasured node has 0 and is stale."""
+    """The snapshot's measurements as columns of the node table; a node without any has 0 and is not fresh."""
 
     def __init__(self, usage: JsonObject, table: NodeTable, now: int) -> None:
         self.cpu: FloatArray = np.array(
@@ -40,12 +40,12 @@ class NodeMeasurements:
         self.fresh: BoolArray = np.array([_is_fresh(usage, name, now) for name in table.names], dtype=np.bool_)
 
     def measured_percents(self, row: Row) -> tuple[float, float]:
-        """(cpu, memory) of one node."""
+        """(cpu, memory) of one node in percent."""
         return float(self.cpu[row]), float(self.memory[row])
 
 
 class EstimatedLoad:
-    """Measured and estimated load of each node."""
+    """The load of each node: measurements plus estimates."""
 
     def __init__(self, measured: NodeMeasurements, table: NodeTable) -> None:
         self._cpu_percent = measured.cpu
@@ -57,24 +57,24 @@ class EstimatedLoad:
         self._remembered: dict[TaskId, PodEstimate] = {}
 
     def of_rows(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
-        """(cpu, memory) as fractions of capacity, 0 to 1."""
+        """(cpu, memory) per row as fractions of the capacity, from 0 to 1."""
         cpu = _load_fraction(self._cpu_percent[rows], self._cpu[rows], self._cpu_capacity[rows])
         return cpu, _load_fraction(self._memory_percent[rows], self._memory[rows], self._memory_capacity[rows])
 
     def of_row(self, row: Row) -> tuple[float, float]:
-        """(cpu, memory) of one node."""
+        """(cpu, memory) of one node as fractions of the capacity, from 0 to 1."""
         cpu, memory = self.of_rows(np.array([row], dtype=np.int64))
         return float(cpu[0]), float(memory[0])
 
     def add_estimate(self, uid: TaskId, estimate: PodEstimate) -> None:
-        """Count a pod's estimate in place of its earlier one. Upstream: plugins/usage/shadow_cache.AddEstimate."""
+        """Add a pod's estimate, replacing an earlier one. Upstream: plugins/usage/shadow_cache.AddEstimate."""
         self.remove_estimate(uid)
         self._cpu[estimate.row] += estimate.cpu
         self._memory[estimate.row] += estimate.memory
         self._remembered[uid] = estimate
 
     def remove_estimate(self, uid: TaskId) -> None:
-        """Take back exactly what was counted, and not below nothing; an unknown pod changes nothing.
+        """Subtract the pod's estimate, down to 0 at most; an unknown pod changes nothing.
         Upstream: plugins/usage/shadow_cache.SubEstimateBySnapshot.
         """
         estimate = self._remembered.pop(uid, None)
@@ -85,14 +85,14 @@ class EstimatedLoad:
         self._memory[row] = max(self._memory[row] - estimate.memory, 0.0)
 
     def estimates_by_name(self, names: Sequence[NodeName]) -> tuple[dict[NodeName, float], dict[NodeName, float]]:
-        """Estimates of cpu and of memory on the nodes that have any."""
+        """(cpu by node, memory by node) of the nodes with estimates."""
         rows = sorted(dict.fromkeys(estimate.row for estimate in self._remembered.values()))
         return {names[row]: float(self._cpu[row]) for row in rows}, {
             names[row]: float(self._memory[row]) for row in rows
         }
 
     def node_estimate(self, row: Row) -> tuple[float, float]:
-        """(milli-cores, bytes) estimated on one node. Upstream: plugins/usage/shadow_cache.GetNodeEst."""
+        """(milli-cores, bytes) estimated on a node. Upstream: plugins/usage/shadow_cache.GetNodeEst."""
         return float(self._cpu[row]), float(self._memory[row])
 
 
@@ -113,7 +113,7 @@ def _measured_percent(usage: JsonObject, node: str, kind: str) -> float:
 
 
 def _is_fresh(usage: JsonObject, node: str, now: int) -> bool:
-    """Measured at most five minutes ago; a missing or unreadable time is long past."""
+    """Whether the node was measured at most five minutes ago; False for a missing or invalid time."""
     time = _usage_entry(usage, node).get("time")
     if not isinstance(time, str) or not time:
         return False

@@ -22,7 +22,7 @@ _TYPE_SIZES: Final = {"B": 1, "H": 2, "I": 4, "q": 8}
 
 
 class StoredTexts:
-    """Texts by number, each one object; numbers follow their order."""
+    """Texts by number, in ascending order; each text is made once."""
 
     def __init__(self, placement: Sequence[int], data: memoryview) -> None:
         count, ends_at, start = placement
@@ -33,7 +33,7 @@ class StoredTexts:
         self._strings: dict[int, str] = {}
 
     def find_number(self, text: str) -> int | None:
-        """The number of a text, if it is there."""
+        """The number of a text; None if it is not stored."""
         encoded = text.encode("utf-8", "surrogatepass")
         number = bisect_left(range(self._count), encoded, key=self._text_bytes)
         return number if number < self._count and self._text_bytes(number) == encoded else None
@@ -62,7 +62,7 @@ class TextPlaces:
         self._texts = texts
 
     def row_of(self, text: str) -> int | None:
-        """The row of a text, if it is there."""
+        """The row of a text; None if the column does not have it."""
         number, ascending = self._texts.find_number(text), self._ascending
         if number is None:
             return None
@@ -72,7 +72,7 @@ class TextPlaces:
 
 
 class StoredColumn:
-    """The values of one attribute, or what lists hold one after the other."""
+    """The values of one attribute by row, or the items of all lists of a table one after the other."""
 
     __slots__ = ("_codes", "_get_all", "_numbers", "_number", "_read", "_reads", "_texts", "at")
 
@@ -141,7 +141,7 @@ class StoredColumn:
         return [reads[code](number) for code, number in zip(codes, numbers, strict=True)]
 
     def _read_alike(self, read: Callable[[int], Value] | None, numbers: list[int]) -> list[Value]:
-        """Values of one code."""
+        """Reads values that share one code."""
         assert read is not None
         if read is int:
             return numbers
@@ -174,7 +174,7 @@ class StoredColumn:
         return self._number if self._numbers is None else self._numbers[row]
 
     def is_part(self, row: int) -> bool:
-        """Whether a manifest has to be read for the value in a row."""
+        """Whether the value in a row is a part of a manifest, which has to be parsed for it."""
         return self._codes is not None and self._codes[row] >= form.LABELS
 
     def is_missing(self, row: int) -> bool:

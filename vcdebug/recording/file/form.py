@@ -53,18 +53,18 @@ _METADATA_PARTS: Final = ("labels", "annotations")
 
 
 def manifest_part(manifest: JsonDict, name: str) -> Any:  # Any: whatever a manifest says
-    """A part of a manifest by the attribute that holds it; None where it has none."""
+    """The part of a manifest that the attribute `name` holds; None if the manifest has no such part."""
     return metadata_of(manifest).get(name) if name in _METADATA_PARTS else manifest.get(name)
 
 
 class ColumnForm(NamedTuple):
-    """Where a column lies; codes and numbers that are the same throughout are stated here."""
+    """Offsets of a column; a code or number that all values share is stated here instead."""
 
     code: int
     """The code of all values; -1 where each has its own."""
     codes_at: int
     type: str
-    """The type of the numbers in the module array's letters; empty where all are `number`."""
+    """Type code of the numbers, as in the module array; empty where all of them equal `number`."""
     at: int
     number: int
 
@@ -77,7 +77,7 @@ class TableForm(NamedTuple):
     """The class of its objects as the program names it, where the kind does not say it."""
     size: int
     ends: ColumnForm | None
-    """The column of ends of what the objects hold, for lists and their like."""
+    """For containers: the column with the end of each object's items; None for other kinds."""
     names: list[str]
     columns: list[ColumnForm]
 
@@ -86,25 +86,25 @@ class StoredForm(NamedTuple):
     """The directory of a stored recording."""
 
     program: str
-    """The program that wrote the file: another may decide differently, and has other classes."""
+    """Program that wrote the file; others cannot read it, because their decisions and classes may differ."""
     root: int
     size: int
-    """Bytes behind this directory."""
+    """Number of bytes after this directory."""
     texts: tuple[int, int, int]
     """(count, offset of their ends, offset of the first one); texts are in ascending order."""
     tables: list[TableForm]
 
 
 class UnstorableError(VcdebugError):
-    """Something in the recording has no stored form."""
+    """Raised if an object of the recording has no stored form."""
 
 
 class DamagedRecordingError(VcdebugError):
-    """The bytes are not those of a recording that was stored."""
+    """Raised for bytes that are not an undamaged stored recording."""
 
 
 class ForeignRecordingError(VcdebugError):
-    """The recording was stored by another program; the message says by which."""
+    """Raised for a recording that another program stored; the message names that program."""
 
 
 # The classes, functions and enumeration members that a stored recording may name, and nothing else.
@@ -120,9 +120,9 @@ NAMEABLE_ROOMS: Final = (
     "recording",
     "explain",
 )
-"""Rooms whose classes may be named."""
+"""Packages whose classes a stored recording may name."""
 CALLABLE_ROOMS: Final = ("model", "kube", "framework", "plugins", "recording")
-"""Rooms whose functions may be named; functions of the others may read files."""
+"""Packages whose functions a stored recording may name; functions of other packages may read files."""
 FILE_FORMAT_PACKAGE: Final = "vcdebug.recording.file"
 """The package of this format: nothing in it may be named, since a file must not call its own reader."""
 BUILT_IN_TYPES: Final[dict[str, type]] = {
@@ -132,7 +132,7 @@ NamedThing = Any  # Any: a class, a function, or a member of an enumeration
 
 
 def stored_name(item: NamedThing) -> str:
-    """How a stored recording names it; raises UnstorableError for what has no name."""
+    """The name of a class, function or enumeration member in a stored recording; raises UnstorableError without one."""
     if isinstance(item, Enum):
         return f"{stored_name(type(item))}:{item.name}"
     if item in BUILT_IN_TYPES.values():

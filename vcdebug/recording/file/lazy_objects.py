@@ -1,4 +1,4 @@
-"""Objects of a stored recording that are filled at the first access, and which attributes wait even longer."""
+"""Objects of a stored recording that are filled at the first access, and the attributes that are filled later."""
 
 import dataclasses
 from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence, ValuesView
@@ -25,7 +25,7 @@ ROWS_PER_READ: Final = 64
 READS_PER_SEARCH: Final = 16
 """Finding one key without reading the others costs as much as reading so many keys."""
 MAX_LOOKS: Final = 8
-"""How many attributes of an instance are read one by one before it is filled."""
+"""Attributes of an instance that are read one by one before all of them are filled."""
 MANIFEST_ATTRIBUTE: Final = "manifest"
 FILL_MARK: Final = "_vcdebug_whole"
 """Attribute of the classes of unfilled instances: the function that fills one."""
@@ -297,10 +297,10 @@ STORED_ANSWERS: Final[tuple[StoredQuestion, ...]] = (
 )
 """Functions whose answers are stored behind the recording, in this order."""
 LAZY_ANSWERS: Final = (api_writes, cluster_overview.jobs_pending_first)
-"""Answers of many parts, which are read one by one."""
+"""Stored answers that are long sequences: their items are read one by one."""
 
 
-# What of a recording is not stored: identities of the running process, and what is quickly computed again.
+# Attributes that are not stored: identities of the running process, and values that are quick to recompute.
 
 STORED_INSTEAD: Final[Mapping[str, Mapping[str, Any]]] = {  # Any: the value in its place
     "vcdebug.recording.recording:Recording": {"memo": {}},

@@ -48,7 +48,7 @@ class ObjectTables:
         self._number_of: dict[int, int] = {}
         """Identity of an object → its number."""
         self._waiting: dict[tuple[type, str], tuple[list[int], list[Held]]] = {}
-        """(type, holder) → numbers and objects that have no table yet; only containers are parted by their holder."""
+        """(type, holder) → numbers and objects without a table yet; the holder is empty except for containers."""
         self._kept_alive: list[list[Held]] = []
         """Objects are kept alive: an object made later could otherwise get the identity of a numbered one."""
         self._add_manifests(recording.snapshot.objects)
@@ -116,7 +116,7 @@ class ObjectTables:
         return table
 
     def _part_values(self, name: str, manifests: list[Held], values: list[Held]) -> ColumnValues:
-        """Attributes that are parts of the manifest, stored as a reference to it."""
+        """Encodes an attribute whose values are parts of manifests: each is stored as the number of its manifest."""
         wholes = [self._number_of.get(id(manifest), self._wholes) for manifest in manifests]
         same = [
             number < self._wholes and form.manifest_part(manifest, name) is value
@@ -179,7 +179,7 @@ class ObjectTables:
         return form.OBJECT, self._object_numbers(kind, values, held_by)
 
     def _object_numbers(self, kind: type, values: list[Held], held_by: str) -> list[int]:
-        """The objects' numbers; new objects wait for their table."""
+        """Numbers of the objects; new objects are numbered and queued for a table."""
         number_of = self._number_of
         ids = list(map(id, values))
         numbers = list(map(number_of.get, ids))
@@ -396,7 +396,7 @@ def _hold_patterns(gathered: ObjectTables, table: ObjectTable, objects: list[re.
 
 
 class ContainerForm(NamedTuple):
-    """A kind of table, and what fills it."""
+    """The kind of table for a container type, and the function that fills the table."""
 
     kind: str
     hold: FillTable
@@ -441,7 +441,7 @@ def _sort_texts(numbered: Iterable[str]) -> tuple[list[bytes], IntArray]:
 
 
 def _layout_pieces(objects: ObjectTables, program: str) -> list[Buffer]:
-    """The directory, then everything else."""
+    """The bytes of the stored recording: the directory, then texts, tables and arrays."""
     final = np.zeros(objects.count, dtype=np.int64)
     order = np.concatenate([np.array(table.numbers, dtype=np.int64) for table in objects.tables])
     final[order] = np.arange(len(order))

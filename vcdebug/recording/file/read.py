@@ -24,7 +24,7 @@ Value = Any  # Any: whatever a recording holds
 Array = npt.NDArray[Any]  # Any: of any numbers
 _DATA_START: Final = len(form.FILE_MAGIC) + form.DIGEST_SIZE
 MIN_BULK_SIZE: Final = 4
-"""How many neighbouring objects are worth making column by column."""
+"""Number of neighbouring objects from which making them column by column is faster."""
 
 
 def open_stored_recording(data: bytes | memoryview | mmap, program: str) -> Recording:
@@ -98,7 +98,7 @@ class StoredObjects:
         return list(map(self.object_at, numbers))
 
     def open_column(self, column_form: form.ColumnForm) -> StoredColumn:
-        """A column of some table."""
+        """A reader for a column with this form."""
         return StoredColumn(column_form, self._data, self._texts, self.object_at, self.objects_at)
 
     def _open_table(self, place: int) -> StoredTable:
@@ -145,7 +145,7 @@ class StoredTable:
             self.make = lazy_objects.LazyClass(kind, self._fill_instance, self._read_attribute).make_instance
         self._make_all = self._choose_bulk_maker(table_form.kind)
         self._making = False
-        """Whether neighbours are being made: rows of this table that they hold are then made singly."""
+        """Whether neighbouring rows are being made together; rows that they refer to are then made one by one."""
 
     # Many at once
 
@@ -160,7 +160,7 @@ class StoredTable:
             self._making = False
 
     def _choose_bulk_maker(self, kind: str) -> Callable[[int, int], Iterable[Value]] | None:
-        """The function that makes neighbours column by column; None where each must be made alone."""
+        """The function that makes neighbouring objects column by column; None if each must be made separately."""
         if kind == form.TUPLE:
             return self._make_tuples
         if kind == form.DICT and self.kind is None:
@@ -302,7 +302,7 @@ class StoredTable:
         return instance
 
     def _fill_instance(self, instance: Value, row: int, last: bool) -> bool:
-        """Set the quick attributes, or with `last` the slow ones; whether some are left."""
+        """Set the quick attributes, or with `last` the slow ones; returns whether slow ones are left."""
         has_slow = False
         for name, column in zip(self.names, self.columns, strict=True):
             slow = name in self._last or name == lazy_objects.MANIFEST_ATTRIBUTE or column.is_part(row)

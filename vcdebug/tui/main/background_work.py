@@ -30,18 +30,18 @@ class BackgroundWork:
     def __init__(
         self,
         start_thread: Callable[[Callable[[], None]], object],
-        post: Callable[[Message], object],
+        post_message: Callable[[Message], object],
         say: Say,
-        progress: Callable[[str], None],
+        show_progress: Callable[[str], None],
     ) -> None:
         self._start_thread = start_thread
-        self._post = post
+        self._post = post_message
         self._say = say
-        self._progress = progress
+        self._progress = show_progress
         self.about = ""
         """The running work in words; empty without any."""
         self._ticket = 0
-        """The number of the work that is awaited; results of stopped work have an earlier one."""
+        """The number of the current work; results of stopped work have a smaller one."""
         self._own = local()  # a stopped thread goes on running next to the one that replaced it
         """The ticket of each thread's work."""
 
@@ -67,18 +67,18 @@ class BackgroundWork:
         self._post(worker.run_task(task, ticket))
 
     def is_awaited(self, event: WorkDone) -> bool:
-        """Whether the finished work is still awaited."""
+        """Whether the finished work is the current one, and was not stopped."""
         return event.ticket == self._ticket and bool(self.about)
 
     def finish_work(self, event: WorkDone) -> CommandReply | None:
-        """The work's reply; None after a failure, which is shown."""
+        """The reply of the finished work; None after a failure, whose message is shown."""
         self._clear_work()
         if event.reply is None:
             self._say(event.error, error=True)
         return event.reply
 
     def stop_waiting(self) -> bool:
-        """Give the running work up; whether there was any."""
+        """Stop waiting for the running work; returns whether there was any."""
         if not self.about:
             return False
         self._say(f"stopped: {self.about}; no changes")
@@ -86,11 +86,11 @@ class BackgroundWork:
         return True
 
     def is_wanted(self) -> bool:
-        """Called in the thread: whether its work, and no later one, is awaited."""
+        """Called in a work's thread: whether its result is still wanted."""
         return self._own.ticket == self._ticket and bool(self.about)
 
     def report_progress(self, text: str) -> None:
-        """Called in the thread: post its progress while its work is awaited."""
+        """Called in a work's thread: post its progress while its result is wanted."""
         if self.is_wanted():
             self._post(Progress(text))
 
@@ -100,17 +100,17 @@ class BackgroundWork:
 
 
 class PanelRerun:
-    """Reruns the cycle for panels that ask plugins again: one panel at a time, each for its last moment."""
+    """Reruns the cycle for panels that call plugins again: one panel at a time, each for its latest event."""
 
     def __init__(
         self,
         start_thread: Callable[[Callable[[], None]], object],
-        post: Callable[[Message], object],
-        progress: Callable[[str], None],
+        post_message: Callable[[Message], object],
+        show_progress: Callable[[str], None],
     ) -> None:
         self._start_thread = start_thread
-        self._post = post
-        self._progress = progress
+        self._post = post_message
+        self._progress = show_progress
         self._running: PanelRerunNeeded | None = None
         self._wanted: dict[str, PanelRerunNeeded] = {}
         """The latest request of each panel, by its name."""
@@ -122,28 +122,28 @@ class PanelRerun:
             return ""
         return f"running the cycle again up to event {self._running.seq}" if self._running.seq else SURVEY_TEXT
 
-    def request_panel(self, asked: PanelRerunNeeded) -> None:
+    def request_panel(self, rerun: PanelRerunNeeded) -> None:
         """Queue a panel's request."""
-        known = self._wanted.get(asked.panel)
+        queued = self._wanted.get(rerun.panel)
         # A panel that is drawn twice for one moment must not run the cycle twice.
-        if known is not None and known.moment is asked.moment:
+        if queued is not None and queued.moment is rerun.moment:
             return
-        self._wanted[asked.panel] = asked
+        self._wanted[rerun.panel] = rerun
         if self._running is None:
             self._start_next()
 
     def drop_outdated(self, moment: DebuggerState) -> None:
         """Drop requests for other moments than the shown one."""
         # A rerun in progress notices in `_may_continue` that its request is gone.
-        self._wanted = {name: asked for name, asked in self._wanted.items() if asked.moment is moment}
+        self._wanted = {name: rerun for name, rerun in self._wanted.items() if rerun.moment is moment}
 
     def finish_panel(self, drawn: PanelDrawn) -> bool:
-        """Start the next request; whether the finished one is still awaited."""
-        asked = drawn.asked
-        awaited = self._wanted.get(asked.panel) is asked
+        """Start the next request; returns whether the finished one is still wanted."""
+        rerun = drawn.asked
+        awaited = self._wanted.get(rerun.panel) is rerun
         if awaited:
-            del self._wanted[asked.panel]
-        if asked is self._running:
+            del self._wanted[rerun.panel]
+        if rerun is self._running:
             self._start_next()
         return awaited
 
@@ -159,21 +159,21 @@ class PanelRerun:
         if self._running is not None:
             self._start_thread(partial(self._draw_panel, self._running))
 
-    def _draw_panel(self, asked: PanelRerunNeeded) -> None:
+    def _draw_panel(self, rerun: PanelRerunNeeded) -> None:
         """Rerun the cycle and draw the panel, in the thread."""
-        with cancellable(partial(self._may_continue, asked)):
+        with cancellable(partial(self._may_continue, rerun)):
             self._post(
-                worker.run_or_failure_message(lambda: PanelDrawn(asked, asked.view()), partial(_failed_panel, asked))
+                worker.run_or_failure_message(lambda: PanelDrawn(rerun, rerun.view()), partial(_failed_panel, rerun))
             )
 
-    def _may_continue(self, asked: PanelRerunNeeded, done: Seq, seq: Seq) -> bool:
-        if done:
-            self._post(Progress(f"{self.running_text}: {format_percent(done, seq)}"))
-        return self._wanted.get(asked.panel) is asked
+    def _may_continue(self, rerun: PanelRerunNeeded, reached_seq: Seq, seq: Seq) -> bool:
+        if reached_seq:
+            self._post(Progress(f"{self.running_text}: {format_percent(reached_seq, seq)}"))
+        return self._wanted.get(rerun.panel) is rerun
 
 
-def _failed_panel(asked: PanelRerunNeeded, text: str) -> Message:
-    return PanelDrawn(asked, Table(asked.panel.capitalize(), foot=(make_line(muted_piece(text)),)))
+def _failed_panel(rerun: PanelRerunNeeded, text: str) -> Message:
+    return PanelDrawn(rerun, Table(rerun.panel.capitalize(), foot=(make_line(muted_piece(text)),)))
 
 
 MODULES_AHEAD: Final = (
@@ -185,13 +185,13 @@ MODULES_AHEAD: Final = (
     "vcdebug.tui.main.cursor_commands",
     "vcdebug.tui.screens.pages",
 )
-"""Modules that the first keys need, in the likely order: a step, a command, a page."""
+"""Modules that the first keys need, in the likely order: for a step, a command, a page."""
 
 
-def import_modules_ahead(wanted: Callable[[], bool]) -> None:
-    """Import the modules one by one in a thread, while `wanted` is true."""
+def import_modules_ahead(may_continue: Callable[[], bool]) -> None:
+    """Import the modules one by one in a thread, while `may_continue` is true."""
     for name in MODULES_AHEAD:
-        if not wanted():
+        if not may_continue():
             return
         import_module(name)
     commands.list_verbs()
@@ -200,9 +200,9 @@ def import_modules_ahead(wanted: Callable[[], bool]) -> None:
 class RecordingLoader:
     """Loads and replays the snapshot of a screen in a thread."""
 
-    def __init__(self, start: Start, post: Callable[[Message], object]) -> None:
+    def __init__(self, start: Start, post_message: Callable[[Message], object]) -> None:
         self._start = start
-        self._post = post
+        self._post = post_message
         self._stop = worker.StopRequest()
         self._drawn = Event()
 
@@ -222,7 +222,7 @@ class RecordingLoader:
         )
 
     def on_drawn(self) -> None:
-        """Let the loading thread go on, and import in another one, which holds neither screen nor recording."""
+        """Let the loading thread continue, and import modules in a thread without references to screen or recording."""
         self._drawn.set()
         stop = self._stop  # not self: the thread would keep the closed screen alive
         Thread(target=import_modules_ahead, args=(lambda: not stop.asked,)).start()
@@ -245,13 +245,13 @@ class Say(Protocol):
 
 
 class LayOver(Protocol):
-    """Pushes a screen; `then` takes its result."""
+    """Pushes a screen; `then` is called with its result."""
 
     def __call__(self, screen: Screen[Result], then: Callable[[Result | None], None]) -> None: ...
 
 
 class ScreenState:
-    """The debugger and the shown moment; both are None until the replay is done."""
+    """The debugger and the shown state; both are None until the replay is done."""
 
     def __init__(self, draw: Callable[[DebuggerState], None], say: Say) -> None:
         self.driver: Driver | None = None
@@ -260,7 +260,7 @@ class ScreenState:
         self._draw = draw
 
     def show_moment(self, moment: DebuggerState) -> None:
-        """Show a moment in all panels."""
+        """Show the debugger's state in all panels."""
         self.moment = moment
         self._draw(moment)
 

@@ -32,7 +32,7 @@ class CommandLine:
     focus: Callable[[Widget], None]
     open_what: Callable[[str, str], None]
     _table: Grid | None = field(default=None, init=False)
-    """The table that had the focus when the prompt opened, which a filter applies to."""
+    """The table that had the focus when the prompt opened, to which a filter applies."""
     _waiting: list[str] = field(default_factory=list, init=False)
     """Commands that wait for long work to end."""
 
@@ -61,8 +61,8 @@ class CommandLine:
     def _enter_line(self, event: Prompt.Entered) -> None:
         self._prompt_done()
         if event.mode == "filter":
-            kept = self._filter_table(event.text)
-            self.current.say(f"{count_noun(kept, 'row')}; Esc shows all" if event.text else "")
+            row_count = self._filter_table(event.text)
+            self.current.say(f"{count_noun(row_count, 'row')}; Esc shows all" if event.text else "")
         elif event.mode == "goto" and event.text == FIRST_ROW:
             self.focused().action_move_to(0)
         elif event.text.strip():
@@ -84,17 +84,17 @@ class CommandLine:
             self.current.say(error.format_line(), error=True)
 
     def work_ended(self, reply: CommandReply | None) -> None:
-        """Show the reply of long work, then run the queued commands; None, after a failure, drops them."""
-        # A queued command may start long work again, behind which the rest queues up again.
-        waiting, self._waiting = self._waiting, []
+        """Show the reply of long work, then run the queued commands; None (after a failure) drops them."""
+        # A queued command may start long work again; the remaining commands then stay in the queue.
+        queued, self._waiting = self._waiting, []
         if reply is None:
             return
         self.show_reply(reply)
-        for text in waiting:
+        for text in queued:
             self.run_command(text)
 
     def stop_work(self) -> bool:
-        """Cancel long work and queued commands; whether there was work."""
+        """Cancel long work and queued commands; returns whether there was any work."""
         self._waiting.clear()
         return self.work.stop_waiting()
 

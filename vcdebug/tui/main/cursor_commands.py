@@ -15,7 +15,7 @@ from vcdebug.tui.screens.dialogs import (
     BreakpointScreen,
     ConfirmLeaveScreen,
     CopyChoice,
-    CopyOffer,
+    CopyOption,
     CopyScreen,
     LeaveAnswer,
 )
@@ -29,7 +29,7 @@ NO_FIGURE: Final = (
 
 
 class FollowedFigure(NamedTuple):
-    """A followed figure, the title of its table, and the event that was reached."""
+    """A figure whose writes are followed, the title of its table, and the event reached so far."""
 
     figure: Figure
     title: str
@@ -58,11 +58,11 @@ class MarkCommands:
             # After the jump the panel may show another table, so the followed figure is remembered.
             self.follow_figure(followed.figure, followed.title)
             return
-        found = grid.cursor_figure
-        if found is None:
+        figure = grid.cursor_figure
+        if figure is None:
             self._current.say(NO_FIGURE)
         else:
-            self.follow_figure(found, grid.table.title)
+            self.follow_figure(figure, grid.table.title)
 
     def follow_figure(self, figure: Figure, title: str = "") -> None:
         """Go to the event that wrote a figure of a table."""
@@ -81,15 +81,15 @@ class MarkCommands:
 
     def watch_figure(self) -> None:
         """Watch the figure under the cursor."""
-        found = self._figure_under_cursor()
-        if found is not None:
-            self._commands.run_command(f"watch {found}")
+        figure = self._figure_under_cursor()
+        if figure is not None:
+            self._commands.run_command(f"watch {figure}")
 
     def _figure_under_cursor(self) -> Figure | None:
-        found = self._focused().cursor_figure if self._current.ready_driver() is not None else None
-        if found is None and self._current.driver is not None:
+        figure = self._focused().cursor_figure if self._current.ready_driver() is not None else None
+        if figure is None and self._current.driver is not None:
             self._current.say(NO_FIGURE)
-        return found
+        return figure
 
     def open_breakpoint_dialog(self) -> None:
         """Open the breakpoint dialog with the kind that fits the current event."""
@@ -104,9 +104,9 @@ class MarkCommands:
 
     def break_on_figure(self) -> None:
         """Open the command line with a breakpoint on changes of the figure under the cursor."""
-        found = self._figure_under_cursor()
-        if found is not None:
-            self._commands.open_prompt("command", f"break data {found}")
+        figure = self._figure_under_cursor()
+        if figure is not None:
+            self._commands.open_prompt("command", f"break data {figure}")
 
     def set_bookmark(self) -> None:
         """Bookmark the current event; edit the note of an existing bookmark."""
@@ -114,11 +114,11 @@ class MarkCommands:
         if driver is None:
             return
         cycle, branch = driver.shown_place()
-        known = driver.notebook.bookmarks.bookmark_at(driver.debugger.seq, cycle, branch=branch)
-        if known is None:
+        bookmark = driver.notebook.bookmarks.bookmark_at(driver.debugger.seq, cycle, branch=branch)
+        if bookmark is None:
             self._commands.run_command("bookmark")
         else:
-            self._commands.open_prompt("command", f"note {known.note}")
+            self._commands.open_prompt("command", f"note {bookmark.note}")
 
 
 @dataclass(eq=False)
@@ -137,38 +137,38 @@ class CopyCommands:
         self._copy_chosen(CopyChoice(self._panel_offer(), to_file=False))
 
     def open_menu(self) -> None:
-        where = "a file" if self.clipboard == "file" else "the clipboard"
-        self.lay_over(CopyScreen([*self._list_offers()], where), self._copy_chosen)
+        target = "a file" if self.clipboard == "file" else "the clipboard"
+        self.lay_over(CopyScreen([*self._list_offers()], target), self._copy_chosen)
 
-    def _panel_offer(self) -> CopyOffer:
-        return CopyOffer("p", "the panel", format_table(self.focused().table))
+    def _panel_offer(self) -> CopyOption:
+        return CopyOption("p", "the panel", format_table(self.focused().table))
 
-    def _list_offers(self) -> Iterator[CopyOffer]:
+    def _list_offers(self) -> Iterator[CopyOption]:
         from vcdebug.views.equation import event_equation
 
         grid, moment = self.focused(), self.current.moment
         row = grid.cursor_row
         if row is not None:
-            yield CopyOffer("c", "the cell", row.cells[min(grid.cursor_column, len(row.cells) - 1)].text.strip())
-            yield CopyOffer("r", "the row", "  ".join(cell.text.strip() for cell in row.cells))
+            yield CopyOption("c", "the cell", row.cells[min(grid.cursor_column, len(row.cells) - 1)].text.strip())
+            yield CopyOption("r", "the row", "  ".join(cell.text.strip() for cell in row.cells))
         yield self._panel_offer()
         if moment is None:
             return
-        yield CopyOffer("e", "the equation", format_table(event_equation(moment.recording, moment.seq)))
+        yield CopyOption("e", "the equation", format_table(event_equation(moment.recording, moment.seq)))
         name = shlex.quote(self.place)
-        place = f" --goto {moment.number}" if moment.number else ""
-        yield CopyOffer("o", "the command that opens this place", f"vcdebug open {name}{place}")
+        goto_option = f" --goto {moment.number}" if moment.number else ""
+        yield CopyOption("o", "the command that opens this place", f"vcdebug open {name}{goto_option}")
         if moment.job:
-            yield CopyOffer(
+            yield CopyOption(
                 "x", "the command that explains the job", f"vcdebug explain {name} {shlex.quote(moment.job)}"
             )
 
-    def _copy_chosen(self, chosen: CopyChoice | None) -> None:
-        if chosen is None:
+    def _copy_chosen(self, choice: CopyChoice | None) -> None:
+        if choice is None:
             return
-        how: Clipboard = "file" if chosen.to_file else self.clipboard
+        clipboard: Clipboard = "file" if choice.to_file else self.clipboard
         try:
-            self.current.say(f"copied {chosen.offer.what} {self.copy(chosen.offer.text, how)}")
+            self.current.say(f"copied {choice.offer.what} {self.copy(choice.offer.text, clipboard)}")
         except VcdebugError as error:
             self.current.say(error.format_line(), error=True)
 
@@ -184,10 +184,10 @@ class WhatIfCommands:
         self._lay_over = lay_over
         self._focused = focused
         self._leaving: Callable[[], object] | None = None
-        """What leaves the recording once the edits are saved or discarded."""
+        """Callback that closes the recording once the edits are saved or discarded."""
 
     def suggest_edit(self) -> None:
-        """Type an edit: of what the cursor is on, or of the answer that the panel of the present event shows."""
+        """Open the command line with an edit of the object under the cursor, or of the current event's answer."""
         from vcdebug.views.edit_suggestions import suggested_edit
 
         moment = self._current.moment
@@ -195,7 +195,7 @@ class WhatIfCommands:
             return
         grid = self._focused()
         row = grid.cursor_row
-        # The panel of an event is about the event's answer; the overview has none, and its rows are jobs.
+        # The Moment panel is about the event's answer; the overview has no answer, and its rows are jobs.
         about_answer = row is None or (grid.id == "moment" and not moment.at_overview)
         if row is None or about_answer:
             edit = suggested_edit(moment)
@@ -203,14 +203,14 @@ class WhatIfCommands:
             edit = suggested_edit(moment, *row.subject, grid.cursor_figure, grid.cursor_head)
         self._commands.open_prompt("command", edit)
 
-    def leave_recording(self, then: Callable[[], object]) -> None:
-        """Leave this recording; where edits would be lost, ask first."""
+    def leave_recording(self, leave: Callable[[], object]) -> None:
+        """Leave this recording; ask first if edits would be lost."""
         driver = self._current.driver
         if driver is None or not driver.workbench.has_unsaved_edits:
-            then()
+            leave()
             return
         file = f"{driver.open_recordings.original[0].snapshot.name or 'what-if'}.edits"
-        self._leaving = then
+        self._leaving = leave
         self._lay_over(ConfirmLeaveScreen(len(driver.open_recordings.edits), file), self._leave_as_answered)
 
     def _leave_as_answered(self, answer: LeaveAnswer | None) -> None:
@@ -220,6 +220,6 @@ class WhatIfCommands:
             self._commands.run_command(f"edits save {answer.file}")
         driver = self._current.driver
         # A file that cannot be written leaves the edits unsaved: stay, with the error in the footer.
-        lost = answer.saves and driver is not None and driver.workbench.has_unsaved_edits
-        if self._leaving is not None and not lost:
+        write_failed = answer.saves and driver is not None and driver.workbench.has_unsaved_edits
+        if self._leaving is not None and not write_failed:
             self._leaving()

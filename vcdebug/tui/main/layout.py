@@ -30,7 +30,7 @@ TABS: Final = "tabs"
 LINES_AROUND: Final = 4
 """Header, timeline and footer."""
 MIN_FOLD_HEIGHT: Final = 18
-"""Lines from which on a small screen has one for the titles of equation and statement."""
+"""Height from which a small screen has a line for the titles of equation and statement."""
 
 
 class PanelPlace(NamedTuple):
@@ -46,14 +46,14 @@ PanelPlaces = Mapping[str, PanelPlace]
 
 
 class ScreenClass(NamedTuple):
-    """A class of sizes, and what it shows always; another panel is shown in the dock."""
+    """A class of terminal sizes, with the panels that it always shows; the dock shows one other panel."""
 
     least_width: int
     least_height: int
     """Lines of the panels, without header, timeline and footer."""
     always: tuple[str, ...]
     usual: str
-    """What the dock shows until another panel is asked for."""
+    """The panel in the dock until the user opens another one."""
 
 
 SMALL: Final = ScreenClass(0, 0, MIDDLE_PANELS[:1], FLOW_PANEL)
@@ -63,14 +63,14 @@ LARGE: Final = ScreenClass(160, 44, (FLOW_PANEL, *MIDDLE_PANELS, *CLUSTER_PANELS
 
 def screen_class(width: int, height: int) -> ScreenClass:
     """The largest class that fits."""
-    fitting = (one for one in (LARGE, MEDIUM) if width >= one.least_width and height >= one.least_height)
+    fitting = (size for size in (LARGE, MEDIUM) if width >= size.least_width and height >= size.least_height)
     return next(fitting, SMALL)
 
 
 def arrange_panels(
     width: int, height: int, docked: str, *, overview: bool = False, of_class: ScreenClass | None = None
 ) -> PanelPlaces:
-    """The places of the panels and of the tabs; the overview takes those of equation and statement too."""
+    """Places of panels and tabs by name; the overview also takes the places of equation and statement."""
     of_class = of_class or screen_class(width, height)
     if of_class is SMALL:
         dock = max(7 + (height - 20) // 2, 3)
@@ -80,19 +80,19 @@ def arrange_panels(
 
 
 def _arrange_small(width: int, height: int, dock: int, docked: str) -> PanelPlaces:
-    """The event above, everything else below the tabs; of equation and statement only the titles, in one line."""
+    """The event above, the dock below the tabs; of equation and statement only the titles, in one line."""
     moment, equation, statement = MIDDLE_PANELS
     folded = height >= MIN_FOLD_HEIGHT
-    above, half = height - dock - 1 - folded, width * 6 // 10
+    moment_height, half_width = height - dock - 1 - folded, width * 6 // 10
     titles = {
-        equation: PanelPlace(0, above, half, 1),
-        statement: PanelPlace(half, above, width - half, 1),
+        equation: PanelPlace(0, moment_height, half_width, 1),
+        statement: PanelPlace(half_width, moment_height, width - half_width, 1),
     }
     return {
-        moment: PanelPlace(0, 0, width, above),
+        moment: PanelPlace(0, 0, width, moment_height),
         **(titles if folded else {}),
-        TABS: PanelPlace(0, above + folded, width, 1),
-        docked: PanelPlace(0, above + folded + 1, width, dock),
+        TABS: PanelPlace(0, moment_height + folded, width, 1),
+        docked: PanelPlace(0, moment_height + folded + 1, width, dock),
     }
 
 
@@ -129,27 +129,27 @@ def _arrange_large(width: int, height: int, docked: str, *, overview: bool) -> P
     return places
 
 
-def _arrange_middle(place: PanelPlace, lower: tuple[int, int], *, overview: bool) -> dict[str, PanelPlace]:
-    """Moment above equation and statement, whose heights are given; the overview alone over all three."""
+def _arrange_middle(place: PanelPlace, lower_heights: tuple[int, int], *, overview: bool) -> dict[str, PanelPlace]:
+    """Moment above equation and statement, whose heights are `lower_heights`; the overview takes all three places."""
     moment, equation, statement = MIDDLE_PANELS
     if overview:
         return {moment: place}
-    above = place.height - sum(lower)  # exact: ints
+    moment_height = place.height - sum(lower_heights)  # exact: ints
     return {
-        moment: place._replace(height=above),
-        equation: PanelPlace(place.x, above, place.width, lower[0]),
-        statement: PanelPlace(place.x, above + lower[0], place.width, lower[1]),
+        moment: place._replace(height=moment_height),
+        equation: PanelPlace(place.x, moment_height, place.width, lower_heights[0]),
+        statement: PanelPlace(place.x, moment_height + lower_heights[0], place.width, lower_heights[1]),
     }
 
 
 def _interpolate(steps: int, over: int, least: int, most: int) -> int:
-    """From least to most over so many steps."""
+    """A value from `least` (at step 0) to `most` (from step `over` on), in proportion to `steps`."""
     return least + (most - least) * min(max(steps, 0), over) // over
 
 
 _PANEL_VIEWS: Final = {panel.command_name: panel for panel in PANELS}
 EMPTY_FRAME_DELAY: Final = 0.5
-"""Seconds in which most recordings are loaded, so that they never show empty frames."""
+"""Delay in seconds before empty panels are drawn; most recordings load faster."""
 
 
 class ArrangedLayout(Layout):
@@ -172,7 +172,7 @@ ARRANGED_LAYOUT: Final = ArrangedLayout()
 
 
 class MainLayout(Widget):
-    """The container of the panels and their tabs, which hands each moment to the panels and places them."""
+    """The container of panels and tabs: places the panels and passes each debugger state to them."""
 
     moment: reactive[DebuggerState | None] = reactive(None, always_update=True, repaint=False)
 
@@ -182,9 +182,9 @@ class MainLayout(Widget):
         self.tabs = Tabs(id=TABS)
         self.tabs.helps = {panel.command_name: panel.help for panel in PANELS}
         self._tabs_of: ScreenClass | None = None
-        """The class of sizes that the tabs are for."""
+        """The size class for which the tabs were made."""
         self._docked = ""
-        """The panel that was asked for last, among those that are not always shown."""
+        """The last opened panel that is not always shown."""
         self._begun = False
         """Whether panels are drawn yet."""
         self._panels = {name: new_panel(_PANEL_VIEWS[name]) for name in (FLOW_PANEL, *MIDDLE_PANELS)}
@@ -213,7 +213,7 @@ class MainLayout(Widget):
             self._dock_panel(event.widget.shows.command_name)
 
     def watch_moment(self) -> None:
-        """Hand the moment to all panels and arrange them for it."""
+        """Pass the new state to all panels and arrange them for it."""
         for panel in self._panels.values():
             panel.moment = self.moment
         self._begun |= self.moment is not None
@@ -221,7 +221,7 @@ class MainLayout(Widget):
 
     @property
     def layout(self) -> Layout:
-        """The layout by numbers."""
+        """The Textual layout that uses `places`."""
         return ARRANGED_LAYOUT
 
     @property
@@ -243,13 +243,13 @@ class MainLayout(Widget):
         return self.get_panel(MIDDLE_PANELS[0])
 
     def bring_panel(self, name: str) -> Panel | None:
-        """Show the panel whose name begins like this; None for none."""
-        found = next((known for known in _PANEL_VIEWS if name and known.startswith(name.lower()[:4])), None)
-        if found is None:
+        """Show the panel with this prefix (4 letters suffice); returns the panel, or None without one."""
+        match = next((panel for panel in _PANEL_VIEWS if name and panel.startswith(name.lower()[:4])), None)
+        if match is None:
             return None
         self._begun = True
-        self._dock_panel(found)
-        return self.get_panel(found)
+        self._dock_panel(match)
+        return self.get_panel(match)
 
     def _dock_panel(self, name: str) -> None:
         """Put a panel into the dock unless it has a place of its own."""
@@ -259,22 +259,22 @@ class MainLayout(Widget):
 
     @property
     def screen_class(self) -> ScreenClass:
-        """By the terminal's size, which is known before that of the panels."""
+        """The class of the terminal's size, which is known before the size of the panels."""
         width, height = self.app.size
         return screen_class(width, height - LINES_AROUND)
 
     @property
     def docked_panel(self) -> str:
-        """The panel in the dock; the usual one where the last one has a place of its own at this size."""
+        """Name of the panel in the dock; the usual one if the last opened panel has its own place at this size."""
         of_class = self.screen_class
         return of_class.usual if not self._docked or self._docked in of_class.always else self._docked
 
     def panel_tabs(self) -> Iterable[PanelTab]:
         """The panels that the dock can show."""
         keys, always = panel_keys_in_force(self.screen), self.screen_class.always
-        for one in PANELS:
-            if one.command_name not in always:
-                yield PanelTab(keys.get(one.command_name, one.key), one.title, one.command_name, one.group)
+        for panel in PANELS:
+            if panel.command_name not in always:
+                yield PanelTab(keys.get(panel.command_name, panel.key), panel.title, panel.command_name, panel.group)
 
     def rearrange_panels(self) -> None:
         """Place the panels; those that become visible are drawn."""

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class PageOpener:
-    """Opens pages and acts on what they close with."""
+    """Opens pages and carries out the choice with which a page closes."""
 
     current: ScreenState
     work: BackgroundWork
@@ -52,53 +52,53 @@ class PageOpener:
         """Show a table, whose rows lead to events and whose figures lead to their last change."""
         self.lay_over(DetailScreen(table, self.clipboard), self._follow_choice)
 
-    def _follow_choice(self, chosen: Seq | Figure | str | None) -> None:
-        if isinstance(chosen, Figure):
-            self.follow(chosen)
-        elif isinstance(chosen, str):
-            self.run(chosen)
-        elif chosen:
-            self.go(chosen)
+    def _follow_choice(self, choice: Seq | Figure | str | None) -> None:
+        if isinstance(choice, Figure):
+            self.follow(choice)
+        elif isinstance(choice, str):
+            self.run(choice)
+        elif choice:
+            self.go(choice)
 
-    def open_cell(self, asked: Grid.Opened) -> None:
+    def open_cell(self, event: Grid.Opened) -> None:
         """Show the page of the row's node, queue or job, else the whole cell."""
         from vcdebug.views.event_view import cell_detail, subject_detail
 
-        moment, (kind, name) = self.current.moment, asked.row.subject
-        if moment is None or not name or asked.column != 0:
-            self.open_table(cell_detail(asked.table, asked.row, asked.column))
+        moment, (kind, name) = self.current.moment, event.row.subject
+        if moment is None or not name or event.column != 0:
+            self.open_table(cell_detail(event.table, event.row, event.column))
             return
 
         def make_page() -> Table:
-            found = subject_detail(moment.recording, moment.seq, kind, name)
-            return cell_detail(asked.table, asked.row, asked.column) if found is None else found
+            detail = subject_detail(moment.recording, moment.seq, kind, name)
+            return cell_detail(event.table, event.row, event.column) if detail is None else detail
 
-        self._open_when_known(make_page)
+        self._open_or_rerun(make_page)
 
-    def _open_when_known(self, page: Callable[[], Table]) -> None:
+    def _open_or_rerun(self, make_page: Callable[[], Table]) -> None:
         """Open the page at once, or after a rerun of the cycle up to the event that it needs."""
         try:
-            # The same thread answers keys: a rerun of the cycle has to happen in another one.
+            # This thread handles keys, so a rerun of the cycle must run in another one.
             with refuse_long_runs():
-                table = page()
+                table = make_page()
         except RerunCancelledError as missing:
-            about = f"running the cycle again up to event {missing.seq}"
-            self.work.start_work(CommandReply(text=about, work=partial(self._open_after_rerun, page)))
+            progress_text = f"running the cycle again up to event {missing.seq}"
+            self.work.start_work(CommandReply(text=progress_text, work=partial(self._open_after_rerun, make_page)))
         else:
             self.open_table(table)
 
-    def _open_after_rerun(self, page: Callable[[], Table]) -> CommandReply:
+    def _open_after_rerun(self, make_page: Callable[[], Table]) -> CommandReply:
         with cancellable(lambda _, __: self.work.is_wanted()):
-            table = page()
+            table = make_page()
         return CommandReply(then=partial(self.open_after_work, table))
 
     def open_after_work(self, table: Table) -> CommandReply:
-        """`open_table` as the end of long work."""
+        """Same as `open_table`, as the final reply of long work."""
         self.open_table(table)
         return CommandReply()
 
     def open_explanation(self, name: str, subject: tuple[str, str]) -> bool:
-        """Explain the named job, else that of the subject, else the current one; False where there is none."""
+        """Explain the named job, else the subject's, else the current one; returns False without a job."""
         moment = self.current.moment
         if self.current.ready_driver() is None or moment is None:
             return True
@@ -124,8 +124,8 @@ class PageOpener:
 
         explanation = explain_by_name(recording, name)
         search = None if explanation.scheduled else search_few_fixes(recording, explanation, self.work.is_wanted)
-        tested = [describe_short_plan(plan) for plan in short_plans(search)] if search is not None else []
-        table = explanation_table(recording, name, tested) if tested else None
+        fix_lines = [describe_short_plan(plan) for plan in short_plans(search)] if search is not None else []
+        table = explanation_table(recording, name, fix_lines) if fix_lines else None
         return CommandReply(then=partial(self._show_tested, page, table))
 
     def _show_tested(self, page: DetailScreen, table: Table | None) -> CommandReply:
@@ -143,7 +143,7 @@ class PageOpener:
         if moment is None:
             return
         if argument and name in RESOURCE_KINDS:
-            self._open_when_known(partial(page.view, moment, argument))
+            self._open_or_rerun(partial(page.view, moment, argument))
         else:
             self.open_commands(page.view(moment, *filter(None, (argument,))), page)
 
@@ -180,13 +180,13 @@ class QuestionCommands:
         if not words:
             self.pages.open_commands(questions_table(moment, *self._cursor_subject()), QUESTION_PAGE)
             return
-        name, _, about = words.partition(" ")
+        name, _, subject_text = words.partition(" ")
         try:
             question = question_named(name)
         except CommandError as error:
             self.current.say(error.format_line(), error=True)
             return
-        subject = about.strip() or subject_of(moment, question, *self._cursor_subject())
+        subject = subject_text.strip() or subject_of(moment, question, *self._cursor_subject())
         work = partial(self._answer_question, moment.recording, question, subject)
         self.work.start_work(CommandReply(text=f"answering: {question.words}", work=work))
 
@@ -205,11 +205,11 @@ class QuestionCommands:
         if not job:
             self.current.say("no job here: put the cursor on one, or :prove JOB", error=True)
             return
-        about = f"trying what lets {job} in"
-        self.work.start_work(CommandReply(text=about, work=partial(self._search_fixes, moment.recording, job, about)))
+        words = f"trying what lets {job} in"
+        self.work.start_work(CommandReply(text=words, work=partial(self._search_fixes, moment.recording, job, words)))
 
-    def _search_fixes(self, recording: Recording, job: str, about: str) -> CommandReply:
-        """Run trials in the thread, while the work is awaited and for SEARCH_SECONDS."""
+    def _search_fixes(self, recording: Recording, job: str, progress_text: str) -> CommandReply:
+        """Run trials in the work's thread, for at most SEARCH_SECONDS and while the result is wanted."""
         from vcdebug.explain.pending.explanation import explain_by_name
         from vcdebug.whatif.fixes.search import run_search, start_search, trials_of
 
@@ -217,15 +217,15 @@ class QuestionCommands:
         if explanation.scheduled:
             return CommandReply(text=f"{explanation.job} has what it needs: there is nothing to try")
         search, trials = start_search(recording, explanation), trials_of(recording, explanation)
-        end = monotonic() + SEARCH_SECONDS
+        deadline = monotonic() + SEARCH_SECONDS
 
         def may_continue(_: FixSearch | None = None) -> bool:
-            return self.work.is_wanted() and monotonic() < end
+            return self.work.is_wanted() and monotonic() < deadline
 
-        def try_edits(edits: list[EditTexts]) -> list[TrialOutcome | None]:
-            found = len([one for one in search.best_plans if one.is_proven])
-            self.work.report_progress(f"{about}: {count_noun(search.trial_count, 'cycle')}, {found} found")
-            return [trials(one) if may_continue() else None for one in edits]
+        def try_edits(edit_lists: list[EditTexts]) -> list[TrialOutcome | None]:
+            fix_count = len([one for one in search.best_plans if one.is_proven])
+            self.work.report_progress(f"{progress_text}: {count_noun(search.trial_count, 'cycle')}, {fix_count} found")
+            return [trials(one) if may_continue() else None for one in edit_lists]
 
         run_search(search, try_edits, may_continue)
         return CommandReply(then=partial(self._show_fixes, search, explanation.job))
@@ -233,14 +233,14 @@ class QuestionCommands:
     def _show_fixes(self, search: FixSearch, job: str) -> CommandReply:
         from vcdebug.views.pending import fixes_table
 
-        found = search.best_plans
-        self.lay_over(PageScreen(fixes_table(search, job), FIX_PAGE), partial(self._apply_fix, found))
+        plans = search.best_plans
+        self.lay_over(PageScreen(fixes_table(search, job), FIX_PAGE), partial(self._apply_fix, plans))
         return CommandReply()
 
-    def _apply_fix(self, found: list[TriedPlan], place: object) -> None:
-        driver = self.current.ready_driver() if place else None
-        if driver is not None and isinstance(place, str):
-            remedy = found[int(place)]
+    def _apply_fix(self, plans: list[TriedPlan], choice: object) -> None:
+        driver = self.current.ready_driver() if choice else None
+        if driver is not None and isinstance(choice, str):
+            remedy = plans[int(choice)]
             self.show(carry_out(driver, remedy.plan.all_edits, remedy.plan_words))
 
 
@@ -281,7 +281,7 @@ class LessonCommands:
             self.current.say(error.format_line(), error=True)
 
     def _next_step(self, lesson: Lesson) -> int:
-        # A lesson that is done begins again.
+        # A completed lesson starts again from the first step.
         return self.store.answered_steps().get(lesson.name, 0) % len(lesson.steps) + 1
 
     def _open_step(self, lesson: Lesson, number: int) -> None:
@@ -315,13 +315,13 @@ class CommandTargets:
         current: ScreenState,
         pages: PageOpener,
         work: BackgroundWork,
-        place: str,
-        of_screen: Mapping[str, Callable[[str], object]],
+        snapshot_name: str,
+        screen_targets: Mapping[str, Callable[[str], object]],
     ) -> None:
         self._current = current
         self._pages = pages
         self._work = work
-        self._place = place
+        self._place = snapshot_name
         """The snapshot as a word of a command line."""
         self.by_name: Mapping[str, Callable[[str], object]] = {
             "report": self._write_report,
@@ -329,7 +329,7 @@ class CommandTargets:
             "load": self._load_notes,
             **{name: partial(pages.open_page, name) for name in PAGES},
             "waiting": self.open_waiting_jobs,
-            **of_screen,
+            **screen_targets,
         }
 
     def open_target(self, name: str, argument: str) -> None:
@@ -364,9 +364,9 @@ class CommandTargets:
         """Write the report in a worker thread, so that keys are answered meanwhile."""
         from vcdebug.files.report_file import write_here
 
-        moment, place = self._current.moment, self._place
+        moment, snapshot_name = self._current.moment, self._place
         if moment is not None:
-            work = partial(write_here, moment, words, place)
+            work = partial(write_here, moment, words, snapshot_name)
             self._work.start_work(CommandReply(text="writing the report", work=lambda: CommandReply(text=work())))
 
     def _save_notes(self, words: str) -> None:
@@ -377,6 +377,6 @@ class CommandTargets:
     def _load_notes(self, words: str) -> None:
         driver = self._current.driver
         if driver is not None:
-            said = load_notes(driver, words)
+            message = load_notes(driver, words)
             self._current.show_moment(driver.current_state())
-            self._current.say(said)
+            self._current.say(message)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class ScreenParts:
-    """The parts of the main screen, which share these fields; each is made, and imported, with its first key."""
+    """The parts of the main screen, which share these fields; each part is imported and made at its first use."""
 
     current: ScreenState
     work: BackgroundWork
@@ -38,7 +38,7 @@ class ScreenParts:
     """Callbacks of the commands that act on the screen itself, by name."""
     store: SessionStore
     open_next: Callable[[NextScreen], None]
-    """Opens another snapshot in place of this one, after a question where edits would be lost."""
+    """Opens another snapshot in place of this one; asks first if edits would be lost."""
 
     # The first frame needs none of these modules, so each is imported by its property.
 

@@ -40,7 +40,7 @@ SAVE_SECONDS = 10.0
 
 
 class MainScreen(Screen[NextScreen]):
-    """Makes the parts, hands each what it needs, and passes keys and messages on to them."""
+    """The main screen: makes its parts, connects them, and passes keys and messages on to them."""
 
     BINDINGS: ClassVar[list[BindingType]] = MAIN_KEYS
     ALLOW_IN_MAXIMIZED_VIEW = "Header,FirstKeys,Timeline,Footer,Status,Prompt"
@@ -93,10 +93,10 @@ class MainScreen(Screen[NextScreen]):
             settings.clipboard,
             start.command_line_name(),
             go=self.movement.goto_event,
-            copy=lambda text, how: copy_text(self.app, text, how),
+            copy=lambda text, clipboard: copy_text(self.app, text, clipboard),
             of_screen=self._screen_targets(),
             store=store,
-            open_next=lambda wanted: self.parts.what_if_commands.leave_recording(lambda: self.dismiss(wanted)),
+            open_next=lambda target: self.parts.what_if_commands.leave_recording(lambda: self.dismiss(target)),
         )
 
     def _screen_targets(self) -> Mapping[str, Callable[[str], object]]:
@@ -135,7 +135,7 @@ class MainScreen(Screen[NextScreen]):
             self.set_interval(self.start.follow, self._capture_again)
         self.keeper.panels = self._panels.open_panels
         self._panels.tabs.all_key = key_names(main_screen_keys("panels", self.settings.keys)[:1])
-        self.query_one(FirstKeys).display = self.store.is_first_time()
+        self.query_one(FirstKeys).display = self.store.claim_first_time()
         self._header.name_shown = self.start.name
         self.set_focus(self._panels.first_panel)
         self.run_worker(self._load_and_replay, thread=True, exclusive=True)
@@ -150,7 +150,7 @@ class MainScreen(Screen[NextScreen]):
         self.query_one(FirstKeys).display = False
 
     def _load_and_replay(self) -> None:
-        # First: the recording may be ready at once, and its session has to be known by then.
+        # The session must be known first, because the recording may be ready at once.
         self.keeper.identify_snapshot()
         self._loading.load_recording()
 
@@ -173,9 +173,9 @@ class MainScreen(Screen[NextScreen]):
         driver = self.current.driver = Driver(event.recording, first=OVERVIEW)
         driver.captures, driver.source = self.start.captures, self.start.source_code
         try:
-            moment, said = self.keeper.begin_session(driver)
+            moment, message = self.keeper.begin_session(driver)
             self.current.show_moment(moment)
-            self.say_line(said)
+            self.say_line(message)
         except VcdebugError as error:
             self.current.show_moment(driver.current_state())
             self.say_line(error.format_line(), error=True)
@@ -190,7 +190,7 @@ class MainScreen(Screen[NextScreen]):
         self._to_chooser(event.line)
 
     def _to_chooser(self, line: str) -> None:
-        # Pages over this screen would show a recording that is gone.
+        # Pages over this screen would show a closed recording.
         while self.app.screen is not self:
             self.app.pop_screen()
         self.dismiss(NextScreen(failure=line))
@@ -210,10 +210,10 @@ class MainScreen(Screen[NextScreen]):
             self._panels.get_panel(event.asked.panel).accept_table(event.asked.moment, event.table)
 
     def _stop_asking_again(self) -> bool:
-        """Cancel the panels that wait for a rerun of the cycle; whether there were any."""
+        """Cancel all reruns of the cycle for panels; returns whether there were any."""
         given_up = self.asking_again.stop_all()
-        for asked in given_up:
-            self._panels.get_panel(asked.panel).give_up()
+        for rerun in given_up:
+            self._panels.get_panel(rerun.panel).give_up()
         return bool(given_up)
 
     @property
@@ -252,7 +252,7 @@ class MainScreen(Screen[NextScreen]):
             return
         self.minimize()
         self.set_focus(panel)
-        # Coming back to a panel asks again for the rerun that Esc has stopped.
+        # Showing a panel again restarts the rerun that Esc has stopped.
         if panel.given_up:
             panel.draw_moment()
 
@@ -331,7 +331,7 @@ class MainScreen(Screen[NextScreen]):
         self.show_panel(name)
 
     def action_panels(self) -> None:
-        """Every panel with its key, by group."""
+        """Show the list of all panels with their keys, by group."""
         from vcdebug.tui.screens.pages import PANEL_PAGE, panel_table
 
         self.parts.page_opener.open_commands(panel_table(self.settings.keys), PANEL_PAGE)
@@ -393,4 +393,4 @@ KEY_ACTIONS: Final[Mapping[str, Callable[[MainScreen], object]]] = {
     "open": lambda main: main.parts.what_if_commands.leave_recording(lambda: main.dismiss(NextScreen())),
     "quit": lambda main: main.parts.what_if_commands.leave_recording(lambda: main.app.exit(0)),
 }
-"""What the bindings `run('NAME')` of the keymap call: a method of a part that takes no argument."""
+"""NAME of the keymap's bindings `run('NAME')` → the function that runs."""

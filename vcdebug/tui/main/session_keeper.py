@@ -55,23 +55,23 @@ class SessionKeeper:
         self._panel = panel.id or ""
 
     def begin_session(self, driver: Driver) -> tuple[DebuggerState, str]:
-        """The first moment and a message: as in the last session, unless the command line says otherwise."""
+        """The first state and a message: restored from the last session, unless the command line chooses a position."""
         lines = [*self._session.lines, *self._problems, *self._restore_session(driver)]
-        cut = cut_off_error(driver.debugger.recording)
-        lines = [cut.format_line(), *lines] if cut is not None else lines
+        cut_error = cut_off_error(driver.debugger.recording)
+        lines = [cut_error.format_line(), *lines] if cut_error is not None else lines
         moment = self._start.apply_to(driver)
         self._first_panel()
         self._driver = driver
         # Saved at once, so that a folder that cannot be written is reported now.
-        trouble = self.save_session()
-        lines += [trouble] if trouble else []
+        save_error = self.save_session()
+        lines += [save_error] if save_error else []
         self._remember_snapshot(driver)
         self.lines = tuple(lines)
         if lines:
-            more = f"  ({count_noun(len(lines) - 1, 'more line')}: ?)" if len(lines) > 1 else ""
-            return moment, f"{lines[0]}{more}"
-        left = moment.number != OVERVIEW and not self._start.has_position
-        return moment, f"event {moment.number}, as you left it; --fresh starts over" if left else ""
+            more_note = f"  ({count_noun(len(lines) - 1, 'more line')}: ?)" if len(lines) > 1 else ""
+            return moment, f"{lines[0]}{more_note}"
+        is_restored = moment.number != OVERVIEW and not self._start.has_position
+        return moment, f"event {moment.number}, as you left it; --fresh starts over" if is_restored else ""
 
     def _restore_session(self, driver: Driver) -> list[str]:
         """Restore the session; returns a line per part that cannot be read."""
@@ -104,11 +104,11 @@ class SessionKeeper:
         recording = driver.debugger.recording
         session = recording.session
         sizes = ((len(session.nodes), "node"), (len(session.jobs), "job"), (len(recording), "event"))
-        about = ", ".join(count_noun(number, noun) for number, noun in sizes)
-        self._store.add_recent(self._start.command_line_name(), about, datetime.now().astimezone())
+        size_text = ", ".join(count_noun(count, noun) for count, noun in sizes)
+        self._store.add_recent(self._start.command_line_name(), size_text, datetime.now().astimezone())
 
     def save_if_changed(self) -> None:
-        """Save at once what the user has set, since a session may end in many ways."""
+        """Save the session at once if it has changed, since the program may be killed at any time."""
         if self._driver is not None and self._session.data.get("notebook", {}) != _notebook_data(self._driver):
             self.save_session()
 
@@ -117,9 +117,9 @@ class SessionKeeper:
         return self._session.save_data(self._session_data(self._driver)) if self._driver is not None else ""
 
     def _session_data(self, driver: Driver) -> JsonDict:
-        # Events of a branch or a later cycle mean nothing in the next session, which begins with the first.
-        there = driver.shown_place() == (1, False)
-        seq = driver.debugger.position.seq if there else self._session.data.get("event", OVERVIEW)
+        # Events of a branch or a later cycle are not saved: the next session has only the first cycle.
+        in_first_cycle = driver.shown_place() == (1, False)
+        seq = driver.debugger.position.seq if in_first_cycle else self._session.data.get("event", OVERVIEW)
         return {
             "event": seq,
             "panel": self._panel,

@@ -28,30 +28,30 @@ LIST_FOOTER: Final = (("table.open", "open"), ("last-change", "last change"), ("
 """Of the lists of jobs, nodes and queues."""
 
 
-def _find_extra(shows: PanelView) -> type[PanelExtra] | None:
-    if shows.command_name not in PANEL_EXTRAS:
+def _find_extra(panel_view: PanelView) -> type[PanelExtra] | None:
+    if panel_view.command_name not in PANEL_EXTRAS:
         return None
-    extra: type[PanelExtra] = resolve_reference(PANEL_EXTRAS[shows.command_name])
+    extra: type[PanelExtra] = resolve_reference(PANEL_EXTRAS[panel_view.command_name])
     return extra
 
 
-def new_panel(shows: PanelView) -> Panel:
+def new_panel(panel_view: PanelView) -> Panel:
     """A new widget for a panel."""
-    extra = _find_extra(shows)
+    extra = _find_extra(panel_view)
     # Textual reads bindings from the class alone, so each panel with keys needs a class of its own.
-    body = {"BINDINGS": [*base.extra_keys(shows, extra)], "__module__": __name__}
-    with_keys: type[Panel] = type(Panel.__name__, (Panel,), body)
-    return with_keys(shows, extra)
+    body = {"BINDINGS": [*base.extra_keys(panel_view, extra)], "__module__": __name__}
+    panel_class: type[Panel] = type(Panel.__name__, (Panel,), body)
+    return panel_class(panel_view, extra)
 
 
-def panel_keys(shows: PanelView) -> tuple[Binding, ...]:
+def panel_keys(panel_view: PanelView) -> tuple[Binding, ...]:
     """The bindings that only this panel has."""
-    return base.extra_keys(shows, _find_extra(shows))
+    return base.extra_keys(panel_view, _find_extra(panel_view))
 
 
-def footer_keys(shows: PanelView) -> tuple[tuple[str, str], ...]:
+def footer_keys(panel_view: PanelView) -> tuple[tuple[str, str], ...]:
     """(id of a binding, word) of the panel's own keys, which the footer names first."""
-    extra = _find_extra(shows)
+    extra = _find_extra(panel_view)
     if extra is not None:
         return extra.FOOTER
-    return LIST_FOOTER if shows.keeps_row else (GO_FOOTER,) if shows.leads else ()
+    return LIST_FOOTER if panel_view.keeps_row else (GO_FOOTER,) if panel_view.leads else ()

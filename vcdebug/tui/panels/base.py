@@ -27,11 +27,11 @@ from vcdebug.views.pieces import Piece, make_line, muted_piece
 from vcdebug.views.table import Table
 
 TITLE_MARGIN = 10
-"""Cells of the rule above a panel that the title cannot use."""
+"""Cells of the frame's top line that the title cannot use."""
 LINES_PER_CAUSE: Final = 2
-"""Lines of a row of the board where there is height: its numbers, and the first fix with the queues."""
+"""Lines per row of the overview if there is room: the numbers, then the first fix and the queues."""
 GO_BINDING: Final = Binding("enter", "go", "go to this event", id="panel.go")
-"""The key of panels whose rows lead to events."""
+"""The binding of panels whose rows have an event to go to."""
 
 
 class Panel(Grid):
@@ -53,15 +53,15 @@ class Panel(Grid):
     _said = ""
     """The note after the title."""
     _headed: str | None = None
-    """The title in the frame, with the note where it has room."""
+    """The title as drawn in the frame, with the note if there is room."""
     _known: tuple[DebuggerState, Table] | None = None
     """The moment and table of the last rerun of the cycle."""
     given_up = False
     """Whether the user stopped the rerun of the cycle that this panel needs."""
 
-    def __init__(self, shows: PanelView, extra: type[PanelExtra] | None = None) -> None:
-        super().__init__(id=shows.command_name)
-        self.shows = shows
+    def __init__(self, panel_view: PanelView, extra: type[PanelExtra] | None = None) -> None:
+        super().__init__(id=panel_view.command_name)
+        self.shows = panel_view
         self.extra = extra(self) if extra is not None else None
 
     def build_table(self, moment: DebuggerState) -> Table:
@@ -72,7 +72,7 @@ class Panel(Grid):
         self.set_frame_title(self.shows.title)
 
     def watch_moment(self) -> None:
-        """Draw the new moment if the panel is visible; else drop the rows of another recording, which they may hold."""
+        """Draw the new state if the panel is visible; else drop rows that keep another recording in memory."""
         if self.display:
             self.draw_moment()
         elif self.moment is not None and self._is_another(self.moment.recording) and not self.shows.keeps_row:
@@ -88,15 +88,15 @@ class Panel(Grid):
             self.set_table(Table(self.shows.title, foot=(make_line(muted_piece("no recording yet")),)))
             return
         table = self._table_or_notice(self.moment)
-        other = self._is_another(self.moment.recording)
-        # Where nothing has moved, as after `last-change` of what never changed, the row is the user's.
-        stays = other or self._drawn_event == self.moment.number
+        is_other_recording = self._is_another(self.moment.recording)
+        # If the event is the same, such as after a `last-change` that found nothing, the cursor's row is kept.
+        stays = is_other_recording or self._drawn_event == self.moment.number
         self._drawn, self._drawn_size = ref(self.moment.recording), self.outer_size
         self._drawn_event = self.moment.number
         title, self.titled = self._title_for(table.title)
         self.set_frame_title(title)
-        head = make_line(Piece(self._title_rest(table.title), "strong"))
-        table = replace(table, head=(head, *table.head)) if self.titled else table
+        title_line = make_line(Piece(self._title_rest(table.title), "strong"))
+        table = replace(table, head=(title_line, *table.head)) if self.titled else table
         self.set_table(table, follow=not (stays and self.shows.keeps_row))
         self.show_filter()
 
@@ -131,7 +131,7 @@ class Panel(Grid):
         self.set_table(self._notice_table(f"not asked again: {self.key_in_force} runs the cycle again up to here"))
 
     def _title_for(self, title: str) -> tuple[str, bool]:
-        """What the frame has room for: the title, or it without its first word, or that word alone.
+        """The form of the title that fits: complete, without its first word, or only that word.
 
         In the last case the rest becomes the first line.
         """
@@ -140,7 +140,7 @@ class Panel(Grid):
             return title, False
         rest = self._title_rest(title)
         if self.outer_size.height == 1:
-            # Only the title is in sight: as much of it as there is room for, and what matters is at its begin.
+            # Only the title is visible: cut it at the end, since its beginning matters most.
             return rest if cell_len(rest) <= room else f"{set_cell_size(rest, max(room - 1, 0)).rstrip()}…", False
         return (rest, False) if cell_len(rest) <= room else (self.shows.title, True)
 
@@ -167,41 +167,41 @@ class Panel(Grid):
         """Note in the frame which rows the filter hides and which columns are out of sight."""
         parts = []
         if self.filter_text:
-            more = "…" if self.is_writing else f"  {self.filter_note}" if self.filter_note else ""
-            parts.append(f"/{self.filter_text}  {len(self.shown_rows)} of {len(self.table.rows)}{more}")
+            note = "…" if self.is_writing else f"  {self.filter_note}" if self.filter_note else ""
+            parts.append(f"/{self.filter_text}  {len(self.shown_rows)} of {len(self.table.rows)}{note}")
         self.set_frame_note(
             "  ".join([*parts, *self._stop_words(), *(self.unseen_columns() if self.outer_size.height > 1 else ())])
         )
 
     def _stop_words(self) -> tuple[str, ...]:
-        """Why the debugger stopped, in the frame of the panel about the event: there the eye is."""
-        said = self.moment.reason if self.moment is not None and self.shows.title == "Moment" else ""
-        return (capitalize_first(said),) if said.startswith("breakpoint ") else ()
+        """Reason for a breakpoint's stop, as a note of the Moment panel; empty for other panels and reasons."""
+        reason = self.moment.reason if self.moment is not None and self.shows.title == "Moment" else ""
+        return (capitalize_first(reason),) if reason.startswith("breakpoint ") else ()
 
-    def set_frame_note(self, said: str) -> None:
+    def set_frame_note(self, note: str) -> None:
         """Set the note after the title."""
-        self._said = said
+        self._said = note
         self._head_frame()
 
     def _head_frame(self) -> None:
         title, room = self._framed or "", self.outer_size.width - TITLE_MARGIN
         unseen = "  ".join(self.unseen_columns()) if self.outer_size.height > 1 else ""
-        # What is out of sight is said also where it takes room from the title.
+        # The note about hidden columns is shown even if the title must be shortened for it.
         shorter = shorten_middle(title, max(room - cell_len(unseen) - 2, 0)).rstrip()
         pairs = (title, self._said), (title, unseen), (shorter, unseen)
-        wholes = (f"{said}  {note}" for said, note in pairs if note)
-        title = next((whole for whole in wholes if cell_len(whole) <= room), title)
+        full_titles = (f"{title_words}  {note}" for title_words, note in pairs if note)
+        title = next((full_title for full_title in full_titles if cell_len(full_title) <= room), title)
         if self._framed is not None and title != self._headed:
             self._headed = title
             self.border_title = self.title_text(title)
 
     @property
     def wraps_rows(self) -> bool:
-        """The overview is read from top to bottom; every other panel has one line per row, and so has a low board."""
+        """Whether rows wrap: only in an overview with enough height; else a row has one line."""
         from vcdebug.views.overview import is_overview
 
-        roomy = not self.table.rest_below or self.size.height >= LINES_PER_CAUSE * (len(self.table.rows) + 1)
-        return self.shows.title == "Moment" and is_overview(self.table) and roomy
+        has_room = not self.table.rest_below or self.size.height >= LINES_PER_CAUSE * (len(self.table.rows) + 1)
+        return self.shows.title == "Moment" and is_overview(self.table) and has_room
 
     def action_column(self, by: int) -> None:
         super().action_column(by)
@@ -212,20 +212,20 @@ class Panel(Grid):
         self.show_filter()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Draw again where the size has changed, which decides about columns and title."""
+        """Draw again if the size has changed, on which columns and title depend."""
         super().on_resize(event)
         if self.moment is not None and self.outer_size != self._drawn_size:
             self.draw_moment()
         self.show_filter()
 
     def set_filter(self, text: str) -> int:
-        """Filter like a grid, and note the result in the frame."""
+        """Same as Grid.set_filter, and show the result in the frame."""
         searched = self.extra.searched_table(text) if self.extra is not None else None
         if searched is not None:
             self.set_table(searched, follow=False)
-        shown = super().set_filter(text)
+        row_count = super().set_filter(text)
         self.show_filter()
-        return shown
+        return row_count
 
     @on(Grid.Filtered)
     def filter_continued(self) -> None:
@@ -247,12 +247,12 @@ class Panel(Grid):
 
 def panel_keys_in_force(screen: Screen[Any]) -> dict[str, str]:  # Any: what a screen answers
     """The first key of each panel, by the panel's name."""
-    known: dict[str, str] = {}
-    for key, one in screen.active_bindings.items():
-        start, _, name = (one.binding.id or "").partition("-")
+    keys_by_panel: dict[str, str] = {}
+    for key, active_binding in screen.active_bindings.items():
+        start, _, name = (active_binding.binding.id or "").partition("-")
         if start == "panel":
-            known.setdefault(name, key_name(key))
-    return known
+            keys_by_panel.setdefault(name, key_name(key))
+    return keys_by_panel
 
 
 class PanelExtra:
@@ -271,7 +271,7 @@ class PanelExtra:
         return self.panel.shows.build_table(moment)
 
     def searched_table(self, text: str) -> Table | None:
-        """The table to filter, where it is not the shown one; an empty text ends the search."""
+        """The table to filter if it differs from the shown one, else None; an empty text ends the search."""
         return None
 
     def run_key(self, name: str) -> None:
@@ -281,8 +281,8 @@ class PanelExtra:
             self.panel.post_message(CommandRequested(f"{name} {row.key}"))
 
 
-def extra_keys(shows: PanelView, extra: type[PanelExtra] | None) -> tuple[Binding, ...]:
+def extra_keys(panel_view: PanelView, extra: type[PanelExtra] | None) -> tuple[Binding, ...]:
     """The bindings of one panel."""
     if extra is not None:
         return extra.KEYS
-    return (GO_BINDING,) if shows.leads else ()
+    return (GO_BINDING,) if panel_view.leads else ()

@@ -75,16 +75,16 @@ class FlowPanel(PanelExtra):
 
         rows, cursor = self.panel.shown_rows, self.panel.cursor
         depth = depth_of(rows[cursor])
-        above = next((at for at in range(cursor - 1, -1, -1) if depth_of(rows[at]) < depth), None)
-        if above is not None:
-            self.panel.cursor = above
+        parent = next((index for index in range(cursor - 1, -1, -1) if depth_of(rows[index]) < depth), None)
+        if parent is not None:
+            self.panel.cursor = parent
             self.panel.show_cursor()
 
 
-# The current event, or at the start the overview.
+# The panel Moment: the current event, or the overview at the start.
 
 MAX_ROW_TEXT: Final = 24
-"""Characters of a text that a row shows whole on every screen."""
+"""Length of a text that fits into a row on every screen."""
 
 
 class MomentPanel(PanelExtra):
@@ -96,20 +96,20 @@ class MomentPanel(PanelExtra):
     )
 
     def build_table(self, moment: DebuggerState) -> Table:
-        """The event's view; what the present row says stands above it in full, since a row has one line."""
+        """The event's table; long text of the current row is shown in full above the rows, which have one line each."""
         table = super().build_table(moment)
         row = next((row for row in table.rows if row.key == table.current), None) if table.current else None
         if row is None:
             return table
         texts = [cell for cell, column in zip(row.cells, table.columns, strict=True) if column.flexible]
-        whole = max(texts, key=lambda cell: len(cell.text), default=None)
-        if whole is None or len(whole.text) <= MAX_ROW_TEXT:
+        longest = max(texts, key=lambda cell: len(cell.text), default=None)
+        if longest is None or len(longest.text) <= MAX_ROW_TEXT:
             return table
         plugin = next(
             (cell for cell, column in zip(row.cells, table.columns, strict=True) if column.title == "plugin"), None
         )
         named = (plugin, Piece(" ")) if plugin is not None else ()
-        return replace(table, head=((*named, whole), *table.head))
+        return replace(table, head=((*named, longest), *table.head))
 
     def run_key(self, name: str) -> None:
         """Run the command of the row."""

@@ -48,10 +48,10 @@ class LogPanel(PanelExtra):
         return log_so_far(moment.recording, moment.seq, self._shown_level)
 
     def _read_first(self, reading: LogReading) -> None:
-        """The first lines, and the others between keys: a cycle may print hundreds of thousands of them."""
+        """Make the first lines now and the others between keys: a cycle may print hundreds of thousands of lines."""
         if not reading.done and not self._writing and not reading.read_lines(FIRST_LINES):
             self._writing = True
-            # Not a timer at once: a table that needs a second run of the cycle is built in a thread.
+            # call_later instead of a timer: this may run in a thread, when a table needs a second run of the cycle.
             self.panel.call_later(self._write_more)
 
     def _write_more(self) -> None:
@@ -71,7 +71,7 @@ class LogPanel(PanelExtra):
         self.panel.set_timer(PAUSE_SECONDS, self._write_more)
 
     def run_key(self, name: str) -> None:
-        """The next level; after the last one the first again."""
+        """Switch to the next level; from the last one to the first."""
         self.set_level(LOG_LEVELS[(LOG_LEVELS.index(self.level) + 1) % len(LOG_LEVELS)])
 
     def set_level(self, level: int) -> None:

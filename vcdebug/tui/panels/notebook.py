@@ -25,7 +25,7 @@ class BreakpointsPanel(PanelExtra):
 
     def build_table(self, moment: DebuggerState) -> Table:
         """A row per breakpoint."""
-        rows = [_breakpoint_row(stand, moment) for stand in moment.breakpoints]
+        rows = [_breakpoint_row(status, moment) for status in moment.breakpoints]
         foot = () if rows else (make_line(muted_piece('none yet: b sets one, or :break victim if job == "ns/name"')),)
         return Table("Breaks", BREAKPOINT_COLUMNS, rows, foot=foot)
 
@@ -35,21 +35,21 @@ class BreakpointsPanel(PanelExtra):
         if name != "change":
             super().run_key(name)
         elif row is not None and moment is not None:
-            words = next(stand.text for stand in moment.breakpoints if str(stand.number) == row.key)
+            words = next(status.text for status in moment.breakpoints if str(status.number) == row.key)
             self.panel.post_message(CommandRequested(f"change {row.key} {words.removeprefix('break ')}", to_edit=True))
 
 
-def _breakpoint_row(stand: BreakpointStatus, moment: DebuggerState) -> Row:
-    later = next((seq for seq in stand.hits if seq > moment.seq), 0)
-    mark = Piece("◉ on", "good") if stand.enabled else Piece(f"{NO} off", "muted")
+def _breakpoint_row(status: BreakpointStatus, moment: DebuggerState) -> Row:
+    next_hit = next((seq for seq in status.hits if seq > moment.seq), 0)
+    mark = Piece("◉ on", "good") if status.enabled else Piece(f"{NO} off", "muted")
     cells = (
-        Piece(str(stand.number)),
+        Piece(str(status.number)),
         mark,
-        Piece(stand.text.removeprefix("break ")),
-        Piece(str(len(stand.hits))),
-        Piece(str(later) if later else "–"),
+        Piece(status.text.removeprefix("break ")),
+        Piece(str(len(status.hits))),
+        Piece(str(next_hit) if next_hit else "–"),
     )
-    return Row(str(stand.number), cells, later)
+    return Row(str(status.number), cells, next_hit)
 
 
 class WatchesPanel(PanelExtra):

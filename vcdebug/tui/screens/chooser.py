@@ -57,8 +57,8 @@ class ChooserScreen(Screen[str]):
         self._stories = {snapshot.name: snapshot.description for snapshot in list_bundled()}
 
     def compose(self) -> ComposeResult:
-        several = f" {len(self.among)} snapshots are there:" if self.among else ""
-        yield Label(f"vcdebug:{several} which cycle do you want to step through?", id="title")
+        count_note = f" {len(self.among)} snapshots are there:" if self.among else ""
+        yield Label(f"vcdebug:{count_note} which cycle do you want to step through?", id="title")
         yield Label(f"✗ {self.failure}", id="failure", markup=False, classes="-shown" if self.failure else "")
         yield PathInput(placeholder="type to find, or paste a path: folder, .tar.gz, .zip, file", id="path")
         yield Grid(id="snapshots")
@@ -77,19 +77,19 @@ class ChooserScreen(Screen[str]):
         return self._folder_rows() if self.among else self._all_rows()
 
     def _folder_rows(self) -> Iterator[Row]:
-        recent = {one.path: one for one in self.recent}
+        recent = {snapshot.path: snapshot for snapshot in self.recent}
         for path in map(str, self.among):
             opened, about = (recent[path].opened, recent[path].about) if path in recent else ("", "")
             yield Row(path, (Piece(_display_name(path), "strong"), Piece(opened), Piece(about)))
 
     def _all_rows(self) -> Iterator[Row]:
-        shows = {snapshot.name: f": {snapshot.title}" for snapshot in list_bundled()}
-        for one in self.recent:
-            about = f"{one.about}{shows.get(one.path, '')}"
-            yield Row(one.path, (Piece(_display_name(one.path), "strong"), Piece(one.opened), Piece(about)))
-        known = {one.path for one in self.recent}
+        titles = {snapshot.name: f": {snapshot.title}" for snapshot in list_bundled()}
+        for recent in self.recent:
+            about = f"{recent.about}{titles.get(recent.path, '')}"
+            yield Row(recent.path, (Piece(_display_name(recent.path), "strong"), Piece(recent.opened), Piece(about)))
+        recent_paths = {recent.path for recent in self.recent}
         for snapshot in list_bundled():
-            if snapshot.name not in known and str(snapshot.path) not in known:
+            if snapshot.name not in recent_paths and str(snapshot.path) not in recent_paths:
                 words = (Piece(snapshot.name, "strong"), muted_piece("bundled"), Piece(snapshot.title))
                 yield Row(snapshot.name, words)
 
@@ -104,8 +104,8 @@ class ChooserScreen(Screen[str]):
         grid = self.query_one(Grid)
         typed = event.value.strip()
         # A fuzzy filter alone would show too many rows for a few letters.
-        found = grid.set_filter(typed) or grid.set_filter(f"~{typed}")
-        self._show_keys("Enter opens" if found else "Enter opens this path", "clears" if event.value else "leaves")
+        row_count = grid.set_filter(typed) or grid.set_filter(f"~{typed}")
+        self._show_keys("Enter opens" if row_count else "Enter opens this path", "clears" if event.value else "leaves")
 
     def _show_keys(self, opens: str, leaves: str) -> None:
         choose, leave = KeyHint(("chooser.up", "chooser.down"), "choose"), KeyHint(("chooser.leave",), leaves)

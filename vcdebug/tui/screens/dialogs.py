@@ -77,15 +77,15 @@ class BreakpointScreen(ModalScreen[str]):
     def _field_hint(self) -> str:
         if self.moment.number == OVERVIEW:
             return ""
-        known = [f'{field} == "{value}"' for field in HINT_FIELDS if (value := getattr(self.moment, field))]
-        return "here: " + ("   ".join(known) if known else "no job, task, node or queue")
+        conditions = [f'{field} == "{value}"' for field in HINT_FIELDS if (value := getattr(self.moment, field))]
+        return "here: " + ("   ".join(conditions) if conditions else "no job, task, node or queue")
 
     def on_mount(self) -> None:
         """Fill the list; the cursor is on the kind that fits the current event."""
         rows = [_kind_row(name, resolve_reference(module)) for name, module in BREAKPOINT_KINDS.items()]
         grid = self.query_one(Grid)
         grid.set_table(Table("Kinds", KIND_COLUMNS, rows, wraps=False))
-        grid.cursor = next((i for i, row in enumerate(rows) if row.key == self.kind), 0)
+        grid.cursor = next((index for index, row in enumerate(rows) if row.key == self.kind), 0)
         grid.show_cursor()
         grid.focus()
 
@@ -123,8 +123,8 @@ class BreakpointScreen(ModalScreen[str]):
 
 def complete_condition(condition: str, narrowing: tuple[str, ...]) -> str:
     """The condition with `if` before it, unless it begins with an option or a narrowing word."""
-    first = condition.partition(" ")[0]
-    return condition if not condition or first in (*BREAKPOINT_OPTIONS, *narrowing) else f"if {condition}"
+    first_word = condition.partition(" ")[0]
+    return condition if not condition or first_word in (*BREAKPOINT_OPTIONS, *narrowing) else f"if {condition}"
 
 
 def _kind_row(name: str, kind: type[BreakpointKind]) -> Row:
@@ -188,7 +188,7 @@ COPY_COLUMNS = table_columns("", "copies", "~")
 PREVIEW_LENGTH = 60
 
 
-class CopyOffer(NamedTuple):
+class CopyOption(NamedTuple):
     """A text to copy, and the letter that chooses it."""
 
     letter: str
@@ -199,7 +199,7 @@ class CopyOffer(NamedTuple):
 class CopyChoice(NamedTuple):
     """The chosen text, and whether it goes to a file."""
 
-    offer: CopyOffer
+    offer: CopyOption
     to_file: bool
 
 
@@ -221,10 +221,10 @@ class CopyScreen(ModalScreen[CopyChoice | None]):
     CopyScreen Label { width: 100%; height: 1; }
     """
 
-    def __init__(self, offers: Sequence[CopyOffer], where: str) -> None:
+    def __init__(self, offers: Sequence[CopyOption], target: str) -> None:
         super().__init__()
         self.offers = tuple(offers)
-        self.where = where
+        self.where = target
         self.to_file = False
 
     def compose(self) -> ComposeResult:
@@ -236,27 +236,27 @@ class CopyScreen(ModalScreen[CopyChoice | None]):
     def on_mount(self) -> None:
         grid = self.query_one(Grid)
         rows = [
-            Row(one.letter, (Piece(one.letter, "strong"), Piece(one.what), _text_preview(one.text)))
-            for one in self.offers
+            Row(offer.letter, (Piece(offer.letter, "strong"), Piece(offer.what), _text_preview(offer.text)))
+            for offer in self.offers
         ]
         grid.set_table(Table("Copy", COPY_COLUMNS, rows, wraps=False))
         self.set_focus(grid)
         self._show_keys()
 
     def _show_keys(self) -> None:
-        place, other = ("a file", self.where) if self.to_file else (self.where, "a file")
+        target, other_target = ("a file", self.where) if self.to_file else (self.where, "a file")
         hints = (
-            KeyHint(("copy-menu.file",), f"to {other}"),
+            KeyHint(("copy-menu.file",), f"to {other_target}"),
             KeyHint(("table.open",), "or a letter copies"),
             KeyHint(("copy-menu.leave",), "back"),
         )
-        self.query_one(KeyLine).show_keys(f"to {place}   {hint_line(self.active_bindings, hints)}")
+        self.query_one(KeyLine).show_keys(f"to {target}   {hint_line(self.active_bindings, hints)}")
 
     def on_key(self, event: events.Key) -> None:
-        found = next((one for one in self.offers if one.letter == event.character), None)
-        if found is not None:
+        chosen = next((offer for offer in self.offers if offer.letter == event.character), None)
+        if chosen is not None:
             event.stop()
-            self.dismiss(CopyChoice(found, self.to_file))
+            self.dismiss(CopyChoice(chosen, self.to_file))
 
     @on(Grid.Opened)
     def accept_row(self, event: Grid.Opened) -> None:
@@ -266,9 +266,9 @@ class CopyScreen(ModalScreen[CopyChoice | None]):
     def action_again(self) -> None:
         """Choose the row under the cursor."""
         row = self.query_one(Grid).cursor_row
-        found = next((one for one in self.offers if row is not None and one.letter == row.key), None)
-        if found is not None:
-            self.dismiss(CopyChoice(found, self.to_file))
+        chosen = next((offer for offer in self.offers if row is not None and offer.letter == row.key), None)
+        if chosen is not None:
+            self.dismiss(CopyChoice(chosen, self.to_file))
 
     def action_file(self) -> None:
         """Switch between a file and the clipboard."""
@@ -280,6 +280,6 @@ class CopyScreen(ModalScreen[CopyChoice | None]):
 
 
 def _text_preview(text: str) -> Piece:
-    first, _, rest = text.strip().partition("\n")
-    more = f"  … {count_noun(len(rest.splitlines()) + 1, 'line')}" if rest else ""
-    return Piece(f"{first[:PREVIEW_LENGTH]}{more}", "muted")
+    first_line, _, rest = text.strip().partition("\n")
+    line_count = f"  … {count_noun(len(rest.splitlines()) + 1, 'line')}" if rest else ""
+    return Piece(f"{first_line[:PREVIEW_LENGTH]}{line_count}", "muted")

@@ -19,7 +19,7 @@ NEXT_KEYS = "Enter goes on   ↑↓ scroll   Esc shows the event (:lesson return
 
 
 class LessonScreen(ModalScreen[bool]):
-    """One step of a lesson; closes with whether the next step is wanted."""
+    """One step of a lesson; closes with True if the user wants the next step."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "show the event", id="lesson.leave"),
@@ -39,7 +39,7 @@ class LessonScreen(ModalScreen[bool]):
     """
 
     def __init__(self, lesson: Lesson, number: int, recording: Recording, save: Callable[[str, int], None]) -> None:
-        """`save` keeps that the first steps of a lesson up to a number are answered."""
+        """`save` is called with the lesson's name and the number of answered steps."""
         super().__init__()
         self.lesson = lesson
         self.number = number
@@ -60,7 +60,7 @@ class LessonScreen(ModalScreen[bool]):
 
     @on(Input.Submitted)
     def enter_reply(self, event: Input.Submitted) -> None:
-        """Judge the reply, and after that go to the next step."""
+        """Judge the reply; entered again after that, go to the next step."""
         event.stop()
         if self.answered:
             self.dismiss(True)

@@ -33,7 +33,7 @@ PAGE_HINTS = (
     KeyHint(("page.back",), "back"),
 )
 SAMPLED_ROWS = 200
-"""Rows that are searched for one that leads to an event."""
+"""Number of rows that are searched for one with an event."""
 
 
 class DetailScreen(ModalScreen[Seq | Figure | str]):
@@ -77,13 +77,13 @@ class DetailScreen(ModalScreen[Seq | Figure | str]):
         self.query_one(KeyLine).show_keys(self.hint_text())
 
     def show_table(self, table: Table) -> None:
-        """Show a table in place of the present one."""
+        """Replace the shown table."""
         self.table = table
         self.query_one(Grid).set_table(table)
 
     def hint_text(self) -> str:
         """The keys of the page, in the last line."""
-        # Rows made on demand: looking at all of a large table would delay the page.
+        # Rows are built on demand: checking all rows of a large table would delay the page.
         leads = any(row.seq for row in self.table.rows[:SAMPLED_ROWS])
         hints = (KeyHint(("table.open",), "goes to the event"), *PAGE_HINTS) if leads else PAGE_HINTS
         return hint_line(self.active_bindings, hints)
@@ -100,10 +100,10 @@ class DetailScreen(ModalScreen[Seq | Figure | str]):
 
     def _filter_rows(self, text: str) -> None:
         grid = self.query_one(Grid)
-        shown = grid.set_filter(text)
+        row_count = grid.set_filter(text)
         note = f"  {grid.filter_note}" if grid.filter_note else ""
-        said = f"/{text}  {shown} of {len(self.table.rows)}{note}" if text else ""
-        self.query_one(Vertical).border_subtitle = said.replace("[", "\\[")
+        subtitle = f"/{text}  {row_count} of {len(self.table.rows)}{note}" if text else ""
+        self.query_one(Vertical).border_subtitle = subtitle.replace("[", "\\[")
 
     def action_leave(self) -> None:
         self.dismiss(0)
@@ -120,11 +120,11 @@ class DetailScreen(ModalScreen[Seq | Figure | str]):
 
     def action_last_change(self) -> None:
         """Close with the figure under the cursor."""
-        found = self.query_one(Grid).cursor_figure
-        if found is None:
+        figure = self.query_one(Grid).cursor_figure
+        if figure is None:
             self.query_one(KeyLine).show_keys("no figure of the state under the cursor")
         else:
-            self.dismiss(found)
+            self.dismiss(figure)
 
     def action_why(self) -> None:
         """Close with the question about the figure under the cursor, else about the row's event."""
@@ -150,10 +150,10 @@ class DetailScreen(ModalScreen[Seq | Figure | str]):
 
     def action_copy(self) -> None:
         try:
-            said = f"copied {copy_text(self.app, format_table(self.table), self.clipboard)}"
+            message = f"copied {copy_text(self.app, format_table(self.table), self.clipboard)}"
         except VcdebugError as error:
-            said = f"✗ {error.format_line()}"
-        self.query_one(KeyLine).show_keys(said)
+            message = f"✗ {error.format_line()}"
+        self.query_one(KeyLine).show_keys(message)
 
 
 class PageScreen(DetailScreen):
@@ -168,16 +168,16 @@ class PageScreen(DetailScreen):
         self.page = page
 
     def hint_text(self) -> str:
-        """What Enter and x do, then the keys of every page."""
+        """The keys of the page in the last line: Enter and x, then the keys of every page."""
         hints = self.page.keys if self.table.rows else "", hint_line(self.active_bindings, PAGE_HINTS)
         return "   ".join(filter(None, hints))
 
-    def action_go(self, which: int = 0) -> None:
-        """The command of the row under the cursor; where all of its cells lead to one, that one."""
+    def action_go(self, index: int = 0) -> None:
+        """Close with the command of the row under the cursor, or of the whole row if its cells share one."""
         row = self.query_one(Grid).cursor_row
         commands = self.page.commands(row) if row is not None else ()
         if commands:
-            self.dismiss(commands[min(which, len(commands) - 1)])
+            self.dismiss(commands[min(index, len(commands) - 1)])
 
 
 # The help and the list of panels.
@@ -192,16 +192,16 @@ GROUP_HELP: Final = {
 PANEL_PAGE: Final = Page(lambda _: Table("Panels"), lambda row: (row.key,), "Enter shows it")
 
 
-def help_table(chosen: Mapping[str, str], lines: Iterable[str] = (), focused: str = "") -> Table:
+def help_table(chosen_keys: Mapping[str, str], lines: Iterable[str] = (), focused: str = "") -> Table:
     """All keys in force, those of the focused panel first, all commands, and all kinds of breakpoints."""
     panels = {panel.title: panel for panel in PANELS}
     rows: list[Row] = []
     for scope in sorted(key_scopes(), key=lambda scope: scope.name != focused):
         panel = panels.get(scope.name)
         if panel is not None:
-            key = key_names(binding_keys(bindings_by_id()[f"panel-{scope.name.lower()}"], chosen))
+            key = key_names(binding_keys(bindings_by_id()[f"panel-{scope.name.lower()}"], chosen_keys))
             rows.append(_help_row(key, f"{panel.title}: {panel.help}"))
-        rows += _key_rows(scope, chosen)
+        rows += _key_rows(scope, chosen_keys)
     rows += [_help_row(f":{verb.names[0]}", _verb_help(verb)) for verb in list_verbs()]
     for name, module in BREAKPOINT_KINDS.items():
         kind: type[BreakpointKind] = resolve_reference(module)
@@ -228,34 +228,34 @@ def help_table(chosen: Mapping[str, str], lines: Iterable[str] = (), focused: st
 
 def _verb_help(verb: Verb) -> str:
     usage = f"{verb.usage}: " if verb.usage else ""
-    also = f"  (also {', '.join(verb.names[1:])})" if len(verb.names) > 1 else ""
-    return f"{usage}{verb.help}{also}"
+    aliases = f"  (also {', '.join(verb.names[1:])})" if len(verb.names) > 1 else ""
+    return f"{usage}{verb.help}{aliases}"
 
 
-def _key_rows(scope: KeyScope, chosen: Mapping[str, str]) -> Iterator[Row]:
-    where = "" if scope.name == MAIN else f"  ({scope.name})"
+def _key_rows(scope: KeyScope, chosen_keys: Mapping[str, str]) -> Iterator[Row]:
+    scope_note = "" if scope.name == MAIN else f"  ({scope.name})"
     for binding in scope.bindings:
         if not binding.action.startswith("panel("):
-            yield _help_row(key_names(binding_keys(binding, chosen)), f"{binding.description}{where}")
+            yield _help_row(key_names(binding_keys(binding, chosen_keys)), f"{binding.description}{scope_note}")
 
 
-def _help_row(key: str, does: str) -> Row:
-    return Row(f"{key} {does}", (Piece(key, "strong"), Piece(does)))
+def _help_row(key: str, description: str) -> Row:
+    return Row(f"{key} {description}", (Piece(key, "strong"), Piece(description)))
 
 
-def panel_table(chosen: Mapping[str, str]) -> Table:
+def panel_table(chosen_keys: Mapping[str, str]) -> Table:
     """A row per panel, whose key is the command that shows it."""
     rows: list[Row] = []
     group = ""
     for panel in PANELS:
-        key = key_names(binding_keys(bindings_by_id()[f"panel-{panel.command_name}"], chosen))
-        first = Piece(panel.group if panel.group != group else "", "strong")
+        key = key_names(binding_keys(bindings_by_id()[f"panel-{panel.command_name}"], chosen_keys))
+        group_cell = Piece(panel.group if panel.group != group else "", "strong")
         rows.append(
             Row(
                 f"panel {panel.command_name}",
-                (first, Piece(key, "accent"), Piece(panel.title), muted_piece(panel.help)),
+                (group_cell, Piece(key, "accent"), Piece(panel.title), muted_piece(panel.help)),
             )
         )
         group = panel.group
-    about = [(Piece(f"{name}  ", "strong"), muted_piece(words)) for name, words in GROUP_HELP.items()]
-    return Table("Panels", PANEL_COLUMNS, rows, head=(*about, ()))
+    group_lines = [(Piece(f"{name}  ", "strong"), muted_piece(words)) for name, words in GROUP_HELP.items()]
+    return Table("Panels", PANEL_COLUMNS, rows, head=(*group_lines, ()))

@@ -42,7 +42,7 @@ MIN_NAME_WIDTH = 3
 """Cells to which the snapshot's name may be shortened."""
 QUIET_REASONS = ("step", "goto")
 ROOMY_WIDTH = 110
-"""Width from which on the header says in words how far the release is trusted."""
+"""Width from which the header states in words how far the release is verified."""
 
 
 class Header(Widget):
@@ -58,14 +58,14 @@ class Header(Widget):
         """The current position, or the progress of loading."""
         width = self.size.width
         if self.moment is None:
-            doing = _progress_text(self.progress, width) if self.progress else ""
-            return Text.assemble((PROGRAM_TITLE, "bold reverse"), f"  {self.name_shown}\n", doing, no_wrap=True)
+            progress_text = _progress_text(self.progress, width) if self.progress else ""
+            return Text.assemble((PROGRAM_TITLE, "bold reverse"), f"  {self.name_shown}\n", progress_text, no_wrap=True)
         right, reason = self._right_text(self.moment), self._reason_text(self.moment)
         left = self._left_text(self.moment, width - right.cell_len - len(PART_SEPARATOR))
         words = self._path_words(self.moment)
         path = _path_text(words, width - len(reason) - 2)
-        where = reason or _function_text(self.moment, width - path.cell_len - len(PART_SEPARATOR))
-        return Text("\n").join([_spread_texts(left, right, width), _spread_texts(path, where, width)])
+        reason_or_function = reason or _function_text(self.moment, width - path.cell_len - len(PART_SEPARATOR))
+        return Text("\n").join([_spread_texts(left, right, width), _spread_texts(path, reason_or_function, width)])
 
     def _path_words(self, moment: DebuggerState) -> list[str]:
         if moment.number == OVERVIEW:
@@ -77,21 +77,21 @@ class Header(Widget):
         count = f"{format_count(moment.number)}/{format_count(len(moment.recording))}"
         cycle, branch = _cycle_text(moment), _branch_text(moment)
         release = release_label(moment.recording.snapshot.release, wide=self.app.size.width >= ROOMY_WIDTH)
-        apart = (PART_SEPARATOR, "dim") if self.app.size.width >= ROOMY_WIDTH else "  "
-        said = Text.assemble(
-            apart if release else "",
+        separator = (PART_SEPARATOR, "dim") if self.app.size.width >= ROOMY_WIDTH else "  "
+        details = Text.assemble(
+            separator if release else "",
             release,
-            apart,
+            separator,
             cycle,
-            apart if branch else "",
+            separator if branch else "",
             (branch, style_of_meaning("warn", self.app.theme_variables) + BOLD),
-            apart,
+            separator,
             "event ",
             (count, "bold"),
         )
         name = Text(make_line_printable(moment.recording.snapshot.name))
-        name.truncate(max(MIN_NAME_WIDTH, room - len(PROGRAM_TITLE) - said.cell_len - 1), overflow="ellipsis")
-        return Text.assemble((PROGRAM_TITLE, "bold reverse"), " ", name, said)
+        name.truncate(max(MIN_NAME_WIDTH, room - len(PROGRAM_TITLE) - details.cell_len - 1), overflow="ellipsis")
+        return Text.assemble((PROGRAM_TITLE, "bold reverse"), " ", name, details)
 
     def _reason_text(self, moment: DebuggerState) -> Text:
         if self.progress:
@@ -99,14 +99,18 @@ class Header(Widget):
         return Text("" if moment.reason in QUIET_REASONS else capitalize_first(moment.reason), style="italic")
 
     def _right_text(self, moment: DebuggerState) -> Text:
-        on = len([stand for stand in moment.breakpoints if stand.enabled])
+        enabled_count = len([status for status in moment.breakpoints if status.enabled])
         total = len(moment.breakpoints)
-        parts = [f"{BREAK} {on}" if on == total else f"{BREAK} {on} of {total}"] if total else []
-        forced = len([note for note in moment.recording.notes if note.code == FORCED_CODE])
-        if forced:
-            parts.insert(0, f"{format_count(forced)} forced")
-        if len(moment.recording.notes) > forced:
-            parts.append(count_noun(len(moment.recording.notes) - forced, "quirk"))
+        parts = (
+            [f"{BREAK} {enabled_count}" if enabled_count == total else f"{BREAK} {enabled_count} of {total}"]
+            if total
+            else []
+        )
+        forced_count = len([note for note in moment.recording.notes if note.code == FORCED_CODE])
+        if forced_count:
+            parts.insert(0, f"{format_count(forced_count)} forced")
+        if len(moment.recording.notes) > forced_count:
+            parts.append(count_noun(len(moment.recording.notes) - forced_count, "quirk"))
         problems = input_problems(moment.recording)
         if problems:
             parts.append(count_noun(len(problems), "problem"))
@@ -114,12 +118,12 @@ class Header(Widget):
 
 
 def _function_text(moment: DebuggerState, room: int) -> Text:
-    """The function that runs, with its place if there is room; empty where not even the name fits, or none runs."""
+    """Upstream's current function, with its place if there is room; empty at the overview or without room."""
     if moment.number == OVERVIEW:
         return Text("")
     function = function_at(moment.recording, moment.seq)
-    named = (f"{function.short_name} {function.place}", function.short_name)
-    return Text(next((text for text in named if len(text) <= room), ""))
+    texts = (f"{function.short_name} {function.place}", function.short_name)
+    return Text(next((text for text in texts if len(text) <= room), ""))
 
 
 def _progress_text(progress: str, room: int) -> str:
@@ -130,30 +134,30 @@ def _progress_text(progress: str, room: int) -> str:
 def release_label(release: Release, *, wide: bool) -> str:
     """The release that is replayed, the number of switched changes, and how far it is trusted."""
     name, *switched = release.name.split(",")
-    shown = f"{name} ±{len(switched)}" if switched else name
+    label = f"{name} ±{len(switched)}" if switched else name
     if release.trust == "exact":
-        return shown
+        return label
     words = f"{release.trust} {release.stated}" if release.stated.partition(",")[0] != name else release.trust
     if wide:
-        return f"{shown} ({'release unknown' if release.is_assumed else words})"
+        return f"{label} ({'release unknown' if release.is_assumed else words})"
     # A narrow header has no room for a release that nothing states; the overview names it.
-    return "" if release.is_assumed else f"{shown}?"
+    return "" if release.is_assumed else f"{label}?"
 
 
 def _cycle_text(moment: DebuggerState) -> str:
     """`cycle 1`, or `cycle 2 of 3`."""
-    open_ = moment.recordings
-    if open_ is None or open_.cycle_count == 1:
-        return f"cycle {1 if open_ is None else open_.cycle}"
-    return f"cycle {open_.cycle} of {open_.cycle_count}"
+    recordings = moment.recordings
+    if recordings is None or recordings.cycle_count == 1:
+        return f"cycle {1 if recordings is None else recordings.cycle}"
+    return f"cycle {recordings.cycle} of {recordings.cycle_count}"
 
 
 def _branch_text(moment: DebuggerState) -> str:
     """`branch: 2 edits`, or `original` where there is a branch."""
-    open_ = moment.recordings
-    if open_ is None or not open_.edits:
+    recordings = moment.recordings
+    if recordings is None or not recordings.edits:
         return ""
-    return f"branch: {count_noun(len(open_.edits), 'edit')}" if open_.side == BRANCH else "original"
+    return f"branch: {count_noun(len(recordings.edits), 'edit')}" if recordings.side == BRANCH else "original"
 
 
 def _spread_texts(left: Text, right: Text, width: int) -> Text:
@@ -163,7 +167,7 @@ def _spread_texts(left: Text, right: Text, width: int) -> Text:
 
 
 def _path_text(words: list[str], room: int) -> Text:
-    """The path in so many cells; its first words are left out first."""
+    """The path in at most `room` cells; words at its beginning are left out first."""
     text = PATH_SEPARATOR.lstrip() + PATH_SEPARATOR.join(words) if words else "between actions"
     while cell_len(text) > room and len(words) > 1:
         words = words[1:]
@@ -222,47 +226,47 @@ class Tabs(Widget):
 
     def _line_text(self, number: int) -> Text:
         text = Text(no_wrap=True, overflow="ellipsis")
-        for part in self.line_segments(number):
-            looks = Style.parse(part.style)
-            action = "screen.panels" if part.panel == ALL_PANELS else f"screen.show('{part.panel}')"
-            text.append(part.text, looks + on_click(action) if part.panel else looks)
+        for segment in self.line_segments(number):
+            style = Style.parse(segment.style)
+            action = "screen.panels" if segment.panel == ALL_PANELS else f"screen.show('{segment.panel}')"
+            text.append(segment.text, style + on_click(action) if segment.panel else style)
         return text
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Say what the panel under the pointer shows."""
+        """Show a description of the panel under the mouse pointer."""
         _, _, panel = str(event.style.meta.get("@click", "")).partition("'")
         self.tooltip = self.helps.get(panel.rstrip("')"))
 
     def line_segments(self, number: int) -> list[TabSegment]:
         """The parts of a line: of two, the first has the first group; its last part opens the list of all."""
-        width, first = self.size.width, self.tabs[0].group if self.tabs else ""
+        width, first_group = self.size.width, self.tabs[0].group if self.tabs else ""
         if self.size.height <= 1:
             return self._with_all(self.tabs, width, labelled=False)
-        tabs = tuple(tab for tab in self.tabs if (tab.group == first) == (number == 0))
+        tabs = tuple(tab for tab in self.tabs if (tab.group == first_group) == (number == 0))
         if not number:
             return self._with_all(tabs, width, labelled=True)
         return list(_write_segments(tabs, choose_tabs(tabs, self.active, width), self.active))
 
     def _with_all(self, tabs: Sequence[PanelTab], width: int, *, labelled: bool) -> list[TabSegment]:
-        last = f"{self.all_key} {ALL_PANELS}"
-        shown = choose_tabs(tabs, self.active, width - len(last) - 1, labelled=labelled)
-        parts = list(_write_segments(tabs, shown, self.active, labelled=labelled))
-        used = sum(len(part.text) for part in parts)
-        return [*parts, TabSegment(" " * max(1, width - used - len(last))), TabSegment(last, "", ALL_PANELS)]
+        all_tab = f"{self.all_key} {ALL_PANELS}"
+        shown_tabs = choose_tabs(tabs, self.active, width - len(all_tab) - 1, labelled=labelled)
+        segments = list(_write_segments(tabs, shown_tabs, self.active, labelled=labelled))
+        used = sum(len(segment.text) for segment in segments)
+        return [*segments, TabSegment(" " * max(1, width - used - len(all_tab))), TabSegment(all_tab, "", ALL_PANELS)]
 
 
 def choose_tabs(tabs: Sequence[PanelTab], active: str, width: int, *, labelled: bool = True) -> tuple[PanelTab, ...]:
     """The panels that fit: the active one first, then the first of each group, its group, the rest."""
     group = next((tab.group for tab in tabs if tab.panel == active), "")
     first = [tab for name in _group_names(tabs) for tab in [one for one in tabs if one.group == name][:FIRST_PER_GROUP]]
-    wanted = [tab for tab in tabs if tab.panel == active] + first + [tab for tab in tabs if tab.group == group]
-    shown: list[PanelTab] = []
-    for tab in dict.fromkeys([*wanted, *tabs]):
-        parts = _write_segments(tabs, [*shown, tab], active, labelled=labelled)
-        if sum(len(part.text) for part in parts) > width and shown:
+    preferred = [tab for tab in tabs if tab.panel == active] + first + [tab for tab in tabs if tab.group == group]
+    chosen: list[PanelTab] = []
+    for tab in dict.fromkeys([*preferred, *tabs]):
+        segments = _write_segments(tabs, [*chosen, tab], active, labelled=labelled)
+        if sum(len(segment.text) for segment in segments) > width and chosen:
             continue
-        shown.append(tab)
-    return tuple(tab for tab in tabs if tab in shown)
+        chosen.append(tab)
+    return tuple(tab for tab in tabs if tab in chosen)
 
 
 def _group_names(tabs: Sequence[PanelTab]) -> list[str]:
@@ -270,19 +274,19 @@ def _group_names(tabs: Sequence[PanelTab]) -> list[str]:
 
 
 def _write_segments(
-    tabs: Sequence[PanelTab], shown: Sequence[PanelTab], active: str, *, labelled: bool = True
+    tabs: Sequence[PanelTab], shown_tabs: Sequence[PanelTab], active: str, *, labelled: bool = True
 ) -> Iterator[TabSegment]:
-    """The parts of the line, each group behind its name or a bar; an ellipsis marks a group with hidden panels."""
+    """Parts of the line: each group after its name or a bar; an ellipsis marks a group with hidden panels."""
     for number, group in enumerate(_group_names(tabs)):
-        inside = [tab for tab in tabs if tab.group == group]
+        group_tabs = [tab for tab in tabs if tab.group == group]
         if labelled:
             yield TabSegment(f"{' ' if number else ''}{group}", "italic")
         elif number:
             yield TabSegment(" │", "dim")
-        for tab in inside:
-            if tab in shown:
+        for tab in group_tabs:
+            if tab in shown_tabs:
                 yield from tab.tab_segments(active)
-        if any(tab not in shown for tab in inside):
+        if any(tab not in shown_tabs for tab in group_tabs):
             yield TabSegment(f" {MORE_SIGN}", "dim")
 
 
@@ -326,8 +330,8 @@ class Timeline(Widget):
         cells[self.cell_of(self.moment.seq)] = HERE
         text = Text(no_wrap=True)
         for cell, run in groupby(cells):
-            looks = style_of_meaning(_MARK_MEANINGS.get(cell, ""), self.app.theme_variables)
-            text.append("".join(run), _MARK_STYLES.get(cell, looks))
+            style = style_of_meaning(_MARK_MEANINGS.get(cell, ""), self.app.theme_variables)
+            text.append("".join(run), _MARK_STYLES.get(cell, style))
         if width < self.size.width:
             text.append(" " + LEGEND, style_of_meaning("muted", self.app.theme_variables))
         return text
@@ -338,13 +342,13 @@ class Timeline(Widget):
         if drawn_for == self._drawn_for:
             return self._cells
         self._cells = [LINE] * width
-        found = timeline_marks(moment.recording)
-        stops = [seq for stand in moment.breakpoints if stand.enabled for seq in stand.hits]
+        marks = timeline_marks(moment.recording)
+        stops = [seq for status in moment.breakpoints if status.enabled for seq in status.hits]
         layers: list[tuple[str, Iterable[Seq]]] = [
-            (ACTION, found.actions),
-            (EVICT, found.evictions),
-            (COMMIT, found.commits),
-            (DISCARD, found.discards),
+            (ACTION, marks.actions),
+            (EVICT, marks.evictions),
+            (COMMIT, marks.commits),
+            (DISCARD, marks.discards),
             (BREAK, stops),
             (BOOKMARK, (mark.seq for mark in moment.bookmarks if mark.seq <= len(moment.recording))),
         ]
@@ -371,32 +375,32 @@ class FooterKey(NamedTuple):
     key: str
     does: str
     presses: tuple[tuple[str, str], ...] = ()
-    """Each key as it is shown and as Textual names it; a click does the same as the key."""
+    """(displayed name, Textual's name) of each key; a click on a name simulates the key."""
 
     def write_to(self, text: Text) -> None:
-        """`<n> over`: a click on a key of several is that one, elsewhere the first."""
-        first = on_click(f"app.simulate_key('{self.presses[0][1]}')") if self.presses else Style()
-        text.append("<", BOLD + first)
-        for number, (shown, pressed) in enumerate(self.presses):
-            apart = " " if number and len(self.key) > len(self.presses) else ""
-            text.append(f"{apart}{shown}", BOLD + on_click(f"app.simulate_key('{pressed}')"))
-        text.append(">", BOLD + first)
-        text.append(f" {self.does}  ", first)
+        """Append the entry, such as `<n> over`; a click on a key presses it, elsewhere the first one."""
+        click_style = on_click(f"app.simulate_key('{self.presses[0][1]}')") if self.presses else Style()
+        text.append("<", BOLD + click_style)
+        for number, (display_name, key) in enumerate(self.presses):
+            gap = " " if number and len(self.key) > len(self.presses) else ""
+            text.append(f"{gap}{display_name}", BOLD + on_click(f"app.simulate_key('{key}')"))
+        text.append(">", BOLD + click_style)
+        text.append(f" {self.does}  ", click_style)
 
 
 def on_click(action: str) -> Style:
-    """Textual runs the action of the text under a click."""
+    """A style with which a click on the text runs an action."""
     return Style(meta={"@click": action})
 
 
 class Footer(Container):
-    """The last line, on which the status stands."""
+    """Container of the last line, in which the status is shown."""
 
     DEFAULT_CSS = "Footer { height: 1; }"
 
 
 class Status(Widget):
-    """Shows keys, or until the next key a message, whose further lines cover what stands above."""
+    """Shows the active keys, or a message until the next key; further lines of a message cover the lines above."""
 
     DEFAULT_CSS = """
     Status {
@@ -420,13 +424,13 @@ class Status(Widget):
         if self.message:
             return Text(self.message)
         room = self.size.width - _keys_width(self.always)
-        shown: list[FooterKey] = []
+        shown_keys: list[FooterKey] = []
         for key in self.keys:
-            if _keys_width((*shown, key)) > room:
+            if _keys_width((*shown_keys, key)) > room:
                 break
-            shown.append(key)
+            shown_keys.append(key)
         text = Text(no_wrap=True)
-        for key in (*shown, *self.always):
+        for key in (*shown_keys, *self.always):
             key.write_to(text)
         return text
 
@@ -440,11 +444,11 @@ FIRST_KEY_LINES: Final = (
     "b breakpoint, c continue to it   1-9 and Tab panels   e why Pending?",
     "? every key   : commands   Ctrl+P finds everything      (any key hides this)",
 )
-"""At most 78 cells each: the narrowest screen shows three lines."""
+"""The hint's lines, of at most 78 cells, so that they fit on the narrowest screen."""
 
 
 class FirstKeys(Widget):
-    """Three lines that cover what stands above the last one, until the first key."""
+    """The hint of the first start: three lines above the footer, until the first key."""
 
     DEFAULT_CSS = """
     FirstKeys {
@@ -453,7 +457,7 @@ class FirstKeys(Widget):
     """
 
     def on_resize(self, event: events.Resize) -> None:
-        """Stand above the footer."""
+        """Place the hint above the footer."""
         self.styles.offset = (0, -event.size.height)
 
     def render(self) -> Text:

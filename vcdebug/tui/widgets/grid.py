@@ -30,7 +30,7 @@ PAUSE_SECONDS = 0.005
 
 
 class MeasuredLayout(NamedTuple):
-    """A layout, and the rows and width it was made for."""
+    """A cached layout, with the rows and the shape for which it was made."""
 
     rows: Sequence[Row]
     shape: tuple[object, ...]
@@ -38,7 +38,7 @@ class MeasuredLayout(NamedTuple):
 
 
 class Grid(ScrollView, can_focus=True, inherit_bindings=False):
-    """Rows under heads, with a cursor, a filter, an order, and the row of the current event marked."""
+    """A table with column heads, cursor, filter and sort order; the row of the current event is marked."""
 
     DEFAULT_CSS = """
     Grid {
@@ -86,13 +86,13 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self.cursor_without_focus = False
         """Whether the cursor is drawn while another widget has the focus."""
         self.titled = False
-        """Whether the first entry of the head is the title, which stays in sight as the heads do."""
+        """Whether the first entry above the rows is the title, which stays visible like the column heads."""
         self._writing = False
         self._rows: Sequence[Row] = ()
         self._layout = lay_out(self.table, (), 20)
         self._laid_out_for = -1
         self._first_column = 1
-        """The first column in sight beside column 0, which stays."""
+        """The first visible column after column 0, which is always visible."""
         self._measured: MeasuredLayout | None = None
         self._seen: Sight | None = None
         self._pens: dict[tuple[str, bool, bool], RichStyle] = {}
@@ -103,19 +103,19 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
     def set_table(self, table: Table, *, follow: bool = True) -> None:
         """Show a table; the cursor stays on its row, or with `follow` moves to the row of the current event."""
-        kept = self._cursor_key()
-        same = table.title == self.table.title
+        cursor_key = self._cursor_key()
+        is_same_table = table.title == self.table.title
         if table.rows == self.table.rows:
             # Equal rows are replaced by the same object: layout, texts and ranks are cached by identity.
             table = replace(table, rows=self.table.rows)
-        if [one.title for one in table.columns] != [one.title for one in self.table.columns]:
+        if [column.title for column in table.columns] != [column.title for column in self.table.columns]:
             self.shown.order, self._first_column = None, 1
         self.table = table
         self.shown.set_rows(table.rows)
         self._lay_out_rows()
-        wanted = table.current or table.sought
-        self.cursor = self._position_of(wanted if wanted and follow else kept if same else wanted)
-        if not same:
+        target = table.current or table.sought
+        self.cursor = self._position_of(target if target and follow else cursor_key if is_same_table else target)
+        if not is_same_table:
             self.scroll_to(0, 0, animate=False)
         self.show_cursor()
 
@@ -126,18 +126,18 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
     def set_filter(self, text: str) -> int:
         """Filter the rows; returns how many pass among those tested so far."""
-        kept = self._cursor_key()
+        cursor_key = self._cursor_key()
         self.shown.set_filter(text)
         self._lay_out_rows()
-        self._restore_cursor(kept)
+        self._restore_cursor(cursor_key)
         return len(self._rows)
 
     def set_order(self, order: ColumnOrder | None) -> None:
         """Sort by a column; None restores the original order."""
-        kept = self._cursor_key()
+        cursor_key = self._cursor_key()
         self.shown.set_order(order)
         self._lay_out_rows()
-        self._restore_cursor(kept)
+        self._restore_cursor(cursor_key)
 
     @property
     def filter_text(self) -> str:
@@ -172,7 +172,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         return None if row is None else self.table.figures(row, min(self.cursor_column, len(row.cells) - 1))
 
     def _lay_out_rows(self) -> None:
-        """Lay the shown rows out; rows that the filter has not tested follow between two keys."""
+        """Lay out the shown rows; rows that the filter has not tested yet follow between keys."""
         self._rows = self.shown.rows
         self._laid_out_for = -1
         self._update_layout()
@@ -182,12 +182,12 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
     def _write_more(self) -> None:
         self._writing = False
-        kept = self._cursor_key()
+        cursor_key = self._cursor_key()
         self.shown.check_more()
         self._lay_out_rows()
         # Before that, the row may not be among the shown ones yet.
         if self.shown.is_done:
-            self._restore_cursor(kept)
+            self._restore_cursor(cursor_key)
         self.post_message(self.Filtered())
 
     def _cursor_key(self) -> str:
@@ -216,7 +216,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
     @property
     def wraps_rows(self) -> bool:
-        """Whether long text wraps here; else a row has one line and Enter shows a cell whole."""
+        """Whether long text wraps; else a row has one line, and Enter shows a cell completely."""
         return True
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
@@ -248,13 +248,13 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self.show_cursor()
 
     def show_cursor(self) -> None:
-        """Scroll the cursor's row into sight."""
+        """Scroll until the cursor's row is visible."""
         if not self._rows or not self.is_mounted:
             return
         line = self._layout.first_line_of(self.cursor)
         around = enclosing_rows(self.table.depths, self.cursor) if self._rows is self.table.rows else []
-        kept = len(self._sticky_lines()) + min(len(around), self._rows_around_at_most)
-        top = 0 if self.cursor == 0 else max(line - kept, 0)
+        sticky_count = len(self._sticky_lines()) + min(len(around), self._rows_around_at_most)
+        top = 0 if self.cursor == 0 else max(line - sticky_count, 0)
         height = max(1, line - top + self._layout.line_count(self.cursor))
         region = Region(0, top, 1, min(height, max(self.size.height, 1)))
         self.scroll_to_region(region, animate=False, force=True)
@@ -270,10 +270,10 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
             return
         self._stale = False
         sight = self._current_sight()
-        # A step changes a few lines; drawing all of them is what a slow terminal would show as flicker.
-        other = [y for y in range(sight.height) if self._on_terminal.get(y) != self._shown_line(y)]
-        if other:
-            self.refresh(*(Region(0, y, sight.width, 1) for y in other))
+        # A step changes a few lines; redrawing all lines would flicker on a slow terminal.
+        changed_lines = [y for y in range(sight.height) if self._on_terminal.get(y) != self._shown_line(y)]
+        if changed_lines:
+            self.refresh(*(Region(0, y, sight.width, 1) for y in changed_lines))
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Redraw the changed lines after scrolling, since some may show the same as before."""
@@ -305,16 +305,16 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
     def _current_sight(self) -> Sight:
         if self._seen is None:
             (width, height), top = self.scrollable_content_region.size, self.scroll_offset.y
-            stays = self._sticky_lines()
-            first = top + len(stays) - len(self._layout.top)
+            sticky_lines = self._sticky_lines()
+            first_row = top + len(sticky_lines) - len(self._layout.top)
             depths = self.table.depths if self._rows is self.table.rows else ()
-            around = enclosing_rows_in_sight(depths, first, self._rows_around_at_most)
-            self._seen = Sight(top, width, height, stays, around)
+            enclosing = enclosing_rows_in_sight(depths, first_row, self._rows_around_at_most)
+            self._seen = Sight(top, width, height, sticky_lines, enclosing)
         return self._seen
 
     @property
     def _rows_around_at_most(self) -> int:
-        """Enclosing rows that stay in sight, the innermost: a low panel needs room for the rows inside them."""
+        """Maximum number of enclosing rows shown at the top; a low panel needs room for other rows."""
         return max(self.size.height - len(self._sticky_lines()) - 2, 0)
 
     def _shown_line(self, y: int) -> ShownLine:
@@ -328,14 +328,14 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
     def _placed_line(self, y: int) -> PlacedLine | None:
         """The content of a visible line, below the fixed heads."""
         layout, sight = self._layout, self._current_sight()
-        line, top, heads = sight.top + y, len(layout.top), len(sight.stays)
-        if y < heads and line >= sight.stays[y]:
+        line, top_size, sticky_count = sight.top + y, len(layout.top), len(sight.stays)
+        if y < sticky_count and line >= sight.stays[y]:
             return layout.top[sight.stays[y]]
-        if heads <= y < heads + len(sight.around):
-            return self._uniform_line(sight.around[y - heads])
-        if line < top:
+        if sticky_count <= y < sticky_count + len(sight.around):
+            return self._uniform_line(sight.around[y - sticky_count])
+        if line < top_size:
             return layout.top[line]
-        line -= top
+        line -= top_size
         if line < len(layout.body):
             return layout.body[line]
         if line < layout.body_size:
@@ -346,12 +346,12 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
     def _sticky_lines(self) -> Sequence[int]:
         """The fixed lines at the top: a title too long for the frame, and the heads."""
         layout = self._layout
-        top, heads = len(layout.top), layout.head_lines
-        title = len(wrap_line(self.table.head[0], self._laid_out_for)) if self.titled and self.table.head else 0
+        top_size, head_lines = len(layout.top), layout.head_lines
+        title_lines = len(wrap_line(self.table.head[0], self._laid_out_for)) if self.titled and self.table.head else 0
         # A low panel must keep a line for the cursor.
-        if title + heads >= self.size.height:
-            title = 0
-        return (*range(title), *range(top - heads, top))
+        if title_lines + head_lines >= self.size.height:
+            title_lines = 0
+        return (*range(title_lines), *range(top_size - head_lines, top_size))
 
     def _uniform_line(self, line: int) -> PlacedLine:
         """The line of a row in a table whose rows have one line each."""
@@ -362,8 +362,8 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
             return (Stroke(piece.text, piece.style) for piece in placed.cells)
         selected = 0 <= placed.row == self.cursor and self.shows_cursor
         columns = self.table.columns
-        chosen = self.cursor_column if selected and len(columns) > 1 else -1
-        line = row_strokes(placed, self._layout, columns, chosen)
+        chosen_column = self.cursor_column if selected and len(columns) > 1 else -1
+        line = row_strokes(placed, self._layout, columns, chosen_column)
         return fill_line(
             [Stroke(self._gutter_text(placed, selected=selected), "here"), *line], width if selected else 0
         )
@@ -375,14 +375,14 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
     def _gutter_text(self, placed: PlacedLine, *, selected: bool) -> str:
         if placed.row < 0 or not placed.first:
             return " " * GUTTER_WIDTH
-        here = bool(self.table.current) and self._rows[placed.row].key == self.table.current
-        return f"{CURSOR if selected else ' '}{HERE if here else ' '}"
+        is_current = bool(self.table.current) and self._rows[placed.row].key == self.table.current
+        return f"{CURSOR if selected else ' '}{HERE if is_current else ' '}"
 
     def _stroke_style(self, style: str, selected: bool, cell: bool) -> RichStyle:
         pen = self._pens.get((style, selected, cell))
         if pen is None:
-            looks = cell_style(style, self.app.theme_variables, selected=selected, chosen=cell)
-            pen = self._pens[style, selected, cell] = self.rich_style + looks
+            text_style = cell_style(style, self.app.theme_variables, selected=selected, chosen=cell)
+            pen = self._pens[style, selected, cell] = self.rich_style + text_style
         return pen
 
     def watch_cursor(self) -> None:
@@ -419,7 +419,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self.show_cursor()
 
     def action_column(self, by: int) -> None:
-        """Move the cursor to the next column; one out of sight is scrolled to."""
+        """Move the cursor by `by` columns, and scroll until the column is visible."""
         if self.table.columns:
             self.cursor_column = min(max(self.cursor_column + by, 0), len(self.table.columns) - 1)
             for _ in self.table.columns:
@@ -428,9 +428,9 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
             self.show_cursor()
 
     def action_scroll_columns(self, by: int) -> None:
-        """Bring other columns into sight, beside the first one, which stays."""
+        """Scroll the columns sideways; the first one stays visible."""
         first = min(max(self._first_column + by, 1), max(len(self.table.columns) - 1, 1))
-        # Nothing more to the right: the last column is in sight.
+        # The last column is visible already.
         if first == self._first_column or (by > 0 and self._layout.columns[-1:] == (len(self.table.columns) - 1,)):
             return
         self._first_column, self._laid_out_for = first, -1
@@ -458,15 +458,15 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
                 self.action_sort()
         if placed is None or placed.row < 0:
             return
-        again = placed.row == self.cursor and event.chain > 1
+        is_double_click = placed.row == self.cursor and event.chain > 1
         self.cursor = placed.row
-        if again:
+        if is_double_click:
             self.action_open_cell()
 
     def unseen_columns(self) -> list[str]:
-        """How many columns are out of sight at each side."""
-        seen, every = self._layout.columns, len(self.table.columns)
-        if not self._rows or not seen or self._layout.below:
+        """Notes with the number of hidden columns at each side; empty if all are visible."""
+        in_sight, column_count = self._layout.columns, len(self.table.columns)
+        if not self._rows or not in_sight or self._layout.below:
             return []
-        left, right = (seen[1] - 1 if len(seen) > 1 else 0), every - 1 - seen[-1]
+        left, right = (in_sight[1] - 1 if len(in_sight) > 1 else 0), column_count - 1 - in_sight[-1]
         return [*([f"← {left} more"] if left else []), *([f"{count_noun(right, 'more column')} →"] if right else [])]

@@ -49,7 +49,7 @@ class Line(Input, inherit_bindings=False):
 
 
 class Prompt(Vertical):
-    """Covers the status line while it is open, and the line above with what completes the text."""
+    """The open command line covers the status line; its completions cover the line above."""
 
     DEFAULT_CSS = """
     Prompt { height: auto; display: none; overlay: screen; constrain: none inside; background: $background; }

@@ -17,7 +17,7 @@ ROWS_AT_ONCE: Final = 2_000
 SLICE_SECONDS: Final = 0.02
 """Seconds of work between two keys."""
 ROWS_PER_CHECK: Final = 64
-"""Rows made between two looks at the clock."""
+"""Number of rows that are made between two checks of the time."""
 
 
 class RowTexts:
@@ -35,15 +35,15 @@ class RowTexts:
         """Whether the text of every row is made."""
         return len(self.cased) >= len(self.rows)
 
-    def write_all(self, most: int) -> None:
+    def write_all(self, row_count: int) -> None:
         """Make the texts of the rows up to this number."""
-        for index in range(len(self.cased), min(most, len(self.rows))):
+        for index in range(len(self.cased), min(row_count, len(self.rows))):
             self._write_row(index)
 
     def write_slice(self) -> None:
         """Make texts for SLICE_SECONDS."""
-        end = perf_counter() + SLICE_SECONDS
-        while not self.is_done and perf_counter() < end:
+        deadline = perf_counter() + SLICE_SECONDS
+        while not self.is_done and perf_counter() < deadline:
             self.write_all(len(self.cased) + ROWS_PER_CHECK)
 
     def _write_row(self, index: int) -> None:
@@ -64,13 +64,13 @@ class FilterHits:
 
     __slots__ = ("filter", "indexes", "seen", "texts")
 
-    def __init__(self, texts: RowTexts, wanted: RowFilter, earlier: FilterHits | None = None) -> None:
+    def __init__(self, texts: RowTexts, row_filter: RowFilter, earlier: FilterHits | None = None) -> None:
         self.texts = texts
-        self.filter = wanted
+        self.filter = row_filter
         self.indexes: list[int] = []
         self.seen = 0
         # A further letter narrows the filter: only rows that passed so far are tested again.
-        if earlier is not None and earlier.texts is texts and wanted.is_narrower_than(earlier.filter):
+        if earlier is not None and earlier.texts is texts and row_filter.is_narrower_than(earlier.filter):
             self._check_rows(earlier.indexes)
             self.seen = earlier.seen
         self.check_written()
@@ -108,7 +108,7 @@ class PickedRows(Sequence[Row]):
     def __getitem__(self, index: slice) -> list[Row]: ...
     def __getitem__(self, index: int | slice) -> Row | list[Row]:
         if isinstance(index, slice):
-            return [self.rows[one] for one in self.indexes[index]]
+            return [self.rows[row_index] for row_index in self.indexes[index]]
         return self.rows[self.indexes[index]]
 
     def row_position(self, key: str) -> int:
@@ -118,9 +118,9 @@ class PickedRows(Sequence[Row]):
             return -1
         # Without an order the indexes ascend, so that the row is found by halving.
         if self._ascending:
-            at = bisect_left(self.indexes, index)
-            return at if at < len(self.indexes) and self.indexes[at] == index else -1
-        return next((at for at, one in enumerate(self.indexes) if one == index), -1)
+            position = bisect_left(self.indexes, index)
+            return position if position < len(self.indexes) and self.indexes[position] == index else -1
+        return next((position for position, row_index in enumerate(self.indexes) if row_index == index), -1)
 
 
 class ShownRows:
@@ -242,17 +242,17 @@ def parse_filter(text: str) -> RowFilter:
         return _plain_filter(body, inverse, cased)
     try:
         # Not `re`: a typed pattern could backtrack for minutes.
-        finds = compile_pattern(body.replace("\\ ", " ").replace(" ", r"\s"), cased=cased)
+        matches = compile_pattern(body.replace("\\ ", " ").replace(" ", r"\s"), cased=cased)
     except PatternError:
         return _plain_filter(body, inverse, cased, PLAIN_TEXT_NOTE)
-    return RowFilter(body, "expression", inverse, cased, _maybe_inverted(finds, inverse))
+    return RowFilter(body, "expression", inverse, cased, _maybe_inverted(matches, inverse))
 
 
 def _holds_letters(text: str, letters: str) -> bool:
     """Whether the text contains the letters in this order, not necessarily adjacent."""
     # `in` consumes the iterator up to the letter, so each search starts after the last one.
-    left = iter(text)
-    return all(letter in left for letter in letters)
+    remaining = iter(text)
+    return all(letter in remaining for letter in letters)
 
 
 def _plain_filter(body: str, inverse: bool, cased: bool, note: str = "") -> RowFilter:
@@ -263,7 +263,7 @@ def _plain_filter(body: str, inverse: bool, cased: bool, note: str = "") -> RowF
     return RowFilter(body, "plain", inverse, cased, _maybe_inverted(lambda text: body in text, inverse), note)
 
 
-def _maybe_inverted(finds: Callable[[str], object], inverse: bool) -> Callable[[str], bool]:
+def _maybe_inverted(matches: Callable[[str], object], inverse: bool) -> Callable[[str], bool]:
     if inverse:
-        return lambda text: not finds(text)
-    return lambda text: bool(finds(text))
+        return lambda text: not matches(text)
+    return lambda text: bool(matches(text))

@@ -19,7 +19,7 @@ class Stroke(NamedTuple):
     style: str = ""
     """A name that `style_of_meaning` knows."""
     cell: bool = False
-    """Whether it is the cell under the cursor."""
+    """Whether the text belongs to the cell under the cursor."""
 
 
 class ShownLine(NamedTuple):
@@ -38,21 +38,21 @@ class Sight(NamedTuple):
     width: int
     height: int
     stays: Sequence[int]
-    """The lines of the head that stay in sight."""
+    """Indexes of the lines above the rows that stay visible."""
     around: Sequence[int]
-    """The rows of a tree around the first one in sight."""
+    """Enclosing rows of the first visible row of a tree, shown at the top."""
 
 
 def row_strokes(placed: PlacedLine, layout: TableLayout, columns: Sequence[Column], chosen: int) -> Iterator[Stroke]:
-    """A line of a row or of the heads behind its mark: cells under each other, the chosen column's one marked."""
+    """The styled texts of a row or of the heads: cells padded to their columns, the chosen column's cell marked."""
     gap = 0 if placed.widths else layout.gap
-    for index, room, piece in zip(layout.columns, placed.widths or layout.widths, placed.cells, strict=True):
+    for index, width, piece in zip(layout.columns, placed.widths or layout.widths, placed.cells, strict=True):
         if gap and index != layout.columns[0]:
             yield Stroke(" " * gap)
         column = columns[index]
-        text = pad_text(piece.text, room, right=column.right, name=column.name)
+        text = pad_text(piece.text, width, right=column.right, name=column.name)
         before, bare, after = text.partition(text.strip()) if index == chosen and text.strip() else ("", text, "")
-        # Without the blanks around it: the mark of a chosen cell is an underline.
+        # The chosen cell is underlined, but not the blanks around its text.
         for part, is_chosen in ((before, False), (bare, index == chosen), (after, False)):
             if part:
                 yield Stroke(part, piece.style, cell=is_chosen)
@@ -60,12 +60,12 @@ def row_strokes(placed: PlacedLine, layout: TableLayout, columns: Sequence[Colum
 
 def fill_line(strokes: Iterable[Stroke], width: int) -> Iterator[Stroke]:
     """A line with spaces up to a width."""
-    used = 0
+    used_width = 0
     for stroke in strokes:
         yield stroke
-        used += measure_cells(stroke.text) if width else 0
-    if used < width:
-        yield Stroke(" " * (width - used))
+        used_width += measure_cells(stroke.text) if width else 0
+    if used_width < width:
+        yield Stroke(" " * (width - used_width))
 
 
 # Styles: a colour of the theme and a font style per meaning.
@@ -92,9 +92,9 @@ _BACKGROUND_VARIABLES: Final[Mapping[str, str]] = {"cursor": "primary-muted"}
 
 def cell_style(meaning: str, variables: Mapping[str, str], *, selected: bool, chosen: bool) -> Style:
     """The style of a text, to be added to that of the table: on the row under the cursor, and in the chosen cell."""
-    names = [name for name, wanted in (("cursor", selected), (meaning, bool(meaning)), ("cell", chosen)) if wanted]
+    names = [name for name, applies in (("cursor", selected), (meaning, bool(meaning)), ("cell", chosen)) if applies]
     if selected and Color.parse(variables[_BACKGROUND_VARIABLES["cursor"]]).ansi is not None:
-        # Of 16 colours none is sure to be seen on another one.
+        # With 16 colours, no colour is certain to be visible on another one.
         return Style.combine([Style(reverse=True), *(_FONT_STYLES.get(name, Style()) for name in names)])
     return Style.combine([Style(), *(style_of_meaning(name, variables) for name in names)])
 
@@ -112,7 +112,7 @@ def style_of_meaning(name: str, variables: Mapping[str, str]) -> Style:
 @lru_cache(maxsize=64)
 def _colour_style(text: str, *, ground: bool) -> Style:
     if text.startswith("auto"):
-        return Style(dim=True)  # a share of whatever colour the text has
+        return Style(dim=True)  # a share of the text's own colour
     colour = Color.parse(text).rich_color
     if ground:
         return Style(bgcolor=colour)

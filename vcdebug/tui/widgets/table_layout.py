@@ -15,7 +15,7 @@ from vcdebug.views.table import Column, Row, Table
 MAX_WRAPPED_ROWS: Final = 400
 """Rows up to which a table of prose wraps; a larger one shortens its text, so that all rows have one line."""
 MIN_PROSE: Final = 12
-"""Width to which a column of prose is narrowed before it goes out of sight."""
+"""Width to which a column of prose is narrowed before columns are hidden."""
 MIN_TREE_SHARE: Final = 16
 """Width that the second column of a tree gets, if names allow it."""
 MIN_TREE_WORDS: Final = 8
@@ -24,7 +24,7 @@ MIN_TREE_WORDS: Final = 8
 
 REST_INDENT: Final = "    "
 MAX_REST: Final = 24
-"""Width of a cell below its row, but for the first one, which has what the others leave."""
+"""Maximum width of a hidden column's cell below its row; the first cell gets the remaining width."""
 
 
 class PlacedLine(NamedTuple):
@@ -38,48 +38,48 @@ class PlacedLine(NamedTuple):
     first: bool = True
     """Whether it is the first line of its row."""
     widths: tuple[int, ...] = ()
-    """Widths of the pieces, where they differ from the columns; there are no gaps then."""
+    """Widths of the pieces if they differ from the columns' widths, then without gaps; else empty."""
 
 
 class TableLayout(NamedTuple):
     """A table laid out for one width."""
 
     columns: tuple[int, ...]
-    """The columns in sight."""
+    """Indexes of the visible columns."""
     widths: tuple[int, ...]
     gap: int
     top: tuple[PlacedLine, ...]
     body: tuple[PlacedLine, ...]
-    """The lines of all rows of a table that wraps; empty where each row has one line."""
+    """The lines of all rows if text wraps; empty if each row has one line."""
     bottom: tuple[PlacedLine, ...]
     rows: int
     shared: tuple[str, ...] = ()
-    """The shared namespace of each column, which is shown in its head alone."""
+    """The common namespace of each column, which is shown only in the column's head."""
     tree: text_wrap.TreeRoom | None = None
     """The room of a tree's rows; None for other tables."""
     below: bool = False
-    """Whether the columns out of sight stand below each row."""
+    """Whether cells of hidden columns are shown below each row."""
 
     @property
     def body_size(self) -> int:
-        """Lines of the rows."""
+        """Number of lines of all rows."""
         return len(self.body) or self.rows
 
     @property
     def total_lines(self) -> int:
-        """Lines in all."""
+        """Number of all lines, including those above and below the rows."""
         return len(self.top) + self.body_size + len(self.bottom)
 
     @property
     def head_lines(self) -> int:
-        """Lines of the heads, which stay in sight: one, or none where no column has a title."""
+        """Number of lines of column heads, which stay visible: 1, or 0 if no column has a title."""
         return len([placed for placed in self.top if placed.heads])
 
     def column_at(self, x: int) -> int | None:
-        """The column under a cell of a line; None beside all of them."""
+        """Index of the column at screen column `x`; None outside all columns."""
         ends = accumulate(width + self.gap for width in self.widths)
-        found = (column for column, end in zip(self.columns, ends, strict=True) if x < text_wrap.GUTTER_WIDTH + end)
-        return next(found, None) if x >= text_wrap.GUTTER_WIDTH else None
+        columns = (column for column, end in zip(self.columns, ends, strict=True) if x < text_wrap.GUTTER_WIDTH + end)
+        return next(columns, None) if x >= text_wrap.GUTTER_WIDTH else None
 
     def first_line_of(self, row: int) -> int:
         """The first line of a row."""
@@ -92,7 +92,7 @@ class TableLayout(NamedTuple):
         return len([placed for placed in self.body if placed.row == row]) or 1
 
     def placed_line(self, index: int, row: Row) -> PlacedLine:
-        """The line of a row that has one."""
+        """The line of a row in a table with one line per row."""
         if self.tree is not None:
             cells, widths = text_wrap.spread_cells(row.cells, self.tree)
             return PlacedLine(index, cells, widths=widths)
@@ -100,10 +100,10 @@ class TableLayout(NamedTuple):
 
 
 def lay_out(table: Table, rows: Sequence[Row], width: int, start: int = 1, *, wraps: bool = True) -> TableLayout:
-    """Lay the table out for `width` cells, with the columns from `start` on beside the first one."""
+    """Lay out the table for `width` cells, with the first column and those from `start`."""
     if table.one_line:
         return _lay_out_tree(table, rows, width)
-    columns, below = table.columns, wraps and table.rest_below
+    columns, rest_below = table.columns, wraps and table.rest_below
     wraps = wraps and table.wraps and len(rows) <= MAX_WRAPPED_ROWS
     heads, shared = [column.title for column in columns], ("",) * len(columns)
     natural = text_wrap.natural_widths(columns, heads, rows, shared)
@@ -115,43 +115,43 @@ def lay_out(table: Table, rows: Sequence[Row], width: int, start: int = 1, *, wr
         natural = text_wrap.natural_widths(columns, heads, rows, shared)
     least = text_wrap.least_widths(columns, heads, rows if wraps else (), natural)
     if wraps and text_wrap.line_width(least, text_wrap.COLUMN_GAP - 1) > width:
-        # Prose is broken within words rather than out of sight.
+        # Prose is broken within words before columns are hidden.
         least = [min(size, MIN_PROSE) if one.flexible else size for size, one in zip(least, columns, strict=True)]
     gap = text_wrap.COLUMN_GAP if text_wrap.line_width(least) <= width else text_wrap.COLUMN_GAP - 1
-    shown = _columns_in_sight(least, width, start, gap)
+    shown_columns = _columns_in_sight(least, width, start, gap)
     widths = text_wrap.fit_widths(
-        [columns[i] for i in shown],
-        [natural[i] for i in shown],
-        [least[i] for i in shown],
+        [columns[i] for i in shown_columns],
+        [natural[i] for i in shown_columns],
+        [least[i] for i in shown_columns],
         width - text_wrap.GUTTER_WIDTH,
         gap,
     )
-    top, bottom = _lines_around(table, rows, heads, shown, width)
-    layout = TableLayout(shown, tuple(widths), gap, top, (), bottom, len(rows), shared)
-    if below and len(shown) < len(columns):
+    top, bottom = _lines_around(table, rows, heads, shown_columns, width)
+    layout = TableLayout(shown_columns, tuple(widths), gap, top, (), bottom, len(rows), shared)
+    if rest_below and len(shown_columns) < len(columns):
         body = tuple(_lines_with_rest(layout, table, rows, width - text_wrap.GUTTER_WIDTH))
         return layout._replace(body=body, below=True)
     return layout._replace(body=tuple(_wrapped_lines(layout, columns, rows))) if wraps else layout
 
 
 def _columns_in_sight(least: Sequence[int], width: int, start: int, gap: int) -> tuple[int, ...]:
-    """The first column, and from `start` on those that have room; all from the first on where all have."""
+    """Indexes of the visible columns: all if they fit, else the first one and those from `start` that fit."""
     if text_wrap.line_width(least, gap) <= width or not least:
         return tuple(range(len(least)))
     start = min(max(start, 1), len(least) - 1)
     room = width - text_wrap.GUTTER_WIDTH - least[0]
     ends = accumulate(gap + size for size in least[start:])
-    fitting = len([end for end in ends if end <= room])
-    return (0, *range(start, start + max(fitting, 1)))
+    fitting_count = len([end for end in ends if end <= room])
+    return (0, *range(start, start + max(fitting_count, 1)))
 
 
 def _lines_around(
-    table: Table, rows: Sequence[Row], heads: Sequence[str], shown: Sequence[int], width: int
+    table: Table, rows: Sequence[Row], heads: Sequence[str], shown_columns: Sequence[int], width: int
 ) -> tuple[tuple[PlacedLine, ...], tuple[PlacedLine, ...]]:
     """The lines above the rows, and those below."""
     top = [PlacedLine(-1, line) for entry in table.head for line in text_wrap.wrap_line(entry, width)]
-    if len(rows) and any(heads[i] for i in shown):
-        top.append(PlacedLine(-1, tuple(Piece(heads[i], "muted") for i in shown), heads=True))
+    if len(rows) and any(heads[i] for i in shown_columns):
+        top.append(PlacedLine(-1, tuple(Piece(heads[i], "muted") for i in shown_columns), heads=True))
     bottom = (PlacedLine(-1, line) for entry in table.foot for line in text_wrap.wrap_line(entry, width))
     return tuple(top), tuple(bottom)
 
@@ -159,28 +159,28 @@ def _lines_around(
 def _wrapped_lines(layout: TableLayout, columns: Sequence[Column], rows: Sequence[Row]) -> Iterator[PlacedLine]:
     for index, row in enumerate(rows):
         cells = layout.placed_line(index, row).cells
-        parts = [
+        cell_lines = [
             text_wrap.wrap_text(cell.text, width) if columns[i].flexible else [cell.text]
             for i, cell, width in zip(layout.columns, cells, layout.widths, strict=True)
         ]
-        for number in range(max(map(len, parts), default=0)):
-            texts = (part[number] if number < len(part) else "" for part in parts)
+        for number in range(max(map(len, cell_lines), default=0)):
+            texts = (lines[number] if number < len(lines) else "" for lines in cell_lines)
             line = tuple(cell._replace(text=text) for cell, text in zip(cells, texts, strict=True))
             yield PlacedLine(index, line, first=not number)
 
 
 def _lines_with_rest(layout: TableLayout, table: Table, rows: Sequence[Row], room: int) -> Iterator[PlacedLine]:
-    """Each row, and below it with their heads the cells of the columns that are out of sight."""
+    """The line of each row, followed by a line with the titles and cells of hidden columns."""
     unseen = [i for i in range(len(table.columns)) if i not in layout.columns]
     widths = (room, *[0] * (len(layout.columns) - 1))
     for index, row in enumerate(rows):
         yield layout.placed_line(index, row)
-        said = (i for i in unseen if row.cells[i].text not in ("", SKIPPED))
-        texts = [f"{table.columns[i].title} {row.cells[i].text}" for i in said]
+        filled = (i for i in unseen if row.cells[i].text not in ("", SKIPPED))
+        texts = [f"{table.columns[i].title} {row.cells[i].text}" for i in filled]
         rest = "".join(f"   {text_wrap.pad_text(text, MAX_REST, right=False).rstrip()}" for text in texts[1:])
-        for first in texts[:1]:
-            start = text_wrap.pad_text(f"{REST_INDENT}{first}", room - len(rest), right=False).rstrip()
-            line = (Piece(f"{start}{rest}", "muted"), *[Piece("")] * (len(layout.columns) - 1))
+        for first_text in texts[:1]:
+            first_part = text_wrap.pad_text(f"{REST_INDENT}{first_text}", room - len(rest), right=False).rstrip()
+            line = (Piece(f"{first_part}{rest}", "muted"), *[Piece("")] * (len(layout.columns) - 1))
             yield PlacedLine(index, line, first=False, widths=widths)
 
 
@@ -188,18 +188,18 @@ def _lay_out_tree(table: Table, rows: Sequence[Row], width: int) -> TableLayout:
     """The layout of a tree: it shortens outcomes, then reduces the indent, then shows signs only."""
     columns, heads = table.columns, [column.title for column in table.columns]
     natural = text_wrap.natural_widths(columns, heads, rows, ("",) * len(columns))
-    number = natural[2] + text_wrap.COLUMN_GAP
-    room = width - text_wrap.GUTTER_WIDTH - number
-    second = min(natural[1], max(MIN_TREE_SHARE, room - text_wrap.COLUMN_GAP - natural[0]))
-    close = natural[0] > room - text_wrap.COLUMN_GAP - second
-    if close:
-        number, room = number - 1, room + 1
-    second = min(second, max(room - 1 - min(columns[0].least, natural[0]), columns[1].least))
-    words = second >= min(natural[1], MIN_TREE_WORDS)
-    start = max(room - (second if words else 1), 1)
+    number_width = natural[2] + text_wrap.COLUMN_GAP
+    room = width - text_wrap.GUTTER_WIDTH - number_width
+    outcome_width = min(natural[1], max(MIN_TREE_SHARE, room - text_wrap.COLUMN_GAP - natural[0]))
+    is_tight = natural[0] > room - text_wrap.COLUMN_GAP - outcome_width
+    if is_tight:
+        number_width, room = number_width - 1, room + 1
+    outcome_width = min(outcome_width, max(room - 1 - min(columns[0].least, natural[0]), columns[1].least))
+    shows_words = outcome_width >= min(natural[1], MIN_TREE_WORDS)
+    start = max(room - (outcome_width if shows_words else 1), 1)
     top, bottom = _lines_around(table, rows, heads, (0, 1, 2), width)
-    widths = (start, max(room - start, 0), number)
-    tree = text_wrap.TreeRoom(width - text_wrap.GUTTER_WIDTH, start, number, close, words)
+    widths = (start, max(room - start, 0), number_width)
+    tree = text_wrap.TreeRoom(width - text_wrap.GUTTER_WIDTH, start, number_width, is_tight, shows_words)
     return TableLayout((0, 1, 2), widths, 0, top, (), bottom, len(rows), ("", "", ""), tree)
 
 
@@ -212,10 +212,10 @@ def _shared_namespaces(table: Table, rows: Sequence[Row]) -> tuple[str, ...]:
 
 
 def _common_namespace(names: Sequence[str]) -> str:
-    first = next((name for name in names if name.strip()), "")
-    space, slash, _ = first.partition("/")
-    common = space + slash
-    return common if slash and all(name.startswith(common) for name in names if name.strip()) else ""
+    first_name = next((name for name in names if name.strip()), "")
+    namespace, slash, _ = first_name.partition("/")
+    prefix = namespace + slash
+    return prefix if slash and all(name.startswith(prefix) for name in names if name.strip()) else ""
 
 
 def _without_prefix(piece: Piece, shared: str) -> Piece:

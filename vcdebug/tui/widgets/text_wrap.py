@@ -15,27 +15,27 @@ MIN_TEXT_WIDTH = 4
 WRAP_INDENT = 2
 """Indent of a wrapped text's further lines."""
 NARROW_WIDTH = 20
-"""Width below which a list breaks after commas alone, so that `mem 60Gi` stays together."""
+"""Width below which a list breaks only after commas, so that `mem 60Gi` stays together."""
 
 
 def measure_cells(text: str) -> int:
-    """The cells of the text's printable form, which is what is drawn."""
+    """Width in cells of the text's printable form, which is drawn."""
     return cell_len(make_line_printable(text))  # cells, not characters: wide characters take two
 
 
 def wrap_text(text: str, width: int) -> list[str]:
-    """Break at spaces, and a word only where it is longer than a line; a long word may reduce the indent."""
+    """Break a text at spaces into lines of at most `width` cells; only words longer than a line are broken."""
     if measure_cells(text) <= width:
         return [text]
-    usual = min(len(text) - len(text.lstrip()) + WRAP_INDENT, width // 2)
+    usual_indent = min(len(text) - len(text.lstrip()) + WRAP_INDENT, width // 2)
     lines: list[str] = []
-    rest, indent = text, usual
+    rest, indent = text, usual_indent
     while measure_cells(rest) > width:
         cut = _cut_position(rest, width, indent)
         lines.append(rest[:cut].rstrip())
         rest = rest[cut:].lstrip()
         spare = width - measure_cells(_unbroken_start(rest, width))
-        indent = min(usual, spare) if spare >= 0 else usual
+        indent = min(usual_indent, spare) if spare >= 0 else usual_indent
         rest = " " * indent + rest
     return [*lines, rest]
 
@@ -67,16 +67,16 @@ def wrap_line(line: Line, width: int) -> list[Line]:
         return [line]
     lines: list[Line] = []
     current: list[Piece] = []
-    used = 0
+    used_width = 0
     for word in (Piece(text, piece.style) for piece in line for text in _split_words(piece.text)):
-        size = measure_cells(word.text)
-        if used and used + measure_cells(word.text.rstrip()) > width:
+        word_width = measure_cells(word.text)
+        if used_width and used_width + measure_cells(word.text.rstrip()) > width:
             lines.append(tuple(current))
-            current, used = [Piece(" " * WRAP_INDENT)], WRAP_INDENT
+            current, used_width = [Piece(" " * WRAP_INDENT)], WRAP_INDENT
             word = Piece(word.text.lstrip(), word.style)
-            size = measure_cells(word.text)
+            word_width = measure_cells(word.text)
         current.append(word)
-        used += size
+        used_width += word_width
     return [*lines, tuple(current)]
 
 
@@ -90,7 +90,7 @@ def _split_words(text: str) -> list[str]:
 
 
 def pad_text(text: str, width: int, *, right: bool, name: bool = False) -> str:
-    """Exactly `width` cells, shortened with an ellipsis; a name keeps both of its ends."""
+    """The text padded or shortened to exactly `width` cells; a shortened name keeps both ends."""
     text = make_line_printable(text)
     size = cell_len(text)
     if size > width:
@@ -110,21 +110,21 @@ def leading_sign(text: str) -> str:
 
 
 def tighten_levels(text: str) -> str:
-    """A line of a tree with its levels closer together, where there is little room."""
-    bare = text.lstrip("│ ")
-    guides = text[: len(text) - len(bare)]
-    return guides.replace("│ ", "│") + bare
+    """A line of a tree with one cell less per level."""
+    label = text.lstrip("│ ")
+    guides = text[: len(text) - len(label)]
+    return guides.replace("│ ", "│") + label
 
 
 def tighten_leaf(text: str) -> str:
-    """A leaf of a tree, a cell closer to its levels."""
-    bare = text.lstrip("│ ")
-    guides = text[: len(text) - len(bare)]
-    return guides.removesuffix(" ") + bare if guides.endswith("  ") else text
+    """A leaf of a tree with one cell less before its name."""
+    label = text.lstrip("│ ")
+    guides = text[: len(text) - len(label)]
+    return guides.removesuffix(" ") + label if guides.endswith("  ") else text
 
 
 def shorten_middle(text: str, width: int) -> str:
-    """Exactly `width` cells: both ends, of which the end tells names apart, and of a host with a domain the host."""
+    """The text in exactly `width` cells: its beginning and end, or the host of a name with a domain."""
     if measure_cells(text) <= width:
         return text.ljust(width)
     if width <= 1:
@@ -132,14 +132,14 @@ def shorten_middle(text: str, width: int) -> str:
     indent = len(text) - len(text.lstrip("│ ▾▸"))
     if width - indent < 2 * WRAP_INDENT:
         indent = 0
-    bare, room = text[indent:], width - indent
-    host, _, domain = bare.partition(".")
+    label, room = text[indent:], width - indent
+    host, _, domain = label.partition(".")
     if "." in domain and " " not in domain:
         name = text if len(host) < room else shorten_middle(text.partition(".")[0], width - 1)
         return set_cell_size(name[: width - 1] + ELLIPSIS_SIGN, width)
-    tail = (room - 1) * 3 // 5
-    short = bare[: room - 1 - tail] + ELLIPSIS_SIGN + (bare[-tail:] if tail else "")
-    return set_cell_size(text[:indent] + short, width)
+    tail_width = (room - 1) * 3 // 5
+    shortened = label[: room - 1 - tail_width] + ELLIPSIS_SIGN + (label[-tail_width:] if tail_width else "")
+    return set_cell_size(text[:indent] + shortened, width)
 
 
 # Widths of a table's columns.
@@ -155,7 +155,7 @@ SAMPLE_JITTER = 7
 
 
 def line_width(widths: Sequence[int], gap: int = COLUMN_GAP) -> int:
-    """The cells of a line, the mark before it included."""
+    """The width of a line in cells, including the mark before it."""
     return GUTTER_WIDTH + sum(widths) + gap * max(len(widths) - 1, 0)
 
 
@@ -164,8 +164,8 @@ def sample_rows(rows: Sequence[Row]) -> list[Row]:
     if len(rows) <= SAMPLED_ROWS:
         return list(rows)
     step = len(rows) // SAMPLED_ROWS
-    apart = min(step, SAMPLE_JITTER)
-    spread = [rows[index + number % apart] for number, index in enumerate(range(0, len(rows) - apart + 1, step))]
+    jitter = min(step, SAMPLE_JITTER)
+    spread = [rows[index + number % jitter] for number, index in enumerate(range(0, len(rows) - jitter + 1, step))]
     return [*rows[:SAMPLED_FIRST], *spread]
 
 
@@ -174,40 +174,40 @@ def natural_widths(
 ) -> list[int]:
     """Widths at which no cell wraps."""
     widths = [measure_cells(head) for head in heads]
-    widths = [max(width, 0 if one.flexible else one.least) for width, one in zip(widths, columns, strict=True)]
-    looked_at = sample_rows(rows)
-    for row in looked_at:
+    widths = [max(width, 0 if column.flexible else column.least) for width, column in zip(widths, columns, strict=True)]
+    sample = sample_rows(rows)
+    for row in sample:
         for i, cell in enumerate(row.cells):
             size = measure_cells(cell.text)
             if shared[i] and cell.text.startswith(shared[i]):
                 size -= len(shared[i])
             widths[i] = max(widths[i], size)
-    if isinstance(rows, RowsOnDemand) and len(rows) > len(looked_at):
-        _widen_names(widths, columns, rows, looked_at, shared)
+    if isinstance(rows, RowsOnDemand) and len(rows) > len(sample):
+        _widen_names(widths, columns, rows, sample, shared)
     return widths
 
 
 def _widen_names(
-    widths: list[int], columns: Sequence[Column], rows: RowsOnDemand, looked_at: Sequence[Row], shared: Sequence[str]
+    widths: list[int], columns: Sequence[Column], rows: RowsOnDemand, sample: Sequence[Row], shared: Sequence[str]
 ) -> None:
     """Widen the column of names to the longest key: keys are known without building the rows."""
     for i, column in enumerate(columns):
-        if column.name and all(row.cells[i].text == row.key for row in looked_at):
-            cut = shared[i]
-            names = [key.removeprefix(cut) for key in rows.keys] if cut else rows.keys
+        if column.name and all(row.cells[i].text == row.key for row in sample):
+            prefix = shared[i]
+            names = [key.removeprefix(prefix) for key in rows.keys] if prefix else rows.keys
             widths[i] = max(widths[i], max(map(len, names), default=0))
 
 
 def least_widths(
     columns: Sequence[Column], heads: Sequence[str], wrapped: Sequence[Row], natural: Sequence[int]
 ) -> list[int]:
-    """The least width of each column: numbers whole, names and text shortened, but no head and no word that wraps."""
-    found = []
+    """Least width of each column: names and text may be shortened, but not numbers, heads and words that wrap."""
+    widths = []
     for i, column in enumerate(columns):
         usual = MIN_TEXT_COLUMN if column.flexible else MIN_NAME_COLUMN if column.name and not wrapped else natural[i]
         words = [_longest_word(row.cells[i].text) for row in wrapped] if column.flexible else []
-        found.append(max(min(max(usual, column.least, *words), natural[i]), measure_cells(heads[i])))
-    return found
+        widths.append(max(min(max(usual, column.least, *words), natural[i]), measure_cells(heads[i])))
+    return widths
 
 
 def _longest_word(text: str) -> int:
@@ -224,17 +224,17 @@ def fit_widths(columns: Sequence[Column], natural: list[int], least: list[int], 
         if not candidates:
             break
         widest = max(candidates, key=lambda i: widths[i])
-        rival = max((widths[i] for i in candidates if i != widest), default=0)
-        cut = max(1, min(excess, widths[widest] - max(rival, least[widest])))
-        widths[widest] -= cut
-        excess -= cut
+        next_width = max((widths[i] for i in candidates if i != widest), default=0)
+        reduction = max(1, min(excess, widths[widest] - max(next_width, least[widest])))
+        widths[widest] -= reduction
+        excess -= reduction
     return widths
 
 
 # Rows of a tree: name, outcome as words or a sign, and a number at the right edge.
 
 MAX_LEVELS_ABOVE = 8
-"""Enclosing rows that stay in sight at most."""
+"""Maximum number of enclosing rows at the top."""
 
 MIN_SHORTENED_WIDTH = 13
 """Width from which on an outcome is shortened instead of reduced to its sign."""
@@ -264,70 +264,70 @@ class TreeRow(NamedTuple):
 
 def spread_cells(cells: Sequence[Piece], room: TreeRoom) -> TreeRow:
     """The row's name, outcome and number, shortened to fit."""
-    name, came, number = cells
+    name, outcome, number = cells
     label = tighten_levels(name.text) if room.close else name.text
-    for text, numbered in _shortening_steps(label, came.text, room):
-        edge = room.width - (room.number if numbered else 0)
+    for text, shows_number in _shortening_steps(label, outcome.text, room):
+        edge = room.width - (room.number if shows_number else 0)
         if measure_cells(label) + (measure_cells(text) + 1 if text else 0) <= edge:
-            return _tree_row((name._replace(text=label), came._replace(text=text), number), room, edge)
+            return _tree_row((name._replace(text=label), outcome._replace(text=text), number), room, edge)
     label = shorten_middle(tighten_leaf(label), room.width)
-    return _tree_row((name._replace(text=label), came._replace(text=""), number), room, room.width)
+    return _tree_row((name._replace(text=label), outcome._replace(text=""), number), room, room.width)
 
 
-def _shortening_steps(label: str, came: str, room: TreeRoom) -> Iterator[tuple[str, bool]]:
+def _shortening_steps(label: str, outcome: str, room: TreeRoom) -> Iterator[tuple[str, bool]]:
     """(outcome, whether the number is shown), from the fullest to the shortest form."""
-    sign = leading_sign(came)
+    sign = leading_sign(outcome)
     if room.words:
-        yield from ((came, True), (came, False))
-        left = room.width - measure_cells(label) - 1
-        if left >= MIN_SHORTENED_WIDTH:
-            spared = left - room.number
+        yield from ((outcome, True), (outcome, False))
+        outcome_width = room.width - measure_cells(label) - 1
+        if outcome_width >= MIN_SHORTENED_WIDTH:
+            beside_number = outcome_width - room.number
             yield (
-                (_shorten_text(came, spared), True)
-                if spared >= MIN_SHORTENED_WIDTH
-                else (_shorten_text(came, left), False)
+                (_shorten_text(outcome, beside_number), True)
+                if beside_number >= MIN_SHORTENED_WIDTH
+                else (_shorten_text(outcome, outcome_width), False)
             )
     yield from ((sign, True), (sign, False), ("", False))
 
 
 def _shorten_text(text: str, width: int) -> str:
-    """The text up to its first comma, or an answer without its plugin, if that fits; else both ends."""
-    first, comma, _ = text.partition(",")
-    if comma and measure_cells(first) < width:
-        return first + ELLIPSIS_SIGN
-    said = text[max(text.find(YES), text.find(NO), 0) :]
-    return said if measure_cells(said) <= width else shorten_middle(text, width)
+    """A shorter form of an outcome: up to its first comma, or an answer without its plugin, else both ends."""
+    first_part, comma, _ = text.partition(",")
+    if comma and measure_cells(first_part) < width:
+        return first_part + ELLIPSIS_SIGN
+    answer = text[max(text.find(YES), text.find(NO), 0) :]
+    return answer if measure_cells(answer) <= width else shorten_middle(text, width)
 
 
 def _tree_row(cells: tuple[Piece, Piece, Piece], room: TreeRoom, edge: int) -> TreeRow:
-    name, came, number = cells
-    size = measure_cells(came.text)
-    start = min(room.start, edge - size)
-    start = max(start, measure_cells(name.text) + 1) if size else edge
-    last = room.width - edge
-    return TreeRow((name, came, number if last else Piece("")), (start, edge - start, last))
+    name, outcome, number = cells
+    outcome_width = measure_cells(outcome.text)
+    start = min(room.start, edge - outcome_width)
+    start = max(start, measure_cells(name.text) + 1) if outcome_width else edge
+    number_width = room.width - edge
+    return TreeRow((name, outcome, number if number_width else Piece("")), (start, edge - start, number_width))
 
 
-def enclosing_rows_in_sight(depths: Sequence[int], first: int, most: int) -> list[int]:
-    """The enclosing rows of the first visible row, which stay in sight above it; of more than `most` the innermost."""
-    found: list[int] = []
-    for more in range(MAX_LEVELS_ABOVE if first > 0 else 0):
-        around = enclosing_rows(depths, first + more)
-        found = around[max(len(around) - most, 0) :]
-        if len(found) <= more:
+def enclosing_rows_in_sight(depths: Sequence[int], first_row: int, most: int) -> list[int]:
+    """Rows around the first visible row, shown above it, outermost first; of more than `most`, the innermost."""
+    enclosing: list[int] = []
+    for hidden_count in range(MAX_LEVELS_ABOVE if first_row > 0 else 0):
+        around = enclosing_rows(depths, first_row + hidden_count)
+        enclosing = around[max(len(around) - most, 0) :]
+        if len(enclosing) <= hidden_count:
             break
-    return found
+    return enclosing
 
 
 def enclosing_rows(depths: Sequence[int], row: int) -> list[int]:
     """The enclosing rows of a row, the outermost first."""
     if not 0 <= row < len(depths):
         return []
-    found: list[int] = []
+    enclosing: list[int] = []
     depth = depths[row]
     while row > 0 and depth > 0:
         row -= 1
         if depths[row] < depth:
             depth = depths[row]
-            found.append(row)
-    return found[::-1]
+            enclosing.append(row)
+    return enclosing[::-1]

@@ -25,7 +25,7 @@ from vcdebug.snapshot.quantity import milli_value, whole_value
 from vcdebug.snapshot.snapshot import Snapshot
 
 AMOUNT_BLANK = "{amount}"
-"""Placeholder in edits and words for the amount that is searched for."""
+"""Placeholder in edits and words for the amount that the search determines."""
 
 Unit = Literal["milli", "bytes", "count", "hundredths"]
 _MILLI = 1000
@@ -34,18 +34,18 @@ _MEBI, _GIBI = 1 << 20, 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class AmountRange:
-    """A whole number of units between one that does not do and one that should; it may go up or down."""
+    """A range of amounts in whole units, from one that fails to one that works; either may be the larger."""
 
     fails: int
-    """Known not to be enough."""
+    """An amount that is known to fail."""
     works: int
-    """Surely enough, if any amount is."""
+    """An amount that works if any amount does."""
     unit: Unit = "count"
     step: int = 1
-    """The distance between two amounts that a person would choose from."""
+    """The granularity of proposed amounts."""
 
     def format_amount(self, value: int) -> str:
-        """As manifests and configurations write it."""
+        """The amount as a Kubernetes quantity, or as a plain number for other units."""
         if self.unit == "milli":
             return str(value // _MILLI) if value % _MILLI == 0 else f"{value}m"
         if self.unit == "bytes":
@@ -57,32 +57,32 @@ class AmountRange:
 
 
 class FixSize(NamedTuple):
-    """One size of a change whose edits differ in more than a number."""
+    """One size of a change, for changes whose edits differ in more than a number."""
 
     text: str
-    """The text for the amount."""
+    """The text that replaces the placeholder `{amount}`."""
     edits: tuple[str, ...]
 
 
 class FixKind(IntEnum):
-    """What a change amounts to, in the order in which a maintainer would propose it."""
+    """Kinds of changes, in the order in which a maintainer would propose them."""
 
     REPAIR = 0
-    """Puts right what is broken, missing or configured wrongly."""
+    """Repairs something broken, missing or misconfigured."""
     ENTITLEMENT = 1
-    """Lets the job use what a limit, a share or a switch keeps from it."""
+    """Lets the job use resources that a limit, a share or a switch withholds."""
     OWN_SETTINGS = 2
-    """Changes the job without giving it less."""
+    """Changes the job's settings without reducing its resources."""
     SMALLER = 3
-    """Gives the job less than it asks for: smaller pods, or fewer at a time."""
+    """Reduces the job: smaller pods, or fewer at a time."""
     MORE_ROOM = 4
     """Adds or labels nodes."""
     OTHER_PODS = 5
-    """Holds back or ends pods of other jobs."""
+    """Delays or deletes pods of other jobs."""
     OVERRIDE = 6
     """Overrides a taint of a node."""
     BYPASS = 7
-    """Avoids the rule instead of meeting it."""
+    """Bypasses the rule instead of satisfying it."""
 
 
 _KIND_OF_HARM: Mapping[AdviceHarm, FixKind] = {
@@ -90,37 +90,37 @@ _KIND_OF_HARM: Mapping[AdviceHarm, FixKind] = {
     AdviceHarm.QUEUE: FixKind.ENTITLEMENT,
     AdviceHarm.CLUSTER: FixKind.MORE_ROOM,
 }
-"""The kind of a fix that states none."""
+"""The kind of a fix without a stated kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """One change; with an amount, a family of changes of which the mildest that works is wanted."""
+    """One change; with an amount, the search determines the mildest amount that works."""
 
     words: str
-    """What to do, as an imperative."""
+    """The change in words, as an imperative."""
     edits: tuple[str, ...]
     harm: AdviceHarm
     causes: tuple[str, ...] = ()
-    """Cause codes that it addresses; a trailing `*` matches any ending."""
+    """Cause codes that the fix addresses; a trailing `*` matches any ending."""
     amount: AmountRange | None = None
     family: str = ""
-    """Fixes of one family are one change in several sizes, the mildest proposed first."""
+    """The family: fixes with the same name are one change in several sizes, the mildest proposed first."""
     choices: tuple[FixSize, ...] = ()
     """Sizes of the change, the mildest first; the amount then counts them from 1."""
     stated_kind: FixKind | None = None
-    """None where the kind follows from the harm."""
+    """The kind of the fix; None if it follows from the harm."""
     aspect: str = ""
     """What the fix changes, such as a queue's weight; a plan holds at most one fix per aspect."""
 
     @property
     def kind(self) -> FixKind:
-        """What the change amounts to."""
+        """The kind of the change: the stated one, else the one that follows from the harm."""
         return _KIND_OF_HARM[self.harm] if self.stated_kind is None else self.stated_kind
 
     @property
     def at_widest(self) -> Fix:
-        """With an amount that is surely enough, if any is."""
+        """The fix with the amount that works if any does."""
         return self if self.amount is None else self.with_amount(self.amount.works)
 
     def with_amount(self, value: int) -> Fix:
@@ -138,7 +138,7 @@ class Fix:
         return replace(self, choices=choices, amount=AmountRange(0, len(choices)))
 
     def is_for_cause(self, cause: str) -> bool:
-        """Whether it was made for this cause."""
+        """Whether the fix addresses this cause."""
         return any(cause == code or (code.endswith("*") and cause.startswith(code[:-1])) for code in self.causes)
 
 
@@ -150,18 +150,18 @@ class FixSituation:
         self.explanation = explanation
         self.snapshot: Snapshot = recording.snapshot
         self.job: JobInfo | None = recording.session.jobs.get(explanation.job)
-        """None where the session never saw it."""
+        """The job; None if it is not in the session."""
 
     @property
     def cause_codes(self) -> tuple[str, ...]:
-        """The dominant cause first."""
-        return tuple(one.cause for one in (self.explanation.dominant, *self.explanation.contributing))
+        """The codes of all causes, the dominant one first."""
+        return tuple(finding.cause for finding in (self.explanation.dominant, *self.explanation.contributing))
 
     @cached_property
     def pod_group(self) -> PodGroup | None:
         """The job's PodGroup; None if it has none."""
         groups = (PodGroup(manifest) for manifest in self.snapshot.objects_of("PodGroup"))
-        return next((one for one in groups if f"{one.namespace}/{one.name}" == self.explanation.job), None)
+        return next((group for group in groups if f"{group.namespace}/{group.name}" == self.explanation.job), None)
 
     @cached_property
     def created_later(self) -> MissingRole | None:
@@ -171,34 +171,34 @@ class FixSituation:
 
     @property
     def group_path(self) -> str:
-        """How edits name the PodGroup."""
+        """The PodGroup as edits name it."""
         return f"PodGroup/{self.explanation.job}"
 
     @cached_property
     def pending_pods(self) -> tuple[Pod, ...]:
         """The job's pods that have no node, by name."""
         pods = (Pod(manifest) for manifest in self.snapshot.objects_of("Pod"))
-        own = [pod for pod in pods if self._is_own(pod) and not pod.node_name and not pod.deleting]
-        return tuple(sorted(own, key=lambda pod: pod.key))
+        unplaced = [pod for pod in pods if self._is_own(pod) and not pod.node_name and not pod.deleting]
+        return tuple(sorted(unplaced, key=lambda pod: pod.key))
 
     @cached_property
     def model_pod(self) -> Pod | None:
         """A pod of the job to copy, preferably a Pending one; None if the job has no pods."""
-        own = [pod for pod in map(Pod, self.snapshot.objects_of("Pod")) if self._is_own(pod)]
-        return next(iter((*self.pending_pods, *sorted(own, key=lambda pod: pod.key))), None)
+        job_pods = [pod for pod in map(Pod, self.snapshot.objects_of("Pod")) if self._is_own(pod)]
+        return next(iter((*self.pending_pods, *sorted(job_pods, key=lambda pod: pod.key))), None)
 
     @cached_property
     def has_pods(self) -> bool:
-        """Whether any pod of the job exists: a controller may make them only once the job is admitted."""
+        """Whether any pod of the job exists; a controller may create pods only once the job is admitted."""
         return any(self._is_own(pod) for pod in map(Pod, self.snapshot.objects_of("Pod")))
 
     @cached_property
     def placed_before(self) -> tuple[JobInfo, ...]:
-        """Other jobs of the job's queue that this cycle gave places to."""
-        done, jobs = cycle_effects(self.recording), self.recording.session.jobs
-        names = dict.fromkeys(effect.job for effect in (*done.bound, *done.pipelined))
-        others = [jobs[name] for name in names if name != self.explanation.job and name in jobs]
-        return tuple(job for job in others if job.queue == self.queue_name)
+        """Other jobs of the job's queue that this cycle bound or pipelined."""
+        effects, jobs = cycle_effects(self.recording), self.recording.session.jobs
+        names = dict.fromkeys(effect.job for effect in (*effects.bound, *effects.pipelined))
+        other_jobs = [jobs[name] for name in names if name != self.explanation.job and name in jobs]
+        return tuple(job for job in other_jobs if job.queue == self.queue_name)
 
     def _is_own(self, pod: Pod) -> bool:
         return pod.job_id == self.explanation.job if pod.job_id else pod.key == self.explanation.pod
@@ -211,9 +211,9 @@ class FixSituation:
         return (self.pod_group.queue if self.pod_group is not None else "") or self.snapshot.flags.default_queue
 
     def rank_fixes(self, fixes: Iterator[Fix]) -> list[Fix]:
-        """Those that are made for one of the causes, for the dominant one first, in a maintainer's order."""
+        """Sort fixes by the causes they address, the dominant one first, then by kind and harm."""
         # The position keeps the sort stable and stops it from comparing fixes, which have no order.
-        ranked = [(self._cause_rank(fix), fix.kind, fix.harm, at, fix) for at, fix in enumerate(fixes)]
+        ranked = [(self._cause_rank(fix), fix.kind, fix.harm, position, fix) for position, fix in enumerate(fixes)]
         return [fix for *_, fix in sorted(ranked, key=lambda entry: entry[:4])]
 
     def _cause_rank(self, fix: Fix) -> int:
@@ -229,17 +229,17 @@ def pod_edits(pods: tuple[Pod, ...], change: str) -> tuple[str, ...]:
 
 
 def coarsest_step(unit: Unit, *values: int) -> int:
-    """The coarsest step that all these amounts are whole multiples of: 18 cores are wanted, not 17,996m."""
-    choices = {"milli": (1000, 100), "bytes": (_GIBI, 256 * _MEBI)}.get(unit, ())
+    """The coarsest step that divides all these amounts, so that 18 cores are proposed and not 17,996m."""
+    steps = {"milli": (1000, 100), "bytes": (_GIBI, 256 * _MEBI)}.get(unit, ())
     finest = {"milli": 10, "bytes": _MEBI}.get(unit, 1)
-    return next((one for one in choices if all(value % one == 0 for value in values)), finest)
+    return next((step for step in steps if all(value % step == 0 for value in values)), finest)
 
 
 _BYTES = ("memory", "ephemeral-storage", "storage")
 
 
 def unit_of(resource: str) -> Unit:
-    """How amounts of the resource are counted here."""
+    """The unit in which fixes count amounts of the resource."""
     name = resource.rpartition("requests.")[2].rpartition("limits.")[2]
     if name == "cpu":
         return "milli"
@@ -247,7 +247,7 @@ def unit_of(resource: str) -> Unit:
 
 
 def count_units(resource: str, quantity: object) -> int:
-    """A Kubernetes quantity in these units."""
+    """A Kubernetes quantity in the units of the resource."""
     return milli_value(quantity) if unit_of(resource) == "milli" else whole_value(quantity)
 
 
@@ -256,125 +256,125 @@ _LEAST: Mapping[Unit, tuple[int, ...]] = {"milli": (100, 10), "bytes": (256 << 2
 
 
 def smaller_amount(resource: str, present: int) -> AmountRange | None:
-    """From what is asked for down to very little; None where it is very little already."""
+    """The range from the present request down to the smallest one proposed; None if it is as small already."""
     unit = unit_of(resource)
     step = coarsest_step(unit, present)
     if step < present:
         return AmountRange(present, step, unit, step)
-    least = next((one for one in _LEAST.get(unit, (1,)) if one < present), None)
+    least = next((amount for amount in _LEAST.get(unit, (1,)) if amount < present), None)
     return None if least is None else AmountRange(present, least, unit, least)
 
 
 def larger_amount(resource: str, present: int, request: int) -> AmountRange:
-    """From what is granted up to far beyond it; `request` only sets how finely is searched."""
+    """The range from the present amount to far beyond it; `request` sets the step of the search."""
     unit = unit_of(resource)
     step = coarsest_step(unit, present, request)
-    # Far beyond any use: if even this is not enough, no amount is, and one trial has shown it.
+    # Far larger than useful: if this amount fails, one trial has shown that every amount fails.
     return AmountRange(present, present + max(1000 * step, 20 * request), unit, step)
 
 
 def total_request(pods: Iterable[Pod], resource: str) -> int:
-    """What containers of these pods ask for together."""
-    return sum(one for pod in pods for one in container_requests(pod, resource))  # exact: ints
+    """The total request of all containers of these pods, in units."""
+    return sum(amount for pod in pods for amount in container_requests(pod, resource))  # exact: ints
 
 
 def container_requests(pod: Pod, resource: str) -> list[int]:
-    """Each container's request; 0 where it names none."""
-    found = []
+    """Each container's request in units; 0 for none."""
+    amounts = []
     for container in pod.spec.get("containers") or ():
-        stated = container.get("resources") or {}
+        resources = container.get("resources") or {}
         # Kubernetes defaults a missing request to the limit.
-        asked = (stated.get("requests") or {}).get(resource, (stated.get("limits") or {}).get(resource))
-        found.append(0 if asked is None else count_units(resource, asked))
-    return found
+        quantity = (resources.get("requests") or {}).get(resource, (resources.get("limits") or {}).get(resource))
+        amounts.append(0 if quantity is None else count_units(resource, quantity))
+    return amounts
 
 
 def resources_of(pods: Iterable[Pod]) -> list[str]:
-    """Every resource that some container asks for, in order of appearance."""
-    found: dict[str, None] = {}
+    """Every resource that some container requests, in order of appearance."""
+    names: dict[str, None] = {}
     for pod in pods:
         for container in pod.spec.get("containers") or ():
-            stated = container.get("resources") or {}
-            found.update(dict.fromkeys((*(stated.get("requests") or ()), *(stated.get("limits") or ()))))
-    return list(found)
+            resources = container.get("resources") or {}
+            names.update(dict.fromkeys((*(resources.get("requests") or ()), *(resources.get("limits") or ()))))
+    return list(names)
 
 
 def known_amounts(amounts: Mapping[str, object] | None) -> dict[str, int]:
-    """A resource list in units."""
+    """A resource list as name → amount in units."""
     return {name: count_units(name, quantity) for name, quantity in (amounts or {}).items()}
 
 
-# Pods that a controller makes only once a job is admitted, or that a quota keeps out.
+# Pods that a controller creates only once a job is admitted, or that a quota keeps from being created.
 
 _MAX_PLACEHOLDERS: Final = 64
-"""Pods that are assumed at most."""
+"""The maximum number of placeholder pods."""
 _PLACEHOLDER_MARK: Final = "stand-in"
 
 
 class PlaceholderPods(NamedTuple):
-    """Pods that are not there yet."""
+    """Placeholders for pods that do not exist yet."""
 
     words: str
     edits: tuple[str, ...]
-    """What admits the PodGroup and makes the pods."""
+    """Edits that set the PodGroup to Inqueue and create the pods."""
 
 
 def placeholder_pods(before: Snapshot, after: Snapshot, job: JobId) -> PlaceholderPods | None:
     """Placeholders for a job without pods that edits have admitted; None if the size of its pods is unknown."""
-    was, now = _find_group(before, job), _find_group(after, job)
-    if was is None or now is None:
+    old, new = _find_group(before, job), _find_group(after, job)
+    if old is None or new is None:
         return None
-    stated, count = now.min_resource_list or was.min_resource_list or {}, max(now.min_member, 1)
-    # A minMember that is lowered alone leaves minResources for the pods that there were to be.
-    pods_of_stated = was.min_member if stated == was.min_resource_list else now.min_member
-    each = {
-        name: AmountRange(0, 0, unit_of(name)).format_amount(count_units(name, stated_of) // max(pods_of_stated, 1))
-        for name, stated_of in stated.items()
+    min_resources, count = new.min_resource_list or old.min_resource_list or {}, max(new.min_member, 1)
+    # If only minMember is lowered, minResources still counts the original number of pods.
+    counted_pods = old.min_member if min_resources == old.min_resource_list else new.min_member
+    pod_requests = {
+        name: AmountRange(0, 0, unit_of(name)).format_amount(count_units(name, quantity) // max(counted_pods, 1))
+        for name, quantity in min_resources.items()
         if not is_quota_count(name)
     }
-    if not each or count > _MAX_PLACEHOLDERS:
+    if not pod_requests or count > _MAX_PLACEHOLDERS:
         return None
     manifest = {
         "apiVersion": "v1",
         "spec": {
             "schedulerName": next(iter(after.flags.scheduler_names), "volcano"),
-            "containers": [{"name": "main", "resources": {"requests": each}}],
+            "containers": [{"name": "main", "resources": {"requests": pod_requests}}],
         },
         "status": {"phase": "Pending"},
     }
-    documents = [{**manifest, "metadata": metadata} for metadata in _iter_placeholder_metadata(now, count)]
+    documents = [{**manifest, "metadata": metadata} for metadata in _iter_placeholder_metadata(new, count)]
     pods = (f"Pod/{job}-{_PLACEHOLDER_MARK}-{at}:+={json.dumps(document)}" for at, document in enumerate(documents))
-    size = ", ".join(f"{value} {name}" for name, value in each.items())
+    size = ", ".join(f"{value} {name}" for name, value in pod_requests.items())
     words = f"{count_noun(count, 'pod')} of {size}, from minResources and minMember"
     return PlaceholderPods(words, (f"PodGroup/{job}:status.phase=Inqueue", *pods))
 
 
 def _iter_placeholder_metadata(group: PodGroup, count: int) -> Iterator[JsonObject]:
-    """The group, and the roles and labels that its minTaskMember and its subgroups ask for."""
-    roles = [role for role, least in group.min_task_member.items() for _ in range(least)]
+    """Yields the metadata of each placeholder pod: its PodGroup, and the roles and labels of the group's policies."""
+    roles = [role for role, minimum in group.min_task_member.items() for _ in range(minimum)]
     for number in range(count):
         role = roles[number] if number < len(roles) else ""
         labels: dict[str, str] = {TASK_SPEC_KEY: role} if role else {}
         for policy in group.sub_group_policies:
-            stated = (policy.label_selector or {}).get("matchLabels") or {}
+            match_labels = (policy.label_selector or {}).get("matchLabels") or {}
             # One label set per pod: a policy for another role keeps its pods.
-            if all(labels.setdefault(key, value) == value for key, value in stated.items()):
-                place = str(number // max(policy.sub_group_size or count, 1))
-                labels.update(dict.fromkeys(policy.match_label_keys, place))
-        named = {TASK_SPEC_KEY: role} if role else {}
-        yield {"annotations": {GROUP_ANNOTATION: group.name, **named}, **({"labels": labels} if labels else {})}
+            if all(labels.setdefault(key, value) == value for key, value in match_labels.items()):
+                subgroup = str(number // max(policy.sub_group_size or count, 1))
+                labels.update(dict.fromkeys(policy.match_label_keys, subgroup))
+        annotations = {TASK_SPEC_KEY: role} if role else {}
+        yield {"annotations": {GROUP_ANNOTATION: group.name, **annotations}, **({"labels": labels} if labels else {})}
 
 
 def are_about_placeholders(edits: tuple[str, ...], job: JobId) -> bool:
-    """Whether edits are about pods that are not there."""
+    """Whether some edit is about a placeholder pod."""
     return any(edit.startswith(f"Pod/{job}-{_PLACEHOLDER_MARK}-") for edit in edits)
 
 
 def without_placeholder_names(sentence: str) -> str:
-    """A sentence about assumed pods without the names that were made up for them."""
+    """The sentence without the made-up names of placeholder pods."""
     return re.sub(rf"\S+-{_PLACEHOLDER_MARK}-\d+", "its pod", sentence)
 
 
 def _find_group(snapshot: Snapshot, job: JobId) -> PodGroup | None:
     groups = (PodGroup(manifest) for manifest in snapshot.objects_of("PodGroup"))
-    return next((one for one in groups if f"{one.namespace}/{one.name}" == job), None)
+    return next((group for group in groups if f"{group.namespace}/{group.name}" == job), None)

@@ -15,7 +15,7 @@ from vcdebug.snapshot.manifest import GROUP_ANNOTATION, MADE_GROUP_PREFIX, name_
 from vcdebug.whatif.fixes import fix
 
 _MAX_ADDED_PODS = 32
-"""Pods that are added at most."""
+"""The maximum number of added pods."""
 _GANG_CAUSES = (
     "gang-discard",
     "not-enough-pods",
@@ -56,17 +56,17 @@ def propose_job_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 def _propose_scheduler_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     names = situation.snapshot.flags.scheduler_names
-    others = tuple(pod for pod in situation.pending_pods if pod.scheduler_name not in names)
-    if others and names:
-        edits = fix.pod_edits(others, f"spec.schedulerName={names[0]}")
-        words = f"Recreate {count_noun(len(others), 'pod')} with spec.schedulerName {names[0]}"
+    foreign_pods = tuple(pod for pod in situation.pending_pods if pod.scheduler_name not in names)
+    if foreign_pods and names:
+        edits = fix.pod_edits(foreign_pods, f"spec.schedulerName={names[0]}")
+        words = f"Recreate {count_noun(len(foreign_pods), 'pod')} with spec.schedulerName {names[0]}"
         yield fix.Fix(
             words, edits, AdviceHarm.JOB, ("other-scheduler",), stated_kind=fix.FixKind.REPAIR, aspect="scheduler"
         )
 
 
 def _propose_group_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """The PodGroup that the pods name, or one for a pod that names none."""
+    """Proposes to create the PodGroup that the pods name, or one for a pod that names none."""
     for pod in situation.pending_pods[:1]:
         job = situation.explanation.job
         name = job.partition("/")[2] if pod.job_id else f"{MADE_GROUP_PREFIX}{pod.name}"
@@ -82,44 +82,44 @@ def _propose_group_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 
 def _propose_missing_pod_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """The usable pods that the gang or one of its roles lacks, like those that there are; a quota that keeps them out
+    """Proposes the pods that the gang or one of its roles lacks, as copies of an existing one; a quota without room
     is raised first.
     """
-    group, job, like = situation.pod_group, situation.job, situation.model_pod
+    group, job, model = situation.pod_group, situation.job, situation.model_pod
     assert group is not None
     if job is None or situation.created_later is not None:
         return
-    short = {least.name: least.least - least.have for least in job.valid_roles() if not least.is_reached}
-    of_roles = sum(short.values())  # exact: ints
+    missing_by_role = {least.name: least.least - least.have for least in job.valid_roles() if not least.is_reached}
+    of_roles = sum(missing_by_role.values())  # exact: ints
     # Pods of the missing roles count for minMember too.
     of_any = max(group.min_member - job.valid_task_num() - of_roles, 0)
     missing = of_roles + of_any
-    who = f"role {' and '.join(short)}" if short else "the gang"
-    if like is not None and 0 < missing <= _MAX_ADDED_PODS:
-        roles = [role for role, lacking in short.items() for _ in range(lacking)] + [""] * of_any
-        names = [(f"{like.key}-added-{number}", role) for number, role in enumerate(roles, start=1)]
-        edits = tuple(edit for name, role in names for edit in _iter_copy_edits(like, name, role))
-        words = f"create the {count_noun(missing, 'missing pod')} of {who} (like {like.name})"
-        wanted = resourcequota.pod_quota_amounts(like)
-        yield _missing_pods_fix(situation, words, edits, _raised_quotas(situation, missing, wanted))
-    elif like is None and missing:
+    subject = f"role {' and '.join(missing_by_role)}" if missing_by_role else "the gang"
+    if model is not None and 0 < missing <= _MAX_ADDED_PODS:
+        roles = [role for role, count in missing_by_role.items() for _ in range(count)] + [""] * of_any
+        names = [(f"{model.key}-added-{number}", role) for number, role in enumerate(roles, start=1)]
+        edits = tuple(edit for name, role in names for edit in _iter_copy_edits(model, name, role))
+        words = f"create the {count_noun(missing, 'missing pod')} of {subject} (like {model.name})"
+        quota_amounts = resourcequota.pod_quota_amounts(model)
+        yield _missing_pods_fix(situation, words, edits, _raised_quotas(situation, missing, quota_amounts))
+    elif model is None and missing:
         snapshot, uid = situation.snapshot, situation.explanation.job
-        assumed = fix.placeholder_pods(snapshot, snapshot, uid)
-        if assumed is not None:
-            wanted = resourcequota.minimum_quota_amounts(group.min_resource_list or {}, group.min_member)
-            raised = _raised_quotas(situation, missing, wanted)
-            # Without a quota in the way it is for its controller to say why it has no pods.
+        placeholders = fix.placeholder_pods(snapshot, snapshot, uid)
+        if placeholders is not None:
+            quota_amounts = resourcequota.minimum_quota_amounts(group.min_resource_list or {}, group.min_member)
+            raised = _raised_quotas(situation, missing, quota_amounts)
+            # If no quota is full, the job's controller has to explain why it created no pods.
             if raised:
-                yield _missing_pods_fix(situation, f"create {assumed.words}", assumed.edits, raised)
+                yield _missing_pods_fix(situation, f"create {placeholders.words}", placeholders.edits, raised)
 
 
 def _raised_quotas(
-    situation: fix.FixSituation, missing: int, wanted: Mapping[str, int]
+    situation: fix.FixSituation, missing: int, quota_amounts: Mapping[str, int]
 ) -> list[tuple[resourcequota.ExhaustedQuota, str]]:
-    """The quotas without room for a missing pod, with the limit that has room for all."""
+    """(quota, limit with room for all missing pods) of each quota without room for one more."""
     namespace = situation.explanation.job.partition("/")[0]
-    full = resourcequota.exhausted_quotas(situation.recording, namespace, wanted)
-    return [(one, one.raised_hard(missing)) for one in full if one.wanted]
+    exhausted = resourcequota.exhausted_quotas(situation.recording, namespace, quota_amounts)
+    return [(quota, quota.raised_hard(missing)) for quota in exhausted if quota.wanted]
 
 
 def _missing_pods_fix(
@@ -128,14 +128,14 @@ def _missing_pods_fix(
     edits: tuple[str, ...],
     raised: Sequence[tuple[resourcequota.ExhaustedQuota, str]],
 ) -> fix.Fix:
-    """Create pods; a quota that has no room for them is raised first, which lets their controller create them."""
+    """A fix that creates pods, and first raises the quotas that keep the controller from creating them."""
     namespace = situation.explanation.job.partition("/")[0]
-    more = (edit for one, hard in raised for edit in resourcequota.quota_edits(namespace, one.quota, one.name, hard))
-    changes = [f"ResourceQuota {one.quota}: hard.{one.name} {one.hard} -> {hard}" for one, hard in raised]
-    shown = f"{join_names(changes)}; then {words}" if changes else capitalize_first(words)
+    more = (edit for full, hard in raised for edit in resourcequota.quota_edits(namespace, full.quota, full.name, hard))
+    changes = [f"ResourceQuota {full.quota}: hard.{full.name} {full.hard} -> {hard}" for full, hard in raised]
+    full_words = f"{join_names(changes)}; then {words}" if changes else capitalize_first(words)
     harm = AdviceHarm.QUEUE if changes else AdviceHarm.JOB
     kind = fix.FixKind.REPAIR
-    return fix.Fix(shown, (*more, *edits), harm, ("not-enough-pods",), stated_kind=kind, aspect="pods")
+    return fix.Fix(full_words, (*more, *edits), harm, ("not-enough-pods",), stated_kind=kind, aspect="pods")
 
 
 def _iter_copy_edits(model: Pod, name: str, role: str) -> Iterator[str]:
@@ -151,34 +151,34 @@ def _iter_copy_edits(model: Pod, name: str, role: str) -> Iterator[str]:
 
 
 def _propose_role_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Smaller minimums of roles, or none where nothing is left of the role."""
+    """Proposes smaller minimums of roles, or to drop the minimum of a role without usable pods."""
     group = situation.pod_group
     assert group is not None
     usable = situation.job.usable_by_role() if situation.job is not None else {}
-    for role, least in group.min_task_member.items():
+    for role, minimum in group.min_task_member.items():
         if not role:
             continue
         path = f"{situation.group_path}:spec.minTaskMember[{role}]"
         # With no pod of the role, every smaller minimum fails as well.
-        if least > 0 and not usable.get(role):
-            words = f"{situation.explanation.job}: remove role {role} from minTaskMember (0 of {least} pods exist)"
+        if minimum > 0 and not usable.get(role):
+            words = f"{situation.explanation.job}: remove role {role} from minTaskMember (0 of {minimum} pods exist)"
             kind = fix.FixKind.REPAIR
             yield fix.Fix(words, (f"{path}-",), AdviceHarm.JOB, _GANG_CAUSES, stated_kind=kind, aspect=f"role {role}")
-        elif least > 0:
-            words = f"{situation.explanation.job}: minTaskMember of {role} {least} -> {fix.AMOUNT_BLANK}"
+        elif minimum > 0:
+            words = f"{situation.explanation.job}: minTaskMember of {role} {minimum} -> {fix.AMOUNT_BLANK}"
             yield fix.Fix(
                 words,
                 (f"{path}={fix.AMOUNT_BLANK}",),
                 AdviceHarm.JOB,
                 _GANG_CAUSES,
-                fix.AmountRange(least, 0),
+                fix.AmountRange(minimum, 0),
                 stated_kind=fix.FixKind.SMALLER,
                 aspect=f"role {role}",
             )
 
 
 def _propose_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """A smaller gang: the largest that fits is wanted; below the sum of its roles it is another thing."""
+    """Proposes a smaller minMember; below the sum of minTaskMember it is a bypass, since role minimums are ignored."""
     group = situation.pod_group
     assert group is not None
     edit = (f"{situation.group_path}:spec.minMember={fix.AMOUNT_BLANK}",)
@@ -192,27 +192,27 @@ def _propose_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         edits, kind = (f"{situation.group_path}:spec.minMember={now}",), fix.FixKind.REPAIR
         yield fix.Fix(words, edits, AdviceHarm.JOB, _GANG_CAUSES, stated_kind=kind, aspect="minMember")
         return
-    roles = sum(group.min_task_member.values())  # exact: ints
-    # Below the sum of the roles upstream ignores the roles, which is another change than a smaller gang.
-    least = max(1, roles)
+    role_total = sum(group.min_task_member.values())  # exact: ints
+    # Below the sum of the roles' minimums upstream ignores them, which is a different change than a smaller gang.
+    least = max(1, role_total)
     if group.min_member > least:
         words = (
             f"{situation.explanation.job}: minMember {group.min_member} -> {fix.AMOUNT_BLANK} (starts with fewer pods)"
         )
         amount, kind = fix.AmountRange(group.min_member, least), fix.FixKind.SMALLER
         yield fix.Fix(words, edit, AdviceHarm.JOB, _GANG_CAUSES, amount, stated_kind=kind, aspect="minMember")
-    if group.min_member >= roles > 1:
+    if group.min_member >= role_total > 1:
         words = (
             f"Bypass: minMember {group.min_member} -> {fix.AMOUNT_BLANK} of {situation.explanation.job} (below the "
-            f"minTaskMember total {roles}, so role minimums are ignored)"
+            f"minTaskMember total {role_total}, so role minimums are ignored)"
         )
         yield fix.Fix(
-            words, edit, AdviceHarm.JOB, _GANG_CAUSES, fix.AmountRange(roles, 1), stated_kind=fix.FixKind.BYPASS
+            words, edit, AdviceHarm.JOB, _GANG_CAUSES, fix.AmountRange(role_total, 1), stated_kind=fix.FixKind.BYPASS
         )
 
 
 def _propose_admission_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Ask for less, or for nothing, before the job is admitted."""
+    """Proposes smaller minResources, or none, for a job that is not admitted."""
     group = situation.pod_group
     assert group is not None
     if group.min_resource_list:
@@ -232,8 +232,8 @@ def _propose_admission_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         amount = None if resourcequota.is_quota_count(resource) else fix.smaller_amount(resource, present)
         if amount is not None:
             change = f"minResources.{resource} {amount.format_amount(present)} -> {fix.AMOUNT_BLANK}"
-            small = f"Submit {situation.explanation.job} with {change} and smaller pods"
-            words = f"{situation.explanation.job}: {change} (pods unchanged)" if situation.has_pods else small
+            smaller_words = f"Submit {situation.explanation.job} with {change} and smaller pods"
+            words = f"{situation.explanation.job}: {change} (pods unchanged)" if situation.has_pods else smaller_words
             edits = (f"{situation.group_path}:spec.minResources{field_step(resource)}={fix.AMOUNT_BLANK}",)
             aspect = f"minResources of {resource}"
             kind = None if situation.has_pods else fix.FixKind.SMALLER
@@ -241,17 +241,17 @@ def _propose_admission_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 
 def _propose_followed_minimum_fixes(situation: fix.FixSituation, group: PodGroup) -> Iterator[fix.Fix]:
-    """minResources as the pods ask, where all are there and it states more: no controller has updated it."""
+    """Proposes minResources equal to the pods' requests, if all pods exist and it is larger."""
     pods = [task.pod for task in situation.job.tasks.values()] if situation.job is not None else []
     edits, changes = [], []
     if len(pods) < group.min_member or not group.is_made_for_pods():
         return
     for resource, present in fix.known_amounts(group.min_resource_list).items():
-        asked = fix.total_request(pods, resource)
-        if present > asked and not resourcequota.is_quota_count(resource):
-            was, now = (fix.AmountRange(0, 0, fix.unit_of(resource)).format_amount(each) for each in (present, asked))
-            edits.append(f"{situation.group_path}:spec.minResources{field_step(resource)}={now}")
-            changes.append(f"minResources.{resource} {was} -> {now}")
+        request = fix.total_request(pods, resource)
+        if present > request and not resourcequota.is_quota_count(resource):
+            old, new = (fix.AmountRange(0, 0, fix.unit_of(resource)).format_amount(each) for each in (present, request))
+            edits.append(f"{situation.group_path}:spec.minResources{field_step(resource)}={new}")
+            changes.append(f"minResources.{resource} {old} -> {new}")
     if edits:
         words = f"{situation.explanation.job}: {join_names(changes)} (as its pods ask)"
         kind, aspect = fix.FixKind.REPAIR, "minResources"
@@ -259,23 +259,23 @@ def _propose_followed_minimum_fixes(situation: fix.FixSituation, group: PodGroup
 
 
 def _propose_fewer_first_fixes(situation: fix.FixSituation, group: PodGroup) -> Iterator[fix.Fix]:
-    """Fewer pods of one kind that have to start together, before any is there: minResources follows minMember."""
-    least, stated = group.min_member, fix.known_amounts(group.min_resource_list)
-    alike = len(group.min_task_member) <= 1 and all(each == least for each in group.min_task_member.values())
-    if not stated or not alike or not 1 < least <= _MAX_ADDED_PODS:
+    """Proposes a smaller minMember with minResources in proportion, for a job of equal pods that do not exist yet."""
+    min_member, min_resources = group.min_member, fix.known_amounts(group.min_resource_list)
+    uniform = len(group.min_task_member) <= 1 and all(each == min_member for each in group.min_task_member.values())
+    if not min_resources or not uniform or not 1 < min_member <= _MAX_ADDED_PODS:
         return
-    # Whole subgroups: a part of one cannot start.
+    # In steps of whole subgroups, since a part of a subgroup cannot start.
     step = max((each.sub_group_size or 1 for each in group.sub_group_policies), default=1)
     fewest = step * max((each.min_sub_groups for each in group.sub_group_policies), default=1)
     sizes = []
-    for count in range((least - 1) // step * step, fewest - 1, -step):
+    for count in range((min_member - 1) // step * step, fewest - 1, -step):
         edits = [f"{situation.group_path}:spec.minMember={count}"]
         edits += [f"{situation.group_path}:spec.minTaskMember[{role}]={count}" for role in group.min_task_member]
-        for resource, present in stated.items():
-            amount = fix.AmountRange(0, 0, fix.unit_of(resource)).format_amount(present * count // least)
+        for resource, present in min_resources.items():
+            amount = fix.AmountRange(0, 0, fix.unit_of(resource)).format_amount(present * count // min_member)
             edits.append(f"{situation.group_path}:spec.minResources{field_step(resource)}={amount}")
         sizes.append(fix.FixSize(str(count), tuple(edits)))
-    words = f"{situation.explanation.job}: minMember {least} -> {fix.AMOUNT_BLANK}, minResources in proportion"
+    words = f"{situation.explanation.job}: minMember {min_member} -> {fix.AMOUNT_BLANK}, minResources in proportion"
     kind = fix.FixKind.SMALLER
     change = fix.Fix(words, (), AdviceHarm.JOB, _ENQUEUE_CAUSES, stated_kind=kind, aspect="minMember")
     if sizes:
@@ -289,71 +289,71 @@ def _propose_topology_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     group = situation.pod_group
     if group is None:
         return
-    tiers = [int(spec_of(m).get("tier") or 0) for m in situation.snapshot.objects_of("HyperNode")]
-    policies = enumerate(one.network_topology for one in group.sub_group_policies)
-    stated = [("", group.network_topology), *((f"subGroupPolicy[{at}].", one) for at, one in policies)]
-    for where, topology in stated:
-        field = f"{where}networkTopology"
+    tiers = [int(spec_of(hyper_node).get("tier") or 0) for hyper_node in situation.snapshot.objects_of("HyperNode")]
+    numbered = enumerate(one.network_topology for one in group.sub_group_policies)
+    topologies = [("", group.network_topology), *((f"subGroupPolicy[{at}].", one) for at, one in numbered)]
+    for prefix, topology in topologies:
+        field = f"{prefix}networkTopology"
         if topology is None or topology.mode != "hard":
             continue
         words, path = f"{situation.explanation.job}: {field}", f"{situation.group_path}:spec.{field}"
         allowed = topology.highest_tier_allowed
         if allowed is not None and tiers and max(tiers) > allowed:
             edit, amount = f"{path}.highestTierAllowed={fix.AMOUNT_BLANK}", fix.AmountRange(allowed, max(tiers))
-            more = f"{words}.highestTierAllowed {allowed} -> {fix.AMOUNT_BLANK}"
-            yield fix.Fix(more, (edit,), AdviceHarm.JOB, _TOPOLOGY_CAUSES, amount, aspect=field)
+            raised_words = f"{words}.highestTierAllowed {allowed} -> {fix.AMOUNT_BLANK}"
+            yield fix.Fix(raised_words, (edit,), AdviceHarm.JOB, _TOPOLOGY_CAUSES, amount, aspect=field)
         soft = (f"{words}.mode hard -> soft", (f"{path}.mode=soft",))
         yield fix.Fix(*soft, AdviceHarm.JOB, _TOPOLOGY_CAUSES, aspect=field)
 
 
 def _propose_priority_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """The next higher priority classes that are there."""
+    """Proposes the next higher and the highest PriorityClass of the snapshot, and lifts preemptionPolicy Never."""
     classes = sorted(
-        (int(m.get("value") or 0), name_of(m))
-        for m in situation.snapshot.objects_of("PriorityClass")
-        if not name_of(m).startswith("system-")
+        (int(priority_class.get("value") or 0), name_of(priority_class))
+        for priority_class in situation.snapshot.objects_of("PriorityClass")
+        if not name_of(priority_class).startswith("system-")
     )
-    present = situation.job.priority if situation.job is not None else _stated_priority(situation)
-    higher = [(value, name) for value, name in classes if value > present]
+    job_priority = situation.job.priority if situation.job is not None else _stated_priority(situation)
+    higher = [(value, name) for value, name in classes if value > job_priority]
     # The next class is the mildest change, and the highest one shows whether priority can help at all.
     for value, name in dict.fromkeys((*higher[:1], *higher[-1:])):
         words = f"Submit {situation.explanation.job} with PriorityClass {name} ({value})"
         edits = _priority_edits(situation, name, value)
         yield fix.Fix(words, edits, AdviceHarm.JOB, _EVICTION_CAUSES, aspect="priority")
-    yield from _propose_new_priority_fixes(situation, present)
-    never = tuple(pod for pod in situation.pending_pods if pod.spec.get("preemptionPolicy") == "Never")
-    if never:
-        edits = fix.pod_edits(never, "spec.preemptionPolicy=PreemptLowerPriority")
+    yield from _propose_new_priority_fixes(situation, job_priority)
+    non_preempting = tuple(pod for pod in situation.pending_pods if pod.spec.get("preemptionPolicy") == "Never")
+    if non_preempting:
+        edits = fix.pod_edits(non_preempting, "spec.preemptionPolicy=PreemptLowerPriority")
         words = f"{situation.explanation.job}: preemptionPolicy -> PreemptLowerPriority"
         yield fix.Fix(words, edits, AdviceHarm.JOB, ("preemption-policy-*",), aspect="policy")
 
 
-def _propose_new_priority_fixes(situation: fix.FixSituation, present: int) -> Iterator[fix.Fix]:
-    """A priority above the jobs of the queue that this cycle placed first, or above the lowest one that may not be
+def _propose_new_priority_fixes(situation: fix.FixSituation, job_priority: int) -> Iterator[fix.Fix]:
+    """Proposes a priority above the queue's jobs that this cycle placed, or above the lowest candidate that may not be
     evicted for it.
     """
     if situation.job is None:
         return
-    first = {job.uid: job.priority for job in situation.placed_before}
-    passed = max(first.values(), default=present - 1)
+    placed_priorities = {job.uid: job.priority for job in situation.placed_before}
+    highest = max(placed_priorities.values(), default=job_priority - 1)
     vetoes = (situation.explanation.dominant, *situation.explanation.contributing)
-    lowest = next((one.numbers[VICTIM_PRIORITY] for one in vetoes if VICTIM_PRIORITY in one.numbers), None)
-    whose = {
-        passed: (f", the priority of {join_names(first)}", ("predicates-mixed", "given-away")),
+    lowest = next((finding.numbers[VICTIM_PRIORITY] for finding in vetoes if VICTIM_PRIORITY in finding.numbers), None)
+    thresholds = {
+        highest: (f", the priority of {join_names(placed_priorities)}", ("predicates-mixed", "given-away")),
         **({int(lowest.value): (" (the lowest of the candidate victims)", (PRIORITY,))} if lowest is not None else {}),
     }
-    for value, (words, causes) in whose.items():
-        if value < present:
+    for value, (words, causes) in thresholds.items():
+        if value < job_priority:
             continue
         name = f"above-{value}"
         created = f"PriorityClass/{name}:+={{apiVersion: scheduling.k8s.io/v1, value: {value + 1}}}"
         edits = (created, *_priority_edits(situation, name, value + 1))
-        said = f"Submit {situation.explanation.job} with a PriorityClass above {value}{words}"
-        yield fix.Fix(said, edits, AdviceHarm.JOB, causes, aspect="priority")
+        full_words = f"Submit {situation.explanation.job} with a PriorityClass above {value}{words}"
+        yield fix.Fix(full_words, edits, AdviceHarm.JOB, causes, aspect="priority")
 
 
 def _priority_edits(situation: fix.FixSituation, name: str, value: int) -> tuple[str, ...]:
-    """Give the PodGroup and its waiting pods a priority class of this value."""
+    """Edits that give the PodGroup and its Pending pods this PriorityClass and value."""
     return (
         f"{situation.group_path}:spec.priorityClassName={name}",
         *fix.pod_edits(situation.pending_pods, f"spec.priority={value}"),
@@ -362,19 +362,21 @@ def _priority_edits(situation: fix.FixSituation, name: str, value: int) -> tuple
 
 
 def _stated_priority(situation: fix.FixSituation) -> int:
-    """Of a job that the session never saw."""
+    """The highest priority of the job's Pending pods, for a job outside the session; 0 without pods."""
     return max((int(pod.spec.get("priority") or 0) for pod in situation.pending_pods), default=0)
 
 
 def _propose_queue_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Open queues without children."""
+    """Proposes to move the job to another Open queue without children."""
     parents = {name_of(m): spec_of(m).get("parent") for m in situation.snapshot.objects_of("Queue")}
-    open_ = [name_of(m) for m in situation.snapshot.objects_of("Queue") if status_of(m).get("state") == "Open"]
+    open_queues = [name_of(m) for m in situation.snapshot.objects_of("Queue") if status_of(m).get("state") == "Open"]
     # Jobs are placed in leaf queues only.
-    others = [name for name in open_ if name not in (situation.queue_name, "root") and name not in parents.values()]
+    other_queues = [
+        name for name in open_queues if name not in (situation.queue_name, "root") and name not in parents.values()
+    ]
     # A job in a queue with children was meant for one of them.
-    others.sort(key=lambda name: parents[name] != situation.queue_name)
-    for name in others[:_MAX_QUEUES]:
+    other_queues.sort(key=lambda name: parents[name] != situation.queue_name)
+    for name in other_queues[:_MAX_QUEUES]:
         edits, is_child = (f"{situation.group_path}:spec.queue={name}",), parents[name] == situation.queue_name
         words = f"{'Move' if is_child else 'Bypass: move'} {situation.explanation.job} to queue {name}"
         kind = fix.FixKind.REPAIR if is_child else fix.FixKind.BYPASS

@@ -47,7 +47,7 @@ _QUEUE_CAUSES: Final = ("queue-*", "enqueue-queue-quota", "overused", "preemptiv
 _BLOCKING_MARKS: Final = ("taints", "unschedulable")
 _NOT_READY: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _REPORTED_DOMAINS: Final = ("kubernetes.io", "k8s.io")
-"""Domains of labels that describe a node."""
+"""Domains of labels that Kubernetes or a cloud sets to describe a node."""
 _CORDON: Final = "node.kubernetes.io/unschedulable"
 
 
@@ -88,61 +88,61 @@ def _propose_uncordon_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 
 def _propose_label_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """The labels that the node selector asks for, on a node that lacks them."""
+    """Proposes to label nodes as the node selector requires, unless Kubernetes or a cloud sets these labels."""
     for pod in situation.pending_pods[:1]:
-        wanted: Mapping[str, str] = pod.spec.get("nodeSelector") or {}
-        for node in situation.snapshot.objects_of("Node")[:3] if wanted else ():
+        selector: Mapping[str, str] = pod.spec.get("nodeSelector") or {}
+        for node in situation.snapshot.objects_of("Node")[:3] if selector else ():
             labels, name = labels_of(node), name_of(node)
-            lacking = {key: value for key, value in wanted.items() if labels.get(key) != value}
-            if lacking and not any(_is_reported_label(key) for key in lacking):
-                edits = tuple(f'Node/{name}:metadata.labels[{key}]="{value}"' for key, value in lacking.items())
-                shown = ", ".join(f"{key}={value}" for key, value in lacking.items())
-                yield fix.Fix(f"Label node {name} with {shown}, if correct", edits, AdviceHarm.CLUSTER, _NODE_CAUSES)
+            missing = {key: value for key, value in selector.items() if labels.get(key) != value}
+            if missing and not any(_is_reported_label(key) for key in missing):
+                edits = tuple(f'Node/{name}:metadata.labels[{key}]="{value}"' for key, value in missing.items())
+                text = ", ".join(f"{key}={value}" for key, value in missing.items())
+                yield fix.Fix(f"Label node {name} with {text}, if correct", edits, AdviceHarm.CLUSTER, _NODE_CAUSES)
 
 
 def _is_reported_label(key: str) -> bool:
     """Whether Kubernetes or a cloud sets the label, so that editing it does not change the node."""
     domain = key.rpartition("/")[0]
-    return any(domain == one or domain.endswith(f".{one}") for one in _REPORTED_DOMAINS)
+    return any(domain == reported or domain.endswith(f".{reported}") for reported in _REPORTED_DOMAINS)
 
 
 def _propose_device_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """A device that no node reports, on the node that reports other devices: its device plugin does not run there."""
+    """Proposes to run the device plugin of a device that no node reports, on the node with most other devices."""
     for resource in fix.resources_of(situation.pending_pods):
         if "/" not in resource or not is_offered_nowhere(situation, resource):
             continue
-        found = [(name_of(node), _reported_devices(node)) for node in situation.snapshot.objects_of("Node")]
-        name, devices = max(found, key=lambda entry: len(entry[1]), default=("", []))
+        devices_by_node = [(name_of(node), _reported_devices(node)) for node in situation.snapshot.objects_of("Node")]
+        name, devices = max(devices_by_node, key=lambda entry: len(entry[1]), default=("", []))
         if not devices:
             continue
         amount = fix.total_request(situation.pending_pods, resource)
-        part = field_step(resource)
-        edits = (f'Node/{name}:status.allocatable{part}="{amount}"', f'Node/{name}:status.capacity{part}="{amount}"')
+        field = field_step(resource)
+        edits = (f'Node/{name}:status.allocatable{field}="{amount}"', f'Node/{name}:status.capacity{field}="{amount}"')
         words = f"Run the device plugin for {resource} on {name} (which reports {join_names(devices)})"
         kind, aspect = fix.FixKind.REPAIR, f"device {resource}"
         yield fix.Fix(words, edits, AdviceHarm.CLUSTER, _NODE_CAUSES, stated_kind=kind, aspect=aspect)
 
 
 def _reported_devices(node: Manifest) -> list[str]:
-    """`1 nvidia.com/gpu`, for each device that a node has."""
+    """The node's allocatable devices as `1 nvidia.com/gpu`."""
     amounts = fix.known_amounts(status_of(node).get("allocatable"))
     return [f"{amount} {name}" for name, amount in amounts.items() if "/" in name and amount > 0]
 
 
 def _propose_node_addition_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Nodes like the one that suits the job best, with more of what a pod asks for where that is not enough."""
+    """Proposes to add copies of the most suitable node, enlarged if the largest pod would not fit."""
     model = _best_model_node(situation)
     if model is None:
         return
     larger, name = _missing_amounts(situation, model), name_of(model)
-    shown = join_names(f"{amount} {resource}" for resource, amount in larger.items())
-    like = f"like {name}{f' but with {shown}' if larger else ''}"
+    larger_words = join_names(f"{amount} {resource}" for resource, amount in larger.items())
+    node_words = f"like {name}{f' but with {larger_words}' if larger else ''}"
     sizes = []
     for count in range(1, _MAX_ADDED_NODES + 1):
         names = [f"{name}-added-{number}" for number in range(1, count + 1)]
-        edits = tuple(edit for added in names for edit in _iter_added_node_edits(model, added, larger))
+        edits = tuple(edit for added_name in names for edit in _iter_added_node_edits(model, added_name, larger))
         sizes.append(fix.FixSize(count_noun(count, "node"), edits))
-    change = fix.Fix(f"Add {fix.AMOUNT_BLANK} {like}", (), AdviceHarm.CLUSTER, _ROOM_CAUSES, aspect="nodes")
+    change = fix.Fix(f"Add {fix.AMOUNT_BLANK} {node_words}", (), AdviceHarm.CLUSTER, _ROOM_CAUSES, aspect="nodes")
     yield change.with_sizes(*sizes)
 
 
@@ -156,21 +156,21 @@ def _iter_added_node_edits(model: Manifest, name: str, larger: Mapping[str, str]
 
 
 def _missing_amounts(situation: fix.FixSituation, model: Manifest) -> dict[str, str]:
-    """What the model has less of than the job's largest pod asks for, and how much would do."""
-    has, found = fix.known_amounts(status_of(model).get("allocatable")), {}
+    """Resource → sufficient amount, for what the model node has less of than the job's largest pod requests."""
+    allocatable, amounts = fix.known_amounts(status_of(model).get("allocatable")), {}
     for resource in fix.resources_of(situation.pending_pods):
         unit = fix.unit_of(resource)
         request = max(fix.total_request([pod], resource) for pod in situation.pending_pods)
-        if request > has.get(resource, 0):
-            together = (
+        if request > allocatable.get(resource, 0):
+            device_count = (
                 min(fix.total_request(situation.pending_pods, resource), _DEVICES_OF_A_NODE) if unit == "count" else 0
             )
-            found[resource] = fix.AmountRange(0, request, unit).format_amount(max(request, together))
-    return found
+            amounts[resource] = fix.AmountRange(0, request, unit).format_amount(max(request, device_count))
+    return amounts
 
 
 def _best_model_node(situation: fix.FixSituation) -> Manifest | None:
-    """The node that suits the job best but for its room."""
+    """The most suitable node, regardless of its free room; None without nodes."""
     needed = fix.resources_of(situation.pending_pods)
     labels: Mapping[str, str] = next((pod.spec.get("nodeSelector") or {} for pod in situation.pending_pods), {})
     return max(
@@ -179,12 +179,12 @@ def _best_model_node(situation: fix.FixSituation) -> Manifest | None:
 
 
 def _suitability_key(node: Manifest, needed: Sequence[str], labels: Mapping[str, str]) -> tuple[int, int, bool, float]:
-    """Labels first, then what it has at all, no taint, and its size."""
-    own = labels_of(node)
-    has = fix.known_amounts(status_of(node).get("allocatable"))
-    matching = len([key for key, value in labels.items() if own.get(key) == value])
-    marked = any(spec_of(node).get(mark) for mark in _BLOCKING_MARKS)
-    return matching, len([name for name in needed if has.get(name)]), not marked, has.get("cpu", 0)
+    """A sort key: matching labels, number of needed resources that the node has, no taint or cordon, and cpu."""
+    node_labels = labels_of(node)
+    allocatable = fix.known_amounts(status_of(node).get("allocatable"))
+    matching = len([key for key, value in labels.items() if node_labels.get(key) == value])
+    is_blocked = any(spec_of(node).get(mark) for mark in _BLOCKING_MARKS)
+    return matching, len([name for name in needed if allocatable.get(name)]), not is_blocked, allocatable.get("cpu", 0)
 
 
 _TAINT_CAUSES = ("predicates-*", "gang-discard", "larger-than-any-node", "pod-count", "no-hypernode")
@@ -193,19 +193,19 @@ _TAINT_CAUSES = ("predicates-*", "gang-discard", "larger-than-any-node", "pod-co
 def propose_taint_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Fixes that remove a taint or tolerate it; none for taints of broken nodes.
 
-    The reason of a taint is not in its key, so both are ranked after everything else that works.
+    A taint's key does not tell why it is there, so both are ranked after all other fixes that work.
     """
     for taint, nodes in _blocking_taints(situation, may_be_tolerated).items():
         match = f'operator: Equal, value: "{taint.value}"' if taint.value else "operator: Exists"
         change = f"spec.tolerations[+]={{key: {taint.key}, {match}, effect: {taint.effect}}}"
-        shown = f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
-        words = f"Add a toleration for {shown} ({count_noun(len(nodes), 'node')}), if the node's owner agrees"
+        text = f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
+        words = f"Add a toleration for {text} ({count_noun(len(nodes), 'node')}), if the node's owner agrees"
         edits = fix.pod_edits(situation.pending_pods, change)
         yield fix.Fix(
-            words, edits, AdviceHarm.CLUSTER, _TAINT_CAUSES, stated_kind=fix.FixKind.OVERRIDE, aspect=f"taint {shown}"
+            words, edits, AdviceHarm.CLUSTER, _TAINT_CAUSES, stated_kind=fix.FixKind.OVERRIDE, aspect=f"taint {text}"
         )
-    kept = _blocking_taints(situation, may_be_lifted)
-    for key, nodes in group_by_key((taint.key, name) for taint, names in kept.items() for name in names).items():
+    liftable = _blocking_taints(situation, may_be_lifted)
+    for key, nodes in group_by_key((taint.key, name) for taint, names in liftable.items() for name in names).items():
         names = [name for name in dict.fromkeys(nodes) if nodes.count(name) == 1]
         edits = tuple(f"Node/{name}:spec.taints[{key}]-" for name in names)
         words = f"Remove taint {key} from {count_noun(len(names), 'node')} when no longer needed"
@@ -214,20 +214,20 @@ def propose_taint_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 
 def _blocking_taints(
-    situation: fix.FixSituation, allowed: Callable[[Taint, JsonObject], bool]
+    situation: fix.FixSituation, may_be_changed: Callable[[Taint, JsonObject], bool]
 ) -> dict[Taint, list[NodeName]]:
-    """Taints that some pod of the job does not tolerate, and the nodes that have them."""
+    """Taint → nodes, for allowed taints that some Pending pod of the job does not tolerate."""
     tolerations = [parse_tolerations(pod.spec.get("tolerations")) for pod in situation.pending_pods]
     return group_by_key(
         (taint, NodeName(name_of(node)))
         for node in situation.snapshot.objects_of("Node")
         for taint in parse_taints(spec_of(node).get("taints"))
-        if allowed(taint, node) and not all(is_tolerated(taint, one) for one in tolerations)
+        if may_be_changed(taint, node) and not all(is_tolerated(taint, entries) for entries in tolerations)
     )
 
 
 _ACTION_ORDER: Final = (ENQUEUE, ALLOCATE, BACKFILL, GANG_PREEMPT, PREEMPT, GANG_RECLAIM, RECLAIM)
-"""Where a missing action is put in."""
+"""The usual order of actions, in which a missing one is inserted."""
 _OPTIONAL_ACTIONS: Final = (PREEMPT, RECLAIM, GANG_PREEMPT, ENQUEUE, ALLOCATE, BACKFILL)
 _UNSAFE_PLUGINS: Final = (CONFORMANCE, PDB)
 """Plugins that protect critical pods and budgets; switching them off is never proposed."""
@@ -255,7 +255,7 @@ def propose_configuration_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix
 
 
 def _propose_upgrade_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """The newest release, where an older one with rules of its own is replayed."""
+    """Proposes an upgrade to the newest release if an older one with other rules is replayed."""
     release, newest = situation.snapshot.release, SUPPORTED_TAGS[0]
     if release.stated and release.older and release.name != str(newest):
         words, edits = f"Upgrade Volcano {release.name} -> {newest}", (f"flag:release={newest}",)
@@ -263,58 +263,58 @@ def _propose_upgrade_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 
 def _propose_accepted_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """The stated configuration with the actions that exist, where an unknown one makes the scheduler reject it."""
+    """Proposes the stated configuration with corrected actions, if an unknown action makes the scheduler reject it."""
     conf = situation.recording.conf
     if not conf.built_in or conf.problems[0].field != "actions":
         return
-    stated = load_yaml(situation.snapshot.scheduler_conf or "")
-    names = [name.strip() for name in str(stated.get("actions") or "").split(",")]
+    document = load_yaml(situation.snapshot.scheduler_conf or "")
+    names = [name.strip() for name in str(document.get("actions") or "").split(",")]
     # Actions are written in lower case; a capital is the usual fault.
-    meant = {name: closest_name(name.lower(), conf.known, 0.8) for name in names}
-    changes = [f"{name} -> {known}" if known else f"{name} removed" for name, known in meant.items() if name != known]
+    matches = {name: closest_name(name.lower(), conf.known, 0.8) for name in names}
+    changes = [f"{name} -> {match}" if match else f"{name} removed" for name, match in matches.items() if name != match]
     if changes:
-        actions = ", ".join(dict.fromkeys(filter(None, meant.values())))
-        parts = (f"conf:{key}={json.dumps(stated[key])}" for key in ("tiers", "configurations") if stated.get(key))
+        actions = ", ".join(dict.fromkeys(filter(None, matches.values())))
+        parts = (f"conf:{key}={json.dumps(document[key])}" for key in ("tiers", "configurations") if document.get(key))
         words = f"Configuration: actions: {join_names(changes)} (the scheduler then accepts it)"
         edits, kind = (f'conf:actions="{actions}"', *parts), fix.FixKind.REPAIR
         yield fix.Fix(words, edits, AdviceHarm.CLUSTER, ("*",), stated_kind=kind, aspect="actions")
 
 
 def _propose_missing_action_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    present = [name for name in situation.recording.conf.actions if name]
+    configured = [name for name in situation.recording.conf.actions if name]
     causes = {
         PREEMPT: ("action-not-configured", "predicates-mixed", "gang-discard", "pod-count"),
         RECLAIM: ("action-not-configured", "predicates-mixed", "gang-discard", "victims-*", "pod-count"),
         GANG_PREEMPT: ("network-topology", "no-hypernode"),
     }
-    waiting = situation.job.tasks.values() if situation.job is not None else ()
-    if any(task.best_effort for task in waiting):
+    tasks = situation.job.tasks.values() if situation.job is not None else ()
+    if any(task.best_effort for task in tasks):
         causes[BACKFILL] = ("not-tried", "not-admitted", "phantom-*", "podgroup-missing")
     for action in _OPTIONAL_ACTIONS:
-        if action in present or action not in situation.recording.conf.known:
+        if action in configured or action not in situation.recording.conf.known:
             continue
-        before = [name for name in _ACTION_ORDER[: _ACTION_ORDER.index(action)] if name in present]
-        place = present.index(before[-1]) + 1 if before else 0
-        actions = ", ".join([*present[:place], action, *present[place:]])
+        earlier_actions = [name for name in _ACTION_ORDER[: _ACTION_ORDER.index(action)] if name in configured]
+        position = configured.index(earlier_actions[-1]) + 1 if earlier_actions else 0
+        actions = ", ".join([*configured[:position], action, *configured[position:]])
         edits = (f'conf:actions="{actions}"',)
-        made_for = causes.get(action, ("not-tried", "action-not-configured", "not-admitted", "enqueue-*"))
-        # Where another cause decides, an action that evicts is one way among others to take pods away from jobs.
-        repaired = "network-topology" if action == GANG_PREEMPT else "action-not-configured"
+        action_causes = causes.get(action, ("not-tried", "action-not-configured", "not-admitted", "enqueue-*"))
+        # If another cause decides, an added evicting action is only one of several ways to evict other jobs' pods.
+        repaired_cause = "network-topology" if action == GANG_PREEMPT else "action-not-configured"
         evicts = action in (PREEMPT, RECLAIM, GANG_PREEMPT)
-        is_missing = situation.explanation.cause_code == repaired or not evicts
+        is_missing = situation.explanation.cause_code == repaired_cause or not evicts
         kind = fix.FixKind.REPAIR if is_missing else fix.FixKind.OTHER_PODS
         words = f'Configuration: actions -> "{actions}" (adds {action})'
-        yield fix.Fix(words, edits, AdviceHarm.CLUSTER, made_for, stated_kind=kind)
+        yield fix.Fix(words, edits, AdviceHarm.CLUSTER, action_causes, stated_kind=kind)
 
 
 def _propose_action_order_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """A fix that puts the actions into upstream's usual order."""
-    present = [name for name in situation.recording.conf.actions if name]
-    usual = [name for name in _ACTION_ORDER if name in present] + [
-        name for name in present if name not in _ACTION_ORDER
+    configured = [name for name in situation.recording.conf.actions if name]
+    ordered = [name for name in _ACTION_ORDER if name in configured] + [
+        name for name in configured if name not in _ACTION_ORDER
     ]
-    if usual != present:
-        actions = ", ".join(usual)
+    if ordered != configured:
+        actions = ", ".join(ordered)
         causes = ("enqueued-too-late", "not-tried", "plan-lost", "phantom-*", NODE_ORDER, "not-admitted")
         edits = (f'conf:actions="{actions}"',)
         words = f'Configuration: actions -> "{actions}" (default order)'
@@ -322,27 +322,27 @@ def _propose_action_order_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix
 
 
 def _propose_unchecked_admission_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Without enqueue, where it rejects the job and actions that evict for it consider only admitted jobs."""
+    """Proposes to drop enqueue if it rejects the job and an evicting action is configured."""
     conf = situation.recording.conf
-    present = [name for name in conf.actions if name]
-    evicting = [name for name in dict.fromkeys(present) if conf.facts_of(name).evicts]
-    if ENQUEUE in present and evicting:
-        actions = ", ".join(name for name in present if name != ENQUEUE)
+    configured = [name for name in conf.actions if name]
+    evicting = [name for name in dict.fromkeys(configured) if conf.facts_of(name).evicts]
+    if ENQUEUE in configured and evicting:
+        actions = ", ".join(name for name in configured if name != ENQUEUE)
         words = f'Configuration: actions -> "{actions}" (drops enqueue: {join_names(evicting)} then acts for every job)'
         causes, kind = ("enqueue-*", "queue-capability"), fix.FixKind.ENTITLEMENT
         edits = [f'conf:actions="{actions}"']
-        yield fix.Fix(words, tuple(edits), AdviceHarm.CLUSTER, causes, stated_kind=kind, aspect="enqueue")
-        # Then gang is asked for victims, and by upstream's defaults it has no say in preempt.
-        if PREEMPT in evicting and any(one.is_enabled(["enablePreemptable"]) for one in conf.options_of(GANG)):
-            also = f"{words[:-1]}); {GANG}: enablePreemptable -> false (no veto in {PREEMPT})"
+        yield fix.Fix(words, tuple(edits), AdviceHarm.CLUSTER, causes, stated_kind=kind, aspect=ENQUEUE)
+        # Also without gang's vote in preempt, which upstream's default configuration does not have either.
+        if PREEMPT in evicting and any(option.is_enabled(["enablePreemptable"]) for option in conf.options_of(GANG)):
+            with_gang_words = f"{words[:-1]}); {GANG}: enablePreemptable -> false (no veto in {PREEMPT})"
             edits.append(f"conf:plugins.{GANG}.enablePreemptable=false")
-            yield fix.Fix(also, tuple(edits), AdviceHarm.CLUSTER, causes, stated_kind=kind, aspect="enqueue")
+            yield fix.Fix(with_gang_words, tuple(edits), AdviceHarm.CLUSTER, causes, stated_kind=kind, aspect=ENQUEUE)
 
 
 def _propose_overcommit_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     for option in situation.recording.conf.options_of(OVERCOMMIT)[:1]:
-        raw = option.arguments.get("overcommit-factor", 1.2)
-        present = round(float(raw) * 100) if isinstance(raw, int | float) else 120
+        factor = option.arguments.get("overcommit-factor", 1.2)
+        present = round(float(factor) * 100) if isinstance(factor, int | float) else 120
         words = f"overcommit: overcommit-factor {format_number(present / 100)} -> {fix.AMOUNT_BLANK}"
         edits = (f"conf:plugins.overcommit.arguments.overcommit-factor={fix.AMOUNT_BLANK}",)
         amount = fix.AmountRange(present, _FACTOR_LIMIT, "hundredths")
@@ -352,7 +352,7 @@ def _propose_overcommit_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 
 def _propose_load_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Higher thresholds of plugin usage, which rejects nodes by their measured load."""
+    """Proposes higher thresholds for plugin usage, which rejects nodes by their measured load."""
     for option in situation.recording.conf.options_of(USAGE):
         thresholds = option.arguments.get("thresholds")
         for name, present in thresholds.items() if isinstance(thresholds, dict) else ():
@@ -365,7 +365,7 @@ def _propose_load_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 
 def _propose_filter_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """The filters of predicates, without which scores and placements fail."""
+    """Proposes to enable the filters of predicates, without which scores and placements fail."""
     if filters_are_off(situation.recording.conf):
         words = f"{PREDICATES}: {PREDICATE.switches[0]} -> true"
         edits = (f"conf:plugins.{PREDICATES}.{PREDICATE.switches[0]}=true",)
@@ -378,35 +378,35 @@ def _propose_switch_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     for name in conf.plugin_names():
         if name in situation.cause_codes and name not in _UNSAFE_PLUGINS:
             for switch, action in (("enablePreemptable", PREEMPT), ("enableReclaimable", RECLAIM)):
-                on = any(one.is_enabled([switch]) for one in conf.options_of(name))
-                if not on or not any(action in each for each in conf.actions):
+                is_on = any(option.is_enabled([switch]) for option in conf.options_of(name))
+                if not is_on or not any(action in configured for configured in conf.actions):
                     continue
                 edits = (f"conf:plugins.{name}.{switch}=false",)
                 words = f"{name}: {switch} -> false (no veto in {action})"
-                # Reclaim takes back what the queue deserves, which gang alone keeps; other vetoes are the rule itself.
-                owed = fix.FixKind.ENTITLEMENT if action == RECLAIM else fix.FixKind.OTHER_PODS
-                kind = owed if name == GANG else fix.FixKind.BYPASS
-                shown = words if name == GANG else f"Bypass: {words}"
-                yield fix.Fix(shown, edits, AdviceHarm.CLUSTER, (name,), stated_kind=kind)
+                # Without gang's vote reclaim evicts what the queue deserves; other plugins' votes are the rule itself.
+                gang_kind = fix.FixKind.ENTITLEMENT if action == RECLAIM else fix.FixKind.OTHER_PODS
+                kind = gang_kind if name == GANG else fix.FixKind.BYPASS
+                full_words = words if name == GANG else f"Bypass: {words}"
+                yield fix.Fix(full_words, edits, AdviceHarm.CLUSTER, (name,), stated_kind=kind)
 
 
 def _propose_starving_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Who may report that a job starves: some plugin at all, or priority alone, which counts pods above minMember."""
+    """Proposes to enable JobStarving, or to leave it to priority alone, which counts pods above minMember."""
     switch, conf = JOB_STARVING.switches[0], situation.recording.conf
     states = {
         name: conf.options_of(name)[-1].is_enabled([switch]) for name in conf.plugin_names() if name in (PRIORITY, GANG)
     }
-    for name, on in states.items():
-        if on and not (name == GANG and states.get(PRIORITY)):
+    for name, enabled in states.items():
+        if enabled and not (name == GANG and states.get(PRIORITY)):
             continue
-        words = f"{name}: {switch} -> {'false (priority counts pods above minMember too)' if on else 'true'}"
-        edits = (f"conf:plugins.{name}.{switch}={'false' if on else 'true'}",)
+        words = f"{name}: {switch} -> {'false (priority counts pods above minMember too)' if enabled else 'true'}"
+        edits = (f"conf:plugins.{name}.{switch}={'false' if enabled else 'true'}",)
         kind = fix.FixKind.OTHER_PODS if any(states.values()) else fix.FixKind.REPAIR
         yield fix.Fix(words, edits, AdviceHarm.CLUSTER, ("not-starving",), stated_kind=kind, aspect="starving")
 
 
 def _propose_order_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """drf's order of jobs switched off, where another job of the queue was placed first in this cycle."""
+    """Proposes to switch off drf's job order if this cycle placed another job of the queue first."""
     if situation.placed_before and DRF in situation.recording.conf.plugin_names():
         words = f"{DRF}: enableJobOrder -> false (jobs of one queue no longer ordered by {DRF} share)"
         edits = (f"conf:plugins.{DRF}.enableJobOrder=false",)
@@ -415,8 +415,8 @@ def _propose_order_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 
 def _propose_spelling_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Switches under the name that the scheduler knows, where it ignores a misspelt one."""
-    for option in (one for tier in _stated_tiers(situation) for one in tier):
+    """Proposes the correct names of misspelt switches, which the scheduler ignores."""
+    for option in (plugin for tier in _stated_tiers(situation) for plugin in tier):
         name = option.get("name")
         for key, value in option.items():
             meant = find_meant_switch(key)
@@ -429,38 +429,38 @@ def _propose_spelling_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 
 def _stated_tiers(situation: fix.FixSituation) -> list[list[JsonObject]]:
-    """The plugins of each tier as the configuration file states them; none where it cannot be read."""
+    """The plugins of each tier as the configuration states them; empty if it cannot be read."""
     document = load_yaml(situation.recording.conf.text)
     tiers = document.get("tiers") if isinstance(document, dict) else None
     return [list(tier.get("plugins") or ()) for tier in tiers] if isinstance(tiers, list) else []
 
 
 def _propose_sla_tier_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """A tier of its own for sla, so that a refusal of its tier does not outvote its permit."""
-    plugins = _stated_tiers(situation)
-    if not plugins or SLA not in situation.recording.conf.plugin_names():
+    """Proposes a separate tier for sla, so that a rejection in its tier cannot outvote its permit."""
+    tiers = _stated_tiers(situation)
+    if not tiers or SLA not in situation.recording.conf.plugin_names():
         return
-    if [one.get("name") for one in plugins[0]] == [SLA]:
+    if [plugin.get("name") for plugin in tiers[0]] == [SLA]:
         return
-    moved = [one for tier in plugins for one in tier if one.get("name") == SLA]
-    rest = [[one for one in tier if one.get("name") != SLA] for tier in plugins]
-    text = json.dumps([{"plugins": moved}, *({"plugins": tier} for tier in rest if tier)])
+    sla_plugins = [plugin for tier in tiers for plugin in tier if plugin.get("name") == SLA]
+    other_tiers = [[plugin for plugin in tier if plugin.get("name") != SLA] for tier in tiers]
+    tiers_json = json.dumps([{"plugins": sla_plugins}, *({"plugins": tier} for tier in other_tiers if tier)])
     words = "Move sla into its own first tier"
-    edits, kind = (f"conf:tiers={text}",), fix.FixKind.ENTITLEMENT
+    edits, kind = (f"conf:tiers={tiers_json}",), fix.FixKind.ENTITLEMENT
     yield fix.Fix(words, edits, AdviceHarm.CLUSTER, ("enqueue-*", "queue-capability"), stated_kind=kind)
 
 
 def _propose_one_quota_plugin_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Only one of the two plugins that limit queues, each by rules of its own: the one whose fields queues state."""
+    """Proposes to keep only one of capacity and proportion: the one whose fields the queues state."""
     conf = situation.recording.conf
     if not all(name in conf.plugin_names() for name in (CAPACITY, PROPORTION)):
         return
     queues = situation.recording.session.queues.values()
-    read = any(queue.deserved or queue.parent not in ("", ROOT_QUEUE) for queue in queues)
-    kept, other = (CAPACITY, PROPORTION) if read else (PROPORTION, CAPACITY)
-    words = f"Configuration: remove plugin {other} ({kept} limits queues too, by other rules)"
+    is_capacity_used = any(queue.deserved or queue.parent not in ("", ROOT_QUEUE) for queue in queues)
+    kept, removed = (CAPACITY, PROPORTION) if is_capacity_used else (PROPORTION, CAPACITY)
+    words = f"Configuration: remove plugin {removed} ({kept} limits queues too, by other rules)"
     causes, kind = (*_QUEUE_CAUSES, "gang-discard", "victims-*", "phantom-*"), fix.FixKind.REPAIR
-    yield fix.Fix(words, (f"conf:plugins.{other}-",), AdviceHarm.CLUSTER, causes, stated_kind=kind, aspect="quota")
+    yield fix.Fix(words, (f"conf:plugins.{removed}-",), AdviceHarm.CLUSTER, causes, stated_kind=kind, aspect="quota")
 
 
 def _propose_node_group_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:

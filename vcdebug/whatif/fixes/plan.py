@@ -1,4 +1,4 @@
-"""A plan of fixes: what it changes, what came of it, its rank and its words."""
+"""A plan of fixes: its edits, its result in a trial, its rank, and its description."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from vcdebug.whatif.fixes.trial import AssumedPods, EditTexts, TrialOutcome
 
 @dataclass(frozen=True, slots=True)
 class FixPlan:
-    """Some fixes, each with the amount that is tried."""
+    """Several fixes that are tried together, each with an amount."""
 
     fixes: tuple[Fix, ...]
     amounts: tuple[int | None, ...]
 
     @classmethod
     def of_fixes(cls, *fixes: Fix) -> FixPlan:
-        """A plan with each fix at an amount that is surely enough."""
-        return cls(fixes, tuple(None if one.amount is None else one.amount.works for one in fixes))
+        """A plan with each fix at the amount that works if any does."""
+        return cls(fixes, tuple(None if fix.amount is None else fix.amount.works for fix in fixes))
 
     @property
     def filled_fixes(self) -> list[Fix]:
@@ -46,61 +46,61 @@ class FixPlan:
 
     @property
     def family_key(self) -> frozenset[str]:
-        """Plans with the same key are the same fixes in another order or size."""
+        """A key that is equal for plans of the same fixes in another order or size."""
         return frozenset(fix.family or fix.words for fix in self.fixes)
 
     @property
     def aspect_key(self) -> frozenset[str]:
-        """Plans with the same key change the same things, such as the job's priority, to other values."""
+        """A key that is equal for plans that change the same things, such as the job's priority, to other values."""
         return frozenset(fix.aspect or fix.words for fix in self.fixes)
 
-    def without_places(self, places: Iterable[int]) -> FixPlan:
-        """The plan with some fixes left out."""
-        out = dict.fromkeys(places)
-        kept = [place for place in range(len(self.fixes)) if place not in out]
-        return FixPlan(tuple(self.fixes[place] for place in kept), tuple(self.amounts[place] for place in kept))
+    def without_fixes(self, indexes: Iterable[int]) -> FixPlan:
+        """The plan without the fixes at these indexes."""
+        left_out = dict.fromkeys(indexes)
+        kept = [index for index in range(len(self.fixes)) if index not in left_out]
+        return FixPlan(tuple(self.fixes[index] for index in kept), tuple(self.amounts[index] for index in kept))
 
-    def with_amount(self, place: int, amount: int) -> FixPlan:
-        """The plan with another amount at one fix."""
-        return FixPlan(self.fixes, (*self.amounts[:place], amount, *self.amounts[place + 1 :]))
+    def with_amount(self, index: int, amount: int) -> FixPlan:
+        """The plan with another amount for the fix at index `index`."""
+        return FixPlan(self.fixes, (*self.amounts[:index], amount, *self.amounts[index + 1 :]))
 
 
 @dataclass(frozen=True, slots=True)
 class TriedPlan:
-    """A plan that was carried out, and what it came to."""
+    """A plan that was replayed, and its outcome."""
 
     plan: FixPlan
     outcome: TrialOutcome
 
     @property
     def is_proven(self) -> bool:
-        """Whether the job gets what it waits for with it."""
+        """Whether the plan places the job, or the pods that would be created."""
         return self.outcome.reached
 
     @property
     def gets_in(self) -> bool:
-        """Whether the job is at least admitted with it."""
+        """Whether the plan at least admits the job."""
         return self.outcome.reached or self.outcome.admitted
 
     def does_more_than(self, other: TriedPlan) -> bool:
-        """Whether it makes all the edits of another plan that ranks no lower, and more, and places no more pods."""
-        more = frozenset(self.plan.all_edits) > frozenset(other.plan.all_edits)
-        return more and self.outcome.places <= other.outcome.places and other.rank_key <= self.rank_key
+        """Whether the plan has all edits of a plan that ranks at least as high, and more, but places no more pods."""
+        has_more_edits = frozenset(self.plan.all_edits) > frozenset(other.plan.all_edits)
+        return has_more_edits and self.outcome.places <= other.outcome.places and other.rank_key <= self.rank_key
 
     @property
     def plan_words(self) -> str:
-        """What to do, in one line."""
+        """The changes of the plan, in one line."""
         return "; ".join(fix.words for fix in self.plan.filled_fixes)
 
     @property
     def rank_key(self) -> tuple[bool, FixKind, bool, AdviceHarm, int, int]:
-        """What works first, in a maintainer's order, without harm to other jobs, least harm, fewest changes and
+        """A sort key: proven plans first, then by kind, without evictions of other jobs, least harm, fewest changes and
         fewest costs.
         """
         plan, costs = self.plan, self.outcome.costs
-        ends = any(cost.startswith(("ends", "evicts")) for cost in costs)
+        ends_pods = any(cost.startswith(("ends", "evicts")) for cost in costs)
         kind = max(map(_rank_of_kind, plan.fixes, plan.amounts))
-        return not self.is_proven, kind, ends, plan.worst_harm, len(plan.fixes), len(costs)
+        return not self.is_proven, kind, ends_pods, plan.worst_harm, len(plan.fixes), len(costs)
 
 
 def _rank_of_kind(fix: Fix, amount: int | None) -> FixKind:
@@ -110,52 +110,52 @@ def _rank_of_kind(fix: Fix, amount: int | None) -> FixKind:
     return fix.kind
 
 
-def combined_plan(fixes: Iterable[Fix], most: AdviceHarm, first: tuple[Fix, ...] = ()) -> FixPlan:
-    """All that may be changed at once, one change of each aspect, the most harmful last, after what comes first."""
-    there = [fix.aspect for fix in first]
-    by_aspect = {fix.aspect: fix for fix in fixes if fix.aspect and fix.harm <= most and fix.aspect not in there}
-    return FixPlan.of_fixes(*first, *sorted(by_aspect.values(), key=lambda fix: fix.harm))
+def combined_plan(fixes: Iterable[Fix], max_harm: AdviceHarm, base_fixes: tuple[Fix, ...] = ()) -> FixPlan:
+    """A plan of `base_fixes` and one fix per other aspect with at most this harm, the most harmful last."""
+    aspects = [fix.aspect for fix in base_fixes]
+    by_aspect = {fix.aspect: fix for fix in fixes if fix.aspect and fix.harm <= max_harm and fix.aspect not in aspects}
+    return FixPlan.of_fixes(*base_fixes, *sorted(by_aspect.values(), key=lambda fix: fix.harm))
 
 
-def has_amount(plan: FixPlan, place: int) -> bool:
+def has_amount(plan: FixPlan, index: int) -> bool:
     """Whether the fix at a place has an amount."""
-    return place < len(plan.amounts) and plan.amounts[place] is not None
+    return index < len(plan.amounts) and plan.amounts[index] is not None
 
 
 class AmountBisection:
-    """Between an amount that fails and one that works."""
+    """The bisection of a fix's amount, between one that fails and one that works."""
 
-    def __init__(self, remedy: TriedPlan, place: int, *, has_minimum: bool) -> None:
-        fix, amount = remedy.plan.fixes[place], remedy.plan.amounts[place]
+    def __init__(self, remedy: TriedPlan, index: int, *, has_minimum: bool) -> None:
+        fix, amount = remedy.plan.fixes[index], remedy.plan.amounts[index]
         assert fix.amount is not None
         assert amount is not None
         self.before = self.remedy = remedy
-        # A job that has its minimum wants all its other pods, where that costs no other job anything.
+        # For a job with its minimum, the amount has to place its other pods too if that costs no other job anything.
         self._is_for_all = has_minimum and fix.kind in (FixKind.ENTITLEMENT, FixKind.MORE_ROOM)
-        self._place = place
+        self._place = index
         self._step = fix.amount.step
         self._fails, self._works = fix.amount.fails, amount
 
     @property
     def is_done(self) -> bool:
-        """Whether no amount is left in between."""
+        """Whether no untried amount is left between the two."""
         return abs(self._works - self._fails) <= self._step
 
     @property
     def halfway_plan(self) -> FixPlan:
         """The plan with the amount half-way, a whole number of steps from the one that fails."""
         steps = abs(self._works - self._fails) // self._step
-        way = max(1, steps // 2) * self._step
-        middle = self._fails + way if self._works > self._fails else self._fails - way
+        distance = max(1, steps // 2) * self._step
+        middle = self._fails + distance if self._works > self._fails else self._fails - distance
         return self.remedy.plan.with_amount(self._place, middle)
 
     def learn_result(self, plan: FixPlan, outcome: TrialOutcome | None) -> None:
         """Take in one trial's result and halve the range of amounts that is left."""
         amount = plan.amounts[self._place]
         assert amount is not None
-        # A change that only admits the job is sought in the smallest amount that admits it.
-        enough = outcome is not None and (outcome.reached or (outcome.admitted and not self.before.is_proven))
-        if outcome is not None and enough and (not self._is_for_all or outcome.places >= self.before.outcome.places):
+        # For a change that only admits the job, the smallest amount that admits it is enough.
+        is_enough = outcome is not None and (outcome.reached or (outcome.admitted and not self.before.is_proven))
+        if outcome is not None and is_enough and (not self._is_for_all or outcome.places >= self.before.outcome.places):
             self._works = amount
             self.remedy = replace(self.remedy, plan=plan, outcome=outcome)
         else:
@@ -163,7 +163,7 @@ class AmountBisection:
 
 
 def _describe_admitted(assumed: AssumedPods | None, *, short: bool) -> str:
-    """What is known of the pods that are created once the job is admitted, in words."""
+    """Whether the pods that are created once the job is admitted would fit, in words."""
     admitted = "admits the job"
     if short and assumed is not None:
         if assumed.scheduled:
@@ -177,15 +177,15 @@ def _describe_admitted(assumed: AssumedPods | None, *, short: bool) -> str:
 
 
 def describe_result(remedy: TriedPlan, *, short: bool = False) -> str:
-    """What came of it, in a few words; `short` leaves out which pods were assumed."""
+    """The result of a tried plan in a few words; `short` leaves out the assumed pods."""
     outcome = remedy.outcome
-    where = f" on {', '.join(outcome.nodes[:4])}{' …' if len(outcome.nodes) > 4 else ''}" if outcome.nodes else ""
-    of_all = f"{outcome.places} of {count_noun(outcome.places + outcome.left, 'Pending pod')}"
-    pods = of_all if outcome.left and outcome.reached else count_noun(outcome.places, "pod")
-    others = count_noun(outcome.others_on_added, "pod") if outcome.others_on_added else ""
-    beside = f" (the other added nodes get {others} of other jobs)" if others else ""
-    places = f"places {pods}{where}{beside}" if outcome.places else ""
-    # Asked first: an admitted job whose pods are made next counts as scheduled too, and needs those pods.
+    on_nodes = f" on {', '.join(outcome.nodes[:4])}{' …' if len(outcome.nodes) > 4 else ''}" if outcome.nodes else ""
+    placed_share = f"{outcome.places} of {count_noun(outcome.places + outcome.left, 'Pending pod')}"
+    pods = placed_share if outcome.left and outcome.reached else count_noun(outcome.places, "pod")
+    other_pods = count_noun(outcome.others_on_added, "pod") if outcome.others_on_added else ""
+    added_nodes_note = f" (the other added nodes get {other_pods} of other jobs)" if other_pods else ""
+    places = f"places {pods}{on_nodes}{added_nodes_note}" if outcome.places else ""
+    # Checked first: an admitted job counts as scheduled before its pods are created.
     if outcome.admitted:
         return _describe_admitted(outcome.assumed, short=short)
     if outcome.scheduled:

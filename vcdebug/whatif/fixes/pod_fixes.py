@@ -31,23 +31,23 @@ _SIZE_CAUSES = (
     "preemptive",
 )
 _MAX_LABEL_VALUES: Final = 4
-"""Values of one label beyond which none is proposed: a guess among many is no advice."""
+"""With more values of a label than this, none is proposed, since each would be a guess."""
 _MAX_EDITED_PODS: Final = 64
-"""Pods of one job up to which requests are edited: beyond, the edits are no advice for a person any more."""
+"""The maximum number of pods whose requests are edited; more edits are not useful as advice."""
 
 
 def propose_pod_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Fixes on the pods that wait."""
+    """Fixes on the job's Pending pods."""
     yield from _propose_selector_fixes(situation)
-    for change, words, concerned in _NODE_CONDITIONS:
-        pods = tuple(pod for pod in situation.pending_pods if _is_stated(pod.spec, concerned))
+    for change, words, field_path in _NODE_CONDITIONS:
+        pods = tuple(pod for pod in situation.pending_pods if _is_stated(pod.spec, field_path))
         if pods:
             yield fix.Fix(words, fix.pod_edits(pods, change), AdviceHarm.JOB, _NODE_CAUSES, aspect=change)
     yield from _propose_port_fixes(situation)
     yield from _propose_numa_fixes(situation)
     if len(situation.pending_pods) <= _MAX_EDITED_PODS:
         yield from _propose_smaller_request_fixes(situation)
-        yield from _propose_left_out_fixes(situation)
+        yield from _propose_request_removal_fixes(situation)
 
 
 _NODE_CONDITIONS: Final = (
@@ -64,16 +64,16 @@ _NODE_CONDITIONS: Final = (
 
 
 def _propose_selector_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """A value of the node selector that nodes have, where none has the one that is asked for."""
+    """Proposes node selector values that nodes have, if no node has the requested value."""
     for pod in situation.pending_pods[:1]:
-        for key, wanted in (pod.spec.get("nodeSelector") or {}).items():
-            there = dict.fromkeys(labels_of(node).get(key) for node in situation.snapshot.objects_of("Node"))
-            values = [value for value in there if value is not None]
-            if wanted in values or len(values) > _MAX_LABEL_VALUES:
+        for key, selected in (pod.spec.get("nodeSelector") or {}).items():
+            node_values = dict.fromkeys(labels_of(node).get(key) for node in situation.snapshot.objects_of("Node"))
+            values = [value for value in node_values if value is not None]
+            if selected in values or len(values) > _MAX_LABEL_VALUES:
                 continue
             for value in values:
                 edits = fix.pod_edits(situation.pending_pods, f'spec.nodeSelector[{key}]="{value}"')
-                words = f"nodeSelector {key}: {wanted} -> {value}, if that is what the pods need"
+                words = f"nodeSelector {key}: {selected} -> {value}, if that is what the pods need"
                 yield fix.Fix(words, edits, AdviceHarm.JOB, _NODE_CAUSES, aspect=f"selector {key}")
 
 
@@ -88,18 +88,18 @@ def _propose_smaller_request_fixes(situation: fix.FixSituation) -> Iterator[fix.
     for resource in fix.resources_of(situation.pending_pods):
         if is_offered_nowhere(situation, resource):
             continue
-        alike: dict[tuple[int, int], list[Pod]] = {}
+        pods_by_request: dict[tuple[int, int], list[Pod]] = {}
         for pod in situation.pending_pods:
             requests = fix.container_requests(pod, resource)
             largest = max(requests, default=0)
             if largest:
-                alike.setdefault((requests.index(largest), largest), []).append(pod)
-        for (container, present), pods in alike.items():
+                pods_by_request.setdefault((requests.index(largest), largest), []).append(pod)
+        for (container, present), pods in pods_by_request.items():
             amount = fix.smaller_amount(resource, present)
             if amount is None:
                 continue
-            who = pods[0].name if len(pods) == 1 else count_noun(len(pods), "pod")
-            words = f"{who}: requests.{resource} {amount.format_amount(present)} -> {fix.AMOUNT_BLANK}"
+            subject = pods[0].name if len(pods) == 1 else count_noun(len(pods), "pod")
+            words = f"{subject}: requests.{resource} {amount.format_amount(present)} -> {fix.AMOUNT_BLANK}"
             edits = tuple(edit for pod in pods for edit in _iter_request_edits(situation, pod, container, resource))
             aspect = f"request of {present} {resource} in container {container}"
             yield fix.Fix(
@@ -112,16 +112,16 @@ def is_offered_nowhere(situation: fix.FixSituation, resource: str) -> bool:
     return not any(node.allocatable.get(resource) > 0 for node in situation.recording.session.nodes.values())
 
 
-def _propose_left_out_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+def _propose_request_removal_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Fixes that drop a request for a resource that no node has."""
     for resource in fix.resources_of(situation.pending_pods):
         if not is_offered_nowhere(situation, resource):
             continue
         pods = [pod for pod in situation.pending_pods if fix.total_request([pod], resource)]
         edits = [
-            f"Pod/{pod.key}:spec.containers[{at}].resources.{part}{field_step(resource)}-"
+            f"Pod/{pod.key}:spec.containers[{index}].resources.{part}{field_step(resource)}-"
             for pod in pods
-            for at, container in enumerate(pod.spec.get("containers") or ())
+            for index, container in enumerate(pod.spec.get("containers") or ())
             for part in ("requests", "limits")
             if resource in ((container.get("resources") or {}).get(part) or ())
         ]
@@ -134,68 +134,68 @@ def _propose_left_out_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 
 def _iter_request_edits(situation: fix.FixSituation, pod: Pod, container: int, resource: str) -> Iterator[str]:
-    """Smaller requests; the limit goes with the request where it has to be the same."""
-    stated = (pod.spec.get("containers") or ())[container].get("resources") or {}
-    requests, limits = stated.get("requests") or {}, stated.get("limits") or {}
+    """Yields edits of a container's request, and of its limit if both have to be equal."""
+    resources = (pod.spec.get("containers") or ())[container].get("resources") or {}
+    requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
     # Devices cannot be overcommitted, and a Guaranteed pod that keeps its limit loses its exclusive CPUs.
     guaranteed = resource in COMPUTE_RESOURCES and pod_qos(pod, situation.snapshot.flags) == GUARANTEED
-    together = guaranteed or is_never_overcommitted(resource)
+    limit_follows = guaranteed or is_never_overcommitted(resource)
     for part, amounts in (("requests", requests), ("limits", limits)):
-        if resource in amounts and (part == "requests" or together or resource not in requests):
+        if resource in amounts and (part == "requests" or limit_follows or resource not in requests):
             path = f"Pod/{pod.key}:spec.containers[{container}].resources.{part}"
             yield f"{path}{field_step(resource)}={fix.AMOUNT_BLANK}"
 
 
 def _propose_port_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """A fix with another host port that no pod of the snapshot uses."""
-    taken = {
-        used.port
+    used_ports = {
+        host_port.port
         for pod in map(Pod, situation.snapshot.objects_of("Pod"))
-        for used in host_ports(pod.spec, situation.snapshot.release)
+        for host_port in host_ports(pod.spec, situation.snapshot.release)
     }
-    wanted = [(pod, *place) for pod in situation.pending_pods for place in _iter_host_ports(pod)]
-    for port in dict.fromkeys(place[-1] for place in wanted):
-        other = next(number for number in range(port + 1, port + len(taken) + 2) if number not in taken)
+    requested_ports = [(pod, *location) for pod in situation.pending_pods for location in _iter_host_ports(pod)]
+    for port in dict.fromkeys(location[-1] for location in requested_ports):
+        free_port = next(number for number in range(port + 1, port + len(used_ports) + 2) if number not in used_ports)
         edits = tuple(
-            f"Pod/{pod.key}:spec.containers[{container}].ports[{at}].{name}={other}"
-            for pod, container, at, number in wanted
+            f"Pod/{pod.key}:spec.containers[{container}].ports[{port_index}].{name}={free_port}"
+            for pod, container, port_index, number in requested_ports
             if number == port
             for name in (("hostPort", "containerPort") if pod.spec.get("hostNetwork") else ("hostPort",))
         )
-        yield fix.Fix(f"hostPort {port} -> {other}", edits, AdviceHarm.JOB, _NODE_CAUSES, aspect=f"port {port}")
+        yield fix.Fix(f"hostPort {port} -> {free_port}", edits, AdviceHarm.JOB, _NODE_CAUSES, aspect=f"port {port}")
 
 
 def _iter_host_ports(pod: Pod) -> Iterator[tuple[int, int, int]]:
-    for at, container in enumerate(pod.spec.get("containers") or ()):
-        for place, port in enumerate(container.get("ports") or ()):
+    for container_index, container in enumerate(pod.spec.get("containers") or ()):
+        for port_index, port in enumerate(container.get("ports") or ()):
             if port.get("hostPort"):
-                yield at, place, int(port["hostPort"])
+                yield container_index, port_index, int(port["hostPort"])
 
 
 def _propose_numa_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """The NUMA policy that kubelets run in place of the one that the pods ask for, or the other way round."""
+    """Proposes the kubelets' NUMA policy for the pods, the pods' policy for kubelets, or no policy."""
     asking = [pod for pod in situation.pending_pods if pod.annotations.get(POLICY_ANNOTATION, NO_POLICY) != NO_POLICY]
     if not asking or NUMA_AWARE not in situation.recording.conf.plugin_names():
         return
     pods, field = tuple(asking), f"metadata.annotations[{POLICY_ANNOTATION}]"
-    asked, who = asking[0].annotations[POLICY_ANNOTATION], count_noun(len(asking), "pod")
-    stated = {name_of(m): object_in(spec_of(m).get("policies")) for m in situation.snapshot.objects_of("Numatopology")}
+    pod_policy, subject = asking[0].annotations[POLICY_ANNOTATION], count_noun(len(asking), "pod")
+    by_node = {name_of(m): object_in(spec_of(m).get("policies")) for m in situation.snapshot.objects_of("Numatopology")}
     static = (
-        (one.get(_TOPOLOGY_POLICY), name) for name, one in stated.items() if one.get(_CPU_POLICY) == STATIC_POLICY
+        (spec.get(_TOPOLOGY_POLICY), name) for name, spec in by_node.items() if spec.get(_CPU_POLICY) == STATIC_POLICY
     )
     for policy, names in group_by_key(static).items():
-        if policy not in (asked, NO_POLICY, None):
-            words = f"{who}: NUMA policy {asked} -> {policy} (the policy of {join_names(names)})"
+        if policy not in (pod_policy, NO_POLICY, None):
+            words = f"{subject}: NUMA policy {pod_policy} -> {policy} (the policy of {join_names(names)})"
             yield fix.Fix(words, fix.pod_edits(pods, f"{field}={policy}"), AdviceHarm.JOB, _NODE_CAUSES, aspect="numa")
-    wanted = {_CPU_POLICY: STATIC_POLICY, _TOPOLOGY_POLICY: asked}
-    for name, one in list(stated.items())[:_MAX_DRIVER_NODES]:
-        changed = {key: value for key, value in wanted.items() if one.get(key) != value}
+    target_policies = {_CPU_POLICY: STATIC_POLICY, _TOPOLOGY_POLICY: pod_policy}
+    for name, spec in list(by_node.items())[:_MAX_DRIVER_NODES]:
+        changed = {key: value for key, value in target_policies.items() if spec.get(key) != value}
         edits = tuple(f"Numatopology/{name}:spec.policies.{key}={value}" for key, value in changed.items())
-        said = join_names(f"{key} {one.get(key) or NO_POLICY} -> {value}" for key, value in changed.items())
+        change_words = join_names(f"{key} {spec.get(key) or NO_POLICY} -> {value}" for key, value in changed.items())
         if edits:
-            words = f"Drain {name}, then configure its kubelet: {said}"
+            words = f"Drain {name}, then configure its kubelet: {change_words}"
             yield fix.Fix(words, edits, AdviceHarm.CLUSTER, _NODE_CAUSES, aspect="kubelet")
-    words = f"Bypass: remove the NUMA policy of {who} ({asked} is then not kept)"
+    words = f"Bypass: remove the NUMA policy of {subject} ({pod_policy} is then not kept)"
     removed = fix.pod_edits(pods, f"{field}-")
     yield fix.Fix(words, removed, AdviceHarm.JOB, _NODE_CAUSES, stated_kind=fix.FixKind.BYPASS, aspect="no numa")
 
@@ -208,31 +208,31 @@ _DRIVER_COUNT = 32
 
 
 def propose_volume_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Fixes on drivers; nothing replaces a claim, since its data would be lost."""
+    """Fixes on CSI drivers; claims are never replaced, since their data would be lost."""
     yield from _propose_driver_fixes(situation)
 
 
 def _propose_driver_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     if situation.job is None:
         return
-    asked = dict.fromkeys(
+    drivers = dict.fromkeys(
         name.removeprefix(LIMIT_PREFIX)
         for task in situation.job.tasks.values()
         for name in task.init_resreq.resource_names()
         if name.startswith(LIMIT_PREFIX)
     )
     nodes = situation.recording.session.nodes
-    known = {name_of(m) for m in situation.snapshot.objects_of("CSINode")}
-    for driver in asked:
+    csi_nodes = {name_of(manifest) for manifest in situation.snapshot.objects_of("CSINode")}
+    for driver in drivers:
         if any(node.allocatable.get(LIMIT_PREFIX + driver) > 0 for node in nodes.values()):
             continue
         entry = f"{{name: {driver}, nodeID: n, allocatable: {{count: {_DRIVER_COUNT}}}}}"
-        places = list(nodes)[:_MAX_DRIVER_NODES]
+        node_names = list(nodes)[:_MAX_DRIVER_NODES]
         edits = tuple(
-            f"CSINode/{name}:spec.drivers[+]={entry}" if name in known else _csi_node_edit(name, entry)
-            for name in places
+            f"CSINode/{name}:spec.drivers[+]={entry}" if name in csi_nodes else _csi_node_edit(name, entry)
+            for name in node_names
         )
-        words = f"Run CSI driver {driver} on {count_noun(len(places), 'node')}"
+        words = f"Run CSI driver {driver} on {count_noun(len(node_names), 'node')}"
         yield fix.Fix(
             words, edits, AdviceHarm.CLUSTER, _VOLUME_CAUSES, stated_kind=fix.FixKind.REPAIR, aspect=f"driver {driver}"
         )

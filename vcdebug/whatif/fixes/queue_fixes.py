@@ -1,4 +1,4 @@
-"""Fixes of the queue admin: limits, shares, and what other jobs hold."""
+"""Fixes of the queue admin: limits, shares, and pods of other jobs."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -60,8 +60,8 @@ def propose_queue_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     yield from _propose_tree_fixes(situation)
     queue = situation.recording.session.queues.get(situation.queue_name)
     if queue is not None:
-        for one in queue_and_ancestors(situation.recording, queue):
-            yield from _propose_capability_fixes(situation, one)
+        for queue_or_ancestor in queue_and_ancestors(situation.recording, queue):
+            yield from _propose_capability_fixes(situation, queue_or_ancestor)
         yield from _propose_share_fixes(situation, queue)
     yield from _propose_own_queue_fixes(situation)
     yield from _propose_guarantee_fixes(situation)
@@ -95,14 +95,14 @@ def _propose_state_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 
 def _propose_tree_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Capabilities lowered to what their ancestors have, where an error in the tree of queues blocks every job."""
-    over = list(oversized_capabilities(situation.recording)) if QUEUE_TREE_BROKEN in situation.cause_codes else []
+    """Proposes to lower capabilities to those of ancestors, if an invalid queue tree blocks every job."""
+    oversized = list(oversized_capabilities(situation.recording)) if QUEUE_TREE_BROKEN in situation.cause_codes else []
     edits, changes = [], []
-    for one in over:
-        stated, most = (quantity_text(one.resource, value) for value in (one.stated, one.most))
-        edits.append(f"Queue/{one.queue}:spec.capability{field_step(one.resource)}={most}")
-        changes.append(f"Queue {one.queue}: capability.{one.resource} {stated} -> {most}")
-    if over:
+    for excess in oversized:
+        old, new = (quantity_text(excess.resource, value) for value in (excess.stated, excess.most))
+        edits.append(f"Queue/{excess.queue}:spec.capability{field_step(excess.resource)}={new}")
+        changes.append(f"Queue {excess.queue}: capability.{excess.resource} {old} -> {new}")
+    if oversized:
         words, kind = join_names(changes), fix.FixKind.REPAIR
         yield fix.Fix(words, tuple(edits), AdviceHarm.QUEUE, (QUEUE_TREE_BROKEN,), stated_kind=kind, aspect="tree")
 
@@ -121,46 +121,46 @@ def _limit_of(queue: QueueInfo, field: str, resource: str, amounts: Mapping[str,
 
 
 def _iter_raise_fixes(
-    situation: fix.FixSituation, limit: _QueueLimit, above: list[_QueueLimit], resource: str, causes: tuple[str, ...]
+    situation: fix.FixSituation, limit: _QueueLimit, ceilings: list[_QueueLimit], resource: str, causes: tuple[str, ...]
 ) -> Iterator[fix.Fix]:
-    """A raised limit; beyond the limits that the webhook keeps above it, these are raised with it."""
+    """Yields fixes that raise a limit, up to the limits above it, or together with those limits."""
     amount = fix.larger_amount(resource, limit.present, fix.total_request(situation.pending_pods, resource))
-    # More than the cluster has is of no use, and capacity's tree of queues rejects it under a root that states less.
+    # A limit above the cluster's total is useless, and capacity's queue tree rejects it under a root that states less.
     total = value_in_units(resource, situation.recording.session.total_resource.get(resource))
-    most = int(total * (1000 if amount.unit == "milli" else 1))
-    amount = replace(amount, works=min(amount.works, max(most, limit.present + amount.step)))
-    tight = [one for one in above if one.present < amount.works]
-    room = min((one.present for one in tight), default=amount.works)
-    if limit.present < room:
+    max_useful = int(total * (1000 if amount.unit == "milli" else 1))
+    amount = replace(amount, works=min(amount.works, max(max_useful, limit.present + amount.step)))
+    blocking = [queue_limit for queue_limit in ceilings if queue_limit.present < amount.works]
+    max_alone = min((queue_limit.present for queue_limit in blocking), default=amount.works)
+    if limit.present < max_alone:
         words = f"{limit.words} {amount.format_amount(limit.present)} -> {fix.AMOUNT_BLANK}"
-        alone = (f"{limit.path}={fix.AMOUNT_BLANK}",)
-        yield fix.Fix(words, alone, AdviceHarm.QUEUE, causes, replace(amount, works=room))
-    if tight:
-        together = [limit, *tight]
-        present = [f"{one.words} {amount.format_amount(one.present)}" for one in together]
+        single_edit = (f"{limit.path}={fix.AMOUNT_BLANK}",)
+        yield fix.Fix(words, single_edit, AdviceHarm.QUEUE, causes, replace(amount, works=max_alone))
+    if blocking:
+        limits = [limit, *blocking]
+        present = [f"{queue_limit.words} {amount.format_amount(queue_limit.present)}" for queue_limit in limits]
         words = f"{' and '.join(present)} -> {fix.AMOUNT_BLANK} each"
-        edits = tuple(f"{one.path}={fix.AMOUNT_BLANK}" for one in together)
-        start = max(one.present for one in together)
+        edits = tuple(f"{queue_limit.path}={fix.AMOUNT_BLANK}" for queue_limit in limits)
+        start = max(queue_limit.present for queue_limit in limits)
         yield fix.Fix(words, edits, AdviceHarm.QUEUE, causes, replace(amount, fails=start, works=start + amount.works))
 
 
 def _propose_capability_fixes(situation: fix.FixSituation, queue: QueueInfo) -> Iterator[fix.Fix]:
-    limited = fix.known_amounts(queue.capability)
+    capability = fix.known_amounts(queue.capability)
     parents = [(one, fix.known_amounts(one.capability)) for one in queue_and_ancestors(situation.recording, queue)[1:]]
-    for resource in limited:
-        above = [_limit_of(one, "capability", resource, stated) for one, stated in parents if stated.get(resource)]
+    for resource in capability:
+        limits = [_limit_of(one, "capability", resource, amounts) for one, amounts in parents if amounts.get(resource)]
         yield from _iter_raise_fixes(
-            situation, _limit_of(queue, "capability", resource, limited), above, resource, _LIMIT_CAUSES
+            situation, _limit_of(queue, "capability", resource, capability), limits, resource, _LIMIT_CAUSES
         )
-    if len(limited) > 1:
-        words = f"Bypass: remove spec.capability of queue {queue.name} ({', '.join(limited)})"
+    if len(capability) > 1:
+        words = f"Bypass: remove spec.capability of queue {queue.name} ({', '.join(capability)})"
         edits = (f"Queue/{queue.name}:spec.capability-",)
         yield fix.Fix(words, edits, AdviceHarm.QUEUE, _LIMIT_CAUSES, stated_kind=fix.FixKind.BYPASS)
 
 
 def _propose_own_queue_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     name = f"{situation.explanation.job.partition('/')[2]}-own"
-    if situation.pod_group is None or any(name_of(m) == name for m in situation.snapshot.objects_of("Queue")):
+    if situation.pod_group is None or any(name_of(queue) == name for queue in situation.snapshot.objects_of("Queue")):
         return
     manifest = (
         f"{{apiVersion: scheduling.volcano.sh/v1beta1, spec: {{weight: {_LARGE_WEIGHT}}}, status: {{state: Open}}}}"
@@ -177,16 +177,16 @@ def _propose_share_fixes(situation: fix.FixSituation, queue: QueueInfo) -> Itera
         edits = (f"Queue/{queue.name}:spec.weight={fix.AMOUNT_BLANK}",)
         yield fix.Fix(words, edits, AdviceHarm.QUEUE, _SHARE_CAUSES, fix.AmountRange(queue.weight, _LARGE_WEIGHT))
     if CAPACITY in plugins:
-        deserved, limited = fix.known_amounts(queue.deserved), fix.known_amounts(queue.capability)
+        deserved, capability = fix.known_amounts(queue.deserved), fix.known_amounts(queue.capability)
         for resource in fix.resources_of(situation.pending_pods):
-            above = [_limit_of(queue, "capability", resource, limited)] if limited.get(resource) else []
+            limits = [_limit_of(queue, "capability", resource, capability)] if capability.get(resource) else []
             yield from _iter_raise_fixes(
-                situation, _limit_of(queue, "deserved", resource, deserved), above, resource, _SHARE_CAUSES
+                situation, _limit_of(queue, "deserved", resource, deserved), limits, resource, _SHARE_CAUSES
             )
 
 
 def _propose_guarantee_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Smaller guarantees of other queues, whose unused part no other queue may use."""
+    """Proposes smaller guarantees of other queues, whose unused part no other queue may use."""
     for queue in situation.recording.session.queues.values():
         if queue.name == situation.queue_name:
             continue
@@ -215,10 +215,10 @@ def _propose_quota_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         if metadata.get("namespace") != namespace:
             continue
         for resource, hard in (spec_of(manifest).get("hard") or {}).items():
-            # A quota's `requests.cpu` limits what containers call cpu.
-            plain = resource.rpartition("requests.")[2].rpartition("limits.")[2]
+            # A quota's `requests.cpu` limits the cpu requests of containers.
+            base_resource = resource.rpartition("requests.")[2].rpartition("limits.")[2]
             amount = fix.larger_amount(
-                plain, fix.count_units(resource, hard), fix.total_request(situation.pending_pods, plain)
+                base_resource, fix.count_units(resource, hard), fix.total_request(situation.pending_pods, base_resource)
             )
             words = f"ResourceQuota {metadata['name']}: hard.{resource} {hard} -> {fix.AMOUNT_BLANK}"
             parts = [part for part in ("spec", "status") if resource in ((manifest.get(part) or {}).get("hard") or {})]
@@ -228,18 +228,18 @@ def _propose_quota_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 def _propose_preemptable_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     for job in situation.recording.session.jobs.values():
-        spared = [task for task in job.tasks.values() if not task.preemptable and is_allocated_status(task.status)]
-        if spared and job.uid != situation.explanation.job:
+        protected = [task for task in job.tasks.values() if not task.preemptable and is_allocated_status(task.status)]
+        if protected and job.uid != situation.explanation.job:
             edits = (
                 f'PodGroup/{job.uid}:metadata.annotations[{PREEMPTABLE_KEY}]="true"',
-                *(f'Pod/{task.key}:metadata.annotations[{PREEMPTABLE_KEY}]="true"' for task in spared),
+                *(f'Pod/{task.key}:metadata.annotations[{PREEMPTABLE_KEY}]="true"' for task in protected),
             )
-            words = f'{count_noun(len(spared), "pod")} of {job.uid}: {PREEMPTABLE_KEY} -> "true"'
+            words = f'{count_noun(len(protected), "pod")} of {job.uid}: {PREEMPTABLE_KEY} -> "true"'
             yield fix.Fix(words, edits, AdviceHarm.QUEUE, (KEPT,), stated_kind=fix.FixKind.OTHER_PODS)
 
 
 def _propose_group_priority_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """The class of its pods for a PodGroup of a higher one, which protects them all."""
+    """Proposes the lower PriorityClass of its pods for a PodGroup whose higher class protects them."""
     if PRIORITY not in situation.cause_codes:
         return
     for manifest in situation.snapshot.objects_of("PodGroup"):
@@ -248,13 +248,13 @@ def _propose_group_priority_fixes(situation: fix.FixSituation) -> Iterator[fix.F
         if job is None or job.uid == situation.explanation.job or not group.priority_class_name or not job.tasks:
             continue
         lowest = min(job.tasks.values(), key=lambda task: task.priority)
-        own = lowest.pod.spec.get("priorityClassName") if lowest.priority < job.priority else None
-        if own:
-            above = [task.name for task in job.tasks.values() if task.priority > lowest.priority]
-            also = f"; it then counts for {join_names(above)} too" if above else ""
-            change = f"priorityClassName {group.priority_class_name} -> {own} (that of {lowest.name}{also})"
-            edits = (f"PodGroup/{job.uid}:spec.priorityClassName={own}",)
-            # Pods that say themselves that they may yield to this job are not protected by intent.
+        pod_class = lowest.pod.spec.get("priorityClassName") if lowest.priority < job.priority else None
+        if pod_class:
+            higher_pods = [task.name for task in job.tasks.values() if task.priority > lowest.priority]
+            note = f"; it then counts for {join_names(higher_pods)} too" if higher_pods else ""
+            change = f"priorityClassName {group.priority_class_name} -> {pod_class} (that of {lowest.name}{note})"
+            edits = (f"PodGroup/{job.uid}:spec.priorityClassName={pod_class}",)
+            # Pods whose own priority is below this job's are not protected on purpose.
             yields = situation.job is not None and lowest.priority < situation.job.priority <= job.priority
             kind = fix.FixKind.ENTITLEMENT if yields else fix.FixKind.OTHER_PODS
             words = f"PodGroup {job.uid}: {change}"
@@ -263,25 +263,25 @@ def _propose_group_priority_fixes(situation: fix.FixSituation) -> Iterator[fix.F
 
 def _propose_gang_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Fixes that lower minMember of other gangs at their minimum, so that some of their pods can be evicted."""
-    found = []
+    candidates = []
     for job in situation.recording.session.jobs.values():
         running = job.count_tasks(TaskStatus.RUNNING)
         if job.uid != situation.explanation.job and running and 1 < job.min_available >= running:
-            same = situation.queue_name == job.queue
+            same_queue = situation.queue_name == job.queue
             # Gangs of the same queue first, then of low priority: the likeliest victims.
-            found.append((not same, job.priority, job.uid, job.min_available))
-    for *_, job_id, least in sorted(found)[:_MAX_HOLDERS]:
-        words = f"{job_id}: minMember {least} -> {fix.AMOUNT_BLANK}"
+            candidates.append((not same_queue, job.priority, job.uid, job.min_available))
+    for *_, job_id, min_member in sorted(candidates)[:_MAX_HOLDERS]:
+        words = f"{job_id}: minMember {min_member} -> {fix.AMOUNT_BLANK}"
         edits = (f"PodGroup/{job_id}:spec.minMember={fix.AMOUNT_BLANK}",)
-        amount, kind = fix.AmountRange(least, 1), fix.FixKind.OTHER_PODS
+        amount, kind = fix.AmountRange(min_member, 1), fix.FixKind.OTHER_PODS
         yield fix.Fix(words, edits, AdviceHarm.QUEUE, (GANG, "victims-not-above-deserved"), amount, stated_kind=kind)
 
 
 def _propose_held_back_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Jobs that this cycle gave places to, as if their pods waited behind a gate."""
-    own, placed = situation.explanation.job, cycle_effects(situation.recording)
-    others = [effect for effect in (*placed.bound, *placed.pipelined) if effect.job != own]
-    pods = group_by_key((effect.job, effect.task) for effect in others)
+    """Proposes to hold back other jobs that this cycle placed, by scheduling gates on their pods."""
+    own_job, effects = situation.explanation.job, cycle_effects(situation.recording)
+    placements = [effect for effect in (*effects.bound, *effects.pipelined) if effect.job != own_job]
+    pods = group_by_key((effect.job, effect.task) for effect in placements)
     for job, keys in list(pods.items())[:_MAX_HOLDERS]:
         edits = tuple(f"Pod/{key}:spec.schedulingGates=[{{name: later}}]" for key in keys)
         words = f"Hold back {job} (placed in this cycle) with a scheduling gate on {count_noun(len(keys), 'pod')}"
@@ -289,69 +289,69 @@ def _propose_held_back_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 
 def _propose_released_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Inqueue PodGroups that reserve their minimum and have nothing placed, those that an update left behind first."""
-    opening = situation.recording.timeline.opening_phases
-    held = [
+    """Proposes to delete Inqueue PodGroups without placed pods that reserve their minimum; left-behind ones first."""
+    phases = situation.recording.timeline.opening_phases
+    holders = [
         job
         for uid, job in situation.recording.session.jobs.items()
-        if uid != situation.explanation.job and opening.get(uid) == INQUEUE and job.pod_group.min_resources is not None
+        if uid != situation.explanation.job and phases.get(uid) == INQUEUE and job.pod_group.min_resources is not None
     ]
-    ended = [job for job in held if job.tasks and job.count_tasks(*ENDED_STATUSES) == len(job.tasks)]
-    idle = [job for job in held if job.count_tasks(TaskStatus.PENDING) == len(job.tasks)]
-    left = find_left_behind(situation.recording, idle) | suspended_owners(situation.recording, idle)
-    others = sorted((job for job in idle if job.uid not in left), key=lambda job: job.priority)
+    ended = [job for job in holders if job.tasks and job.count_tasks(*ENDED_STATUSES) == len(job.tasks)]
+    idle = [job for job in holders if job.count_tasks(TaskStatus.PENDING) == len(job.tasks)]
+    left_behind = find_left_behind(situation.recording, idle) | suspended_owners(situation.recording, idle)
+    other_jobs = sorted((job for job in idle if job.uid not in left_behind), key=lambda job: job.priority)
     causes = ("enqueue-held-*", "enqueue-overcommit", "enqueue-queue-quota", "queue-capability")
-    for jobs, what, kind in (
-        ([job for job in idle if job.uid in left], "PodGroups without pods", fix.FixKind.REPAIR),
+    for jobs, group_words, kind in (
+        ([job for job in idle if job.uid in left_behind], "PodGroups without pods", fix.FixKind.REPAIR),
         (ended, "PodGroups of ended pods", fix.FixKind.REPAIR),
-        (others, "jobs without a place", fix.FixKind.OTHER_PODS),
+        (other_jobs, "jobs without a place", fix.FixKind.OTHER_PODS),
     ):
-        some = jobs[:_MAX_RELEASED]
-        pods = [[] if job in ended else [f"Pod/{task.key}:-" for task in job.tasks.values()] for job in some]
-        gone = [(f"PodGroup/{job.uid}:-", *own) for job, own in zip(some, pods, strict=True)]
+        batch = jobs[:_MAX_RELEASED]
+        pod_edits = [[] if job in ended else [f"Pod/{task.key}:-" for task in job.tasks.values()] for job in batch]
+        deletions = [(f"PodGroup/{job.uid}:-", *own) for job, own in zip(batch, pod_edits, strict=True)]
         sizes = [
-            fix.FixSize(f"{number} of {len(jobs)}", tuple(edit for edits in gone[:number] for edit in edits))
-            for number in range(1, len(some) + 1)
+            fix.FixSize(f"{number} of {len(jobs)}", tuple(edit for edits in deletions[:number] for edit in edits))
+            for number in range(1, len(batch) + 1)
         ]
-        names = join_names(job.uid for job in some)
-        words = f"Delete {fix.AMOUNT_BLANK} Inqueue {what} ({names})"
-        change = fix.Fix(words, (), AdviceHarm.QUEUE, causes, stated_kind=kind, aspect=what)
+        names = join_names(job.uid for job in batch)
+        words = f"Delete {fix.AMOUNT_BLANK} Inqueue {group_words} ({names})"
+        change = fix.Fix(words, (), AdviceHarm.QUEUE, causes, stated_kind=kind, aspect=group_words)
         if sizes:
             yield change.with_sizes(*sizes)
 
 
 def _propose_holder_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Other jobs of which pods could end: those of lower priority first, the smallest first."""
+    """Proposes to delete pods of other jobs: the same queue first, then low priority, then small jobs."""
     needed = fix.resources_of(situation.pending_pods)
-    found = []
+    candidates = []
     for job in situation.recording.session.jobs.values():
         running = [task for task in job.tasks.values() if task.status is TaskStatus.RUNNING]
-        held = running or [task for task in job.tasks.values() if task.status is TaskStatus.BOUND]
-        if job.uid == situation.explanation.job or not held or not _holds_needed(situation, job.uid, needed):
+        tasks = running or [task for task in job.tasks.values() if task.status is TaskStatus.BOUND]
+        if job.uid == situation.explanation.job or not tasks or not _holds_needed(situation, job.uid, needed):
             continue
-        same = situation.queue_name == job.queue
-        places = sorted((task.node_name, task.key) for task in held)
+        same_queue = situation.queue_name == job.queue
+        places = sorted((task.node_name, task.key) for task in tasks)
         keys = tuple(key for _, key in places)
-        found.append((not same, job.priority, len(held), job.uid, "running" if running else "bound", keys))
-    # What an action would evict if it ran; that it has not started is all that protects it.
-    owed = fix.FixKind.ENTITLEMENT if KEPT in situation.cause_codes[:1] else fix.FixKind.OTHER_PODS
-    for *_, job_id, state, pods in sorted(found)[:_MAX_HOLDERS]:
+        candidates.append((not same_queue, job.priority, len(tasks), job.uid, "running" if running else "bound", keys))
+    # Bound pods that an action would evict are protected only because they do not run yet.
+    bound_kind = fix.FixKind.ENTITLEMENT if KEPT in situation.cause_codes[:1] else fix.FixKind.OTHER_PODS
+    for *_, job_id, state, pods in sorted(candidates)[:_MAX_HOLDERS]:
         edits = [f"Pod/{key}:-" for key in pods]
         numbers = range(1, len(pods) + 1)
         sizes = [fix.FixSize(_some_of(number, len(pods), state), tuple(edits[:number])) for number in numbers]
         words = f"Delete {fix.AMOUNT_BLANK} of {job_id}"
-        kind = owed if state == "bound" else fix.FixKind.OTHER_PODS
+        kind = bound_kind if state == "bound" else fix.FixKind.OTHER_PODS
         yield fix.Fix(words, (), AdviceHarm.QUEUE, _HOLDER_CAUSES, stated_kind=kind).with_sizes(*sizes)
 
 
-def _some_of(some: int, every: int, state: str) -> str:
-    if some == every:
-        return f"the {count_noun(every, f'{state} pod')}"
-    return f"{some} of {every} {state} pods"
+def _some_of(number: int, total: int, state: str) -> str:
+    if number == total:
+        return f"the {count_noun(total, f'{state} pod')}"
+    return f"{number} of {total} {state} pods"
 
 
 def _holds_needed(situation: fix.FixSituation, job: str, needed: list[str]) -> bool:
-    """Whether it has any of the scarce resources that are asked for; cpu and memory where nothing else is."""
+    """Whether the job holds any of the needed devices; of cpu and memory if no device is needed."""
     devices = [name for name in needed if fix.unit_of(name) == "count"] or needed
     allocated = situation.recording.session.jobs[job].allocated
     return any(allocated.get(name) > 0 for name in devices) or not needed

@@ -46,14 +46,14 @@ from vcdebug.whatif.fixes.refusals import find_refusal
 
 EditTexts = tuple[str, ...]
 _WITHOUT_PODS: Final = (NOT_ENOUGH, ADMITTED_CAUSE)
-"""What explain says of a job that edits admit and that has no pods yet."""
+"""Causes of a job that edits have admitted and that has no pods yet."""
 
 
 class AssumedPods(NamedTuple):
-    """What becomes of pods that are made only once the job is admitted."""
+    """Assumed pods, which a controller would create once the job is admitted, and whether they would be placed."""
 
     words: str
-    """The assumed pods and where their size is from, in words."""
+    """The assumed pods, their size and its source, in words."""
     scheduled: bool
     nodes: tuple[NodeName, ...]
     cause: str
@@ -61,27 +61,27 @@ class AssumedPods(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """Why they would stay Pending, without the names that only the assumption gives them."""
+        """Why the assumed pods would stay Pending, without their made-up names."""
         return without_placeholder_names(self.sentence.partition(": ")[2] or self.sentence).rstrip(".")
 
 
 class TrialOutcome(NamedTuple):
-    """What came of one trial; plain values, so that it travels between processes."""
+    """The outcome of one trial; plain values, since processes exchange it."""
 
     reached: bool
-    """Whether the job gets what it waits for: its places, where it has no pods yet those of the pods to come."""
+    """Whether the trial places the job, or the pods that would be created for it."""
     scheduled: bool
     """Whether the job then counts as scheduled."""
     places: int
-    """Pods of the job that get a place in this cycle."""
+    """The number of the job's pods that this cycle binds or pipelines."""
     nodes: tuple[NodeName, ...]
     cause: str
-    """What the job then waits for; how it is placed, where it is."""
+    """The cause code of the job after the trial."""
     sentence: str
     costs: tuple[str, ...]
-    """Other jobs that are affected, and how."""
+    """The effects on other jobs, in words."""
     fixes: tuple[Fix, ...]
-    """What could be tried on top, where the job waits for something else now."""
+    """Fixes that may be tried in addition, if the job is now Pending for another cause."""
     admitted: bool = False
     """Whether the job is admitted, and has no pods yet."""
     later: str = ""
@@ -89,9 +89,9 @@ class TrialOutcome(NamedTuple):
     assumed: AssumedPods | None = None
     """The pods assumed for an admitted job without pods; None if their size is unknown."""
     others_on_added: int = 0
-    """Pods of other jobs on added nodes where the job has none: why it needs more nodes than it fills."""
+    """The number of other jobs' pods on added nodes without pods of the job, which explains extra nodes."""
     left: int = 0
-    """Pods of the job that are Pending all the same."""
+    """The number of the job's pods that are still Pending."""
 
 
 class FixTrials:
@@ -101,7 +101,7 @@ class FixTrials:
         self._snapshot = snapshot
         self._word = word
         self._cause = cause
-        """What the job waits for without any change."""
+        """The cause code of the job without any change."""
         self._before = before
         self._near: Recording | None = None
         """A recording of a similar snapshot, whose parsed objects are reused."""
@@ -115,11 +115,11 @@ class FixTrials:
         return trials
 
     def __reduce__(self) -> tuple[type[FixTrials], tuple[Snapshot, str, str, PodPlaces]]:
-        """Pickled without its recording: the other process reuses its own first trial."""
+        """Pickle without the recording; another process reuses the recording of its own first trial."""
         return FixTrials, (self._snapshot, self._word, self._cause, self._before)
 
     def __call__(self, edits: EditTexts) -> TrialOutcome | None:
-        """None for edits that cannot be made here, that the cluster would refuse, or that make the scheduler panic."""
+        """Run one trial; None for edits that fail, that the cluster would refuse, or that make the scheduler panic."""
         try:
             changed = edited_snapshot(self._snapshot, [parse_edit(text) for text in edits])
         except EditError:
@@ -136,15 +136,15 @@ class FixTrials:
         situation = FixSituation(recording, explanation)
         if self._cause != NOT_ENOUGH and explanation.cause_code in _WITHOUT_PODS and not situation.has_pods:
             return self._with_pods(changed, recording, explanation)
-        further = not explanation.scheduled and explanation.cause_code != self._cause
+        has_new_cause = not explanation.scheduled and explanation.cause_code != self._cause
         outcome = self._build_outcome(recording, explanation, reached=explanation.scheduled)
-        counted = any("spec.minResources" in edit for edit in edits)
-        later = (
+        changes_minimum = any("spec.minResources" in edit for edit in edits)
+        missing_words = (
             describe_missing_pods(recording, FixSituation(self._base_recording, self._base_explanation))
-            if counted and explanation.scheduled
+            if changes_minimum and explanation.scheduled
             else ""
         )
-        return outcome._replace(fixes=tuple(propose_fixes(situation)) if further else (), later=later)
+        return outcome._replace(fixes=tuple(propose_fixes(situation)) if has_new_cause else (), later=missing_words)
 
     @contextmanager
     def _replay_changed(self, changed: Snapshot) -> Iterator[Recording]:
@@ -160,7 +160,7 @@ class FixTrials:
     def _build_outcome(self, recording: Recording, explanation: Explanation, *, reached: bool) -> TrialOutcome:
         after = PodPlaces.at_end(recording)
         placed, job = after.placed_pods_of(explanation.job), recording.session.jobs.get(explanation.job)
-        known = self._node_names | {*placed.values()}
+        known_nodes = self._node_names | {*placed.values()}
         return TrialOutcome(
             reached,
             explanation.scheduled,
@@ -171,11 +171,11 @@ class FixTrials:
             tuple(_iter_cost_words(explanation.job, self._before, after)),
             (),
             left=job.count_tasks(TaskStatus.PENDING) if job is not None else 0,
-            others_on_added=sum(one.node not in known for one in after.moved),
+            others_on_added=sum(effect.node not in known_nodes for effect in after.moved),
         )
 
     def _with_pods(self, changed: Snapshot, recording: Recording, explanation: Explanation) -> TrialOutcome:
-        """The cycle after the one that admits the job, with the pods that are made in between."""
+        """Replay the cycle after the admission with placeholder pods, and return the outcome for them."""
         outcome = self._build_outcome(recording, explanation, reached=True)._replace(admitted=True)
         pods = placeholder_pods(self._snapshot, changed, explanation.job)
         if pods is None:
@@ -184,16 +184,16 @@ class FixTrials:
         if refusal := find_refusal(changed, with_pods):
             assumed = AssumedPods(pods.words, scheduled=False, nodes=(), cause=NOT_ENOUGH, sentence=refusal)
             return outcome._replace(reached=False, assumed=assumed)
-        with self._replay_changed(with_pods) as later:
-            # Read while the recording is open: it is disposed of at the end of the block.
-            then, after = explain_by_name(later, explanation.job), PodPlaces.at_end(later)
-            proposed = () if then.scheduled else propose_fixes(FixSituation(later, then))
+        with self._replay_changed(with_pods) as later_recording:
+            # Read before the end of the block, which disposes of the recording.
+            verdict, after = explain_by_name(later_recording, explanation.job), PodPlaces.at_end(later_recording)
+            proposed = () if verdict.scheduled else propose_fixes(FixSituation(later_recording, verdict))
         nodes = tuple(dict.fromkeys(after.placed_pods_of(explanation.job).values()))
         return outcome._replace(
-            reached=then.scheduled,
-            assumed=AssumedPods(pods.words, then.scheduled, nodes, then.cause_code, then.sentence),
+            reached=verdict.scheduled,
+            assumed=AssumedPods(pods.words, verdict.scheduled, nodes, verdict.cause_code, verdict.sentence),
             costs=tuple(_iter_cost_words(explanation.job, self._before, after)),
-            fixes=tuple(one for one in proposed if not are_about_placeholders(one.at_widest.edits, explanation.job)),
+            fixes=tuple(fix for fix in proposed if not are_about_placeholders(fix.at_widest.edits, explanation.job)),
         )
 
     @cached_property
@@ -218,60 +218,60 @@ class PodPlaces(NamedTuple):
     """Jobs with fewer pods than their minimum."""
     tasks: Mapping[TaskKey, JobId]
     moved: tuple[Effect, ...]
-    """Tasks that got a place."""
+    """The placements of the cycle, bound or pipelined."""
 
     @classmethod
     def at_end(cls, recording: Recording) -> PodPlaces:
-        """As a recording ends."""
-        done = cycle_effects(recording)
+        """The evictions, unplaced jobs and placements at the end of a recording."""
+        effects = cycle_effects(recording)
         return cls(
-            {effect.task: effect.job for effect in done.evicted},
-            tuple(dict.fromkeys(one.job for one in done.jobs if one.ready + one.waiting < one.min_available)),
+            {effect.task: effect.job for effect in effects.evicted},
+            tuple(dict.fromkeys(one.job for one in effects.jobs if one.ready + one.waiting < one.min_available)),
             {
                 task.key: uid
                 for uid, job in recording.session.jobs.items()
                 for task in job.tasks.values()
                 if task.status not in ENDED_STATUSES
             },
-            (*done.bound, *done.pipelined),
+            (*effects.bound, *effects.pipelined),
         )
 
     def placed_pods_of(self, job: JobId) -> dict[TaskKey, NodeName]:
-        """Pods of the job that this cycle bound or pipelined, and where."""
+        """Pod of the job → the node to which this cycle bound or pipelined it."""
         return {effect.task: effect.node for effect in self.moved if effect.job == job}
 
 
 def _iter_cost_words(job: JobId, before: PodPlaces, after: PodPlaces) -> Iterator[str]:
-    for verb, lost in (
+    for verb, owners_by_pod in (
         ("evicts", {task: owner for task, owner in after.evicted.items() if task not in before.evicted}),
         ("ends", {task: owner for task, owner in before.tasks.items() if task not in after.tasks}),
     ):
-        owners = [owner for owner in lost.values() if owner != job]
+        owners = [owner for owner in owners_by_pod.values() if owner != job]
         if owners:
             yield f"{verb} {count_noun(len(owners), 'pod')} of {join_names(dict.fromkeys(owners))}"
-    there_before, there_after = dict.fromkeys(before.tasks.values()), dict.fromkeys(after.tasks.values())
-    # Jobs that an edit adds or removes are not delayed by it.
-    late = [one for one in after.waiting if one not in before.waiting and one in there_before and one in there_after]
-    if harmed := [one for one in late if one != job]:
+    jobs_before, jobs_after = dict.fromkeys(before.tasks.values()), dict.fromkeys(after.tasks.values())
+    # Jobs that an edit adds or removes do not count as delayed.
+    delayed = [uid for uid in after.waiting if uid not in before.waiting and uid in jobs_before and uid in jobs_after]
+    if harmed := [uid for uid in delayed if uid != job]:
         yield f"leaves {join_names(harmed)} below minMember"
 
 
 def describe_missing_pods(recording: Recording, situation: FixSituation) -> str:
-    """What minResources reserves for missing pods, against what is free then; empty if it reserves nothing."""
+    """What minResources still reserves for missing pods, and how much is free; empty if it reserves nothing."""
     group = situation.pod_group
     if group is None or not situation.has_pods or group.is_made_for_pods():
         return ""
     pods = [pod for pod in map(Pod, situation.snapshot.objects_of("Pod")) if pod.job_id == situation.explanation.job]
     parts = []
-    for name, stated in known_amounts(group.min_resource_list).items():
-        more = stated - total_request(pods, name)
-        if more <= 0 or is_quota_count(name):
+    for name, minimum in known_amounts(group.min_resource_list).items():
+        lack = minimum - total_request(pods, name)
+        if lack <= 0 or is_quota_count(name):
             continue
         free = Resource()
         for node in recording.session.nodes.values():
             free.add(node.idle)
-        text, left = AmountRange(0, 0, unit_of(name)).format_amount(more), format_amount(name, max(free.get(name), 0.0))
-        parts.append(f"{text} {name} ({left} would be free)")
+        text, idle = AmountRange(0, 0, unit_of(name)).format_amount(lack), format_amount(name, max(free.get(name), 0.0))
+        parts.append(f"{text} {name} ({idle} would be free)")
     return f"its pods that are not there yet ask {join_names(parts)}" if parts else ""
 
 
@@ -288,15 +288,15 @@ FIX_SOURCES: Final[tuple[Callable[[FixSituation], Iterator[Fix]], ...]] = (
 
 
 def propose_fixes(situation: FixSituation) -> list[Fix]:
-    """All that could be tried, what was made for the dominant cause first."""
-    found = [fix for propose in FIX_SOURCES for fix in propose(situation)]
-    return situation.rank_fixes(iter([*found, *_propose_advised_fixes(situation, found)]))
+    """All fixes to try, those for the dominant cause first."""
+    proposed = [fix for propose in FIX_SOURCES for fix in propose(situation)]
+    return situation.rank_fixes(iter([*proposed, *_propose_advised_fixes(situation, proposed)]))
 
 
-def _propose_advised_fixes(situation: FixSituation, found: Sequence[Fix]) -> Iterator[Fix]:
-    """Advice that states its edits, unless a proposed fix changes the same fields."""
-    known = [{edit.partition("=")[0] for edit in fix.edits} for fix in found]
+def _propose_advised_fixes(situation: FixSituation, proposed: Sequence[Fix]) -> Iterator[Fix]:
+    """Yields fixes made from advice with edits, unless a proposed fix changes the same fields."""
+    changed_fields = [{edit.partition("=")[0] for edit in fix.edits} for fix in proposed]
     for line in situation.explanation.advised:
-        if line.edits and (line.repairs or {edit.partition("=")[0] for edit in line.edits} not in known):
+        if line.edits and (line.repairs or {edit.partition("=")[0] for edit in line.edits} not in changed_fields):
             words, causes = line.text.removesuffix("."), situation.cause_codes[:1]
             yield Fix(words, line.edits, line.harm, causes, stated_kind=FixKind.REPAIR if line.repairs else None)

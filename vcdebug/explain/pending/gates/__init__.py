@@ -1,4 +1,4 @@
-"""The gates between a job and its place, in the order in which they are asked; a gate is a function and one line here.
+"""The gates that a job has to pass, in the order in which they are called; each gate is a function listed here.
 
 A precondition fails before any task is tried: `(view) -> Finding | None`, as for ALREADY_PLACED and ALLOCATING.
 An eviction gate covers the actions that evict in its way: `(view, task, fits) -> Iterator[Gate]`. An override reorders
@@ -13,11 +13,11 @@ from vcdebug.framework.registry import resolve_reference
 NOT_IN_SESSION = "vcdebug.explain.pending.gates.not_in_session:not_in_session"
 """For jobs and pods outside the session: `(recording, subject) -> Finding`."""
 ALREADY_PLACED = (
-    "vcdebug.explain.pending.gates.placed:pipelined_for_ever",
+    "vcdebug.explain.pending.gates.placed:phantom_pipelined",
     "vcdebug.explain.pending.gates.placed:placed",
     "vcdebug.explain.pending.gates.admitted:admitted",
 )
-"""Whether the job has its minimum, is pipelined and never bound, or is admitted before its pods are made."""
+"""Gates of jobs with their minimum, with a bind elsewhere, pipelined for ever, or admitted without pods."""
 PRECONDITIONS = (
     "vcdebug.explain.pending.gates.validity:all_hidden",
     "vcdebug.explain.pending.gates.admission:admission",
@@ -25,18 +25,18 @@ PRECONDITIONS = (
     "vcdebug.explain.pending.gates.validity:gated",
     "vcdebug.explain.pending.gates.placed:bound_elsewhere",
 )
-"""In the scheduler's order: a job that fails one reaches none of the later steps."""
+"""Preconditions in the scheduler's order: a job that fails one reaches none of the later steps."""
 ALLOCATING = (
     "vcdebug.explain.plugins.gang:discarded_by_allocate",
     "vcdebug.explain.pending.gates.queue_limits:overused_in_allocate",
     "vcdebug.explain.pending.gates.topology:no_hyper_node",
 )
-"""What stops allocate for the whole job; the first finding dominates."""
+"""Gates of allocate for the whole job; the first finding dominates."""
 EVICTION_GATES = (
     "vcdebug.explain.pending.gates.eviction:gates_of_tasks",
     "vcdebug.explain.pending.gates.gang_eviction:gates_of_gangs",
 )
-"""For actions that evict pod by pod, and for those that evict for the whole gang."""
+"""Gates of actions that evict pod by pod, and of actions that evict for the whole gang."""
 OVERRIDES = (
     "vcdebug.explain.pending.gates.overrides:plan_lost",
     "vcdebug.explain.pending.gates.overrides:never",

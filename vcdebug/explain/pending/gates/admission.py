@@ -27,7 +27,7 @@ PERMITTING_PLUGINS = (SLA,)
 
 
 def admission(view: JobView) -> Finding | None:
-    """None if the PodGroup was Inqueue when the other actions began."""
+    """The finding if the PodGroup was not Inqueue when the other actions began; None if it was."""
     start = _first_scheduling_seq(view.recording)
     phase = view.recording.timeline.state_at(len(view.recording) if start is None else start).phases[view.job.uid]
     if phase not in WAITING_PHASES:
@@ -49,62 +49,62 @@ def _first_scheduling_seq(recording: Recording) -> Seq | None:
 
 
 def _rejected_finding(view: JobView, seq: Seq, event: HookEvent) -> Finding:
-    judge = explainer_for(event.plugin).rejected
-    found = (judge(view, seq, event) if judge is not None else None) or _plugin_finding(view, seq, event.plugin)
-    found = _add_permits(view, seq, event, found)
-    return replace(found, facts=(*_stale_minimum_facts(view), *found.facts, *_sub_group_facts(view)))
+    explain = explainer_for(event.plugin).rejected
+    finding = (explain(view, seq, event) if explain is not None else None) or _plugin_finding(view, seq, event.plugin)
+    finding = _add_permits(view, seq, event, finding)
+    return replace(finding, facts=(*_stale_minimum_facts(view), *finding.facts, *_sub_group_facts(view)))
 
 
 def _stale_minimum_facts(view: JobView) -> Iterator[str]:
-    """Where all pods of the minimum are there and ask for less than minResources, which was written for others."""
-    stated, job = view.job.pod_group.min_resources, view.job
-    if stated is None or len(view.tasks) < job.min_available or not job.pod_group.is_made_for_pods():
+    """The fact that all pods of the minimum exist and request less than minResources, which is then out of date."""
+    min_resources, job = view.job.pod_group.min_resources, view.job
+    if min_resources is None or len(view.tasks) < job.min_available or not job.pod_group.is_made_for_pods():
         return
-    asked = sum_resources(task.init_resreq for task in view.tasks.values())
-    for name, value in stated.items():
-        if name != PODS and value > asked.get(name):
-            pods, less = count_noun(len(view.tasks), "pod"), format_named_amount(name, asked.get(name))
+    request = sum_resources(task.init_resreq for task in view.tasks.values())
+    for name, value in min_resources.items():
+        if name != PODS and value > request.get(name):
+            pods, amount = count_noun(len(view.tasks), "pod"), format_named_amount(name, request.get(name))
             ask = verb_for(len(view.tasks), "asks")
-            yield f"Its {pods} {ask} only {less}: minResources does not follow a change of the pods."
+            yield f"Its {pods} {ask} only {amount}: minResources does not follow a change of the pods."
             return
 
 
 def _sub_group_facts(view: JobView) -> Iterator[str]:
-    """The minimums of subgroups, where the job could start with fewer pods than minMember."""
+    """Yields a sentence if the subgroups' minimums add up to fewer pods than minMember."""
     policies = view.job.pod_group.sub_group_policies
-    counted = [(each.min_sub_groups, each.sub_group_size or 0) for each in policies]
-    needed = sum(groups * size for groups, size in counted)  # exact: ints
-    if counted and all(groups and size for groups, size in counted) and needed < view.job.min_available:
-        parts = " + ".join(f"minSubGroups {groups} x subGroupSize {size}" for groups, size in counted)
-        yield f"Its subgroups need only {needed} pods ({parts}), and minMember asks for {view.job.min_available}."
+    minimums = [(policy.min_sub_groups, policy.sub_group_size or 0) for policy in policies]
+    needed_pods = sum(groups * size for groups, size in minimums)  # exact: ints
+    if minimums and all(groups and size for groups, size in minimums) and needed_pods < view.job.min_available:
+        parts = " + ".join(f"minSubGroups {groups} x subGroupSize {size}" for groups, size in minimums)
+        yield f"Its subgroups need only {needed_pods} pods ({parts}), and minMember asks for {view.job.min_available}."
 
 
-def _add_permits(view: JobView, seq: Seq, event: HookEvent, found: Finding) -> Finding:
+def _add_permits(view: JobView, seq: Seq, event: HookEvent, finding: Finding) -> Finding:
     """Add why a permit in the same tier does not outweigh the rejection."""
-    asked = hook_calls_at(view.recording, seq)
-    seats = asked.answered if asked is not None else []
+    calls = hook_calls_at(view.recording, seq)
+    votes = calls.answered if calls is not None else []
     # Votes of one tier are combined: there a single reject outweighs every permit.
-    own = next((seat.tier for seat in seats if seat.plugin == event.plugin), 0)
-    permits = [seat for seat in seats if seat.tier == own and seat.result > 0 and seat.plugin in PERMITTING_PLUGINS]
+    tier = next((vote.tier for vote in votes if vote.plugin == event.plugin), 0)
+    permits = [vote for vote in votes if vote.tier == tier and vote.result > 0 and vote.plugin in PERMITTING_PLUGINS]
     if not permits:
-        return found
-    who = join_names(seat.plugin for seat in permits)
+        return finding
+    who = join_names(vote.plugin for vote in permits)
     fact = (
-        f"{who} permits it, but {event.plugin} rejects it in the same tier ({own}), and one rejection decides a tier."
+        f"{who} permits it, but {event.plugin} rejects it in the same tier ({tier}), and one rejection decides a tier."
     )
-    proof = tuple(Evidence(seat.seq, f"{seat.plugin} permits it") for seat in permits if seat.seq is not None)
+    proof = tuple(Evidence(vote.seq, f"{vote.plugin} permits it") for vote in permits if vote.seq is not None)
     advice = (
-        *found.advice,
+        *finding.advice,
         cluster_admin_advice(f"Move {who} into an earlier tier than {event.plugin}; its permit then decides."),
     )
-    evidence = tuple(sorted((*found.evidence, *proof)))
-    return replace(found, facts=(*found.facts, fact), evidence=evidence, advice=advice)
+    evidence = tuple(sorted((*finding.evidence, *proof)))
+    return replace(finding, facts=(*finding.facts, fact), evidence=evidence, advice=advice)
 
 
 def _plugin_finding(view: JobView, seq: Seq, plugin: str) -> Finding:
-    """For plugins of which only the answer is known; what it wrote about the PodGroup is its reason."""
-    written = view.plugin_message(seq)
-    facts = (f'Scheduler message: "{written}".',) if written else ()
+    """The finding about a rejection by a plugin without its own explanation; quotes the plugin's message."""
+    message = view.plugin_message(seq)
+    facts = (f'Scheduler message: "{message}".',) if message else ()
     headline = rejected_headline(view.job.uid, f"plugin {plugin} rejects it in enqueue")
     advice = (cluster_admin_advice(f"Check the arguments of plugin {plugin}, or set its enableJobEnqueued to false."),)
     return Finding(f"enqueue-{plugin}", headline, {}, rejection_evidence(seq, plugin), advice, facts=facts)
@@ -120,8 +120,8 @@ def _no_enqueue_finding(view: JobView) -> Finding:
 
 
 def _nothing_places_finding(view: JobView) -> Finding:
-    none = f"no action of the configuration places pods ({', '.join(view.actions)})"
-    headline = rejected_headline(view.job.uid, none)
+    reason = f"no action of the configuration places pods ({', '.join(view.actions)})"
+    headline = rejected_headline(view.job.uid, reason)
     evidence = opening_evidence(view.recording, "the session opens with the PodGroup Pending")
     advice = (cluster_admin_advice("Add allocate to actions."),)
     return Finding(NOT_CONFIGURED_CAUSE, headline, {}, evidence, advice)
@@ -129,8 +129,8 @@ def _nothing_places_finding(view: JobView) -> Finding:
 
 def _too_late_finding(view: JobView) -> Finding:
     first = next(action for action in view.actions if view.facts_of(action).places)
-    turns = ((_first_scheduling_seq(view.recording), f"{first} begins"), (view.action_ends(ENQUEUE), f"{ENQUEUE} ends"))
-    evidence = sorted(Evidence(seq, text) for seq, text in turns if seq is not None)
+    steps = ((_first_scheduling_seq(view.recording), f"{first} begins"), (view.action_ends(ENQUEUE), f"{ENQUEUE} ends"))
+    evidence = sorted(Evidence(seq, text) for seq, text in steps if seq is not None)
     reason = f"enqueue comes later in actions ({', '.join(view.actions)})"
     return Finding(
         TOO_LATE_CAUSE,

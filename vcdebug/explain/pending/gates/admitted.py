@@ -19,14 +19,14 @@ _VOLCANO_JOB = "batch.volcano.sh/"
 
 
 def admitted(view: JobView) -> Finding | None:
-    """None unless this cycle admits the PodGroup of a Volcano Job that has no pods yet."""
+    """The finding if this cycle admits the PodGroup of a Volcano Job without pods; None otherwise."""
     job, end = view.job, len(view.recording)
     phases = view.recording.timeline.opening_phases, view.recording.timeline.state_at(end).phases
-    was, now = (each[job.uid] for each in phases)
-    if view.tasks or view.hidden_pods or was not in WAITING_PHASES or now in WAITING_PHASES:
+    opening_phase, final_phase = (each[job.uid] for each in phases)
+    if view.tasks or view.hidden_pods or opening_phase not in WAITING_PHASES or final_phase in WAITING_PHASES:
         return None
-    full = next(exhausted_quotas(view.recording, job.namespace, next_pod_amounts(view)), None)
-    if full is not None or not _owned_by_volcano_job(view):
+    full_quota = next(exhausted_quotas(view.recording, job.namespace, next_pod_amounts(view)), None)
+    if full_quota is not None or not _owned_by_volcano_job(view):
         return None
     headline = CauseHeadline(job.uid, "is admitted in this cycle", "its controller creates its pods next")
     evidence = proof_of(view.action_ends(ENQUEUE), "enqueue has set the PodGroup to Inqueue")
@@ -40,34 +40,34 @@ def _owned_by_volcano_job(view: JobView) -> bool:
 
 
 def _format_fit(view: JobView) -> str:
-    """Whether pods of the size that minResources and minMember state would fit when the cycle ends."""
-    pods, total = max(view.job.min_available, 1), view.job.get_min_resources()
-    each = Resource(total.milli_cpu / pods, total.memory / pods)
-    for name, amount in total.items():
+    """A sentence: whether minMember pods of the size minResources / minMember would fit when the cycle ends."""
+    pods, min_resources = max(view.job.min_available, 1), view.job.get_min_resources()
+    pod_request = Resource(min_resources.milli_cpu / pods, min_resources.memory / pods)
+    for name, amount in min_resources.items():
         if name not in (CPU, MEMORY) and not is_quota_count(name):
-            each.set_scalar(name, amount / pods)
-    if each.is_empty():
+            pod_request.set_scalar(name, amount / pods)
+    if pod_request.is_empty():
         return "Its PodGroup has no minResources, so whether the pods would fit is unknown."
-    room = dict(_iter_room(view, each))
-    size = f"{count_noun(pods, 'pod')} of {format_resource(each)} (minResources / minMember)"
-    found, taking = 0, list[NodeName]()
+    room = dict(_iter_room(view, pod_request))
+    size = f"{count_noun(pods, 'pod')} of {format_resource(pod_request)} (minResources / minMember)"
+    fitting_pods, node_names = 0, list[NodeName]()
     for name, places in sorted(room.items()):
-        if found < pods:
-            found, taking = found + places, [*taking, name]
-    if found >= pods:
-        return f"{size} would fit on {join_names(taking)}."
-    return f"{size} would not fit now: the nodes have room for {found}."
+        if fitting_pods < pods:
+            fitting_pods, node_names = fitting_pods + places, [*node_names, name]
+    if fitting_pods >= pods:
+        return f"{size} would fit on {join_names(node_names)}."
+    return f"{size} would not fit now: the nodes have room for {fitting_pods}."
 
 
-def _iter_room(view: JobView, each: Resource) -> Iterator[tuple[NodeName, int]]:
-    """The nodes that would take such a pod, and how many of them."""
+def _iter_room(view: JobView, pod_request: Resource) -> Iterator[tuple[NodeName, int]]:
+    """Yields (node, number of pods) for nodes that have room for pods of this size."""
     metadata = {
         "name": f"{view.job.name}-0",
         "namespace": view.job.namespace,
         "annotations": {GROUP_ANNOTATION: view.job.name},
     }
-    task = TaskInfo(Pod({"metadata": metadata, "spec": {"containers": [{"name": "main"}]}}), each)
+    task = TaskInfo(Pod({"metadata": metadata, "spec": {"containers": [{"name": "main"}]}}), pod_request)
     fits = NodeFits(view, task, len(view.recording))
     for node in fits.free_nodes:
         idle = fits.state.nodes[node.name].idle
-        yield node.name, min(int(idle.get(name) / amount + 1e-9) for name, amount in each.items() if amount > 0)
+        yield node.name, min(int(idle.get(name) / amount + 1e-9) for name, amount in pod_request.items() if amount > 0)

@@ -1,4 +1,4 @@
-"""gangpreempt and gangreclaim: they look for victims in a whole domain, and evict only for the whole gang."""
+"""gangpreempt and gangreclaim: the search for victims in a whole domain, for the whole gang at once."""
 
 from collections.abc import Collection, Iterator
 
@@ -25,8 +25,8 @@ UNIFIED_POINT = UNIFIED_EVICTABLE.upstream
 OUTSIDE_DOMAINS = SkippedVictim("", "outside every HyperNode that the job may use")
 
 
-def gates_of_gangs(view: JobView, task: TaskInfo, room: NodeFits) -> Iterator[Gate]:
-    """The actions that evict for a whole gang."""
+def gates_of_gangs(view: JobView, task: TaskInfo, fits: NodeFits) -> Iterator[Gate]:
+    """Yields the gates of the actions that evict for a whole gang."""
     for action in dict.fromkeys(view.actions):
         finding = gang_eviction_finding(view, action, task) if view.facts_of(action).evicts_by_gang else None
         if finding is not None:
@@ -34,7 +34,7 @@ def gates_of_gangs(view: JobView, task: TaskInfo, room: NodeFits) -> Iterator[Ga
 
 
 def gang_eviction_finding(view: JobView, action: str, task: TaskInfo) -> answer.Finding | None:
-    """What stopped the action; None if it never ran or never came to the job."""
+    """What stopped the action; None if it never ran or never visited the job."""
     if view.action_starts(action) is None:
         return None
     visits = [visit for visit in view.visits_of(action) if visit.end is not None]
@@ -44,50 +44,50 @@ def gang_eviction_finding(view: JobView, action: str, task: TaskInfo) -> answer.
     # The action can also commit an empty statement when it finds no plan.
     if visit.was_committed and visit.planned_tasks:
         return None
-    if refused := visit.refusals(PREEMPTIVE.upstream):
-        return queue_limits.not_preemptive_finding(view, task, *refused[-1])
+    if refusals := visit.refusals(PREEMPTIVE.upstream):
+        return queue_limits.not_preemptive_finding(view, task, *refusals[-1])
     votes = visit.visit_calls(UNIFIED_POINT)
     return _votes_finding(view, visit, votes) if votes else _no_candidates_finding(view, visit)
 
 
 def _wanted_words(view: JobView) -> tuple[str, Resource]:
-    need = sum_resources(task.init_resreq for task in view.left_over)
-    return f"its {count_noun(len(view.left_over), 'pod')} ({amount_text.format_resource(need)})", need
+    request = sum_resources(task.init_resreq for task in view.left_over)
+    return f"its {count_noun(len(view.left_over), 'pod')} ({amount_text.format_resource(request)})", request
 
 
 def _statement_evidence(visit: JobVisit) -> tuple[answer.Evidence, ...]:
-    """How the action left the job: with a statement that does nothing, or one that is undone."""
+    """The event that ended the visit: a committed empty statement, or a discarded one."""
     assert visit.end is not None
     seq, statement = visit.end
-    what = count_noun(len(statement.ops), "operation") if statement.ops else "an empty statement"
-    return answer.proof_of(seq, f"{visit.action} {'commits' if visit.was_committed else 'discards'} {what}")
+    operations = count_noun(len(statement.ops), "operation") if statement.ops else "an empty statement"
+    return answer.proof_of(seq, f"{visit.action} {'commits' if visit.was_committed else 'discards'} {operations}")
 
 
 def _no_candidates_finding(view: JobView, visit: JobVisit) -> answer.Finding:
-    who, need = _wanted_words(view)
-    order = rank_objections(_skipped_victims(view, visit))
-    pods = sum(len(keys) for _, keys in order)  # exact: ints
-    facts = [f"{count_noun(pods, 'running pod')}: {veto.format_objections(order)}."]
-    numbers = {**answer.numbers("request", need), "pods.onNodes": answer.count(pods, "pods")}
-    closed = _unreclaimable_queues(view) if any(why.rule == NOT_RECLAIMABLE for why, _ in order) else []
-    cause, advice = veto.KEPT, veto.filter_advice(view, veto.KEPT, order)
-    if closed:
+    pods_words, request = _wanted_words(view)
+    ranked = rank_objections(_skipped_victims(view, visit))
+    pod_count = sum(len(keys) for _, keys in ranked)  # exact: ints
+    facts = [f"{count_noun(pod_count, 'running pod')}: {veto.format_objections(ranked)}."]
+    numbers = {**answer.numbers("request", request), "pods.onNodes": answer.count(pod_count, "pods")}
+    queues = _unreclaimable_queues(view) if any(skip.rule == NOT_RECLAIMABLE for skip, _ in ranked) else []
+    cause, advice = veto.KEPT, veto.filter_advice(view, veto.KEPT, ranked)
+    if queues:
         cause = veto.UNRECLAIMABLE
-        advice = (answer.queue_admin_advice(f"Queue {join_names(closed)}: set spec.reclaimable to true."),)
-        facts.append(f"{join_names(closed)} {verb_for(len(closed), 'has')} spec.reclaimable: false.")
-    headline = answer.pending_headline(view.job.uid, f"{visit.action} has no candidate victim for {who}")
-    lines = veto.objection_lines(order)
+        advice = (answer.queue_admin_advice(f"Queue {join_names(queues)}: set spec.reclaimable to true."),)
+        facts.append(f"{join_names(queues)} {verb_for(len(queues), 'has')} spec.reclaimable: false.")
+    headline = answer.pending_headline(view.job.uid, f"{visit.action} has no candidate victim for {pods_words}")
+    lines = veto.objection_lines(ranked)
     return answer.Finding(cause, headline, numbers, _statement_evidence(visit), advice, lines, tuple(facts))
 
 
 def _skipped_victims(view: JobView, visit: JobVisit) -> Iterator[tuple[SkippedVictim, list[TaskInfo]]]:
-    """Pods on nodes with the rule by which the action's own filter skips them."""
-    recording, spares = view.recording, gang_victim_filter(view.recording, visit.action, view.job.uid)
-    room = NodeFits(view, next(iter(view.tasks.values())), visit.first)
+    """Yields each pod on a node with the rule by which the action's own filter skips it."""
+    recording, victim_filter = view.recording, gang_victim_filter(view.recording, visit.action, view.job.uid)
+    fits = NodeFits(view, next(iter(view.tasks.values())), visit.first)
     for name in view.session.nodes:
-        for victim in room.tasks_on(name):
+        for victim in fits.tasks_on(name):
             # A pod that passes the filter and yet was no candidate can only be outside the domains of the job.
-            yield skipped_victim(recording, spares, victim) or OUTSIDE_DOMAINS, [victim]
+            yield skipped_victim(recording, victim_filter, victim) or OUTSIDE_DOMAINS, [victim]
 
 
 def _unreclaimable_queues(view: JobView) -> list[str]:
@@ -98,50 +98,50 @@ def _unreclaimable_queues(view: JobView) -> list[str]:
 
 def _votes_finding(view: JobView, visit: JobVisit, votes: list[tuple[Seq, HookEvent]]) -> answer.Finding:
     seq, event = votes[-1]
-    asked, offered = hook_calls_at(view.recording, seq), event.candidates
-    allowed = tuple(asked.outcome or ()) if asked is not None else ()
-    who, need = _wanted_words(view)
+    calls, candidates = hook_calls_at(view.recording, seq), event.candidates
+    allowed = tuple(calls.outcome or ()) if calls is not None else ()
+    pods, request = _wanted_words(view)
     numbers = {
-        **answer.numbers("request", need),
-        "candidates": answer.count(len(offered), "pods"),
+        **answer.numbers("request", request),
+        "candidates": answer.count(len(candidates), "pods"),
         "victims": answer.count(len(allowed), "pods"),
     }
     evidence = (
-        *(answer.Evidence(s, f"{e.plugin} allows {len(e.result or ())} of {len(offered)}") for s, e in votes[-3:]),
+        *(answer.Evidence(s, f"{e.plugin} allows {len(e.result or ())} of {len(candidates)}") for s, e in votes[-3:]),
         *_statement_evidence(visit),
     )
     if not allowed:
-        plugin = _emptying_plugin(votes, offered)
+        plugin = _emptying_plugin(votes, candidates)
         reason = (
-            f"{visit.action} may evict no pod for {who}; {plugin} leaves no candidate victim that every plugin allows"
+            f"{visit.action} may evict no pod for {pods}; {plugin} leaves no candidate victim that every plugin allows"
         )
         quota_veto = view.facts_of(visit.action).across_queues and plugin in veto.QUOTA_PLUGINS
         cause = veto.NOT_ABOVE_DESERVED if quota_veto else plugin
-        look = answer.cluster_admin_advice(
+        check_advice = answer.cluster_admin_advice(
             f"Check plugin {plugin}: its enable{UNIFIED_POINT} switch, or what protects these pods."
         )
-        facts: tuple[str, ...] = (f"{count_noun(len(offered), 'candidate victim')}: {join_names(offered)}.",)
+        facts: tuple[str, ...] = (f"{count_noun(len(candidates), 'candidate victim')}: {join_names(candidates)}.",)
         return answer.Finding(
-            cause, answer.pending_headline(view.job.uid, reason), numbers, evidence, (look,), facts=facts
+            cause, answer.pending_headline(view.job.uid, reason), numbers, evidence, (check_advice,), facts=facts
         )
-    trial = _failed_plan_words(view, visit)
-    why, proof = trial or ("Evicting all of them in one domain would not free enough for the whole gang", ())
-    some = f"{len(allowed)} of {len(offered)} candidate victims"
-    every = some if len(allowed) < len(offered) else veto.every_victim(len(offered))
-    reason = f"{visit.action} may evict {every}, too few to make room for {who}"
+    failed_plan = _failed_plan_words(view, visit)
+    obstacle, proof = failed_plan or ("Evicting all of them in one domain would not free enough for the whole gang", ())
+    victim_count = f"{len(allowed)} of {len(candidates)} candidate victims"
+    victim_words = victim_count if len(allowed) < len(candidates) else veto.every_victim(len(candidates))
+    reason = f"{visit.action} may evict {victim_words}, too few to make room for {pods}"
     advice = (
         answer.owner_advice("Lower spec.minMember."),
         answer.queue_admin_advice("Free room for the whole gang in one domain."),
     )
     lines = (f"allowed victims: {join_names(allowed, 8)}",)
     headline, all_evidence = answer.pending_headline(view.job.uid, reason), tuple(sorted((*evidence, *proof)))
-    facts = (f"{why}.", "No pod is evicted.")
+    facts = (f"{obstacle}.", "No pod is evicted.")
     return answer.Finding(gang.DISCARD_CAUSE, headline, numbers, all_evidence, advice, lines, facts)
 
 
-def _emptying_plugin(votes: list[tuple[Seq, HookEvent]], offered: Collection[TaskKey]) -> str:
-    """The plugin whose answer left no victim that all plugins asked before it allow."""
-    left, first = set(offered), next((at for at, (_, e) in enumerate(votes) if e.candidates == votes[-1][1].candidates))
+def _emptying_plugin(votes: list[tuple[Seq, HookEvent]], victims: Collection[TaskKey]) -> str:
+    """The first plugin after whose answer no candidate is allowed by all plugins so far."""
+    left, first = set(victims), next((at for at, (_, e) in enumerate(votes) if e.candidates == votes[-1][1].candidates))
     for _, event in votes[first:]:
         left &= set(event.result or ())
         if not left:
@@ -150,15 +150,15 @@ def _emptying_plugin(votes: list[tuple[Seq, HookEvent]], offered: Collection[Tas
 
 
 def _failed_plan_words(view: JobView, visit: JobVisit) -> tuple[str, tuple[answer.Evidence, ...]] | None:
-    """What stopped the last plan that was tried with victims gone, and the event that shows it."""
-    # The last refusal belongs to the plan with the most victims; earlier plans failed for fewer of them.
+    """Why the last trial plan failed with its victims evicted, and the event that shows it."""
+    # The last refusal belongs to the plan with the most victims; earlier plans evicted fewer.
     for seq, event in reversed(visit.events):
         name = getattr(event, "task", "").rpartition("/")[2]
         if isinstance(event, PredicateEvent) and not len(event.feasible):
-            where = count_noun(event.processed, "node")
-            found = predicate_reasons.refusal_histogram(view.recording, event)
-            reasons = ", ".join(f"{len(names)} {reason}" for reason, names in found)
-            return f"{name} fits none of {where}: {reasons}", answer.proof_of(seq, f"no node for {name}")
+            node_count = count_noun(event.processed, "node")
+            histogram = predicate_reasons.refusal_histogram(view.recording, event)
+            reasons = ", ".join(f"{len(names)} {reason}" for reason, names in histogram)
+            return f"{name} fits none of {node_count}: {reasons}", answer.proof_of(seq, f"no node for {name}")
         if isinstance(event, HookEvent) and event.point == ALLOCATABLE.upstream and not event.result:
             return f"Its queue has no quota left for {name}", answer.proof_of(seq, f"{event.plugin} rejects {name}")
         if isinstance(event, HookEvent) and event.point == PRE_PREDICATE.upstream and event.result is not None:

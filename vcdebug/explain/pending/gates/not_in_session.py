@@ -1,4 +1,4 @@
-"""Jobs and pods that the session never sees."""
+"""Jobs and pods that are not in the session."""
 
 from collections.abc import Iterator, Sequence
 
@@ -43,37 +43,37 @@ def not_in_session(recording: Recording, subject: ExplainSubject) -> Finding:
     group = next(_groups_named(recording, subject.job), None)
     if group is not None:
         queue = group.queue or recording.snapshot.flags.default_queue
-        known = queue in recording.session.queues
-        if known:
+        has_queue = queue in recording.session.queues
+        if has_queue:
             return _unreadable_finding(recording, subject)
-        if foreign := _of_other_schedulers(recording, pods):
-            return other_scheduler_finding(recording, subject.job, foreign)
-        lacking = capture_incomplete(recording, subject) if _lacks(recording, "Queue") else None
-        return lacking or _queue_missing_finding(recording, subject, queue)
-    unmade = _unmade_group_finding(recording, subject) if not pods else None
-    if unmade is not None:
-        return unmade
-    lacking = capture_incomplete(recording, subject) if subject.job and _lacks(recording, "PodGroup") else None
+        if foreign_pods := _pods_of_other_schedulers(recording, pods):
+            return other_scheduler_finding(recording, subject.job, foreign_pods)
+        capture_finding = capture_incomplete(recording, subject) if _lacks(recording, "Queue") else None
+        return capture_finding or _queue_missing_finding(recording, subject, queue)
+    unmade_finding = _unmade_group_finding(recording, subject) if not pods else None
+    if unmade_finding is not None:
+        return unmade_finding
+    capture_finding = capture_incomplete(recording, subject) if subject.job and _lacks(recording, "PodGroup") else None
     running = [pod for pod in pods if pod.node_name]
-    if running and len(running) == len(pods) and lacking is None:
+    if running and len(running) == len(pods) and capture_finding is None:
         headline = CauseHeadline(
             running[0].key, f"already runs on {running[0].node_name}", "it belongs to no Volcano job"
         )
         return Finding(
             PLACES_CAUSE, headline, {}, opening_evidence(recording, "the session opens with the pod on its node")
         )
-    if hidden := _of_other_schedulers(recording, pods):
-        return other_scheduler_finding(recording, subject.job or hidden[0].key, hidden)
-    return lacking or _no_pod_group_finding(recording, subject, pods)
+    if hidden_pods := _pods_of_other_schedulers(recording, pods):
+        return other_scheduler_finding(recording, subject.job or hidden_pods[0].key, hidden_pods)
+    return capture_finding or _no_pod_group_finding(recording, subject, pods)
 
 
-def _of_other_schedulers(recording: Recording, pods: list[Pod]) -> list[Pod]:
+def _pods_of_other_schedulers(recording: Recording, pods: list[Pod]) -> list[Pod]:
     names = recording.snapshot.flags.scheduler_names
     return [pod for pod in pods if not pod.node_name and pod.scheduler_name not in names]
 
 
 def incomplete(snapshot: Snapshot) -> str:
-    """What a snapshot lacks so that no cause can be named, and the command that supplies it; empty for nothing."""
+    """The kinds that the snapshot lacks and every cause needs, with the command that adds them; empty for none."""
     kinds = missing_kinds(snapshot)
     return f"the snapshot has {join_kinds(kinds)}; add the output of `{supplying_command(kinds)}`" if kinds else ""
 
@@ -83,21 +83,21 @@ def _lacks(recording: Recording, kind: str) -> bool:
 
 
 def capture_incomplete(recording: Recording, subject: ExplainSubject) -> Finding | None:
-    """What the snapshot lacks so that no cause can be named; None for nothing."""
+    """The finding if the snapshot lacks kinds that every cause needs; None if it lacks none."""
     kinds = missing_kinds(recording.snapshot)
     if not kinds:
         return None
     group, pods = next(_groups_named(recording, subject.job), None), _pods_of(recording, subject)
-    captured = recording.snapshot.provenance
-    one_namespace = captured is not None and captured.namespace
+    provenance = recording.snapshot.provenance
+    one_namespace = provenance is not None and provenance.namespace
     if one_namespace and group is not None and pods and all(pod.node_name for pod in pods):
-        have = "its pod has a node" if len(pods) == 1 else f"its {len(pods)} pods have nodes"
-        headline = CauseHeadline(subject.pod or subject.job, "has no Pending pods", have)
+        reason = "its pod has a node" if len(pods) == 1 else f"its {len(pods)} pods have nodes"
+        headline = CauseHeadline(subject.pod or subject.job, "has no Pending pods", reason)
         return Finding(PLACES_CAUSE, headline, {}, opening_evidence(recording, "the session opens without the job"))
-    said, facts = ([], ()) if group is None else _stated_reasons(group, pods, of_pod=subject.pod is not None)
+    quotes, facts = ([], ()) if group is None else _stated_reasons(group, pods, of_pod=subject.pod is not None)
     headline = CauseHeadline(subject.job, "cannot be explained", f"the snapshot has {join_kinds(kinds)}")
-    if said:
-        headline, facts = pending_headline(subject.job, f"the scheduler says {said[0]}"), (str(headline), *facts)
+    if quotes:
+        headline, facts = pending_headline(subject.job, f"the scheduler says {quotes[0]}"), (str(headline), *facts)
     command = f"Add the output of `{supplying_command(kinds)}` to the snapshot, or use `vcdebug capture`."
     evidence = opening_evidence(recording, f"the session opens with {join_kinds(kinds)}")
     return Finding(CAPTURE_INCOMPLETE, headline, {}, evidence, (outside_advice(command),), facts=facts)
@@ -107,40 +107,40 @@ MAX_QUOTED = 90
 
 
 def _stated_reasons(group: PodGroup, pods: list[Pod], *, of_pod: bool) -> tuple[list[str], tuple[str, ...]]:
-    """What the scheduler last wrote about the job or pod, quoted, the shortest first; and what its objects state."""
+    """(quoted messages of the scheduler about the job or pod, shortest first; facts that its objects state)."""
     about_pods = [
         message for pod in pods if not pod.node_name for _, message in iter_unscheduled_messages(pod.manifest)
     ]
     about_group = [one.message for one in group.conditions if (one.type, one.status) == ("Unschedulable", "True")]
     messages = list(dict.fromkeys(filter(None, [*about_pods, *([] if of_pod else about_group)])))
     quotes = [f'"{text if len(text) <= MAX_QUOTED else text[:MAX_QUOTED] + "…"}"' for text in sorted(messages, key=len)]
-    counted = f"{count_noun(len(pods), 'pod')} and minMember {group.min_member}"
-    stated = f"Its PodGroup is {group.phase or PENDING}, with {counted}."
-    return quotes, (*([] if of_pod else [stated]), *(f'The scheduler: "{text}".' for text in messages))
+    pod_counts = f"{count_noun(len(pods), 'pod')} and minMember {group.min_member}"
+    phase_fact = f"Its PodGroup is {group.phase or PENDING}, with {pod_counts}."
+    return quotes, (*([] if of_pod else [phase_fact]), *(f'The scheduler: "{text}".' for text in messages))
 
 
 def _pods_of(recording: Recording, subject: ExplainSubject) -> list[Pod]:
-    """The pod that was asked about, else all pods of the job, or without a job."""
-    every = ((PodIdentity.of_manifest(manifest), manifest) for manifest in recording.snapshot.objects_of("Pod"))
+    """The named pod, else all pods of the job; all pods without a job if the job is empty."""
+    manifests = ((PodIdentity.of_manifest(manifest), manifest) for manifest in recording.snapshot.objects_of("Pod"))
     key = subject.pod
-    return [Pod(one) for names, one in every if (names.key == key if key else names.job == subject.job)]
+    return [Pod(raw) for identity, raw in manifests if (identity.key == key if key else identity.job == subject.job)]
 
 
-def other_scheduler_finding(recording: Recording, who: str, hidden: list[Pod]) -> Finding:
+def other_scheduler_finding(recording: Recording, subject: str, hidden_pods: list[Pod]) -> Finding:
     """The finding for pods that name another scheduler."""
-    names = recording.snapshot.flags.scheduler_names
-    named = ", ".join(dict.fromkeys(pod.scheduler_name or "none" for pod in hidden))
-    use = f"{count_noun(len(hidden), 'pod')} {verb_for(len(hidden), 'uses')} schedulerName {named}"
-    reason = f"{use}; this scheduler handles only {' or '.join(names)}"
-    headline, facts = pending_headline(who, reason), (f"Pods: {join_names(pod.name for pod in hidden)}.",)
-    numbers = {"pods.hidden": count(len(hidden), "pods")}
+    own_names = recording.snapshot.flags.scheduler_names
+    foreign_names = ", ".join(dict.fromkeys(pod.scheduler_name or "none" for pod in hidden_pods))
+    use = f"{count_noun(len(hidden_pods), 'pod')} {verb_for(len(hidden_pods), 'uses')} schedulerName {foreign_names}"
+    reason = f"{use}; this scheduler handles only {' or '.join(own_names)}"
+    headline, facts = pending_headline(subject, reason), (f"Pods: {join_names(pod.name for pod in hidden_pods)}.",)
+    numbers = {"pods.hidden": count(len(hidden_pods), "pods")}
     evidence = opening_evidence(recording, "the session opens without them")
-    advice = (owner_advice(f"Create the pods with spec.schedulerName {names[0]}."),)
+    advice = (owner_advice(f"Create the pods with spec.schedulerName {own_names[0]}."),)
     return Finding(OTHER_SCHEDULER, headline, numbers, evidence, advice, facts=facts)
 
 
 def opening_evidence(recording: Recording, text: str) -> tuple[Evidence, ...]:
-    """The event that shows what the session starts from."""
+    """The event with the state of the opened session, as evidence."""
     return proof_of(next(iter(recording.index.seqs_of_type(StateEvent)), None), text)
 
 
@@ -154,14 +154,14 @@ def _groups_named(recording: Recording, job: JobId) -> Iterator[PodGroup]:
 
 def _queue_missing_finding(recording: Recording, subject: ExplainSubject, queue: str) -> Finding:
     queues = list(recording.session.queues)
-    close = closest_name(queue, queues)
+    similar = closest_name(queue, queues)
     headline = pending_headline(subject.job, f"its queue {queue} is not in this snapshot")
-    facts = (f"Queues in the snapshot: {join_names(queues, 6)}.{f' Did you mean {close}?' if close else ''}",)
-    edits = (f"PodGroup/{subject.job}:spec.queue={close}",) if close else ()
-    other = owner_advice(f"PodGroup {subject.job}: set spec.queue to {close or 'an existing queue'}.", *edits)
-    other = other._replace(repairs=bool(close))
+    facts = (f"Queues in the snapshot: {join_names(queues, 6)}.{f' Did you mean {similar}?' if similar else ''}",)
+    edits = (f"PodGroup/{subject.job}:spec.queue={similar}",) if similar else ()
+    queue_advice = owner_advice(f"PodGroup {subject.job}: set spec.queue to {similar or 'an existing queue'}.", *edits)
+    queue_advice = queue_advice._replace(repairs=bool(similar))
     evidence = opening_evidence(recording, "the session opens without the job")
-    advice = (other, queue_admin_advice(f"Create queue {queue}."))
+    advice = (queue_advice, queue_admin_advice(f"Create queue {queue}."))
     numbers = {"queues": count(len(queues), "queues")}
     return Finding(QUEUE_MISSING, headline, numbers, evidence, advice, facts=facts)
 
@@ -176,20 +176,20 @@ def _unreadable_finding(recording: Recording, subject: ExplainSubject) -> Findin
 
 def _no_pod_group_finding(recording: Recording, subject: ExplainSubject, pods: list[Pod]) -> Finding:
     if subject.job:
-        names = verb_for(len(pods), "names")
-        reason = f"{count_noun(len(pods), 'pod')} {names} this PodGroup, which is not in this snapshot"
-        facts = _namesake_facts(recording, subject)
+        verb = verb_for(len(pods), "names")
+        reason = f"{count_noun(len(pods), 'pod')} {verb} this PodGroup, which is not in this snapshot"
+        facts = _same_name_facts(recording, subject)
     else:
         reason = "it has no PodGroup, so no Volcano job contains it"
         facts = (f"Annotation {GROUP_ANNOTATION} is missing.",)
     advice = "Create the PodGroup; Volcano's controllers do so for Volcano Jobs and for plain pods."
-    if subject.job and (there := _namespaces_with(recording, subject)):
-        advice = f"Create the pod in namespace {there[0]}, or a PodGroup in the pod's namespace."
+    if subject.job and (namespaces := _namespaces_with(recording, subject)):
+        advice = f"Create the pod in namespace {namespaces[0]}, or a PodGroup in the pod's namespace."
     pods_words = "the pod" if len(pods) == 1 else "the pods"
     evidence = opening_evidence(recording, f"the session opens without a job for {pods_words}")
     headline, numbers = pending_headline(subject.job or subject.pod or "", reason), {"pods": count(len(pods), "pods")}
-    again = _recreation_advice(recording, pods) if subject.job else (_CONTROLLER_ADVICE,)
-    return Finding(POD_GROUP_MISSING, headline, numbers, evidence, (owner_advice(advice), *again), facts=facts)
+    recreate = _recreation_advice(recording, pods) if subject.job else (_CONTROLLER_ADVICE,)
+    return Finding(POD_GROUP_MISSING, headline, numbers, evidence, (owner_advice(advice), *recreate), facts=facts)
 
 
 _CONTROLLER_ADVICE = outside_advice("Check that Volcano's controller runs: it creates a PodGroup for each plain pod.")
@@ -227,9 +227,9 @@ def new_group_text(recording: Recording, queue: str) -> str:
 
 
 def _unmade_group_finding(recording: Recording, subject: ExplainSubject) -> Finding | None:
-    """The finding for a Volcano Job or a JobFlow of which a controller has made nothing; None for another subject."""
-    every = ((kind, one) for kind in ("Job", "JobFlow") for one in recording.snapshot.objects_of(kind))
-    kind, owner = next(((kind, one) for kind, one in every if key_of(one) == subject.job), ("", None))
+    """The finding for a Volcano Job or JobFlow whose controller has created nothing; None for another subject."""
+    owners = ((kind, manifest) for kind in ("Job", "JobFlow") for manifest in recording.snapshot.objects_of(kind))
+    kind, owner = next(((kind, manifest) for kind, manifest in owners if key_of(manifest) == subject.job), ("", None))
     if owner is None:
         return None
     state = object_in(status_of(owner).get("state"))
@@ -237,25 +237,25 @@ def _unmade_group_finding(recording: Recording, subject: ExplainSubject) -> Find
     evidence = opening_evidence(recording, "the session opens without the job")
     if phase in ENDED_JOB_PHASES:
         return Finding(PLACES_CAUSE, CauseHeadline(name, "has ended", f"its state is {phase}"), {}, evidence)
-    made = "PodGroup" if kind == "Job" else "Job"
-    headline = pending_headline(name, f"its controller has made no {made} for it, so no scheduler knows it")
-    said = [f'"{state[part]}"' for part in ("reason", "message") if state.get(part)]
-    facts = (f"Its state is {phase or 'empty'}{f', with {join_names(said)}' if said else ''}.",)
+    missing_kind = "PodGroup" if kind == "Job" else "Job"
+    headline = pending_headline(name, f"its controller has made no {missing_kind} for it, so no scheduler knows it")
+    quotes = [f'"{state[part]}"' for part in ("reason", "message") if state.get(part)]
+    facts = (f"Its state is {phase or 'empty'}{f', with {join_names(quotes)}' if quotes else ''}.",)
     advice = outside_advice(
         "Look into the log of Volcano's controller: kubectl -n volcano-system logs -l app=volcano-controller"
     )
     return Finding(POD_GROUP_MISSING, headline, {}, evidence, (advice,), facts=facts)
 
 
-def _namesake_facts(recording: Recording, subject: ExplainSubject) -> tuple[str, ...]:
-    """A PodGroup of the same name in another namespace, or of a similar name in this one, in words."""
+def _same_name_facts(recording: Recording, subject: ExplainSubject) -> tuple[str, ...]:
+    """A sentence about a PodGroup of the same name elsewhere, or of a similar name in this namespace; else empty."""
     namespace, _, name = subject.job.partition("/")
-    elsewhere = _namespaces_with(recording, subject)
-    if elsewhere:
-        there = f"Namespace {join_names(elsewhere)} has a PodGroup {name}"
-        return (f"{there}; a pod uses only PodGroups of its own namespace ({namespace}).",)
-    close = closest_name(name, [group.name for group in _all_groups(recording) if group.namespace == namespace], 0.8)
-    return (f"Did you mean {namespace}/{close}?",) if close else ()
+    namespaces = _namespaces_with(recording, subject)
+    if namespaces:
+        namesake = f"Namespace {join_names(namespaces)} has a PodGroup {name}"
+        return (f"{namesake}; a pod uses only PodGroups of its own namespace ({namespace}).",)
+    similar = closest_name(name, [group.name for group in _all_groups(recording) if group.namespace == namespace], 0.8)
+    return (f"Did you mean {namespace}/{similar}?",) if similar else ()
 
 
 def _namespaces_with(recording: Recording, subject: ExplainSubject) -> list[str]:

@@ -46,12 +46,12 @@ EVICT_AFTER = (ALLOCATE, PREEMPT)
 
 
 class ActionTrial(NamedTuple):
-    """What a cycle with one more action does for a job."""
+    """The effects for a job of a cycle that has one more action."""
 
     action: str
     placed: tuple[tuple[TaskKey, NodeName], ...]
     evicted: tuple[TaskKey, ...]
-    """Tasks of other jobs that leave for it."""
+    """Tasks of other jobs that the action evicts for this job."""
     evicted_for_others: int
     """Tasks that the action evicts in the same cycle for other jobs."""
 
@@ -59,41 +59,41 @@ class ActionTrial(NamedTuple):
 def replay_with_action(recording: Recording, action: str) -> Recording:
     """The cycle replayed with the action inserted at its usual position."""
     document, actions = load_yaml(recording.conf.text), recording.conf.actions
-    place = max((actions.index(name) + 1 for name in EVICT_AFTER if name in actions), default=len(actions))
+    position = max((actions.index(name) + 1 for name in EVICT_AFTER if name in actions), default=len(actions))
     raw = dict(document) if isinstance(document, dict) else {}
-    raw["actions"] = ", ".join([*actions[:place], action, *actions[place:]])
+    raw["actions"] = ", ".join([*actions[:position], action, *actions[position:]])
     text = yaml.safe_dump(raw, sort_keys=False)
-    snapshot, most = replace(recording.snapshot, scheduler_conf=text), trial_work(recording)
-    bound = WorkBound(most) if most is not None else None
+    snapshot, max_work = replace(recording.snapshot, scheduler_conf=text), trial_work(recording)
+    bound = WorkBound(max_work) if max_work is not None else None
     return replay_cycle(snapshot, ask_extender=recording.session.ask_extender, bound=bound, reuse_from=recording)
 
 
 MIN_TRIAL_WORK = 50_000
-"""A fifth of a second."""
+"""In units of work_of_events; a replay of this size takes about 0.2 s."""
 LOOKS_PER_OBJECT = 3
-"""The work of reading an object, in the unit of work_of_events."""
+"""The estimated work of reading one object, in the unit of work_of_events."""
 
 
 @per_recording()
 def trial_work(recording: Recording) -> int | None:
-    """How much work a trial of an action may be: as much as reading and replaying the snapshot; None for any."""
+    """The maximum work of one trial, as much as reading and replaying the snapshot; None for no limit."""
     objects = sum(map(len, recording.snapshot.objects.values()))  # exact: ints
     return max(work_of_events(recording.events) + LOOKS_PER_OBJECT * objects, MIN_TRIAL_WORK)
 
 
 def allow_any_trial(recording: Recording) -> None:
-    """Try actions to the end from now on, however long that takes."""
+    """Remove the work limit of trials for this recording."""
     store_answer(recording, trial_work, lambda: None)
 
 
 Victims = Mapping[TaskKey, JobId]
-"""Each pod that an action evicts → the job for which it leaves."""
+"""Victim → the job for which the action evicts it."""
 TOO_LARGE: Final = "too large"
 
 
 @per_recording()
 def _outcome_with(recording: Recording, action: str) -> tuple[Effects, Victims] | Literal["too large"] | None:
-    """What came of the cycle with one more action, and whom that action evicted, however many jobs ask."""
+    """The effects of a replay with one more action, and its victims; cached for all jobs."""
     from vcdebug.explain.decisions.evictions import carried_out
     from vcdebug.recording.effects import cycle_effects
 
@@ -102,8 +102,8 @@ def _outcome_with(recording: Recording, action: str) -> tuple[Effects, Victims] 
             if run.cut_event is not None:
                 return TOO_LARGE
             owners = run.owners.jobs
-            by_action = [one for one in carried_out(run) if one.action == action]
-            victims = {one.victim: owners.get(one.preemptor, one.preemptor) for one in by_action}
+            by_action = [eviction for eviction in carried_out(run) if eviction.action == action]
+            victims = {eviction.victim: owners.get(eviction.preemptor, eviction.preemptor) for eviction in by_action}
             return cycle_effects(run), victims
     except EditError:
         return None
@@ -114,9 +114,9 @@ def try_action(recording: Recording, job: JobId, action: str) -> ActionTrial | N
     outcome = _outcome_with(recording, action)
     if outcome is None or outcome == TOO_LARGE:
         return None
-    done, victims = outcome
-    placed = tuple((e.task, e.node) for e in (*done.bound, *done.pipelined) if e.job == job)
-    summary = next((one for one in done.jobs if one.job == job), None)
+    effects, victims = outcome
+    placed = tuple((e.task, e.node) for e in (*effects.bound, *effects.pipelined) if e.job == job)
+    summary = next((job_summary for job_summary in effects.jobs if job_summary.job == job), None)
     if not placed or summary is None or summary.ready + summary.waiting < summary.min_available:
         return None
     evicted = tuple(task for task, preemptor in victims.items() if preemptor == job)
@@ -124,95 +124,98 @@ def try_action(recording: Recording, job: JobId, action: str) -> ActionTrial | N
 
 
 def missing_action(
-    view: JobView, task: TaskInfo, room: NodeFits, met: Sequence[Gate], said: list[Finding]
+    view: JobView, task: TaskInfo, fits: NodeFits, gates: Sequence[Gate], findings: list[Finding]
 ) -> list[Finding] | None:
-    """First if the action would help on most nodes, else second; None if a configured evicting action came near."""
-    if room.free_nodes or any(
-        gate.chance is GateChance.REAL and view.facts_of(gate.action).evicts_by_pod for gate in met
+    """Insert the finding about a missing action; None if a configured action had a real chance.
+
+    It comes first if the action would free room on most nodes, else second.
+    """
+    if fits.free_nodes or any(
+        gate.chance is GateChance.REAL and view.facts_of(gate.action).evicts_by_pod for gate in gates
     ):
         return None
     untried: list[str] = []
     for action in view.recording.conf.known:
-        if action in view.actions or not view.facts_of(action).evicts_by_pod or not room.freeable_nodes(action):
+        if action in view.actions or not view.facts_of(action).evicts_by_pod or not fits.freeable_nodes(action):
             continue
         if _outcome_with(view.recording, action) == TOO_LARGE:
             untried.append(action)
             continue
         trial = try_action(view.recording, view.job.uid, action)
         if trial is not None and (trial.evicted or trial.evicted_for_others):
-            helped = len(room.freeable_nodes(action))
-            finding = _action_finding(view, task, room, trial, helped)
+            helped_nodes = len(fits.freeable_nodes(action))
+            finding = _action_finding(view, task, fits, trial, helped_nodes)
             # On fewer nodes the missing action is one of several causes and does not explain the Pending job.
-            first = (
-                2 * helped > len(room.node_fits)
-                and not no_node.room_takers(room).tasks
-                and said[0].cause != DISCARD_CAUSE
+            is_first = (
+                2 * helped_nodes > len(fits.node_fits)
+                and not no_node.room_takers(fits).tasks
+                and findings[0].cause != DISCARD_CAUSE
             )
-            return [finding, *said] if first else [said[0], finding, *said[1:]]
-    return [_with_untried(said[0], untried), *said[1:]] if untried else None
+            return [finding, *findings] if is_first else [findings[0], finding, *findings[1:]]
+    return [_with_untried(findings[0], untried), *findings[1:]] if untried else None
 
 
 def _with_untried(finding: Finding, actions: Sequence[str]) -> Finding:
-    """The finding with the fact that nobody knows whether these actions would help."""
+    """Add the fact that these actions were not tried."""
     too_large = "the replay is too large for this answer; explain --prove runs it"
     return replace(finding, facts=(*finding.facts, f"Not tried: {' or '.join(actions)} in actions ({too_large})."))
 
 
-def no_allocate_finding(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
-    """A node has room, and no configured action allocates."""
+def no_allocate_finding(view: JobView, task: TaskInfo, fits: NodeFits) -> Finding:
+    """The finding if a node has room and the configuration lacks the action allocate."""
     headline = pending_headline(
         view.job.uid, f"the configuration lacks the allocate action (actions: {', '.join(view.actions)})"
     )
-    free = len(room.free_nodes)
+    free = len(fits.free_nodes)
     facts = (f"{count_noun(free, 'node')} {verb_for(free, 'has')} room for {task.name}.",)
     evidence = proof_of(view.action_ends(view.actions[-1]), "the last action ends, and nothing was allocated")
-    numbers = {"nodes.free": count(len(room.free_nodes), "nodes")}
+    numbers = {"nodes.free": count(len(fits.free_nodes), "nodes")}
     advice = (cluster_admin_advice("Add allocate to actions."),)
     return Finding(NOT_CONFIGURED_CAUSE, headline, numbers, evidence, advice, facts=facts)
 
 
-def _action_finding(view: JobView, task: TaskInfo, room: NodeFits, trial: ActionTrial, helped: int) -> Finding:
-    where = join_names(dict.fromkeys(node for _, node in trial.placed))
+def _action_finding(view: JobView, task: TaskInfo, fits: NodeFits, trial: ActionTrial, helped_nodes: int) -> Finding:
+    nodes = join_names(dict.fromkeys(node for _, node in trial.placed))
     reason = f"no node has free room for {task.name}, and {trial.action} is not in actions ({', '.join(view.actions)})"
-    placed = f"With {trial.action} (replayed): {count_noun(len(trial.placed), 'pod')} placed on {where}"
-    others = count_noun(trial.evicted_for_others, "pod")
-    more = f", and {others} for other jobs" if trial.evicted_for_others else ""
-    gone = f"evicts {join_names(trial.evicted) or 'no pod'} for it{_victim_queue_words(view, task, trial)}"
-    facts = (f"{placed}; {gone}{more}.",)
+    placed = f"With {trial.action} (replayed): {count_noun(len(trial.placed), 'pod')} placed on {nodes}"
+    other_pods = count_noun(trial.evicted_for_others, "pod")
+    other_evictions = f", and {other_pods} for other jobs" if trial.evicted_for_others else ""
+    evictions = f"evicts {join_names(trial.evicted) or 'no pod'} for it{_victim_queue_words(view, task, trial)}"
+    facts = (f"{placed}; {evictions}{other_evictions}.",)
     numbers = {
-        "nodes": count(len(room.node_fits), "nodes"),
-        "nodes.helped": count(helped, "nodes"),
+        "nodes": count(len(fits.node_fits), "nodes"),
+        "nodes.helped": count(helped_nodes, "nodes"),
         "pods.placed": count(len(trial.placed), "pods"),
         "victims": count(len(trial.evicted), "pods"),
         "victims.ofOthers": count(trial.evicted_for_others, "pods"),
     }
-    refused = tuple(
+    refusal_evidence = tuple(
         Evidence(seq, f"{e.plugin}: the queue has no quota left for it")
         for seq, e in queue_limits.allocatable_refusals(view)[:1]
     )
-    last = proof_of(view.action_ends(view.actions[-1]), "the last action ends, and nothing was evicted")
-    evidence = tuple(sorted((*(refused or no_node.search_evidence(view, task)), *last)))
-    after = " after allocate" if ALLOCATE in view.actions else ""
-    advice = (cluster_admin_advice(f"Add {trial.action} to actions{after} (tested: places the job)."),)
-    headline, lines = pending_headline(view.job.uid, reason), no_node.histogram_lines(room)
+    last_evidence = proof_of(view.action_ends(view.actions[-1]), "the last action ends, and nothing was evicted")
+    evidence = tuple(sorted((*(refusal_evidence or no_node.search_evidence(view, task)), *last_evidence)))
+    position = " after allocate" if ALLOCATE in view.actions else ""
+    advice = (cluster_admin_advice(f"Add {trial.action} to actions{position} (tested: places the job)."),)
+    headline, lines = pending_headline(view.job.uid, reason), no_node.histogram_lines(fits)
     return Finding(NOT_CONFIGURED_CAUSE, headline, numbers, evidence, advice, lines, facts)
 
 
 def _victim_queue_words(view: JobView, task: TaskInfo, trial: ActionTrial) -> str:
-    """` (queue q1 uses 3 nvidia.com/gpu and deserves 1)`: the first other queue that gives up what the task asks."""
+    """The first victims' queue above what it deserves: ` (queue q1 uses 3 nvidia.com/gpu and deserves 1)`; or empty."""
     owners, state = view.recording.owners.jobs, view.recording.timeline.state_at(len(view.recording))
     queues = dict.fromkeys(view.session.jobs[owners[key]].queue for key in trial.evicted if key in owners)
-    asked = [name for name, value in task.init_resreq.items() if value > 0]
+    dimensions = [name for name, value in task.init_resreq.items() if value > 0]
     for queue in (each for each in queues if each != view.queue.name):
         for plugin in (each for each in state.books if queue in state.books[each]):
             used, deserved = (state.plugin_amount(plugin, queue, figure) for figure in ("allocated", "deserved"))
-            for name in (each for each in asked if used.get(each) > deserved.get(each) > 0):
-                more, less = format_amounts_apart(name, used.get(name), deserved.get(name))
-                return f" (queue {queue} uses {more} {name} and deserves {less})"
+            for name in (each for each in dimensions if used.get(each) > deserved.get(each) > 0):
+                used_text, deserved_text = format_amounts_apart(name, used.get(name), deserved.get(name))
+                return f" (queue {queue} uses {used_text} {name} and deserves {deserved_text})"
     return ""
 
 
-# Pods were evicted for a job by a committed statement, and a later step undid its placements.
+# A committed statement evicted pods for a job, and a later step rolled back its placements.
 
 PLAN_LOST = "plan-lost"
 UNDOING_OPS = ("unallocate", "unpipeline")
@@ -220,18 +223,18 @@ MAX_VICTIMS = 6
 
 
 def plan_lost(
-    view: JobView, task: TaskInfo, room: NodeFits, met: Sequence[Gate], said: list[Finding]
+    view: JobView, task: TaskInfo, fits: NodeFits, gates: Sequence[Gate], findings: list[Finding]
 ) -> list[Finding] | None:
-    """None unless pods were evicted for tasks that are Pending again when the cycle ends."""
-    waiting = [task.key for task in view.left_over]
+    """The finding if pods were evicted for tasks that are Pending again when the cycle ends; else None."""
+    pending_keys = [task.key for task in view.left_over]
     # The last committed plan explains the final state; earlier ones were replaced by it.
     for visit in reversed(view.job_visits):
         commits = [(s, e) for s, e in visit.events if isinstance(e, StatementEvent) and e.what == "commit"]
         for seq, statement in commits:
             victims = [task for kind, task, _ in statement.ops if kind == "evict"]
-            lost = [task for kind, task, _ in statement.ops if kind in PLACING_OPS and task in waiting]
-            if victims and lost:
-                return [_lost_plan_finding(view, visit, seq, statement, victims, lost)]
+            lost_tasks = [task for kind, task, _ in statement.ops if kind in PLACING_OPS and task in pending_keys]
+            if victims and lost_tasks:
+                return [_lost_plan_finding(view, visit, seq, statement, victims, lost_tasks)]
     return None
 
 
@@ -241,28 +244,28 @@ def _lost_plan_finding(
     seq: Seq,
     statement: StatementEvent,
     victims: Sequence[TaskKey],
-    lost: Sequence[TaskKey],
+    lost_tasks: Sequence[TaskKey],
 ) -> Finding:
-    nodes = dict.fromkeys(node for kind, task, node in statement.ops if kind in PLACING_OPS and task in lost)
-    undone = _find_undoing(view, seq, lost)
-    by, cost = undone[1] if undone is not None else "a later action", count_noun(len(victims), "eviction")
-    pods = count_noun(len(lost), "pod")
+    nodes = dict.fromkeys(node for kind, task, node in statement.ops if kind in PLACING_OPS and task in lost_tasks)
+    undoing = _find_undoing(view, seq, lost_tasks)
+    undoing_action, cost = undoing[1] if undoing is not None else "a later action", count_noun(len(victims), "eviction")
+    pods = count_noun(len(lost_tasks), "pod")
     headline = CauseHeadline(
         view.job.uid,
         f"is Pending although {visit.action} committed {cost} for it",
-        f"{by} later in this cycle released the room reserved for its {pods}",
+        f"{undoing_action} later in this cycle released the room reserved for its {pods}",
     )
     facts = (f"Evicted: {join_names(victims, MAX_VICTIMS)}; reserved on {join_names(nodes)}.",)
     numbers = {
         "pods.evicted": count(len(victims), "pods"),
-        "pods.lost": count(len(lost), "pods"),
+        "pods.lost": count(len(lost_tasks), "pods"),
         "job.minAvailable": count(view.job.min_available, "pods"),
     }
     evidence = proof_of(seq, f"{visit.action} commits {cost}")
     advice = cluster_admin_advice("Step to the event that releases the reservation: vcdebug open.")
-    if undone is not None:
-        at, action = undone
-        evidence += proof_of(at, f"{action} releases the reservation of {lost[0]}")
+    if undoing is not None:
+        undo_seq, action = undoing
+        evidence += proof_of(undo_seq, f"{action} releases the reservation of {lost_tasks[0]}")
         if view.actions.index(action) > view.actions.index(visit.action):
             advice = cluster_admin_advice(
                 f"Put {action} before {visit.action} in actions, so that the reservation is kept."
@@ -270,17 +273,17 @@ def _lost_plan_finding(
     return Finding(PLAN_LOST, headline, numbers, evidence, (advice,), operation_lines(statement), facts)
 
 
-def _find_undoing(view: JobView, after: Seq, lost: Sequence[TaskKey]) -> tuple[Seq, str] | None:
-    """(event, action) that undid the first placement; None if no event did."""
+def _find_undoing(view: JobView, after: Seq, lost_tasks: Sequence[TaskKey]) -> tuple[Seq, str] | None:
+    """(event, action) that rolled back the first placement; None if no event did."""
     for seq in view.recording.index.seqs_of_type(OpEvent):
         event = view.recording.event_at(seq)
-        if seq > after and isinstance(event, OpEvent) and event.op in UNDOING_OPS and event.task in lost:
+        if seq > after and isinstance(event, OpEvent) and event.op in UNDOING_OPS and event.task in lost_tasks:
             action = view.recording.span_tree.span_around(seq, Level.ACTION)
             return seq, action.name if action is not None else ""
     return None
 
 
-# What no waiting and no eviction changes: pods that no node can ever hold, or that exceed their queue's limit.
+# Causes that neither time nor evictions remove: pods too large for every node, or for their queue's limit.
 
 VOID_CAUSES = (DISCARD_CAUSE, NOT_STARVING)
 MAX_KINDS = 8
@@ -288,49 +291,46 @@ MAX_KINDS = 8
 
 
 def never(
-    view: JobView, task: TaskInfo, room: NodeFits, met: Sequence[Gate], said: list[Finding]
+    view: JobView, task: TaskInfo, fits: NodeFits, gates: Sequence[Gate], findings: list[Finding]
 ) -> list[Finding] | None:
-    """Put the finding first that no eviction changes; advice to make room is dropped from the others."""
-    found = impossible_finding(view, task, room) or _beyond_limit_finding(view, room)
-    if found is None:
+    """Put a lasting cause first, and drop advice to make room from the other findings; None without a lasting cause."""
+    impossible = impossible_finding(view, task, fits) or _beyond_limit_finding(view, fits)
+    if impossible is None:
         return None
-    void = (*VOID_CAUSES, queue_limits.NOT_ALLOCATABLE) if found.cause == no_node.LARGER_CAUSE else VOID_CAUSES
-    return [found, *(replace(finding, advice=()) if finding.cause in void else finding for finding in said)]
+    causes = (*VOID_CAUSES, queue_limits.NOT_ALLOCATABLE) if impossible.cause == no_node.LARGER_CAUSE else VOID_CAUSES
+    return [impossible, *(replace(finding, advice=()) if finding.cause in causes else finding for finding in findings)]
 
 
-def _beyond_limit_finding(view: JobView, room: NodeFits) -> Finding | None:
-    refused = queue_limits.impossible_refusal(view)
-    if refused is None:
+def _beyond_limit_finding(view: JobView, fits: NodeFits) -> Finding | None:
+    refusal = queue_limits.impossible_refusal(view)
+    if refusal is None:
         return None
-    about = view.tasks[refused[1].task]
-    return queue_limits.not_allocatable_finding(view, about, room.for_task(about), *refused)
+    task = view.tasks[refusal[1].task]
+    return queue_limits.not_allocatable_finding(view, task, fits.for_task(task), *refusal)
 
 
-def impossible_finding(view: JobView, task: TaskInfo, room: NodeFits) -> Finding | None:
-    """None unless without the pods that no node can ever take the gang has too few.
-
-    Of a job that has its minimum already, only the task itself counts.
-    """
-    job, waiting = view.job, view.left_over
-    held = job.ready_task_num() + job.waiting_task_num()
-    if held >= job.min_available:
-        return no_node.hopeless_finding(task, room.for_task(task))
-    # Pods of one template fail alike, so one pod per kind is tested; the bound keeps odd jobs from taking seconds.
-    for kind in list(_group_by_request(waiting))[:MAX_KINDS]:
-        # The gang can do without all pods of this kind, so the kind does not make the job impossible.
-        if held + len(waiting) - len(kind) >= job.min_available:
+def impossible_finding(view: JobView, task: TaskInfo, fits: NodeFits) -> Finding | None:
+    """The finding if so many pods fit no node ever that the job cannot reach minMember; else None."""
+    job, pending_tasks = view.job, view.left_over
+    placed_count = job.ready_task_num() + job.waiting_task_num()
+    if placed_count >= job.min_available:
+        return no_node.hopeless_finding(task, fits.for_task(task))
+    # Pods of one template fail for the same reason, so one per kind is tested; the bound limits unusual jobs.
+    for kind in list(_group_by_request(pending_tasks))[:MAX_KINDS]:
+        # The gang reaches its minimum without pods of this kind, so they do not make the job impossible.
+        if placed_count + len(pending_tasks) - len(kind) >= job.min_available:
             continue
-        finding = no_node.hopeless_finding(kind[0], room.for_task(kind[0]))
+        finding = no_node.hopeless_finding(kind[0], fits.for_task(kind[0]))
         if finding is not None:
             return finding
     return None
 
 
-def _group_by_request(waiting: list[TaskInfo]) -> Iterator[list[TaskInfo]]:
-    """Pods by what they ask for: role, request, selectors, affinity, tolerations and volumes."""
-    yield from group_by_key((_request_key(task), task) for task in waiting).values()
+def _group_by_request(pending_tasks: list[TaskInfo]) -> Iterator[list[TaskInfo]]:
+    """Yields groups of pods with equal role, request, selectors, affinity, tolerations and volumes."""
+    yield from group_by_key((_request_key(task), task) for task in pending_tasks).values()
 
 
 def _request_key(task: TaskInfo) -> str:
-    wanted = [task.pod.spec.get(key) for key in ("nodeSelector", "affinity", "tolerations", "volumes")]
-    return repr((task.task_role, task.init_resreq, wanted))
+    constraints = [task.pod.spec.get(key) for key in ("nodeSelector", "affinity", "tolerations", "volumes")]
+    return repr((task.task_role, task.init_resreq, constraints))

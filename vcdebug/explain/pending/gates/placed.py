@@ -1,4 +1,4 @@
-"""What the job got: places, a bind by another client, or a pipeline that is never bound."""
+"""Jobs with an outcome in this cycle: placed, bound by another client, or pipelined but never bound."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -50,11 +50,11 @@ PIPELINED_CAUSE = "pipelined"
 EVICTED_CAUSE = "evicted"
 ADMITTED_CAUSE = "admitted"
 HAS_CAUSES = (PLACES_CAUSE, PIPELINED_CAUSE, EVICTED_CAUSE, ADMITTED_CAUSE)
-"""The causes of a job for which this cycle has no more to do."""
+"""The causes of jobs that this cycle has placed, pipelined, evicted or admitted."""
 
 
 def placed(view: JobView) -> Finding | None:
-    """None unless the job (or the pod that was asked about) has its place."""
+    """The finding if the job, or the named pod, has a node or is pipelined; else None."""
     if view.pod is not None and view.pod in view.tasks:
         task = view.tasks[view.pod]
         if task.status is TaskStatus.PENDING:
@@ -67,99 +67,99 @@ def placed(view: JobView) -> Finding | None:
         return (
             _already_placed_finding(view, list(view.tasks.values())) if view.tasks and not _was_invalid(view) else None
         )
-    firm = [task for task in view.placed_tasks if task.status is not TaskStatus.ALLOCATED]
-    if not firm or not (view.job.is_pipelined() or any(t.status is TaskStatus.BINDING for t in firm)):
+    firm_tasks = [task for task in view.placed_tasks if task.status is not TaskStatus.ALLOCATED]
+    if not firm_tasks or not (view.job.is_pipelined() or any(t.status is TaskStatus.BINDING for t in firm_tasks)):
         return None
-    return _placed_finding(view, firm)
+    return _placed_finding(view, firm_tasks)
 
 
 def _already_placed_finding(view: JobView, tasks: Sequence[TaskInfo]) -> Finding:
     opening = view.recording.timeline.opening_tasks
     states = " or ".join(dict.fromkeys(opening[task.key].status.upstream_name for task in tasks))
     keys = [task.key for task in tasks]
-    lost = [one for one in lost_pods(view) if one.victim in keys]
-    asked = view.pod in keys
-    subject = (view.pod if asked else None) or view.job.uid
-    were = "it was" if asked else f"{count_noun(len(tasks), 'pod')} {verb_for(len(tasks), 'was')}"
+    evictions = [one for one in lost_pods(view) if one.victim in keys]
+    about_pod = view.pod in keys
+    subject = (view.pod if about_pod else None) or view.job.uid
+    were = "it was" if about_pod else f"{count_noun(len(tasks), 'pod')} {verb_for(len(tasks), 'was')}"
     before = f"{were} already {states} when the cycle began"
-    headline = CauseHeadline(subject, "is not Pending" if asked else "has no Pending pods", before)
+    headline = CauseHeadline(subject, "is not Pending" if about_pod else "has no Pending pods", before)
     facts: tuple[str, ...] = ()
-    unasked = _unasked_protections(view, lost[0]) if lost else []
-    if lost:
-        whom = "" if asked else join_names(dict.fromkeys(one.preemptor for one in lost if one.preemptor))
-        room = (f"The room is for {whom}.",) if whom else ()
-        headline = _loss_headline(view, subject, lost)
-        facts = (*room, *(one.text for one in unasked), f"{capitalize_first(before)}.")
-    elif asked and (rest := _other_pending(view)):
-        facts = (f"Other pods of {view.job.uid} are Pending: {join_names(rest)}.",)
+    protections = _unasked_protections(view, evictions[0]) if evictions else []
+    if evictions:
+        preemptors = "" if about_pod else join_names(dict.fromkeys(one.preemptor for one in evictions if one.preemptor))
+        room_facts = (f"The room is for {preemptors}.",) if preemptors else ()
+        headline = _loss_headline(view, subject, evictions)
+        facts = (*room_facts, *(one.text for one in protections), f"{capitalize_first(before)}.")
+    elif about_pod and (pending_pods := _other_pending(view)):
+        facts = (f"Other pods of {view.job.uid} are Pending: {join_names(pending_pods)}.",)
     evidence = opening_evidence(view.recording, "the session opens with the job's pods in this state")
-    proof = (*evidence, *(Evidence(one.end, f"{one.action} evicts {one.victim}") for one in lost))
-    numbers = {"pods": count(len(tasks), "pods"), "pods.evicted": count(len(lost), "pods")}
-    advice = tuple(_protection_advice(one) for one in unasked)
-    cause = EVICTED_CAUSE if lost else PLACES_CAUSE
-    found = Finding(cause, headline, numbers, tuple(sorted(proof)), advice, facts=facts)
-    return found if asked or lost else _with_missing_pods(view, found)
+    proof = (*evidence, *(Evidence(one.end, f"{one.action} evicts {one.victim}") for one in evictions))
+    numbers = {"pods": count(len(tasks), "pods"), "pods.evicted": count(len(evictions), "pods")}
+    advice = tuple(_protection_advice(one) for one in protections)
+    cause = EVICTED_CAUSE if evictions else PLACES_CAUSE
+    finding = Finding(cause, headline, numbers, tuple(sorted(proof)), advice, facts=facts)
+    return finding if about_pod or evictions else _with_missing_pods(view, finding)
 
 
-def _unasked_protections(view: JobView, one: Eviction) -> list[UnaskedPlugin]:
-    """The plugins that would have protected the victim and had no part in the decision."""
-    asked = victim_question_before(view.recording, one.seq) if one.tier is not None else None
-    found = unasked_plugins(view.recording, asked, one.seq) if asked is not None else iter(())
-    return [each for each in found if each.protects]
+def _unasked_protections(view: JobView, eviction: Eviction) -> list[UnaskedPlugin]:
+    """The plugins that would have protected the victim but were not asked."""
+    question = victim_question_before(view.recording, eviction.seq) if eviction.tier is not None else None
+    plugins = unasked_plugins(view.recording, question, eviction.seq) if question is not None else iter(())
+    return [plugin for plugin in plugins if plugin.protects]
 
 
-def _protection_advice(one: UnaskedPlugin) -> Advice:
-    """How the plugin gets a part in the decision."""
-    plugin, switch = one.seat.plugin, HOOK_AT[one.question.point].switches[0]
-    if one.seat.later is not None:
-        return cluster_admin_advice(f"Upgrade Volcano ({join_names(one.seat.later.fixed_in)} or later).")
-    if one.seat.state == "switched off":
+def _protection_advice(unasked: UnaskedPlugin) -> Advice:
+    """Advice that makes the plugin take part in the vote on victims."""
+    plugin, switch = unasked.vote.plugin, HOOK_AT[unasked.question.point].switches[0]
+    if unasked.vote.later is not None:
+        return cluster_admin_advice(f"Upgrade Volcano ({join_names(unasked.vote.later.fixed_in)} or later).")
+    if unasked.vote.state == "switched off":
         return cluster_admin_advice(f"{plugin}: set {switch} to true.", f"conf:plugins.{plugin}.{switch}=true")
-    return cluster_admin_advice(f"Move {plugin} to the tier that decides (tier {one.question.deciding_tier}).")
+    return cluster_admin_advice(f"Move {plugin} to the tier that decides (tier {unasked.question.deciding_tier}).")
 
 
-def _with_missing_pods(view: JobView, found: Finding) -> Finding:
+def _with_missing_pods(view: JobView, finding: Finding) -> Finding:
     """The finding with the pods that the job's controller has not created, and the quota that is full."""
     owner, total, missing = _missing_pods(view)
     if missing <= 0:
-        return found
-    facts = (*found.facts, f"{owner} asks for {count_noun(missing, 'pod')} more, not created yet.")
-    full = next(exhausted_quotas(view.recording, view.job.namespace, next_pod_amounts(view)), None)
-    if full is None:
-        return replace(found, facts=facts)
-    used = f"{full.used} of {full.hard} {full.name} of ResourceQuota {full.quota} are used"
-    have = f"has {len(view.tasks)} of the {total} pods that {owner} asks for"
-    headline = CauseHeadline(view.job.uid, have, f"{used}, so no more can be created")
-    by = (f"Used by {join_names(full.holders)}.",) if full.holders else ()
-    checked = (MINIMUM_CHECKED,) if RESOURCEQUOTA in view.recording.conf.plugin_names() else ()
-    return replace(found, headline=headline, facts=(*by, *checked), advice=(full.raise_advice(missing),))
+        return finding
+    facts = (*finding.facts, f"{owner} asks for {count_noun(missing, 'pod')} more, not created yet.")
+    quota = next(exhausted_quotas(view.recording, view.job.namespace, next_pod_amounts(view)), None)
+    if quota is None:
+        return replace(finding, facts=facts)
+    used = f"{quota.used} of {quota.hard} {quota.name} of ResourceQuota {quota.quota} are used"
+    shortage = f"has {len(view.tasks)} of the {total} pods that {owner} asks for"
+    headline = CauseHeadline(view.job.uid, shortage, f"{used}, so no more can be created")
+    used_by = (f"Used by {join_names(quota.holders)}.",) if quota.holders else ()
+    minimum_facts = (MINIMUM_CHECKED,) if RESOURCEQUOTA in view.recording.conf.plugin_names() else ()
+    return replace(finding, headline=headline, facts=(*used_by, *minimum_facts), advice=(quota.raise_advice(missing),))
 
 
 MINIMUM_CHECKED = "Plugin resourcequota compares only minResources with quotas, without the pods above minMember."
 
 
 def _missing_pods(view: JobView) -> tuple[str, int, int]:
-    """The Volcano Job of the PodGroup, how many pods it asks for, and how many of them are not there."""
+    """(name of the PodGroup's Volcano Job, its replicas, how many of them have no pod); empty and 0 without a Job."""
     owners = owner_keys(view.job.pod_group.manifest)
-    for job in (one for one in view.recording.snapshot.objects_of("Job") if key_of(one) in owners):
-        wanted = [object_in(task).get("replicas") for task in spec_of(job).get("tasks") or ()]
-        total = sum(each if isinstance(each, int) else 0 for each in wanted)  # exact: ints
+    for job in (manifest for manifest in view.recording.snapshot.objects_of("Job") if key_of(manifest) in owners):
+        replicas = [object_in(task).get("replicas") for task in spec_of(job).get("tasks") or ()]
+        total = sum(each if isinstance(each, int) else 0 for each in replicas)  # exact: ints
         finished = sum(object_in(status_of(job)).get(name) or 0 for name in ("succeeded", "failed"))  # exact: ints
         return name_of(job), total, total - len(view.tasks) - finished
     return "", 0, 0
 
 
-def _loss_headline(view: JobView, subject: str, lost: Sequence[Eviction]) -> CauseHeadline:
+def _loss_headline(view: JobView, subject: str, evictions: Sequence[Eviction]) -> CauseHeadline:
     """The pods of the job that the cycle evicts, and by which action."""
     if view.pod:
-        return CauseHeadline(subject, "is evicted in this cycle", eviction_words(lost[0], "it"))
-    by = list(dict.fromkeys(one.action for one in lost if one.action)) or ["an action"]
-    reason = f"{_evict_words(by)} {join_names((one.victim for one in lost), 2)}"
-    return CauseHeadline(subject, f"loses {count_noun(len(lost), 'pod')} in this cycle", reason)
+        return CauseHeadline(subject, "is evicted in this cycle", eviction_words(evictions[0], "it"))
+    actions = list(dict.fromkeys(eviction.action for eviction in evictions if eviction.action)) or ["an action"]
+    reason = f"{_evict_words(actions)} {join_names((eviction.victim for eviction in evictions), 2)}"
+    return CauseHeadline(subject, f"loses {count_noun(len(evictions), 'pod')} in this cycle", reason)
 
 
 def _evict_words(actions: Sequence[str]) -> str:
-    """`preempt, reclaim evict`."""
+    """The actions with their verb, such as `preempt, reclaim evict`."""
     return f"{join_names(actions)} {verb_for(len(actions), 'evicts')}"
 
 
@@ -167,33 +167,33 @@ def _other_pending(view: JobView) -> list[str]:
     return [task.name for task in view.tasks.values() if task.status is TaskStatus.PENDING]
 
 
-def _placed_finding(view: JobView, firm: Sequence[TaskInfo]) -> Finding:
-    evicted = evictions_for_job(view)
-    bound = [task for task in firm if task.status is TaskStatus.BINDING]
-    waiting = [task for task in firm if task.status is TaskStatus.PIPELINED]
-    enough = view.job.ready_task_num() >= view.job.min_available
-    cause = PIPELINED_CAUSE if waiting and not evicted and not (bound and enough) else PLACES_CAUSE
+def _placed_finding(view: JobView, firm_tasks: Sequence[TaskInfo]) -> Finding:
+    evictions = evictions_for_job(view)
+    bound = [task for task in firm_tasks if task.status is TaskStatus.BINDING]
+    pipelined = [task for task in firm_tasks if task.status is TaskStatus.PIPELINED]
+    has_minimum = view.job.ready_task_num() >= view.job.min_available
+    cause = PIPELINED_CAUSE if pipelined and not evictions and not (bound and has_minimum) else PLACES_CAUSE
     numbers = {
         "pods.bound": count(len(bound), "pods"),
-        "pods.pipelined": count(len(waiting), "pods"),
+        "pods.pipelined": count(len(pipelined), "pods"),
         "pods.left": count(len(view.left_over), "pods"),
-        "pods.evicted": count(len(evicted), "pods"),
+        "pods.evicted": count(len(evictions), "pods"),
         "job.minAvailable": count(view.job.min_available, "pods"),
     }
-    lines = tuple(_task_line(view, task) for task in firm)
-    evidence = tuple(sorted(_placement_evidence(view, firm, evicted)))
-    facts = tuple(_placement_facts(view, cause, waiting, [one.victim for one in evicted]))
-    headline = _placed_headline(view, cause, bound, waiting, evicted)
-    advice = tuple(_overdue_advice(view, waiting)) if cause == PIPELINED_CAUSE else ()
+    lines = tuple(_task_line(view, task) for task in firm_tasks)
+    evidence = tuple(sorted(_placement_evidence(view, firm_tasks, evictions)))
+    facts = tuple(_placement_facts(view, cause, pipelined, [one.victim for one in evictions]))
+    headline = _placed_headline(view, cause, bound, pipelined, evictions)
+    advice = tuple(_overdue_advice(view, pipelined)) if cause == PIPELINED_CAUSE else ()
     return Finding(cause, headline, numbers, evidence, advice, lines, facts)
 
 
 _OVERDUE_SECONDS = 300
-"""Past its grace period for longer than that, a terminating pod will hardly end by itself."""
+"""Seconds past its grace period after which a terminating pod is considered stuck."""
 
 
 def _overdue_advice(view: JobView, waiting: Sequence[TaskInfo]) -> Iterator[Advice]:
-    """For pods that should have ended long ago: the kubelet or a finalizer keeps them, and the room with them."""
+    """Yields advice about stuck terminating pods, whose room a kubelet or a finalizer still holds."""
     overdue = [task for task in releasing_tasks(view, waiting) if (_seconds_left(view, task) or 0) < -_OVERDUE_SECONDS]
     for task in overdue[:MAX_OVERDUE]:
         check = f"Check the kubelet of {task.node_name} and the finalizers of {task.name}"
@@ -208,28 +208,31 @@ def _placed_headline(
     view: JobView,
     cause: str,
     bound: Sequence[TaskInfo],
-    waiting: Sequence[TaskInfo],
-    evicted: Sequence[Eviction],
+    pipelined: Sequence[TaskInfo],
+    evictions: Sequence[Eviction],
 ) -> CauseHeadline:
-    """What the job got in this cycle, or keeps from an earlier one, and which pods are evicted for it."""
-    done = ((bound, "bound to"), (waiting, "reserved (pipelined) on"))
-    parts = [f"{_format_tasks(tasks)} {verb} {_node_names(tasks)}" for tasks, verb in done if tasks]
-    got = " and ".join(parts)
+    """The first line about a placed job: its pods and nodes, and the pods that are evicted for it."""
+    groups = ((bound, "bound to"), (pipelined, "reserved (pipelined) on"))
+    parts = [f"{_format_tasks(tasks)} {verb} {_node_names(tasks)}" for tasks, verb in groups if tasks]
+    reason = " and ".join(parts)
     if cause == PIPELINED_CAUSE:
-        kept = " from an earlier cycle" if all(task.uid in view.session.restored for task in waiting) else ""
-        return CauseHeadline(view.job.uid, "is waiting for pods to terminate", f"{got}{kept}")
-    if evicted:
-        whom, by = join_names([one.victim for one in evicted], 1), list(dict.fromkeys(one.action for one in evicted))
-        pods = f" for {_format_tasks(waiting)} on {_node_names(waiting)} (pipelined)" if waiting else ""
-        rest = parts[:1] if bound else ()
-        got = "; ".join((f"{_evict_words(by)} {whom}{pods}", *rest))
-    return CauseHeadline(view.job.uid, f"{'has a place' if waiting else 'is scheduled'} in this cycle", got)
+        origin = " from an earlier cycle" if all(task.uid in view.session.restored for task in pipelined) else ""
+        return CauseHeadline(view.job.uid, "is waiting for pods to terminate", f"{reason}{origin}")
+    if evictions:
+        victims, by = (
+            join_names([one.victim for one in evictions], 1),
+            list(dict.fromkeys(one.action for one in evictions)),
+        )
+        pods = f" for {_format_tasks(pipelined)} on {_node_names(pipelined)} (pipelined)" if pipelined else ""
+        bound_parts = parts[:1] if bound else ()
+        reason = "; ".join((f"{_evict_words(by)} {victims}{pods}", *bound_parts))
+    return CauseHeadline(view.job.uid, f"{'has a place' if pipelined else 'is scheduled'} in this cycle", reason)
 
 
 def _placement_facts(
     view: JobView, cause: str, waiting: Sequence[TaskInfo], victims: Sequence[TaskKey]
 ) -> Iterator[str]:
-    """Which rule chose the victims, what the job waits for, and which pods it still lacks."""
+    """Yields sentences: broken topologies, terminating pods, why these victims, and pods that are still Pending."""
     yield from _broken_topology_facts(view)
     if cause == PIPELINED_CAUSE:
         pods = join_names(f"{task.key} ({format_deletion_due(view, task)})" for task in releasing_tasks(view, waiting))
@@ -245,34 +248,34 @@ def _placement_facts(
 
 
 def unchecked_role_facts(view: JobView) -> Iterator[str]:
-    """Minimums of roles that gang does not check, where pods of such a role are Pending and some minimum is missed."""
+    """Yields a sentence if roles are below their minTaskMember and gang does not check these minimums."""
     job = view.job
     have = Counter(task.task_role for task in view.tasks.values() if task not in view.left_over)
-    missed = [
-        f"{role} ({have[role]} of {least})" for role, least in job.task_min_available.items() if have[role] < least
+    missed_roles = [
+        f"{role} ({have[role]} of {needed})" for role, needed in job.task_min_available.items() if have[role] < needed
     ]
-    if missed and view.left_over and job.are_roles_unchecked():
+    if missed_roles and view.left_over and job.are_roles_unchecked():
         total = sum(job.task_min_available.values())  # exact: ints
         ignored = f"gang ignores minTaskMember (total {total}, above minMember {job.min_available})"
-        yield f"Below the minimum of their role: {join_names(missed)}; {ignored}."
+        yield f"Below the minimum of their role: {join_names(missed_roles)}; {ignored}."
 
 
 def _broken_topology_facts(view: JobView) -> Iterator[str]:
-    """Hard network topologies that the placement does not keep, or that this release does not read."""
+    """Yields sentences about hard network topologies that the placement violates or that this release ignores."""
     topology, release = view.job.pod_group.network_topology, view.recording.snapshot.release
     tier = topology.hard_tier() if topology is not None else None
     nodes = dict.fromkeys(task.node_name for task in view.tasks.values() if task.node_name)
     if tier is not None and len({_hyper_node_of(view, node, tier) for node in nodes}) > 1:
         placed = join_names(f"{node} ({_hyper_node_of(view, node, tier) or 'none'})" for node in nodes)
-        where = f"The pods are in different HyperNodes up to tier {tier}, against spec.networkTopology (hard): {placed}"
-        by = join_names(action for action in view.actions if view.facts_of(action).evicts_by_pod)
-        yield f"{where}; {by or 'an action'} of {release.display_name()} does not check HyperNodes."
-    named = [one for one in view.job.pod_group.sub_group_policies if one.network_topology is not None]
-    ignored = [one.network_topology.highest_tier_name for one in named if one.network_topology is not None]
+        fault = f"The pods are in different HyperNodes up to tier {tier}, against spec.networkTopology (hard): {placed}"
+        actions = join_names(action for action in view.actions if view.facts_of(action).evicts_by_pod)
+        yield f"{fault}; {actions or 'an action'} of {release.display_name()} does not check HyperNodes."
+    policies = [policy for policy in view.job.pod_group.sub_group_policies if policy.network_topology is not None]
+    ignored = [policy.network_topology.highest_tier_name for policy in policies if policy.network_topology is not None]
     if any(ignored) and release.has_older_form(HIGHEST_TIER_NAME_SUBGROUP):
         fix = f"fixed in {join_names(HIGHEST_TIER_NAME_SUBGROUP.fixed_in)} ({HIGHEST_TIER_NAME_SUBGROUP.pull})"
-        stated = f"highestTierName of a subGroupPolicy ({join_names(filter(None, ignored))})"
-        yield f"{release.display_name()} ignores {stated}, so the pods need not stay together; {fix}."
+        ignored_field = f"highestTierName of a subGroupPolicy ({join_names(filter(None, ignored))})"
+        yield f"{release.display_name()} ignores {ignored_field}, so the pods need not stay together; {fix}."
 
 
 def _hyper_node_of(view: JobView, node: NodeName, tier: int) -> str:
@@ -296,8 +299,8 @@ def _format_tasks(tasks: Sequence[TaskInfo]) -> str:
 def _task_line(view: JobView, task: TaskInfo) -> str:
     """`a/train-0 -> n1`; for a pipelined task with the pods that have to terminate first."""
     waits = task.status is TaskStatus.PIPELINED
-    gone = [f"{one.key} ({format_deletion_due(view, one)})" for one in releasing_tasks(view, [task] if waits else [])]
-    return f"{task.key} -> {task.node_name}{f' after {join_names(gone)}' if gone else ''}"
+    ending = [f"{pod.key} ({format_deletion_due(view, pod)})" for pod in releasing_tasks(view, [task] if waits else [])]
+    return f"{task.key} -> {task.node_name}{f' after {join_names(ending)}' if ending else ''}"
 
 
 def format_deletion_due(view: JobView, task: TaskInfo) -> str:
@@ -309,27 +312,29 @@ def format_deletion_due(view: JobView, task: TaskInfo) -> str:
 
 
 def _seconds_left(view: JobView, task: TaskInfo) -> int | None:
-    """Until the end of its grace period; None without a deletion timestamp."""
-    gone = metadata_of(task.pod.manifest).get("deletionTimestamp")
-    if not isinstance(gone, str):
+    """Seconds until the end of the task's grace period; None without a deletion timestamp."""
+    deleted_at = metadata_of(task.pod.manifest).get("deletionTimestamp")
+    if not isinstance(deleted_at, str):
         return None
-    return (parse_nanoseconds(gone) - unix_nanoseconds(view.recording.snapshot.now)) // SECOND  # exact: ints
+    return (parse_nanoseconds(deleted_at) - unix_nanoseconds(view.recording.snapshot.now)) // SECOND  # exact: ints
 
 
-def releasing_tasks(view: JobView, waiting: Sequence[TaskInfo]) -> Iterator[TaskInfo]:
-    """Tasks that are Releasing on the nodes for which these wait."""
-    for name in dict.fromkeys(task.node_name for task in waiting):
+def releasing_tasks(view: JobView, pipelined: Sequence[TaskInfo]) -> Iterator[TaskInfo]:
+    """Releasing tasks on the nodes to which these tasks are pipelined."""
+    for name in dict.fromkeys(task.node_name for task in pipelined):
         node = view.session.nodes[name]
         yield from (task for task in node.tasks_in_order() if task.status is TaskStatus.RELEASING)
 
 
 def _was_invalid(view: JobView) -> bool:
-    """Whether gang called the job invalid before anything happened: it lost pods earlier, or some were never made."""
+    """Whether gang's first JobValid answer rejects the job: pods were lost earlier or never created."""
     return any(event.result and not event.result["pass"] for _, event in view.calls_about(JOB_VALID.upstream)[:1])
 
 
-def _placement_evidence(view: JobView, firm: Sequence[TaskInfo], evicted: Sequence[Eviction]) -> Iterator[Evidence]:
-    final, places = dict[tuple[TaskKey, bool], Evidence](), {task.key: task.node_name for task in firm}
+def _placement_evidence(
+    view: JobView, firm_tasks: Sequence[TaskInfo], evictions: Sequence[Eviction]
+) -> Iterator[Evidence]:
+    final, places = dict[tuple[TaskKey, bool], Evidence](), {task.key: task.node_name for task in firm_tasks}
     for visit in view.job_visits:
         for seq, event in visit.events:
             if isinstance(event, OpEvent) and event.op in (*PLACING_OPS, BIND_OP):
@@ -339,17 +344,17 @@ def _placement_evidence(view: JobView, firm: Sequence[TaskInfo], evicted: Sequen
             elif isinstance(event, StatementEvent) and event.what == "commit" and event.ops:
                 yield Evidence(seq, f"{visit.action} commits {count_noun(len(event.ops), 'operation')}")
     yield from final.values()
-    waiting = [task for task in firm if task.status is TaskStatus.PIPELINED]
-    kept = [task for task in waiting if task.uid in view.session.restored]
+    pipelined = [task for task in firm_tasks if task.status is TaskStatus.PIPELINED]
+    restored_tasks = [task for task in pipelined if task.uid in view.session.restored]
     start = view.action_starts(ALLOCATE)
     if start is not None:
-        for task in kept:
-            asks = amount_text.format_resource(task.init_resreq)
-            yield Evidence(start, f"{task.key} keeps its place on {task.node_name}, where {asks} are not idle yet")
+        for task in restored_tasks:
+            request = amount_text.format_resource(task.init_resreq)
+            yield Evidence(start, f"{task.key} keeps its place on {task.node_name}, where {request} are not idle yet")
         opening = view.recording.timeline.opening_tasks
-        gone = [task for task in releasing_tasks(view, waiting) if opening[task.key].status is TaskStatus.RELEASING]
-        if gone and not evicted and len(kept) < len(waiting):
-            yield Evidence(start, f"{join_names(task.key for task in gone)} Releasing before allocate began")
+        ending = [task for task in releasing_tasks(view, pipelined) if opening[task.key].status is TaskStatus.RELEASING]
+        if ending and not evictions and len(restored_tasks) < len(pipelined):
+            yield Evidence(start, f"{join_names(task.key for task in ending)} Releasing before allocate began")
 
 
 # With task state persistence: another client bound the pod to another node during the cycle.
@@ -358,12 +363,12 @@ CAUSE = "bound-elsewhere"
 
 
 def bound_elsewhere(view: JobView) -> Finding | None:
-    """None unless another client bound the pod that was asked about, or a pod of the job, during the cycle."""
+    """The finding if another client bound the named pod, or a pod of the job, during the cycle; else None."""
     tasks = {task.key: task for task in view.tasks.values() if view.pod in (None, task.key)}
-    found = next(((tasks[key], note) for key, note in _bound_elsewhere_notes(view.recording) if key in tasks), None)
-    if found is None:
+    failure = next(((tasks[key], note) for key, note in _bound_elsewhere_notes(view.recording) if key in tasks), None)
+    if failure is None:
         return None
-    task, note = found
+    task, note = failure
     node = view.recording.snapshot.bound[task.key]
     reason = f"another client bound it to {node} during this cycle, so the scheduler's own bind fails"
     headline = CauseHeadline(task.key, "is not bound by this cycle", reason)
@@ -384,18 +389,18 @@ def _bound_elsewhere_notes(recording: Recording) -> Sequence[tuple[TaskKey, Note
 PHANTOM_CAUSE = "phantom-pipelined"
 
 
-def pipelined_for_ever(view: JobView) -> Finding | None:
-    """None unless the job, or the pod that was asked about, is pipelined and no pod releases resources for it."""
-    waiting = _pipelined_tasks(view)
-    bound = any(task.status is TaskStatus.BINDING for task in view.placed_tasks)
-    enough = view.job.ready_task_num() >= view.job.min_available
-    if not waiting or not view.job.is_pipelined() or (bound and enough):
+def phantom_pipelined(view: JobView) -> Finding | None:
+    """The finding if the job, or the named pod, is pipelined and no pod releases resources for it; else None."""
+    pipelined = _pipelined_tasks(view)
+    has_bound = any(task.status is TaskStatus.BINDING for task in view.placed_tasks)
+    has_minimum = view.job.ready_task_num() >= view.job.min_available
+    if not pipelined or not view.job.is_pipelined() or (has_bound and has_minimum):
         return None
-    if evictions_for_job(view) or next(releasing_tasks(view, waiting), None) is not None:
+    if evictions_for_job(view) or next(releasing_tasks(view, pipelined), None) is not None:
         return None
-    nodes = (view.session.nodes[task.node_name] for task in waiting)
-    # Anything that is being released could still bring the pod its room.
-    return _phantom_finding(view, waiting) if all(node.releasing.is_empty() for node in nodes) else None
+    nodes = (view.session.nodes[task.node_name] for task in pipelined)
+    # With any releasing resources on the node the pod may still get its room.
+    return _phantom_finding(view, pipelined) if all(node.releasing.is_empty() for node in nodes) else None
 
 
 def _pipelined_tasks(view: JobView) -> list[TaskInfo]:
@@ -409,63 +414,63 @@ def stopping_findings(view: JobView) -> list[Finding]:
 
 @per_recording(most=1)
 def _find_stopping(_: Recording, view: JobView) -> Sequence[Finding]:
-    """The findings about allocate; cached, since the sentence and the contributing findings both need them."""
+    """The findings why allocate does not bind the job; cached, since two parts of the answer need them."""
     task = _pipelined_tasks(view)[0]
     if _is_restored(view, task):
         return []
-    found = allocate_findings(view, task, NodeFits(view, task, failed_search_seq(view, task)))
-    return [finding for finding in found if finding.cause != NOT_TRIED_CAUSE]
+    findings = allocate_findings(view, task, NodeFits(view, task, failed_search_seq(view, task)))
+    return [finding for finding in findings if finding.cause != NOT_TRIED_CAUSE]
 
 
 def _is_restored(view: JobView, task: TaskInfo) -> bool:
     return task.uid in view.session.restored
 
 
-def _phantom_finding(view: JobView, waiting: Sequence[TaskInfo]) -> Finding:
-    task = waiting[0]
-    who = task.name if len(waiting) == 1 else count_noun(len(waiting), "pod")
-    where = join_names(dict.fromkeys(each.node_name for each in waiting))
-    by, evidence = "an earlier cycle", opening_evidence(view.recording, "the session opens with the pod pipelined")
+def _phantom_finding(view: JobView, pipelined: Sequence[TaskInfo]) -> Finding:
+    task = pipelined[0]
+    pods_words = task.name if len(pipelined) == 1 else count_noun(len(pipelined), "pod")
+    nodes = join_names(dict.fromkeys(each.node_name for each in pipelined))
+    source, evidence = "an earlier cycle", opening_evidence(view.recording, "the session opens with the pod pipelined")
     planned = last_operation(view.recording, task.key, len(view.recording) + 1, PIPELINE_OP)
     if planned and not _is_restored(view, task):
-        by = view.recording.span_tree.name_around(planned, Level.ACTION)
-        evidence = proof_of(planned, f"{by} pipelines it, where nothing is Releasing")
+        source = view.recording.span_tree.name_around(planned, Level.ACTION)
+        evidence = proof_of(planned, f"{source} pipelines it, where nothing is Releasing")
     facts, advice = _phantom_facts(view, task)
-    it_is = "it is" if len(waiting) == 1 else "they are"
+    pronoun = "it is" if len(pipelined) == 1 else "they are"
     headline = CauseHeadline(
         view.job.uid,
         "is stuck",
-        f"{by} pipelined {who} on {where}, but no pod there is terminating, so {it_is} never bound",
+        f"{source} pipelined {pods_words} on {nodes}, but no pod there is terminating, so {pronoun} never bound",
     )
     numbers = {
-        "pods.pipelined": count(len(waiting), "pods"),
+        "pods.pipelined": count(len(pipelined), "pods"),
         "job.minAvailable": count(view.job.min_available, "pods"),
         **answer.numbers("request", task.init_resreq),
     }
-    lines = tuple(f"{each.key} -> {each.node_name}, where no pod is terminating" for each in waiting)
+    lines = tuple(f"{each.key} -> {each.node_name}, where no pod is terminating" for each in pipelined)
     return Finding(PHANTOM_CAUSE, headline, numbers, evidence, advice, lines, facts)
 
 
 def _phantom_facts(view: JobView, task: TaskInfo) -> tuple[tuple[str, ...], tuple[Advice, ...]]:
-    """Why allocate does not bind the task, and what would change that."""
+    """(facts why allocate does not bind the pipelined task, advice)."""
     if _is_restored(view, task):
-        free = [
+        free_nodes = [
             node.name for node in NodeFits(view, task, len(view.recording)).free_nodes if node.name != task.node_name
         ]
-        elsewhere = f", although it would fit {join_names(free)}" if free else ""
-        why = (f"allocate does not try other nodes for a pipelined pod{elsewhere}.",)
-        anew = owner_advice(f"Delete {task.name}; its controller recreates it, and allocate then tries every node.")
+        elsewhere = f", although it would fit {join_names(free_nodes)}" if free_nodes else ""
+        facts = (f"allocate does not try other nodes for a pipelined pod{elsewhere}.",)
+        recreate = owner_advice(f"Delete {task.name}; its controller recreates it, and allocate then tries every node.")
         if not task.pod.nominated_node_name:
-            return why, (anew,)
+            return facts, (recreate,)
         edit = f"Pod/{task.key}:status.nominatedNodeName-"
-        return why, (
-            anew,
+        return facts, (
+            recreate,
             owner_advice(f"Clear status.nominatedNodeName of {task.name}; every node is tried then.", edit),
         )
-    found, again = stopping_findings(view), "The next cycle makes the same plan."
-    if not found:
+    findings, same_plan = stopping_findings(view), "The next cycle makes the same plan."
+    if not findings:
         evicting = join_names(action for action in dict.fromkeys(view.actions) if view.facts_of(action).evicts)
-        return (again,), (cluster_admin_advice(f"Order the actions so that allocate runs before {evicting}."),)
-    stopped = found[0]
-    whose = f"; {stopped.facts[0][:1].lower()}{stopped.facts[0][1:]}" if stopped.facts else "."
-    return (f"allocate does not bind it: {stopped.reason}{whose}", again), stopped.advice
+        return (same_plan,), (cluster_admin_advice(f"Order the actions so that allocate runs before {evicting}."),)
+    finding = findings[0]
+    detail = f"; {finding.facts[0][:1].lower()}{finding.facts[0][1:]}" if finding.facts else "."
+    return (f"allocate does not bind it: {finding.reason}{detail}", same_plan), finding.advice

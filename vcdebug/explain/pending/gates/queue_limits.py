@@ -1,4 +1,4 @@
-"""A queue that may not allocate a task or reclaim for it: the limit, the excess, and what would help."""
+"""A queue that may not allocate or reclaim for a task: the limit, the excess, and advice."""
 
 from dataclasses import replace
 
@@ -28,9 +28,9 @@ def _more_share_advice(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) 
     if view.queue.state != OPEN:
         return queue_findings.open_queue_advice(view)
     if limit.is_capability:
-        wait = answer.owner_advice(f"Wait until jobs in queue {limit.queue} finish.")
-        raised = queue_findings.raise_capability_advice(limit)
-        return (wait, raised) if _is_held_by_others(view, limit, seq) else (raised,)
+        wait_advice = answer.owner_advice(f"Wait until jobs in queue {limit.queue} finish.")
+        raise_advice = queue_findings.raise_capability_advice(limit)
+        return (wait_advice, raise_advice) if _is_held_by_others(view, limit, seq) else (raise_advice,)
     if not limit.exceeded_dimensions:
         return answer.owner_advice("Use another queue."), answer.cluster_admin_advice(
             f"Check the arguments of plugin {plugin} and queue {limit.queue}."
@@ -41,38 +41,38 @@ def _more_share_advice(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) 
         total = amount_text.format_named_amount(
             limit.first_dimension, view.session.total_resource.get(limit.first_dimension)
         )
-        less = answer.owner_advice(f"Request less: the whole cluster has {total}, and no other job uses any of it.")
-        return (less, answer.add_nodes_advice())
-    keepers = queue_findings.unmet_guarantees(view, plugin, limit, seq)
-    if keepers:
+        reduce = answer.owner_advice(f"Request less: the whole cluster has {total}, and no other job uses any of it.")
+        return (reduce, answer.add_nodes_advice())
+    guaranteed_queues = queue_findings.unmet_guarantees(view, plugin, limit, seq)
+    if guaranteed_queues:
         return (
-            answer.queue_admin_advice(f"Queue {join_names(keepers)}: lower spec.guarantee."),
+            answer.queue_admin_advice(f"Queue {join_names(guaranteed_queues)}: lower spec.guarantee."),
             answer.add_nodes_advice(),
         )
-    unread = plugin != queue_findings.CAPACITY_PLUGIN and view.queue.deserved
-    other = (
+    ignores_deserved = plugin != queue_findings.CAPACITY_PLUGIN and view.queue.deserved
+    plugin_advice = (
         (
             answer.cluster_admin_advice(
                 f"Replace plugin {plugin} with {queue_findings.CAPACITY_PLUGIN}, which uses spec.deserved."
             ),
         )
-        if unread
+        if ignores_deserved
         else ()
     )
-    return (*queue_findings.quota_explainer(plugin).larger(view), *other)
+    return (*queue_findings.quota_explainer(plugin).larger(view), *plugin_advice)
 
 
 def overused_finding(view: JobView, action: str) -> answer.Finding | None:
-    """None unless the action passed the job by because its queue is overused."""
+    """None unless the action skipped the job because its queue is overused."""
     if view.action_starts(action) is None or any(visit.tries for visit in view.visits_of(action)):
         return None
-    asked = view.calls_during(action, hooks.OVERUSED.upstream, "queue", view.queue.name)
-    answers = [(seq, event) for seq, event in asked if event.result]
+    calls = view.calls_during(action, hooks.OVERUSED.upstream, "queue", view.queue.name)
+    answers = [(seq, event) for seq, event in calls if event.result]
     return _build_overused(view, action, *answers[-1]) if answers else None
 
 
 def overused_in_allocate(view: JobView) -> answer.Finding | None:
-    """Whether allocate passed the job by."""
+    """Whether allocate skipped the job."""
     return overused_finding(view, ALLOCATE)
 
 
@@ -82,9 +82,9 @@ def _build_overused(view: JobView, action: str, seq: Seq, event: HookEvent) -> a
         state.plugin_amount(event.plugin, queue.name, figure) for figure in ("allocated", "deserved")
     )
     lines = tuple(
-        f"{name}: allocated {held} of deserved {least}"
+        f"{name}: allocated {used} of deserved {share}"
         for name in deserved.resource_names()
-        for held, least in [format_amounts_apart(name, allocated.get(name), deserved.get(name))]
+        for used, share in [format_amounts_apart(name, allocated.get(name), deserved.get(name))]
     )
     names = [name for name in deserved.resource_names() if name != PODS]
     by_weight = deserved.is_empty() and event.plugin != queue_findings.CAPACITY_PLUGIN
@@ -94,12 +94,12 @@ def _build_overused(view: JobView, action: str, seq: Seq, event: HookEvent) -> a
     facts = (f"{use}; it deserves {amount_text.format_resource(deserved)}{weight}.",)
     numbers = {**answer.numbers("queue.allocated", allocated), **answer.numbers("queue.deserved", deserved)}
     evidence = (answer.Evidence(seq, f"{event.plugin} calls queue {queue.name} overused"),)
-    whole = [
+    cluster_dimensions = [
         name for name, value in deserved.items() if value > 0 and queue_findings.is_whole_cluster(view, deserved, name)
     ]
     advice = (
-        queue_findings.whole_cluster_advice(view, queue.name, whole[0])
-        if whole
+        queue_findings.whole_cluster_advice(view, queue.name, cluster_dimensions[0])
+        if cluster_dimensions
         else queue_findings.quota_explainer(event.plugin).larger(view)
     )
     return answer.Finding(OVERUSED, headline, numbers, evidence, advice, lines, facts)
@@ -111,7 +111,10 @@ def allocatable_refusals(view: JobView) -> list[tuple[Seq, HookEvent]]:
 
 
 def room_limit(view: JobView, plugin: str, seq: Seq, request: Resource) -> QueueCheck:
-    """The queue, or the ancestor, that does not hold a request; of a queue that is not Open nothing is exceeded."""
+    """The check of the first queue, from the job's queue upward, without room for the request.
+
+    For a queue that is not Open, the check has an empty request.
+    """
     limit = first_exceeded(queue_findings.quota_explainer(plugin).room(view.recording, seq, view.queue.name, request))
     # A queue that is not Open refuses whatever the amounts, so its check has an empty request.
     return limit if view.queue.state == OPEN else replace(limit, check=limit.check._replace(asked=Resource()))
@@ -121,12 +124,12 @@ def not_allocatable_finding(
     view: JobView, task: TaskInfo, fits: NodeFits, seq: Seq, event: HookEvent, *, after: str = ""
 ) -> answer.Finding:
     """The finding for a queue that may not allocate the task; `after` is the fact that evictions would make room."""
-    broken = queue_findings.broken_tree_finding(view, seq, event.plugin)
-    if broken is not None:
-        return broken
+    tree_finding = queue_findings.broken_tree_finding(view, seq, event.plugin)
+    if tree_finding is not None:
+        return tree_finding
     quota = queue_findings.quota_explainer(event.plugin)
     limit = room_limit(view, event.plugin, seq, task.resreq)
-    alone = dimension_over_limit(view, limit)
+    excess = dimension_over_limit(view, limit)
     numbers = {
         **answer.numbers("request", task.resreq),
         **answer.numbers("queue.allocated", limit.check.counted_already, limit.exceeded_dimensions),
@@ -135,14 +138,14 @@ def not_allocatable_finding(
         "nodes.free": answer.count(len(fits.free_nodes), "nodes"),
     }
     evidence = (answer.Evidence(seq, f"{event.plugin}: queue {view.queue.name} may not allocate {task.key}"),)
-    evicting = bool(after) and not fits.free_nodes
-    reason = _rejection_reason(view, task, event.plugin, limit, evicting, alone)
+    evicts = bool(after) and not fits.free_nodes
+    reason = _rejection_reason(view, task, event.plugin, limit, evicts, excess)
     headline, also = answer.shortened_headline(answer.pending_headline(view.job.uid, reason))
     by_amount = bool(limit.exceeded_dimensions) and not limit.is_capability
-    rounds = quota.derivation(view.recording, limit.queue, limit.first_dimension) if by_amount else ()
+    derivation_lines = quota.derivation(view.recording, limit.queue, limit.first_dimension) if by_amount else ()
     holders, deadlock = queue_findings.holder_facts(view, seq, limit), _deadlock_words(view)
     facts = (
-        *_too_large_facts(limit, alone),
+        *_too_large_facts(limit, excess),
         *([" ".join((deadlock, *holders))] if deadlock else _rejected_alike_facts(view, limit)),
         *_unasked_parent_facts(view, limit),
         *_share_facts(view, event.plugin, limit),
@@ -153,13 +156,13 @@ def not_allocatable_finding(
         *_free_nodes_facts(fits, after),
         *also,
     )
-    advice = _larger_limit_advice(limit, alone) if alone else _more_share_advice(view, event.plugin, limit, seq)
-    lines = (*limit.arithmetic_lines(), *rounds)
+    advice = _larger_limit_advice(limit, excess) if excess else _more_share_advice(view, event.plugin, limit, seq)
+    lines = (*limit.arithmetic_lines(), *derivation_lines)
     return answer.Finding(NOT_ALLOCATABLE, headline, numbers, evidence, advice, lines, facts)
 
 
 def _unasked_parent_facts(view: JobView, limit: QueueCheck) -> tuple[str, ...]:
-    """That the release admitted the job without asking the queue that has no room for it."""
+    """A sentence if this release admits jobs without checking the ancestor queue that is full; else empty."""
     release, change = view.recording.snapshot.release, CAPACITY_ADMISSION_LEAF_ONLY
     if limit.queue == view.queue.name or not release.has_older_form(change):
         return ()
@@ -170,28 +173,28 @@ def _unasked_parent_facts(view: JobView, limit: QueueCheck) -> tuple[str, ...]:
 
 
 def _too_large_facts(limit: QueueCheck, name: str) -> tuple[str, ...]:
-    """For a pod that alone exceeds the limit in a dimension; none where `name` is empty."""
+    """A sentence for a pod that alone exceeds the limit in dimension `name`; empty without one."""
     if not name:
         return ()
-    # A queue that only the cluster limits gets more with more nodes, which the advice says.
+    # More nodes raise a limit that is the cluster's size, as the advice says.
     helps = "Waiting, evictions or more nodes" if limit.is_capability else "Waiting or evictions"
     return (f"{helps} cannot help, since the pod alone is too large.",)
 
 
 def _rejected_alike_facts(view: JobView, limit: QueueCheck) -> tuple[str, ...]:
-    """Jobs of other queues that are rejected too, so that neither queue uses what is free."""
-    unused = limit.figure == "deserved" and not limit.is_capability and not limit.check.counted_already.milli_cpu
-    rejected, own = queue_index.rejected_jobs(view.recording), queue_index.rejected_by_queue(view.recording)
-    total = len(rejected) - len(own.get(view.queue.name, ()))
-    if not unused or not total:
+    """A sentence about rejected jobs of other queues while no pod of this queue uses its deserved amount; or empty."""
+    is_unused = limit.figure == "deserved" and not limit.is_capability and not limit.check.counted_already.milli_cpu
+    rejected, by_queue = queue_index.rejected_jobs(view.recording), queue_index.rejected_by_queue(view.recording)
+    total = len(rejected) - len(by_queue.get(view.queue.name, ()))
+    if not is_unused or not total:
         return ()
-    elsewhere = join_first_names((job.uid for job in rejected if job.queue != view.queue.name), total)
+    other_jobs = join_first_names((job.uid for job in rejected if job.queue != view.queue.name), total)
     are = verb_for(total, "is")
-    return (f"{elsewhere} of another queue {are} rejected as well: neither queue uses what is free.",)
+    return (f"{other_jobs} of another queue {are} rejected as well: neither queue uses what is free.",)
 
 
 def _deadlock_words(view: JobView) -> str:
-    """That started jobs of the queue wait for each other to end; empty where none does."""
+    """A sentence if this job and others of the queue have both running and Pending pods; else empty."""
     if not view.job.ready_task_num():
         return ""
     rejected = queue_index.started_rejected_jobs(view.recording, view.queue.name)
@@ -208,34 +211,34 @@ def _free_nodes_facts(fits: NodeFits, after: str) -> tuple[str, ...]:
 
 
 def dimension_over_limit(view: JobView, limit: QueueCheck) -> str:
-    """The dimension in which one request alone exceeds what the queue may ever have; empty where none does."""
-    request, most = limit.check.request, limit.check.limit
+    """The first dimension in which the request alone exceeds a lasting limit of the queue; empty if none does."""
+    request, maximum = limit.check.request, limit.check.limit
     for name in limit.exceeded_dimensions:
-        # A share moves with other queues' jobs, so only a capability or the whole cluster is a lasting limit.
-        firm = limit.is_capability or queue_findings.is_whole_cluster(view, most, name)
-        if firm and request.get(name) > most.get(name):
+        # A share changes with the jobs of other queues, so only a capability or the cluster's size is a lasting limit.
+        is_lasting = limit.is_capability or queue_findings.is_whole_cluster(view, maximum, name)
+        if is_lasting and request.get(name) > maximum.get(name):
             return name
     return ""
 
 
 def _larger_limit_advice(limit: QueueCheck, name: str) -> tuple[answer.Advice, ...]:
-    wanted = amount_text.format_named_amount(name, limit.check.request.get(name))
+    request = amount_text.format_named_amount(name, limit.check.request.get(name))
     if not limit.is_capability:
         return answer.owner_advice(
-            f"Request less than {wanted} per pod; the cluster has less in total."
+            f"Request less than {request} per pod; the cluster has less in total."
         ), answer.add_nodes_advice()
-    more = answer.queue_admin_advice(f"Queue {limit.queue}: raise spec.capability to {wanted} or more.")
-    return answer.owner_advice("Request less per pod, or use another queue."), more
+    capability_advice = answer.queue_admin_advice(f"Queue {limit.queue}: raise spec.capability to {request} or more.")
+    return answer.owner_advice("Request less per pod, or use another queue."), capability_advice
 
 
 def impossible_refusal(view: JobView) -> tuple[Seq, HookEvent] | None:
-    """The refusal of a pod that alone is more than its queue may ever have, and without which the gang is too small."""
-    held, waiting = view.job.ready_task_num(), queue_findings.unbound_tasks(view)
-    refused = allocatable_refusals(view) if not queue_findings.tree_fault(view.recording) else []
-    for seq, event in refused:
+    """(event, call) that refused a pod which its queue can never hold and the gang needs; None without one."""
+    ready_count, unbound = view.job.ready_task_num(), queue_findings.unbound_tasks(view)
+    refusals = allocatable_refusals(view) if not queue_findings.tree_fault(view.recording) else []
+    for seq, event in refusals:
         task = view.tasks.get(event.task)
         # The gang can start without this pod, so its refusal does not make the job impossible.
-        if task is None or held + len(waiting) - 1 >= view.job.min_available > held:
+        if task is None or ready_count + len(unbound) - 1 >= view.job.min_available > ready_count:
             continue
         limit = room_limit(view, event.plugin, seq, task.resreq)
         if dimension_over_limit(view, limit) or (
@@ -246,55 +249,55 @@ def impossible_refusal(view: JobView) -> tuple[Seq, HookEvent] | None:
 
 
 def _is_held_by_others(view: JobView, limit: QueueCheck, seq: Seq) -> bool:
-    """Whether other jobs hold what the queue lacks, so that their end would help."""
+    """Whether other jobs use some of the exceeded dimension, so that their end would help."""
     tasks = view.recording.timeline.state_at(seq - 1).tasks
-    left = limit.check.counted_already.get(limit.first_dimension)
+    used_by_others = limit.check.counted_already.get(limit.first_dimension)
     for key, task in view.tasks.items():
-        # The job's own pods cannot end before the job runs, so their share never comes back.
-        left -= task.resreq.get(limit.first_dimension) if is_allocated_status(tasks[key].status) else 0.0
-    return left > 0
+        # The job's own pods do not end before the job runs, so their usage is not freed.
+        used_by_others -= task.resreq.get(limit.first_dimension) if is_allocated_status(tasks[key].status) else 0.0
+    return used_by_others > 0
 
 
-def _rejection_reason(view: JobView, task: TaskInfo, plugin: str, limit: QueueCheck, evicting: bool, alone: str) -> str:
-    """The pod's request against the limit; `evicting`: with what the queue would use after evictions.
+def _rejection_reason(view: JobView, task: TaskInfo, plugin: str, limit: QueueCheck, evicts: bool, excess: str) -> str:
+    """The pod's request against the limit; `evicts`: with what the queue would use after evictions.
 
-    `alone` is the dimension in which the pod's request alone exceeds the limit.
+    `excess` is the dimension in which the pod's request alone exceeds the limit.
     """
     if not limit.exceeded_dimensions:
         state, queue = view.queue.state or "without a state", view.queue.name
         reason = f"{plugin} rejects {task.name}" if state == OPEN else f"{plugin} places pods only for Open queues"
         return f"queue {queue} is {state}, and {reason}"
-    name = alone or limit.first_dimension
-    above = "parent" if view.queue.parent == limit.queue else "ancestor"
-    whose = "its queue" if limit.queue == view.queue.name else f"{above} queue"
-    if alone:
-        most = f"{limit.limit_kind(name)} {limit.format_limit(name)} of {whose} {limit.queue}"
-        return f"{task.name} alone asks {limit.request_of(name)} {name}, more than the {most}"
-    uses, evicted = ("still uses", " after evictions") if evicting else ("uses", "")
-    most = f"its {limit.limit_kind(name)} {limit.format_limit(name)}{evicted} ({limit.excess_words()})"
-    use = f"{uses} {limit.format_taken(name)} of {most}"
-    return f"{task.name} asks {limit.request_of(name)} {name}; {whose} {limit.queue} {use}"
+    name = excess or limit.first_dimension
+    relation = "parent" if view.queue.parent == limit.queue else "ancestor"
+    queue_words = "its queue" if limit.queue == view.queue.name else f"{relation} queue"
+    if excess:
+        limit_words = f"{limit.limit_kind(name)} {limit.format_limit(name)} of {queue_words} {limit.queue}"
+        return f"{task.name} alone asks {limit.request_of(name)} {name}, more than the {limit_words}"
+    verb, suffix = ("still uses", " after evictions") if evicts else ("uses", "")
+    limit_words = f"its {limit.limit_kind(name)} {limit.format_limit(name)}{suffix} ({limit.excess_words()})"
+    use = f"{verb} {limit.format_taken(name)} of {limit_words}"
+    return f"{task.name} asks {limit.request_of(name)} {name}; {queue_words} {limit.queue} {use}"
 
 
 def _share_facts(view: JobView, plugin: str, limit: QueueCheck) -> tuple[str, ...]:
-    """How proportion derives what a queue deserves, and that it does not read spec.deserved."""
-    counted = limit.figure == "deserved" and limit.exceeded_dimensions and not limit.is_capability
-    if not counted or plugin == queue_findings.CAPACITY_PLUGIN:
+    """A sentence: proportion divides the cluster by weight and ignores spec.deserved; empty for capacity."""
+    is_share_limit = limit.figure == "deserved" and limit.exceeded_dimensions and not limit.is_capability
+    if not is_share_limit or plugin == queue_findings.CAPACITY_PLUGIN:
         return ()
-    name, stated = limit.first_dimension, Resource.from_list(view.queue.deserved or {})
+    name, deserved = limit.first_dimension, Resource.from_list(view.queue.deserved or {})
     share = f"{plugin} divides the cluster among queues with jobs{_format_weight(view, plugin)}"
-    unread = f"; it ignores spec.deserved ({format_amount(name, stated.get(name))})" if stated.get(name) > 0 else ""
+    unread = f"; it ignores spec.deserved ({format_amount(name, deserved.get(name))})" if deserved.get(name) > 0 else ""
     return (f"{share}{unread}.",)
 
 
 def not_preemptive_finding(view: JobView, task: TaskInfo, seq: Seq, event: HookEvent) -> answer.Finding:
-    """The queue asks for more than it deserves, or may hold."""
-    broken = queue_findings.broken_tree_finding(view, seq, event.plugin)
-    if broken is not None:
-        return broken
-    asked = [view.tasks[key] for key in event.candidates if key in view.tasks] or [task]
-    who = asked[0].name if len(asked) == 1 else f"{count_noun(len(asked), 'pod')} at once"
-    request = sum_resources(each.resreq for each in asked)
+    """The finding if the queue may not reclaim: it would exceed its deserved amount or its limit."""
+    tree_finding = queue_findings.broken_tree_finding(view, seq, event.plugin)
+    if tree_finding is not None:
+        return tree_finding
+    tasks = [view.tasks[key] for key in event.candidates if key in view.tasks] or [task]
+    pods_words = tasks[0].name if len(tasks) == 1 else f"{count_noun(len(tasks), 'pod')} at once"
+    request = sum_resources(each.resreq for each in tasks)
     evidence = (
         answer.Evidence(seq, f"{event.plugin}: queue {view.queue.name} is not entitled to more ({event.point} false)"),
     )
@@ -306,25 +309,25 @@ def not_preemptive_finding(view: JobView, task: TaskInfo, seq: Seq, event: HookE
     quota = queue_findings.quota_explainer(event.plugin)
     # Only capacity, in newer releases, also requires room below the queue's capability.
     of_limit = event.point == hooks.ALLOCATABLE.upstream and event.plugin == queue_findings.CAPACITY_PLUGIN
-    limited = of_limit or quota.reclaims_within_limit(view.recording)
-    levels = quota.room(view.recording, seq, view.queue.name, request) if limited else []
+    within_limit = of_limit or quota.reclaims_within_limit(view.recording)
+    levels = quota.room(view.recording, seq, view.queue.name, request) if within_limit else []
     if levels and levels[0].exceeded_dimensions:
-        return _beyond_capability(view, who, levels[0], event, evidence)
-    return _beyond_deserved(view, who, seq, request, event, evidence)
+        return _beyond_capability(view, pods_words, levels[0], event, evidence)
+    return _beyond_deserved(view, pods_words, seq, request, event, evidence)
 
 
-def _reclaim_reason(view: JobView, who: str, use: str, event: HookEvent) -> str:
-    """With the pods the queue would use more than it may: `use` says of which figure."""
-    return f"queue {view.queue.name} may not reclaim for {who}: it would use {use} ({event.plugin})"
+def _reclaim_reason(view: JobView, pods_words: str, use: str, event: HookEvent) -> str:
+    """The reason of a refused reclaim; `use` states the usage with the pods against the limit."""
+    return f"queue {view.queue.name} may not reclaim for {pods_words}: it would use {use} ({event.plugin})"
 
 
 def _beyond_capability(
-    view: JobView, who: str, limit: QueueCheck, event: HookEvent, evidence: tuple[answer.Evidence, ...]
+    view: JobView, pods_words: str, limit: QueueCheck, event: HookEvent, evidence: tuple[answer.Evidence, ...]
 ) -> answer.Finding:
-    """What the queue would hold is more than it may ever hold."""
+    """The finding if reclaim would take the queue beyond its capability."""
     name = limit.first_dimension
     use = f"{limit.total_of(name)} {name} of its {limit.limit_kind(name)} {limit.format_limit(name)}"
-    headline = answer.pending_headline(view.job.uid, _reclaim_reason(view, who, use, event))
+    headline = answer.pending_headline(view.job.uid, _reclaim_reason(view, pods_words, use, event))
     advice = _more_share_advice(view, event.plugin, limit, evidence[0].seq)
     facts = queue_findings.holder_facts(view, evidence[0].seq, limit)
     return answer.Finding(
@@ -333,25 +336,25 @@ def _beyond_capability(
 
 
 def _beyond_deserved(
-    view: JobView, who: str, seq: Seq, request: Resource, event: HookEvent, evidence: tuple[answer.Evidence, ...]
+    view: JobView, pods_words: str, seq: Seq, request: Resource, event: HookEvent, evidence: tuple[answer.Evidence, ...]
 ) -> answer.Finding:
-    """What the queue would hold is more than it deserves."""
+    """The finding if reclaim would take the queue beyond its deserved amount."""
     quota, queue = queue_findings.quota_explainer(event.plugin), view.queue
     claim = quota.claim(view.recording, seq, queue.name, request)
-    names, taken, deserved = claim.exceeded_dimensions, claim.check.counted_already, claim.check.limit
+    names, allocated, deserved = claim.exceeded_dimensions, claim.check.counted_already, claim.check.limit
     lines = tuple(
-        f"{n}: allocated {held} + request {asked} > deserved {least}"
+        f"{n}: allocated {used} + request {requested} > deserved {share}"
         for n in names
-        for held, asked, least in [format_amounts_apart(n, taken.get(n), request.get(n), deserved.get(n))]
+        for used, requested, share in [format_amounts_apart(n, allocated.get(n), request.get(n), deserved.get(n))]
     )
-    over = "more than it deserves"
+    excess_words = "more than it deserves"
     if names:
-        over = f"{claim.total_of(names[0])} {names[0]} and deserves {claim.format_limit(names[0])}"
-    reason = _reclaim_reason(view, who, f"{over}{_format_weight(view, event.plugin)}", event)
+        excess_words = f"{claim.total_of(names[0])} {names[0]} and deserves {claim.format_limit(names[0])}"
+    reason = _reclaim_reason(view, pods_words, f"{excess_words}{_format_weight(view, event.plugin)}", event)
     headline = answer.pending_headline(view.job.uid, reason)
     numbers = {
         **answer.numbers("request", request),
-        **answer.numbers("queue.allocated", taken, names),
+        **answer.numbers("queue.allocated", allocated, names),
         **answer.numbers("queue.deserved", deserved, names),
         **claim.excess_numbers(),
         "queue.weight": answer.count(queue.weight, ""),
@@ -363,16 +366,16 @@ def _beyond_deserved(
         amounts = " and ".join(amount_text.format_named_amount(name, claim.check.total.get(name)) for name in unnamed)
         add = f"Queue {queue.name}: add {amounts} to spec.deserved, or upgrade Volcano."
         advice = (answer.queue_admin_advice(add, *claim.raised_limit_edits("deserved")), *advice)
-    also = (f"Also over: {join_names(names[1:])}.",) if names[1:] else ()
-    facts = (*_unnamed_facts(view, unnamed), *also, *(queue_findings.holder_facts(view, seq, claim) if names else ()))
+    above = (f"Also over: {join_names(names[1:])}.",) if names[1:] else ()
+    facts = (*_unnamed_facts(view, unnamed), *above, *(queue_findings.holder_facts(view, seq, claim) if names else ()))
     return answer.Finding(PREEMPTIVE, headline, numbers, evidence, advice, (*lines, *rounds), facts)
 
 
 def _unnamed_dimensions(view: JobView, plugin: str, exceeded: list[str]) -> list[str]:
-    """Exceeded dimensions that spec.deserved leaves out although it names others; capacity alone reads it."""
-    stated = view.queue.deserved or {}
-    named = Resource.from_list(stated)
-    return [name for name in exceeded if stated and plugin == queue_findings.CAPACITY_PLUGIN and not named.get(name)]
+    """Exceeded dimensions that spec.deserved omits although it states others; empty for plugins other than capacity."""
+    deserved = view.queue.deserved or {}
+    named = Resource.from_list(deserved)
+    return [name for name in exceeded if deserved and plugin == queue_findings.CAPACITY_PLUGIN and not named.get(name)]
 
 
 def _unnamed_facts(view: JobView, unnamed: list[str]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Hard network topology: is there a HyperNode at all that could hold the job?"""
+"""Hard network topology: whether any HyperNode could hold the job."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ JOB_GRADIENT, SUB_JOB_GRADIENT = HYPER_NODE_GRADIENT_FOR_JOB.upstream, HYPER_NOD
 
 
 def no_hyper_node(view: JobView) -> Finding | None:
-    """None unless allocate turned to the job and was given no HyperNode to try, for it or for any of its sub jobs."""
+    """The finding if allocate visited the job and no HyperNode was eligible for it or any sub job; else None."""
     if any(visit.tries for visit in view.visits_of(ALLOCATE)):
         return None
     visits = view.visits_of(ALLOCATE)[-1:]
@@ -33,13 +33,13 @@ def no_hyper_node(view: JobView) -> Finding | None:
         return None
     seq, event = answers[-1]
     sub_job = view.job.sub_jobs.get(event.sub_job) if event.sub_job != view.job.uid else None
-    asked = view.job.pod_group if sub_job is None else sub_job
-    highest = asked.network_topology.hard_tier() if asked.network_topology is not None else None
-    what, minimum = _job_minimum(view) if sub_job is None else _sub_job_minimum(view, sub_job)
+    group = view.job.pod_group if sub_job is None else sub_job
+    highest = group.network_topology.hard_tier() if group.network_topology is not None else None
+    minimum_words, minimum = _job_minimum(view) if sub_job is None else _sub_job_minimum(view, sub_job)
     tried = [info for info in view.session.hyper_nodes.by_name.values() if highest is None or info.tier <= highest]
     within = f"up to tier {highest} " if highest is not None else ""
     headline = pending_headline(
-        view.job.uid, f"no HyperNode {within}has room for {what} ({amount_text.format_resource(minimum)})"
+        view.job.uid, f"no HyperNode {within}has room for {minimum_words} ({amount_text.format_resource(minimum)})"
     )
     were = f"{count_noun(len(tried), 'HyperNode')} {verb_for(len(tried), 'was')}"
     checked = f"{were} checked by {event.plugin}, so no pod was tried on a node."
@@ -56,28 +56,28 @@ def no_hyper_node(view: JobView) -> Finding | None:
 
 
 def _job_minimum(view: JobView) -> tuple[str, Resource]:
-    """What the HyperNode must hold for the job, in words and as an amount."""
-    stated = view.job.get_min_resources()
-    if not stated.is_empty():
-        return "its minResources", stated
-    waiting = view.left_over[: max(view.job.min_available - view.job.ready_task_num(), 1)]
-    return f"its {view.job.min_available} pods (minMember)", sum_resources(task.init_resreq for task in waiting)
+    """(words, amount) that a HyperNode must hold for the job: minResources, else the pods up to minMember."""
+    min_resources = view.job.get_min_resources()
+    if not min_resources.is_empty():
+        return "its minResources", min_resources
+    pending_tasks = view.left_over[: max(view.job.min_available - view.job.ready_task_num(), 1)]
+    return f"its {view.job.min_available} pods (minMember)", sum_resources(task.init_resreq for task in pending_tasks)
 
 
 def _sub_job_minimum(view: JobView, sub_job: SubJobInfo) -> tuple[str, Resource]:
-    """The same for a subgroup: all its pods, whatever its minimum is."""
-    waiting = [task for task in view.left_over if task.uid in sub_job.tasks]
+    """(words, amount) that a HyperNode must hold for a subgroup: all its Pending pods, whatever its minimum."""
+    pending_tasks = [task for task in view.left_over if task.uid in sub_job.tasks]
     name = sub_job.uid.removeprefix(f"{view.job.uid}/")
-    what = f"the {count_noun(len(waiting), 'pod')} of subgroup {name}"
-    return what, sum_resources(task.init_resreq for task in waiting)
+    pods_words = f"the {count_noun(len(pending_tasks), 'pod')} of subgroup {name}"
+    return pods_words, sum_resources(task.init_resreq for task in pending_tasks)
 
 
 def _tier_name_facts(view: JobView, sub_job: SubJobInfo, tier: int | None) -> Iterator[str]:
-    """Which tier the policy names, and that older releases do not read the name."""
-    policies = [one for one in view.job.pod_group.sub_group_policies if sub_job.gid.endswith(f"/{one.name}")]
-    for stated in (one.network_topology for one in policies):
-        if stated is not None and stated.highest_tier_name and tier is not None:
-            name = f"highestTierName {stated.highest_tier_name} of the subGroupPolicy means tier {tier}"
+    """Yields a sentence: the tier that highestTierName means, and which releases ignore the name."""
+    policies = [policy for policy in view.job.pod_group.sub_group_policies if sub_job.gid.endswith(f"/{policy.name}")]
+    for topology in (policy.network_topology for policy in policies):
+        if topology is not None and topology.highest_tier_name and tier is not None:
+            name = f"highestTierName {topology.highest_tier_name} of the subGroupPolicy means tier {tier}"
             change = HIGHEST_TIER_NAME_SUBGROUP
             yield f"{name}; releases before {join_names(change.fixed_in)} ignore it ({change.pull})."
 
@@ -87,9 +87,9 @@ def _hyper_node_lines(view: JobView, names: list[str], minimum: Resource, seq: S
     for name in names:
         rows = view.session.hyper_node_rows(name)
         idle = sum_resources(state.nodes[node].idle for node in (rows.node_names if rows is not None else ()))
-        lacking = minimum.less_equal_with_resources_name(idle)[1]
-        short = " and ".join(
-            amount_text.format_named_amount(each, minimum.get(each) - idle.get(each)) for each in lacking
+        short_dimensions = minimum.less_equal_with_resources_name(idle)[1]
+        shortage_words = " and ".join(
+            amount_text.format_named_amount(each, minimum.get(each) - idle.get(each)) for each in short_dimensions
         )
-        dimensions = [each for each in minimum.resource_names() if each != PODS or each in lacking]
-        yield f"{name}: {amount_text.format_resource(idle, dimensions)} idle, {short or '0'} short"
+        dimensions = [each for each in minimum.resource_names() if each != PODS or each in short_dimensions]
+        yield f"{name}: {amount_text.format_resource(idle, dimensions)} idle, {shortage_words or '0'} short"

@@ -1,4 +1,4 @@
-"""gang's JobValid and scheduling gates: can the pods that exist make the gang at all?"""
+"""gang's JobValid and scheduling gates: whether the existing pods are enough for the gang."""
 
 import re
 from collections import Counter
@@ -49,36 +49,36 @@ RUNNING_STATUSES = (TaskStatus.RUNNING, TaskStatus.BOUND, TaskStatus.BINDING)
 
 
 def all_hidden(view: JobView) -> Finding | None:
-    """Every pod of the job, or the one that was asked about, names another scheduler."""
-    asked = [pod for pod in view.hidden_pods if pod.key == view.pod]
-    hidden = asked or ([] if view.tasks else view.hidden_pods)
-    return other_scheduler_finding(view.recording, view.job.uid, hidden) if hidden else None
+    """The finding if the named pod, or every pod of the job, names another scheduler; else None."""
+    named_pods = [pod for pod in view.hidden_pods if pod.key == view.pod]
+    hidden_pods = named_pods or ([] if view.tasks else view.hidden_pods)
+    return other_scheduler_finding(view.recording, view.job.uid, hidden_pods) if hidden_pods else None
 
 
 def validity(view: JobView) -> Finding | None:
-    """None if the job is valid."""
+    """The finding about gang's JobValid; None if the job is valid."""
     failures = [
         (seq, event) for seq, event in view.calls_about(JOB_VALID.upstream) if event.result and not event.result["pass"]
     ]
     if not failures and view.tasks:
         return None
-    job, hidden = view.job, view.hidden_pods
+    job, hidden_pods = view.job, view.hidden_pods
     valid = job.valid_task_num()
-    if hidden and valid + len(hidden) >= job.min_available:
-        return other_scheduler_finding(view.recording, job.uid, hidden)
-    # Checked first: the owner cannot mend a lack of pods that evictions of this cycle caused.
-    lost = lost_pods(view)
-    if lost and view.calls_about(JOB_VALID.upstream)[0][1].result is None:
-        return _lost_pods_finding(view, valid, lost)
+    if hidden_pods and valid + len(hidden_pods) >= job.min_available:
+        return other_scheduler_finding(view.recording, job.uid, hidden_pods)
+    # Checked first: the owner cannot repair a lack of pods that evictions in this cycle caused.
+    evictions = lost_pods(view)
+    if evictions and view.calls_about(JOB_VALID.upstream)[0][1].result is None:
+        return _lost_pods_finding(view, valid, evictions)
     if not view.tasks and job.pod_group.phase in WAITING_PHASES:
         return None
     # All pods of a role count here, since evicted ones have a finding of their own.
-    have = Counter(task.task_role for task in view.tasks.values())
-    least = {} if job.are_roles_unchecked() else job.task_min_available
+    role_counts = Counter(task.task_role for task in view.tasks.values())
+    role_minimums = {} if job.are_roles_unchecked() else job.task_min_available
     roles = [
-        f"role {role} has {have[role]} of the {count_noun(few, 'pod')} that minTaskMember requires"
-        for role, few in least.items()
-        if have[role] < few
+        f"role {role} has {role_counts[role]} of the {count_noun(minimum, 'pod')} that minTaskMember requires"
+        for role, minimum in role_minimums.items()
+        if role_counts[role] < minimum
     ]
     missing = max(job.min_available - valid, 0)
     numbers = {
@@ -86,18 +86,18 @@ def validity(view: JobView) -> Finding | None:
         "job.minAvailable": count(job.min_available, "pods"),
         "pods.missing": count(missing, "pods"),
     }
-    full = list(exhausted_quotas(view.recording, job.namespace, next_pod_amounts(view))) if missing else []
+    full_quotas = list(exhausted_quotas(view.recording, job.namespace, next_pod_amounts(view))) if missing else []
     headline, *facts = _validity_lines(view, valid, roles)
-    first_of_quota = list({one.quota: one for one in reversed(full)}.values())[:2]
+    first_of_quota = list({quota.quota: quota for quota in reversed(full_quotas)}.values())[:2]
     updates, update_advice = (_rolling_update(view) or _creation_order(view)) if missing else ((), ())
-    reasons = [*(one.quota_text for one in first_of_quota), *updates]
+    reasons = [*(quota.quota_text for quota in first_of_quota), *updates]
     advice = (
-        *(one.raise_advice(missing) for one in first_of_quota),
+        *(quota.raise_advice(missing) for quota in first_of_quota),
         *update_advice,
         *_validity_advice(view, missing, valid, roles=bool(roles), known_reason=bool(reasons)),
     )
-    said = [Evidence(seq, f"gang: {event.result['message']}") for seq, event in failures[-1:]]
-    evidence = tuple(said) or opening_evidence(view.recording, "the job has no pods")
+    failure_evidence = [Evidence(seq, f"gang: {event.result['message']}") for seq, event in failures[-1:]]
+    evidence = tuple(failure_evidence) or opening_evidence(view.recording, "the job has no pods")
     return Finding(
         NOT_ENOUGH, CauseHeadline(*headline), numbers, evidence, advice, tuple(roles), tuple(map(str, reasons or facts))
     )
@@ -107,26 +107,26 @@ _CHECKS = "quota, webhook, controller log"
 
 
 def _validity_advice(view: JobView, missing: int, valid: int, *, roles: bool, known_reason: bool) -> tuple[Advice, ...]:
-    job, least = view.job.uid, view.job.min_available
+    job, minimum = view.job.uid, view.job.min_available
     if not missing and roles:
-        lower = owner_advice(f"{job}: remove the role from minTaskMember, or lower its minimum.")
-        return owner_advice("Create the missing pods of each role."), lower
-    made = f"created only {count_noun(len(view.tasks), 'pod')}" if view.tasks else "created no pods"
-    if len(view.tasks) >= least:
-        made = f"has not replaced {len(view.tasks) - valid} of its pods (failed or terminating)"
+        lower_advice = owner_advice(f"{job}: remove the role from minTaskMember, or lower its minimum.")
+        return owner_advice("Create the missing pods of each role."), lower_advice
+    shortfall = f"created only {count_noun(len(view.tasks), 'pod')}" if view.tasks else "created no pods"
+    if len(view.tasks) >= minimum:
+        shortfall = f"has not replaced {len(view.tasks) - valid} of its pods (failed or terminating)"
     owner = next((f"{owner.get('kind')} {owner.get('name')}" for owner in owners_of(view.job.pod_group.manifest)), "")
     checks = "quota, webhook, its log, or pods that it creates one after another" if owner else _CHECKS
-    create = outside_advice(f"Find out why {owner or f'the controller of {job}'} {made} ({checks}).")
+    create = outside_advice(f"Find out why {owner or f'the controller of {job}'} {shortfall} ({checks}).")
     edit = f"PodGroup/{job}:spec.minMember={valid}"
-    fewer = (owner_advice(f"{job}: spec.minMember {least} -> {valid}.", edit),) if missing and valid else ()
-    return (*(() if known_reason else (create,)), *fewer)
+    minimum_advice = (owner_advice(f"{job}: spec.minMember {minimum} -> {valid}.", edit),) if missing and valid else ()
+    return (*(() if known_reason else (create,)), *minimum_advice)
 
 
 _Reason = tuple[tuple[str, ...], tuple[Advice, ...]]
 
 
 def _creation_order(view: JobView) -> _Reason:
-    """That the owner is suspended, or has created no pod of some role and perhaps waits for another one; the advice."""
+    """(facts, advice) if the owner is suspended or has not created the pods of some role; else empty."""
     for owner, facts in workloads_of(view.recording, view.job.pod_group.manifest):
         if facts.suspended:
             advice = outside_advice(f"Resume {owner} (suspend: false).")
@@ -144,34 +144,39 @@ def _creation_order(view: JobView) -> _Reason:
 
 
 def _rolling_update(view: JobView) -> _Reason | None:
-    """Why a ReplicaSet of a Deployment has fewer pods than the job's minimum: it replaces another; and the advice."""
+    """(facts, advice) if a rolling update keeps the job's ReplicaSet below minMember; else None."""
     owners = owner_keys(view.job.pod_group.manifest)
     for replicas in view.recording.snapshot.objects_of("ReplicaSet") if owners else ():
-        wanted = annotations_of(replicas).get(_DESIRED_REPLICAS, "")
-        asked = spec_of(replicas).get("replicas")
-        few = isinstance(asked, int) and asked < view.job.min_available and wanted.isdigit() and asked < int(wanted)
+        desired = annotations_of(replicas).get(_DESIRED_REPLICAS, "")
+        current = spec_of(replicas).get("replicas")
+        few = (
+            isinstance(current, int)
+            and current < view.job.min_available
+            and desired.isdigit()
+            and current < int(desired)
+        )
         if few and key_of(replicas) in owners:
-            said = f"ReplicaSet {name_of(replicas)} is asked for {asked} of {wanted} replicas: a rolling update"
+            update = f"ReplicaSet {name_of(replicas)} is asked for {current} of {desired} replicas: a rolling update"
             advice = outside_advice("Set maxSurge of the Deployment to 100%, so that all new pods exist at once.")
-            return (f"{said} adds pods step by step (maxSurge), once earlier ones are Ready.",), (advice,)
+            return (f"{update} adds pods step by step (maxSurge), once earlier ones are Ready.",), (advice,)
     return None
 
 
-def _lost_pods_finding(view: JobView, valid: int, lost: Sequence[Eviction]) -> Finding:
-    """The job was valid when the cycle began, and evictions in the cycle made it invalid."""
-    job, one = view.job, lost[0]
-    own = " of the same job" if one.preemptor in view.tasks else ""
-    whom = f" for {one.preemptor}{own}" if one.preemptor else ""
-    reason = f"{one.action} evicts {join_names((e.victim for e in lost), 2)}{whom}"
+def _lost_pods_finding(view: JobView, valid: int, evictions: Sequence[Eviction]) -> Finding:
+    """The finding that evictions in this cycle made the job invalid, which was valid before."""
+    job, eviction = view.job, evictions[0]
+    same_job = " of the same job" if eviction.preemptor in view.tasks else ""
+    beneficiary = f" for {eviction.preemptor}{same_job}" if eviction.preemptor else ""
+    reason = f"{eviction.action} evicts {join_names((e.victim for e in evictions), 2)}{beneficiary}"
     headline = CauseHeadline(job.uid, "fell below minMember in this cycle", reason)
     least = f"{count_noun(job.min_available, 'pod')} that minMember requires"
     facts = (f"{valid} of the {least} {verb_for(valid, 'remains')}.",)
     numbers = {
         "pods.valid": count(valid, "pods"),
-        "pods.evicted": count(len(lost), "pods"),
+        "pods.evicted": count(len(evictions), "pods"),
         "job.minAvailable": count(job.min_available, "pods"),
     }
-    evidence = tuple(Evidence(e.end, f"{e.action} evicts {e.victim}") for e in lost)
+    evidence = tuple(Evidence(e.end, f"{e.action} evicts {e.victim}") for e in evictions)
     advice = (
         outside_advice("Its controller must recreate the evicted pods."),
         owner_advice(f"{job.uid}: set spec.minMember below the number of its pods."),
@@ -180,22 +185,22 @@ def _lost_pods_finding(view: JobView, valid: int, lost: Sequence[Eviction]) -> F
 
 
 def _validity_lines(view: JobView, valid: int, roles: list[str]) -> tuple[tuple[str, str, str], str]:
-    """The first line in its three parts, and the fact below it."""
-    job, skipped = view.job, "The scheduler skips the job until then."
-    least = f"{count_noun(job.min_available, 'pod')} that minMember requires"
+    """((subject, state, reason) of the first line, the fact below it)."""
+    job, skip_fact = view.job, "The scheduler skips the job until then."
+    minimum_words = f"{count_noun(job.min_available, 'pod')} that minMember requires"
     if roles and valid >= job.min_available:
-        return (job.uid, "is Pending", roles[0]), skipped
+        return (job.uid, "is Pending", roles[0]), skip_fact
     if valid >= job.min_available:
-        return (job.uid, "is Pending", "it has no pod that could be scheduled"), skipped
+        return (job.uid, "is Pending", "it has no pod that could be scheduled"), skip_fact
     running = job.count_tasks(*RUNNING_STATUSES)
     if running:
-        reason = f"{running} of the {least} {verb_for(running, 'runs')}, {_other_pods_words(view)}"
+        reason = f"{running} of the {minimum_words} {verb_for(running, 'runs')}, {_other_pods_words(view)}"
         return (job.uid, "is incomplete", reason), "Nothing can be scheduled until the controller recreates them."
     if not view.tasks:
         check = "Check the controller that creates them, and the quotas."
         return (job.uid, "has no pods in this snapshot", f"0 of minMember {job.min_available}"), check
-    why = "; ".join([*map(capitalize_first, roles), *_format_leaving(view)])
-    return (job.uid, "is Pending", f"it has {valid} of the {least}"), f"{why}." if why else skipped
+    causes = "; ".join([*map(capitalize_first, roles), *_format_leaving(view)])
+    return (job.uid, "is Pending", f"it has {valid} of the {minimum_words}"), f"{causes}." if causes else skip_fact
 
 
 def _other_pods_words(view: JobView) -> str:
@@ -208,7 +213,7 @@ def _other_pods_words(view: JobView) -> str:
 
 
 def _format_leaving(view: JobView) -> Iterator[str]:
-    """The pods that were being deleted before the cycle began, which count no more."""
+    """Yields a phrase that names the pods that were terminating before the cycle began."""
     opening = view.recording.timeline.opening_tasks
     names = [task.name for task in view.tasks.values() if opening[task.key].status is TaskStatus.RELEASING]
     if names:
@@ -216,28 +221,28 @@ def _format_leaving(view: JobView) -> Iterator[str]:
 
 
 def gated(view: JobView) -> Finding | None:
-    """None unless pods behind scheduling gates keep the job from what it lacks."""
-    closed = [task for task in view.left_over if task.sch_gated]
-    open_ones = [task for task in view.left_over if not task.sch_gated]
+    """The finding if the job cannot reach minMember without its gated pods; else None."""
+    gated_tasks = [task for task in view.left_over if task.sch_gated]
+    ungated_tasks = [task for task in view.left_over if not task.sch_gated]
     job = view.job
-    reachable = job.ready_task_num() + job.waiting_task_num() + len(open_ones)
-    if not closed or (open_ones and reachable >= job.min_available):
+    reachable = job.ready_task_num() + job.waiting_task_num() + len(ungated_tasks)
+    if not gated_tasks or (ungated_tasks and reachable >= job.min_available):
         return None
-    gates = dict.fromkeys(gate for task in closed for gate in task.pod.scheduling_gates)
+    gates = dict.fromkeys(gate for task in gated_tasks for gate in task.pod.scheduling_gates)
     gate = "a scheduling gate" if len(gates) == 1 else "scheduling gates"
-    have = f"{count_noun(len(closed), 'pod')} {verb_for(len(closed), 'has')}"
+    have = f"{count_noun(len(gated_tasks), 'pod')} {verb_for(len(gated_tasks), 'has')}"
     headline = pending_headline(job.uid, f"{have} {gate} ({join_names(gates)})")
-    pods = join_names(task.name for task in closed)
-    met, verb = reachable >= job.min_available, verb_for(reachable, "is")
+    pods = join_names(task.name for task in gated_tasks)
+    is_met, verb = reachable >= job.min_available, verb_for(reachable, "is")
     short = f"minMember asks for {job.min_available}; without {pods}, {reachable} {verb} available."
-    facts = (f"minMember {job.min_available} is met without {pods}." if met else short,)
+    facts = (f"minMember {job.min_available} is met without {pods}." if is_met else short,)
     numbers = {
-        "pods.gated": count(len(closed), "pods"),
+        "pods.gated": count(len(gated_tasks), "pods"),
         "pods.usable": count(reachable, "pods"),
         "job.minAvailable": count(job.min_available, "pods"),
     }
-    left_out = proof_of(view.action_starts(ALLOCATE), "allocate skips pods with scheduling gates")
-    evidence = left_out or opening_evidence(view.recording, "the session opens with gated pods")
+    skip_evidence = proof_of(view.action_starts(ALLOCATE), "allocate skips pods with scheduling gates")
+    evidence = skip_evidence or opening_evidence(view.recording, "the session opens with gated pods")
     owns = "owns gate" if len(gates) == 1 else "owns gates"
     advice = (
         outside_advice(f"The controller that {owns} {join_names(gates)} must remove it from spec.schedulingGates."),
@@ -245,11 +250,11 @@ def gated(view: JobView) -> Finding | None:
     return Finding(GATED, headline, numbers, evidence, advice, facts=facts)
 
 
-# What the workload states and its PodGroup does not have
+# Queue or PodGroup that the workload states but its pods do not use
 
 
 def add_other_groups(view: JobView, finding: Finding) -> Finding:
-    """Add what the workload states and the PodGroup does not have: its queue, its PodGroup, or one for all its pods."""
+    """Add a fact if the workload's stated queue or shared PodGroup is not the one that its pods use."""
     found = _stated_queue(view)
     if found is None and view.job.min_available <= 1 and len(view.tasks) == 1:
         pod = next(iter(view.tasks.values())).pod
@@ -261,7 +266,7 @@ def add_other_groups(view: JobView, finding: Finding) -> Finding:
 
 
 def _stated_queue(view: JobView) -> tuple[str, Advice] | None:
-    """The queue that the owner names and Volcano's controller does not read, since it reads that of pods."""
+    """(fact, advice) if the owner names a queue that its pods lack, which are what Volcano's controller reads."""
     group = view.job.pod_group
     if not group.name.startswith(MADE_GROUP_PREFIX):
         return None
@@ -275,7 +280,7 @@ def _stated_queue(view: JobView) -> tuple[str, Advice] | None:
 
 
 def _group_without_pods(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
-    """The PodGroup that was made for the pod's workload, and that no pod names."""
+    """(fact, advice) about a PodGroup of the pod's workload that no pod names; else None."""
     for group, owner in reversed(_empty_groups(view.recording).get(pod.namespace, ())):
         if owner and pod.name.startswith(f"{owner.partition(' ')[2]}-"):
             there = f"PodGroup {group.name} (queue {group.queue}) of {owner} has no pods"
@@ -286,14 +291,14 @@ def _group_without_pods(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
 
 
 _GANG_KINDS: Final = ("RayCluster", "RayJob", "SparkApplication", "FlinkDeployment", "TrainJob", "JobSet")
-"""Owners whose pods need each other, next to the training operator's TFJob, MPIJob and the like."""
+"""Kinds whose pods form a gang, besides the training operator's TFJob, MPIJob and the like."""
 _TRAINING_JOB: Final = re.compile(r"(PyTorch|TF|MPI|XGBoost|Paddle|JAX|MX)Job")
 _ROLE_LABELS: Final = ("component", "spark-role", "ray.io/node-type", "training.kubeflow.org/replica-type")
 _APP_LABELS: Final = ("app", "app.kubernetes.io/instance", "spark-app-selector")
 
 
 def _group_of_each_pod(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
-    """That each pod of a workload has a PodGroup of its own, where its kind or the pods' roles make it a gang."""
+    """(fact, advice) if each pod of a gang workload has its own PodGroup; else None."""
     lone = _lone_roles(view.recording)
     for app in _applications_of(pod):
         roles, kind = lone[pod.namespace, app], app.partition(" ")[0]
@@ -306,12 +311,12 @@ def _group_of_each_pod(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
 
 
 def _owner_names(manifest: JsonObject) -> list[str]:
-    """`PyTorchJob mnist`, for each owner; one empty name without owners."""
+    """The owners as `PyTorchJob mnist`; one empty name without owners."""
     return [f"{owner.get('kind')} {owner.get('name')}" for owner in owners_of(manifest)] or [""]
 
 
 def _applications_of(pod: Pod) -> list[str]:
-    """The pod's owners; without one the application that its labels name."""
+    """The pod's owners by name; without any, the application that its labels name."""
     labels = (pod.labels.get(key) for key in _APP_LABELS)
     app = next((f"application {label}" for label in labels if label), "")
     return [name for name in _owner_names(pod.manifest) if name] or [name for name in (app,) if name]
@@ -319,7 +324,7 @@ def _applications_of(pod: Pod) -> list[str]:
 
 @per_recording()
 def _lone_roles(recording: Recording) -> Mapping[tuple[str, str], Sequence[str]]:
-    """Namespace and application → the roles of its pods that are the only pod of their job."""
+    """(namespace, application) → roles of those of its pods whose job has no other pod."""
     alone = (job for job in recording.session.jobs.values() if len(job.tasks) == 1)
     pods = [task.pod for job in alone for task in job.tasks.values()]
     roles = [(pod, next((pod.labels[key] for key in _ROLE_LABELS if key in pod.labels), "")) for pod in pods]

@@ -54,7 +54,7 @@ def queue_and_ancestors(recording: Recording, queue: QueueName) -> list[QueueNam
 
 
 def bar_reason(recording: Recording, queue: QueueName) -> str:
-    """What refuses before any arithmetic."""
+    """Why capacity refuses before it compares amounts (broken tree, state, not a leaf); empty if it does not."""
     plugin = plugin_of(recording, Capacity)
     if not plugin.ready:
         return victims.BROKEN_TREE
@@ -68,7 +68,7 @@ def room_checks(recording: Recording, seq: Seq, queue: QueueName, request: Resou
 
 
 def admission_checks(recording: Recording, seq: Seq, job: JobInfo) -> list[equation.QueueCheck]:
-    """JobEnqueueable's question."""
+    """JobEnqueueable's checks of the job's minimum, for its queue and all ancestors."""
     limits = plugin_of(recording, Capacity).limits
     return _checks_upward(recording, seq, job.queue, lambda attr: limits.check_admission(attr, job))
 
@@ -84,14 +84,14 @@ def _checks_upward(
 
 
 def claim_check(recording: Recording, seq: Seq, queue: QueueName, request: Resource) -> equation.QueueCheck:
-    """Preemptive's second question."""
+    """Preemptive's check of the request against the queue's deserved amount."""
     attr = victims.attr_of(recording, state_before(recording, seq), queue)
-    asked = counted_request(recording.session, queue, request)
-    return equation.QueueCheck.for_queue(recording.session, queue, "deserved", check_claim(attr, request, asked))
+    counted = counted_request(recording.session, queue, request)
+    return equation.QueueCheck.for_queue(recording.session, queue, "deserved", check_claim(attr, request, counted))
 
 
 def allocatable_equation(recording: Recording, seq: Seq, event: HookEvent) -> equation.Equation:
-    """May the queue and all its ancestors take one task?"""
+    """Allocatable: whether the limits of the queue and all its ancestors allow one more task."""
     task = task_of(recording, event.task)
     title = f"capacity: may queue {event.queue} take {task.key}?"
     reason = bar_reason(recording, event.queue)
@@ -121,7 +121,7 @@ def simulate_allocatable(recording: Recording, seq: Seq, event: HookEvent) -> eq
 
 
 def _reserved_for_others(recording: Recording, seq: Seq, queue: QueueName, task: TaskInfo) -> Resource | None:
-    """What capacity reserves in the queue for other gated tasks before an event; None if it has no reservations."""
+    """The amount reserved in the queue for other gated tasks before an event; None if the plugin reserves nothing."""
     if plugin_of(recording, Capacity).limits.reservations is None:
         return None
     return _reservations_before(recording, seq).reserved_for_others(queue, task)
@@ -133,52 +133,52 @@ def _reservations_before(recording: Recording, seq: Seq) -> Reservations:
     tasks = ((job.queue, task) for job in recording.session.jobs.values() for task in job.tasks.values())
     opening = (entry for entry in tasks if timeline.opening_tasks[entry[1].key].status is TaskStatus.PENDING)
     # Replayed from the opening: the plugin keeps only the final state, and the reservations change with every event.
-    kept = Reservations(opening)
+    reservations = Reservations(opening)
     for number in range(1, seq):
         event = recording.event_at(number)
         if isinstance(event, HookEvent) and (event.plugin, event.point) == (victims.NAME, hooks.ALLOCATABLE.upstream):
             if event.result:
-                kept.add_task(event.queue, timeline.tasks[event.task])
+                reservations.add_task(event.queue, timeline.tasks[event.task])
         elif isinstance(event, OpEvent) and event.op in CHARGING_OPS:
-            kept.remove_task(timeline.tasks[event.task].uid)
+            reservations.remove_task(timeline.tasks[event.task].uid)
         elif isinstance(event, OpEvent) and event.op in RELEASING_OPS and event.task in owners.jobs:
-            kept.add_task(owners.queues[owners.jobs[event.task]], timeline.tasks[event.task])
-    return kept
+            reservations.add_task(owners.queues[owners.jobs[event.task]], timeline.tasks[event.task])
+    return reservations
 
 
 def _room_equation(
-    recording: Recording, seq: Seq, event: HookEvent, title: str, held: Callable[[QueueName], Resource], note: str
+    recording: Recording, seq: Seq, event: HookEvent, title: str, allocation: Callable[[QueueName], Resource], note: str
 ) -> equation.Equation:
-    """One line per level and dimension requested."""
+    """The equation of a limit check: one term per queue and requested dimension."""
     limits, task = plugin_of(recording, Capacity).limits, task_of(recording, event.task)
-    found: list[equation.Term] = []
+    level_terms: list[equation.Term] = []
     columns: tuple[str, ...] = ()
     for name in queue_and_ancestors(recording, event.queue):
         attr = victims.attr_of(recording, state_before(recording, seq), name)
-        check = limits.check_room(attr, held(name), task.resreq, _reserved_for_others(recording, seq, name, task))
+        check = limits.check_room(attr, allocation(name), task.resreq, _reserved_for_others(recording, seq, name, task))
         columns = equation.limit_columns(check, "limit")
-        found += _requested_terms(name, check)
+        level_terms += _requested_terms(name, check)
     terms = _add_devices_term(
-        tuple(found), columns, refused=event.result is False and limits.device_demand(task) is not None
+        tuple(level_terms), columns, refused=event.result is False and limits.device_demand(task) is not None
     )
     return equation.judged_equation(title, WITHIN_FORMULA, columns, terms, note)
 
 
 def _requested_terms(queue: QueueName, check: LimitCheck, prefix: str = "") -> Iterator[equation.Term]:
-    """The lines of one level: only what is asked for."""
+    """The terms of one queue, for the requested dimensions only."""
     names = [name for name, amount in check.asked.items() if amount > 0]
     return equation.limit_terms(check, names, f"{prefix}{queue} ")
 
 
 def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> equation.Equation:
-    """Do the queue and all its ancestors have room for the job's minimum besides everything that is not elastic?"""
+    """JobEnqueueable: whether the queue and its ancestors have room for the job's minimum besides inelastic usage."""
     job = recording.session.jobs[event.job]
     title = f"capacity: does queue {job.queue} admit {job.uid}?"
     formula = "min resources + allocated + inqueue − elastic ≤ limit, for the queue and each ancestor"
     reason = bar_reason(recording, job.queue)
-    free = equation.NO_MINIMUM if job.pod_group.min_resources is None and event.result == PERMIT else ""
-    if reason or free:
-        return equation.admission_equation(title, formula, (), (), reason, free)
+    minimum_note = equation.NO_MINIMUM if job.pod_group.min_resources is None and event.result == PERMIT else ""
+    if reason or minimum_note:
+        return equation.admission_equation(title, formula, (), (), reason, minimum_note)
     levels = admission_checks(recording, seq, job)
     columns = equation.limit_columns(levels[0].check, "limit")
     terms = tuple(term for level in levels for term in _requested_terms(level.queue, level.check))
@@ -197,37 +197,37 @@ def _add_devices_term(
 
 
 def preemptive_equation(recording: Recording, seq: Seq, event: HookEvent) -> equation.Equation:
-    """May the queue reclaim: does its limit hold the tasks, and does it deserve more in one of their dimensions?"""
+    """Preemptive: whether the queue's limit allows the tasks and it deserves more in a requested dimension."""
     queue, request = event.queue, requested_together(recording, event.candidates)
     title = f"capacity: may queue {queue} reclaim for {', '.join(event.candidates)}?"
     plugin = plugin_of(recording, Capacity)
-    whole = plugin.claims_whole
+    claims_whole = plugin.claims_whole
     formula, compared = _claim_formula(plugin)
     columns = ("allocated", "request", "sum", "limit or deserved" if plugin.heeds_limit else "deserved")
     reason = bar_reason(recording, queue)
     if reason and reason != NO_LEAF:
         return equation.barred_equation(title, formula, reason)
     attrs = victims.attrs_of(recording, state_before(recording, seq))
-    room = plugin.limits.check_room(attrs[queue], attrs[queue].allocated, request)
-    limits = tuple(_requested_terms(queue, room, "limit ")) if plugin.heeds_limit else ()
-    asked = counted_request(recording.session, queue, request)
-    claiming = [attrs[each.name] for each in plugin.iter_claimants(plugin.queues[queue])]
-    checks = [(attr.name, check_claim(attr, request, asked)) for attr in claiming]
-    lines = partial(_requested_terms, prefix="deserved ") if whole else _claim_terms
-    claimed = tuple(term for name, check in checks for term in lines(name, check))
+    limit_check = plugin.limits.check_room(attrs[queue], attrs[queue].allocated, request)
+    limits = tuple(_requested_terms(queue, limit_check, "limit ")) if plugin.heeds_limit else ()
+    counted = counted_request(recording.session, queue, request)
+    claimants = [attrs[each.name] for each in plugin.iter_queue_and_ancestors(plugin.queues[queue])]
+    checks = [(attr.name, check_claim(attr, request, counted)) for attr in claimants]
+    build_terms = partial(_requested_terms, prefix="deserved ") if claims_whole else _claim_terms
+    claim_terms = tuple(term for name, check in checks for term in build_terms(name, check))
     entitled = any(plugin.claim_counts(check) for _, check in checks)
-    winner = next((term.name for term in claimed if term.holds), None)
-    loser = None if entitled else equation.first_failing(claimed)
-    deciding = equation.first_failing(limits) or (loser if whole else winner)
-    note = "" if deciding or whole else f"queue {queue} deserves no more in any dimension requested"
+    winner = next((term.name for term in claim_terms if term.holds), None)
+    loser = None if entitled else equation.first_failing(claim_terms)
+    deciding = equation.first_failing(limits) or (loser if claims_whole else winner)
+    note = "" if deciding or claims_whole else f"queue {queue} deserves no more in any dimension requested"
     verdict = equation.all_hold(limits) and entitled
     return equation.Equation(
-        title, formula, columns, "dimension", (*limits, *claimed), verdict, deciding, note, compared
+        title, formula, columns, "dimension", (*limits, *claim_terms), verdict, deciding, note, compared
     )
 
 
 def _claim_formula(plugin: Capacity) -> tuple[str, str]:
-    """The formula of a claim, and the comparisons that judge it."""
+    """(formula of Preemptive's check, resource comparison that judges its terms)."""
     if plugin.claims_whole:
         return WHOLE_CLAIM if plugin.heeds_limit else UNLIMITED_WHOLE_CLAIM, equation.WHOLLY_CLAIMED
     within = (PARTIAL_CLAIM, equation.PARTLY_CLAIMED)
@@ -235,12 +235,12 @@ def _claim_formula(plugin: Capacity) -> tuple[str, str]:
 
 
 def reclaims_within_limit(recording: Recording) -> bool:
-    """Whether a queue at its limit may not reclaim at all."""
+    """Whether Preemptive also requires that the queue stays within its limit."""
     return plugin_of(recording, Capacity).heeds_limit
 
 
 def _claim_terms(queue: QueueName, check: LimitCheck) -> Iterator[equation.Term]:
-    """One line per dimension requested: whether what is deserved holds it."""
+    """Yields one term per requested dimension: whether the queue deserves more of it."""
     deserved = deserves_more(check)
     for term in _requested_terms(queue, check, "deserved "):
         name = term.name.rpartition(" ")[2]
@@ -253,34 +253,34 @@ def _claim_terms(queue: QueueName, check: LimitCheck) -> Iterator[equation.Term]
 
 
 def larger_share_advice(view: JobView) -> tuple[Advice, ...]:
-    """Changes after which a queue deserves more."""
+    """Advice after which the job's queue deserves more."""
     more = queue_admin_advice(f"Queue {view.queue.name}: raise spec.deserved, or lower the guarantees of other queues.")
     return owner_advice("Use another queue."), more
 
 
-def queue_order(then: OrderMoment, left: QueueInfo, right: QueueInfo) -> Iterator[OrderDifference]:
-    """Queue priority, then leaf queues, the share where the branches divide, and a non-zero deserved amount."""
-    plugin = copy(plugin_of(then.recording, Capacity))
-    plugin.queues = victims.attrs_of(then.recording, then.state)
-    mine, other = plugin.queues[left.name], plugin.queues[right.name]
-    one, two = plugin.queues_to_compare(mine, other)
-    where = "" if (one, two) == (mine, other) else f" of {one.name} and {two.name}"
-    looked = (
+def queue_order(moment: OrderMoment, left: QueueInfo, right: QueueInfo) -> Iterator[OrderDifference]:
+    """Yields comparisons by priority, leaf before parent, share where the branches divide, and non-zero deserved."""
+    plugin = copy(plugin_of(moment.recording, Capacity))
+    plugin.queues = victims.attrs_of(moment.recording, moment.state)
+    left_attr, right_attr = plugin.queues[left.name], plugin.queues[right.name]
+    first, second = plugin.queues_to_compare(left_attr, right_attr)
+    suffix = "" if (first, second) == (left_attr, right_attr) else f" of {first.name} and {second.name}"
+    comparisons = (
         ("queue priority", left.priority, right.priority),
-        ("has children", bool(mine.children), bool(other.children)),
-        (f"capacity share{where}", one.share, two.share),
-        (f"deserves nothing{where}", one.deserved.is_empty(), two.deserved.is_empty()),
+        ("has children", bool(left_attr.children), bool(right_attr.children)),
+        (f"capacity share{suffix}", first.share, second.share),
+        (f"deserves nothing{suffix}", first.deserved.is_empty(), second.deserved.is_empty()),
     )
-    return iter_differences(plugin.queue_order(left, right), looked)
+    return iter_differences(plugin.queue_order(left, right), comparisons)
 
 
 def victim_queue_order(
-    then: OrderMoment, left: QueueInfo, right: QueueInfo, asking: QueueInfo
+    moment: OrderMoment, left: QueueInfo, right: QueueInfo, asking: QueueInfo
 ) -> Iterator[OrderDifference]:
-    """The queue that is nearer to the preemptor's gives first."""
-    plugin = plugin_of(then.recording, Capacity)
-    mine, other = (common_level(plugin.queues[each.name], plugin.queues[asking.name]) for each in (left, right))
-    return iter_differences(plugin.victim_queue_order(left, right, asking), [("levels in common", mine, other)])
+    """The victim queue with more ancestors in common with the preemptor's queue comes first."""
+    plugin = plugin_of(moment.recording, Capacity)
+    level, other_level = (common_level(plugin.queues[each.name], plugin.queues[asking.name]) for each in (left, right))
+    return iter_differences(plugin.victim_queue_order(left, right, asking), [("levels in common", level, other_level)])
 
 
 EXPLAINER = PluginExplainer(

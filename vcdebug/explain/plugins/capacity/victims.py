@@ -83,10 +83,8 @@ def unified_evictable(recording: Recording, seq: Seq, event: HookEvent) -> Equat
     action = recording.span_tree.span_around(seq, Level.ACTION)
     title = "capacity: which candidates are in a queue that holds more than it deserves?"
     if action is not None and not recording.conf.facts_of(action.name).across_queues:
-        everybody = [Term(key, NO_FIGURES, True) for key in event.candidates]
-        return victim_equation(
-            title, VICTIMS_FORMULA, VICTIM_COLUMNS, everybody, "inside one queue every candidate may go"
-        )
+        terms = [Term(key, NO_FIGURES, True) for key in event.candidates]
+        return victim_equation(title, VICTIMS_FORMULA, VICTIM_COLUMNS, terms, "inside one queue every candidate may go")
     if not plugin_of(recording, Capacity).ready:
         return Equation(title, VICTIMS_FORMULA, (), "task", (), (), None, BROKEN_TREE)
     attrs = attrs_of(recording, state_before(recording, seq))
@@ -99,99 +97,99 @@ def unified_evictable(recording: Recording, seq: Seq, event: HookEvent) -> Equat
 def _judge_victim(
     recording: Recording, call: reclaim.ReclaimCall, attrs: dict[QueueName, CapacityQueueAttr], key: TaskKey
 ) -> Term:
-    """One candidate, with the figures of the dimension that decides about it."""
+    """The term of one candidate, with its queue's figures in the dimension that decides."""
     job, task = job_of(recording, key), task_of(recording, key)
     attr = attrs.get(job.queue) if job is not None else None
     if attr is None:
         return Term(key, NO_FIGURES, False, JOB_NOT_IN_SESSION)
-    judged = call.judge_candidate(task, attr)
-    short = short_of_guarantee(attr, judged.held, task) if judged.rule == reclaim.GUARANTEE else ""
-    name = short or _telling_dimension(judged, task)
-    sums = [DimensionAmount.from_resource(each, name) for each in (judged.held, attr.deserved, attr.guarantee)]
+    verdict = call.judge_candidate(task, attr)
+    short_dimension = short_of_guarantee(attr, verdict.held, task) if verdict.rule == reclaim.GUARANTEE else ""
+    name = short_dimension or _telling_dimension(verdict, task)
+    sums = [DimensionAmount.from_resource(each, name) for each in (verdict.held, attr.deserved, attr.guarantee)]
     figures: tuple[TermFigure, ...] = (attr.name, name, *sums)
-    return Term(key, figures, not judged.rule, _judged_note(judged, short))
+    return Term(key, figures, not verdict.rule, _judged_note(verdict, short_dimension))
 
 
-def _judged_note(judged: reclaim.JudgedCandidate, short: str) -> str:
-    queue = judged.attr.name
+def _judged_note(verdict: reclaim.JudgedCandidate, short_dimension: str) -> str:
+    queue = verdict.attr.name
     return {
         "": "",
         reclaim.NO_OVERLAP: "it frees nothing that the reclaimer asks for",
-        reclaim.GUARANTEE: f"queue {queue} would fall below its guarantee of {short}",
+        reclaim.GUARANTEE: f"queue {queue} would fall below its guarantee of {short_dimension}",
         reclaim.NOTHING_DESERVED: f"neither {queue} nor the reclaimer's queue deserves anything in these dimensions",
         reclaim.DESERVED: f"queue {queue} holds no more than it deserves",
         reclaim.TOO_SMALL: f"queue {queue} holds less than the reclaimer asks for",
-        reclaim.ANCESTOR: f"its ancestor {judged.queue} holds no more than it deserves",
-    }[judged.rule]
+        reclaim.ANCESTOR: f"its ancestor {verdict.queue} holds no more than it deserves",
+    }[verdict.rule]
 
 
-def _telling_dimension(judged: reclaim.JudgedCandidate, task: TaskInfo) -> str:
-    """The dimension of the task that is exceeded, else its first."""
-    held, deserved = judged.held, judged.attr.deserved
+def _telling_dimension(verdict: reclaim.JudgedCandidate, task: TaskInfo) -> str:
+    """The first requested dimension in which the queue exceeds its deserved amount; else the first requested one."""
+    held, deserved = verdict.held, verdict.attr.deserved
     names = [name for name in task.resreq.resource_names() if name != PODS]
     relevant = [name for name in names if deserved.states_dimension(name)]
     exceeded = [name for name in relevant if held.get(name) > deserved.get(name)]
     return next(iter(exceeded or relevant or names), CPU)
 
 
-def explain_veto(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> VetoReason:
+def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], seq: Seq) -> VetoReason:
     """Why capacity protects these pods from the task, by the first rule that applies."""
     plugin, attrs = plugin_of(view.recording, Capacity), attrs_of(view.recording, state_before(view.recording, seq))
     if not plugin.ready:
-        return not_above_share(view, NAME, refused, seq, smaller_share_advice)
-    order = histogram((key, _veto_reason(view.recording, plugin, attrs, task, key)) for key in refused)
-    queues = victim_queues(view, refused)
-    text = "; ".join(f"{count_noun(len(keys), 'pod')} {reason}" for reason, keys in order[:2])
-    numbers = not_above_share(view, NAME, refused, seq, smaller_share_advice).numbers
-    return VetoReason(text, numbers, (_veto_advice(attrs, queues),), pod_lines(order))
+        return not_above_share(view, NAME, protected, seq, smaller_share_advice)
+    reasons = histogram((key, _veto_reason(view.recording, plugin, attrs, task, key)) for key in protected)
+    queues = victim_queues(view, protected)
+    text = "; ".join(f"{count_noun(len(keys), 'pod')} {reason}" for reason, keys in reasons[:2])
+    numbers = not_above_share(view, NAME, protected, seq, smaller_share_advice).numbers
+    return VetoReason(text, numbers, (_veto_advice(attrs, queues),), pod_lines(reasons))
 
 
 def _veto_reason(
     recording: Recording, plugin: Capacity, attrs: dict[QueueName, CapacityQueueAttr], task: TaskInfo, key: TaskKey
 ) -> str:
-    """The first of capacity's rules that protects the pod, as if it were the first victim."""
+    """The first rule of capacity that protects the pod, judged as if the pod were the first victim."""
     victim, job = task_of(recording, key), job_of(recording, key)
     attr = attrs[job.queue if job is not None else ""]
     asker = job_of(recording, task.key)
-    asking = attrs.get(asker.queue) if asker is not None else None
-    asked = reclaim.ReclaimAsker(task, asking, plugin.reclaims_whole) if asking is not None else None
-    judged = plugin.reclaim(attrs, plugin.ancestor_level, asked).judge_candidate(victim, attr)
-    if judged.rule == reclaim.NO_OVERLAP:
+    asker_attr = attrs.get(asker.queue) if asker is not None else None
+    reclaim_asker = reclaim.ReclaimAsker(task, asker_attr, plugin.reclaims_whole) if asker_attr is not None else None
+    verdict = plugin.reclaim(attrs, plugin.ancestor_level, reclaim_asker).judge_candidate(victim, attr)
+    if verdict.rule == reclaim.NO_OVERLAP:
         return f"that free nothing {task.name} asks for"
-    if judged.rule == reclaim.GUARANTEE:
+    if verdict.rule == reclaim.GUARANTEE:
         return (
             f"of queue {attr.name}, which would fall below its guarantee "
             f"({amount_text.format_resource(attr.guarantee)})"
         )
-    if judged.rule == reclaim.NOTHING_DESERVED:
+    if verdict.rule == reclaim.NOTHING_DESERVED:
         return f"of queue {attr.name}: neither it nor {task.name}'s queue deserves anything in these dimensions"
-    if judged.rule == reclaim.TOO_SMALL:
+    if verdict.rule == reclaim.TOO_SMALL:
         return f"of queue {attr.name}, which holds less than {task.name} asks for"
-    if judged.rule == reclaim.DESERVED:
+    if verdict.rule == reclaim.DESERVED:
         return f"of queue {attr.name}, which uses {_format_share(attr, victim)}"
-    if judged.rule == reclaim.ANCESTOR and judged.queue in attrs:
-        return f"below queue {judged.queue}, which uses {_format_share(attrs[judged.queue], victim)}"
-    # Allowed alone, so only the victims before it can be the reason.
+    if verdict.rule == reclaim.ANCESTOR and verdict.queue in attrs:
+        return f"below queue {verdict.queue}, which uses {_format_share(attrs[verdict.queue], victim)}"
+    # Allowed as the only victim, so the victims before it must be the reason.
     return f"of queue {attr.name}, once the victims before them are evicted"
 
 
 def _format_share(attr: CapacityQueueAttr, victim: TaskInfo) -> str:
-    """`4 of the 8 cpu that it deserves`, in the dimensions that count for this pod."""
+    """The queue's usage in the pod's dimensions, such as `4 of the 8 cpu that it deserves`."""
     names = [name for name in shared_dimensions(victim.resreq, attr.deserved) if name != PODS]
     parts = (
-        f"{held} of {least} {name}"
+        f"{used} of {share} {name}"
         for name in names
-        for held, least in [format_amounts_apart(name, attr.allocated.get(name), attr.deserved.get(name))]
+        for used, share in [format_amounts_apart(name, attr.allocated.get(name), attr.deserved.get(name))]
     )
     return f"{' and '.join(parts) or 'nothing'} that it deserves"
 
 
 def _veto_advice(attrs: dict[QueueName, CapacityQueueAttr], queues: Sequence[QueueName]) -> Advice:
     guaranteed = [queue for queue in queues if not attrs[queue].guarantee.is_empty()]
-    more = f", or its spec.guarantee where that is what holds them ({join_names(guaranteed)})" if guaranteed else ""
-    return queue_admin_advice(f"Queue {join_names(queues)}: lower spec.deserved{more}; reclaim never goes below it.")
+    extra = f", or its spec.guarantee where that is what holds them ({join_names(guaranteed)})" if guaranteed else ""
+    return queue_admin_advice(f"Queue {join_names(queues)}: lower spec.deserved{extra}; reclaim never goes below it.")
 
 
 def smaller_share_advice(_: JobView, queues: Sequence[QueueName]) -> Advice:
-    """Changes after which the victims' queues deserve less."""
+    """Advice after which the victims' queues deserve less."""
     return queue_admin_advice(f"Queue {join_names(queues)}: lower spec.deserved.")

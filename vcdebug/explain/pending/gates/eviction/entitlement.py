@@ -1,4 +1,4 @@
-"""May the job evict at all: does it starve, is its preemptionPolicy Never, does a nominated node forbid it?"""
+"""Whether the job may evict at all: starvation, preemptionPolicy Never, nominated nodes."""
 
 from collections.abc import Sequence
 
@@ -29,18 +29,18 @@ NOT_ELIGIBLE = "not-eligible-to-preempt"
 
 
 def not_starving_finding(view: JobView, action: str, task: TaskInfo) -> Finding:
-    """The action's turn never came, because the job does not starve."""
+    """The finding if an evicting action did not try the job because no plugin reports it as starving."""
     answers = [(seq, event) for seq, event in view.calls_during(action, JOB_STARVING.upstream) if not event.result]
-    served = view.recording.snapshot.release.has_older_form(PREEMPT_WITH_TOPOLOGY)
-    if action == PREEMPT and view.job.contains_network_topology() and not served:
+    preempts_topology = view.recording.snapshot.release.has_older_form(PREEMPT_WITH_TOPOLOGY)
+    if action == PREEMPT and view.job.contains_network_topology() and not preempts_topology:
         return _topology_finding(view, action, task)
-    # At the answer: the action itself may have made room for the pods up to minMember.
+    # In the state at the answer: the action itself may have placed the pods up to minMember.
     asked_at = answers[0][0] if answers else view.action_starts(action) or 0
     counts = view.recording.timeline.state_at(asked_at).job_counts(view.job.uid)
-    who = answers[0][1].plugin if answers else "no plugin"
+    plugin = answers[0][1].plugin if answers else "no plugin"
     if answers:
-        have = f"{counts.ready_count} ready, {counts.waiting_count} pipelined, minMember {counts.min_available}"
-        reason = f"it has its minMember ({have}); {action} acts only for jobs below it"
+        counts_text = f"{counts.ready_count} ready, {counts.waiting_count} pipelined, minMember {counts.min_available}"
+        reason = f"it has its minMember ({counts_text}); {action} acts only for jobs below it"
     else:
         reason = f"{action} acts only for starving jobs, and no enabled plugin reports starvation (enableJobStarving)"
     headline, facts = pending_headline(view.job.uid, reason), (_no_room_fact(view, task),)
@@ -51,18 +51,18 @@ def not_starving_finding(view: JobView, action: str, task: TaskInfo) -> Finding:
         "job.minAvailable": count(counts.min_available, "pods"),
         **answer.numbers("request", task.init_resreq),
     }
-    placed = counts.ready_count + counts.waiting_count
+    placed_count = counts.ready_count + counts.waiting_count
     if not answers:
-        enable = cluster_admin_advice("Enable gang or priority (enableJobStarving) in the scheduler configuration.")
+        enabling = cluster_admin_advice("Enable gang or priority (enableJobStarving) in the scheduler configuration.")
         evidence = _start_evidence(view, action)
-        return Finding(NOT_STARVING, headline, numbers, evidence, (enable,), facts=facts)
-    evidence = proof_of(answers[0][0], f"JobStarving: {who} reports that the job does not starve")
-    waits = f"{who} does not report pods above minMember as starving, so {action} does not evict for them"
+        return Finding(NOT_STARVING, headline, numbers, evidence, (enabling,), facts=facts)
+    evidence = proof_of(answers[0][0], f"JobStarving: {plugin} reports that the job does not starve")
+    wait_reason = f"{plugin} does not report pods above minMember as starving, so {action} does not evict for them"
     advice = (
-        owner_advice(f"Wait for free room: {waits}."),
+        owner_advice(f"Wait for free room: {wait_reason}."),
         owner_advice(
-            f"Raise minMember above {placed}, so that the job counts as starving.",
-            f"PodGroup/{view.job.uid}:spec.minMember={placed + 1}",
+            f"Raise minMember above {placed_count}, so that the job counts as starving.",
+            f"PodGroup/{view.job.uid}:spec.minMember={placed_count + 1}",
         ),
     )
     lines = (
@@ -83,7 +83,7 @@ def _no_room_fact(view: JobView, task: TaskInfo) -> str:
 
 
 def _topology_finding(view: JobView, action: str, task: TaskInfo) -> Finding:
-    """preempt never visits a job with a network topology."""
+    """The finding for a job with a network topology, which preempt of this release never visits."""
     headline = pending_headline(view.job.uid, f"{action} skips jobs with spec.networkTopology")
     edit = f"PodGroup/{view.job.uid}:spec.networkTopology-"
     advice = (
@@ -105,7 +105,7 @@ def never_preempt_finding(view: JobView, visit: JobVisit, task: TaskInfo) -> Fin
     candidates = count_noun(len([t for t in visit.tries if view.tasks[t.task].pod.preemption_policy == "Never"]), "pod")
     reason = f"no node has free room for {task.name}, and its preemptionPolicy Never rules out {visit.action}{source}"
     facts = (f"It asks {amount_text.format_resource(task.init_resreq)}.",)
-    attempt = next(one for one in visit.tries if one.task == task.key)
+    attempt = next(tried for tried in visit.tries if tried.task == task.key)
     end = visit.end[0] if visit.end is not None else None
     evidence = (
         Evidence(attempt.first - 1, f"{visit.action} skips {task.key}"),
@@ -117,7 +117,7 @@ def never_preempt_finding(view: JobView, visit: JobVisit, task: TaskInfo) -> Fin
 
 
 def ineligible_reason(view: JobView, attempt: TaskTry) -> str | None:
-    """Why preempt left the pod out because of its nominated node, in a few words."""
+    """Why preempt skipped the pod because of its nominated node, in a few words; None if it did not."""
     node = view.tasks[attempt.task].pod.nominated_node_name
     if attempt.action != PREEMPT or not node or attempt.predicate_passes or attempt.task_calls(PRE_PREDICATE.upstream):
         return None
@@ -129,16 +129,16 @@ def ineligible_reason(view: JobView, attempt: TaskTry) -> str | None:
 
 
 def not_eligible_finding(view: JobView, tries: Sequence[TaskTry]) -> Finding | None:
-    """None unless preempt left one of these pods out because of its nominated node."""
+    """The finding about the first pod that preempt skipped because of its nominated node; None without one."""
     reasons = ((attempt, ineligible_reason(view, attempt)) for attempt in tries)
     attempt, reason = next(((attempt, reason) for attempt, reason in reasons if reason), (None, ""))
     if attempt is None:
         return None
     task = view.tasks[attempt.task]
     headline = pending_headline(view.job.uid, f"preempt skips {task.name} because {reason}")
-    passed = [(seq, e.plugin) for seq, e in attempt.task_calls(PREDICATE.upstream) if e.result is None]
-    asked = tuple(Evidence(seq, f"{plugin} accepts the nominated node") for seq, plugin in passed[:1])
-    evidence = asked or (Evidence(attempt.first - 1, f"preempt skips {task.key}"),)
+    passes = [(seq, e.plugin) for seq, e in attempt.task_calls(PREDICATE.upstream) if e.result is None]
+    pass_evidence = tuple(Evidence(seq, f"{plugin} accepts the nominated node") for seq, plugin in passes[:1])
+    evidence = pass_evidence or (Evidence(attempt.first - 1, f"preempt skips {task.key}"),)
     advice = (
         owner_advice(
             f"Clear status.nominatedNodeName of {task.name}, so that preempt considers it.",

@@ -1,4 +1,4 @@
-"""What a call changes inside a plugin: JobEnqueued reserves, PrePredicate prepares, a dry run takes a pod off and back.
+"""What a call changes inside a plugin: JobEnqueued reserves, PrePredicate prepares, dry runs remove and add pods.
 
 Upstream: plugins/overcommit, plugins/proportion, plugins/capacity (JobEnqueuedFn, SimulateRemoveTaskFn and its like).
 """
@@ -28,8 +28,8 @@ RESERVED: Final = "inqueue"
 CHANGE_COLUMNS: Final = ("before", "change", "after")
 
 
-def told_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation | None:
-    """The figures that the call changes, or what it prepares; None where the plugin keeps nothing of it."""
+def state_change_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation | None:
+    """The equation of the figures that the call changes or prepares; None if the plugin stores nothing."""
     if event.point == hooks.JOB_ENQUEUED.upstream:
         return _reservation_equation(recording, seq, event)
     if event.plugin == Predicates.name:
@@ -40,7 +40,7 @@ def told_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation 
 
 
 def _reservation_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation | None:
-    """What the admitted job adds to the plugin's reservations, of its queue or of the cluster."""
+    """The change of the plugin's reservations by the admitted job, per queue or for the cluster."""
     job, before = recording.session.jobs[event.job], state_before(recording, seq)
     owner = next((each for each in (job.queue, "") if before.plugin_figure(event.plugin, each, RESERVED)), None)
     if owner is None:
@@ -48,8 +48,8 @@ def _reservation_equation(recording: Recording, seq: Seq, event: HookEvent) -> E
     after = recording.timeline.state_at(seq).plugin_amount(event.plugin, owner, RESERVED)
     added = Resource() if job.pod_group.min_resources is None else minimum_without_gated(job)
     terms = tuple(_change_terms(before.plugin_amount(event.plugin, owner, RESERVED), added, after, 1))
-    where = f"in queue {owner}" if owner else "in the cluster"
-    title = f"{event.plugin}: what {event.job} reserves {where}"
+    scope = f"in queue {owner}" if owner else "in the cluster"
+    title = f"{event.plugin}: what {event.job} reserves {scope}"
     note = NO_MINIMUM if job.pod_group.min_resources is None else ""
     formula = "inqueue + minResources, less what gated pods ask for"
     return Equation(title, formula, CHANGE_COLUMNS, "dimension", terms, None, None, note)
@@ -61,13 +61,13 @@ def _change_terms(before: Resource, change: Resource, after: Resource, sign: int
 
 
 def _copied_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation | None:
-    """What the task's queue has allocated when the plugin copies its figures for dry runs."""
+    """The allocated amount of the task's queue when the plugin copies its figures for dry runs."""
     queue = _queue_of(recording, event.task)
-    held = state_before(recording, seq).plugin_figure(event.plugin, queue, "allocated")
-    if not isinstance(held, Resource):
+    allocated = state_before(recording, seq).plugin_figure(event.plugin, queue, "allocated")
+    if not isinstance(allocated, Resource):
         return None
     request = task_of(recording, event.task).resreq
-    terms = (Term(name, (held.get(name), request.get(name)), None) for name in all_dimensions(held, request))
+    terms = (Term(name, (allocated.get(name), request.get(name)), None) for name in all_dimensions(allocated, request))
     title = f"{event.plugin}: queue {queue} before a dry run for {event.task}"
     formula = "the figures of all queues are copied; dry runs change the copy"
     return Equation(title, formula, ("allocated", "request"), "dimension", tuple(terms), None)
@@ -78,14 +78,14 @@ def _queue_of(recording: Recording, task: TaskKey) -> QueueName:
 
 
 def _exchange_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation | None:
-    """What the copy of a queue's figures has allocated before and after a pod leaves, or comes back to, the node."""
+    """A queue's allocated amount in the dry run's copy, before and after a pod is removed or added; else None."""
     queue, start = _queue_of(recording, event.other), dry_run_start(recording, seq, event.plugin, event.task)
     if not queue or start is None:
         return None
-    held = simulated_allocation(recording, start, seq, event.plugin, queue, (queue,))
+    before = simulated_allocation(recording, start, seq, event.plugin, queue, (queue,))
     request, adds = task_of(recording, event.other).resreq, SIMULATED_EXCHANGES[event.point]
-    after = held.clone().add(request) if adds else held.clone().sub(request)
-    terms = tuple(_change_terms(held, request, after, 1 if adds else -1))
+    after = before.clone().add(request) if adds else before.clone().sub(request)
+    terms = tuple(_change_terms(before, request, after, 1 if adds else -1))
     title = f"{event.plugin}: queue {queue} {'with' if adds else 'without'} {event.other}"
     formula = f"allocated {'+' if adds else '−'} request, in the copy for the dry run on {event.node}"
     return Equation(title, formula, CHANGE_COLUMNS, "dimension", terms, None)
@@ -101,8 +101,8 @@ def _filters_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equat
         return None
     skipped = _skipped_filters(recording).get(seq, ())
     terms = (
-        Term(one.name, ("no" if one.name in skipped else "yes",), None, "asks nothing" * (one.name in skipped))
-        for one in plugin.active_filters
+        Term(check.name, ("no" if check.name in skipped else "yes",), None, "asks nothing" * (check.name in skipped))
+        for check in plugin.active_filters
     )
     title = f"predicates: which filters check nodes for {event.task}"
     formula = "PreFilter lets a filter skip the task where its pod asks nothing of it"
@@ -112,7 +112,7 @@ def _filters_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equat
 
 @per_recording()
 def _skipped_filters(recording: Recording) -> Mapping[Seq, tuple[str, ...]]:
-    """Event of a PrePredicate → the filters that skip its task; the line about them comes before the event."""
+    """Event of a PrePredicate → the filters that skip its task, from the log line before the event."""
     return {
         line.seq + 1: tuple(map(str, names))
         for line in recording.record.lines

@@ -3,6 +3,7 @@
 import re
 import shlex
 import tomllib
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -127,14 +128,23 @@ def test_a_release_is_exact_where_the_page_has_figures_of_it() -> None:
     assert [] == [tag for tag in VERIFIED_TAGS if not re.search(figures.format(tag), FIDELITY)]
 
 
+def compared_alike() -> dict[str, int]:
+    """The number of clusters of the set that was compared with several programs, by tag or `head of BRANCH`."""
+    section = FIDELITY.partition("\n## The same 400 clusters under several releases\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (master|v[\d.]+)(?: \(([^)]*)\))? \| \w+ \| (\d+) \|", section, re.MULTILINE)
+    return {head or tag: int(count) for tag, head, count in rows}
+
+
 def release_rows() -> list[str]:
     """The table of releases, from the table of changes and from docs/fidelity.md."""
-    recorded, compared = recorded_by_release(), compared_by_release()
-    rows = [f"| master of 2026-08-20 | 1.36 | {recorded['master']} | - |"]
+    recorded, alike = recorded_by_release(), compared_alike()
+    compared = Counter(compared_by_release()) + Counter(alike)
+    rows = [f"| master of 2026-08-20 | 1.36 | {recorded['master']} | {alike['master']} |"]
     for line in dict.fromkeys(tag.release_line for tag in SUPPORTED_TAGS):
         tags = [str(tag) for tag in reversed(SUPPORTED_TAGS) if tag.release_line == line]
+        names = [*tags, f"head of release-{line[0]}.{line[1]}"]
         cells = [
-            ", ".join(f"{counts[tag]} ({tag})" for tag in tags if tag in counts) or "-"
+            ", ".join(f"{counts[name]:,} ({name})" for name in names if name in counts) or "-"
             for counts in (recorded, compared)
         ]
         minor = release_at_tag(Tag(*line)).kubernetes_version[1]

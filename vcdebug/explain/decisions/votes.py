@@ -404,12 +404,12 @@ def _notes_if_asked(recording: Recording, seq: Seq, plugin: str, candidates: tup
     return {term.name: term.note for term in equation.terms if term.holds is False}
 
 
-def earlier_tier_facts(empty_seats: Sequence[PluginAnswer], tier: int) -> tuple[str, ...]:
+def earlier_tier_facts(empty_votes: Sequence[PluginAnswer], tier: int) -> tuple[str, ...]:
     """`Tier 1 (gang) allows no victim, so tier 2 decided.`; none if no earlier tier answered."""
-    if not empty_seats:
+    if not empty_votes:
         return ()
-    tiers = join_names(dict.fromkeys(str(vote.tier) for vote in empty_seats))
-    plugins = join_names(dict.fromkeys(vote.plugin for vote in empty_seats))
+    tiers = join_names(dict.fromkeys(str(vote.tier) for vote in empty_votes))
+    plugins = join_names(dict.fromkeys(vote.plugin for vote in empty_votes))
     return (f"Tier {tiers} ({plugins}) allows no victim, so tier {tier} decided.",)
 
 

@@ -197,7 +197,7 @@ class CapacityQueueAttr:
     ) -> None:
         """Set the deserved amount: the manifest's, at most `within`, and at least the guarantee if `raised`.
 
-        Where `unasked` says what dimensions count that nobody requests, what is requested is a limit too.
+        With `unasked`, the value of dimensions that no pod requests, the request is a limit too.
         """
         deserved, guarantee = self.deserved, self.guarantee if raised else Resource()
         bounded = deserved.clone()

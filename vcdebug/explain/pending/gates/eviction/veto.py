@@ -52,9 +52,9 @@ def deciding_vote(view: JobView, attempt: TaskTry, node: NodeTry) -> PluginAnswe
     if not calls.outcome:
         return answered[-1]
     # Only the last tier counts: after an earlier tier without victims the next tier was asked.
-    tier_seats = [vote for vote in answered if vote.tier == answered[-1].tier]
-    too_few = (s for s in tier_seats if not fits_without(view.recording, node.first, attempt.task, node.node, s.result))
-    return next(too_few, tier_seats[-1])
+    tier_votes = [vote for vote in answered if vote.tier == answered[-1].tier]
+    too_few = (s for s in tier_votes if not fits_without(view.recording, node.first, attempt.task, node.node, s.result))
+    return next(too_few, tier_votes[-1])
 
 
 def protecting_plugins(view: JobView, node: NodeTry) -> list[str]:
@@ -67,14 +67,14 @@ def _build_veto(view: JobView, attempt: TaskTry, plugin: str, votes: NodeVotes, 
     victims = [key for _, vote in votes for key in vote.result]
     veto_reason = _veto_reason(view, attempt, plugin, votes)
     node, tier = votes[0][0], votes[0][1].tier
-    _, all_seats = _question_and_answers(view, node)
-    empty_seats = [vote for vote in all_seats if vote.tier < tier and not vote.result]
-    priority_reason = _no_lower_priority(view, attempt, empty_seats, candidates)
+    _, all_votes = _question_and_answers(view, node)
+    empty_votes = [vote for vote in all_votes if vote.tier < tier and not vote.result]
+    priority_reason = _no_lower_priority(view, attempt, empty_votes, candidates)
     misspelt, advice = _misspelt_switch(view, plugin), veto_reason.advice
-    facts = [f"{veto_reason.text}.", *earlier_tier_facts(empty_seats, tier)]
+    facts = [f"{veto_reason.text}.", *earlier_tier_facts(empty_votes, tier)]
     if priority_reason is not None:
         facts.append(f"{priority_reason.text}.")
-        advice = (*priority_reason.advice, *(advice if len([s for s in all_seats if s.tier == tier]) > 1 else ()))
+        advice = (*priority_reason.advice, *(advice if len([s for s in all_votes if s.tier == tier]) > 1 else ()))
     if misspelt:
         facts.append(f"{misspelt}.")
         advice = (
@@ -94,7 +94,7 @@ def _build_veto(view: JobView, attempt: TaskTry, plugin: str, votes: NodeVotes, 
         "tier": answer.count(tier, ""),
         **veto_reason.numbers,
     }
-    lines = (*_tier_lines(all_seats, node), *veto_reason.lines)
+    lines = (*_tier_lines(all_votes, node), *veto_reason.lines)
     reason = _veto_reason_words(attempt, plugin, (len(victims), len(candidates)), votes, with_room)
     headline = answer.pending_headline(view.job.uid, reason)
     return answer.Finding(cause, headline, numbers, evidence, advice, lines, tuple(facts))
@@ -161,13 +161,13 @@ def _misspelt_switch(view: JobView, plugin: str) -> str:
 
 
 def _no_lower_priority(
-    view: JobView, attempt: TaskTry, empty_seats: Sequence[PluginAnswer], protected: Sequence[TaskKey]
+    view: JobView, attempt: TaskTry, empty_votes: Sequence[PluginAnswer], protected: Sequence[TaskKey]
 ) -> VetoReason | None:
     """priority's reason, if priority alone emptied an earlier tier; None otherwise."""
-    if [vote.plugin for vote in empty_seats] != [PRIORITY] or empty_seats[0].seq is None:
+    if [vote.plugin for vote in empty_votes] != [PRIORITY] or empty_votes[0].seq is None:
         return None
     explain = explainer_for(PRIORITY).kept
-    return explain(view, view.tasks[attempt.task], protected, empty_seats[0].seq) if explain is not None else None
+    return explain(view, view.tasks[attempt.task], protected, empty_votes[0].seq) if explain is not None else None
 
 
 def _tier_lines(votes: Sequence[PluginAnswer], node: NodeTry) -> tuple[str, ...]:

@@ -45,7 +45,7 @@ class Measured(NamedTuple):
 
 
 def crude(recording: Recording, explanation: Explanation) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield (name, edits) of crude changes that nobody would advise: single ones, combinations, and all."""
+    """Yield (name, edits) of changes that are too crude for an answer: single ones, combinations, and all."""
     situation = FixSituation(recording, explanation)
     bare, queue = tuple(_bare(situation)), tuple(_own_queue(situation))
     nodes, conf = tuple(_huge_nodes(situation)), ('conf:actions="enqueue, allocate, backfill"', f"conf:tiers={_CONF}")

@@ -64,8 +64,8 @@ def test_a_named_job_is_explained_whatever_came_of_it() -> None:
     (one,) = survey_by_name(recording, "runs").explained
     assert one.explanation.scheduled
     assert [] == survey_by_name(recording, "runs").unscheduled_jobs
-    nobody = survey_by_name(recording, "nobody")
-    assert (0, (), True) == (nobody.jobs, nobody.explained, nobody.named)
+    unknown = survey_by_name(recording, "unknown")
+    assert (0, (), True) == (unknown.jobs, unknown.explained, unknown.named)
 
 
 def test_a_survey_travels() -> None:

@@ -153,12 +153,13 @@ MAX_LINE_LENGTH: Final = 160
 """Characters of a first line; what does not fit is a fact below it."""
 
 
-def shortened_headline(headline: CauseHeadline) -> tuple[CauseHeadline, tuple[str, ...]]:
-    """The first line without its list of further dimensions where it would be too long, and that list as a fact."""
-    before, mark, others = headline.reason.partition("; also over: ")
-    if not mark or len(str(headline)) <= MAX_LINE_LENGTH:
+def fitting_headline(
+    headline: CauseHeadline, shorter: CauseHeadline, others: str
+) -> tuple[CauseHeadline, tuple[str, ...]]:
+    """The first line, or if it is too long the shorter one without further dimensions, and these as a fact."""
+    if shorter == headline or len(str(headline)) <= MAX_LINE_LENGTH:
         return headline, ()
-    return headline._replace(reason=f"{before})"), (f"Also over: {others.removesuffix(')')}.",)
+    return shorter, (f"Also over: {others}.",)
 
 
 def rejected_headline(subject: str, reason: str) -> CauseHeadline:

@@ -328,6 +328,12 @@ class QueueCheck:
         return next(iter(self.exceeded_dimensions), CPU)
 
     @property
+    def dimensions_alone_exceeded(self) -> list[str]:
+        """Exceeded dimensions in which the request alone is larger than the limit: an empty queue does not help."""
+        request, limit = self.check.request, self.check.limit
+        return [name for name in self.exceeded_dimensions if request.get(name) > limit.get(name)]
+
+    @property
     def is_capability(self) -> bool:
         """Whether the limit of the first exceeded dimension is the queue's own capability."""
         return self.limit_kind(next(iter(self.exceeded_dimensions), PODS)) == "capability"
@@ -362,9 +368,14 @@ class QueueCheck:
         """The amount by which the request would exceed the limit in a dimension."""
         return amount_text.format_amount(name, self.check.excess_of(name))
 
-    def excess_words(self) -> str:
+    @property
+    def further_dimensions(self) -> str:
+        """The names of the exceeded dimensions after the first; empty if there is only one."""
+        return amount_text.join_names(name for name in self.exceeded_dimensions if name != self.first_dimension)
+
+    def excess_words(self, *, first_only: bool = False) -> str:
         """The excess in the first exceeded dimension, and the names of the others: `4 over; also over: memory`."""
-        others = amount_text.join_names(name for name in self.exceeded_dimensions if name != self.first_dimension)
+        others = "" if first_only else self.further_dimensions
         return f"{self.format_excess(self.first_dimension)} over{f'; also over: {others}' if others else ''}"
 
     def missing_amounts(self) -> str:

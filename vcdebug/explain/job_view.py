@@ -28,6 +28,7 @@ from vcdebug.snapshot.manifest import (
     metadata_of,
     name_of,
     object_in,
+    owner_names,
     owners_of,
 )
 from vcdebug.snapshot.object_checks import join_kinds, missing_kinds, supplying_command
@@ -358,8 +359,7 @@ def _known_workloads(recording: Recording) -> Mapping[str, WorkloadFacts]:
 def workloads_of(recording: Recording, manifest: JsonObject) -> Iterator[tuple[str, WorkloadFacts]]:
     """Yields (`PyTorchJob mnist`, facts of that workload) for each owner of an object that the snapshot contains."""
     known = _known_workloads(recording)
-    for owner in owners_of(manifest):
-        name = f"{owner.get('kind')} {owner.get('name')}"
+    for name in owner_names(manifest):
         if facts := known.get(f"{_namespace_of(manifest)}/{name}"):
             yield name, facts
 

@@ -17,7 +17,6 @@ from vcdebug.framework import action as action_module
 from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.framework.placement import ask_predicates
 from vcdebug.framework.record import PredicateEvent
-from vcdebug.framework.session import Session
 from vcdebug.model.fit_errors import ERROR, POD_NUMBER_EXCEEDED, FitStatus, blocks_preemption
 from vcdebug.model.names import FloatArray, NodeName, Seq
 from vcdebug.model.node import NodeAmounts, NodeInfo
@@ -66,7 +65,7 @@ class NodeFits:
 
     @cached_property
     def _table(self) -> FitTable:
-        objections = predicate_objections(self.view.session, self.task)
+        objections = {**predicate_objections(self.view.recording, self.task)}
         # A predicate called now sees the end of the cycle; the recorded reasons of the search are exact and replace it.
         objections.update(self._recorded_objections())
         table = fits_by_amounts(self.view.recording, self.since, tuple(self.task.init_resreq.items()))
@@ -178,12 +177,15 @@ class NodeFits:
         ]
 
 
-def predicate_objections(session: Session, task: TaskInfo) -> dict[NodeName, tuple[FitStatus, ...]]:
+# A task is examined at several events in a row, and the predicates answer the same at each of them.
+@per_recording(most=8)
+def predicate_objections(recording: Recording, task: TaskInfo) -> Mapping[NodeName, tuple[FitStatus, ...]]:
     """Node → reasons for which the predicates refuse the task now, resources aside; called without recording events.
 
     Empty if the call would panic, which the cycle itself never made for this task, and if the scheduler's process
     ended before its plugins were open.
     """
+    session = recording.session
     if not session.plugin_calls:
         return {}
     # These calls are not part of the cycle, so they must not become events of the recording.

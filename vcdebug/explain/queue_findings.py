@@ -260,23 +260,21 @@ def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer
     figure, *source = _limit_source(view, plugin, limit)
     reason = (
         f"minResources asks {limit.request_of(name)} {name}; queue {limit.queue} has {limit.format_taken(name)} of its "
-        f"{figure} {limit.format_limit(name)} allocated or reserved ({limit.excess_words()})"
+        f"{figure} {limit.format_limit(name)} allocated or reserved"
     )
     siblings, holders = sibling_facts(view, seq, plugin, limit), holder_facts(view, seq, limit)
-    alone = ("minResources alone exceeds that, so waiting cannot help.",) if _asks_too_much(limit) else ()
+    alone = ("minResources alone exceeds that, so waiting cannot help.",) if limit.dimensions_alone_exceeded else ()
     facts = (*source, *alone, *siblings, *_elastic_facts(limit), *(_add_not_admitted_fact(view, holders)))
     numbers = {**answer.numbers("minResources", minimum, limit.exceeded_dimensions), **limit.limit_numbers()}
     advice = (LESS_MINIMUM_ADVICE, *_more_room_advice(view, limit))
     cause = CAPABILITY_CAUSE if plugin == CAPACITY_PLUGIN and limit.is_capability else QUOTA_CAUSE
-    headline, also = answer.shortened_headline(answer.rejected_headline(view.job.uid, reason))
+    headline, also = answer.fitting_headline(
+        answer.rejected_headline(view.job.uid, f"{reason} ({limit.excess_words()})"),
+        answer.rejected_headline(view.job.uid, f"{reason} ({limit.excess_words(first_only=True)})"),
+        limit.further_dimensions,
+    )
     evidence, lines = rejection_evidence(seq, plugin), limit.arithmetic_lines()
     return answer.Finding(cause, headline, numbers, evidence, advice, lines, (*facts, *also))
-
-
-def _asks_too_much(limit: QueueCheck) -> bool:
-    """Whether an empty queue would not admit the job either."""
-    asked, most = limit.check.request, limit.check.limit
-    return any(asked.get(name) > most.get(name) for name in limit.exceeded_dimensions)
 
 
 def _elastic_facts(limit: QueueCheck) -> tuple[str, ...]:
@@ -330,8 +328,8 @@ def _limit_source(view: JobView, plugin: str, limit: QueueCheck) -> tuple[str, .
 
 
 def _more_room_advice(view: JobView, limit: QueueCheck) -> tuple[answer.Advice, ...]:
-    enough = () if _asks_too_much(limit) else (f"Wait until jobs in queue {limit.queue} finish.",)
-    wait_advice = tuple(map(answer.owner_advice, enough))
+    wait = answer.owner_advice(f"Wait until jobs in queue {limit.queue} finish.")
+    wait_advice = () if limit.dimensions_alone_exceeded else (wait,)
     if limit.is_capability:
         return *wait_advice, raise_capability_advice(limit)
     if is_whole_cluster(view, limit.check.limit, limit.first_dimension):

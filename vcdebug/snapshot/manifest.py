@@ -60,6 +60,11 @@ def owner_keys(manifest: JsonObject) -> list[str]:
     return [f"{namespace}/{owner.get('name')}" for owner in owners_of(manifest)]
 
 
+def owner_names(manifest: JsonObject) -> list[str]:
+    """The object's owners as answers name them: `PyTorchJob mnist`."""
+    return [f"{owner.get('kind')} {owner.get('name')}" for owner in owners_of(manifest)]
+
+
 def spec_of(manifest: JsonObject) -> JsonObject:
     """The object's spec."""
     spec: JsonObject = manifest.get("spec") or {}

@@ -60,10 +60,7 @@ from vcdebug.recording.cluster_overview import WaitingSummary, waiting_summary
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.session_closing import crash_change, crash_lines
 from vcdebug.releases.release import NEWEST, Release
-from vcdebug.snapshot.manifest import (
-    key_of,
-    metadata_of,
-)
+from vcdebug.snapshot.manifest import key_of, metadata_of
 
 PANIC_CAUSE = "panic"
 CUT_OFF_CAUSE = "cut-off"

@@ -70,7 +70,7 @@ def _propose_group_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     for pod in situation.pending_pods[:1]:
         job = situation.explanation.job
         name = job.partition("/")[2] if pod.job_id else f"{MADE_GROUP_PREFIX}{pod.name}"
-        manifest = new_group_text(situation.recording, situation.snapshot.flags.default_queue)
+        manifest = new_group_text(situation.recording)
         edits = [f"PodGroup/{pod.namespace}/{name}:+={manifest}"]
         if not pod.job_id:
             edits.append(f"Pod/{pod.key}:metadata.annotations[{GROUP_ANNOTATION}]={name}")

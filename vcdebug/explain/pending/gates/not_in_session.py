@@ -24,7 +24,15 @@ from vcdebug.model.pod import Pod, PodIdentity
 from vcdebug.model.pod_group import INQUEUE, PENDING, PodGroup
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.writes import iter_unscheduled_messages
-from vcdebug.snapshot.manifest import GROUP_ANNOTATION, MADE_GROUP_PREFIX, key_of, object_in, owners_of, status_of
+from vcdebug.snapshot.manifest import (
+    GROUP_ANNOTATION,
+    MADE_GROUP_PREFIX,
+    key_of,
+    object_in,
+    owner_names,
+    owners_of,
+    status_of,
+)
 from vcdebug.snapshot.object_checks import join_kinds, missing_kinds, supplying_command
 from vcdebug.snapshot.reported_events import ENDED_JOB_PHASES
 from vcdebug.snapshot.snapshot import Snapshot
@@ -201,16 +209,14 @@ def _recreation_advice(recording: Recording, pods: Sequence[Pod]) -> tuple[Advic
     if not owned:
         return ()
     owner = owned[0][1]
-    who, name = f"{owner.get('kind')} {owner.get('name')}", f"{MADE_GROUP_PREFIX}{owner.get('uid')}"
-    there, made = (
-        owned[0][0].annotations.get(GROUP_ANNOTATION, ""),
-        "Volcano's controller makes none for pods that name",
-    )
+    who, name = owner_names(owned[0][0].manifest)[0], f"{MADE_GROUP_PREFIX}{owner.get('uid')}"
+    there = owned[0][0].annotations.get(GROUP_ANNOTATION, "")
+    made = "Volcano's controller makes none for pods that name"
     if not there.startswith(MADE_GROUP_PREFIX) or there == name:
         return (outside_advice(f"Find out why {who} has no PodGroup {there}; {made} one."),)
     namespace = owned[0][0].namespace
     edits = [
-        f"PodGroup/{namespace}/{name}:+={new_group_text(recording, recording.snapshot.flags.default_queue)}",
+        f"PodGroup/{namespace}/{name}:+={new_group_text(recording)}",
         *(f"Pod/{pod.key}:metadata.annotations[{GROUP_ANNOTATION}]={name}" for pod, _ in owned),
     ]
     one = "it" if len(owned) == 1 else "them"
@@ -218,11 +224,11 @@ def _recreation_advice(recording: Recording, pods: Sequence[Pod]) -> tuple[Advic
     return (owner_advice(f"{words} ({made} an earlier one).", *edits)._replace(repairs=True),)
 
 
-def new_group_text(recording: Recording, queue: str) -> str:
+def new_group_text(recording: Recording) -> str:
     """The manifest of a PodGroup as Volcano's controller makes it for one pod, as an edit takes it."""
     # Without enqueue among the actions no action admits a Pending PodGroup.
     phase = PENDING if ENQUEUE in recording.conf.actions else INQUEUE
-    spec = f"{{minMember: 1, queue: {queue}}}"
+    spec = f"{{minMember: 1, queue: {recording.snapshot.flags.default_queue}}}"
     return f"{{apiVersion: scheduling.volcano.sh/v1beta1, spec: {spec}, status: {{phase: {phase}}}}}"
 
 

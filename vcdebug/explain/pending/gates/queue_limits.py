@@ -139,8 +139,15 @@ def not_allocatable_finding(
     }
     evidence = (answer.Evidence(seq, f"{event.plugin}: queue {view.queue.name} may not allocate {task.key}"),)
     evicts = bool(after) and not fits.free_nodes
-    reason = _rejection_reason(view, task, event.plugin, limit, evicts, excess)
-    headline, also = answer.shortened_headline(answer.pending_headline(view.job.uid, reason))
+    whole, shorter = (
+        _rejection_reason(view, task, event.plugin, limit, evicts, excess, first_only=first_only)
+        for first_only in (False, True)
+    )
+    headline, also = answer.fitting_headline(
+        answer.pending_headline(view.job.uid, whole),
+        answer.pending_headline(view.job.uid, shorter),
+        limit.further_dimensions,
+    )
     by_amount = bool(limit.exceeded_dimensions) and not limit.is_capability
     derivation_lines = quota.derivation(view.recording, limit.queue, limit.first_dimension) if by_amount else ()
     holders, deadlock = queue_findings.holder_facts(view, seq, limit), _deadlock_words(view)
@@ -212,11 +219,9 @@ def _free_nodes_facts(fits: NodeFits, after: str) -> tuple[str, ...]:
 
 def dimension_over_limit(view: JobView, limit: QueueCheck) -> str:
     """The first dimension in which the request alone exceeds a lasting limit of the queue; empty if none does."""
-    request, maximum = limit.check.request, limit.check.limit
-    for name in limit.exceeded_dimensions:
+    for name in limit.dimensions_alone_exceeded:
         # A share changes with the jobs of other queues, so only a capability or the cluster's size is a lasting limit.
-        is_lasting = limit.is_capability or queue_findings.is_whole_cluster(view, maximum, name)
-        if is_lasting and request.get(name) > maximum.get(name):
+        if limit.is_capability or queue_findings.is_whole_cluster(view, limit.check.limit, name):
             return name
     return ""
 
@@ -258,10 +263,13 @@ def _is_held_by_others(view: JobView, limit: QueueCheck, seq: Seq) -> bool:
     return used_by_others > 0
 
 
-def _rejection_reason(view: JobView, task: TaskInfo, plugin: str, limit: QueueCheck, evicts: bool, excess: str) -> str:
+def _rejection_reason(
+    view: JobView, task: TaskInfo, plugin: str, limit: QueueCheck, evicts: bool, excess: str, *, first_only: bool
+) -> str:
     """The pod's request against the limit; `evicts`: with what the queue would use after evictions.
 
-    `excess` is the dimension in which the pod's request alone exceeds the limit.
+    `excess` is the dimension in which the pod's request alone exceeds the limit; `first_only`: without the names of
+    further dimensions.
     """
     if not limit.exceeded_dimensions:
         state, queue = view.queue.state or "without a state", view.queue.name
@@ -274,7 +282,9 @@ def _rejection_reason(view: JobView, task: TaskInfo, plugin: str, limit: QueueCh
         limit_words = f"{limit.limit_kind(name)} {limit.format_limit(name)} of {queue_words} {limit.queue}"
         return f"{task.name} alone asks {limit.request_of(name)} {name}, more than the {limit_words}"
     verb, suffix = ("still uses", " after evictions") if evicts else ("uses", "")
-    limit_words = f"its {limit.limit_kind(name)} {limit.format_limit(name)}{suffix} ({limit.excess_words()})"
+    limit_words = (
+        f"its {limit.limit_kind(name)} {limit.format_limit(name)}{suffix} ({limit.excess_words(first_only=first_only)})"
+    )
     use = f"{verb} {limit.format_taken(name)} of {limit_words}"
     return f"{task.name} asks {limit.request_of(name)} {name}; {queue_words} {limit.queue} {use}"
 

@@ -33,12 +33,11 @@ from vcdebug.snapshot.manifest import (
     GROUP_ANNOTATION,
     MADE_GROUP_PREFIX,
     QUEUE_ANNOTATION,
-    JsonObject,
     annotations_of,
     key_of,
     name_of,
     owner_keys,
-    owners_of,
+    owner_names,
     spec_of,
 )
 
@@ -114,7 +113,7 @@ def _validity_advice(view: JobView, missing: int, valid: int, *, roles: bool, kn
     shortfall = f"created only {count_noun(len(view.tasks), 'pod')}" if view.tasks else "created no pods"
     if len(view.tasks) >= minimum:
         shortfall = f"has not replaced {len(view.tasks) - valid} of its pods (failed or terminating)"
-    owner = next((f"{owner.get('kind')} {owner.get('name')}" for owner in owners_of(view.job.pod_group.manifest)), "")
+    owner = next(iter(owner_names(view.job.pod_group.manifest)), "")
     checks = "quota, webhook, its log, or pods that it creates one after another" if owner else _CHECKS
     create = outside_advice(f"Find out why {owner or f'the controller of {job}'} {shortfall} ({checks}).")
     edit = f"PodGroup/{job}:spec.minMember={valid}"
@@ -282,7 +281,7 @@ def _stated_queue(view: JobView) -> tuple[str, Advice] | None:
 def _group_without_pods(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
     """(fact, advice) about a PodGroup of the pod's workload that no pod names; else None."""
     for group, owner in reversed(_empty_groups(view.recording).get(pod.namespace, ())):
-        if owner and pod.name.startswith(f"{owner.partition(' ')[2]}-"):
+        if pod.name.startswith(f"{owner.partition(' ')[2]}-"):
             there = f"PodGroup {group.name} (queue {group.queue}) of {owner} has no pods"
             edit = f"Pod/{pod.key}:metadata.annotations[{GROUP_ANNOTATION}]={group.name}"
             advice = owner_advice(f"Create {pod.name} with annotation {GROUP_ANNOTATION}: {group.name}.", edit)
@@ -310,16 +309,11 @@ def _group_of_each_pod(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
     return None
 
 
-def _owner_names(manifest: JsonObject) -> list[str]:
-    """The owners as `PyTorchJob mnist`; one empty name without owners."""
-    return [f"{owner.get('kind')} {owner.get('name')}" for owner in owners_of(manifest)] or [""]
-
-
 def _applications_of(pod: Pod) -> list[str]:
     """The pod's owners by name; without any, the application that its labels name."""
     labels = (pod.labels.get(key) for key in _APP_LABELS)
     app = next((f"application {label}" for label in labels if label), "")
-    return [name for name in _owner_names(pod.manifest) if name] or [name for name in (app,) if name]
+    return owner_names(pod.manifest) or [name for name in (app,) if name]
 
 
 @per_recording()
@@ -336,5 +330,5 @@ def _empty_groups(recording: Recording) -> Mapping[str, Sequence[tuple[PodGroup,
     """Namespace → PodGroups without pods, each with its owner."""
     empty = {job.uid for job in recording.session.jobs.values() if not job.tasks}
     groups = (one for one in recording.snapshot.objects_of("PodGroup") if key_of(one) in empty)
-    owned = [(PodGroup(one), owner) for one in groups for owner in _owner_names(one)]
+    owned = [(PodGroup(one), owner) for one in groups for owner in owner_names(one)]
     return group_by_key((group.namespace, (group, owner)) for group, owner in owned)

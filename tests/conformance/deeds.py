@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from vcdebug.conformance import SchedulerProgram
+from vcdebug.conformance import SchedulerProgram, Verification, verify_cycles
 from vcdebug.conformance.cycle_outcome import CycleOutcome, predicted_outcome
 from vcdebug.conformance.loopback_server import moved_to_present
 from vcdebug.conformance.object_store import key_of
@@ -34,6 +34,12 @@ def scheduler(
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -S {SCRIPT} "$@"\n', encoding="utf-8")
     program.chmod(0o755)
     return SchedulerProgram(str(program), (f"--deeds={deeds}",), patience=60, cycles=1 + len(later))
+
+
+def verify_program(snapshot: Snapshot, program: SchedulerProgram, **more: Any) -> Verification:
+    """The result of the first cycle that differs, else of the last one."""
+    *_, last = verify_cycles(snapshot, program, **more)
+    return last
 
 
 def _written(outcome: CycleOutcome) -> dict[str, Any]:

@@ -4,9 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from tests.builders import cluster, conf_of, hyper_node, node, pod_group, pods
-from tests.conformance.deeds import recorded, scheduler
+from tests.conformance.deeds import recorded, scheduler, verify_program
 from vcdebug.comparison.logs.log_writer import log_lines
-from vcdebug.conformance import verify_program
 from vcdebug.conformance.cycle_outcome import predicted_outcome
 from vcdebug.conformance.scheduler_log import DomainLog
 from vcdebug.framework.chance_draws import DomainRows

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from tests.actions.outcome import ops
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class
-from tests.conformance.deeds import recorded, scheduler
-from vcdebug.conformance import verify_program
+from tests.conformance.deeds import recorded, scheduler, verify_program
 from vcdebug.conformance.scheduler_log import DryRunLog
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.cycle_inputs import ChanceSettings

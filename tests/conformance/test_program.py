@@ -10,8 +10,8 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods, priority_class
 from tests.cli.transcripts import call
-from tests.conformance.deeds import recorded, scheduler
-from vcdebug.conformance import SchedulerProgram, verify_program
+from tests.conformance.deeds import recorded, scheduler, verify_program
+from vcdebug.conformance import SchedulerProgram
 from vcdebug.conformance.api_objects import ApiAddress
 from vcdebug.conformance.api_server import ApiWrite
 from vcdebug.conformance.cycle_outcome import CycleOutcome

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods
-from tests.conformance.deeds import recorded, scheduler
-from vcdebug.conformance import verify_program
+from tests.conformance.deeds import recorded, scheduler, verify_program
 from vcdebug.conformance.cycle_outcome import CycleOutcome, predicted_outcome
 from vcdebug.conformance.nearest_replay import follow_scheduler
 from vcdebug.conformance.scheduler_log import SchedulerLog, SearchLog

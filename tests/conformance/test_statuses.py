@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods
-from tests.conformance.deeds import recorded, scheduler
-from vcdebug.conformance import verify_program
+from tests.conformance.deeds import recorded, scheduler, verify_program
 from vcdebug.conformance.cycle_outcome import CycleOutcome, Statuses, predicted_outcome, stated_statuses
 from vcdebug.conformance.loopback_server import at_cycle, moved_to_present
 from vcdebug.conformance.verdicts import Verification, find_differences

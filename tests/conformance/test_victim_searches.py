@@ -6,8 +6,7 @@ from pathlib import Path
 from tests.actions.outcome import ops
 from tests.actions.test_reclaim import TIERS
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
-from tests.conformance.deeds import recorded, scheduler
-from vcdebug.conformance import verify_program
+from tests.conformance.deeds import recorded, scheduler, verify_program
 from vcdebug.conformance.scheduler_log import PREEMPT_MARK, RECLAIM_MARK, VictimSearchLog
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.cycle_inputs import ChanceSettings

@@ -5,7 +5,7 @@ captured twice, before and after its scheduler ran.
 """
 
 from vcdebug.conformance.cluster_verification import Patience, judge_captures, verify_cluster
-from vcdebug.conformance.program_verification import verify_cycles, verify_program
+from vcdebug.conformance.program_verification import verify_cycles
 from vcdebug.conformance.scheduler_program import SchedulerProgram
 from vcdebug.conformance.verdicts import Verification
 
@@ -16,5 +16,4 @@ __all__ = [
     "judge_captures",
     "verify_cluster",
     "verify_cycles",
-    "verify_program",
 ]

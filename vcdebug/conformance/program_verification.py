@@ -36,18 +36,6 @@ from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.whatif.next_cycle import BetweenCycles, next_snapshot
 
 
-def verify_program(
-    snapshot: Snapshot,
-    program: SchedulerProgram,
-    *,
-    ask_extender: AskExtender | None = None,
-    tell: TellProgress = ignore_progress,
-) -> Verification:
-    """The result of `verify_cycles`: of the first cycle that differs, else of the last one."""
-    *_, last = verify_cycles(snapshot, program, ask_extender=ask_extender, tell=tell)
-    return last
-
-
 def verify_cycles(
     snapshot: Snapshot,
     program: SchedulerProgram,

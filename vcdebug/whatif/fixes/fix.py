@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final, Literal, NamedTuple
 
 from vcdebug.amount_text import count_noun, format_number
@@ -54,6 +54,10 @@ class AmountRange:
         if self.unit == "hundredths":
             return format_number(value / 100)
         return str(value)
+
+    def change_of(self, field: str, path: str, note: str = "") -> tuple[str, str]:
+        """(`{field} 4 -> {amount}{note}`, edit of the field at `path`): a fix that sets a field to an amount."""
+        return f"{field} {self.format_amount(self.fails)} -> {AMOUNT_BLANK}{note}", f"{path}={AMOUNT_BLANK}"
 
 
 class FixSize(NamedTuple):
@@ -104,8 +108,6 @@ class Fix:
     causes: tuple[str, ...] = ()
     """Cause codes that the fix addresses; a trailing `*` matches any ending."""
     amount: AmountRange | None = None
-    family: str = ""
-    """The family: fixes with the same name are one change in several sizes, the mildest proposed first."""
     choices: tuple[FixSize, ...] = ()
     """Sizes of the change, the mildest first; the amount then counts them from 1."""
     stated_kind: FixKind | None = None
@@ -142,6 +144,24 @@ class Fix:
         return any(cause == code or (code.endswith("*") and cause.startswith(code[:-1])) for code in self.causes)
 
 
+def _new_fix(
+    harm: AdviceHarm,
+    words: str,
+    *edits: str,
+    causes: tuple[str, ...],
+    kind: FixKind | None = None,
+    amount: AmountRange | None = None,
+    aspect: str = "",
+) -> Fix:
+    return Fix(words, edits, harm, causes, amount, stated_kind=kind, aspect=aspect)
+
+
+job_fix = partial(_new_fix, AdviceHarm.JOB)
+"""A fix of the job owner: words and edits, then by name causes, kind, amount and aspect."""
+queue_fix = partial(_new_fix, AdviceHarm.QUEUE)
+cluster_fix = partial(_new_fix, AdviceHarm.CLUSTER)
+
+
 class FixSituation:
     """A Pending job in one recording: the input of the functions that propose fixes."""
 
@@ -160,8 +180,7 @@ class FixSituation:
     @cached_property
     def pod_group(self) -> PodGroup | None:
         """The job's PodGroup; None if it has none."""
-        groups = (PodGroup(manifest) for manifest in self.snapshot.objects_of("PodGroup"))
-        return next((group for group in groups if f"{group.namespace}/{group.name}" == self.explanation.job), None)
+        return _find_group(self.snapshot, self.explanation.job)
 
     @cached_property
     def created_later(self) -> MissingRole | None:
@@ -175,22 +194,16 @@ class FixSituation:
         return f"PodGroup/{self.explanation.job}"
 
     @cached_property
+    def own_pods(self) -> tuple[Pod, ...]:
+        """The job's pods, by name; empty until its controller creates some."""
+        job, lone, pods = self.explanation.job, self.explanation.pod, map(Pod, self.snapshot.objects_of("Pod"))
+        own_pods = [pod for pod in pods if (pod.job_id == job if pod.job_id else pod.key == lone)]
+        return tuple(sorted(own_pods, key=lambda pod: pod.key))
+
+    @cached_property
     def pending_pods(self) -> tuple[Pod, ...]:
-        """The job's pods that have no node, by name."""
-        pods = (Pod(manifest) for manifest in self.snapshot.objects_of("Pod"))
-        unplaced = [pod for pod in pods if self._is_own(pod) and not pod.node_name and not pod.deleting]
-        return tuple(sorted(unplaced, key=lambda pod: pod.key))
-
-    @cached_property
-    def model_pod(self) -> Pod | None:
-        """A pod of the job to copy, preferably a Pending one; None if the job has no pods."""
-        job_pods = [pod for pod in map(Pod, self.snapshot.objects_of("Pod")) if self._is_own(pod)]
-        return next(iter((*self.pending_pods, *sorted(job_pods, key=lambda pod: pod.key))), None)
-
-    @cached_property
-    def has_pods(self) -> bool:
-        """Whether any pod of the job exists; a controller may create pods only once the job is admitted."""
-        return any(self._is_own(pod) for pod in map(Pod, self.snapshot.objects_of("Pod")))
+        """Those that have no node."""
+        return tuple(pod for pod in self.own_pods if not pod.node_name and not pod.deleting)
 
     @cached_property
     def placed_before(self) -> tuple[JobInfo, ...]:
@@ -199,9 +212,6 @@ class FixSituation:
         names = dict.fromkeys(effect.job for effect in (*effects.bound, *effects.pipelined))
         other_jobs = [jobs[name] for name in names if name != self.explanation.job and name in jobs]
         return tuple(job for job in other_jobs if job.queue == self.queue_name)
-
-    def _is_own(self, pod: Pod) -> bool:
-        return pod.job_id == self.explanation.job if pod.job_id else pod.key == self.explanation.pod
 
     @property
     def queue_name(self) -> str:

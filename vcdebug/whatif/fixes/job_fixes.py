@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from vcdebug.amount_text import capitalize_first, count_noun, join_names
-from vcdebug.explain.answer import AdviceHarm
 from vcdebug.explain.pending.gates.not_in_session import new_group_text
 from vcdebug.explain.plugins import resourcequota
 from vcdebug.explain.plugins.priority import VICTIM_PRIORITY
@@ -41,14 +40,15 @@ _EVICTION_CAUSES = ("victims-not-preemptable", PRIORITY, DRF, "action-not-config
 def propose_job_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Fixes on the PodGroup."""
     yield from _propose_scheduler_fixes(situation)
-    if situation.pod_group is None:
+    group = situation.pod_group
+    if group is None:
         yield from _propose_group_fixes(situation)
         return
-    yield from _propose_role_fixes(situation)
-    yield from _propose_minimum_fixes(situation)
-    yield from _propose_missing_pod_fixes(situation)
-    yield from _propose_admission_fixes(situation)
-    yield from _propose_topology_fixes(situation)
+    yield from _propose_role_fixes(situation, group)
+    yield from _propose_minimum_fixes(situation, group)
+    yield from _propose_missing_pod_fixes(situation, group)
+    yield from _propose_admission_fixes(situation, group)
+    yield from _propose_topology_fixes(situation, group)
     yield from _propose_priority_fixes(situation)
     yield from _propose_queue_fixes(situation)
     yield from _propose_gate_fixes(situation)
@@ -60,9 +60,7 @@ def _propose_scheduler_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     if foreign_pods and names:
         edits = fix.pod_edits(foreign_pods, f"spec.schedulerName={names[0]}")
         words = f"Recreate {count_noun(len(foreign_pods), 'pod')} with spec.schedulerName {names[0]}"
-        yield fix.Fix(
-            words, edits, AdviceHarm.JOB, ("other-scheduler",), stated_kind=fix.FixKind.REPAIR, aspect="scheduler"
-        )
+        yield fix.job_fix(words, *edits, causes=("other-scheduler",), kind=fix.FixKind.REPAIR, aspect="scheduler")
 
 
 def _propose_group_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -74,19 +72,18 @@ def _propose_group_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         edits = [f"PodGroup/{pod.namespace}/{name}:+={manifest}"]
         if not pod.job_id:
             edits.append(f"Pod/{pod.key}:metadata.annotations[{GROUP_ANNOTATION}]={name}")
-        words, causes = f"Create PodGroup {pod.namespace}/{name}", ("podgroup-missing",)
+        words = f"Create PodGroup {pod.namespace}/{name}"
         # By hand only where the controller would not make it for new pods.
         by_hand = any(line.repairs for line in situation.explanation.advised)
         kind = fix.FixKind.OWN_SETTINGS if by_hand else fix.FixKind.REPAIR
-        yield fix.Fix(words, tuple(edits), AdviceHarm.JOB, causes, stated_kind=kind, aspect="group")
+        yield fix.job_fix(words, *edits, causes=("podgroup-missing",), kind=kind, aspect="group")
 
 
-def _propose_missing_pod_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+def _propose_missing_pod_fixes(situation: fix.FixSituation, group: PodGroup) -> Iterator[fix.Fix]:
     """Proposes the pods that the gang or one of its roles lacks, as copies of an existing one; a quota without room
     is raised first.
     """
-    group, job, model = situation.pod_group, situation.job, situation.model_pod
-    assert group is not None
+    job, model = situation.job, next(iter((*situation.pending_pods, *situation.own_pods)), None)
     if job is None or situation.created_later is not None:
         return
     missing_by_role = {least.name: least.least - least.have for least in job.valid_roles() if not least.is_reached}
@@ -133,9 +130,8 @@ def _missing_pods_fix(
     more = (edit for full, hard in raised for edit in resourcequota.quota_edits(namespace, full.quota, full.name, hard))
     changes = [f"ResourceQuota {full.quota}: hard.{full.name} {full.hard} -> {hard}" for full, hard in raised]
     full_words = f"{join_names(changes)}; then {words}" if changes else capitalize_first(words)
-    harm = AdviceHarm.QUEUE if changes else AdviceHarm.JOB
-    kind = fix.FixKind.REPAIR
-    return fix.Fix(full_words, (*more, *edits), harm, ("not-enough-pods",), stated_kind=kind, aspect="pods")
+    new_fix, kind = fix.queue_fix if changes else fix.job_fix, fix.FixKind.REPAIR
+    return new_fix(full_words, *more, *edits, causes=("not-enough-pods",), kind=kind, aspect="pods")
 
 
 def _iter_copy_edits(model: Pod, name: str, role: str) -> Iterator[str]:
@@ -150,10 +146,8 @@ def _iter_copy_edits(model: Pod, name: str, role: str) -> Iterator[str]:
         yield f"Pod/{name}:metadata.annotations[{TASK_SPEC_KEY}]={role}"
 
 
-def _propose_role_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+def _propose_role_fixes(situation: fix.FixSituation, group: PodGroup) -> Iterator[fix.Fix]:
     """Proposes smaller minimums of roles, or to drop the minimum of a role without usable pods."""
-    group = situation.pod_group
-    assert group is not None
     usable = situation.job.usable_by_role() if situation.job is not None else {}
     for role, minimum in group.min_task_member.items():
         if not role:
@@ -163,81 +157,54 @@ def _propose_role_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         if minimum > 0 and not usable.get(role):
             words = f"{situation.explanation.job}: remove role {role} from minTaskMember (0 of {minimum} pods exist)"
             kind = fix.FixKind.REPAIR
-            yield fix.Fix(words, (f"{path}-",), AdviceHarm.JOB, _GANG_CAUSES, stated_kind=kind, aspect=f"role {role}")
+            yield fix.job_fix(words, f"{path}-", causes=_GANG_CAUSES, kind=kind, aspect=f"role {role}")
         elif minimum > 0:
-            words = f"{situation.explanation.job}: minTaskMember of {role} {minimum} -> {fix.AMOUNT_BLANK}"
-            yield fix.Fix(
-                words,
-                (f"{path}={fix.AMOUNT_BLANK}",),
-                AdviceHarm.JOB,
-                _GANG_CAUSES,
-                fix.AmountRange(minimum, 0),
-                stated_kind=fix.FixKind.SMALLER,
-                aspect=f"role {role}",
-            )
+            amount, kind = fix.AmountRange(minimum, 0), fix.FixKind.SMALLER
+            change = amount.change_of(f"{situation.explanation.job}: minTaskMember of {role}", path)
+            yield fix.job_fix(*change, causes=_GANG_CAUSES, amount=amount, kind=kind, aspect=f"role {role}")
 
 
-def _propose_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+def _propose_minimum_fixes(situation: fix.FixSituation, group: PodGroup) -> Iterator[fix.Fix]:
     """Proposes a smaller minMember; below the sum of minTaskMember it is a bypass, since role minimums are ignored."""
-    group = situation.pod_group
-    assert group is not None
-    edit = (f"{situation.group_path}:spec.minMember={fix.AMOUNT_BLANK}",)
+    job, path = situation.explanation.job, f"{situation.group_path}:spec.minMember"
     order = situation.created_later
     if order is not None and situation.job is not None:
         now = situation.job.valid_task_num()
-        words = (
-            f"{situation.explanation.job}: minMember {group.min_member} -> {now} ({order.first} then starts, and "
-            f"{order.role} is created)"
-        )
-        edits, kind = (f"{situation.group_path}:spec.minMember={now}",), fix.FixKind.REPAIR
-        yield fix.Fix(words, edits, AdviceHarm.JOB, _GANG_CAUSES, stated_kind=kind, aspect="minMember")
+        note = f"({order.first} then starts, and {order.role} is created)"
+        words, kind = f"{job}: minMember {group.min_member} -> {now} {note}", fix.FixKind.REPAIR
+        yield fix.job_fix(words, f"{path}={now}", causes=_GANG_CAUSES, kind=kind, aspect="minMember")
         return
     role_total = sum(group.min_task_member.values())  # exact: ints
     # Below the sum of the roles' minimums upstream ignores them, which is a different change than a smaller gang.
     least = max(1, role_total)
     if group.min_member > least:
-        words = (
-            f"{situation.explanation.job}: minMember {group.min_member} -> {fix.AMOUNT_BLANK} (starts with fewer pods)"
-        )
         amount, kind = fix.AmountRange(group.min_member, least), fix.FixKind.SMALLER
-        yield fix.Fix(words, edit, AdviceHarm.JOB, _GANG_CAUSES, amount, stated_kind=kind, aspect="minMember")
+        change = amount.change_of(f"{job}: minMember", path, " (starts with fewer pods)")
+        yield fix.job_fix(*change, causes=_GANG_CAUSES, amount=amount, kind=kind, aspect="minMember")
     if group.min_member >= role_total > 1:
-        words = (
-            f"Bypass: minMember {group.min_member} -> {fix.AMOUNT_BLANK} of {situation.explanation.job} (below the "
-            f"minTaskMember total {role_total}, so role minimums are ignored)"
-        )
-        yield fix.Fix(
-            words, edit, AdviceHarm.JOB, _GANG_CAUSES, fix.AmountRange(role_total, 1), stated_kind=fix.FixKind.BYPASS
-        )
+        ignored = f"(below the minTaskMember total {role_total}, so role minimums are ignored)"
+        words = f"Bypass: minMember {group.min_member} -> {fix.AMOUNT_BLANK} of {job} {ignored}"
+        amount, kind = fix.AmountRange(role_total, 1), fix.FixKind.BYPASS
+        yield fix.job_fix(words, f"{path}={fix.AMOUNT_BLANK}", causes=_GANG_CAUSES, amount=amount, kind=kind)
 
 
-def _propose_admission_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+def _propose_admission_fixes(situation: fix.FixSituation, group: PodGroup) -> Iterator[fix.Fix]:
     """Proposes smaller minResources, or none, for a job that is not admitted."""
-    group = situation.pod_group
-    assert group is not None
+    job, path = situation.explanation.job, f"{situation.group_path}:spec.minResources"
     if group.min_resource_list:
-        edits = (f"{situation.group_path}:spec.minResources-",)
-        yield fix.Fix(
-            f"Bypass: remove spec.minResources of {situation.explanation.job} (skips the admission check)",
-            edits,
-            AdviceHarm.JOB,
-            _ENQUEUE_CAUSES,
-            stated_kind=fix.FixKind.BYPASS,
-            aspect="minResources",
-        )
-    if not situation.has_pods:
+        words, kind = f"Bypass: remove spec.minResources of {job} (skips the admission check)", fix.FixKind.BYPASS
+        yield fix.job_fix(words, f"{path}-", causes=_ENQUEUE_CAUSES, kind=kind, aspect="minResources")
+    if not situation.own_pods:
         yield from _propose_fewer_first_fixes(situation, group)
     yield from _propose_followed_minimum_fixes(situation, group)
     for resource, present in fix.known_amounts(group.min_resource_list).items():
         amount = None if resourcequota.is_quota_count(resource) else fix.smaller_amount(resource, present)
         if amount is not None:
-            change = f"minResources.{resource} {amount.format_amount(present)} -> {fix.AMOUNT_BLANK}"
-            smaller_words = f"Submit {situation.explanation.job} with {change} and smaller pods"
-            words = f"{situation.explanation.job}: {change} (pods unchanged)" if situation.has_pods else smaller_words
-            edits = (f"{situation.group_path}:spec.minResources{field_step(resource)}={fix.AMOUNT_BLANK}",)
-            aspect = f"minResources of {resource}"
-            kind = None if situation.has_pods else fix.FixKind.SMALLER
-            yield fix.Fix(words, edits, AdviceHarm.JOB, _ENQUEUE_CAUSES, amount, stated_kind=kind, aspect=aspect)
+            change, edit = amount.change_of(f"minResources.{resource}", f"{path}{field_step(resource)}")
+            smaller_words = f"Submit {job} with {change} and smaller pods"
+            words = f"{job}: {change} (pods unchanged)" if situation.own_pods else smaller_words
+            smaller, aspect = None if situation.own_pods else fix.FixKind.SMALLER, f"minResources of {resource}"
+            yield fix.job_fix(words, edit, causes=_ENQUEUE_CAUSES, amount=amount, kind=smaller, aspect=aspect)
 
 
 def _propose_followed_minimum_fixes(situation: fix.FixSituation, group: PodGroup) -> Iterator[fix.Fix]:
@@ -255,7 +222,7 @@ def _propose_followed_minimum_fixes(situation: fix.FixSituation, group: PodGroup
     if edits:
         words = f"{situation.explanation.job}: {join_names(changes)} (as its pods ask)"
         kind, aspect = fix.FixKind.REPAIR, "minResources"
-        yield fix.Fix(words, tuple(edits), AdviceHarm.JOB, _ENQUEUE_CAUSES, stated_kind=kind, aspect=aspect)
+        yield fix.job_fix(words, *edits, causes=_ENQUEUE_CAUSES, kind=kind, aspect=aspect)
 
 
 def _propose_fewer_first_fixes(situation: fix.FixSituation, group: PodGroup) -> Iterator[fix.Fix]:
@@ -276,8 +243,7 @@ def _propose_fewer_first_fixes(situation: fix.FixSituation, group: PodGroup) -> 
             edits.append(f"{situation.group_path}:spec.minResources{field_step(resource)}={amount}")
         sizes.append(fix.FixSize(str(count), tuple(edits)))
     words = f"{situation.explanation.job}: minMember {min_member} -> {fix.AMOUNT_BLANK}, minResources in proportion"
-    kind = fix.FixKind.SMALLER
-    change = fix.Fix(words, (), AdviceHarm.JOB, _ENQUEUE_CAUSES, stated_kind=kind, aspect="minMember")
+    change = fix.job_fix(words, causes=_ENQUEUE_CAUSES, kind=fix.FixKind.SMALLER, aspect="minMember")
     if sizes:
         yield change.with_sizes(*sizes)
 
@@ -285,10 +251,7 @@ def _propose_fewer_first_fixes(situation: fix.FixSituation, group: PodGroup) -> 
 _TOPOLOGY_CAUSES = ("no-hypernode", "gang-discard", "predicates-*", "network-topology*")
 
 
-def _propose_topology_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    group = situation.pod_group
-    if group is None:
-        return
+def _propose_topology_fixes(situation: fix.FixSituation, group: PodGroup) -> Iterator[fix.Fix]:
     tiers = [int(spec_of(hyper_node).get("tier") or 0) for hyper_node in situation.snapshot.objects_of("HyperNode")]
     numbered = enumerate(one.network_topology for one in group.sub_group_policies)
     topologies = [("", group.network_topology), *((f"subGroupPolicy[{at}].", one) for at, one in numbered)]
@@ -299,11 +262,10 @@ def _propose_topology_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         words, path = f"{situation.explanation.job}: {field}", f"{situation.group_path}:spec.{field}"
         allowed = topology.highest_tier_allowed
         if allowed is not None and tiers and max(tiers) > allowed:
-            edit, amount = f"{path}.highestTierAllowed={fix.AMOUNT_BLANK}", fix.AmountRange(allowed, max(tiers))
-            raised_words = f"{words}.highestTierAllowed {allowed} -> {fix.AMOUNT_BLANK}"
-            yield fix.Fix(raised_words, (edit,), AdviceHarm.JOB, _TOPOLOGY_CAUSES, amount, aspect=field)
-        soft = (f"{words}.mode hard -> soft", (f"{path}.mode=soft",))
-        yield fix.Fix(*soft, AdviceHarm.JOB, _TOPOLOGY_CAUSES, aspect=field)
+            amount = fix.AmountRange(allowed, max(tiers))
+            raised = amount.change_of(f"{words}.highestTierAllowed", f"{path}.highestTierAllowed")
+            yield fix.job_fix(*raised, causes=_TOPOLOGY_CAUSES, amount=amount, aspect=field)
+        yield fix.job_fix(f"{words}.mode hard -> soft", f"{path}.mode=soft", causes=_TOPOLOGY_CAUSES, aspect=field)
 
 
 def _propose_priority_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -319,13 +281,13 @@ def _propose_priority_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     for value, name in dict.fromkeys((*higher[:1], *higher[-1:])):
         words = f"Submit {situation.explanation.job} with PriorityClass {name} ({value})"
         edits = _priority_edits(situation, name, value)
-        yield fix.Fix(words, edits, AdviceHarm.JOB, _EVICTION_CAUSES, aspect="priority")
+        yield fix.job_fix(words, *edits, causes=_EVICTION_CAUSES, aspect="priority")
     yield from _propose_new_priority_fixes(situation, job_priority)
     non_preempting = tuple(pod for pod in situation.pending_pods if pod.spec.get("preemptionPolicy") == "Never")
     if non_preempting:
         edits = fix.pod_edits(non_preempting, "spec.preemptionPolicy=PreemptLowerPriority")
         words = f"{situation.explanation.job}: preemptionPolicy -> PreemptLowerPriority"
-        yield fix.Fix(words, edits, AdviceHarm.JOB, ("preemption-policy-*",), aspect="policy")
+        yield fix.job_fix(words, *edits, causes=("preemption-policy-*",), aspect="policy")
 
 
 def _propose_new_priority_fixes(situation: fix.FixSituation, job_priority: int) -> Iterator[fix.Fix]:
@@ -349,7 +311,7 @@ def _propose_new_priority_fixes(situation: fix.FixSituation, job_priority: int) 
         created = f"PriorityClass/{name}:+={{apiVersion: scheduling.k8s.io/v1, value: {value + 1}}}"
         edits = (created, *_priority_edits(situation, name, value + 1))
         full_words = f"Submit {situation.explanation.job} with a PriorityClass above {value}{words}"
-        yield fix.Fix(full_words, edits, AdviceHarm.JOB, causes, aspect="priority")
+        yield fix.job_fix(full_words, *edits, causes=causes, aspect="priority")
 
 
 def _priority_edits(situation: fix.FixSituation, name: str, value: int) -> tuple[str, ...]:
@@ -377,11 +339,11 @@ def _propose_queue_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     # A job in a queue with children was meant for one of them.
     other_queues.sort(key=lambda name: parents[name] != situation.queue_name)
     for name in other_queues[:_MAX_QUEUES]:
-        edits, is_child = (f"{situation.group_path}:spec.queue={name}",), parents[name] == situation.queue_name
-        words = f"{'Move' if is_child else 'Bypass: move'} {situation.explanation.job} to queue {name}"
-        kind = fix.FixKind.REPAIR if is_child else fix.FixKind.BYPASS
-        shown = f"{words}, a child of {situation.queue_name}" if is_child else words
-        yield fix.Fix(shown, edits, AdviceHarm.JOB, _OTHER_QUEUE_CAUSES, stated_kind=kind)
+        move, edit = f"{situation.explanation.job} to queue {name}", f"{situation.group_path}:spec.queue={name}"
+        words, kind = f"Bypass: move {move}", fix.FixKind.BYPASS
+        if parents[name] == situation.queue_name:
+            words, kind = f"Move {move}, a child of {situation.queue_name}", fix.FixKind.REPAIR
+        yield fix.job_fix(words, edit, causes=_OTHER_QUEUE_CAUSES, kind=kind)
 
 
 def _propose_gate_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -390,4 +352,4 @@ def _propose_gate_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         edits = fix.pod_edits(gated, "spec.schedulingGates-")
         names = ", ".join(dict.fromkeys(gate["name"] for pod in gated for gate in pod.spec["schedulingGates"]))
         words = f"Remove scheduling gates {names} from {count_noun(len(gated), 'pod')}"
-        yield fix.Fix(words, edits, AdviceHarm.JOB, ("scheduling-gate", "not-enough-pods"), aspect="gates")
+        yield fix.job_fix(words, *edits, causes=("scheduling-gate", "not-enough-pods"), aspect="gates")

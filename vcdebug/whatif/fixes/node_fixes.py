@@ -6,9 +6,8 @@ from functools import partial
 from typing import Final
 
 from vcdebug.actions import ALLOCATE, BACKFILL, ENQUEUE, GANG_PREEMPT, GANG_RECLAIM, PREEMPT, RECLAIM
-from vcdebug.amount_text import count_noun, format_number, join_names
+from vcdebug.amount_text import count_noun, join_names
 from vcdebug.errors import closest_name
-from vcdebug.explain.answer import AdviceHarm
 from vcdebug.explain.pending.no_node import MIXED_CAUSE, NODE_ORDER, filters_are_off
 from vcdebug.framework.conf import find_meant_switch
 from vcdebug.framework.hooks import JOB_STARVING, PREDICATE
@@ -70,8 +69,8 @@ def _propose_repair_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
                 f'Node/{name}:status.conditions[Ready].status="True"',
                 *(f"Node/{name}:spec.taints[{key}]-" for key in lifted),
             )
-            kind = fix.FixKind.REPAIR
-            yield fix.Fix(f"Repair node {name} (NotReady)", edits, AdviceHarm.CLUSTER, _NODE_CAUSES, stated_kind=kind)
+            words, kind = f"Repair node {name} (NotReady)", fix.FixKind.REPAIR
+            yield fix.cluster_fix(words, *edits, causes=_NODE_CAUSES, kind=kind)
 
 
 def _propose_uncordon_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -79,12 +78,9 @@ def _propose_uncordon_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         spec, name = spec_of(node), name_of(node)
         if spec.get("unschedulable"):
             taints = spec.get("taints") or ()
-            edits = [f"Node/{name}:spec.unschedulable-"]
-            edits += [f"Node/{name}:spec.taints[{at}]-" for at, one in enumerate(taints) if one.get("key") == _CORDON][
-                :1
-            ]
-            words = f"Uncordon node {name} when its maintenance is done"
-            yield fix.Fix(words, tuple(edits), AdviceHarm.CLUSTER, _NODE_CAUSES)
+            cordons = [f"Node/{name}:spec.taints[{at}]-" for at, one in enumerate(taints) if one.get("key") == _CORDON]
+            words, edits = f"Uncordon node {name} when its maintenance is done", f"Node/{name}:spec.unschedulable-"
+            yield fix.cluster_fix(words, edits, *cordons[:1], causes=_NODE_CAUSES)
 
 
 def _propose_label_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -95,9 +91,9 @@ def _propose_label_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             labels, name = labels_of(node), name_of(node)
             missing = {key: value for key, value in selector.items() if labels.get(key) != value}
             if missing and not any(_is_reported_label(key) for key in missing):
-                edits = tuple(f'Node/{name}:metadata.labels[{key}]="{value}"' for key, value in missing.items())
+                edits = (f'Node/{name}:metadata.labels[{key}]="{value}"' for key, value in missing.items())
                 text = ", ".join(f"{key}={value}" for key, value in missing.items())
-                yield fix.Fix(f"Label node {name} with {text}, if correct", edits, AdviceHarm.CLUSTER, _NODE_CAUSES)
+                yield fix.cluster_fix(f"Label node {name} with {text}, if correct", *edits, causes=_NODE_CAUSES)
 
 
 def _is_reported_label(key: str) -> bool:
@@ -120,7 +116,7 @@ def _propose_device_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         edits = (f'Node/{name}:status.allocatable{field}="{amount}"', f'Node/{name}:status.capacity{field}="{amount}"')
         words = f"Run the device plugin for {resource} on {name} (which reports {join_names(devices)})"
         kind, aspect = fix.FixKind.REPAIR, f"device {resource}"
-        yield fix.Fix(words, edits, AdviceHarm.CLUSTER, _NODE_CAUSES, stated_kind=kind, aspect=aspect)
+        yield fix.cluster_fix(words, *edits, causes=_NODE_CAUSES, kind=kind, aspect=aspect)
 
 
 def _reported_devices(node: Manifest) -> list[str]:
@@ -142,8 +138,9 @@ def _propose_node_addition_fixes(situation: fix.FixSituation) -> Iterator[fix.Fi
         names = [f"{name}-added-{number}" for number in range(1, count + 1)]
         edits = tuple(edit for added_name in names for edit in _iter_added_node_edits(model, added_name, larger))
         sizes.append(fix.FixSize(count_noun(count, "node"), edits))
-    change = fix.Fix(f"Add {fix.AMOUNT_BLANK} {node_words}", (), AdviceHarm.CLUSTER, _ROOM_CAUSES, aspect="nodes")
-    yield change.with_sizes(*sizes)
+    yield fix.cluster_fix(f"Add {fix.AMOUNT_BLANK} {node_words}", causes=_ROOM_CAUSES, aspect="nodes").with_sizes(
+        *sizes
+    )
 
 
 def _iter_added_node_edits(model: Manifest, name: str, larger: Mapping[str, str]) -> Iterator[str]:
@@ -200,17 +197,15 @@ def propose_taint_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         change = f"spec.tolerations[+]={{key: {taint.key}, {match}, effect: {taint.effect}}}"
         text = f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
         words = f"Add a toleration for {text} ({count_noun(len(nodes), 'node')}), if the node's owner agrees"
-        edits = fix.pod_edits(situation.pending_pods, change)
-        yield fix.Fix(
-            words, edits, AdviceHarm.CLUSTER, _TAINT_CAUSES, stated_kind=fix.FixKind.OVERRIDE, aspect=f"taint {text}"
-        )
+        edits, kind = fix.pod_edits(situation.pending_pods, change), fix.FixKind.OVERRIDE
+        yield fix.cluster_fix(words, *edits, causes=_TAINT_CAUSES, kind=kind, aspect=f"taint {text}")
     liftable = _blocking_taints(situation, may_be_lifted)
     for key, nodes in group_by_key((taint.key, name) for taint, names in liftable.items() for name in names).items():
         names = [name for name in dict.fromkeys(nodes) if nodes.count(name) == 1]
-        edits = tuple(f"Node/{name}:spec.taints[{key}]-" for name in names)
+        lifted = (f"Node/{name}:spec.taints[{key}]-" for name in names)
         words = f"Remove taint {key} from {count_noun(len(names), 'node')} when no longer needed"
         if names:
-            yield fix.Fix(words, edits, AdviceHarm.CLUSTER, _TAINT_CAUSES, stated_kind=fix.FixKind.OVERRIDE)
+            yield fix.cluster_fix(words, *lifted, causes=_TAINT_CAUSES, kind=fix.FixKind.OVERRIDE)
 
 
 def _blocking_taints(
@@ -258,8 +253,8 @@ def _propose_upgrade_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Proposes an upgrade to the newest release if an older one with other rules is replayed."""
     release, newest = situation.snapshot.release, SUPPORTED_TAGS[0]
     if release.stated and release.older and release.name != str(newest):
-        words, edits = f"Upgrade Volcano {release.name} -> {newest}", (f"flag:release={newest}",)
-        yield fix.Fix(words, edits, AdviceHarm.CLUSTER, ("*",), stated_kind=fix.FixKind.MORE_ROOM, aspect="release")
+        words, edit = f"Upgrade Volcano {release.name} -> {newest}", f"flag:release={newest}"
+        yield fix.cluster_fix(words, edit, causes=("*",), kind=fix.FixKind.MORE_ROOM, aspect="release")
 
 
 def _propose_accepted_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -277,7 +272,7 @@ def _propose_accepted_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         parts = (f"conf:{key}={json.dumps(document[key])}" for key in ("tiers", "configurations") if document.get(key))
         words = f"Configuration: actions: {join_names(changes)} (the scheduler then accepts it)"
         edits, kind = (f'conf:actions="{actions}"', *parts), fix.FixKind.REPAIR
-        yield fix.Fix(words, edits, AdviceHarm.CLUSTER, ("*",), stated_kind=kind, aspect="actions")
+        yield fix.cluster_fix(words, *edits, causes=("*",), kind=kind, aspect="actions")
 
 
 def _propose_missing_action_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -296,7 +291,6 @@ def _propose_missing_action_fixes(situation: fix.FixSituation) -> Iterator[fix.F
         earlier_actions = [name for name in _ACTION_ORDER[: _ACTION_ORDER.index(action)] if name in configured]
         position = configured.index(earlier_actions[-1]) + 1 if earlier_actions else 0
         actions = ", ".join([*configured[:position], action, *configured[position:]])
-        edits = (f'conf:actions="{actions}"',)
         action_causes = causes.get(action, ("not-tried", "action-not-configured", "not-admitted", "enqueue-*"))
         # If another cause decides, an added evicting action is only one of several ways to evict other jobs' pods.
         repaired_cause = "network-topology" if action == GANG_PREEMPT else "action-not-configured"
@@ -304,7 +298,7 @@ def _propose_missing_action_fixes(situation: fix.FixSituation) -> Iterator[fix.F
         is_missing = situation.explanation.cause_code == repaired_cause or not evicts
         kind = fix.FixKind.REPAIR if is_missing else fix.FixKind.OTHER_PODS
         words = f'Configuration: actions -> "{actions}" (adds {action})'
-        yield fix.Fix(words, edits, AdviceHarm.CLUSTER, action_causes, stated_kind=kind)
+        yield fix.cluster_fix(words, f'conf:actions="{actions}"', causes=action_causes, kind=kind)
 
 
 def _propose_action_order_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -316,9 +310,8 @@ def _propose_action_order_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix
     if ordered != configured:
         actions = ", ".join(ordered)
         causes = ("enqueued-too-late", "not-tried", "plan-lost", "phantom-*", NODE_ORDER, "not-admitted")
-        edits = (f'conf:actions="{actions}"',)
-        words = f'Configuration: actions -> "{actions}" (default order)'
-        yield fix.Fix(words, edits, AdviceHarm.CLUSTER, causes, stated_kind=fix.FixKind.REPAIR, aspect="actions")
+        words, edit = f'Configuration: actions -> "{actions}" (default order)', f'conf:actions="{actions}"'
+        yield fix.cluster_fix(words, edit, causes=causes, kind=fix.FixKind.REPAIR, aspect="actions")
 
 
 def _propose_unchecked_admission_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -330,25 +323,24 @@ def _propose_unchecked_admission_fixes(situation: fix.FixSituation) -> Iterator[
         actions = ", ".join(name for name in configured if name != ENQUEUE)
         words = f'Configuration: actions -> "{actions}" (drops enqueue: {join_names(evicting)} then acts for every job)'
         causes, kind = ("enqueue-*", "queue-capability"), fix.FixKind.ENTITLEMENT
-        edits = [f'conf:actions="{actions}"']
-        yield fix.Fix(words, tuple(edits), AdviceHarm.CLUSTER, causes, stated_kind=kind, aspect=ENQUEUE)
+        edit = f'conf:actions="{actions}"'
+        yield fix.cluster_fix(words, edit, causes=causes, kind=kind, aspect=ENQUEUE)
         # Also without gang's vote in preempt, which upstream's default configuration does not have either.
         if PREEMPT in evicting and any(option.is_enabled(["enablePreemptable"]) for option in conf.options_of(GANG)):
             with_gang_words = f"{words[:-1]}); {GANG}: enablePreemptable -> false (no veto in {PREEMPT})"
-            edits.append(f"conf:plugins.{GANG}.enablePreemptable=false")
-            yield fix.Fix(with_gang_words, tuple(edits), AdviceHarm.CLUSTER, causes, stated_kind=kind, aspect=ENQUEUE)
+            without_veto = f"conf:plugins.{GANG}.enablePreemptable=false"
+            yield fix.cluster_fix(with_gang_words, edit, without_veto, causes=causes, kind=kind, aspect=ENQUEUE)
 
 
 def _propose_overcommit_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     for option in situation.recording.conf.options_of(OVERCOMMIT)[:1]:
         factor = option.arguments.get("overcommit-factor", 1.2)
         present = round(float(factor) * 100) if isinstance(factor, int | float) else 120
-        words = f"overcommit: overcommit-factor {format_number(present / 100)} -> {fix.AMOUNT_BLANK}"
-        edits = (f"conf:plugins.overcommit.arguments.overcommit-factor={fix.AMOUNT_BLANK}",)
         amount = fix.AmountRange(present, _FACTOR_LIMIT, "hundredths")
-        causes = ("enqueue-overcommit", "enqueue-held-*")
-        kind = fix.FixKind.ENTITLEMENT
-        yield fix.Fix(words, edits, AdviceHarm.CLUSTER, causes, amount, stated_kind=kind)
+        path = "conf:plugins.overcommit.arguments.overcommit-factor"
+        change = amount.change_of("overcommit: overcommit-factor", path)
+        causes, kind = ("enqueue-overcommit", "enqueue-held-*"), fix.FixKind.ENTITLEMENT
+        yield fix.cluster_fix(*change, causes=causes, amount=amount, kind=kind)
 
 
 def _propose_load_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -357,19 +349,20 @@ def _propose_load_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         thresholds = option.arguments.get("thresholds")
         for name, present in thresholds.items() if isinstance(thresholds, dict) else ():
             if isinstance(present, int) and 0 <= present < _MAX_PERCENT:
-                words = f"usage: thresholds.{name} {present} -> {fix.AMOUNT_BLANK} percent"
-                edits = (f"conf:plugins.{USAGE}.arguments.thresholds.{name}={fix.AMOUNT_BLANK}",)
-                amount = fix.AmountRange(present, _MAX_PERCENT)
-                kind = fix.FixKind.ENTITLEMENT
-                yield fix.Fix(words, edits, AdviceHarm.CLUSTER, ("predicates-*",), amount, stated_kind=kind)
+                amount, path = (
+                    fix.AmountRange(present, _MAX_PERCENT),
+                    f"conf:plugins.{USAGE}.arguments.thresholds.{name}",
+                )
+                change, kind = amount.change_of(f"usage: thresholds.{name}", path, " percent"), fix.FixKind.ENTITLEMENT
+                yield fix.cluster_fix(*change, causes=("predicates-*",), amount=amount, kind=kind)
 
 
 def _propose_filter_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Proposes to enable the filters of predicates, without which scores and placements fail."""
     if filters_are_off(situation.recording.conf):
-        words = f"{PREDICATES}: {PREDICATE.switches[0]} -> true"
-        edits = (f"conf:plugins.{PREDICATES}.{PREDICATE.switches[0]}=true",)
-        yield fix.Fix(words, edits, AdviceHarm.CLUSTER, (NODE_ORDER, MIXED_CAUSE), stated_kind=fix.FixKind.REPAIR)
+        switch = PREDICATE.switches[0]
+        words, edit = f"{PREDICATES}: {switch} -> true", f"conf:plugins.{PREDICATES}.{switch}=true"
+        yield fix.cluster_fix(words, edit, causes=(NODE_ORDER, MIXED_CAUSE), kind=fix.FixKind.REPAIR)
 
 
 def _propose_switch_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -381,13 +374,11 @@ def _propose_switch_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
                 is_on = any(option.is_enabled([switch]) for option in conf.options_of(name))
                 if not is_on or not any(action in configured for configured in conf.actions):
                     continue
-                edits = (f"conf:plugins.{name}.{switch}=false",)
                 words = f"{name}: {switch} -> false (no veto in {action})"
                 # Without gang's vote reclaim evicts what the queue deserves; other plugins' votes are the rule itself.
-                gang_kind = fix.FixKind.ENTITLEMENT if action == RECLAIM else fix.FixKind.OTHER_PODS
-                kind = gang_kind if name == GANG else fix.FixKind.BYPASS
-                full_words = words if name == GANG else f"Bypass: {words}"
-                yield fix.Fix(full_words, edits, AdviceHarm.CLUSTER, (name,), stated_kind=kind)
+                kind = fix.FixKind.ENTITLEMENT if action == RECLAIM else fix.FixKind.OTHER_PODS
+                words, kind = (words, kind) if name == GANG else (f"Bypass: {words}", fix.FixKind.BYPASS)
+                yield fix.cluster_fix(words, f"conf:plugins.{name}.{switch}=false", causes=(name,), kind=kind)
 
 
 def _propose_starving_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -400,18 +391,17 @@ def _propose_starving_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         if enabled and not (name == GANG and states.get(PRIORITY)):
             continue
         words = f"{name}: {switch} -> {'false (priority counts pods above minMember too)' if enabled else 'true'}"
-        edits = (f"conf:plugins.{name}.{switch}={'false' if enabled else 'true'}",)
+        edit = f"conf:plugins.{name}.{switch}={'false' if enabled else 'true'}"
         kind = fix.FixKind.OTHER_PODS if any(states.values()) else fix.FixKind.REPAIR
-        yield fix.Fix(words, edits, AdviceHarm.CLUSTER, ("not-starving",), stated_kind=kind, aspect="starving")
+        yield fix.cluster_fix(words, edit, causes=("not-starving",), kind=kind, aspect="starving")
 
 
 def _propose_order_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Proposes to switch off drf's job order if this cycle placed another job of the queue first."""
     if situation.placed_before and DRF in situation.recording.conf.plugin_names():
         words = f"{DRF}: enableJobOrder -> false (jobs of one queue no longer ordered by {DRF} share)"
-        edits = (f"conf:plugins.{DRF}.enableJobOrder=false",)
-        kind = fix.FixKind.OTHER_PODS
-        yield fix.Fix(words, edits, AdviceHarm.CLUSTER, ("predicates-mixed", "given-away"), stated_kind=kind)
+        causes, kind = ("predicates-mixed", "given-away"), fix.FixKind.OTHER_PODS
+        yield fix.cluster_fix(words, f"conf:plugins.{DRF}.enableJobOrder=false", causes=causes, kind=kind)
 
 
 def _propose_spelling_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -424,8 +414,7 @@ def _propose_spelling_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
                 continue
             edits = (f"conf:plugins.{name}.{meant}={json.dumps(value)}", f"conf:plugins.{name}.{key}-")
             words = f"{name}: misspelled switch {key} -> {meant}: {json.dumps(value)}"
-            kind = fix.FixKind.REPAIR
-            yield fix.Fix(words, edits, AdviceHarm.CLUSTER, (str(name),), stated_kind=kind)
+            yield fix.cluster_fix(words, *edits, causes=(str(name),), kind=fix.FixKind.REPAIR)
 
 
 def _stated_tiers(situation: fix.FixSituation) -> list[list[JsonObject]]:
@@ -445,9 +434,8 @@ def _propose_sla_tier_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     sla_plugins = [plugin for tier in tiers for plugin in tier if plugin.get("name") == SLA]
     other_tiers = [[plugin for plugin in tier if plugin.get("name") != SLA] for tier in tiers]
     tiers_json = json.dumps([{"plugins": sla_plugins}, *({"plugins": tier} for tier in other_tiers if tier)])
-    words = "Move sla into its own first tier"
-    edits, kind = (f"conf:tiers={tiers_json}",), fix.FixKind.ENTITLEMENT
-    yield fix.Fix(words, edits, AdviceHarm.CLUSTER, ("enqueue-*", "queue-capability"), stated_kind=kind)
+    words, causes, kind = "Move sla into its own first tier", ("enqueue-*", "queue-capability"), fix.FixKind.ENTITLEMENT
+    yield fix.cluster_fix(words, f"conf:tiers={tiers_json}", causes=causes, kind=kind)
 
 
 def _propose_one_quota_plugin_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -460,23 +448,17 @@ def _propose_one_quota_plugin_fixes(situation: fix.FixSituation) -> Iterator[fix
     kept, removed = (CAPACITY, PROPORTION) if is_capacity_used else (PROPORTION, CAPACITY)
     words = f"Configuration: remove plugin {removed} ({kept} limits queues too, by other rules)"
     causes, kind = (*_QUEUE_CAUSES, "gang-discard", "victims-*", "phantom-*"), fix.FixKind.REPAIR
-    yield fix.Fix(words, (f"conf:plugins.{removed}-",), AdviceHarm.CLUSTER, causes, stated_kind=kind, aspect="quota")
+    yield fix.cluster_fix(words, f"conf:plugins.{removed}-", causes=causes, kind=kind, aspect="quota")
 
 
 def _propose_node_group_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    if NODEGROUP in situation.recording.conf.plugin_names():
-        edits = ("conf:plugins.nodegroup.arguments.strict=false",)
-        words = "nodegroup: strict -> false (queues without a node group can use nodes without one)"
-        yield fix.Fix(words, edits, AdviceHarm.CLUSTER, ("predicates-*",), stated_kind=fix.FixKind.ENTITLEMENT)
-    groups = dict.fromkeys(
-        labels_of(node).get("volcano.sh/nodegroup-name") for node in situation.snapshot.objects_of("Node")
-    )
     if NODEGROUP not in situation.recording.conf.plugin_names():
         return
-    for group in groups:
-        if group:
-            required = "requiredDuringSchedulingIgnoredDuringExecution"
-            affinity = f"{{nodeGroupAffinity: {{{required}: [{group}]}}}}"
-            edits = (f"Queue/{situation.queue_name}:spec.affinity={affinity}",)
-            words = f"Queue {situation.queue_name}: spec.affinity allows node group {group}"
-            yield fix.Fix(words, edits, AdviceHarm.QUEUE, ("predicates-*",))
+    causes, edit = ("predicates-*",), "conf:plugins.nodegroup.arguments.strict=false"
+    words = "nodegroup: strict -> false (queues without a node group can use nodes without one)"
+    yield fix.cluster_fix(words, edit, causes=causes, kind=fix.FixKind.ENTITLEMENT)
+    groups = (labels_of(node).get("volcano.sh/nodegroup-name") for node in situation.snapshot.objects_of("Node"))
+    for group in filter(None, dict.fromkeys(groups)):
+        affinity = f"{{nodeGroupAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: [{group}]}}}}"
+        words = f"Queue {situation.queue_name}: spec.affinity allows node group {group}"
+        yield fix.queue_fix(words, f"Queue/{situation.queue_name}:spec.affinity={affinity}", causes=causes)

@@ -47,7 +47,7 @@ class FixPlan:
     @property
     def family_key(self) -> frozenset[str]:
         """A key that is equal for plans of the same fixes in another order or size."""
-        return frozenset(fix.family or fix.words for fix in self.fixes)
+        return frozenset(fix.words for fix in self.fixes)
 
     @property
     def aspect_key(self) -> frozenset[str]:

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from vcdebug.amount_text import count_noun, join_names
-from vcdebug.explain.answer import AdviceHarm
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.pod_requests import COMPUTE_RESOURCES, GUARANTEED, pod_qos
 from vcdebug.kube.ports import host_ports
@@ -42,7 +41,7 @@ def propose_pod_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     for change, words, field_path in _NODE_CONDITIONS:
         pods = tuple(pod for pod in situation.pending_pods if _is_stated(pod.spec, field_path))
         if pods:
-            yield fix.Fix(words, fix.pod_edits(pods, change), AdviceHarm.JOB, _NODE_CAUSES, aspect=change)
+            yield fix.job_fix(words, *fix.pod_edits(pods, change), causes=_NODE_CAUSES, aspect=change)
     yield from _propose_port_fixes(situation)
     yield from _propose_numa_fixes(situation)
     if len(situation.pending_pods) <= _MAX_EDITED_PODS:
@@ -74,7 +73,7 @@ def _propose_selector_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             for value in values:
                 edits = fix.pod_edits(situation.pending_pods, f'spec.nodeSelector[{key}]="{value}"')
                 words = f"nodeSelector {key}: {selected} -> {value}, if that is what the pods need"
-                yield fix.Fix(words, edits, AdviceHarm.JOB, _NODE_CAUSES, aspect=f"selector {key}")
+                yield fix.job_fix(words, *edits, causes=_NODE_CAUSES, aspect=f"selector {key}")
 
 
 def _is_stated(spec: object, path: tuple[str, ...]) -> bool:
@@ -88,12 +87,8 @@ def _propose_smaller_request_fixes(situation: fix.FixSituation) -> Iterator[fix.
     for resource in fix.resources_of(situation.pending_pods):
         if is_offered_nowhere(situation, resource):
             continue
-        pods_by_request: dict[tuple[int, int], list[Pod]] = {}
-        for pod in situation.pending_pods:
-            requests = fix.container_requests(pod, resource)
-            largest = max(requests, default=0)
-            if largest:
-                pods_by_request.setdefault((requests.index(largest), largest), []).append(pod)
+        requests = [(pod, fix.container_requests(pod, resource)) for pod in situation.pending_pods]
+        pods_by_request = group_by_key(((each.index(max(each)), max(each)), pod) for pod, each in requests if any(each))
         for (container, present), pods in pods_by_request.items():
             amount = fix.smaller_amount(resource, present)
             if amount is None:
@@ -102,9 +97,8 @@ def _propose_smaller_request_fixes(situation: fix.FixSituation) -> Iterator[fix.
             words = f"{subject}: requests.{resource} {amount.format_amount(present)} -> {fix.AMOUNT_BLANK}"
             edits = tuple(edit for pod in pods for edit in _iter_request_edits(situation, pod, container, resource))
             aspect = f"request of {present} {resource} in container {container}"
-            yield fix.Fix(
-                words, edits, AdviceHarm.JOB, _SIZE_CAUSES, amount, stated_kind=fix.FixKind.SMALLER, aspect=aspect
-            )
+            kind = fix.FixKind.SMALLER
+            yield fix.job_fix(words, *edits, causes=_SIZE_CAUSES, amount=amount, kind=kind, aspect=aspect)
 
 
 def is_offered_nowhere(situation: fix.FixSituation, resource: str) -> bool:
@@ -128,9 +122,8 @@ def _propose_request_removal_fixes(situation: fix.FixSituation) -> Iterator[fix.
         if situation.pod_group is not None and resource in (situation.pod_group.min_resource_list or ()):
             edits.append(f"{situation.group_path}:spec.minResources{field_step(resource)}-")
         words = f"{count_noun(len(pods), 'pod')}: remove request {resource} (no node provides it)"
-        yield fix.Fix(
-            words, tuple(edits), AdviceHarm.JOB, _SIZE_CAUSES, stated_kind=fix.FixKind.SMALLER, aspect=f"no {resource}"
-        )
+        kind, aspect = fix.FixKind.SMALLER, f"no {resource}"
+        yield fix.job_fix(words, *edits, causes=_SIZE_CAUSES, kind=kind, aspect=aspect)
 
 
 def _iter_request_edits(situation: fix.FixSituation, pod: Pod, container: int, resource: str) -> Iterator[str]:
@@ -156,13 +149,13 @@ def _propose_port_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     requested_ports = [(pod, *location) for pod in situation.pending_pods for location in _iter_host_ports(pod)]
     for port in dict.fromkeys(location[-1] for location in requested_ports):
         free_port = next(number for number in range(port + 1, port + len(used_ports) + 2) if number not in used_ports)
-        edits = tuple(
+        edits = (
             f"Pod/{pod.key}:spec.containers[{container}].ports[{port_index}].{name}={free_port}"
             for pod, container, port_index, number in requested_ports
             if number == port
             for name in (("hostPort", "containerPort") if pod.spec.get("hostNetwork") else ("hostPort",))
         )
-        yield fix.Fix(f"hostPort {port} -> {free_port}", edits, AdviceHarm.JOB, _NODE_CAUSES, aspect=f"port {port}")
+        yield fix.job_fix(f"hostPort {port} -> {free_port}", *edits, causes=_NODE_CAUSES, aspect=f"port {port}")
 
 
 def _iter_host_ports(pod: Pod) -> Iterator[tuple[int, int, int]]:
@@ -186,7 +179,8 @@ def _propose_numa_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     for policy, names in group_by_key(static).items():
         if policy not in (pod_policy, NO_POLICY, None):
             words = f"{subject}: NUMA policy {pod_policy} -> {policy} (the policy of {join_names(names)})"
-            yield fix.Fix(words, fix.pod_edits(pods, f"{field}={policy}"), AdviceHarm.JOB, _NODE_CAUSES, aspect="numa")
+            edits = fix.pod_edits(pods, f"{field}={policy}")
+            yield fix.job_fix(words, *edits, causes=_NODE_CAUSES, aspect="numa")
     target_policies = {_CPU_POLICY: STATIC_POLICY, _TOPOLOGY_POLICY: pod_policy}
     for name, spec in list(by_node.items())[:_MAX_DRIVER_NODES]:
         changed = {key: value for key, value in target_policies.items() if spec.get(key) != value}
@@ -194,10 +188,10 @@ def _propose_numa_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         change_words = join_names(f"{key} {spec.get(key) or NO_POLICY} -> {value}" for key, value in changed.items())
         if edits:
             words = f"Drain {name}, then configure its kubelet: {change_words}"
-            yield fix.Fix(words, edits, AdviceHarm.CLUSTER, _NODE_CAUSES, aspect="kubelet")
+            yield fix.cluster_fix(words, *edits, causes=_NODE_CAUSES, aspect="kubelet")
     words = f"Bypass: remove the NUMA policy of {subject} ({pod_policy} is then not kept)"
     removed = fix.pod_edits(pods, f"{field}-")
-    yield fix.Fix(words, removed, AdviceHarm.JOB, _NODE_CAUSES, stated_kind=fix.FixKind.BYPASS, aspect="no numa")
+    yield fix.job_fix(words, *removed, causes=_NODE_CAUSES, kind=fix.FixKind.BYPASS, aspect="no numa")
 
 
 _CPU_POLICY: Final = "CPUManagerPolicy"
@@ -209,10 +203,6 @@ _DRIVER_COUNT = 32
 
 def propose_volume_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Fixes on CSI drivers; claims are never replaced, since their data would be lost."""
-    yield from _propose_driver_fixes(situation)
-
-
-def _propose_driver_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     if situation.job is None:
         return
     drivers = dict.fromkeys(
@@ -228,15 +218,9 @@ def _propose_driver_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             continue
         entry = f"{{name: {driver}, nodeID: n, allocatable: {{count: {_DRIVER_COUNT}}}}}"
         node_names = list(nodes)[:_MAX_DRIVER_NODES]
-        edits = tuple(
-            f"CSINode/{name}:spec.drivers[+]={entry}" if name in csi_nodes else _csi_node_edit(name, entry)
-            for name in node_names
+        created = f"+={{apiVersion: storage.k8s.io/v1, spec: {{drivers: [{entry}]}}}}"
+        edits = (
+            f"CSINode/{name}:{f'spec.drivers[+]={entry}' if name in csi_nodes else created}" for name in node_names
         )
-        words = f"Run CSI driver {driver} on {count_noun(len(node_names), 'node')}"
-        yield fix.Fix(
-            words, edits, AdviceHarm.CLUSTER, _VOLUME_CAUSES, stated_kind=fix.FixKind.REPAIR, aspect=f"driver {driver}"
-        )
-
-
-def _csi_node_edit(node: str, entry: str) -> str:
-    return f"CSINode/{node}:+={{apiVersion: storage.k8s.io/v1, spec: {{drivers: [{entry}]}}}}"
+        words, aspect = f"Run CSI driver {driver} on {count_noun(len(node_names), 'node')}", f"driver {driver}"
+        yield fix.cluster_fix(words, *edits, causes=_VOLUME_CAUSES, kind=fix.FixKind.REPAIR, aspect=aspect)

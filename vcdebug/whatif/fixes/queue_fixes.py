@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from vcdebug.amount_text import count_noun, join_names, quantity_text, value_in_units
-from vcdebug.explain.answer import AdviceHarm
 from vcdebug.explain.pending.gates.eviction.veto import KEPT
 from vcdebug.explain.plugins.resourcequota import quota_edits
 from vcdebug.explain.queue_index import (
@@ -78,20 +77,19 @@ def propose_queue_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 def _propose_state_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     names = [name_of(manifest) for manifest in situation.snapshot.objects_of("Queue")]
     if situation.queue_name not in names:
-        manifest = "{apiVersion: scheduling.volcano.sh/v1beta1, spec: {weight: 1}, status: {state: Open}}"
-        edits = (f"Queue/{situation.queue_name}:+={manifest}",)
         words = f"Create queue {situation.queue_name} (weight 1, Open)"
-        yield fix.Fix(
-            words, edits, AdviceHarm.QUEUE, ("queue-missing",), stated_kind=fix.FixKind.REPAIR, aspect="state"
-        )
+        edit = f"Queue/{situation.queue_name}:+={_queue_manifest(1)}"
+        yield fix.queue_fix(words, edit, causes=("queue-missing",), kind=fix.FixKind.REPAIR, aspect="state")
         return
     queue = situation.recording.session.queues.get(situation.queue_name)
     if queue is not None and queue.state != OPEN:
-        edits = (f"Queue/{queue.name}:status.state=Open",)
+        words, edit = f"Open queue {queue.name}", f"Queue/{queue.name}:status.state=Open"
         causes = ("queue-closed", "queue-*", "gang-discard")
-        yield fix.Fix(
-            f"Open queue {queue.name}", edits, AdviceHarm.QUEUE, causes, stated_kind=fix.FixKind.REPAIR, aspect="state"
-        )
+        yield fix.queue_fix(words, edit, causes=causes, kind=fix.FixKind.REPAIR, aspect="state")
+
+
+def _queue_manifest(weight: int) -> str:
+    return f"{{apiVersion: scheduling.volcano.sh/v1beta1, spec: {{weight: {weight}}}, status: {{state: Open}}}}"
 
 
 def _propose_tree_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -104,7 +102,7 @@ def _propose_tree_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         changes.append(f"Queue {excess.queue}: capability.{excess.resource} {old} -> {new}")
     if oversized:
         words, kind = join_names(changes), fix.FixKind.REPAIR
-        yield fix.Fix(words, tuple(edits), AdviceHarm.QUEUE, (QUEUE_TREE_BROKEN,), stated_kind=kind, aspect="tree")
+        yield fix.queue_fix(words, *edits, causes=(QUEUE_TREE_BROKEN,), kind=kind, aspect="tree")
 
 
 class _QueueLimit(NamedTuple):
@@ -132,16 +130,16 @@ def _iter_raise_fixes(
     blocking = [queue_limit for queue_limit in ceilings if queue_limit.present < amount.works]
     max_alone = min((queue_limit.present for queue_limit in blocking), default=amount.works)
     if limit.present < max_alone:
-        words = f"{limit.words} {amount.format_amount(limit.present)} -> {fix.AMOUNT_BLANK}"
-        single_edit = (f"{limit.path}={fix.AMOUNT_BLANK}",)
-        yield fix.Fix(words, single_edit, AdviceHarm.QUEUE, causes, replace(amount, works=max_alone))
+        alone = replace(amount, works=max_alone)
+        yield fix.queue_fix(*alone.change_of(limit.words, limit.path), causes=causes, amount=alone)
     if blocking:
         limits = [limit, *blocking]
         present = [f"{queue_limit.words} {amount.format_amount(queue_limit.present)}" for queue_limit in limits]
         words = f"{' and '.join(present)} -> {fix.AMOUNT_BLANK} each"
-        edits = tuple(f"{queue_limit.path}={fix.AMOUNT_BLANK}" for queue_limit in limits)
+        edits = (f"{queue_limit.path}={fix.AMOUNT_BLANK}" for queue_limit in limits)
         start = max(queue_limit.present for queue_limit in limits)
-        yield fix.Fix(words, edits, AdviceHarm.QUEUE, causes, replace(amount, fails=start, works=start + amount.works))
+        together = replace(amount, fails=start, works=start + amount.works)
+        yield fix.queue_fix(words, *edits, causes=causes, amount=together)
 
 
 def _propose_capability_fixes(situation: fix.FixSituation, queue: QueueInfo) -> Iterator[fix.Fix]:
@@ -154,28 +152,25 @@ def _propose_capability_fixes(situation: fix.FixSituation, queue: QueueInfo) -> 
         )
     if len(capability) > 1:
         words = f"Bypass: remove spec.capability of queue {queue.name} ({', '.join(capability)})"
-        edits = (f"Queue/{queue.name}:spec.capability-",)
-        yield fix.Fix(words, edits, AdviceHarm.QUEUE, _LIMIT_CAUSES, stated_kind=fix.FixKind.BYPASS)
+        edit, kind = f"Queue/{queue.name}:spec.capability-", fix.FixKind.BYPASS
+        yield fix.queue_fix(words, edit, causes=_LIMIT_CAUSES, kind=kind)
 
 
 def _propose_own_queue_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     name = f"{situation.explanation.job.partition('/')[2]}-own"
     if situation.pod_group is None or any(name_of(queue) == name for queue in situation.snapshot.objects_of("Queue")):
         return
-    manifest = (
-        f"{{apiVersion: scheduling.volcano.sh/v1beta1, spec: {{weight: {_LARGE_WEIGHT}}}, status: {{state: Open}}}}"
-    )
-    edits = (f"Queue/{name}:+={manifest}", f"{situation.group_path}:spec.queue={name}")
+    edits = (f"Queue/{name}:+={_queue_manifest(_LARGE_WEIGHT)}", f"{situation.group_path}:spec.queue={name}")
     words = f"Bypass: move {situation.explanation.job} to a new queue {name} (weight {_LARGE_WEIGHT}, no limits)"
-    yield fix.Fix(words, edits, AdviceHarm.QUEUE, _LIMIT_CAUSES, stated_kind=fix.FixKind.BYPASS, aspect="queue")
+    yield fix.queue_fix(words, *edits, causes=_LIMIT_CAUSES, kind=fix.FixKind.BYPASS, aspect="queue")
 
 
 def _propose_share_fixes(situation: fix.FixSituation, queue: QueueInfo) -> Iterator[fix.Fix]:
     plugins = situation.recording.conf.plugin_names()
     if PROPORTION in plugins and queue.weight < _LARGE_WEIGHT:
-        words = f"Queue {queue.name}: weight {queue.weight} -> {fix.AMOUNT_BLANK}"
-        edits = (f"Queue/{queue.name}:spec.weight={fix.AMOUNT_BLANK}",)
-        yield fix.Fix(words, edits, AdviceHarm.QUEUE, _SHARE_CAUSES, fix.AmountRange(queue.weight, _LARGE_WEIGHT))
+        amount = fix.AmountRange(queue.weight, _LARGE_WEIGHT)
+        change = amount.change_of(f"Queue {queue.name}: weight", f"Queue/{queue.name}:spec.weight")
+        yield fix.queue_fix(*change, causes=_SHARE_CAUSES, amount=amount)
     if CAPACITY in plugins:
         deserved, capability = fix.known_amounts(queue.deserved), fix.known_amounts(queue.capability)
         for resource in fix.resources_of(situation.pending_pods):
@@ -195,17 +190,17 @@ def _propose_guarantee_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
                 continue
             unit = fix.unit_of(resource)
             amount = fix.AmountRange(present, 0, unit, fix.coarsest_step(unit, present))
-            words = f"Queue {queue.name}: guarantee.{resource} {amount.format_amount(present)} -> {fix.AMOUNT_BLANK}"
-            edits = (f"Queue/{queue.name}:spec.guarantee.resource{field_step(resource)}={fix.AMOUNT_BLANK}",)
-            yield fix.Fix(words, edits, AdviceHarm.QUEUE, _LIMIT_CAUSES, amount)
+            path = f"Queue/{queue.name}:spec.guarantee.resource{field_step(resource)}"
+            change = amount.change_of(f"Queue {queue.name}: guarantee.{resource}", path)
+            yield fix.queue_fix(*change, causes=_LIMIT_CAUSES, amount=amount)
 
 
 def _propose_reclaimable_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     causes = ("queue-not-reclaimable", "victims-*", "queue-*", "preemptive")
     for queue in situation.recording.session.queues.values():
         if not queue.reclaimable and queue.name != situation.queue_name:
-            edits = (f"Queue/{queue.name}:spec.reclaimable=true",)
-            yield fix.Fix(f"Queue {queue.name}: reclaimable -> true", edits, AdviceHarm.QUEUE, causes)
+            words, edit = f"Queue {queue.name}: reclaimable -> true", f"Queue/{queue.name}:spec.reclaimable=true"
+            yield fix.queue_fix(words, edit, causes=causes)
 
 
 def _propose_quota_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -223,7 +218,7 @@ def _propose_quota_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             words = f"ResourceQuota {metadata['name']}: hard.{resource} {hard} -> {fix.AMOUNT_BLANK}"
             parts = [part for part in ("spec", "status") if resource in ((manifest.get(part) or {}).get("hard") or {})]
             edits = quota_edits(namespace, metadata["name"], resource, fix.AMOUNT_BLANK, parts)
-            yield fix.Fix(words, edits, AdviceHarm.QUEUE, ("enqueue-resourcequota", "enqueue-*"), amount)
+            yield fix.queue_fix(words, *edits, causes=("enqueue-resourcequota", "enqueue-*"), amount=amount)
 
 
 def _propose_preemptable_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -235,7 +230,7 @@ def _propose_preemptable_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]
                 *(f'Pod/{task.key}:metadata.annotations[{PREEMPTABLE_KEY}]="true"' for task in protected),
             )
             words = f'{count_noun(len(protected), "pod")} of {job.uid}: {PREEMPTABLE_KEY} -> "true"'
-            yield fix.Fix(words, edits, AdviceHarm.QUEUE, (KEPT,), stated_kind=fix.FixKind.OTHER_PODS)
+            yield fix.queue_fix(words, *edits, causes=(KEPT,), kind=fix.FixKind.OTHER_PODS)
 
 
 def _propose_group_priority_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -253,12 +248,11 @@ def _propose_group_priority_fixes(situation: fix.FixSituation) -> Iterator[fix.F
             higher_pods = [task.name for task in job.tasks.values() if task.priority > lowest.priority]
             note = f"; it then counts for {join_names(higher_pods)} too" if higher_pods else ""
             change = f"priorityClassName {group.priority_class_name} -> {pod_class} (that of {lowest.name}{note})"
-            edits = (f"PodGroup/{job.uid}:spec.priorityClassName={pod_class}",)
             # Pods whose own priority is below this job's are not protected on purpose.
             yields = situation.job is not None and lowest.priority < situation.job.priority <= job.priority
             kind = fix.FixKind.ENTITLEMENT if yields else fix.FixKind.OTHER_PODS
-            words = f"PodGroup {job.uid}: {change}"
-            yield fix.Fix(words, edits, AdviceHarm.QUEUE, (PRIORITY,), stated_kind=kind)
+            words, edit = f"PodGroup {job.uid}: {change}", f"PodGroup/{job.uid}:spec.priorityClassName={pod_class}"
+            yield fix.queue_fix(words, edit, causes=(PRIORITY,), kind=kind)
 
 
 def _propose_gang_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -271,10 +265,9 @@ def _propose_gang_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix
             # Gangs of the same queue first, then of low priority: the likeliest victims.
             candidates.append((not same_queue, job.priority, job.uid, job.min_available))
     for *_, job_id, min_member in sorted(candidates)[:_MAX_HOLDERS]:
-        words = f"{job_id}: minMember {min_member} -> {fix.AMOUNT_BLANK}"
-        edits = (f"PodGroup/{job_id}:spec.minMember={fix.AMOUNT_BLANK}",)
         amount, kind = fix.AmountRange(min_member, 1), fix.FixKind.OTHER_PODS
-        yield fix.Fix(words, edits, AdviceHarm.QUEUE, (GANG, "victims-not-above-deserved"), amount, stated_kind=kind)
+        change = amount.change_of(f"{job_id}: minMember", f"PodGroup/{job_id}:spec.minMember")
+        yield fix.queue_fix(*change, causes=(GANG, "victims-not-above-deserved"), amount=amount, kind=kind)
 
 
 def _propose_held_back_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -283,9 +276,9 @@ def _propose_held_back_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     placements = [effect for effect in (*effects.bound, *effects.pipelined) if effect.job != own_job]
     pods = group_by_key((effect.job, effect.task) for effect in placements)
     for job, keys in list(pods.items())[:_MAX_HOLDERS]:
-        edits = tuple(f"Pod/{key}:spec.schedulingGates=[{{name: later}}]" for key in keys)
+        edits = (f"Pod/{key}:spec.schedulingGates=[{{name: later}}]" for key in keys)
         words = f"Hold back {job} (placed in this cycle) with a scheduling gate on {count_noun(len(keys), 'pod')}"
-        yield fix.Fix(words, edits, AdviceHarm.QUEUE, _HOLDER_CAUSES, stated_kind=fix.FixKind.OTHER_PODS)
+        yield fix.queue_fix(words, *edits, causes=_HOLDER_CAUSES, kind=fix.FixKind.OTHER_PODS)
 
 
 def _propose_released_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -315,9 +308,8 @@ def _propose_released_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix
         ]
         names = join_names(job.uid for job in batch)
         words = f"Delete {fix.AMOUNT_BLANK} Inqueue {group_words} ({names})"
-        change = fix.Fix(words, (), AdviceHarm.QUEUE, causes, stated_kind=kind, aspect=group_words)
         if sizes:
-            yield change.with_sizes(*sizes)
+            yield fix.queue_fix(words, causes=causes, kind=kind, aspect=group_words).with_sizes(*sizes)
 
 
 def _propose_holder_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -341,7 +333,7 @@ def _propose_holder_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         sizes = [fix.FixSize(_some_of(number, len(pods), state), tuple(edits[:number])) for number in numbers]
         words = f"Delete {fix.AMOUNT_BLANK} of {job_id}"
         kind = bound_kind if state == "bound" else fix.FixKind.OTHER_PODS
-        yield fix.Fix(words, (), AdviceHarm.QUEUE, _HOLDER_CAUSES, stated_kind=kind).with_sizes(*sizes)
+        yield fix.queue_fix(words, causes=_HOLDER_CAUSES, kind=kind).with_sizes(*sizes)
 
 
 def _some_of(number: int, total: int, state: str) -> str:

@@ -134,7 +134,7 @@ class FixTrials:
         if explanation.cause_code == PANIC_CAUSE:
             return None
         situation = FixSituation(recording, explanation)
-        if self._cause != NOT_ENOUGH and explanation.cause_code in _WITHOUT_PODS and not situation.has_pods:
+        if self._cause != NOT_ENOUGH and explanation.cause_code in _WITHOUT_PODS and not situation.own_pods:
             return self._with_pods(changed, recording, explanation)
         has_new_cause = not explanation.scheduled and explanation.cause_code != self._cause
         outcome = self._build_outcome(recording, explanation, reached=explanation.scheduled)
@@ -259,7 +259,7 @@ def _iter_cost_words(job: JobId, before: PodPlaces, after: PodPlaces) -> Iterato
 def describe_missing_pods(recording: Recording, situation: FixSituation) -> str:
     """What minResources still reserves for missing pods, and how much is free; empty if it reserves nothing."""
     group = situation.pod_group
-    if group is None or not situation.has_pods or group.is_made_for_pods():
+    if group is None or not situation.own_pods or group.is_made_for_pods():
         return ""
     pods = [pod for pod in map(Pod, situation.snapshot.objects_of("Pod")) if pod.job_id == situation.explanation.job]
     parts = []

@@ -91,6 +91,29 @@ def test_a_selector_takes_a_value_that_nodes_have_before_it_is_removed() -> None
     assert "Remove nodeSelector from the pod template" == second
 
 
+def test_a_selector_that_full_nodes_meet_is_bypassed_last_and_no_node_of_another_pool_is_relabelled_before() -> None:
+    pools = [node("n1", cpu="1", labels={"pool": "a"}), node("n2", labels={"pool": "b"})]
+    used = [pod_group("r", phase="Running"), *pods("r", 1, cpu="1", on="n1")]
+    found = list(proven(cluster(*pools, *used, pod_group("j"), pods("j", 1, nodeSelector={"pool": "a"})), "default/j"))
+    relabel = "Relabel node n2 from pool=b to pool=a, if its other users agree"
+    assert found.index("Add 1 node like n1") < found.index(relabel)
+    assert found.index(relabel) < found.index("Bypass: remove nodeSelector from the pod template")
+
+
+def test_a_closed_zone_is_waited_for_before_pods_are_deleted() -> None:
+    conf = (
+        "actions: allocate\ntiers:\n- plugins:\n  - name: tdm\n    arguments: {tdm.revocable-zone.z: '10:00-21:00'}\n"
+    )
+    zone = node("n2", labels={"volcano.sh/revocable-zone": "z"})
+    used = [pod_group("r", phase="Running"), *pods("r", 1, cpu="1", on="n1")]
+    job, waiting = pod_group("j"), pods("j", 1)
+    for each in (job, *waiting):
+        each["metadata"].setdefault("annotations", {})["volcano.sh/revocable-zone"] = "*"
+    snapshot = cluster(node("n1", cpu="1"), zone, *used, job, waiting, conf=conf)
+    night = replace(snapshot, now=snapshot.now.replace(hour=22))
+    assert "Wait until 10:00, when revocable zone z opens" == next(iter(proven(night, "default/j")))
+
+
 def test_a_job_that_another_of_its_queue_passed_is_given_a_priority_above_it() -> None:
     conf = CONF.replace("{name: gang}", "{name: priority}, {name: gang}")
     first = [pod_group("a"), *pods("a", 1, cpu="3")]

@@ -5,7 +5,7 @@ import pytest
 from tests.builders import cluster, node, pod, pod_group, pods
 from vcdebug.errors import VcdebugError
 from vcdebug.explain.job_view import ExplainSubject, find_subject
-from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 GROUPS = [pod_group("train"), pod_group("train", namespace="ml"), pod_group("serve-x1f9")]
 PODS = [
@@ -38,6 +38,28 @@ def snapshot() -> Snapshot:
 )
 def test_a_word_selects_one_subject(snapshot: Snapshot, word: str, subject: ExplainSubject) -> None:
     assert subject == find_subject(snapshot, word)
+
+
+def owned(member: Manifest, kind: str, name: str) -> Manifest:
+    member["metadata"]["ownerReferences"] = [{"kind": kind, "name": name, "uid": f"uid-{name}"}]
+    return member
+
+
+def revision(name: str, deployment: str) -> Manifest:
+    manifest = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": name, "uid": f"uid-{name}"}}
+    return owned({**manifest, "spec": {}}, "Deployment", deployment)
+
+
+@pytest.mark.parametrize("read", [True, False])
+def test_a_deployment_is_known_by_its_name_with_and_without_its_replica_sets(read: bool) -> None:
+    old = [
+        pod_group("pg-1", phase="Running"),
+        owned(pod("web-5d9c7b6f4-a", "pg-1", on="n1"), "ReplicaSet", "web-5d9c7b6f4"),
+    ]
+    new = [pod_group("pg-2"), owned(pod("web-7f6b8d9c5-b", "pg-2"), "ReplicaSet", "web-7f6b8d9c5")]
+    sets = [revision("web-5d9c7b6f4", "web"), revision("web-7f6b8d9c5", "web")] if read else []
+    found = find_subject(cluster(node("n1"), sets, *old, *new), "default/web")
+    assert ExplainSubject("default/pg-2") == found, "the revision with Pending pods"
 
 
 def test_a_name_in_two_namespaces_is_refused_with_both(snapshot: Snapshot) -> None:

@@ -45,7 +45,7 @@ def test_a_label_that_is_spelt_otherwise_is_found() -> None:
 def test_a_label_that_no_node_has_is_named() -> None:
     found = asked(node("n1", labels={"disktype": "ssd"}), nodeSelector={"disk-type": "ssd"})
     assert "No node in the snapshot has disk-type=ssd, and none has label disk-type at all" in found.whole_text
-    assert "Did you mean label disktype?" in found.advice_texts
+    assert "Use label disktype instead of disk-type in the pods." in found.advice_texts
 
 
 def test_a_required_node_affinity_is_told_like_a_selector() -> None:
@@ -53,6 +53,34 @@ def test_a_required_node_affinity_is_told_like_a_selector() -> None:
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
     found = asked(node("n1", labels={"zone": "a"}), affinity={"nodeAffinity": required})
     assert "No node in the snapshot has zone in (b, c): zone is a on n1" in found.whole_text
+
+
+def spread(key: str) -> dict[str, Any]:
+    selector = {"matchLabels": {"app": "web"}}
+    constraint = {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": selector}
+    return {"topologySpreadConstraints": [constraint]}
+
+
+def test_a_spread_over_a_label_that_no_node_has_names_the_label_and_the_closest_one() -> None:
+    found = asked(node("n1", labels={"topology.kubernetes.io/zone": "a"}), **spread("topology.kubernetes.io/zones"))
+    assert "No node in the snapshot has the label topology.kubernetes.io/zones, which" in found.whole_text
+    assert "the closest label of the nodes is topology.kubernetes.io/zone" in found.whole_text
+    assert (
+        "Use label topology.kubernetes.io/zone instead of topology.kubernetes.io/zones in the pods."
+        in found.advice_texts
+    )
+
+
+def test_a_spread_names_the_only_domain_that_it_allows_and_the_pods_of_the_others() -> None:
+    nodes = [node("n1", labels={"zone": "a"}), node("n2", labels={"zone": "b"}, cpu="1"), node("n3")]
+    full = [pod_group("full", phase="Running"), *pods("full", 1, on="n2")]
+    web = [*pods("web", 1, on="n1", **spread("zone")), *pods("web", 1, cpu="4", prefix="next", **spread("zone"))]
+    for each in web:
+        each["metadata"]["labels"] = {"app": "web"}
+    snapshot = cluster(nodes, full, pod_group("web", phase="Running"), web, conf=CONF)
+    found = explain_by_name(replay_cycle(snapshot), "default/web")
+    assert "topologySpreadConstraints (maxSkew 1) allows only zone b; matching pods: a 1, b 0." in found.whole_text
+    assert "n3 lacks the label zone, which topologySpreadConstraints requires (DoNotSchedule)." in found.whole_text
 
 
 def test_neighbours_that_do_not_run_are_named_by_their_labels() -> None:
@@ -155,7 +183,7 @@ def test_a_window_that_is_shut_is_not_for_ever() -> None:
     found = asked(revocable, conf=WINDOWS, annotations={"volcano.sh/revocable-zone": "*"})
     assert "ever" not in found.whole_text.split()
     assert "n1 is in revocable zone rz1, open only 18:00-20:00" in found.whole_text
-    assert found.advice_texts[0].startswith("Wait until zone rz1 opens")
+    assert found.advice_texts[0].startswith("Wait until 18:00, when revocable zone rz1 opens")
 
 
 def test_a_class_that_does_not_exist_is_named_with_those_that_do() -> None:

@@ -1,5 +1,6 @@
 """The job that a word names, and everything that the gates read of one job."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
@@ -203,7 +204,10 @@ def find_subject(snapshot: Snapshot, word: str) -> ExplainSubject:
         or _groups_of_workload(snapshot, word)
     )
     if owned_groups:
-        return ExplainSubject(_require_unique(owned_groups, word))
+        waiting = {pod.job_id for pod in pods.values() if not pod.node_name}
+        # An owner has a PodGroup for each of its revisions; the question is about the one with Pending pods.
+        open_groups = [job for job in owned_groups if job in waiting]
+        return ExplainSubject(_require_unique(open_groups if len(open_groups) == 1 else owned_groups, word))
     matching_pods = [key for key in pods if key.rpartition("/")[2] == word]
     if matching_pods:
         key = _require_unique(matching_pods, word)
@@ -245,18 +249,37 @@ def _groups_of_volcano_job(pods: Sequence[Pod], word: str) -> list[JobId]:
     return list(dict.fromkeys(groups))
 
 
+_REVISION = re.compile(r"-[0-9a-z]{5,10}$")
+"""What a Deployment or CronJob appends to its own name for a ReplicaSet or Job."""
+
+
 def _groups_of_owner(snapshot: Snapshot, word: str) -> list[JobId]:
-    """PodGroups whose owner reference, or that of their pods, has this name."""
+    """PodGroups that an object of this name owns, directly, through their pods or through objects in between."""
     namespace, _, name = word.rpartition("/")
+    between = {metadata_of(one).get("uid"): one for kind in _KINDS_BETWEEN for one in snapshot.objects_of(kind)}
     groups: dict[JobId, None] = {}
     for kind in ("PodGroup", "Pod"):
         for manifest in snapshot.objects_of(kind):
-            if any(owner.get("name") == name for owner in owners_of(manifest)):
+            if name in _owner_names(manifest, between):
                 member = PodGroup(manifest) if kind == "PodGroup" else Pod(manifest)
                 job = f"{member.namespace}/{member.name}" if isinstance(member, PodGroup) else member.job_id
                 if job and namespace in ("", member.namespace):
                     groups[job] = None
     return list(groups)
+
+
+_KINDS_BETWEEN = ("ReplicaSet", "Job")
+"""Kinds whose objects are owned by another one and own pods: of a Deployment, of a CronJob."""
+
+
+def _owner_names(manifest: JsonObject, between: Mapping[object, JsonObject]) -> Iterator[object]:
+    """The names of the object's owners and of their owners, which are derived from the name for objects not read."""
+    for owner in owners_of(manifest):
+        yield owner.get("name")
+        if owner.get("uid") in between:
+            yield from _owner_names(between[owner["uid"]], {})
+        elif owner.get("kind") in _KINDS_BETWEEN:
+            yield _REVISION.sub("", str(owner.get("name")))
 
 
 def _groups_of_workload(snapshot: Snapshot, word: str) -> list[JobId]:

@@ -5,7 +5,7 @@ Upstream: plugins/tdm.
 
 import math
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 import numpy as np
@@ -62,6 +62,11 @@ class RevocableZones(NamedTuple):
         if unix_seconds(opens) <= unix_seconds(self.now) <= unix_seconds(closes):
             return None
         return OUT_OF_WINDOW.format(zone=zone, window=window)
+
+    def next_opening(self, zone: str) -> datetime:
+        """When a zone with a closed window opens next."""
+        opens = clock_time(self.now, clock_minutes(self.windows[zone].strip().split("-")[0]))
+        return opens if opens > self.now else opens + timedelta(days=1)
 
 
 class Tdm(Plugin):

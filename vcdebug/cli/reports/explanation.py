@@ -104,7 +104,8 @@ def _evidence_blocks(explanation: Explanation, *, verbose: bool) -> Iterator[Blo
     rows = [f"event {event.seq}: {event.text}" for event in explanation.dominant_evidence]
     surplus = (len(lines) - MAX_ARITHMETIC_LINES, "more line"), (len(rows) - MAX_EVIDENCE_ROWS, "more event")
     hidden = [count_noun(count, noun) for count, noun in surplus if count > 0]
-    if hidden and not verbose:
+    # A single hidden row takes no more space than the note about it.
+    if not verbose and sum(max(count, 0) for count, _ in surplus) > 1:
         rows = [*rows[:MAX_EVIDENCE_ROWS], f"… {' and '.join(hidden)}: --verbose"]
         lines = lines[:MAX_ARITHMETIC_LINES]
     title = f"Evidence (cause: {explanation.cause_code})"
@@ -114,9 +115,9 @@ def _evidence_blocks(explanation: Explanation, *, verbose: bool) -> Iterator[Blo
 
 
 def _cut_list(texts: Sequence[str], limit: int, noun: str, *, verbose: bool) -> Sequence[str]:
-    """At most `limit` texts and the number of further ones; all texts with `verbose`."""
+    """At most `limit` texts and the number of further ones, which is never 1; all texts with `verbose`."""
     surplus = len(texts) - limit
-    return texts if verbose or surplus <= 0 else [*texts[:limit], f"… {count_noun(surplus, f'more {noun}')}: --verbose"]
+    return texts if verbose or surplus <= 1 else [*texts[:limit], f"… {count_noun(surplus, f'more {noun}')}: --verbose"]
 
 
 def _step_block(step: ExplanationStep) -> Block:

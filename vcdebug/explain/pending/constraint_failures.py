@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
+from vcdebug.actions import ENQUEUE
 from vcdebug.amount_text import count_noun, join_named_amounts, join_names, verb_for
 from vcdebug.explain import answer
 from vcdebug.explain.answer import Advice, ConstraintFailure, ConstraintKind
@@ -170,9 +171,12 @@ def waiting_holder_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
     pods = join_names((task.name for task in other_tasks), placement_constraints.MAX_HOLDERS)
     both = f"{jobs} and this job ({count_noun(len(running_tasks), 'running pod')}) all have Pending pods"
     fewer = "start fewer jobs at once (set minMember or minResources for the whole job)"
+    # Even a job whose minResources cover all its pods is admitted by room that its pods cannot use.
+    admitted_by_all = ENQUEUE in fits.view.actions and fits.of_kind("unresolvable")
+    counts = f"; {ENQUEUE} counts all nodes, not only those that the pods can use" if admitted_by_all else ""
     yield ConstraintFailure(
-        f"Possible deadlock: {near.name} is in use by {pods} of {jobs}; {both}",
-        (answer.queue_admin_advice(f"Delete {jobs} or this job, and {fewer}."),),
+        f"Possible deadlock: {near.name} is in use by {pods} of {jobs}; {both}{counts}",
+        (answer.outside_advice(f"Delete {jobs} or this job, and {fewer}.", answer.AdviceHarm.QUEUE),),
     )
 
 
@@ -200,6 +204,7 @@ _FAILURE_FINDERS: tuple[Callable[[NodeFits], Iterator[ConstraintFailure]], ...] 
     _port_failures,
     placement_constraints.find_affinity_failures,
     _anti_affinity_failures,
+    placement_constraints.find_spread_failures,
     partial(plugin_failures, NODEGROUP),
     _card_failures,
     placement_constraints.find_volume_shortages,

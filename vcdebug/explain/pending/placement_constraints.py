@@ -25,9 +25,11 @@ from vcdebug.kube.listers import claim_names, storage_class_name
 from vcdebug.kube.node_affinity import required_node_affinity
 from vcdebug.kube.pod_affinity import AFFINITY_REASON
 from vcdebug.kube.selector import Requirement
+from vcdebug.kube.topology_spread import SKEWED_REASON
 from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.pod import Pod
 from vcdebug.plugins.predicates import Predicates
+from vcdebug.plugins.predicates.filters import PodTopologySpreadFilter
 from vcdebug.plugins.predicates.volume_filters import DynamicResourcesFilter
 from vcdebug.snapshot.manifest import metadata_of, name_of, object_in, spec_of
 from vcdebug.snapshot.snapshot import Manifest
@@ -91,10 +93,62 @@ def _few_nodes_failure(have: list[str], lack: list[str], unmet: str) -> Iterator
 def _unknown_key(fits: NodeFits, requirement: Requirement, unmet: str) -> Iterator[ConstraintFailure]:
     keys = dict.fromkeys(key for node in fits.node_fits for key in fits.view.session.nodes[node.name].labels)
     closest_key = _closest_name((requirement.key,), keys)
-    advice = (owner_advice(f"Did you mean label {closest_key}?"),) if closest_key else ()
-    yield ConstraintFailure(
-        f"{unmet}, and none has label {requirement.key} at all" if requirement.values else unmet, advice
-    )
+    absent = f"{unmet}, and none has label {requirement.key} at all" if requirement.values else unmet
+    if not closest_key:
+        yield ConstraintFailure(absent)
+        return
+    renamed = _renamed_label_edits(fits, requirement.key, closest_key)
+    rename = owner_advice(f"Use label {closest_key} instead of {requirement.key} in the pods.", *renamed)
+    closest = f"; the closest label of the nodes is {closest_key}"
+    yield ConstraintFailure(f"{absent}{closest}", (rename._replace(repairs=bool(renamed)),))
+
+
+def _renamed_label_edits(fits: NodeFits, key: str, closest_key: str) -> list[str]:
+    """Edits that name another label in the node selectors and topology spread constraints of the Pending pods."""
+    edits = []
+    for task in fits.view.left_over:
+        path, spec = f"Pod/{task.key}:spec", task.pod.spec
+        selector = spec.get("nodeSelector") or {}
+        if key in selector:
+            edits += [f"{path}.nodeSelector[{key}]-", f'{path}.nodeSelector[{closest_key}]="{selector[key]}"']
+        constraints = enumerate(spec.get("topologySpreadConstraints") or ())
+        places = [at for at, constraint in constraints if constraint.get("topologyKey") == key]
+        edits += [f"{path}.topologySpreadConstraints[{at}].topologyKey={closest_key}" for at in places]
+    return edits
+
+
+def find_spread_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
+    """Hard topology spread constraints: the label that nodes lack, or the domains that have too many matching pods."""
+    plugin = fits.view.session.plugins.get(Predicates.name)
+    # The reason of nodes without the label begins with that of full domains.
+    if not isinstance(plugin, Predicates) or not fits.refused_for(SKEWED_REASON):
+        return
+    spread = next(active for active in plugin.active_filters if isinstance(active, PodTopologySpreadFilter))
+    for constraint, domains in spread.domains_of(fits.task.pod):
+        key = constraint.topology_key
+        present = [node.name for node in fits.node_fits if key in fits.view.session.nodes[node.name].labels]
+        required, rule = Requirement(key, "Exists", ()), "which topologySpreadConstraints requires (DoNotSchedule)"
+        if not present:
+            yield from _unknown_key(fits, required, f"No node in the snapshot has the label {key}, {rule}")
+            continue
+        lacking = [node.name for node in fits.node_fits if node.name not in present]
+        yield from _few_nodes_failure(present, lacking, f"{format_requirement(required)}, {rule}") if lacking else ()
+        counts = {
+            str(value): int(domains.per_value[at])
+            for at, value in enumerate(domains.column.values)
+            if domains.known[at]
+        }
+        allowed = [
+            value for value, count in counts.items() if count + domains.itself - domains.lowest <= constraint.max_skew
+        ]
+        if len(allowed) < len(counts):
+            pods = join_names((f"{value} {count}" for value, count in counts.items()), MAX_VALUES)
+            where = f"only {key} {join_names(allowed)}" if allowed else f"no {key}"
+            free = f"Free room in {join_names(allowed)}, or set" if allowed else "Set"
+            yield ConstraintFailure(
+                f"topologySpreadConstraints (maxSkew {constraint.max_skew}) allows {where}; matching pods: {pods}",
+                (owner_advice(f"{free} whenUnsatisfiable: ScheduleAnyway."),),
+            )
 
 
 def _closest_name(words: Iterable[str], candidates: Iterable[str]) -> str:

@@ -19,7 +19,6 @@ from vcdebug.kube.node_view import NodeView
 from vcdebug.kube.pod_affinity import AffinityState, AllTerms, IncomingTerm, PairCounts
 from vcdebug.kube.pod_shape import PodShape
 from vcdebug.kube.ports import HostPort
-from vcdebug.kube.topology_spread import rows_with_all_keys, spread_domains
 from vcdebug.kube.volume_binding import VolumeState
 from vcdebug.kube.volume_zone import ZoneLimit, zone_of
 from vcdebug.model.node import NodeInfo
@@ -102,15 +101,8 @@ def _pods_in_domain(view: NodeView, asked_node: AskedNode, key: str, matches: Ca
 
 def spread_terms(plugin: Predicates, asked_node: AskedNode) -> Iterator[Term]:
     """Yields terms per hard spread constraint: the node's domain first, then the other domains."""
-    view = plugin.node_view
     spread_filter = next(active for active in plugin.active_filters if isinstance(active, PodTopologySpreadFilter))
-    constraints = spread_filter.hard_constraints(asked_node.pod)
-    labelled = rows_with_all_keys(view, constraints)
-    shapes = view.shapes
-    for constraint in constraints:
-        domains = spread_domains(
-            view, constraint, labelled, shapes.label_group(asked_node.pod), shapes.node_constraints(asked_node.pod)
-        )
+    for constraint, domains in spread_filter.domains_of(asked_node.pod):
         own_value = int(domains.column.ids[asked_node.row])
         key, selector = constraint.topology_key, predicate_reasons.format_selector(constraint.selector)
         if own_value < 0:

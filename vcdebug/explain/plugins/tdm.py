@@ -6,7 +6,7 @@ Upstream: plugins/tdm.
 from collections.abc import Iterator
 
 from vcdebug.amount_text import count_noun, format_number, join_names, verb_for
-from vcdebug.explain.answer import ConstraintFailure, owner_advice, queue_admin_advice
+from vcdebug.explain.answer import ConstraintFailure, cluster_admin_advice, owner_advice, queue_admin_advice
 from vcdebug.explain.equation import JOB_NOT_IN_SESSION, Equation, Term, all_hold, first_failing
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.plugins import AskedNode, OrderDifference, OrderMoment, PluginExplainer, iter_differences
@@ -174,11 +174,17 @@ def find_closed_zones(fits: NodeFits) -> Iterator[ConstraintFailure]:
         error = plugin.zones.zone_error(zone)
         names = [node.name for node in fits.refused_for(error)] if error else []
         if names:
-            now = plugin.zones.now.strftime("%H:%M")
+            now, opens = plugin.zones.now.strftime("%H:%M"), plugin.zones.next_opening(zone)
             where = f"{join_names(names)} {verb_for(len(names), 'is')} in revocable zone {zone}"
             yield ConstraintFailure(
                 f"{where}, open only {window} (now {now})",
-                (owner_advice(f"Wait until zone {zone} opens; `vcdebug ask when` forecasts the cycle."),),
+                (
+                    owner_advice(
+                        f"Wait until {opens.strftime('%H:%M')}, when revocable zone {zone} opens.",
+                        f"clock:now={opens.isoformat()}",
+                    ),
+                    cluster_admin_advice(f"Extend tdm.revocable-zone.{zone} ({window})."),
+                ),
             )
 
 

@@ -5,6 +5,7 @@ Upstream: plugins/predicates (predicateFn), k8s framework plugins.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple, Protocol
 
@@ -168,6 +169,14 @@ class PodTopologySpreadFilter:
     def hard_constraints(self, pod: Pod) -> topology_spread.Constraints:
         """The pod's hard constraints; raises SelectorError."""
         return topology_spread.constraints_of(pod.spec, pod.labels, topology_spread.DO_NOT_SCHEDULE, self._gate)
+
+    def domains_of(self, pod: Pod) -> Iterator[tuple[topology_spread.SpreadConstraint, topology_spread.SpreadDomains]]:
+        """Yields the pod's hard constraints with their present domains."""
+        constraints, shapes = self.hard_constraints(pod), self._view.shapes
+        labelled = topology_spread.rows_with_all_keys(self._view, constraints)
+        group, placement = shapes.label_group(pod), shapes.node_constraints(pod)
+        for constraint in constraints:
+            yield constraint, topology_spread.spread_domains(self._view, constraint, labelled, group, placement)
 
     def filter(self, pod: Pod, state: CycleState, rows: IntArray) -> FilterVerdict:
         verdicts = state.data.get(self.STATE)

@@ -93,7 +93,12 @@ def _propose_label_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             if missing and not any(_is_reported_label(key) for key in missing):
                 edits = (f'Node/{name}:metadata.labels[{key}]="{value}"' for key, value in missing.items())
                 text = ", ".join(f"{key}={value}" for key, value in missing.items())
-                yield fix.cluster_fix(f"Label node {name} with {text}, if correct", *edits, causes=_NODE_CAUSES)
+                words, kind = f"Label node {name} with {text}, if correct", None
+                # Another value means that the node belongs to another pool.
+                if others := [f"{key}={labels[key]}" for key in missing if key in labels]:
+                    words = f"Relabel node {name} from {join_names(others)} to {text}, if its other users agree"
+                    kind = fix.FixKind.OVERRIDE
+                yield fix.cluster_fix(words, *edits, causes=_NODE_CAUSES, kind=kind)
 
 
 def _is_reported_label(key: str) -> bool:

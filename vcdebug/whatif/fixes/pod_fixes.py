@@ -5,8 +5,10 @@ from typing import Final
 
 from vcdebug.amount_text import count_noun, join_names
 from vcdebug.grouping import group_by_key
+from vcdebug.kube.node_affinity import required_node_affinity
 from vcdebug.kube.pod_requests import COMPUTE_RESOURCES, GUARANTEED, pod_qos
 from vcdebug.kube.ports import host_ports
+from vcdebug.kube.topology_spread import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
 from vcdebug.model.pod import Pod
 from vcdebug.model.pod_claims import LIMIT_PREFIX
 from vcdebug.plugins import DRF, GANG, NUMA_AWARE, PRIORITY
@@ -41,7 +43,11 @@ def propose_pod_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     for change, words, field_path in _NODE_CONDITIONS:
         pods = tuple(pod for pod in situation.pending_pods if _is_stated(pod.spec, field_path))
         if pods:
-            yield fix.job_fix(words, *fix.pod_edits(pods, change), causes=_NODE_CAUSES, aspect=change)
+            # A condition that some node meets is there on purpose: its nodes are full, and the rule is not the fault.
+            kind = fix.FixKind.BYPASS if change in _POOL_CONDITIONS and _has_own_nodes(situation, pods[0]) else None
+            text = f"Bypass: {words[0].lower()}{words[1:]}" if kind else words
+            yield fix.job_fix(text, *fix.pod_edits(pods, change), causes=_NODE_CAUSES, kind=kind, aspect=change)
+    yield from _propose_spread_fixes(situation)
     yield from _propose_port_fixes(situation)
     yield from _propose_numa_fixes(situation)
     if len(situation.pending_pods) <= _MAX_EDITED_PODS:
@@ -54,12 +60,27 @@ _NODE_CONDITIONS: Final = (
     ("spec.affinity.nodeAffinity-", "Remove nodeAffinity from the pod template", ("affinity", "nodeAffinity")),
     ("spec.affinity.podAffinity-", "Remove podAffinity from the pod template", ("affinity", "podAffinity")),
     ("spec.affinity.podAntiAffinity-", "Remove podAntiAffinity from the pod template", ("affinity", "podAntiAffinity")),
-    (
-        "spec.topologySpreadConstraints-",
-        "Remove topologySpreadConstraints from the template",
-        ("topologySpreadConstraints",),
-    ),
 )
+_POOL_CONDITIONS: Final = ("spec.nodeSelector-", "spec.affinity.nodeAffinity-")
+
+
+def _has_own_nodes(situation: fix.FixSituation, pod: Pod) -> bool:
+    """Whether some node meets the pod's nodeSelector and required node affinity."""
+    required, nodes = required_node_affinity(pod.spec), situation.snapshot.objects_of("Node")
+    return any(required.matches_group(labels_of(node), name_of(node)) for node in nodes)
+
+
+def _propose_spread_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """Proposes to make hard topology spread constraints preferences."""
+    edits = [
+        f"Pod/{pod.key}:spec.topologySpreadConstraints[{at}].whenUnsatisfiable={SCHEDULE_ANYWAY}"
+        for pod in situation.pending_pods
+        for at, constraint in enumerate(pod.spec.get("topologySpreadConstraints") or ())
+        if constraint.get("whenUnsatisfiable") == DO_NOT_SCHEDULE
+    ]
+    if edits:
+        words = f"topologySpreadConstraints: whenUnsatisfiable {DO_NOT_SCHEDULE} -> {SCHEDULE_ANYWAY}"
+        yield fix.job_fix(words, *edits, causes=_NODE_CAUSES, aspect="spread")
 
 
 def _propose_selector_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:

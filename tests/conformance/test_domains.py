@@ -7,7 +7,7 @@ from tests.builders import cluster, conf_of, hyper_node, node, pod_group, pods
 from tests.conformance.deeds import recorded, scheduler, verify_program
 from vcdebug.comparison.logs.log_writer import log_lines
 from vcdebug.conformance.cycle_outcome import predicted_outcome
-from vcdebug.conformance.scheduler_log import DomainLog
+from vcdebug.conformance.scheduler_log import DOMAIN_MARK, JOB_DOMAIN, SUB_JOB_DOMAIN, ChoiceLog, SchedulerLog
 from vcdebug.framework.chance_draws import DomainRows
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.cycle_inputs import ChanceSettings
@@ -37,10 +37,10 @@ def named(snapshot: Snapshot) -> list[str]:
 
 
 def test_older_releases_name_them_otherwise() -> None:
-    found = DomainLog()
+    found = ChoiceLog(JOB_DOMAIN, DOMAIN_MARK)
     for name in ("s1", "s0"):
         found.read_line(LINE.format(f'job in hyperNode" jobName="default/j" hyperNodeName="{name}'))
-    assert {"default/j": "s1;s0"} == found.of_jobs()
+    assert {"default/j": "s1;s0"} == found.chance_texts()
 
 
 def test_the_order_is_followed_in_older_releases() -> None:
@@ -51,19 +51,20 @@ def test_the_order_is_followed_in_older_releases() -> None:
 
 
 def test_the_log_tells_every_hypernode_that_is_tried() -> None:
-    found = DomainLog()
+    found = SchedulerLog()
     for line in (OF_JOB.format("s1"), OF_SUB_JOB.format("s1"), OF_JOB.format("s0"), OF_SUB_JOB.format("s0")):
-        found.read_line(LINE.format(line))
-    found.read_line(LINE.format('job contains hard topology or subjob policy" queue="q" job="default/j'))
-    assert ({"default/j": "s1;s0"}, {"default/j": "s1;s0"}) == (found.of_jobs(), found.of_sub_jobs())
-    found.clear_cycle()
-    assert ({}, {}) == (found.of_jobs(), found.of_sub_jobs())
+        found.add_line(LINE.format(line))
+    found.add_line(LINE.format('job contains hard topology or subjob policy" queue="q" job="default/j'))
+    tried = {"default/j": "s1;s0"}
+    assert ChanceSettings(job_domains=tried, sub_job_domains=tried) == found.drawn_chance([])
+    found.begin_cycle()
+    assert ChanceSettings() == found.drawn_chance([])
 
 
 def test_where_only_one_was_tried_there_is_no_order() -> None:
-    found = DomainLog()
-    found.read_line(LINE.format(OF_JOB.format("s1")))
-    assert {} == found.of_jobs()
+    found = ChoiceLog(SUB_JOB_DOMAIN, DOMAIN_MARK)
+    found.read_line(LINE.format(OF_SUB_JOB.format("s1")))
+    assert {} == found.chance_texts()
 
 
 def test_rows_come_in_the_known_order_one_after_the_other() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.actions.outcome import ops
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class
 from tests.conformance.deeds import recorded, scheduler, verify_program
-from vcdebug.conformance.scheduler_log import DryRunLog
+from vcdebug.conformance.scheduler_log import SchedulerLog
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.cycle_inputs import ChanceSettings
 from vcdebug.snapshot.snapshot import Snapshot
@@ -55,14 +55,14 @@ def test_a_winner_that_is_not_known_any_more_is_the_first_node() -> None:
 
 
 def test_the_log_names_the_winner_of_every_dry_run_that_found_one() -> None:
-    runs = DryRunLog()
+    runs = SchedulerLog()
     nothing = ["the predicateNodes number is 3", "Preemptor <default/b> failed to preempt Task , err: none"]
     elsewhere = ["After pipelined Task <default/b> to Node <n9>: idle <>, used <>, releasing <>"]
     for line in [*won("a", "n1", "v"), *nothing, *elsewhere, *won("b", "n2", "v"), *won("a", "n3", "w")]:
-        runs.read_line(f"I1122 10:00:00.000000       1 preempt.go:1] {line}")
-    assert {"default/a": "n1;n3", "default/b": "n2"} == runs.chance_texts()
-    runs.clear_cycle()
-    assert {} == runs.chance_texts()
+        runs.add_line(f"I1122 10:00:00.000000       1 preempt.go:1] {line}")
+    assert {"default/a": "n1;n3", "default/b": "n2"} == runs.drawn_chance([]).dry_runs
+    runs.begin_cycle()
+    assert ChanceSettings() == runs.drawn_chance([])
 
 
 def test_a_scheduler_whose_dry_runs_ended_elsewhere_agrees(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from tests.builders import amounts, cluster, conf_of, node, pod, pod_group
 from vcdebug.conformance import nearest_replay
 from vcdebug.conformance.cycle_outcome import predicted_outcome
 from vcdebug.conformance.nearest_replay import follow_scheduler
-from vcdebug.conformance.scheduler_log import PlacementLog
+from vcdebug.conformance.scheduler_log import SchedulerLog
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.cycle_inputs import ChanceSettings
@@ -28,13 +28,13 @@ def twice_placed() -> Snapshot:
 
 
 def test_the_log_tells_one_place_after_the_other_without_repeats_at_the_end() -> None:
-    found = PlacementLog()
+    found = SchedulerLog()
     for what, where in (("allocated", "n2"), ("pipelined", "n1"), ("pipelined", "n1")):
-        found.read_line(LINE.format(what, where))
-    found.read_line("I1123 14:40:08.49 7 allocate.go:956] Binding Task <default/j-0> to node <n2>")
-    assert {"default/j-0": "n2;n1"} == found.chance_texts()
-    found.clear_cycle()
-    assert {} == found.chance_texts()
+        found.add_line(LINE.format(what, where))
+    found.add_line("I1123 14:40:08.49 7 allocate.go:956] Binding Task <default/j-0> to node <n2>")
+    assert ChanceSettings(choices={"default/j-0": "n2;n1"}) == found.drawn_chance([])
+    found.begin_cycle()
+    assert ChanceSettings() == found.drawn_chance([])
 
 
 def test_the_replay_follows_each_place_in_turn() -> None:

@@ -13,7 +13,7 @@ from tests.builders import cluster, conf_of, node, pod_group, pods
 from tests.conformance.deeds import recorded, scheduler, verify_program
 from vcdebug.conformance.cycle_outcome import CycleOutcome, predicted_outcome
 from vcdebug.conformance.nearest_replay import follow_scheduler
-from vcdebug.conformance.scheduler_log import SchedulerLog, SearchLog
+from vcdebug.conformance.scheduler_log import SchedulerLog
 from vcdebug.framework.record import PredicateEvent
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.cycle_inputs import ChanceSettings
@@ -104,13 +104,13 @@ def lines(task: str, nodes: Iterable[str]) -> list[str]:
 
 
 def test_the_log_names_the_nodes_of_every_search_in_the_order_of_the_round() -> None:
-    searches = SearchLog()
+    log = SchedulerLog()
     for line in [*lines("x/a", ("n3", "n0", "n2")), *lines("x/b", ("n1",)), *lines("x/a", ("n0", "n1", "n0"))]:
-        searches.read_line(line)
-    assert {"x/a": "2-3,0-0;0-1;0-0", "x/b": "1-1"} == searches.chance_texts(["n0", "n1", "n2", "n3"])
-    assert {"x/b": "1-1"} == searches.chance_texts(["n0", "n1"])
-    searches.clear_cycle()
-    assert {} == searches.chance_texts(["n0"])
+        log.add_line(line)
+    assert {"x/a": "2-3,0-0;0-1;0-0", "x/b": "1-1"} == log.drawn_chance(["n0", "n1", "n2", "n3"]).searches
+    assert {"x/b": "1-1"} == log.drawn_chance(["n0", "n1"]).searches
+    log.begin_cycle()
+    assert ChanceSettings() == log.drawn_chance(["n0"])
 
 
 def test_where_searches_were_followed_it_is_said_that_the_lines_are_not_compared(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from tests.actions.outcome import ops
 from tests.actions.test_reclaim import TIERS
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from tests.conformance.deeds import recorded, scheduler, verify_program
-from vcdebug.conformance.scheduler_log import PREEMPT_MARK, RECLAIM_MARK, VictimSearchLog
+from vcdebug.conformance.scheduler_log import SchedulerLog
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.cycle_inputs import ChanceSettings
 from vcdebug.snapshot.edited_snapshot import snapshot_at_release
@@ -32,21 +32,22 @@ def three_nodes() -> Snapshot:
 
 
 def test_the_log_tells_the_nodes_in_turn() -> None:
-    found = VictimSearchLog(RECLAIM_MARK)
+    found = SchedulerLog()
     for pod, on in (("d/a", "n3"), ("d/a", "n1"), ("d/b", "n1")):
-        found.read_line(LINE.format(pod, on))
-    found.read_line(OF_PREEMPT.format("d/b", "n2"))
-    assert {"d/a": "n3;n1"} == found.chance_texts()
+        found.add_line(LINE.format(pod, on))
+    found.add_line(OF_PREEMPT.format("d/b", "n2"))
+    assert ChanceSettings(reclaims={"d/a": "n3;n1"}) == found.drawn_chance([])
 
 
 def test_each_action_has_its_own() -> None:
-    found = VictimSearchLog(PREEMPT_MARK)
+    found = SchedulerLog()
     for on in ("n2", "n1", "n2"):
-        found.read_line(OF_PREEMPT.format("d/a", on))
-        found.read_line(LINE.format("d/b", on))
-    assert {"d/a": "n2;n1"} == found.chance_texts()
-    found.clear_cycle()
-    assert {} == found.chance_texts()
+        found.add_line(OF_PREEMPT.format("d/a", on))
+        found.add_line(LINE.format("d/b", on))
+    both = ChanceSettings(preempts={"d/a": "n2;n1"}, reclaims={"d/b": "n2;n1"})
+    assert both == found.drawn_chance([])
+    found.begin_cycle()
+    assert ChanceSettings() == found.drawn_chance([])
 
 
 def test_the_order_that_is_known_is_followed() -> None:

@@ -1,9 +1,6 @@
 """gangpreempt: makes room for a whole gang within its queue, domain by domain. Upstream: actions/gangpreempt."""
 
-from typing import ClassVar
-
-from vcdebug.framework.action import NOT_LOWER, NOT_RUNNING, OTHER_QUEUE, SAME_JOB, Action
-from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.action import NOT_LOWER, NOT_RUNNING, OTHER_QUEUE, SAME_JOB
 from vcdebug.framework.gang_eviction import GangEviction
 from vcdebug.framework.plugin_answers import EvictionKind
 from vcdebug.framework.session import Session
@@ -13,23 +10,15 @@ from vcdebug.model.task import TaskInfo, is_preemptable_status
 from vcdebug.releases.queues import PR_5373
 
 
-class GangPreempt(Action):
+class GangPreempt(GangEviction):
     """Evicts bound or running tasks of lower-priority jobs in the same queue.
     Upstream: actions/gangpreempt.Execute, actions/gangpreempt.preemptJobInDomains.
     """
 
     name = "gangpreempt"
-    places = evicts = by_gang = True
-    kind: ClassVar[EvictionKind] = EvictionKind.GANG_PREEMPT
+    kind = EvictionKind.GANG_PREEMPT
 
-    def __init__(self, arguments: Arguments) -> None:
-        super().__init__(arguments)
-        self.eviction = GangEviction(self, arguments)
-
-    def execute(self, ssn: Session) -> None:
-        self.eviction.execute(ssn)
-
-    def skip_reason(self, ssn: Session, job: JobInfo, owner: JobInfo, task: TaskInfo) -> str:
+    def own_skip_reason(self, ssn: Session, job: JobInfo, owner: JobInfo, task: TaskInfo) -> str:
         if not is_preemptable_status(task.status):
             return NOT_RUNNING
         if owner.queue != job.queue:

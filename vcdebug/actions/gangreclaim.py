@@ -3,10 +3,7 @@
 Upstream: actions/gangreclaim.
 """
 
-from typing import ClassVar
-
-from vcdebug.framework.action import NOT_RECLAIMABLE, NOT_RUNNING, SAME_QUEUE, Action
-from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.action import NOT_RECLAIMABLE, NOT_RUNNING, SAME_QUEUE
 from vcdebug.framework.gang_eviction import GangEviction
 from vcdebug.framework.hooks import OVERUSED, PREEMPTIVE
 from vcdebug.framework.plugin_answers import EvictionKind
@@ -16,23 +13,16 @@ from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo, TaskStatus
 
 
-class GangReclaim(Action):
+class GangReclaim(GangEviction):
     """Evicts running tasks of other, reclaimable queues, whatever their priority.
     Upstream: actions/gangreclaim.Execute, actions/gangreclaim.reclaimJobInDomains.
     """
 
     name = "gangreclaim"
-    places = evicts = by_gang = across_queues = True
-    kind: ClassVar[EvictionKind] = EvictionKind.GANG_RECLAIM
+    across_queues = True
+    kind = EvictionKind.GANG_RECLAIM
 
-    def __init__(self, arguments: Arguments) -> None:
-        super().__init__(arguments)
-        self.eviction = GangEviction(self, arguments)
-
-    def execute(self, ssn: Session) -> None:
-        self.eviction.execute(ssn)
-
-    def skip_reason(self, ssn: Session, job: JobInfo, owner: JobInfo, task: TaskInfo) -> str:
+    def own_skip_reason(self, ssn: Session, job: JobInfo, owner: JobInfo, task: TaskInfo) -> str:
         if task.status is not TaskStatus.RUNNING:
             return NOT_RUNNING
         if owner.queue == job.queue:

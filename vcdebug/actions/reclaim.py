@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from vcdebug.framework import action, placement, transitions
-from vcdebug.framework.action import Action, collect_starving, is_starving
+from vcdebug.framework.action import Action, collect_starving, is_starving, pending_tasks
 from vcdebug.framework.hooks import (
     ALLOCATABLE,
     JOB_PIPELINED,
@@ -18,7 +18,7 @@ from vcdebug.framework.hooks import (
     RECLAIMABLE,
 )
 from vcdebug.framework.node_verdict_cache import PREEMPT
-from vcdebug.framework.order import PriorityQueue, build_victims_queue, task_queue
+from vcdebug.framework.order import PriorityQueue, build_victims_queue
 from vcdebug.framework.record import Level
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
@@ -174,11 +174,6 @@ def _valid_victims(ssn: Session, job: JobInfo, task: TaskInfo, node: NodeInfo) -
         return None
     victims = ssn.ask_plugins(RECLAIMABLE, task, reclaimees) or []
     return victims if action.validate_victims(ssn, task, node, victims) else None
-
-
-def pending_tasks(ssn: Session, job: JobInfo) -> PriorityQueue[TaskInfo]:
-    """A heap of the job's pending tasks without a gate, in task order."""
-    return task_queue(ssn).extend(task for task in job.tasks_with_status(TaskStatus.PENDING) if not task.sch_gated)
 
 
 # reclaim up to v1.13: one task per turn of its queue, and each eviction takes effect at once.

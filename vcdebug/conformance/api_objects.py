@@ -277,45 +277,33 @@ class MessageField(NamedTuple):
     """Whether the value is a bool."""
 
 
-_ENTRY: Final = {1: MessageField("key"), 2: MessageField("value")}
-_TYPE: Final = {1: MessageField("apiVersion"), 2: MessageField("kind")}
+def _text_fields(**numbers: int) -> dict[int, MessageField]:
+    """Fields with one text each, by their numbers in the message."""
+    return {number: MessageField(name) for name, number in numbers.items()}
+
+
+_ENTRY: Final = _text_fields(key=1, value=2)
+_TYPE: Final = _text_fields(apiVersion=1, kind=2)
 _METADATA: Final = {
-    1: MessageField("name"),
-    2: MessageField("generateName"),
-    3: MessageField("namespace"),
-    5: MessageField("uid"),
+    **_text_fields(name=1, generateName=2, namespace=3, uid=5),
     12: MessageField("annotations", parts=_ENTRY, pairs=True),
 }
-_CONDITION: Final = {
-    1: MessageField("type"),
-    2: MessageField("status"),
-    5: MessageField("reason"),
-    6: MessageField("message"),
-}
+_CONDITION: Final = _text_fields(type=1, status=2, reason=5, message=6)
 _POD_STATUS: Final = {
-    1: MessageField("phase"),
+    **_text_fields(phase=1, nominatedNodeName=11),
     2: MessageField("conditions", True, _CONDITION),
-    11: MessageField("nominatedNodeName"),
 }
-_REFERENCE: Final = {
-    1: MessageField("kind"),
-    2: MessageField("namespace"),
-    3: MessageField("name"),
-    4: MessageField("uid"),
-    5: MessageField("apiVersion"),
-}
+_REFERENCE: Final = _text_fields(kind=1, namespace=2, name=3, uid=4, apiVersion=5)
 _VOLUME_SPEC: Final = {4: MessageField("claimRef", parts=_REFERENCE)}
 _OBJECT: Final = {1: MessageField("metadata", parts=_METADATA)}
 _AMOUNTS: Final = {1: MessageField("key"), 2: MessageField("value", parts={1: MessageField("")})}
 """A quantity is a message with one string field; it decodes to that string."""
-_TEXTS: Final = ("request", "driver", "pool", "device")
 _DEVICE: Final = {
-    **{number: MessageField(name) for number, name in enumerate(_TEXTS, 1)},
+    **_text_fields(request=1, driver=2, pool=3, device=4, shareID=9),
     5: MessageField("adminAccess", yes=True),
-    9: MessageField("shareID"),
     10: MessageField("consumedCapacity", parts=_AMOUNTS, pairs=True),
 }
-_REQUIREMENT: Final = {1: MessageField("key"), 2: MessageField("operator"), 3: MessageField("values", True)}
+_REQUIREMENT: Final = {**_text_fields(key=1, operator=2), 3: MessageField("values", True)}
 _TERM: Final = {
     1: MessageField("matchExpressions", True, _REQUIREMENT),
     2: MessageField("matchFields", True, _REQUIREMENT),
@@ -324,12 +312,7 @@ _ALLOCATION: Final = {
     1: MessageField("devices", parts={1: MessageField("results", True, _DEVICE)}),
     3: MessageField("nodeSelector", parts={1: MessageField("nodeSelectorTerms", True, _TERM)}),
 }
-_USER: Final = {
-    1: MessageField("apiGroup"),
-    3: MessageField("resource"),
-    4: MessageField("name"),
-    5: MessageField("uid"),
-}
+_USER: Final = _text_fields(apiGroup=1, resource=3, name=4, uid=5)
 _CLAIM_STATUS: Final = {1: MessageField("allocation", parts=_ALLOCATION), 2: MessageField("reservedFor", True, _USER)}
 _FIELDS_BY_KIND: Final[Mapping[str, Mapping[int, MessageField]]] = {
     "Pod": {**_OBJECT, 3: MessageField("status", parts=_POD_STATUS)},

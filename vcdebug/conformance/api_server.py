@@ -95,8 +95,7 @@ class ApiServer:
         stored = self.store.objects_at(address.collection_path)
         selected = [body for body in stored if is_selected(body, address.namespace, request.query)]
         items = [converted_object(body, address.api_version) for body in selected]
-        kind = address.known_kind
-        type_meta = {"kind": f"{kind.name}List", "apiVersion": address.api_version} if kind is not None else {}
+        type_meta = _type_meta(address, "List")
         return ApiReply(200, type_meta | {"metadata": {"resourceVersion": str(self.store.revision)}, "items": items})
 
     def list_changes(self, address: ApiAddress, request: ApiRequest, since: int) -> list[Body]:
@@ -195,9 +194,9 @@ def missing_reply(address: ApiAddress) -> ApiReply:
     return refusal_reply(404, "NotFound", f'{address.plural} "{address.name}" not found')
 
 
-def _type_meta(address: ApiAddress) -> Body:
+def _type_meta(address: ApiAddress, suffix: str = "") -> Body:
     kind = address.known_kind
-    return {"kind": kind.name, "apiVersion": address.api_version} if kind is not None else {}
+    return {"kind": f"{kind.name}{suffix}", "apiVersion": address.api_version} if kind is not None else {}
 
 
 def _is_group(path: str) -> bool:

@@ -269,7 +269,12 @@ def _as_created(change: ForeignChange, snapshot: Snapshot) -> list[Manifest]:
 DISRUPTED, EVICTED = ("DisruptionTarget", "PreemptionByScheduler"), ("Ready", "Evict")
 """Type and reason of the conditions that the scheduler writes before it deletes a pod."""
 DECIDING_PARTS: Final[Mapping[str, Callable[[Manifest], object]]] = {
-    "Node": lambda body: (body.get("spec"), _labels_of(body), _status_part(body, "allocatable"), _ready_statuses(body)),
+    "Node": lambda body: (
+        body.get("spec"),
+        metadata_of(body).get("labels"),
+        _status_part(body, "allocatable"),
+        _ready_statuses(body),
+    ),
     "Queue": lambda body: (body.get("spec"), _status_part(body, "state")),
     "PodGroup": lambda body: body.get("spec"),
     "PriorityClass": lambda body: body.get("value"),
@@ -367,10 +372,6 @@ def _by_key(snapshot: Snapshot, kind: str) -> dict[str, Manifest]:
 
 def _uid_of(manifest: Manifest) -> object:
     return metadata_of(manifest).get("uid")
-
-
-def _labels_of(manifest: Manifest) -> object:
-    return metadata_of(manifest).get("labels")
 
 
 def _is_terminating(pod: Manifest) -> bool:

@@ -4,9 +4,9 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, pairwise
-from typing import TextIO
+from typing import Any, TextIO
 
-from vcdebug.model.names import JobId, NodeName, Row, SubJobId, TaskKey
+from vcdebug.model.names import NodeName, Row, TaskKey
 from vcdebug.snapshot.cycle_inputs import ChanceSettings
 
 MAX_END_LINES = 150_000
@@ -24,16 +24,9 @@ class SchedulerLog:
         self._head: list[str] = []
         self._tail: deque[str] = deque(maxlen=max_lines)
         self.count = 0
-        self._searches = SearchLog()
-        self._dry_runs = DryRunLog()
-        self._preempts = VictimSearchLog(PREEMPT_MARK)
-        self._reclaims = VictimSearchLog(RECLAIM_MARK)
-        self._placements = PlacementLog()
-        self._domains = DomainLog()
-        searches = (self._searches, self._dry_runs, self._preempts, self._reclaims)
-        self._readers = (*searches, self._placements, self._domains)
         self.jobs: int | None = None
         """Number of jobs at the beginning of the last cycle; None if the log does not state it."""
+        self.begin_cycle()
 
     def add_line(self, line: str, *, counts: bool = True) -> None:
         """Add a line; without `counts` it is kept, but not read for choices."""
@@ -45,16 +38,24 @@ class SchedulerLog:
             self._file.write(f"{line}\n")
 
     def _read_line(self, line: str) -> None:
-        for reader in self._readers:
-            reader.read_line(line)
+        self._searches.read_line(line)
+        self._dry_runs.read_line(line)
+        for choices in self._choices.values():
+            choices.read_line(line)
         if OPENED_MARK in line and "Open Session " in line:
             number = line.partition(" with <")[2].partition(">")[0]
             self.jobs = int(number) if number.isdecimal() else None
 
     def begin_cycle(self) -> None:
         """Forget the choices of the previous cycle."""
-        for reader in self._readers:
-            reader.clear_cycle()
+        self._searches, self._dry_runs = SearchLog(), DryRunLog()
+        self._choices = {
+            "choices": PlacementLog(),
+            "preempts": ChoiceLog(VICTIM_NODE, PREEMPT_MARK, once=True),
+            "reclaims": ChoiceLog(VICTIM_NODE, RECLAIM_MARK, once=True),
+            "job_domains": ChoiceLog(JOB_DOMAIN, DOMAIN_MARK),
+            "sub_job_domains": ChoiceLog(SUB_JOB_DOMAIN, DOMAIN_MARK),
+        }
         self.jobs = None
 
     @property
@@ -77,14 +78,11 @@ class SchedulerLog:
 
     def drawn_chance(self, nodes: list[NodeName]) -> ChanceSettings:
         """The random choices of the last cycle as settings of a replay; `nodes` are the session's, in order."""
+        texts: dict[str, Any] = {name: choices.chance_texts() for name, choices in self._choices.items()}
         return ChanceSettings(
-            choices=self._placements.chance_texts(),
             searches=self._searches.chance_texts(nodes),
             dry_runs=self._dry_runs.chance_texts(),
-            preempts=self._preempts.chance_texts(),
-            reclaims=self._reclaims.chance_texts(),
-            job_domains=self._domains.of_jobs(),
-            sub_job_domains=self._domains.of_sub_jobs(),
+            **texts,
         )
 
 
@@ -96,39 +94,53 @@ SUB_JOB_DOMAIN = re.compile(r'for tasks in subJob" job="[^"]*" subJob="([^"]+)" 
 """Upstream: actions/allocate (allocateForJob, allocateForSubJob), from -v=3 on."""
 
 
-class DomainLog:
-    """The HyperNodes tried for each job and sub job, in order."""
+PREEMPT_MARK, RECLAIM_MARK = " preempt.go:", " reclaim.go:"
+VICTIM_NODE = re.compile(r"\] Considering Task <([^>]+)> on Node <([^>]+)>\.$")
+"""Upstream: actions/reclaim (Execute, reclaimForTask), actions/preempt (preempt, normalPreempt), from -v=3 on."""
 
-    def __init__(self) -> None:
-        self._jobs: dict[JobId, list[str]] = {}
-        self._sub_jobs: dict[SubJobId, list[str]] = {}
+
+class ChoiceLog:
+    """The names that lines of one kind report for each subject, in order: nodes of pods, HyperNodes of jobs."""
+
+    def __init__(self, pattern: re.Pattern[str], mark: str = "", *, once: bool = False) -> None:
+        """The pattern's groups are subject and name; lines without the mark are passed over. `once`: no repeats."""
+        self._pattern = pattern
+        self._mark = mark
+        self._once = once
+        self._names: dict[str, list[str]] = {}
 
     def read_line(self, line: str) -> None:
-        """Note the HyperNode that the line reports as tried."""
-        if DOMAIN_MARK not in line:
-            return
-        if match := JOB_DOMAIN.search(line):
-            self._jobs.setdefault(match[1], []).append(match[2])
-        elif match := SUB_JOB_DOMAIN.search(line):
-            self._sub_jobs.setdefault(match[1], []).append(match[2])
+        """Note the name that the line reports."""
+        if self._mark in line and (match := self._pattern.search(line)):
+            names = self._names.setdefault(match[1], [])
+            if not (self._once and match[2] in names):
+                names.append(match[2])
 
-    def clear_cycle(self) -> None:
-        """Forget the previous cycle."""
-        self._jobs.clear()
-        self._sub_jobs.clear()
-
-    def of_jobs(self) -> dict[JobId, str]:
-        """Job -> `ChanceSettings.job_domains` text."""
-        return _domain_texts(self._jobs)
-
-    def of_sub_jobs(self) -> dict[SubJobId, str]:
-        """Sub job -> `ChanceSettings.sub_job_domains` text."""
-        return _domain_texts(self._sub_jobs)
+    def chance_texts(self) -> dict[str, str]:
+        """Subject -> `ChanceSettings` text, for subjects with more than one name: a single one is no choice."""
+        return {subject: ";".join(names) for subject, names in self._names.items() if len({*names}) > 1}
 
 
-def _domain_texts(tries: dict[str, list[str]]) -> dict[str, str]:
-    """Name → its HyperNodes in order, for names with more than one: a single one is no choice."""
-    return {name: ";".join(tried) for name, tried in tries.items() if len({*tried}) > 1}
+TASK_PLACED = re.compile(r"\] After (?:allocated|pipelined) Task <([^>]+)> to Node <([^>]+)>: ")
+"""Upstream: framework/statement (Allocate, Pipeline), framework/session (Allocate), from -v=3 on."""
+
+
+class PlacementLog(ChoiceLog):
+    """The nodes on which each pod was placed, in order, also by statements that were discarded."""
+
+    def __init__(self) -> None:
+        super().__init__(TASK_PLACED)
+
+    def chance_texts(self) -> dict[TaskKey, str]:
+        """Pod -> `ChanceSettings.choices` text; the last node applies to all later placements."""
+        return {task: ";".join(_without_repeats(nodes)) for task, nodes in self._names.items()}
+
+
+def _without_repeats(nodes: list[NodeName]) -> list[NodeName]:
+    last = len(nodes)
+    while last > 1 and nodes[last - 2] == nodes[last - 1]:
+        last -= 1
+    return nodes[:last]
 
 
 DRY_RUN_BEGUN = "] the predicateNodes number is "
@@ -158,45 +170,9 @@ class DryRunLog:
             self._won.setdefault(self._task, []).append(match[2])
             self._begun, self._task = False, ""
 
-    def clear_cycle(self) -> None:
-        """Forget the previous cycle."""
-        self._won.clear()
-        self._begun, self._task = False, ""
-
     def chance_texts(self) -> dict[TaskKey, str]:
         """Pod -> `ChanceSettings.dry_runs` text."""
         return {task: ";".join(nodes) for task, nodes in self._won.items()}
-
-
-TASK_PLACED = re.compile(r"\] After (?:allocated|pipelined) Task <([^>]+)> to Node <([^>]+)>: ")
-"""Upstream: framework/statement (Allocate, Pipeline), framework/session (Allocate), from -v=3 on."""
-
-
-class PlacementLog:
-    """The nodes on which each pod was placed, in order, also by statements that were discarded."""
-
-    def __init__(self) -> None:
-        self._nodes: dict[TaskKey, list[NodeName]] = {}
-
-    def read_line(self, line: str) -> None:
-        """Note the node of the placement that the line reports."""
-        if match := TASK_PLACED.search(line):
-            self._nodes.setdefault(match[1], []).append(match[2])
-
-    def clear_cycle(self) -> None:
-        """Forget the previous cycle."""
-        self._nodes.clear()
-
-    def chance_texts(self) -> dict[TaskKey, str]:
-        """Pod -> `ChanceSettings.choices` text; the last node applies to all later placements."""
-        return {task: ";".join(_without_repeats(nodes)) for task, nodes in self._nodes.items()}
-
-
-def _without_repeats(nodes: list[NodeName]) -> list[NodeName]:
-    last = len(nodes)
-    while last > 1 and nodes[last - 2] == nodes[last - 1]:
-        last -= 1
-    return nodes[:last]
 
 
 SEARCH_MARK = "] Considering Task <"
@@ -224,11 +200,6 @@ class SearchLog:
             searches.append({})
         self._last = task
         searches[-1][node] = None
-
-    def clear_cycle(self) -> None:
-        """Forget the previous cycle."""
-        self._searches_by_pod.clear()
-        self._last = ""
 
     def chance_texts(self, nodes: Iterable[NodeName]) -> dict[TaskKey, str]:
         """Pod -> `ChanceSettings.searches` text; without pods that visited nodes unknown to the session."""
@@ -262,29 +233,3 @@ def format_ranges(rows: list[Row]) -> str:
     starts = [place for place, row in enumerate(rows) if place == 0 or row != rows[place - 1] + 1]
     ends = [*starts[1:], len(rows)]
     return ",".join(f"{rows[start]}-{rows[end - 1]}" for start, end in zip(starts, ends, strict=True))
-
-
-PREEMPT_MARK, RECLAIM_MARK = " preempt.go:", " reclaim.go:"
-VICTIM_NODE = re.compile(r"\] Considering Task <([^>]+)> on Node <([^>]+)>\.$")
-"""Upstream: actions/reclaim (Execute, reclaimForTask), actions/preempt (preempt, normalPreempt), from -v=3 on."""
-
-
-class VictimSearchLog:
-    """The nodes on which one action looked for victims for each pod, in order."""
-
-    def __init__(self, mark: str) -> None:
-        self._mark = mark
-        self._tried: dict[TaskKey, dict[NodeName, None]] = {}
-
-    def read_line(self, line: str) -> None:
-        """Note the node that the line reports as searched."""
-        if self._mark in line and (match := VICTIM_NODE.search(line)):
-            self._tried.setdefault(match[1], {})[match[2]] = None
-
-    def clear_cycle(self) -> None:
-        """Forget the previous cycle."""
-        self._tried.clear()
-
-    def chance_texts(self) -> dict[TaskKey, str]:
-        """Pod -> `ChanceSettings` text, for pods with more than one node."""
-        return {task: ";".join(nodes) for task, nodes in self._tried.items() if len(nodes) > 1}

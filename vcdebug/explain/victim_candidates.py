@@ -84,7 +84,7 @@ def victim_filter_of(
 
 def gang_victim_filter(recording: Recording, action: str, job: JobId) -> action_module.CandidateFilter:
     """The filter of gangpreempt or gangreclaim."""
-    eviction = resolve_reference(recording.conf.known[action])(recording.conf.arguments_of(action)).eviction
+    eviction = resolve_reference(recording.conf.known[action])(recording.conf.arguments_of(action))
     return partial(eviction.skip_reason, recording.session, recording.session.jobs[job])
 
 

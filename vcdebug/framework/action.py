@@ -15,7 +15,7 @@ import numpy as np
 
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.hooks import JOB_STARVING, JOB_VALID
-from vcdebug.framework.order import PriorityQueue
+from vcdebug.framework.order import PriorityQueue, task_queue
 from vcdebug.framework.plugin_answers import PluginError
 from vcdebug.framework.session import Session
 from vcdebug.framework.subject import CandidateTasks
@@ -25,7 +25,7 @@ from vcdebug.model.names import QueueName
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.node_table import NodeRows
 from vcdebug.model.queue import QueueInfo
-from vcdebug.model.task import TaskInfo
+from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.releases.change import Change
 
 ERROR_CACHE_KEY = "predicateErrorCacheEnable"
@@ -76,16 +76,6 @@ class Action(ABC):
         """Run the action on the session."""
 
 
-def queue_heap(ssn: Session) -> PriorityQueue[QueueInfo]:
-    """An empty heap of queues in queue order."""
-    return PriorityQueue(ssn.queue_order_less, "queue", lambda queue: queue.name, ssn.record)
-
-
-def job_heap(ssn: Session) -> PriorityQueue[JobInfo]:
-    """An empty heap of jobs in job order."""
-    return PriorityQueue(ssn.job_order_less, "job", lambda job: job.uid, ssn.record)
-
-
 class QueuedJobs:
     """A heap of queues, and a heap of jobs for each queue."""
 
@@ -93,14 +83,14 @@ class QueuedJobs:
 
     def __init__(self, ssn: Session) -> None:
         self._ssn = ssn
-        self.queues = queue_heap(ssn)
+        self.queues = PriorityQueue[QueueInfo](ssn.queue_order_less, "queue", lambda queue: queue.name, ssn.record)
         self.jobs: dict[QueueName, PriorityQueue[JobInfo]] = {}
 
     def add_queue(self, queue: QueueInfo, job: JobInfo) -> None:
         """Add the queue, unless an earlier job has already added it."""
         if queue.name not in self.jobs:
             self._ssn.log("queue", queue.name, job.uid)
-            self.jobs[queue.name] = job_heap(self._ssn)
+            self.job_heap_of(queue.name)
             self.queues.push(queue)
 
     def add_job(self, queue: QueueInfo, job: JobInfo) -> None:
@@ -109,14 +99,10 @@ class QueuedJobs:
         self._ssn.log("job", job.uid, queue.name)
         self.jobs[queue.name].push(job)
 
-    def add_job_only(self, job: JobInfo) -> None:
-        """Add the job to its queue's heap without adding the queue."""
-        self.job_heap_of(job.queue).push(job)
-
     def job_heap_of(self, queue: QueueName) -> PriorityQueue[JobInfo]:
         """The heap of jobs of a queue, created on first use."""
         if queue not in self.jobs:
-            self.jobs[queue] = job_heap(self._ssn)
+            self.jobs[queue] = PriorityQueue(self._ssn.job_order_less, "job", lambda job: job.uid, self._ssn.record)
         return self.jobs[queue]
 
 
@@ -132,6 +118,11 @@ def is_invalid(ssn: Session, job: JobInfo) -> bool:
 def is_starving(ssn: Session, job: JobInfo) -> bool:
     """Whether the plugins report that the job still lacks tasks to reach its minimum."""
     return ssn.ask_plugins(JOB_STARVING, job)
+
+
+def pending_tasks(ssn: Session, job: JobInfo) -> PriorityQueue[TaskInfo]:
+    """A heap of the job's pending tasks without a gate, in task order."""
+    return task_queue(ssn).extend(task for task in job.tasks_with_status(TaskStatus.PENDING) if not task.sch_gated)
 
 
 def collect_starving(

@@ -6,10 +6,11 @@ Upstream: actions/utils (bundle.go).
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from vcdebug.framework import action
 from vcdebug.framework.arguments import Arguments
@@ -32,35 +33,30 @@ DEFAULT_MAX_DOMAINS = 8
 ALLOCATE_ACTION = "allocate"
 
 
-class GangRules(Protocol):
-    """The differences between gangpreempt and gangreclaim."""
-
-    name: ClassVar[str]
-    kind: ClassVar[EvictionKind]
-
-    def skip_reason(self, ssn: Session, job: JobInfo, owner: JobInfo, task: TaskInfo) -> str:
-        """The action's own rule that excludes a task of job `owner` as victim; empty for a candidate."""
-        ...
-
-    def owner_less(self, ssn: Session, job: JobInfo, left: JobInfo, right: JobInfo) -> bool:
-        """Whether bundles of job `left` are evicted before bundles of job `right`."""
-        ...
-
-    def may_start(self, ssn: Session, queue: QueueInfo, pending: list[TaskInfo]) -> bool:
-        """Whether the queue may evict other pods for these pending pods."""
-        ...
-
-    def skips_queue(self, ssn: Session, queue: QueueInfo) -> bool:
-        """Whether the action skips the queue with all its jobs."""
-        ...
-
-
-class GangEviction:
+class GangEviction(action.Action):
     """Evicts bundles of victims in a domain until a starving gang fits there as a whole."""
 
-    def __init__(self, rules: GangRules, arguments: Arguments) -> None:
-        self.rules = rules
-        self.error_cache = True
+    places = evicts = by_gang = True
+    kind: ClassVar[EvictionKind]
+
+    @abstractmethod
+    def own_skip_reason(self, ssn: Session, job: JobInfo, owner: JobInfo, task: TaskInfo) -> str:
+        """The action's own rule that excludes a task of job `owner` as victim; empty for a candidate."""
+
+    @abstractmethod
+    def owner_less(self, ssn: Session, job: JobInfo, left: JobInfo, right: JobInfo) -> bool:
+        """Whether bundles of job `left` are evicted before bundles of job `right`."""
+
+    @abstractmethod
+    def may_start(self, ssn: Session, queue: QueueInfo, pending: list[TaskInfo]) -> bool:
+        """Whether the queue may evict other pods for these pending pods."""
+
+    @abstractmethod
+    def skips_queue(self, ssn: Session, queue: QueueInfo) -> bool:
+        """Whether the action skips the queue with all its jobs."""
+
+    def __init__(self, arguments: Arguments) -> None:
+        super().__init__(arguments)
         self.max_domains = arguments.get_int("maxDomains", DEFAULT_MAX_DOMAINS)
         if self.max_domains <= 0:
             self.max_domains = DEFAULT_MAX_DOMAINS
@@ -69,12 +65,12 @@ class GangEviction:
     def execute(self, ssn: Session) -> None:
         """Visit each queue with starving jobs once; queues are not pushed back."""
         # Upstream reads this setting from the arguments of allocate.
-        self.error_cache = ssn.conf.arguments_of(ALLOCATE_ACTION).get_bool(action.ERROR_CACHE_KEY, default=True)
+        self._caches_errors = ssn.conf.arguments_of(ALLOCATE_ACTION).get_bool(action.ERROR_CACHE_KEY, default=True)
         starving = action.collect_starving(ssn, lambda _: None)
         while starving.queues:
             queue = starving.queues.pop()
             with ssn.open_span(Level.QUEUE, queue.name):
-                if self.rules.skips_queue(ssn, queue):
+                if self.skips_queue(ssn, queue):
                     continue
                 jobs = starving.jobs[queue.name]
                 while jobs:
@@ -96,10 +92,10 @@ class GangEviction:
         self, ssn: Session, statement: Statement, queue: QueueInfo, job: JobInfo
     ) -> dict[SubJobId, str]:
         pending = pending_for_eviction(ssn, job)
-        if not pending or not self.rules.may_start(ssn, queue, pending):
+        if not pending or not self.may_start(ssn, queue, pending):
             return {}
         need = sum_init_requests(pending)
-        planner = GangPlanner(ssn, queue, job, self.rules.name, error_cache=self.error_cache)
+        planner = GangPlanner(ssn, queue, job, self.name, error_cache=self._caches_errors)
         for domain in self.get_candidate_domains(ssn, job):
             hyper_nodes = self._search_domain(ssn, statement, planner, job, need, domain)
             if hyper_nodes is not None:
@@ -137,7 +133,7 @@ class GangEviction:
         if not bundles:
             return []
         candidates = [task for bundle in bundles for task in bundle.tasks]
-        allowed = ssn.ask_plugins(UNIFIED_EVICTABLE, EvictionContext(self.rules.kind, job, domain), candidates) or []
+        allowed = ssn.ask_plugins(UNIFIED_EVICTABLE, EvictionContext(self.kind, job, domain), candidates) or []
         return self.filter_bundles(ssn, job, need, bundles, dict.fromkeys(task.uid for task in allowed))
 
     def list_bundles(self, ssn: Session, job: JobInfo, need: Resource, domain: str) -> list[Bundle]:
@@ -154,7 +150,7 @@ class GangEviction:
         return [b for b in ordered if b.type is BundleType.SAFE or self.allow_whole_bundle]
 
     def _owner_less(self, ssn: Session, job: JobInfo) -> JobLess:
-        return lambda left, right: self.rules.owner_less(ssn, job, left, right)
+        return lambda left, right: self.owner_less(ssn, job, left, right)
 
     def _candidates_by_job(self, ssn: Session, job: JobInfo, domain: str) -> dict[JobId, list[TaskInfo]]:
         by_job: dict[JobId, list[TaskInfo]] = {}
@@ -169,7 +165,7 @@ class GangEviction:
         owner = ssn.jobs.get(task.job)
         if owner is None:
             return action.NO_JOB
-        rule = self.rules.skip_reason(ssn, job, owner, task)
+        rule = self.own_skip_reason(ssn, job, owner, task)
         if rule != action.NOT_RUNNING and not task.preemptable:
             return action.NOT_PREEMPTABLE
         return rule if rule or _preemptable_by_gangs(owner) else action.GROUP_NOT_PREEMPTABLE

@@ -11,7 +11,7 @@ from vcdebug.framework import action, placement
 from vcdebug.framework.action import Action, QueuedJobs, is_invalid
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.hooks import ALLOCATABLE, JOB_PIPELINED, JOB_STARVING, PRE_PREDICATE, PREEMPTABLE, VICTIM_TASKS
-from vcdebug.framework.order import PriorityQueue, build_victims_queue, task_queue
+from vcdebug.framework.order import PriorityQueue, build_victims_queue
 from vcdebug.framework.record import Level
 from vcdebug.framework.scoring import prioritize_nodes, sort_nodes
 from vcdebug.framework.session import Session
@@ -23,7 +23,7 @@ from vcdebug.model.node import NodeInfo
 from vcdebug.model.node_table import NodeRows
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import Resource
-from vcdebug.model.task import TaskInfo, TaskStatus, is_preemptable_status
+from vcdebug.model.task import TaskInfo, is_preemptable_status
 from vcdebug.releases import scheduling
 from vcdebug.releases.queues import PR_5373
 
@@ -114,8 +114,8 @@ class Preempt(Action):
                 ssn.log("topology", job.uid, job.queue)
                 continue
             jobs.setdefault(job.queue, []).append(job)
-            starving.add_job_only(job)
-            heaps[job.uid] = _pending_heap(ssn, job)
+            starving.job_heap_of(job.queue).push(job)
+            heaps[job.uid] = action.pending_tasks(ssn, job)
         for name in sorted({**walked, **jobs}):
             starving.job_heap_of(name)
             starving.queues.push(ssn.queues[name])
@@ -145,7 +145,7 @@ class Preempt(Action):
     ) -> None:
         """Preempt within the job: each task has its own statement; the first task without room ends the job."""
         # A new heap: the first phase has popped tasks from the other one.
-        tasks = _pending_heap(ssn, job)
+        tasks = action.pending_tasks(ssn, job)
         if self._shares_tasks:
             heaps[job.uid] = tasks
         while tasks:
@@ -220,10 +220,6 @@ def _evict_victim_tasks(ssn: Session) -> None:
     for uid in ssn.cluster.ordering.order_keys(victims):
         statement.evict(victims[uid].clone(), NAMED_REASON)
     statement.commit()
-
-
-def _pending_heap(ssn: Session, job: JobInfo) -> PriorityQueue[TaskInfo]:
-    return task_queue(ssn).extend(task for task in job.tasks_with_status(TaskStatus.PENDING) if not task.sch_gated)
 
 
 def _basic_skip_reason(preemptor: TaskInfo, victim: TaskInfo) -> str:

@@ -1,7 +1,7 @@
 """Statements and their evictions (victim, preemptor, outcome, price), and the bundles of gang actions."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from vcdebug.amount_text import count_noun, join_names, verb_for
 from vcdebug.explain.decisions.votes import earlier_tier_facts, hook_calls_at, unasked_plugins, victim_question_before
@@ -325,10 +325,6 @@ class DomainBundles(NamedTuple):
     """The bundles in the order in which the plugins are asked about them and the action evicts them."""
 
 
-class _GangAction(Protocol):
-    eviction: gang_eviction.GangEviction
-
-
 @per_recording(most=16)
 def bundles_at(recording: Recording, seq: Seq) -> DomainBundles | None:
     """The bundles of a gang action's UnifiedEvictable call; None elsewhere, or if the session cannot be rebuilt."""
@@ -347,11 +343,11 @@ def bundles_at(recording: Recording, seq: Seq) -> DomainBundles | None:
         return None
     arguments = recording.conf.arguments_of(action.name, recording.snapshot.release)
     # A new action object with the same arguments: the one of the cycle is not part of a recording.
-    gang_action: _GangAction = resolve_reference(recording.conf.known[action.name])(arguments)
+    gang_action: gang_eviction.GangEviction = resolve_reference(recording.conf.known[action.name])(arguments)
     # Building bundles calls plugins again, and these calls must not become events of the recording.
     session.record.silent += 1
     allowed = calls.outcome if isinstance(calls.outcome, tuple) else ()
-    bundles = _find_domain_bundles(session, gang_action.eviction, session.jobs[span.name], event.candidates, allowed)
+    bundles = _find_domain_bundles(session, gang_action, session.jobs[span.name], event.candidates, allowed)
     session.record.silent -= 1
     return bundles
 

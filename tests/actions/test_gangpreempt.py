@@ -6,7 +6,7 @@ import pytest
 
 from tests.actions.outcome import ops, ran, statements
 from tests.builders import cluster, node, open_session, pod_group, pods, priority_class, tasks
-from vcdebug.framework.gang_eviction import Bundle, BundleType, create_job_bundles
+from vcdebug.actions.gang_eviction import Bundle, BundleType, create_job_bundles
 from vcdebug.model.pod import VOLCANO_GATE
 
 TIERS = ("priority gang", "predicates nodeorder")

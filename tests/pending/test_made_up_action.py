@@ -7,7 +7,7 @@ import pytest
 
 from tests.recorded import BLOCKED, ROOT
 from vcdebug.actions import ACTIONS, OTHER_FORMS
-from vcdebug.actions.gangpreempt import GangPreempt
+from vcdebug.actions.gang_eviction import GangPreempt
 from vcdebug.actions.preempt import Preempt
 from vcdebug.explain.decisions.evictions import planned_evictions
 from vcdebug.explain.decisions.victim_funnel import funnels_around

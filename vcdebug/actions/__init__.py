@@ -14,8 +14,8 @@ ACTIONS: Registry = {
     "backfill": "vcdebug.actions.backfill:Backfill",
     "preempt": "vcdebug.actions.preempt:Preempt",
     "reclaim": "vcdebug.actions.reclaim:Reclaim",
-    "gangpreempt": "vcdebug.actions.gangpreempt:GangPreempt",
-    "gangreclaim": "vcdebug.actions.gangreclaim:GangReclaim",
+    "gangpreempt": "vcdebug.actions.gang_eviction:GangPreempt",
+    "gangreclaim": "vcdebug.actions.gang_eviction:GangReclaim",
     "shuffle": "vcdebug.actions.shuffle:Shuffle",
 }
 

@@ -4,7 +4,7 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, pairwise
-from typing import Any, TextIO
+from typing import TextIO
 
 from vcdebug.model.names import NodeName, Row, TaskKey
 from vcdebug.snapshot.cycle_inputs import ChanceSettings
@@ -78,11 +78,15 @@ class SchedulerLog:
 
     def drawn_chance(self, nodes: list[NodeName]) -> ChanceSettings:
         """The random choices of the last cycle as settings of a replay; `nodes` are the session's, in order."""
-        texts: dict[str, Any] = {name: choices.chance_texts() for name, choices in self._choices.items()}
+        texts = {name: choices.chance_texts() for name, choices in self._choices.items()}
         return ChanceSettings(
             searches=self._searches.chance_texts(nodes),
             dry_runs=self._dry_runs.chance_texts(),
-            **texts,
+            choices=texts["choices"],
+            preempts=texts["preempts"],
+            reclaims=texts["reclaims"],
+            job_domains=texts["job_domains"],
+            sub_job_domains=texts["sub_job_domains"],
         )
 
 

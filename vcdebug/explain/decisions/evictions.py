@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from vcdebug.actions import gang_eviction
 from vcdebug.amount_text import count_noun, join_names, verb_for
 from vcdebug.explain.decisions.votes import earlier_tier_facts, hook_calls_at, unasked_plugins, victim_question_before
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.framework import gang_eviction
 from vcdebug.framework.gang_plan import pending_for_eviction
 from vcdebug.framework.hooks import UNIFIED_EVICTABLE
 from vcdebug.framework.record import PLANNED_OPS, HookEvent, Level, OpEvent, StatementEvent

@@ -1,4 +1,4 @@
-"""Code shared by gangpreempt and gangreclaim: domains, bundles of victims, and one plan per job.
+"""gangpreempt and gangreclaim: make room for a whole gang, domain by domain, within its queue or across queues.
 
 Upstream: actions/gangpreempt, actions/gangreclaim.
 Upstream: actions/utils (bundle.go).
@@ -6,17 +6,19 @@ Upstream: actions/utils (bundle.go).
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import cached_property
 from typing import ClassVar
 
+from vcdebug.actions import ALLOCATE, GANG_PREEMPT, GANG_RECLAIM
 from vcdebug.framework import action
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.gang_plan import EVICT_PURPOSE, GangPlanner, pending_for_eviction
 from vcdebug.framework.go_sort import sort_slice_stable
-from vcdebug.framework.hooks import HYPER_NODE_GRADIENT_FOR_JOB, JOB_PIPELINED, UNIFIED_EVICTABLE
+from vcdebug.framework.hooks import HYPER_NODE_GRADIENT_FOR_JOB, JOB_PIPELINED, OVERUSED, PREEMPTIVE, UNIFIED_EVICTABLE
 from vcdebug.framework.plugin_answers import EvictionContext, EvictionKind
 from vcdebug.framework.record import Level
 from vcdebug.framework.session import Session
@@ -27,16 +29,18 @@ from vcdebug.model.names import JobId, SubJobId, TaskId
 from vcdebug.model.pod import PREEMPTABLE_KEY
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import Resource
-from vcdebug.model.task import ALLOCATED_CLASS, TaskInfo, TaskStatus
+from vcdebug.model.task import ALLOCATED_CLASS, TaskInfo, TaskStatus, is_preemptable_status
+from vcdebug.releases.queues import PR_5373
 
 DEFAULT_MAX_DOMAINS = 8
-ALLOCATE_ACTION = "allocate"
 
 
-class GangEviction(action.Action):
-    """Evicts bundles of victims in a domain until a starving gang fits there as a whole."""
+class GangEviction(ABC):
+    """The common part of both actions: evicts bundles of victims in a domain until a starving gang fits there."""
 
+    name: ClassVar[str]
     places = evicts = by_gang = True
+    arguments: Arguments
     kind: ClassVar[EvictionKind]
 
     @abstractmethod
@@ -55,17 +59,13 @@ class GangEviction(action.Action):
     def skips_queue(self, ssn: Session, queue: QueueInfo) -> bool:
         """Whether the action skips the queue with all its jobs."""
 
-    def __init__(self, arguments: Arguments) -> None:
-        super().__init__(arguments)
-        self.max_domains = arguments.get_int("maxDomains", DEFAULT_MAX_DOMAINS)
-        if self.max_domains <= 0:
-            self.max_domains = DEFAULT_MAX_DOMAINS
-        self.allow_whole_bundle = arguments.get_bool("allowWholeBundle", default=True)
+    @cached_property
+    def allow_whole_bundle(self) -> bool:
+        """Whether all tasks of a job that its gang cannot spare may be evicted together."""
+        return self.arguments.get_bool("allowWholeBundle", default=True)
 
     def execute(self, ssn: Session) -> None:
         """Visit each queue with starving jobs once; queues are not pushed back."""
-        # Upstream reads this setting from the arguments of allocate.
-        self._caches_errors = ssn.conf.arguments_of(ALLOCATE_ACTION).get_bool(action.ERROR_CACHE_KEY, default=True)
         starving = action.collect_starving(ssn, lambda _: None)
         while starving.queues:
             queue = starving.queues.pop()
@@ -95,7 +95,9 @@ class GangEviction(action.Action):
         if not pending or not self.may_start(ssn, queue, pending):
             return {}
         need = sum_init_requests(pending)
-        planner = GangPlanner(ssn, queue, job, self.name, error_cache=self._caches_errors)
+        # Upstream reads this setting from the arguments of allocate.
+        caches_errors = ssn.conf.arguments_of(ALLOCATE).get_bool(action.ERROR_CACHE_KEY, default=True)
+        planner = GangPlanner(ssn, queue, job, self.name, error_cache=caches_errors)
         for domain in self.get_candidate_domains(ssn, job):
             hyper_nodes = self._search_domain(ssn, statement, planner, job, need, domain)
             if hyper_nodes is not None:
@@ -107,7 +109,9 @@ class GangEviction(action.Action):
         rows = ssn.ask_plugins(HYPER_NODE_GRADIENT_FOR_JOB, job, TOP_HYPER_NODE, EVICT_PURPOSE)
         if rows is None:
             rows = [[TOP_HYPER_NODE]]
-        domains = list(dict.fromkeys(name for row in rows for name in row))[: self.max_domains]
+        most = self.arguments.get_int("maxDomains", DEFAULT_MAX_DOMAINS)
+        domains = list(dict.fromkeys(name for row in rows for name in row))
+        domains = domains[: most if most > 0 else DEFAULT_MAX_DOMAINS]
         if not domains and not job.contains_hard_topology():
             return [TOP_HYPER_NODE]
         return domains
@@ -169,6 +173,67 @@ class GangEviction(action.Action):
         if rule != action.NOT_RUNNING and not task.preemptable:
             return action.NOT_PREEMPTABLE
         return rule if rule or _preemptable_by_gangs(owner) else action.GROUP_NOT_PREEMPTABLE
+
+
+class GangPreempt(GangEviction, action.Action):
+    """Evicts bound or running tasks of lower-priority jobs in the same queue.
+    Upstream: actions/gangpreempt.Execute, actions/gangpreempt.preemptJobInDomains.
+    """
+
+    name = GANG_PREEMPT
+    kind = EvictionKind.GANG_PREEMPT
+
+    def own_skip_reason(self, ssn: Session, job: JobInfo, owner: JobInfo, task: TaskInfo) -> str:
+        if not is_preemptable_status(task.status):
+            return action.NOT_RUNNING
+        if owner.queue != job.queue:
+            return action.OTHER_QUEUE
+        if task.job == job.uid:
+            return action.SAME_JOB
+        return "" if owner.priority < job.priority else action.NOT_LOWER
+
+    def owner_less(self, ssn: Session, job: JobInfo, left: JobInfo, right: JobInfo) -> bool:
+        """Upstream: actions/utils/bundle.SortBundlesForPreempt."""
+        return left.uid != right.uid and not ssn.job_order_less(left, right)
+
+    def may_start(self, ssn: Session, queue: QueueInfo, pending: list[TaskInfo]) -> bool:
+        return True
+
+    def skips_queue(self, ssn: Session, queue: QueueInfo) -> bool:
+        return not queue.preemptable and ssn.release.has_older_form(PR_5373)
+
+
+class GangReclaim(GangEviction, action.Action):
+    """Evicts running tasks of other, reclaimable queues, whatever their priority.
+    Upstream: actions/gangreclaim.Execute, actions/gangreclaim.reclaimJobInDomains.
+    """
+
+    name = GANG_RECLAIM
+    across_queues = True
+    kind = EvictionKind.GANG_RECLAIM
+
+    def own_skip_reason(self, ssn: Session, job: JobInfo, owner: JobInfo, task: TaskInfo) -> str:
+        if task.status is not TaskStatus.RUNNING:
+            return action.NOT_RUNNING
+        if owner.queue == job.queue:
+            return action.SAME_QUEUE
+        return "" if ssn.queues[owner.queue].reclaimable else action.NOT_RECLAIMABLE
+
+    def owner_less(self, ssn: Session, job: JobInfo, left: JobInfo, right: JobInfo) -> bool:
+        """Upstream: actions/utils/bundle.SortBundlesForReclaim."""
+        if left.queue == right.queue:
+            return False
+        queues = ssn.queues
+        return ssn.victim_queue_order_less(queues[left.queue], queues[right.queue], queues[job.queue])
+
+    def may_start(self, ssn: Session, queue: QueueInfo, pending: list[TaskInfo]) -> bool:
+        if ssn.ask_plugins(PREEMPTIVE, queue, pending):
+            return True
+        ssn.log("refused", queue.name, pending[0].job)
+        return False
+
+    def skips_queue(self, ssn: Session, queue: QueueInfo) -> bool:
+        return ssn.ask_plugins(OVERUSED, queue)
 
 
 def _preemptable_by_gangs(job: JobInfo) -> bool:

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 
 from vcdebug.explain.answer import Evidence, Explanation, Finding
-from vcdebug.explain.decisions.evictions import CARRIED_OUT_FATES, planned_evictions
+from vcdebug.explain.decisions.evictions import planned_evictions
 from vcdebug.explain.pending.explanation import survey_jobs
 from vcdebug.framework.record import Event, HookEvent, OpEvent, PredicateEvent, StatementEvent
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskStatus
-from vcdebug.recording.effects import cycle_effects
+from vcdebug.recording.effects import CARRIED_OUT_FATES, cycle_effects
 from vcdebug.recording.recording import Recording
 
 NO_EVICTION = ("No pod is evicted", "No evictions")

@@ -91,7 +91,7 @@ def cycle_effects(recording: Recording) -> Effects:
     """The effects of the whole cycle."""
     final = _final_states(recording)
     evicted = tuple(effect for effect, _ in committed_evictions(recording))
-    last = recording.event_at(len(recording)) if len(recording) else None
+    last = recording.last_event
     bound, pipelined, allocated = (final[s] for s in (TaskStatus.BINDING, TaskStatus.PIPELINED, TaskStatus.ALLOCATED))
     counts = [Counter(effect.job for effect in moved) for moved in (bound, pipelined, evicted)]
     return Effects(
@@ -105,57 +105,38 @@ def cycle_effects(recording: Recording) -> Effects:
     )
 
 
-def deciding_events(recording: Recording) -> Iterator[tuple[Seq, record.Event]]:
-    """Events that decide the outcome: operations, statements and actions, in order."""
-    index = recording.index
-    for seq in merge(
-        *(index.seqs_of_type(kind) for kind in (record.ActionEvent, record.OpEvent, record.StatementEvent))
-    ):
-        yield seq, recording.event_at(seq)
-
-
 @per_recording()
 def committed_evictions(recording: Recording) -> Sequence[tuple[Effect, str]]:
     """(effect, reason) of every eviction that was committed, or made outside any statement."""
-    return tuple(_iter_evictions(recording))
-
-
-def _iter_evictions(recording: Recording) -> Iterator[tuple[Effect, str]]:
-    action = ""
-    reasons: dict[TaskKey, str] = {}
-    jobs = recording.owners.jobs
-    for seq, event in deciding_events(recording):
-        moved: Iterable[tuple[TaskKey, NodeName]] = ()
-        if isinstance(event, record.ActionEvent):
-            action = event.action
-        elif isinstance(event, record.StatementEvent) and event.what == COMMIT:
-            moved = [(task, node) for kind, task, node in event.ops if kind == record.EVICT_OP]
-        elif isinstance(event, record.OpEvent) and event.op == record.EVICT_OP:
-            reasons[event.task] = event.reason or ""
-            moved = [(event.task, event.node)] if event.via is not None else ()
-        for task, node in moved:
-            yield Effect(seq, action, jobs.get(task, ""), task, node), reasons.get(task, "")
+    jobs, carried_out = recording.owners.jobs, [one for one in evict_operations(recording) if one.is_carried_out]
+    evictions = [
+        (_new_effect(recording, end, jobs.get(event.task, ""), event.task, event.node), event.reason or "")
+        for _, event, _, end in sorted(carried_out, key=lambda one: (one.end, one.seq))
+    ]
     if recording.session.evicting is not None:
         task, node, reason = recording.session.evicting
-        yield Effect(len(recording), action, jobs.get(task, ""), task, node), reason
+        evictions.append((_new_effect(recording, len(recording), jobs.get(task, ""), task, node), reason))
+    return tuple(evictions)
+
+
+def _new_effect(recording: Recording, seq: Seq, job: JobId, task: TaskKey, node: NodeName) -> Effect:
+    return Effect(seq, recording.span_tree.name_around(seq, record.Level.ACTION), job, task, node)
 
 
 def _final_states(recording: Recording) -> dict[TaskStatus, tuple[Effect, ...]]:
     """Tasks that ended the cycle bound, pipelined or only placed, with the event that placed them."""
-    placed: dict[TaskKey, tuple[Seq, str]] = {}
-    handed_over: dict[TaskKey, tuple[Seq, str]] = {}
-    action = ""
-    for seq, event in deciding_events(recording):
-        if isinstance(event, record.ActionEvent):
-            action = event.action
-        elif isinstance(event, record.OpEvent) and event.op in (*record.PLACING_OPS, record.BIND_OP):
-            placed[event.task] = (seq, action)
+    placed: dict[TaskKey, Seq] = {}
+    handed_over: dict[TaskKey, Seq] = {}
+    for seq in merge(*map(recording.index.seqs_of_type, (record.OpEvent, record.StatementEvent))):
+        event = recording.event_at(seq)
+        if isinstance(event, record.OpEvent) and event.op in (*record.PLACING_OPS, record.BIND_OP):
+            placed[event.task] = seq
         elif isinstance(event, record.StatementEvent) and event.what == COMMIT:
             for kind, key, _ in event.ops:
                 if kind != record.EVICT_OP:
-                    placed[key] = (seq, action)
+                    placed[key] = seq
                 if kind == record.ALLOCATE_OP:
-                    handed_over.setdefault(key, (seq, action))
+                    handed_over.setdefault(key, seq)
     final: dict[TaskStatus, list[Effect]] = {TaskStatus.BINDING: [], TaskStatus.PIPELINED: [], TaskStatus.ALLOCATED: []}
     jobs = recording.owners.jobs
     for uid in dict.fromkeys(jobs[key] for key in placed if key in jobs):
@@ -165,9 +146,10 @@ def _final_states(recording: Recording) -> dict[TaskStatus, tuple[Effect, ...]]:
             if task.key in handed_over and task.status is not TaskStatus.BINDING:
                 node = _node_bound_before(recording, task.key)
                 if node:
-                    final[TaskStatus.BINDING].append(Effect(*handed_over[task.key], uid, task.key, node))
+                    bound = _new_effect(recording, handed_over[task.key], uid, task.key, node)
+                    final[TaskStatus.BINDING].append(bound)
             if task.status in final and task.key in placed:
-                final[task.status].append(Effect(*placed[task.key], uid, task.key, task.node_name))
+                final[task.status].append(_new_effect(recording, placed[task.key], uid, task.key, task.node_name))
     return {status: tuple(sorted(entries, key=lambda e: (e.seq, e.task))) for status, entries in final.items()}
 
 
@@ -176,29 +158,15 @@ def _node_bound_before(recording: Recording, task: TaskKey) -> NodeName:
     return next((node for status, node in recording.timeline.task_history(task) if status is TaskStatus.BINDING), "")
 
 
-def _action_summaries(
-    recording: Recording, bound: tuple[Effect, ...], pipelined: tuple[Effect, ...], evicted: tuple[Effect, ...]
-) -> Iterator[ActionSummary]:
-    open_action: tuple[str, Seq] | None = None
-    commits = discards = 0
-    for seq, event in deciding_events(recording):
-        if isinstance(event, record.StatementEvent):
-            commits += event.what == COMMIT and bool(event.ops)
-            discards += event.what == DISCARD and bool(event.ops)
-        elif isinstance(event, record.ActionEvent) and event.what == "start":
-            open_action, commits, discards = (event.action, seq), 0, 0
-        elif isinstance(event, record.ActionEvent) and open_action is not None:
-            name, first = open_action
-            counts = (_count_within(entries, first, seq) for entries in (bound, pipelined, evicted))
-            yield ActionSummary(name, first, seq, commits, discards, *counts)
-
-
-def _count_within(entries: tuple[Effect, ...], first: Seq, last: Seq) -> int:
-    return len([entry for entry in entries if first <= entry.seq <= last])
+def _action_summaries(recording: Recording, *moved: tuple[Effect, ...]) -> Iterator[ActionSummary]:
+    for index, outcome in action_outcomes(recording).items():
+        span = recording.spans[index]
+        counts = [len([entry for entry in entries if span.first <= entry.seq <= span.last]) for entries in moved]
+        yield ActionSummary(span.name, span.first, span.last, outcome.commits, outcome.discards, *counts)
 
 
 def _job_summary(job: JobInfo, moved: list[Counter[JobId]]) -> JobSummary:
-    counts = tuple([by_job.get(job.uid, 0) for by_job in moved])
+    bound, pipelined, evicted = [by_job.get(job.uid, 0) for by_job in moved]
     return JobSummary(
         job.uid,
         job.queue,
@@ -208,34 +176,106 @@ def _job_summary(job: JobInfo, moved: list[Counter[JobId]]) -> JobSummary:
         job.ready_task_num(),
         job.waiting_task_num(),
         job.count_tasks(TaskStatus.PENDING),
-        counts[0],
-        counts[1],
-        counts[2],
-        _job_outcome(job, counts),
+        bound,
+        pipelined,
+        evicted,
+        _job_outcome(job, bound, pipelined, evicted),
     )
 
 
-def _job_outcome(job: JobInfo, counts: tuple[int, ...]) -> str:
-    bound, pipelined, evicted = counts
-    if evicted:
-        return "evicted"
-    if bound:
-        return "bound"
-    if pipelined:
-        return "pipelined"
-    if job.count_tasks(TaskStatus.ALLOCATED):
-        return "held: gang incomplete"
-    if not job.tasks:
-        return "no pods"
-    if job.count_tasks(TaskStatus.PENDING):
-        return "pending"
-    if job.count_tasks(TaskStatus.PIPELINED):
-        return "pipelined"
-    if job.count_tasks(TaskStatus.RUNNING, TaskStatus.BOUND):
-        return "running"
-    if job.count_tasks(TaskStatus.RELEASING):
-        return "leaving"
-    return "done" if job.valid_task_num() >= job.min_available else "incomplete"
+def _job_outcome(job: JobInfo, bound: int, pipelined: int, evicted: int) -> str:
+    outcomes = (
+        ("evicted", evicted),
+        ("bound", bound),
+        ("pipelined", pipelined),
+        ("held: gang incomplete", job.count_tasks(TaskStatus.ALLOCATED)),
+        ("no pods", not job.tasks),
+        ("pending", job.count_tasks(TaskStatus.PENDING)),
+        ("pipelined", job.count_tasks(TaskStatus.PIPELINED)),
+        ("running", job.count_tasks(TaskStatus.RUNNING, TaskStatus.BOUND)),
+        ("leaving", job.count_tasks(TaskStatus.RELEASING)),
+        ("done", job.valid_task_num() >= job.min_available),
+    )
+    return next((outcome for outcome, applies in outcomes if applies), "incomplete")
+
+
+# Statements, and what became of the evictions in them.
+
+
+class StatementSpan(NamedTuple):
+    """One statement: its operations, and how and at which event it ended."""
+
+    ops: tuple[Seq, ...]
+    end: Seq
+    fate: str
+    """`commit` or `discard`; empty if the recording ends before the statement."""
+    undone: Seq
+    """The last event of the rollback after a discard; equal to `end` if nothing is rolled back."""
+
+
+@per_recording(most=64)
+def statements_between(recording: Recording, first: Seq, last: Seq) -> list[StatementSpan]:
+    """The statements of a range of events. A trial statement that is merged continues as part of its target."""
+    statements: list[StatementSpan] = []
+    pending_ops: list[Seq] = []
+    for seq, event in enumerate(recording.events[first - 1 : last], first):
+        if isinstance(event, record.OpEvent) and event.op in record.PLANNED_OPS and event.via is None:
+            pending_ops.append(seq)
+        elif isinstance(event, record.StatementEvent) and event.what in ("commit", "discard", "save"):
+            # The latest operations: a trial statement inside another one ends first, so statements nest like a stack.
+            op_seqs = pending_ops[len(pending_ops) - len(event.ops) :] if event.ops else []
+            del pending_ops[len(pending_ops) - len(op_seqs) :]
+            if event.what != "save":
+                # A discard is followed by one undoing event per operation.
+                undone = seq + (len(op_seqs) if event.what == "discard" else 0)
+                statements.append(StatementSpan(tuple(op_seqs), seq, event.what, undone))
+    if pending_ops:
+        statements.append(StatementSpan(tuple(pending_ops), last, "", last))
+    return statements
+
+
+CARRIED_OUT_FATES = ("commit", "at once")
+"""The fates of evictions that are carried out."""
+
+
+def fate_of(recording: Recording, seq: Seq, event: record.OpEvent) -> tuple[str, Seq]:
+    """(`commit`, `discard`, `at once` or empty, event) of the statement of an operation."""
+    if event.via is not None:
+        return "at once", seq
+    action = recording.span_tree.span_around(seq, record.Level.ACTION)
+    first, last = (action.first, action.last) if action is not None else (1, len(recording))
+    return _fates_by_seq(recording, first, last).get(seq, ("", last))
+
+
+@per_recording(most=64)
+def _fates_by_seq(recording: Recording, first: Seq, last: Seq) -> Mapping[Seq, tuple[str, Seq]]:
+    fates: dict[Seq, tuple[str, Seq]] = {}
+    for span in statements_between(recording, first, last):
+        for seq in span.ops:
+            fates.setdefault(seq, (span.fate, span.end))
+    return fates
+
+
+class EvictOperation(NamedTuple):
+    """One planned eviction, and the fate of its statement."""
+
+    seq: Seq
+    event: record.OpEvent
+    fate: str
+    """`commit` or `discard`, empty if the recording ends before that; `at once` outside any statement."""
+    end: Seq
+
+    @property
+    def is_carried_out(self) -> bool:
+        """Whether it happens."""
+        return self.fate in CARRIED_OUT_FATES
+
+
+@per_recording()
+def evict_operations(recording: Recording) -> Sequence[EvictOperation]:
+    """Every planned eviction of the cycle, in order."""
+    evictions = recording.filter_events(record.OpEvent, timeline_marks(recording).evictions)
+    return [EvictOperation(seq, event, *fate_of(recording, seq, event)) for seq, event in evictions]
 
 
 # The outcome of each action, counted once for the whole recording: an action may have most of its events.

@@ -98,10 +98,14 @@ class Recording:
         return (*self.snapshot.problems, *self.conf.problems, *restored, *of_plugins)
 
     @property
+    def last_event(self) -> Event | None:
+        """The event with which the recording ends; None for an empty one."""
+        return self.record.events[-1] if self.record.events else None
+
+    @property
     def cut_event(self) -> CutEvent | None:
         """The last event if the recording was cut off at its bound; None for a complete recording."""
-        last = self.record.events[-1] if self.record.events else None
-        return last if isinstance(last, CutEvent) else None
+        return self.last_event if isinstance(self.last_event, CutEvent) else None
 
     @property
     def node_names(self) -> Sequence[NodeName]:

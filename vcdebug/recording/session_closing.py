@@ -25,11 +25,10 @@ WRITES_NOTHING = "writes nothing"
 @per_recording()
 def closing_step(recording: Recording) -> SessionStep | None:
     """The close as a whole, with its stages in order; None where the session never closes."""
-    seq = len(recording)
-    if not seq or not isinstance(recording.event_at(seq), CloseEvent):
+    if not isinstance(recording.last_event, CloseEvent):
         return None
     job_count = count_noun(len(recording.session.jobs), "job")
-    return SessionStep("session closes", job_count, seq=seq, parts=partial(_closing_stages, recording))
+    return SessionStep("session closes", job_count, seq=len(recording), parts=partial(_closing_stages, recording))
 
 
 @per_recording()
@@ -232,8 +231,7 @@ _PLUGINS: Final = "plugins/"
 
 def find_crash(recording: Recording) -> PanicEvent | None:
     """The panic that ends the recording; None where the process goes on."""
-    last = recording.event_at(len(recording)) if len(recording) else None
-    return last if isinstance(last, PanicEvent) else None
+    return recording.last_event if isinstance(recording.last_event, PanicEvent) else None
 
 
 def crash_lines(recording: Recording, event: PanicEvent) -> tuple[str, ...]:

@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from functools import partial
 
 from vcdebug.amount_text import format_amount, short_name, short_resource_text, used_dimensions
-from vcdebug.explain.decisions.evictions import StatementSpan, statements_between
 from vcdebug.framework import record
 from vcdebug.framework.hooks import JOB_PIPELINED, JOB_READY, SUB_JOB_PIPELINED, SUB_JOB_READY
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskStatus
-from vcdebug.recording.effects import VIEW_PLUGIN, pods_in_view, reserved_claims
+from vcdebug.recording.effects import VIEW_PLUGIN, StatementSpan, pods_in_view, reserved_claims, statements_between
 from vcdebug.recording.event_index import seqs_after
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.session_steps import ALLOCATION_EVENTS, DEALLOCATION_EVENTS, handler_subjects

@@ -70,8 +70,7 @@ class CycleChain:
     @property
     def has_panicked(self) -> bool:
         """Whether the last cycle ended the process."""
-        last_recording = self._recordings[-1]
-        return len(last_recording) > 0 and isinstance(last_recording.event_at(len(last_recording)), PanicEvent)
+        return isinstance(self._recordings[-1].last_event, PanicEvent)
 
     def run_next(self) -> Recording:
         """Run one more cycle."""
@@ -135,8 +134,7 @@ def find_repeat(recordings: Sequence[Recording]) -> CycleRepeat | None:
 
 def _collect_operations(recording: Recording) -> _CycleOperations:
     done = cycle_effects(recording)
-    events = (recording.event_at(seq) for seq in recording.index.seqs_of_type(OpEvent))
-    given_back = {event.task for event in events if isinstance(event, OpEvent) and event.op == "unevict"}
+    given_back = {event.task for _, event in recording.events_of_type(OpEvent) if event.op == "unevict"}
     placed = sorted((effect.task, effect.node) for effect in (*done.bound, *done.pipelined))
     return _CycleOperations(
         tuple(sorted(effect.task for effect in done.evicted)), tuple(sorted(given_back)), tuple(placed)

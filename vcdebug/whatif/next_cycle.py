@@ -157,7 +157,7 @@ def next_snapshot(recording: Recording, between: BetweenCycles = BetweenCycles()
     snapshot = recording.snapshot
     closed = recording.session.close is not None
     # Without a close event the process panicked, and its memory (error cache, counters) is gone.
-    process_lives = len(recording) > 0 and isinstance(recording.event_at(len(recording)), CloseEvent)
+    process_lives = isinstance(recording.last_event, CloseEvent)
     objects = dict(snapshot.objects)
     if closed:
         objects["PodGroup"] = [

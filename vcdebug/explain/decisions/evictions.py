@@ -10,7 +10,7 @@ from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework.gang_plan import pending_for_eviction
 from vcdebug.framework.hooks import UNIFIED_EVICTABLE
-from vcdebug.framework.record import PLANNED_OPS, HookEvent, Level, OpEvent, StatementEvent
+from vcdebug.framework.record import HookEvent, Level
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.framework.session import Session
 from vcdebug.grouping import group_by_key
@@ -18,6 +18,7 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskId, TaskKey
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo, TaskStatus
+from vcdebug.recording.effects import CARRIED_OUT_FATES, DISCARD, EvictOperation, evict_operations
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.replay import session_at_event
 from vcdebug.recording.state_before import idle_without, sum_resources, task_of
@@ -26,44 +27,8 @@ MOST_NODES = 3
 ORDER_OF_NODES_NOTE = "nodes are tried in order of score, not of their victims' priority"
 
 
-class StatementSpan(NamedTuple):
-    """One statement: its operations, and how and at which event it ended."""
-
-    ops: tuple[Seq, ...]
-    end: Seq
-    fate: str
-    """`commit` or `discard`; empty if the recording ends before the statement."""
-    undone: Seq
-    """The last event of the rollback after a discard; equal to `end` if nothing is rolled back."""
-
-
-@per_recording(most=64)
-def statements_between(recording: Recording, first: Seq, last: Seq) -> list[StatementSpan]:
-    """The statements of a range of events. A trial statement that is merged continues as part of its target."""
-    statements: list[StatementSpan] = []
-    pending_ops: list[Seq] = []
-    for seq, event in enumerate(recording.events[first - 1 : last], first):
-        if isinstance(event, OpEvent) and event.op in PLANNED_OPS and event.via is None:
-            pending_ops.append(seq)
-        elif isinstance(event, StatementEvent) and event.what in ("commit", "discard", "save"):
-            # The latest operations: a trial statement inside another one ends first, so statements nest like a stack.
-            op_seqs = pending_ops[len(pending_ops) - len(event.ops) :] if event.ops else []
-            del pending_ops[len(pending_ops) - len(op_seqs) :]
-            if event.what != "save":
-                # A discard is followed by one undoing event per operation.
-                undone = seq + (len(op_seqs) if event.what == "discard" else 0)
-                statements.append(StatementSpan(tuple(op_seqs), seq, event.what, undone))
-    if pending_ops:
-        statements.append(StatementSpan(tuple(pending_ops), last, "", last))
-    return statements
-
-
-CARRIED_OUT_FATES = ("commit", "at once")
-"""The fates of evictions that are carried out."""
-
-
 class Eviction(NamedTuple):
-    """One planned eviction, carried out or discarded."""
+    """One planned eviction, carried out or discarded, with its owner and its preemptor."""
 
     seq: Seq
     victim: TaskKey
@@ -77,7 +42,7 @@ class Eviction(NamedTuple):
     tier: int | None
     """The tier of plugins that decided on the victim; None if no tier did."""
     fate: str
-    """`commit` or `discard`, empty if the recording ends before that; `at once` outside any statement."""
+    """As EvictOperation states it."""
     end: Seq
 
     @property
@@ -95,19 +60,13 @@ def eviction_words(one: Eviction, victim: str) -> str:
 @per_recording()
 def planned_evictions(recording: Recording) -> tuple[Eviction, ...]:
     """Every planned eviction of the cycle in order, including discarded ones."""
-    return tuple(_build_eviction(recording, seq, event) for seq, event in _eviction_events(recording))
+    return tuple(_build_eviction(recording, operation) for operation in evict_operations(recording))
 
 
 def eviction_of(recording: Recording, pod: TaskKey) -> Eviction | None:
     """The pod's eviction: the last one that was carried out, else the last one that was planned; None without one."""
     planned = [one for one in planned_evictions(recording) if one.victim == pod]
     return next(reversed([one for one in planned if one.is_carried_out] or planned), None)
-
-
-def _eviction_events(recording: Recording) -> Iterator[tuple[Seq, OpEvent]]:
-    from vcdebug.recording.effects import timeline_marks
-
-    return recording.filter_events(OpEvent, timeline_marks(recording).evictions)
 
 
 def evictions_for_job(view: JobView) -> Sequence[Eviction]:
@@ -130,10 +89,8 @@ def lost_pods(view: JobView) -> list[Eviction]:
 @per_recording()
 def undiscarded_evictions(recording: Recording) -> tuple[Eviction, ...]:
     """Evictions whose statement was not discarded, in order."""
-    events = (
-        (seq, event) for seq, event in _eviction_events(recording) if fate_of(recording, seq, event)[0] != "discard"
-    )
-    return tuple(_build_eviction(recording, seq, event) for seq, event in events)
+    kept = [operation for operation in evict_operations(recording) if operation.fate != DISCARD]
+    return tuple(_build_eviction(recording, operation) for operation in kept)
 
 
 def carried_out(recording: Recording) -> list[Eviction]:
@@ -151,33 +108,14 @@ def _preemptor_name(recording: Recording, seq: Seq) -> str:
     return recording.span_tree.name_around(seq, Level.TASK) or recording.span_tree.name_around(seq, Level.JOB)
 
 
-def _build_eviction(recording: Recording, seq: Seq, event: OpEvent) -> Eviction:
-    owners, action = recording.owners, recording.span_tree.name_around(seq, Level.ACTION)
-    job = owners.jobs.get(event.task, "")
-    queue = owners.queues.get(job, "")
+def _build_eviction(recording: Recording, operation: EvictOperation) -> Eviction:
+    owners, (seq, event, fate, end) = recording.owners, operation
+    job, action = owners.jobs.get(event.task, ""), recording.span_tree.name_around(seq, Level.ACTION)
     preemptor = _preemptor_name(recording, seq)
     question = victim_question_before(recording, seq) if preemptor else None
     tier = question.deciding_tier if question is not None and event.task in (question.outcome or ()) else None
-    fate = fate_of(recording, seq, event)
-    return Eviction(seq, event.task, job, queue, event.node, action, preemptor, tier, *fate)
-
-
-def fate_of(recording: Recording, seq: Seq, event: OpEvent) -> tuple[str, Seq]:
-    """(`commit`, `discard`, `at once` or empty, event) of the statement of an operation."""
-    if event.via is not None:
-        return "at once", seq
-    action = recording.span_tree.span_around(seq, Level.ACTION)
-    first, last = (action.first, action.last) if action is not None else (1, len(recording))
-    return _fates_by_seq(recording, first, last).get(seq, ("", last))
-
-
-@per_recording(most=64)
-def _fates_by_seq(recording: Recording, first: Seq, last: Seq) -> Mapping[Seq, tuple[str, Seq]]:
-    fates: dict[Seq, tuple[str, Seq]] = {}
-    for span in statements_between(recording, first, last):
-        for seq in span.ops:
-            fates.setdefault(seq, (span.fate, span.end))
-    return fates
+    queue = owners.queues.get(job, "")
+    return Eviction(seq, event.task, job, queue, event.node, action, preemptor, tier, fate, end)
 
 
 def eviction_facts(view: JobView, victims: Sequence[TaskKey]) -> Iterator[str]:
@@ -282,7 +220,7 @@ def milder_nodes(recording: Recording, one: Eviction) -> dict[NodeName, TaskInfo
     # Skip the search over every pod of the cluster if no pod has a lower priority than the victim.
     if _lowest_priority(recording) >= victim.priority:
         return {}
-    same_node = (seq for seq, event in _eviction_events(recording) if event.node == one.node)
+    same_node = (operation.seq for operation in evict_operations(recording) if operation.event.node == one.node)
     # The first eviction of the plan on this node: before a later one, the node already has the room of the first.
     first = next(seq for seq in same_node if _preemptor_name(recording, seq) == one.preemptor)
     fits = NodeFits(JobView(recording, preemptor.job, one.preemptor), preemptor, first - 1)

@@ -10,7 +10,6 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from vcdebug.explain.decisions.dry_runs import CANDIDATE, dry_run_at
-from vcdebug.explain.decisions.evictions import fate_of
 from vcdebug.explain.decisions.votes import VICTIM_POINTS, VictimDecision, victim_choice
 from vcdebug.explain.victim_candidates import victim_filter_of
 from vcdebug.framework import hooks
@@ -20,6 +19,7 @@ from vcdebug.framework.record import ActionEvent, HookEvent, Level, OpEvent, Pre
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
 from vcdebug.model.task import TaskInfo
+from vcdebug.recording.effects import fate_of
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import job_of, state_before, task_of, tasks_before
 from vcdebug.recording.visits import spans_inside, starts_after_pop

@@ -230,7 +230,7 @@ def _contributing_findings(view: JobView, finding: Finding) -> list[Finding]:
 
 def judge_job(view: JobView) -> list[Finding]:
     """The dominant finding first, then the contributing ones."""
-    last_event = view.recording.event_at(len(view.recording))
+    last_event = view.recording.last_event
     if isinstance(last_event, CutEvent):
         return [_cut_off_finding(view, last_event)]
     opened = bool(view.session.plugin_calls)

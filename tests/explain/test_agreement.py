@@ -88,7 +88,7 @@ def refused_tasks(recording: Recording) -> Iterator[Told]:
             queues = recording.session.queues
             if queues[event.queue].state != OPEN or any(one.parent == event.queue for one in queues.values()):
                 continue  # refused before amounts are compared
-            limit = room_limit(JobView(recording, task.job), event.plugin, seq, task.resreq)
+            limit = room_limit(JobView(recording, task.job), event.plugin, seq, task)
             yield Told(seq, limit.exceeded_dimensions or None, failing(shown), None)
 
 

@@ -153,15 +153,6 @@ MAX_LINE_LENGTH: Final = 160
 """Characters of a first line; what does not fit is a fact below it."""
 
 
-def fitting_headline(
-    headline: CauseHeadline, shorter: CauseHeadline, others: str
-) -> tuple[CauseHeadline, tuple[str, ...]]:
-    """The first line, or if it is too long the shorter one without further dimensions, and these as a fact."""
-    if shorter == headline or len(str(headline)) <= MAX_LINE_LENGTH:
-        return headline, ()
-    return shorter, (f"Also over: {others}.",)
-
-
 def rejected_headline(subject: str, reason: str) -> CauseHeadline:
     """The first line about a job whose PodGroup was not admitted."""
     return CauseHeadline(subject, "is not admitted", reason)

@@ -373,11 +373,6 @@ class QueueCheck:
         """The names of the exceeded dimensions after the first; empty if there is only one."""
         return amount_text.join_names(name for name in self.exceeded_dimensions if name != self.first_dimension)
 
-    def excess_words(self, *, first_only: bool = False) -> str:
-        """The excess in the first exceeded dimension, and the names of the others: `4 over; also over: memory`."""
-        others = "" if first_only else self.further_dimensions
-        return f"{self.format_excess(self.first_dimension)} over{f'; also over: {others}' if others else ''}"
-
     def missing_amounts(self) -> str:
         """`2 cpu and 2Gi memory`: by how much the limit would have to grow, in every exceeded dimension."""
         amounts_short = (

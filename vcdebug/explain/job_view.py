@@ -1,25 +1,26 @@
 """The job that a word names, and everything that the gates read of one job."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
 from vcdebug.actions import ALLOCATE, BACKFILL
 from vcdebug.amount_text import count_noun, format_age
 from vcdebug.errors import VcdebugError, closest_names
-from vcdebug.framework.record import ActionEvent, HookEvent
+from vcdebug.framework.hooks import OVERUSED
+from vcdebug.framework.record import ActionEvent
 from vcdebug.framework.registry import ActionFacts
-from vcdebug.framework.subject import name_in
+from vcdebug.framework.subject import JOB, name_in
 from vcdebug.grouping import group_by_key
 from vcdebug.model.job import JobInfo
-from vcdebug.model.names import JobId, Seq, TaskKey
+from vcdebug.model.names import JobId, QueueName, Seq, TaskKey
 from vcdebug.model.pod import Pod, PodIdentity
 from vcdebug.model.pod_group import PENDING, PodGroup
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.recording import Recording, per_recording
-from vcdebug.recording.visits import JobVisit, TaskTry, job_visits
+from vcdebug.recording.visits import JobVisit, NumberedCall, TaskTry, job_visits
 from vcdebug.snapshot.manifest import (
     GROUP_ANNOTATION,
     JsonObject,
@@ -121,17 +122,26 @@ class JobView:
         """The event with which an action ends; None if it never ran, or never ended."""
         return action_seqs(self.recording, "end").get(action)
 
-    def calls_during(
-        self, action: str, point: str, field: str = "job", name: str | None = None
-    ) -> list[tuple[Seq, HookEvent]]:
-        """Calls of a hook about the job (or another subject) during the first run of an action."""
-        start, end = self.action_starts(action) or 0, self.action_ends(action)
-        hooks = self.calls_about(point, field, name)
-        return [(seq, event) for seq, event in hooks if seq > start and (end is None or seq < end)]
+    def calls_during(self, action: str, point: str) -> list[NumberedCall]:
+        """Calls of a hook about the job during the first run of an action."""
+        return self._during(action, self.calls_about(point))
 
-    def calls_about(self, point: str, field: str = "job", name: str | None = None) -> list[tuple[Seq, HookEvent]]:
-        """Calls of one hook about the job (or another subject), in order."""
-        return list(_calls_by_name(self.recording, point, field).get(self.job.uid if name is None else name, ()))
+    def calls_about(self, point: str) -> Sequence[NumberedCall]:
+        """Calls of one hook about the job, in order."""
+        return _calls_by_job(self.recording, point).get(self.job.uid, ())
+
+    @property
+    def overused_calls(self) -> Sequence[NumberedCall]:
+        """The calls in which a plugin calls the job's queue overused."""
+        return _overused_by_queue(self.recording).get(self.queue.name, ())
+
+    def overused_during(self, action: str) -> list[NumberedCall]:
+        """Those of overused_calls that lie in the first run of an action."""
+        return self._during(action, self.overused_calls)
+
+    def _during(self, action: str, calls: Iterable[NumberedCall]) -> list[NumberedCall]:
+        start, end = self.action_starts(action) or 0, self.action_ends(action)
+        return [(seq, event) for seq, event in calls if seq > start and (end is None or seq < end)]
 
     def plugin_message(self, seq: Seq) -> str:
         """The message that plugins wrote about the PodGroup up to an event; empty for none."""
@@ -165,9 +175,15 @@ def _hidden_pods(recording: Recording) -> Mapping[tuple[str, str], list[Pod]]:
 
 
 @per_recording()
-def _calls_by_name(recording: Recording, point: str, field: str) -> Mapping[str, Sequence[tuple[Seq, HookEvent]]]:
-    """Calls of one hook by the name that a field of their subject holds."""
-    return group_by_key((name_in(event.subject, field), (seq, event)) for seq, event in recording.hook_calls(point))
+def _calls_by_job(recording: Recording, point: str) -> Mapping[JobId, Sequence[NumberedCall]]:
+    return group_by_key((name_in(event.subject, JOB), (seq, event)) for seq, event in recording.hook_calls(point))
+
+
+@per_recording()
+def _overused_by_queue(recording: Recording) -> Mapping[QueueName, Sequence[NumberedCall]]:
+    """The calls that answer yes: there are as many others as jobs are tried, and each job of the queue asks."""
+    calls = recording.hook_calls(OVERUSED.upstream)
+    return group_by_key((event.queue, (seq, event)) for seq, event in calls if event.result)
 
 
 JOB_NAME_KEY = "volcano.sh/job-name"

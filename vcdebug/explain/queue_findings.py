@@ -88,6 +88,15 @@ def gang_request_facts(view: JobView, limit: QueueCheck) -> tuple[str, ...]:
     return (f"The {missing} pods still missing from the gang ask {format_named_amount(name, request)} in total{hard}.",)
 
 
+def excess_headline(headline: answer.CauseHeadline, limit: QueueCheck) -> tuple[answer.CauseHeadline, tuple[str, ...]]:
+    """The first line with the excess, `(4 over; also over: memory)`; if it is too long, the other names as a fact."""
+    over, others = f"{limit.format_excess(limit.first_dimension)} over", limit.further_dimensions
+    whole = headline._replace(reason=f"{headline.reason} ({over}{f'; also over: {others}' if others else ''})")
+    if not others or len(str(whole)) <= answer.MAX_LINE_LENGTH:
+        return whole, ()
+    return headline._replace(reason=f"{headline.reason} ({over})"), (f"Also over: {others}.",)
+
+
 def unbound_tasks(view: JobView) -> list[TaskInfo]:
     """Pods that are Pending or Pipelined when the cycle ends."""
     return [task for task in view.pending_at_open if task.status in (TaskStatus.PENDING, TaskStatus.PIPELINED)]
@@ -268,11 +277,7 @@ def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer
     numbers = {**answer.numbers("minResources", minimum, limit.exceeded_dimensions), **limit.limit_numbers()}
     advice = (LESS_MINIMUM_ADVICE, *_more_room_advice(view, limit))
     cause = CAPABILITY_CAUSE if plugin == CAPACITY_PLUGIN and limit.is_capability else QUOTA_CAUSE
-    headline, also = answer.fitting_headline(
-        answer.rejected_headline(view.job.uid, f"{reason} ({limit.excess_words()})"),
-        answer.rejected_headline(view.job.uid, f"{reason} ({limit.excess_words(first_only=True)})"),
-        limit.further_dimensions,
-    )
+    headline, also = excess_headline(answer.rejected_headline(view.job.uid, reason), limit)
     evidence, lines = rejection_evidence(seq, plugin), limit.arithmetic_lines()
     return answer.Finding(cause, headline, numbers, evidence, advice, lines, (*facts, *also))
 

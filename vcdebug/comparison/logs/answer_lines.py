@@ -10,7 +10,7 @@ from functools import partial
 from vcdebug.comparison.logs.message import LogCall, LogContext, format_go_value, format_json_text
 from vcdebug.explain.decisions.equations import equation_at
 from vcdebug.explain.equation import Term
-from vcdebug.explain.plugins.proportion import iter_counted_jobs, opening_rounds
+from vcdebug.explain.plugins.proportion import iter_counted_jobs, opening_rounds, shares_by_queue
 from vcdebug.framework import hooks
 from vcdebug.framework.record import HookEvent
 from vcdebug.framework.subject import CallResult
@@ -183,13 +183,11 @@ def rounds_of_proportion(context: LogContext) -> Iterator[LogCall]:
 
 
 def _round_lines(deal: DealRound, attrs: Mapping[QueueName, ProportionQueueAttr]) -> Iterator[LogCall]:
-    # Looked up by identity: a share has the attributes of its queue, but not the name.
-    shares = {id(share.attr): share for share in deal.dealt}
+    shares = shares_by_queue(deal, attrs)
     for name, attr in attrs.items():
         yield "proportion.queue", name, attr.weight, deal.weight
-        share = shares.get(id(attr))
-        if share is not None:
-            yield from _queue_lines(name, share)
+        if name in shares:
+            yield from _queue_lines(name, shares[name])
     yield "proportion.remaining", deal.left
     if deal.last:
         yield "proportion.done", deal.left

@@ -15,7 +15,7 @@ from vcdebug.explain.pending.gates.queue_limits import allocatable_refusals, not
 from vcdebug.explain.pending.gates.validity import gated, validity
 from vcdebug.explain.pending.no_node import no_best_node_finding, no_node_finding
 from vcdebug.explain.plugins.gang import DISCARD_CAUSE, discarded_finding, search_reasons
-from vcdebug.framework.hooks import ALLOCATABLE, JOB_ENQUEUEABLE, JOB_STARVING, JOB_VALID, OVERUSED, PREEMPTIVE
+from vcdebug.framework.hooks import ALLOCATABLE, JOB_ENQUEUEABLE, JOB_STARVING, JOB_VALID, PREEMPTIVE
 from vcdebug.framework.record import HookEvent, PredicateEvent, StateEvent
 from vcdebug.grouping import group_by_key
 from vcdebug.model.fit_errors import FitErrors
@@ -102,9 +102,8 @@ def _placing_steps(view: JobView) -> Iterator[ExplanationStep]:
 
 def _queue_step(view: JobView) -> ExplanationStep:
     name, tries = "queue quota", view.placing_tries
-    overused = [seq for seq, e in view.calls_about(OVERUSED.upstream, "queue", view.queue.name) if e.result]
-    if not tries and overused:
-        return ExplanationStep(name, "failed", "queue is overused", (overused[0],))
+    if not tries and view.overused_calls:
+        return ExplanationStep(name, "failed", "queue is overused", (view.overused_calls[0][0],))
     if refusals := allocatable_refusals(view):
         text = f"{refusals[0][1].plugin} rejects {count_noun(len(refusals), 'pod')}"
         return ExplanationStep(name, "failed", text, tuple(seq for seq, _ in refusals[:3]))

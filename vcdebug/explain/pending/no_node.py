@@ -372,10 +372,11 @@ class RoomTaker(NamedTuple):
 
 
 class RoomTakers(NamedTuple):
-    """The room takers and their nodes."""
+    """The room takers, their nodes, and the names of each job's pods among them."""
 
-    tasks: Sequence[RoomTaker]
-    nodes: Sequence[NodeName]
+    tasks: Sequence[RoomTaker] = ()
+    nodes: Sequence[NodeName] = ()
+    pods: Mapping[JobId, Sequence[str]] = {}
 
 
 def room_takers(fits: NodeFits) -> RoomTakers:
@@ -383,21 +384,22 @@ def room_takers(fits: NodeFits) -> RoomTakers:
     recording, request = fits.view.recording, fits.task.init_resreq
     opened, _ = next(recording.events_of_type(StateEvent), (0, None))
     if not opened:
-        return RoomTakers((), ())
+        return RoomTakers()
     opening_room = room_by_node(recording, opened)
     lost_nodes = tuple([n.name for n in fits.of_kind("short") if request.less_equal(opening_room[n.name].future)])
     placed = placements_before(recording, fits.since)
     # Jobs without placed pods share one cached answer, whose key names no job.
     own_job = fits.view.job.uid if any(key in placed for key in fits.view.tasks) else ""
-    return _takers_on(recording, opened, fits.since, lost_nodes, own_job) if lost_nodes else RoomTakers((), ())
+    return _takers_on(recording, opened, fits.since, lost_nodes, own_job) if lost_nodes else RoomTakers()
 
 
 @per_recording(most=8)
 def _takers_on(recording: Recording, opened: Seq, seq: Seq, nodes: tuple[NodeName, ...], job: JobId) -> RoomTakers:
-    """The tasks of jobs other than `job` that this cycle placed on these nodes, and the nodes with any."""
+    """The tasks of jobs other than `job` that this cycle placed on these nodes."""
     arrived = arrivals_by_node(recording, opened, seq)
     takers = [taker for node in nodes for taker in arrived.get(node, ()) if taker.task.job != job]
-    return RoomTakers(takers, [*dict.fromkeys(taker.node for taker in takers)])
+    pods = group_by_key((taker.task.job, taker.task.name) for taker in takers)
+    return RoomTakers(takers, [*dict.fromkeys(taker.node for taker in takers)], pods)
 
 
 @per_recording(most=8)
@@ -423,16 +425,18 @@ def placements_before(recording: Recording, seq: Seq) -> Mapping[TaskKey, Seq]:
 
 def taker_facts(fits: NodeFits, takers: RoomTakers) -> list[str]:
     """Sentences about the tasks that were placed in the room, and why they came first."""
-    jobs, own = fits.view.session.jobs, fits.view.queue.name
-    names = group_by_key((taker.task.job, taker.task.name) for taker in takers.tasks)
-    queues = {job: f" (queue {jobs[job].queue})" if jobs[job].queue != own else "" for job in names}
-    who = join_names(
-        f"{pods[0] if len(pods) == 1 else count_noun(len(pods), 'pod')} of {job}{queues[job]}"
-        for job, pods in names.items()
-    )
+    # Only the names that are shown are made: half of thousands of jobs may be takers for each job of the other half.
+    who = join_first_names((_taker_words(fits.view, *each) for each in takers.pods.items()), len(takers.pods))
     were, reason = verb_for(len(takers.tasks), "was"), _order_words(fits, takers.tasks[0])
     first = f"{join_names(takers.nodes)} had room at the start of this cycle; {who} {were} placed there first"
     return [f"{first}, since {reason}." if reason else f"{first}."]
+
+
+def _taker_words(view: JobView, job: JobId, pods: Sequence[str]) -> str:
+    """`2 pods of a/x (queue q)`; one pod by its name, the queue unless it is the view's own."""
+    queue = view.session.jobs[job].queue
+    what = pods[0] if len(pods) == 1 else count_noun(len(pods), "pod")
+    return f"{what} of {job}" if queue == view.queue.name else f"{what} of {job} (queue {queue})"
 
 
 def _passing_facts(fits: NodeFits) -> list[str]:

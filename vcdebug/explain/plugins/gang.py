@@ -442,7 +442,7 @@ def _failure_facts(view: JobView, failed: Sequence[TaskTry], visit: JobVisit, bl
 def _beyond_limit_words(view: JobView, attempt: TaskTry) -> str:
     """By how much the task exceeds the limit of the queue or an ancestor: `: 1 over its capability 3 cpu`; or empty."""
     seq, event = attempt.refusals(hooks.ALLOCATABLE.upstream)[0]
-    limit = room_limit(view, event.plugin, seq, view.tasks[attempt.task].resreq)
+    limit = room_limit(view, event.plugin, seq, view.tasks[attempt.task])
     if not limit.exceeded_dimensions:
         return ""
     owner = "its" if limit.queue == view.queue.name else f"queue {limit.queue}'s"

@@ -16,6 +16,7 @@ from vcdebug.explain.job_view import JobView
 from vcdebug.explain.queue_findings import explain_queue_rejection, not_above_share
 from vcdebug.framework import hooks
 from vcdebug.framework.record import HookEvent
+from vcdebug.grouping import group_by_key
 from vcdebug.model.job import JobInfo
 from vcdebug.model.job_amounts import ReservationForm
 from vcdebug.model.names import QueueName, Seq, TaskKey
@@ -236,20 +237,33 @@ def opening_rounds(recording: Recording) -> OpeningRounds:
     return OpeningRounds(attrs, list(enumerate(rounds, start=1)))
 
 
+def shares_by_queue(
+    deal: proportion.DealRound, attrs: Mapping[QueueName, proportion.ProportionQueueAttr]
+) -> dict[QueueName, proportion.DealtShare]:
+    """The shares of one round, by queue."""
+    # Looked up by identity: a share has the attributes of its queue, but not the name.
+    shares = {id(share.attr): share for share in deal.dealt}
+    return {queue: shares[id(attr)] for queue, attr in attrs.items() if id(attr) in shares}
+
+
 @per_recording()
-def portions_by_queue(recording: Recording) -> dict[QueueName, tuple[QueuePortion, ...]]:
+def portions_by_queue(recording: Recording) -> dict[QueueName, list[QueuePortion]]:
     """Queue → its portion of each round."""
     attrs, rounds = opening_rounds(recording)
-    return {
-        queue: tuple(
-            QueuePortion(number, deal, share) for number, deal in rounds for share in deal.dealt if share.attr is attr
-        )
-        for queue, attr in attrs.items()
-    }
+    return group_by_key(
+        (queue, QueuePortion(number, deal, share))
+        for number, deal in rounds
+        for queue, share in shares_by_queue(deal, attrs).items()
+    )
 
 
-def iter_portion_lines(recording: Recording, queue: QueueName, name: str) -> Iterator[str]:
-    """Yields a line per round that derives a queue's deserved amount in one dimension."""
+@per_recording()
+def portion_lines(recording: Recording, queue: QueueName, name: str) -> tuple[str, ...]:
+    """A line per round that derives a queue's deserved amount in one dimension."""
+    return tuple(_iter_portion_lines(recording, queue, name))
+
+
+def _iter_portion_lines(recording: Recording, queue: QueueName, name: str) -> Iterator[str]:
     for portion in portions_by_queue(recording).get(queue, ()):
         before, deserved, deal = portion.queue.before.get(name), portion.queue.deserved.get(name), portion.round
         if portion.number > 1 and deserved == before:
@@ -298,6 +312,6 @@ EXPLAINER = plugins.PluginExplainer(
         proportion.surplus_in,
         larger_share_advice,
         smaller_share_advice,
-        iter_portion_lines,
+        portion_lines,
     ),
 )

@@ -11,10 +11,11 @@ from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework import hooks
 from vcdebug.framework.record import HookEvent
-from vcdebug.model.names import Seq
+from vcdebug.model.names import QueueName, Seq
 from vcdebug.model.queue import OPEN
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo, is_allocated_status
+from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
 from vcdebug.releases.queues import CAPACITY_ADMISSION_LEAF_ONLY
 
@@ -66,9 +67,8 @@ def overused_finding(view: JobView, action: str) -> answer.Finding | None:
     """None unless the action skipped the job because its queue is overused."""
     if view.action_starts(action) is None or any(visit.tries for visit in view.visits_of(action)):
         return None
-    calls = view.calls_during(action, hooks.OVERUSED.upstream, "queue", view.queue.name)
-    answers = [(seq, event) for seq, event in calls if event.result]
-    return _build_overused(view, action, *answers[-1]) if answers else None
+    calls = view.overused_during(action)
+    return _build_overused(view, action, *calls[-1]) if calls else None
 
 
 def overused_in_allocate(view: JobView) -> answer.Finding | None:
@@ -110,14 +110,20 @@ def allocatable_refusals(view: JobView) -> list[tuple[Seq, HookEvent]]:
     return [call for attempt in view.placing_tries for call in attempt.refusals(hooks.ALLOCATABLE.upstream)]
 
 
-def room_limit(view: JobView, plugin: str, seq: Seq, request: Resource) -> QueueCheck:
-    """The check of the first queue, from the job's queue upward, without room for the request.
+def room_limit(view: JobView, plugin: str, seq: Seq, task: TaskInfo) -> QueueCheck:
+    """The check of the first queue, from the job's queue upward, without room for the task.
 
     For a queue that is not Open, the check has an empty request.
     """
-    limit = first_exceeded(queue_findings.quota_explainer(plugin).room(view.recording, seq, view.queue.name, request))
+    limit = _first_without_room(view.recording, plugin, seq, view.queue.name, task)
     # A queue that is not Open refuses whatever the amounts, so its check has an empty request.
     return limit if view.queue.state == OPEN else replace(limit, check=limit.check._replace(asked=Resource()))
+
+
+# Several gates of a job ask about the same refusal.
+@per_recording(most=8)
+def _first_without_room(recording: Recording, plugin: str, seq: Seq, queue: QueueName, task: TaskInfo) -> QueueCheck:
+    return first_exceeded(queue_findings.quota_explainer(plugin).room(recording, seq, queue, task.resreq))
 
 
 def not_allocatable_finding(
@@ -128,7 +134,7 @@ def not_allocatable_finding(
     if tree_finding is not None:
         return tree_finding
     quota = queue_findings.quota_explainer(event.plugin)
-    limit = room_limit(view, event.plugin, seq, task.resreq)
+    limit = room_limit(view, event.plugin, seq, task)
     excess = dimension_over_limit(view, limit)
     numbers = {
         **answer.numbers("request", task.resreq),
@@ -139,15 +145,10 @@ def not_allocatable_finding(
     }
     evidence = (answer.Evidence(seq, f"{event.plugin}: queue {view.queue.name} may not allocate {task.key}"),)
     evicts = bool(after) and not fits.free_nodes
-    whole, shorter = (
-        _rejection_reason(view, task, event.plugin, limit, evicts, excess, first_only=first_only)
-        for first_only in (False, True)
-    )
-    headline, also = answer.fitting_headline(
-        answer.pending_headline(view.job.uid, whole),
-        answer.pending_headline(view.job.uid, shorter),
-        limit.further_dimensions,
-    )
+    reason = _rejection_reason(view, task, event.plugin, limit, evicts, excess)
+    headline, also = answer.pending_headline(view.job.uid, reason), tuple[str, ...]()
+    if limit.exceeded_dimensions and not excess:
+        headline, also = queue_findings.excess_headline(headline, limit)
     by_amount = bool(limit.exceeded_dimensions) and not limit.is_capability
     derivation_lines = quota.derivation(view.recording, limit.queue, limit.first_dimension) if by_amount else ()
     holders, deadlock = queue_findings.holder_facts(view, seq, limit), _deadlock_words(view)
@@ -245,7 +246,7 @@ def impossible_refusal(view: JobView) -> tuple[Seq, HookEvent] | None:
         # The gang can start without this pod, so its refusal does not make the job impossible.
         if task is None or ready_count + len(unbound) - 1 >= view.job.min_available > ready_count:
             continue
-        limit = room_limit(view, event.plugin, seq, task.resreq)
+        limit = room_limit(view, event.plugin, seq, task)
         if dimension_over_limit(view, limit) or (
             limit.is_capability and queue_findings.gang_request_facts(view, limit)
         ):
@@ -263,13 +264,10 @@ def _is_held_by_others(view: JobView, limit: QueueCheck, seq: Seq) -> bool:
     return used_by_others > 0
 
 
-def _rejection_reason(
-    view: JobView, task: TaskInfo, plugin: str, limit: QueueCheck, evicts: bool, excess: str, *, first_only: bool
-) -> str:
+def _rejection_reason(view: JobView, task: TaskInfo, plugin: str, limit: QueueCheck, evicts: bool, excess: str) -> str:
     """The pod's request against the limit; `evicts`: with what the queue would use after evictions.
 
-    `excess` is the dimension in which the pod's request alone exceeds the limit; `first_only`: without the names of
-    further dimensions.
+    `excess` is the dimension in which the pod's request alone exceeds the limit.
     """
     if not limit.exceeded_dimensions:
         state, queue = view.queue.state or "without a state", view.queue.name
@@ -282,9 +280,7 @@ def _rejection_reason(
         limit_words = f"{limit.limit_kind(name)} {limit.format_limit(name)} of {queue_words} {limit.queue}"
         return f"{task.name} alone asks {limit.request_of(name)} {name}, more than the {limit_words}"
     verb, suffix = ("still uses", " after evictions") if evicts else ("uses", "")
-    limit_words = (
-        f"its {limit.limit_kind(name)} {limit.format_limit(name)}{suffix} ({limit.excess_words(first_only=first_only)})"
-    )
+    limit_words = f"its {limit.limit_kind(name)} {limit.format_limit(name)}{suffix}"
     use = f"{verb} {limit.format_taken(name)} of {limit_words}"
     return f"{task.name} asks {limit.request_of(name)} {name}; {queue_words} {limit.queue} {use}"
 

@@ -164,6 +164,16 @@ def test_the_search_of_a_plain_answer_agrees_with_the_whole_one_on_its_first_fix
     assert searched(recording, "default/j").best_plans[0].plan_words == few.settled_plans[0].plan_words
 
 
+def test_a_short_search_is_kept_for_the_next_answer_unless_it_was_ended_early() -> None:
+    used = [pod_group("r", phase="Running"), *pods("r", 1, cpu="3", on="n1")]
+    recording = replay_cycle(cluster(node("n1", cpu="4"), *used, pod_group("j"), pods("j", 1, cpu="2"), conf=CONF))
+    explanation = explain_by_name(recording, "default/j")
+    ended = search_few_fixes(recording, explanation, lambda: False)
+    complete = search_few_fixes(recording, explanation)
+    assert (ended is not None and not ended.settled_plans, complete is ended) == (True, False)
+    assert search_few_fixes(recording, explanation) is complete
+
+
 def test_a_fix_that_works_alone_is_not_shown_with_others_on_top() -> None:
     limited = queue("q", capability={"cpu": "4"}, deserved={"cpu": "0"})
     used = [pod_group("r", queue="q", phase="Running"), *pods("r", 1, cpu="4", on="n1")]

@@ -44,7 +44,7 @@ SETTINGS = ('conf:actions="enqueue, allocate, backfill"', "flag:percentage_nodes
 
 
 MOST = 1
-"""Edits per case, besides another setting; over some 400 cases each kind of edit occurs many times."""
+"""Edits per case; over the 200 cases with edits each kind of edit occurs many times."""
 
 
 def texts(snapshot: Snapshot, random: Random) -> Iterator[str]:
@@ -58,14 +58,16 @@ def texts(snapshot: Snapshot, random: Random) -> Iterator[str]:
 
 
 def edits_of(snapshot: Snapshot, seed: int) -> Iterator[Snapshot]:
-    """Yield the snapshot with another seed or setting, and with each random edit that is valid."""
+    """Yield the snapshot with another seed or setting for odd seeds, with valid random edits for even ones."""
     random = Random(seed)
     setting = random.choice(["", *SETTINGS])
-    yield (
-        edited_snapshot(snapshot, [parse_edit(setting)])
-        if setting
-        else replace(snapshot, chance=ChanceSettings.from_seed(seed))
-    )
+    if seed % 2:
+        yield (
+            edited_snapshot(snapshot, [parse_edit(setting)])
+            if setting
+            else replace(snapshot, chance=ChanceSettings.from_seed(seed))
+        )
+        return
     for text in texts(snapshot, random):
         try:
             yield edited_snapshot(snapshot, [parse_edit(text)])
@@ -82,8 +84,8 @@ def test_the_recording_is_the_same_beside_another_one(case: Path) -> None:
             reusing = runs.enter_context(disposing(replay_cycle(snapshot, reuse_from=base)))
             alone = runs.enter_context(disposing(replay_cycle(snapshot)))
             assert written(reusing) == written(alone)
-        again = runs.enter_context(disposing(replay_cycle(base.snapshot, reuse_from=reusing)))
-        assert written(again) == before
+            again = runs.enter_context(disposing(replay_cycle(base.snapshot, reuse_from=reusing)))
+            assert written(again) == before
     assert written(base) == before
 
 

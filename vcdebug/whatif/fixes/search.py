@@ -13,7 +13,7 @@ from vcdebug.explain.answer import AdviceHarm, Explanation
 from vcdebug.explain.pending.explanation import PANIC_CAUSE
 from vcdebug.explain.pending.gates.not_in_session import CAPTURE_INCOMPLETE
 from vcdebug.recording.effects import cycle_effects
-from vcdebug.recording.recording import Recording
+from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.whatif.fixes.fix import Fix, FixKind, FixSituation
 from vcdebug.whatif.fixes.plan import AmountBisection, FixPlan, TriedPlan, combined_plan, has_amount
 from vcdebug.whatif.fixes.trial import EditTexts, FixTrials, TrialOutcome, propose_fixes
@@ -307,16 +307,30 @@ def short_trial_count(recording: Recording) -> int:
 def search_few_fixes(
     recording: Recording, explanation: Explanation, may_continue: Callable[[], bool] = lambda: True
 ) -> FixSearch | None:
-    """Run the short search of a plain answer in this thread; None for a large snapshot or a panic."""
+    """Run the short search of a plain answer in this thread, once per subject unless `may_continue` ends it early; None
+    for a large snapshot or a panic.
+    """
     affordable = short_trial_count(recording)
     if not affordable or explanation.cause_code == PANIC_CAUSE:
         return None
+    complete_searches, subject = _complete_short_searches(recording), explanation.pod or explanation.job
+    if subject in complete_searches:
+        return complete_searches[subject]
     search, trials = start_search(recording, explanation), trials_of(recording, explanation)
-    return run_search(
+    run_search(
         search,
         lambda edit_lists: [trials(edits) if may_continue() else None for edits in edit_lists],
         lambda search: _may_go_on(search, affordable) and may_continue(),
     )
+    if may_continue():
+        complete_searches[subject] = search
+    return search
+
+
+@per_recording()
+def _complete_short_searches(recording: Recording) -> dict[str, FixSearch]:
+    """The short searches that were not ended early, by job or pod."""
+    return {}
 
 
 def _may_go_on(search: FixSearch, affordable: int) -> bool:

@@ -7,18 +7,23 @@ import pytest
 from hatchling.builders.wheel import WheelBuilder
 
 from tests.recorded import ROOT, bundled
+from vcdebug.amount_text import count_noun
+from vcdebug.debugger.breakpoint import parse_breakpoint
+from vcdebug.debugger.expression import parse_expression
+from vcdebug.debugger.fields import FIELD_TYPES, fields_of
 from vcdebug.debugger.lesson import (
     LESSON_FOLDER,
     Lesson,
     LessonError,
     LessonStep,
-    check_step,
     find_lesson,
+    find_place,
     judge_reply,
     list_lessons,
     read_lesson,
     show_cycle,
 )
+from vcdebug.debugger.notebook import evaluate_text
 from vcdebug.recording.recording import Recording
 from vcdebug.whatif.branch import OpenRecordings
 
@@ -30,6 +35,23 @@ NUMBER = re.compile(r"(?<![\w.-])\d+(?:\.\d+)?(?![\w-])")
 
 def recording_of(lesson: Lesson, step: LessonStep) -> Recording:
     return show_cycle(OpenRecordings((bundled(lesson.snapshot),)), step.cycle).shown_recording
+
+
+def check_step(step: LessonStep, recording: Recording) -> list[str]:
+    """What a step states and the recording does not confirm; empty where all is true."""
+    seq = find_place(step, recording)
+    answer = evaluate_text(recording, seq, step.answer)
+    faults = [] if not step.choices or answer in step.choices else [f"the answer {answer} is not among the choices"]
+    for condition in step.holds:
+        if parse_expression(condition, FIELD_TYPES).evaluate(fields_of(recording, seq)) is not True:
+            faults.append(f"{condition}: is not true at event {seq}")
+    for text, value in step.figures.items():
+        if (actual := evaluate_text(recording, seq, text)) != value:
+            faults.append(f"{text}: is {actual}, not {value}")
+    for line, count in step.stops.items():
+        if (hits := len(parse_breakpoint(line, 1).hit_seqs(recording))) != count:
+            faults.append(f"break {line}: {count_noun(hits, 'hit')}, not {count}")
+    return faults
 
 
 @pytest.mark.parametrize(("lesson", "number"), STEPS, ids=[f"{lesson.name}-{number}" for lesson, number in STEPS])

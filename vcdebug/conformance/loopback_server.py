@@ -19,16 +19,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final
 from urllib.parse import parse_qs, urlsplit
 
-from vcdebug.conformance.api_objects import (
-    PROTOBUF_TYPE,
-    UNAUTHORIZED_REPLY,
-    ApiAddress,
-    ApiReply,
-    ApiRequest,
-    Body,
-    decode_object,
-    refusal_reply,
-)
+from vcdebug.conformance import api_objects
 from vcdebug.conformance.api_server import ApiServer
 from vcdebug.conformance.object_store import QUERY_PATH
 from vcdebug.errors import SchedulerPanic
@@ -64,7 +55,7 @@ class LoopbackServer:
     last_list: str = ""
     """Path of a list that is answered after all others, so that the client has read those; empty for none."""
 
-    def answer_request(self, request: ApiRequest) -> ApiReply:
+    def answer_request(self, request: api_objects.ApiRequest) -> api_objects.ApiReply:
         """The reply to one request; a write wakes the watches."""
         with self.lock:
             self.requests += request.path != QUERY_PATH
@@ -83,9 +74,9 @@ class LoopbackServer:
             while (seconds_left := until - time.monotonic()) > 0:
                 self.lock.wait(seconds_left)
 
-    def watch_changes(self, request: ApiRequest) -> Iterator[Body]:
+    def watch_changes(self, request: api_objects.ApiRequest) -> Iterator[api_objects.Body]:
         """The watch events after the requested revision as they come, and {} whenever WATCH_WAIT passes without one."""
-        address, since = ApiAddress.from_path(request.path), int(request.query.get("resourceVersion") or 0)
+        address, since = api_objects.ApiAddress.from_path(request.path), int(request.query.get("resourceVersion") or 0)
         end = time.monotonic() + min(MAX_WATCH, float(request.query.get("timeoutSeconds") or MAX_WATCH))
         while time.monotonic() < end and not self.closing:
             with self.lock:
@@ -151,9 +142,9 @@ class _Connection(BaseHTTPRequestHandler):
     def _handle_any(self) -> None:
         request = self._read_request()
         if request is None:
-            self._send_reply(refusal_reply(415, "UnsupportedMediaType", "neither JSON nor protobuf"))
+            self._send_reply(api_objects.refusal_reply(415, "UnsupportedMediaType", "neither JSON nor protobuf"))
         elif not self.path.startswith(f"/{self.wire.token}/"):
-            self._send_reply(UNAUTHORIZED_REPLY)
+            self._send_reply(api_objects.UNAUTHORIZED_REPLY)
         elif request.query.get("watch") in ("1", "true"):
             self._send_watch(request)
         else:
@@ -161,7 +152,7 @@ class _Connection(BaseHTTPRequestHandler):
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = _handle_any  # noqa: N815 (the base class's names)
 
-    def _read_request(self) -> ApiRequest | None:
+    def _read_request(self) -> api_objects.ApiRequest | None:
         """The request; None for a body that is neither JSON nor protobuf."""
         address = urlsplit(self.path)
         query = {name: values[-1] for name, values in parse_qs(address.query).items()}
@@ -174,13 +165,13 @@ class _Connection(BaseHTTPRequestHandler):
         except ValueError:
             return None
         path = address.path.removeprefix(f"/{self.wire.token}")
-        return ApiRequest(self.command, path, query, dict(self.headers), body)
+        return api_objects.ApiRequest(self.command, path, query, dict(self.headers), body)
 
     def _decode_body(self, content: bytes) -> Json:
-        in_protobuf = self.headers.get("Content-Type", "").startswith(PROTOBUF_TYPE)
-        return decode_object(content) if in_protobuf else json.loads(content)
+        in_protobuf = self.headers.get("Content-Type", "").startswith(api_objects.PROTOBUF_TYPE)
+        return api_objects.decode_object(content) if in_protobuf else json.loads(content)
 
-    def _send_reply(self, reply: ApiReply) -> None:
+    def _send_reply(self, reply: api_objects.ApiReply) -> None:
         content = reply.content_bytes
         self.send_response_only(reply.status)
         for name, value in ({"Content-Type": "application/json"} | dict(reply.headers)).items():
@@ -190,9 +181,9 @@ class _Connection(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
-    def _send_watch(self, request: ApiRequest) -> None:
+    def _send_watch(self, request: api_objects.ApiRequest) -> None:
         if request.query.get("sendInitialEvents"):
-            self._send_reply(refusal_reply(422, "Invalid", "sendInitialEvents is forbidden for watch"))
+            self._send_reply(api_objects.refusal_reply(422, "Invalid", "sendInitialEvents is forbidden for watch"))
             return
         self.send_response_only(200)
         self.send_header("Content-Type", "application/json")

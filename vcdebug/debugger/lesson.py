@@ -7,8 +7,6 @@ from typing import Final, NamedTuple
 
 from vcdebug.amount_text import count_noun
 from vcdebug.debugger.breakpoint import parse_breakpoint
-from vcdebug.debugger.expression import parse_expression
-from vcdebug.debugger.fields import FIELD_TYPES, fields_of
 from vcdebug.debugger.notebook import evaluate_text
 from vcdebug.errors import VcdebugError, closest_name_hint
 from vcdebug.model.names import Seq
@@ -183,23 +181,6 @@ def _proof_lines(step: LessonStep, seq: Seq, answer: str) -> list[str]:
         *(f"{place}: {text} = {value}" for text, value in step.figures.items()),
         *(f"break {line}: {count_noun(count, 'hit')}" for line, count in step.stops.items()),
     ]
-
-
-def check_step(step: LessonStep, recording: Recording) -> list[str]:
-    """What a step states and the recording does not confirm; empty where all is true."""
-    seq = find_place(step, recording)
-    answer = evaluate_text(recording, seq, step.answer)
-    faults = [] if not step.choices or answer in step.choices else [f"the answer {answer} is not among the choices"]
-    for condition in step.holds:
-        if parse_expression(condition, FIELD_TYPES).evaluate(fields_of(recording, seq)) is not True:
-            faults.append(f"{condition}: is not true at event {seq}")
-    for text, value in step.figures.items():
-        if (actual := evaluate_text(recording, seq, text)) != value:
-            faults.append(f"{text}: is {actual}, not {value}")
-    for line, count in step.stops.items():
-        if (hits := len(parse_breakpoint(line, 1).hit_seqs(recording))) != count:
-            faults.append(f"break {line}: {count_noun(hits, 'hit')}, not {count}")
-    return faults
 
 
 def step_text(step: LessonStep) -> str:

@@ -3,18 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from vcdebug.debugger import figures
-from vcdebug.debugger.facts import (
-    FigureFact,
-    Origin,
-    Source,
-    field_sources,
-    figure_parts,
-    first_sources,
-    read_field,
-    stated_fields,
-    stated_queue_fields,
-)
+from vcdebug.debugger import facts, figures
 from vcdebug.debugger.figures import JOB, NODE, PLUGIN, QUEUE, TASK, Figure
 from vcdebug.explain.decisions.queue_figures import real_capability, reservation_ledger, stated_deserved
 from vcdebug.model.names import JobId
@@ -23,13 +12,13 @@ from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.manifest import key_of
 
 
-def opening_origin(recording: Recording, figure: Figure) -> Origin:
+def opening_origin(recording: Recording, figure: Figure) -> facts.Origin:
     """The manifest fields that state an opening figure, or the rule by which the session computes it."""
-    fields = field_sources(stated_fields(recording, figure))
+    fields = facts.field_sources(facts.stated_fields(recording, figure))
     if fields:
-        return Origin("", fields)
+        return facts.Origin("", fields)
     derive = OPENING_RULES.get((figure.kind, figure.part))
-    return Origin("worked out as the session opens") if derive is None else derive(recording, figure)
+    return facts.Origin("worked out as the session opens") if derive is None else derive(recording, figure)
 
 
 class NodeAmount(NamedTuple):
@@ -50,50 +39,52 @@ NODE_AMOUNTS: Final[Mapping[str, NodeAmount]] = {
 }
 
 
-def _derive_node_amount(recording: Recording, figure: Figure) -> Origin:
+def _derive_node_amount(recording: Recording, figure: Figure) -> facts.Origin:
     line, amount = recording.timeline, NODE_AMOUNTS[figure.part]
     keys = line.opening_on_node.get(figure.name, ())
     counted = (key for key in keys if not amount.statuses or line.opening_tasks[key].status in amount.statuses)
     pods = _requests_of([line.tasks[key] for key in counted], figure.dim)
-    return first_sources(amount.rule, "fact", (*figure_parts(figure, amount.parts, 0), *pods))
+    return facts.first_sources(amount.rule, "fact", (*facts.figure_parts(figure, amount.parts, 0), *pods))
 
 
-def _requests_of(tasks: Iterable[TaskInfo], dim: str) -> Iterator[Source]:
+def _requests_of(tasks: Iterable[TaskInfo], dim: str) -> Iterator[facts.Source]:
     """Sources for the requests of tasks that request a dimension; of all tasks if `dim` is empty."""
     for task in tasks:
         if not dim or task.resreq.get(dim) > 0:
-            yield Source("pod", FigureFact(Figure(TASK, task.key, "request", dim), 0))
+            yield facts.Source("pod", facts.FigureFact(Figure(TASK, task.key, "request", dim), 0))
 
 
-def _derive_total_request(recording: Recording, figure: Figure) -> Origin:
+def _derive_total_request(recording: Recording, figure: Figure) -> facts.Origin:
     tasks = recording.session.jobs[figure.name].tasks.values()
-    return first_sources("the sum of its pods' requests", "pod", _requests_of(tasks, figure.dim))
+    return facts.first_sources("the sum of its pods' requests", "pod", _requests_of(tasks, figure.dim))
 
 
-def _derive_count(recording: Recording, figure: Figure) -> Origin:
+def _derive_count(recording: Recording, figure: Figure) -> facts.Origin:
     """A job's count of pods in some statuses."""
     counts = recording.timeline.opening_counts[figure.name]
     rule = ", ".join(f"{count} {status.upstream_name}" for status, count in counts.items() if count)
     tasks = (task.key for task in recording.session.jobs[figure.name].tasks.values())
-    return first_sources(rule, "pod", (Source("pod", FigureFact(Figure(TASK, key, "status"), 0)) for key in tasks))
+    return facts.first_sources(
+        rule, "pod", (facts.Source("pod", facts.FigureFact(Figure(TASK, key, "status"), 0)) for key in tasks)
+    )
 
 
-def _minimum_fields(recording: Recording, jobs: Iterable[JobId], dim: str) -> Iterator[Source]:
+def _minimum_fields(recording: Recording, jobs: Iterable[JobId], dim: str) -> Iterator[facts.Source]:
     """Sources for the field minResources of the jobs' PodGroups."""
     groups = {key_of(group): group for group in recording.snapshot.objects_of("PodGroup")}
     for job in jobs:
-        field = read_field("PodGroup", groups.get(job, {}), "spec", "minResources", *((dim,) if dim else ()))
+        field = facts.read_field("PodGroup", groups.get(job, {}), "spec", "minResources", *((dim,) if dim else ()))
         if field is not None:
-            yield Source("job", field)
+            yield facts.Source("job", field)
 
 
-def _derive_elastic(recording: Recording, figure: Figure) -> Origin:
+def _derive_elastic(recording: Recording, figure: Figure) -> facts.Origin:
     jobs = (job.uid for job in recording.session.jobs.values() if job.queue == figure.name)
     minimums = _minimum_fields(recording, jobs, figure.dim)
-    return first_sources("resources of its jobs above their minResources", "job", minimums)
+    return facts.first_sources("resources of its jobs above their minResources", "job", minimums)
 
 
-def _derive_requests(recording: Recording, figure: Figure) -> Origin:
+def _derive_requests(recording: Recording, figure: Figure) -> facts.Origin:
     """A sum of requests of the pods of a job or queue: of all pods (`request`) or of those with a node."""
     opening, of_queue = recording.timeline.opening_tasks, figure.kind == QUEUE
     jobs = [job for job in recording.session.jobs.values() if figure.name == (job.queue if of_queue else job.uid)]
@@ -101,35 +92,37 @@ def _derive_requests(recording: Recording, figure: Figure) -> Origin:
     summed = [task for task in tasks if figure.part == "request" or opening[task.key].node]
     state = "are Pending or have a node" if figure.part == "request" else "have a node"
     pods = "its jobs' pods" if of_queue else "its pods"
-    return first_sources(f"the sum of the requests of {pods} that {state}", "pod", _requests_of(summed, figure.dim))
+    return facts.first_sources(
+        f"the sum of the requests of {pods} that {state}", "pod", _requests_of(summed, figure.dim)
+    )
 
 
-def _derive_job_share(recording: Recording, figure: Figure) -> Origin:
+def _derive_job_share(recording: Recording, figure: Figure) -> facts.Origin:
     """A job's share of the cluster, and the resource that decides it."""
     rule = "the largest of allocated / total of the cluster, over all resources"
-    return Origin(rule, figure_parts(figure, ("allocated",), 0))
+    return facts.Origin(rule, facts.figure_parts(figure, ("allocated",), 0))
 
 
-def _derive_reserved(recording: Recording, figure: Figure) -> Origin:
+def _derive_reserved(recording: Recording, figure: Figure) -> facts.Origin:
     """The minResources that admitted jobs reserve, in a queue or in all queues."""
     entries = reservation_ledger(recording, 0, figure.name if figure.kind == QUEUE else "")
     jobs = (entry.job for entry in entries if entry.reserved is not None)
     minimums = _minimum_fields(recording, jobs, figure.dim)
-    return first_sources("the sum of what admitted jobs reserve", "job", minimums)
+    return facts.first_sources("the sum of what admitted jobs reserve", "job", minimums)
 
 
-def _derive_limit(recording: Recording, figure: Figure) -> Origin:
+def _derive_limit(recording: Recording, figure: Figure) -> facts.Origin:
     """A queue's deserved amount or real capability, by the formula of the quota plugin."""
     find_equation = {"deserved": stated_deserved, "realCapability": real_capability}[figure.part]
     equation = find_equation(recording, figure.name)
     if equation is None:
         figures_of = (Figure(QUEUE, queue, "weight") for queue in recording.session.queues)
-        weights = (Source("weight", FigureFact(weight, 0)) for weight in figures_of)
-        return first_sources("shared out by weight, no queue gets more than it requests", "queue", weights)
-    return Origin(equation.formula, field_sources(stated_queue_fields(recording, figure)))
+        weights = (facts.Source("weight", facts.FigureFact(weight, 0)) for weight in figures_of)
+        return facts.first_sources("shared out by weight, no queue gets more than it requests", "queue", weights)
+    return facts.Origin(equation.formula, facts.field_sources(facts.stated_queue_fields(recording, figure)))
 
 
-OPENING_RULES: Final[Mapping[tuple[str, str], Callable[[Recording, Figure], Origin]]] = {
+OPENING_RULES: Final[Mapping[tuple[str, str], Callable[[Recording, Figure], facts.Origin]]] = {
     **{(NODE, part): _derive_node_amount for part in NODE_AMOUNTS},
     (JOB, figures.TOTAL_REQUEST): _derive_total_request,
     (QUEUE, "allocated"): _derive_requests,

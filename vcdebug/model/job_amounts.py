@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Container, Iterable, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from vcdebug.grouping import group_by_key
 from vcdebug.model.job import JobInfo
@@ -17,7 +17,7 @@ from vcdebug.model.queue import exceeded_part
 from vcdebug.model.resource import CPU, MEMORY, PODS, Resource, at_most, is_scalar_resource_name
 from vcdebug.model.task import ALLOCATED_CLASS, TaskStatus
 from vcdebug.releases.queues import ELASTIC_IN_EVERY_DIMENSION, INQUEUE_FULL_MINRESOURCES, INQUEUE_SCALAR_UNITS
-from vcdebug.releases.release import Release
+from vcdebug.releases.release import ReleaseRules, rule_of
 
 _REQUESTED_STATUSES = frozenset((*ALLOCATED_CLASS, TaskStatus.PENDING, TaskStatus.PIPELINED))
 
@@ -72,21 +72,16 @@ def add_jobs(
     return total
 
 
-class ReservationForm(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ReservationForm(ReleaseRules):
     """How a release reserves a job's minimum."""
 
-    whole_minimum: bool = False
+    whole_minimum: bool = rule_of(INQUEUE_FULL_MINRESOURCES)
     """An Inqueue job reserves its whole minimum, including what its tasks hold already."""
-    whole_units: bool = False
+    whole_units: bool = rule_of(INQUEUE_SCALAR_UNITS)
     """Scalars are counted in units but compared with thousandths: a bug of old releases."""
-    elastic_as_whole: bool = False
+    elastic_as_whole: bool = rule_of(ELASTIC_IN_EVERY_DIMENSION)
     """A job is elastic only if it exceeds its minimum in every dimension."""
-
-    @classmethod
-    def for_release(cls, release: Release) -> ReservationForm:
-        """The form of a release."""
-        has = release.has_older_form
-        return cls(has(INQUEUE_FULL_MINRESOURCES), has(INQUEUE_SCALAR_UNITS), has(ELASTIC_IN_EVERY_DIMENSION))
 
 
 NEWEST_FORM = ReservationForm()

@@ -6,8 +6,8 @@ Rules ask `release.has_older_form(CHANGE)` when a session opens, and never compa
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Final, Literal, NamedTuple
+from dataclasses import dataclass, field, fields
+from typing import Final, Literal, NamedTuple, Self
 
 from vcdebug.releases import devices, nodes, queues, scheduling, topology
 from vcdebug.releases.change import Change, Tag
@@ -123,6 +123,23 @@ class Release:
 
 
 NEWEST = Release()
+
+
+def rule_of(change: Change, *, newest: bool = False) -> bool:
+    """A field of ReleaseRules: `newest`, but the opposite in releases with the older form of the change."""
+    rule: bool = field(default=newest, metadata={"change": change})
+    return rule
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseRules:
+    """Base of rules that differ between releases; the defaults are the newest rules."""
+
+    @classmethod
+    def for_release(cls, release: Release, **others: object) -> Self:
+        """The rules of a release; `others` are fields that depend on no change."""
+        switched = (rule for rule in fields(cls) if rule.metadata and release.has_older_form(rule.metadata["change"]))
+        return cls(**{rule.name: not rule.default for rule in switched}, **others)
 
 
 def release_at_tag(tag: Tag) -> Release:

@@ -8,14 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from vcdebug.snapshot.cycle_inputs import (
-    PERSISTENCE_SETTINGS,
-    SEARCHES_PATTERN,
-    ChanceSettings,
-    CpuReservation,
-    PersistenceSetting,
-    SchedulerProcess,
-)
+from vcdebug.snapshot import cycle_inputs
 from vcdebug.snapshot.manifest import WorkloadFacts, object_in, object_list
 from vcdebug.snapshot.problems import Problem, ProblemReport
 from vcdebug.snapshot.provenance import Provenance, read_provenance, stated_time
@@ -49,7 +42,7 @@ class MetaSettings:
     scheduler: Mapping[str, Any] = field(default_factory=dict)
     family: str = ""
     """Test family of a cluster on which a scheduler's first cycle was recorded; empty for other snapshots."""
-    persistence: PersistenceSetting = "auto"
+    persistence: cycle_inputs.PersistenceSetting = "auto"
     capture: Provenance | None = None
     bound: Mapping[str, str] = field(default_factory=dict)
     workloads: Mapping[str, WorkloadFacts] = field(default_factory=dict)
@@ -101,17 +94,17 @@ def with_flags(
     return replace(flags, **_read_checked(values, _FLAG_READERS, file, report, prefix))
 
 
-def read_chance(values: Mapping[str, Any], file: str, report: ProblemReport) -> ChanceSettings:
+def read_chance(values: Mapping[str, Any], file: str, report: ProblemReport) -> cycle_inputs.ChanceSettings:
     """The checked random choices; unknown names are ignored, invalid values become Problems."""
-    readers = {row.name: _CHANCE_READERS[row.name] for row in fields(ChanceSettings)}
-    return ChanceSettings(**_read_checked(values, readers, file, report, "chance."))
+    readers = {row.name: _CHANCE_READERS[row.name] for row in fields(cycle_inputs.ChanceSettings)}
+    return cycle_inputs.ChanceSettings(**_read_checked(values, readers, file, report, "chance."))
 
 
-def read_process(values: Mapping[str, Any], file: str, report: ProblemReport) -> SchedulerProcess:
+def read_process(values: Mapping[str, Any], file: str, report: ProblemReport) -> cycle_inputs.SchedulerProcess:
     """The checked memory of the scheduler process; unknown names are ignored, invalid values become Problems."""
     readers = {key: read for key, (_, read) in _PROCESS_READERS.items()}
     valid = _read_checked(values, readers, file, report, "scheduler.")
-    return SchedulerProcess(**{_PROCESS_READERS[key][0]: value for key, value in valid.items()})
+    return cycle_inputs.SchedulerProcess(**{_PROCESS_READERS[key][0]: value for key, value in valid.items()})
 
 
 def with_release(
@@ -188,10 +181,10 @@ def _read_metric(value: Any, file: str, path: str, report: ProblemReport) -> Any
     return numbers
 
 
-def _read_persistence(value: Any) -> PersistenceSetting | None:
+def _read_persistence(value: Any) -> cycle_inputs.PersistenceSetting | None:
     if isinstance(value, bool):
         return "on" if value else "off"
-    return next((setting for setting in PERSISTENCE_SETTINGS if setting == value), None)
+    return next((setting for setting in cycle_inputs.PERSISTENCE_SETTINGS if setting == value), None)
 
 
 def _names_by_name(value: Any) -> dict[str, str] | None:
@@ -287,20 +280,20 @@ def _hyper_nodes(value: Any) -> dict[str, dict[str, str]] | None:
     return {job: dict(names) for job, names in value.items()} if are_texts else None
 
 
-def _reserved_cpus(value: Any) -> tuple[CpuReservation, ...] | None:
+def _reserved_cpus(value: Any) -> tuple[cycle_inputs.CpuReservation, ...] | None:
     if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
         return None
     # Exactly these keys: a misspelt one would otherwise be an empty reservation.
-    if not all({*row} == {*CpuReservation._fields} for row in value):
+    if not all({*row} == {*cycle_inputs.CpuReservation._fields} for row in value):
         return None
     are_texts = all(isinstance(text, str) for row in value for text in row.values())
-    return tuple(CpuReservation(**row) for row in value) if are_texts else None
+    return tuple(cycle_inputs.CpuReservation(**row) for row in value) if are_texts else None
 
 
 def _read_searches(value: Any) -> dict[str, str] | None:
     """namespace/name → ranges of node indexes, one group per search; None for any other value."""
     searches = _names_by_name(value)
-    return searches if all(map(SEARCHES_PATTERN.fullmatch, (searches or {}).values())) else None
+    return searches if all(map(cycle_inputs.SEARCHES_PATTERN.fullmatch, (searches or {}).values())) else None
 
 
 _PROCESS_READERS: dict[str, tuple[str, Callable[[Any], Any]]] = {

@@ -8,16 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vcdebug.cli.arguments import (
-    SNAPSHOT_HELP,
-    add_options,
-    add_shared_options,
-    extender_client,
-    open_cache,
-    recording_limits,
-    snapshot_source,
-    source_reader,
-)
+from vcdebug.cli import arguments
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.commands.capture import add_cluster_arguments, announce_capture, cluster_options, parse_seconds
 from vcdebug.cli.output import Output, capture_progress
@@ -45,10 +36,10 @@ class OpenCommand(Command):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("snapshot", metavar="SNAPSHOT", nargs="?", help=SNAPSHOT_HELP)
-        add_shared_options(parser, "--complete", "--release")
+        parser.add_argument("snapshot", metavar="SNAPSHOT", nargs="?", help=arguments.SNAPSHOT_HELP)
+        arguments.add_shared_options(parser, "--complete", "--release")
         add_cluster_arguments(parser)
-        add_options(
+        arguments.add_options(
             parser,
             """
             --follow TIME     capture the cluster again every TIME (default: 1s)
@@ -71,7 +62,7 @@ class OpenCommand(Command):
                 "--break": {"dest": "breaks", "action": "append", "default": []},
             },
         )
-        add_shared_options(parser, "--source", "--max-events", "--max-memory", "--extender-url", "--no-cache")
+        arguments.add_shared_options(parser, "--source", "--max-events", "--max-memory", "--extender-url", "--no-cache")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
 
@@ -82,10 +73,10 @@ class OpenCommand(Command):
             output.write_text(example_config())
             return CommandOutcome.DONE
         live = is_live_capture(args)
-        word = snapshot_source(args.snapshot) if getattr(args, "snapshot", None) else None
+        word = arguments.snapshot_source(args.snapshot) if getattr(args, "snapshot", None) else None
         if not is_in_browser() and not (output.is_terminal and output.err.isatty()):
             raise VcdebugError("the debugger needs a terminal", "without one, use run, explain or inspect")
-        ask_extender = extender_client(getattr(args, "extender_url", None))
+        ask_extender = arguments.extender_client(getattr(args, "extender_url", None))
         from vcdebug.tui.app import EXIT_INTERRUPTED, run_tui  # Textual is imported after all checks
 
         place: JsonDict = {
@@ -97,9 +88,9 @@ class OpenCommand(Command):
             "theme": _find_theme(getattr(args, "theme", None)),
             "mouse": False if getattr(args, "no_mouse", False) else None,
             "fresh": getattr(args, "fresh", False),
-            "limits": recording_limits(args),
-            "kept": open_cache(args),
-            "source_code": source_reader(args),
+            "limits": arguments.recording_limits(args),
+            "kept": arguments.open_cache(args),
+            "source_code": arguments.source_reader(args),
         }
         if live:
             from vcdebug.tui.session_state import state_folder

@@ -10,15 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, cast
 
-from vcdebug.cli.arguments import (
-    add_cycle_arguments,
-    add_options,
-    add_shared_options,
-    between_cycles,
-    cached_recordings,
-    check_cycle_arguments,
-    recording_bound,
-)
+from vcdebug.cli import arguments
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
@@ -42,8 +34,8 @@ class RunCommand(Command):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        add_shared_options(parser, "SNAPSHOT", "--complete", "--release")
-        add_options(
+        arguments.add_shared_options(parser, "SNAPSHOT", "--complete", "--release")
+        arguments.add_options(
             parser,
             """
             --trace FILE  write all events as JSON lines; .gz compresses, - is standard output
@@ -52,12 +44,12 @@ class RunCommand(Command):
             """,
             {"--seed": {"type": int}},
         )
-        add_cycle_arguments(parser, "; --trace writes all of them")
-        add_shared_options(parser, "--set", "--max-events", "--max-memory", "--no-cache", "--extender-url")
+        arguments.add_cycle_arguments(parser, "; --trace writes all of them")
+        arguments.add_shared_options(parser, "--set", "--max-events", "--max-memory", "--no-cache", "--extender-url")
         parser.add_argument(
             "--extender-answers", metavar="FILE", help="write the webhook's answers, for replays without it"
         )
-        add_shared_options(parser, "--json")
+        arguments.add_shared_options(parser, "--json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.cli.render import write_answer
@@ -74,9 +66,9 @@ class RunCommand(Command):
         # Before the replay, which may take minutes.
         for target in filter(None, (args.save, args.extender_answers)):
             check_replaceable(Path(target))
-        check_cycle_arguments(args)
+        arguments.check_cycle_arguments(args)
         recording, seconds = replay_arguments(
-            args, bound=recording_bound(args), keeping=cached_recordings(args, output)
+            args, bound=arguments.recording_bound(args), keeping=arguments.cached_recordings(args, output)
         )
         if args.extender_answers is not None:
             _write_answers(recording, args.extender_answers)
@@ -100,7 +92,7 @@ def _run_cycles(first: Recording, seconds: dict[str, float], args: Namespace, ou
     from vcdebug.recording.trace_schema import write_cycles
     from vcdebug.whatif.cycles import CycleChain
 
-    chain = CycleChain(require_whole(first), between_cycles(args), bound=recording_bound(args))
+    chain = CycleChain(require_whole(first), arguments.between_cycles(args), bound=arguments.recording_bound(args))
     chain.run_cycles(args.cycles)
     line = [require_whole(recording) for recording in chain.recordings]
     if args.trace is not None:

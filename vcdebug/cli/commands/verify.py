@@ -12,14 +12,7 @@ from typing import TYPE_CHECKING
 
 from vcdebug.amount_text import count_noun
 from vcdebug.cli.arguments import SNAPSHOT_HELP, add_options, add_shared_options, extender_client, positive_number
-from vcdebug.cli.commands import Command, CommandOutcome
-from vcdebug.cli.commands.capture import (
-    add_cluster_arguments,
-    announce_capture,
-    cluster_options,
-    config_map_name,
-    parse_seconds,
-)
+from vcdebug.cli.commands import Command, CommandOutcome, capture
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 
@@ -47,7 +40,7 @@ class VerifyCommand(Command):
             "snapshot", metavar="SNAPSHOT", nargs="?", help=f"{SNAPSHOT_HELP} (default: capture the cluster)"
         )
         add_shared_options(parser, "--complete", "--release")
-        add_cluster_arguments(
+        capture.add_cluster_arguments(
             parser,
             scheduler="with SNAPSHOT: path of a vc-scheduler binary to run; otherwise NAMESPACE/NAME of the scheduler",
         )
@@ -65,11 +58,11 @@ class VerifyCommand(Command):
             --keep FOLDER    write the snapshot and the decisions of the binary to FOLDER, as a test case
             """,
             {
-                "--wait": {"type": parse_seconds},
-                "--for": {"dest": "duration", "type": parse_seconds},
+                "--wait": {"type": capture.parse_seconds},
+                "--for": {"dest": "duration", "type": capture.parse_seconds},
                 "--argument": {"dest": "arguments", "action": "append", "default": []},
                 "--cycles": {"type": positive_number, "default": 1},
-                "--every": {"type": parse_seconds, "default": 0.0},
+                "--every": {"type": capture.parse_seconds, "default": 0.0},
             },
         )
         add_shared_options(parser, "--extender-url", "--json")
@@ -78,7 +71,7 @@ class VerifyCommand(Command):
         if args.rbac:
             from vcdebug.capture.permission import cluster_role
 
-            output.write_text(cluster_role(config_map_name(args.scheduler_configmap)).rstrip())
+            output.write_text(cluster_role(capture.config_map_name(args.scheduler_configmap)).rstrip())
             return CommandOutcome.DONE
         cycles = _verify_cluster(args, output) if args.snapshot is None else _verify_program(args, output)
         return _write_verdicts(cycles, args, output)
@@ -147,8 +140,8 @@ def _verify_cluster(args: Namespace, output: Output) -> Iterator[Verification]:
         raise VcdebugError(f"{options} need a scheduler binary", "give SNAPSHOT and --scheduler PATH")
     args.release = args.release or ""
     return verify_cluster(
-        cluster_options(args),
+        capture.cluster_options(args),
         Patience(args.wait or WAIT),
-        announce=partial(announce_capture, output),
+        announce=partial(capture.announce_capture, output),
         tell=output.write_notice,
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 from vcdebug.errors import NIL_POINTER_TEXT, ProcessExit, SchedulerPanic
 from vcdebug.gomath import int_div
@@ -17,7 +17,7 @@ from vcdebug.model.devices.vgpu import DEVICE_NAME as VGPU
 from vcdebug.model.devices.vgpu import asks_vgpu
 from vcdebug.model.pod import ENDED_PHASES, Pod
 from vcdebug.releases import devices as changes
-from vcdebug.releases.release import Release
+from vcdebug.releases.release import ReleaseRules, rule_of
 from vcdebug.snapshot.cycle_inputs import ASCENDING, MapOrder
 from vcdebug.snapshot.device_config import VgpuNames
 from vcdebug.snapshot.manifest import JsonObject
@@ -35,34 +35,23 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 _UINT64 = 1 << 64
 
 
-class ShareRules(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ShareRules(ReleaseRules):
     """How cards are charged."""
 
-    wraps: bool = False
+    wraps: bool = rule_of(changes.GPUSHARE_IDLE_WRAPS)
     """Free memory of an overcommitted card wraps around to nearly 2^64."""
-    by_index: bool = False
+    by_index: bool = rule_of(changes.GPUSHARE_RELEASE_BY_INDEX)
     """A release frees only cards that the pod's own annotation names, not those chosen in this session."""
-    shared: bool = False
+    shared: bool = rule_of(changes.DEVICES_SHARED_WITH_CACHE)
     """Copies of a node share one ledger."""
-    takes_both: bool = False
+    takes_both: bool = rule_of(changes.GPUSHARE_MEMORY_AND_NUMBER)
     """A pod that asks for memory and for whole cards gets both."""
-    charges_memory_only: bool = False
+    charges_memory_only: bool = rule_of(changes.GPUSHARE_NUMBER_UNCHARGED)
     """A pod that requests whole cards is no longer charged once it is on its node."""
     ordering: MapOrder = ASCENDING
-    drawn: Mapping[str, str] = {}
+    drawn: Mapping[str, str] = field(default_factory=dict)
     """Pod → the cards that a real scheduler gave it, separated by semicolons."""
-
-    @classmethod
-    def for_release(cls, release: Release) -> ShareRules:
-        """The rules of a release."""
-        has_older_form = release.has_older_form
-        return cls(
-            has_older_form(changes.GPUSHARE_IDLE_WRAPS),
-            has_older_form(changes.GPUSHARE_RELEASE_BY_INDEX),
-            has_older_form(changes.DEVICES_SHARED_WITH_CACHE),
-            has_older_form(changes.GPUSHARE_MEMORY_AND_NUMBER),
-            has_older_form(changes.GPUSHARE_NUMBER_UNCHARGED),
-        )
 
 
 NEWEST_SHARE_RULES = ShareRules()

@@ -6,6 +6,7 @@ Upstream: api/devices/ascend/hami.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from vcdebug.errors import ProcessExit
@@ -15,7 +16,7 @@ from vcdebug.model.devices.vgpu_annotations import OUT_OF_RANGE, ContainerReques
 from vcdebug.model.fit_errors import ERROR, UNSCHEDULABLE, FitStatus
 from vcdebug.model.pod import Pod
 from vcdebug.releases import devices as changes
-from vcdebug.releases.release import Release
+from vcdebug.releases.release import ReleaseRules, rule_of
 from vcdebug.snapshot.cycle_inputs import ASCENDING, MapOrder
 from vcdebug.snapshot.device_config import NpuConfig, NpuKind, VgpuNames
 from vcdebug.snapshot.manifest import JsonObject
@@ -280,42 +281,28 @@ class HamiAscendLedger:
         return copy
 
 
-class NpuRules(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class NpuRules(ReleaseRules):
     """How a release counts, chooses and frees Ascend NPUs; the defaults are the latest rules."""
 
-    lack_is_error: bool = False
+    lack_is_error: bool = rule_of(changes.HAMI_ASCEND)
     """Too few cards are an error, as is a request that no card can ever serve."""
-    cores_known: bool = True
+    cores_known: bool = rule_of(changes.HAMI_ASCEND_CORE_MODE, newest=True)
     """Pods can request cores, and cards can be divided by hami-core."""
-    spread_idle: bool = True
+    spread_idle: bool = rule_of(changes.HAMI_ASCEND_SPREAD_SCORE, newest=True)
     """The policy spread favours cards without users; else those with one."""
-    leaks: bool = False
+    leaks: bool = rule_of(changes.HAMI_ASCEND_RELEASE_LEAKS)
     """A charge is freed only by the pod's annotations."""
-    once: bool = True
+    once: bool = rule_of(changes.HAMI_ASCEND_LEDGER, newest=True)
     """A pod is charged once per card, by its allocated devices; else for each entry of the devices to allocate."""
-    allocatable: bool = True
+    allocatable: bool = rule_of(changes.HAMI_ASCEND_UNALLOCATABLE, newest=True)
     """Cards count only while some are allocatable."""
-    gives_back: bool = True
+    gives_back: bool = rule_of(changes.HAMI_ASCEND_NO_RELEASE, newest=True)
     """A release frees the cards; with `leaks` it also erases the pod's annotations."""
-    shared: bool = False
+    shared: bool = rule_of(changes.DEVICES_SHARED_WITH_CACHE)
     """Copies of a node share one ledger."""
-    list_only: bool = False
+    list_only: bool = rule_of(changes.VNPUS_WRAPPER)
     """The NPU section of a device configuration must be a list."""
-
-    @classmethod
-    def for_release(cls, release: Release) -> NpuRules:
-        """The rules of a release."""
-        return cls(
-            release.has_older_form(changes.HAMI_ASCEND),
-            not release.has_older_form(changes.HAMI_ASCEND_CORE_MODE),
-            not release.has_older_form(changes.HAMI_ASCEND_SPREAD_SCORE),
-            release.has_older_form(changes.HAMI_ASCEND_RELEASE_LEAKS),
-            not release.has_older_form(changes.HAMI_ASCEND_LEDGER),
-            not release.has_older_form(changes.HAMI_ASCEND_UNALLOCATABLE),
-            not release.has_older_form(changes.HAMI_ASCEND_NO_RELEASE),
-            release.has_older_form(changes.DEVICES_SHARED_WITH_CACHE),
-            release.has_older_form(changes.VNPUS_WRAPPER),
-        )
 
 
 NEWEST_NPU_RULES = NpuRules()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
@@ -15,8 +16,8 @@ from vcdebug.errors import SchedulerPanic
 from vcdebug.model.devices import container_limit, exact_integer
 from vcdebug.model.pod import Pod
 from vcdebug.releases import devices as changes
-from vcdebug.releases.release import Release
-from vcdebug.snapshot.device_config import BUILT_IN_MIG, BUILT_IN_NAMES, FIXED_NAMES, MigSettings, VgpuNames
+from vcdebug.releases.release import ReleaseRules, rule_of
+from vcdebug.snapshot.device_config import BUILT_IN_MIG, BUILT_IN_NAMES, MigSettings, VgpuNames
 from vcdebug.snapshot.manifest import GROUP_ANNOTATION, JsonObject
 
 MEMORY_SHORT = "its memory is short"
@@ -82,34 +83,35 @@ def pod_group_key(pod: Pod) -> str:
     return f"{pod.namespace}/{group}" if group else ""
 
 
-class CardRules(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class CardRules(ReleaseRules):
     """How a release chooses, scores and charges cards."""
 
-    heeds_uuids: bool = True
+    heeds_uuids: bool = rule_of(changes.VGPU_UUID_LISTS, newest=True)
     """Whether lists of wanted and unwanted UUIDs are applied."""
-    heeds_groups: bool = True
+    heeds_groups: bool = rule_of(changes.VGPU_PODGROUP_SPREAD, newest=True)
     """Whether the policy of a PodGroup is applied."""
-    last_first: bool = False
+    last_first: bool = rule_of(changes.VGPU_DEVICE_ORDER)
     """Cards are tried from the last to the first, whatever the policy."""
-    favours_unused: bool = False
+    favours_unused: bool = rule_of(changes.VGPU_SPREAD_SCORE)
     """The policy spread gives points to cards that were unused."""
-    on_pods: bool = False
+    on_pods: bool = rule_of(changes.DEVICE_ANNOTATIONS_ON_POD)
     """A session changes the annotations of the pod object itself."""
-    keeps_assigned: bool = False
+    keeps_assigned: bool = rule_of(changes.VGPU_DUPLICATE_ALLOCATE)
     """Whether a pod whose annotations name cards of the node keeps these."""
-    leaks: bool = False
+    leaks: bool = rule_of(changes.VGPU_LEDGER_LEAKS)
     """A charge is freed only for a removed pod with annotations; a failed choice keeps its first containers charged."""
-    shared: bool = False
+    shared: bool = rule_of(changes.DEVICES_SHARED_WITH_CACHE)
     """Copies of a node share one ledger."""
-    shakes_hands: bool = False
+    shakes_hands: bool = rule_of(changes.VGPU_HANDSHAKE)
     """Cards count only while the device plugin answers; a release frees nothing."""
-    validates: bool = True
+    validates: bool = rule_of(changes.VGPU_IDS_VALIDATION, newest=True)
     """Unreadable entries are skipped."""
-    settles: bool = False
+    settles: bool = rule_of(changes.VGPU_MEMORY_PERCENTAGE)
     """The first card settles the memory that a container requests of all cards."""
-    charges_twice: bool = False
+    charges_twice: bool = rule_of(changes.VGPU_CHARGED_TWICE)
     """A pod is charged when its cards are chosen and again when they are recorded."""
-    once: bool = False
+    once: bool = rule_of(changes.VGPU_SECOND_CONTAINER_FREE)
     """A pod is charged once per card. An entry counts for every card whose UUID it contains, and ends the process if
     its pod is not on the card.
     """
@@ -117,47 +119,18 @@ class CardRules(NamedTuple):
     """The resources that pods request."""
     mig: MigSettings = BUILT_IN_MIG
     """The geometries of cards in MIG mode."""
-    mig_whole: bool = False
+    mig_whole: bool = rule_of(changes.MIG_MEMORY_FACTOR)
     """The memory of instances is not divided by a factor, and a release frees the requested memory."""
-    plain: bool = False
+    plain: bool = rule_of(changes.VGPU_MODES_ABSENT)
     """There are no sharing modes, entries count only for the card with their UUID, and choices are not recorded."""
-    counts_news: bool = False
+    counts_news: bool = rule_of(changes.VGPU_CHARGED_BY_NEWS)
     """A pod is charged once more when it is bound."""
-    one_unwanted_ignored: bool = False
+    one_unwanted_ignored: bool = rule_of(changes.VGPU_UNWANTED_TYPE_IGNORED)
     """A list of unwanted types applies only if it has several entries."""
-    says_reason: bool = False
+    says_reason: bool = rule_of(changes.VGPU_REASON_SAID)
     """A rejection states its reason."""
-    cores_wrap: bool = False
+    cores_wrap: bool = rule_of(changes.VGPU_CORES_WRAP)
     """A card with more than all of its cores in use has nearly 2^64 left."""
-
-    @classmethod
-    def for_release(
-        cls, release: Release, names: VgpuNames = BUILT_IN_NAMES, mig: MigSettings = BUILT_IN_MIG
-    ) -> CardRules:
-        """The rules of a release."""
-        return cls(
-            not release.has_older_form(changes.VGPU_UUID_LISTS),
-            not release.has_older_form(changes.VGPU_PODGROUP_SPREAD),
-            release.has_older_form(changes.VGPU_DEVICE_ORDER),
-            release.has_older_form(changes.VGPU_SPREAD_SCORE),
-            release.has_older_form(changes.DEVICE_ANNOTATIONS_ON_POD),
-            release.has_older_form(changes.VGPU_DUPLICATE_ALLOCATE),
-            release.has_older_form(changes.VGPU_LEDGER_LEAKS),
-            release.has_older_form(changes.DEVICES_SHARED_WITH_CACHE),
-            release.has_older_form(changes.VGPU_HANDSHAKE),
-            not release.has_older_form(changes.VGPU_IDS_VALIDATION),
-            release.has_older_form(changes.VGPU_MEMORY_PERCENTAGE),
-            release.has_older_form(changes.VGPU_CHARGED_TWICE),
-            release.has_older_form(changes.VGPU_SECOND_CONTAINER_FREE),
-            FIXED_NAMES if release.has_older_form(changes.VGPU_FIXED_NAMES) else names,
-            mig,
-            release.has_older_form(changes.MIG_MEMORY_FACTOR),
-            release.has_older_form(changes.VGPU_MODES_ABSENT),
-            release.has_older_form(changes.VGPU_CHARGED_BY_NEWS),
-            release.has_older_form(changes.VGPU_UNWANTED_TYPE_IGNORED),
-            release.has_older_form(changes.VGPU_REASON_SAID),
-            release.has_older_form(changes.VGPU_CORES_WRAP),
-        )
 
 
 NEWEST_CARD_RULES = CardRules()

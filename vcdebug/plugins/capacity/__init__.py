@@ -15,6 +15,7 @@ from vcdebug.framework.persistence import clamp_request, counted_request, limiti
 from vcdebug.framework.session import Event, Plugin, Session
 from vcdebug.kube.node_view import CycleState
 from vcdebug.model.job import JobInfo
+from vcdebug.model.job_amounts import ReservationForm
 from vcdebug.model.names import QueueName
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.pod_claims import merge_task_dra
@@ -96,7 +97,8 @@ class Capacity(Plugin):
         ssn.log("capacity.total", self.total)
         self.limits = LimitChecker(ssn, self.arguments)
         self.tree = ssn.hierarchy_enabled(self.name)
-        form = queue_attr.CapacityForm.for_release(ssn.release)
+        reserving = ReservationForm.for_release(ssn.release)
+        form = queue_attr.CapacityForm.for_release(ssn.release, reserving=reserving)
         if self.tree:
             self.open_tree(ssn, form)
         else:

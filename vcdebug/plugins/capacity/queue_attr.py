@@ -22,57 +22,38 @@ from vcdebug.model.task import TaskInfo, is_allocated_status
 from vcdebug.plugins.capacity.devices import ClaimDemands, DeviceQuota
 from vcdebug.releases import queues
 from vcdebug.releases.queues import PR_5502
-from vcdebug.releases.release import Release
+from vcdebug.releases.release import ReleaseRules, rule_of
 
 
-class CapacityForm(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class CapacityForm(ReleaseRules):
     """The differences between releases in how queue attributes are built."""
 
     reserving: ReservationForm = RESERVING
-    nothing_first: bool = False
+    nothing_first: bool = rule_of(queues.CAPACITY_BEST_EFFORT_FIRST)
     """A queue with an empty deserved amount has share 0, and no tie-break puts it last."""
-    bounded: bool = False
+    bounded: bool = rule_of(queues.ROOT_INFINITE)
     """The root's limit is the cluster's total."""
-    raw_deserved: bool = False
+    raw_deserved: bool = rule_of(queues.CAPACITY_TREE_DESERVED_RAW)
     """In a tree, a guarantee does not raise the deserved amount."""
-    fatal: bool = False
+    fatal: bool = rule_of(queues.CAPACITY_TREE_VIOLATION_FATAL)
     """A child that exceeds its parent breaks the whole tree."""
-    root_states_nothing: bool = False
+    root_states_nothing: bool = rule_of(queues.CAPACITY_ROOT_ALWAYS_CLUSTER)
     """If `bounded`, the root's own capability, deserved and guarantee are ignored."""
-    clamped: bool = False
+    clamped: bool = rule_of(queues.CAPACITY_TREE_DESERVED_CLAMPED)
     """In a tree, the deserved amount is at most the limit and at least the guarantee."""
-    scalars_inherited: bool = True
+    scalars_inherited: bool = rule_of(queues.CAPACITY_SCALARS_NOT_INHERITED, newest=True)
     """A queue without a limit for a scalar resource inherits its parent's."""
-    keeps_zeros: bool = True
+    keeps_zeros: bool = rule_of(queues.ZERO_DESERVED_DROPPED, newest=True)
     """A deserved scalar of 0 counts as deserving 0; otherwise it counts as unset."""
-    copies_ancestors: bool = False
+    copies_ancestors: bool = rule_of(PR_5502)
     """Each queue has its own copy of the list of ancestors."""
-    within_request: bool = False
+    within_request: bool = rule_of(queues.CAPACITY_DESERVED_WITHIN_REQUEST)
     """The deserved amount is at most the request of the queue's tasks."""
-    asserts_rest: bool = False
+    asserts_rest: bool = rule_of(queues.GUARANTEES_BEYOND_REST)
     """Guarantees that exceed the parent's limit end the process."""
-    asserts_total: bool = False
+    asserts_total: bool = rule_of(queues.GUARANTEES_BEYOND_TOTAL)
     """Without a tree, guarantees that exceed the cluster's total end the process."""
-
-    @classmethod
-    def for_release(cls, release: Release) -> CapacityForm:
-        """The form that a release has."""
-        has_older_form = release.has_older_form
-        return cls(
-            ReservationForm.for_release(release),
-            has_older_form(queues.CAPACITY_BEST_EFFORT_FIRST),
-            has_older_form(queues.ROOT_INFINITE),
-            has_older_form(queues.CAPACITY_TREE_DESERVED_RAW),
-            has_older_form(queues.CAPACITY_TREE_VIOLATION_FATAL),
-            has_older_form(queues.CAPACITY_ROOT_ALWAYS_CLUSTER),
-            has_older_form(queues.CAPACITY_TREE_DESERVED_CLAMPED),
-            not has_older_form(queues.CAPACITY_SCALARS_NOT_INHERITED),
-            not has_older_form(queues.ZERO_DESERVED_DROPPED),
-            has_older_form(PR_5502),
-            has_older_form(queues.CAPACITY_DESERVED_WITHIN_REQUEST),
-            has_older_form(queues.GUARANTEES_BEYOND_REST),
-            has_older_form(queues.GUARANTEES_BEYOND_TOTAL),
-        )
 
 
 NEWEST_FORM = CapacityForm()

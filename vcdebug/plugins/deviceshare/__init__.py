@@ -34,8 +34,8 @@ from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.releases import devices
 from vcdebug.snapshot.device_config import DEVICE_CONFIG_FILE as DEVICE_FILE
-from vcdebug.snapshot.device_config import NPU_SECTION as NPUS
 from vcdebug.snapshot.device_config import (
+    FIXED_NAMES,
     MigSettings,
     is_readable,
     is_void,
@@ -43,6 +43,7 @@ from vcdebug.snapshot.device_config import (
     read_npu_config,
     read_vgpu_names,
 )
+from vcdebug.snapshot.device_config import NPU_SECTION as NPUS
 from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.snapshot import Snapshot
 
@@ -193,8 +194,8 @@ class Deviceshare(Plugin):
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/deviceshare.OnSessionOpen."""
         self._ssn = ssn
-        self._share_rules = ShareRules.for_release(ssn.release)._replace(
-            ordering=ssn.cluster.ordering, drawn=ssn.snapshot.chance.cards
+        self._share_rules = ShareRules.for_release(
+            ssn.release, ordering=ssn.cluster.ordering, drawn=ssn.snapshot.chance.cards
         )
         charges_releasing = ssn.release.has_older_form(devices.RELEASING_CHARGED_TO_DEVICES)
         self._holds_none = (TaskStatus.PIPELINED,) if charges_releasing else STATUSES_WITHOUT_DEVICES
@@ -211,7 +212,8 @@ class Deviceshare(Plugin):
         self._first = ssn.snapshot.process.is_first_cycle(ssn.snapshot.now)
         config = device_config(ssn.snapshot)  # cards registered before the plugin opens know no configuration
         mig = MigSettings() if self._first else read_mig_settings(config)
-        self._card_rules = CardRules.for_release(ssn.release, read_vgpu_names(config), mig)
+        names = FIXED_NAMES if ssn.release.has_older_form(devices.VGPU_FIXED_NAMES) else read_vgpu_names(config)
+        self._card_rules = CardRules.for_release(ssn.release, names=names, mig=mig)
         if self._settings.fatal_message is not None:
             raise SchedulerPanic(self._settings.fatal_message)
         # Ledgers are created by a node event of an earlier cycle: a process's first cycle has none.

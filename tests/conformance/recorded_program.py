@@ -10,11 +10,12 @@ from vcdebug.conformance.api_server import ApiServer
 from vcdebug.conformance.cycle_outcome import CycleOutcome, observed_outcome
 from vcdebug.conformance.nearest_replay import follow_scheduler
 from vcdebug.conformance.verdicts import JobVerdict, judge_jobs
+from vcdebug.model.pod import VOLCANO_GATE
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.manifest import key_of
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
-MERGE = {"Content-Type": "application/merge-patch+json"}
+MERGE, STRATEGIC = "application/merge-patch+json", "application/strategic-merge-patch+json"
 CONDITION = ("type", "status", "reason", "message")
 HYPER_NODE = "volcano.sh/job-allocated-hypernode"
 Body = dict[str, Any]
@@ -51,7 +52,8 @@ def requests_of(
     for pod, noted in (notes or {}).items():
         yield _patch("Pod", pod, {"metadata": {"annotations": dict(noted)}})
     for pod in outcome.opened_gates:
-        yield _patch("Pod", pod, {"spec": {"schedulingGates": None}})
+        gate = {"name": VOLCANO_GATE, "$patch": "delete"}
+        yield _patch("Pod", pod, {"spec": {"schedulingGates": [gate]}}, content_type=STRATEGIC)
     for pod, node in outcome.bound.items():
         yield _post(_path("Pod", pod, "/binding"), {"metadata": {}, "target": {"kind": "Node", "name": node}})
     for number, ((kind, name, reason), messages) in enumerate(outcome.events.items()):
@@ -71,6 +73,7 @@ def _status_requests(snapshot: Snapshot, outcome: CycleOutcome) -> Iterator[ApiR
         job = key_of(group)
         counts = dict(numbers.get(("PodGroup", job), {}))
         hyper_node = counts.pop("hypernode", "")
+        counts.pop("phase", "")
         status: Body = {**group.get("status", {}), **{count: int(number) for count, number in counts.items()}}
         if job in outcome.groups:
             phase, conditions = outcome.groups[job]
@@ -90,8 +93,8 @@ def _path(kind: str, name: str, part: str = "") -> str:
     return f"{where.list_path(namespace if slash else '')}/{short if slash else namespace}{part}"
 
 
-def _patch(kind: str, name: str, body: Body, part: str = "") -> ApiRequest:
-    return ApiRequest("PATCH", _path(kind, name, part), {}, MERGE, body)
+def _patch(kind: str, name: str, body: Body, part: str = "", content_type: str = MERGE) -> ApiRequest:
+    return ApiRequest("PATCH", _path(kind, name, part), {}, {"Content-Type": content_type}, body)
 
 
 def _post(path: str, body: Body) -> ApiRequest:

@@ -136,7 +136,7 @@ def play(client: Client, groups: dict[str, Body], deeds: Body) -> None:
     for job, (phase, conditions) in deeds["groups"].items():
         namespace, name = job.split("/")
         said = numbers.get(("PodGroup", job), {})
-        counts = {count: int(number) for count, number in said.items() if count != "hypernode"}
+        counts = {count: int(number) for count, number in said.items() if count not in ("hypernode", "phase")}
         status = {**groups[job].get("status", {}), "phase": phase, **counts}
         status["conditions"] = [
             dict(zip(("type", "status", "reason", "message"), one, strict=True)) for one in conditions

@@ -214,6 +214,10 @@ def test_patches_of_every_kind() -> None:
         before, {"conditions": [{"type": "Y", "status": "False"}]}, "application/strategic-merge-patch+json"
     )
     assert ["True", "False"] == [one["status"] for one in changed["conditions"]]
+    fewer = {"conditions": [{"type": "X", "$patch": "delete"}, {"type": "none", "$patch": "delete"}]}
+    assert ["Y"] == [
+        one["type"] for one in apply_patch(before, fewer, "application/strategic-merge-patch+json")["conditions"]
+    ]
     steps = [{"op": "remove", "path": "/conditions/0"}, {"op": "add", "path": "/a/d~1e", "value": 3}]
     stepped = apply_patch(before, steps, "application/json-patch+json")
     assert (["Y"], 3) == ([one["type"] for one in stepped["conditions"]], stepped["a"]["d/e"])

@@ -154,7 +154,10 @@ def _merged_list(body: Json, patch: list[Json]) -> list[Json]:
         return patch
     by_name = {element[name]: element for element in existing}
     for element in patch:
-        by_name[element[name]] = merge_patch(by_name.get(element[name]), element, strategic=True)
+        if element.get("$patch") == "delete":
+            by_name.pop(element[name], None)
+        else:
+            by_name[element[name]] = merge_patch(by_name.get(element[name]), element, strategic=True)
     return list(by_name.values())
 
 

@@ -23,9 +23,10 @@ from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.model.pod import Pod
 from vcdebug.model.pod_group import PENDING, PodGroup
 from vcdebug.model.resource import CPU, MEMORY
-from vcdebug.recording.effects import cycle_effects, reserved_claims, reserved_volumes
+from vcdebug.recording.effects import committed_evictions, cycle_effects, reserved_claims, reserved_volumes
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.writes import api_writes, iter_unscheduled_messages, pod_group_changes, pod_status_writes
+from vcdebug.releases.topology import ALLOCATED_HYPERNODE_ANNOTATION
 from vcdebug.snapshot.manifest import JsonObject, annotations_of, metadata_of, spec_of, status_of
 from vcdebug.snapshot.quantity import nano_text, nano_value
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
@@ -62,7 +63,7 @@ class CycleOutcome:
     """Evicted pods; the value is GONE for a missing pod whose eviction was not seen."""
     nominated: dict[TaskKey, NodeName] = field(default_factory=dict)
     groups: dict[JobId, WrittenStatus] = field(default_factory=dict)
-    """PodGroups whose phase or conditions changed; pod counts are not compared."""
+    """PodGroups whose phase or conditions changed."""
     devices: PodDevices = field(default_factory=dict)
     """Allocated claims and NPU annotations of bound pods."""
     waiting: dict[TaskKey, tuple[str, str]] = field(default_factory=dict)
@@ -259,12 +260,14 @@ def add_event(events: dict[EventSubject, tuple[str, ...]], kind: str, name: str,
 
 
 def predicted_events(recording: Recording, bound: Mapping[TaskKey, NodeName]) -> dict[EventSubject, tuple[str, ...]]:
-    """The events of the cycle about PodGroups and bound pods."""
+    """The events of the cycle about PodGroups, evicted and bound pods."""
     events: dict[EventSubject, tuple[str, ...]] = {}
     for write in api_writes(recording):
         if write.verb == "event":
             prefix, _, message = write.text.partition(": ")
             add_event(events, write.kind, write.object, prefix.partition(" ")[2], message)
+    for effect, reason in committed_evictions(recording):
+        add_event(events, "Pod", effect.task, "Evict", f"Pod is evicted, because of {reason}")
     for pod, node in bound.items():
         add_event(events, "Pod", pod, SCHEDULED, f"Successfully assigned {pod} to {node}")
     return events
@@ -290,20 +293,24 @@ def claimed_volumes(snapshot: Snapshot, chosen: Mapping[str, str], bound: Collec
 
 
 Statuses = dict[tuple[str, str], dict[str, str]]
-"""(Queue or PodGroup, name) -> its allocated amounts, or its pod counts by state and HyperNode."""
+"""(Queue or PodGroup, name) -> its allocated amounts, or its phase, pod counts by state and HyperNode."""
 QUEUE, POD_GROUP = ("Queue", "queues"), ("PodGroup", GROUPS)
-COUNTS, HYPER_NODE = ("running", "failed", "succeeded"), "hypernode"
+HYPER_NODE: Final = "hypernode"
+GROUP_FIELDS: Final = {"phase": "", "running": 0, "failed": 0, "succeeded": 0}
+"""Compared fields of a PodGroup's status, with their values where they are absent."""
 
 
 def predicted_statuses(recording: Recording, close: CloseEvent) -> Statuses:
     """The statuses after the replayed cycle."""
     statuses = stated_statuses(*(recording.snapshot.objects_of(kind) for kind, _ in (QUEUE, POD_GROUP)))
     statuses |= {(QUEUE[0], name): _whole_amounts(allocated) for name, allocated in close.queues.items()}
+    # Newer releases keep the job's HyperNode in the process, and leave the annotation as it is.
+    is_written = recording.session.release.has_older_form(ALLOCATED_HYPERNODE_ANNOTATION)
     for uid, job in recording.session.jobs.items():
         status = statuses[POD_GROUP[0], uid]
         if pod_group_changes(job):
-            status.update((count, str(getattr(job.pod_group, count))) for count in COUNTS)
-        if job.allocated_hyper_node:
+            status.update((name, str(getattr(job.pod_group, name))) for name in GROUP_FIELDS)
+        if is_written and job.allocated_hyper_node:
             status[HYPER_NODE] = job.allocated_hyper_node
     return statuses
 
@@ -312,7 +319,8 @@ def stated_statuses(queues: Iterable[Manifest], groups: Iterable[Manifest]) -> S
     """The statuses in manifests; the last one if an object occurs several times."""
     statuses = {(QUEUE[0], key_of(body)): _whole_amounts(status_of(body).get("allocated") or {}) for body in queues}
     for body in groups:
-        status = statuses[POD_GROUP[0], key_of(body)] = {name: str(status_of(body).get(name) or 0) for name in COUNTS}
+        status = {name: str(status_of(body).get(name) or absent) for name, absent in GROUP_FIELDS.items()}
+        statuses[POD_GROUP[0], key_of(body)] = status
         if hyper_node := annotations_of(body).get(ALLOCATED_HYPER_NODE):
             status[HYPER_NODE] = hyper_node
     return statuses

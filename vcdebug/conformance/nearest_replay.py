@@ -48,8 +48,11 @@ class NearestReplay:
 
     @property
     def difference_rank(self) -> tuple[int, int]:
-        """(number of differing decisions, number of all differences); the smaller tuple is nearer."""
-        decisions = len([difference for difference in self.differences if difference.is_decision])
+        """(number of differing decisions, number of all differences); the smaller tuple is nearer.
+
+        Statuses count only in the second number: where decisions differ, they are not compared.
+        """
+        decisions = len([each for each in self.differences if each.is_decision and each.what != verdicts.STATUS])
         return decisions + self.ends_otherwise, len(self.differences) + self.ends_otherwise
 
 

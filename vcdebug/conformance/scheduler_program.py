@@ -386,7 +386,10 @@ def _period_seconds(snapshot: Snapshot, program: SchedulerProgram) -> float:
         return program.period
     unbound = [pod for pod in snapshot.objects_of("Pod") if not spec_of(pod).get("nodeName")]
     objects = len(unbound) + len(snapshot.objects_of(HELD_KIND)) + len(snapshot.objects_of("Node"))
-    return LEAST_PAUSE + PAUSE_PER_OBJECT * objects + (MORE_PAUSE if program.cycles > 1 else 0)
+    more = (MORE_PAUSE if program.cycles > 1 else 0) + (
+        QUIET_OF_VOLUMES if snapshot.objects_of("PersistentVolume") else 0
+    )
+    return LEAST_PAUSE + PAUSE_PER_OBJECT * objects + more
 
 
 def _iter_flag_arguments(flags: SchedulerFlags) -> Iterator[str]:

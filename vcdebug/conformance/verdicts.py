@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from vcdebug.conformance.cycle_outcome import GONE, HYPER_NODE, CycleOutcome, certain_part, is_alike, reason_words
+from vcdebug.conformance.cycle_outcome import GONE, CycleOutcome, certain_part, is_alike, reason_words
 from vcdebug.conformance.scheduler_log import format_ranges
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.job_view import ExplainSubject
@@ -102,10 +102,10 @@ def find_differences(
 
 
 def _iter_status_differences(predicted: CycleOutcome, observed: CycleOutcome) -> Iterator[OutcomeDifference]:
-    """Differences between final statuses of Queues and PodGroups; a HyperNode that one side omits does not count."""
+    """Differences between final statuses of Queues and PodGroups."""
     for (kind, key), numbers in sorted((predicted.statuses or {}).items()):
         written = (observed.statuses or {}).get((kind, key), numbers)
-        names = sorted(name for name in {**numbers, **written} if name != HYPER_NODE or name in {*numbers} & {*written})
+        names = sorted({**numbers, **written})
         left, right = (
             ", ".join(f"{name} {status[name]}" for name in names if name in status) for status in (numbers, written)
         )
@@ -134,13 +134,25 @@ def _iter_admission_differences(predicted: CycleOutcome, observed: CycleOutcome)
 def _iter_event_differences(
     predicted: CycleOutcome, observed: CycleOutcome, owner: Callable[[TaskKey], JobId]
 ) -> Iterator[OutcomeDifference]:
-    """Differing messages of events that both sides have; a missing event does not count, as it may be late."""
+    """Differing messages of events that both sides have, and reasons that no event of the scheduler has.
+
+    A single missing event does not count: its client may have held it back.
+    """
+    sent = {reason for _, _, reason in observed.events}
+    unsent = {subject[2]: subject for subject in sorted(predicted.events) if sent and subject[2] not in sent}
+    for reason, (kind, name, _) in unsent.items():
+        about = predicted.events[kind, name, reason][-1]
+        yield OutcomeDifference(_job_of(kind, name, owner), f"{kind} {name}", f"{EVENT} {reason}", about, NOTHING_DONE)
     for (kind, name, reason), texts in sorted(observed.events.items()):
         ours = predicted.events.get((kind, name, reason), ())
         odd = [text for text in texts if not any(is_alike(certain_part(one), certain_part(text)) for one in ours)]
         if ours and odd:
-            job = owner(name) if kind == "Pod" else name
+            job = _job_of(kind, name, owner)
             yield OutcomeDifference(job, f"{kind} {name}", f"{EVENT} {reason}", ours[-1], odd[-1])
+
+
+def _job_of(kind: str, name: str, owner: Callable[[TaskKey], JobId]) -> JobId:
+    return owner(name) if kind == "Pod" else name
 
 
 def _iter_device_differences(
@@ -149,9 +161,12 @@ def _iter_device_differences(
     """Differences in devices of pods that both sides bind to the same node; on other nodes, devices differ anyway."""
     for pod, claims in sorted(predicted.devices.items()):
         observed_claims = observed.devices.get(pod, {})
-        common = sorted(claim for claim in claims if claim in observed_claims)
+        # Between two captures, what is missing may not have been looked for.
+        common = sorted(claim for claim in claims if claim in observed_claims or observed.statuses is not None)
         if predicted.bound.get(pod) == observed.bound.get(pod):
-            replayed, written = ("; ".join(words[claim] for claim in common) for words in (claims, observed_claims))
+            replayed, written = (
+                "; ".join(words.get(claim, NOTHING_DONE) for claim in common) for words in (claims, observed_claims)
+            )
             yield from _iter_text_differences(DEVICES, {pod: replayed}, {pod: written}, owner)
 
 

@@ -256,7 +256,8 @@ class VgpuLedger:
         """Upstream: api/devices/nvidia/vgpu/device_info.AddQueueResource."""
         amounts: dict[str, float] = {}
         names = self.rules.names
-        for held_card in self.held_by(pod):
+        # Not those that the session has written: they are on its own copy of the pod, and the status is of the cache's.
+        for held_card in held_cards(pod.annotations, validated=self.rules.validates):
             for card in self.cards.values():
                 if card.uuid in held_card.uuid:
                     amounts[names.memory] = amounts.get(names.memory, 0.0) + float(held_card.memory * 1000)

@@ -132,6 +132,24 @@ def test_the_jobs_that_are_tried_before_it_are_named_with_what_decides() -> None
     assert [] == [fact for fact in alone if "tried" in fact]
 
 
+def test_a_pod_that_is_bound_to_the_hypernode_of_its_job_names_it_and_the_other_jobs_there() -> None:
+    mode = {"mode": "hard", "highestTierAllowed": 1}
+    group, *members = wanted(1, min_member=2, phase="Running")
+    group["spec"]["networkTopology"] = mode
+    placed = pods("wanted", 1, cpu="4", on="n1", prefix="first")
+    racks = [hyper_node("r1", 1, nodes=["n1", "n2"]), hyper_node("r2", 1, nodes=["n3"])]
+    tree = [*racks, hyper_node("top", 2, children=["r1", "r2"])]
+    four = [node(name, cpu="4") for name in ("n1", "n2", "n3")]
+    found = asked([*four, *tree, group, *placed, *members, *running("a", "n2", 1)], first=TOPOLOGY)
+    where = "may use only HyperNode r1, where its 1 placed pod is (networkTopology hard, tier 1)"
+    assert f"default/wanted is Pending: wanted-0 {where}, and no node there fits it." == found.sentence
+    assert "no-hypernode" == found.cause_code
+    assert any(
+        fact.startswith("In use by other jobs in HyperNode r1 (cpu): default/a-0 ") for fact in found.dominant.facts
+    )
+    assert "n3 has room for it outside." in found.dominant.facts
+
+
 def test_a_subgroup_that_no_hypernode_holds_is_named_with_its_own_tier() -> None:
     group, *members = wanted(2)
     topology = {"mode": "hard", "highestTierName": "rack"}

@@ -256,6 +256,69 @@ def test_a_volcano_job_whose_task_depends_on_another_of_the_same_gang_is_told_so
     assert explained(snapshot).dominant.facts[0].startswith("Job hvd creates its role master (1 pod) only once worker ")
 
 
+@pytest.mark.parametrize("ready", [True, False])
+def test_pods_that_are_created_after_another_role_are_said_to_follow_its_pods_that_are_not_ready(ready: bool) -> None:
+    tasks = [{"name": "first", "replicas": 1}, {"name": "audio", "replicas": 2, "dependsOn": {"name": ["first"]}}]
+    metadata = {"name": "app", "namespace": "default", "uid": "app"}
+    job = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": metadata, "spec": {"tasks": tasks}}
+    runs = pods("j", 1, on="n1", role="first", prefix="app-first")
+    runs[0]["status"]["conditions"] = [{"type": "Ready", "status": str(ready), "reason": "ContainersNotReady"}]
+    found = explained(cluster(node("n1"), job, owned([pod_group("j", phase="Running")], "Job", "app"), runs))
+    created = "default/j has 1 of the 3 pods that app asks for: Job app creates its role audio (2 pods) only once first"
+    assert f"{created} {'runs' if ready else 'is Ready'}." == found.sentence
+    unready = "app-first-0 is Running but not Ready (ContainersNotReady)."
+    assert (not ready) is (unready in found.dominant.facts)
+
+
+def test_a_queue_without_a_state_is_left_to_its_controller() -> None:
+    stateless = queue("q", state="")
+    waits = pod_group("j", queue="q", phase="Pending", min_resources={"cpu": "1"})
+    conf = conf_of("gang", "predicates proportion", actions="enqueue, allocate")
+    found = explained(cluster(node("n1"), stateless, waits, pods("j", 1), conf=conf))
+    assert "queue q has no status.state" in found.sentence
+    assert any("volcano-controllers, which sets status.state" in text for text in found.advice_texts)
+
+
+@pytest.mark.parametrize("other", ["data", "else"])
+def test_a_volume_that_is_attached_once_and_counted_per_pod_is_named_with_the_flag(other: str) -> None:
+    driver, names = "disk.example.com", ("data", "else")
+    limit = {"name": driver, "nodeID": "n1", "allocatable": {"count": 1}}
+    volumes = [
+        {
+            "kind": "PersistentVolume",
+            "metadata": {"name": f"pv-{name}", "uid": f"pv-{name}"},
+            "spec": {
+                "csi": {"driver": driver, "volumeHandle": name},
+                "claimRef": {"namespace": "default", "name": name},
+            },
+        }
+        for name in names
+    ]
+    claims = [
+        {
+            "kind": "PersistentVolumeClaim",
+            "metadata": {
+                "name": name,
+                "namespace": "default",
+                "uid": name,
+                "annotations": {"pv.kubernetes.io/bind-completed": "yes"},
+            },
+            "spec": {"volumeName": f"pv-{name}"},
+            "status": {"phase": "Bound"},
+        }
+        for name in names
+    ]
+    csi = {"kind": "CSINode", "metadata": {"name": "n1", "uid": "n1"}, "spec": {"drivers": [limit]}}
+    mounts = {name: [{"name": "d", "persistentVolumeClaim": {"claimName": name}}] for name in names}
+    used = [pod_group("r", phase="Running"), *pods("r", 1, on="n1", volumes=mounts[other])]
+    waits = [pod_group("j"), *pods("j", 1, volumes=mounts["data"])]
+    snapshot = cluster(node("n1"), csi, volumes, claims, used, waits)
+    shared = "PersistentVolumeClaim data is already mounted by r-0 on n1; Volcano counts an attachment for each pod"
+    assert (other == "data") is (shared in explained(snapshot).dominant.whole_text)
+    flag = f"Start the scheduler with --ignored-provisioners={driver} (only predicates then count its volumes)"
+    assert (other == "data") is (flag in proven(snapshot, "default/j"))
+
+
 @pytest.mark.parametrize("suspended", [True, False])
 def test_a_suspended_owner_is_named_for_its_job_and_for_one_that_its_pod_group_blocks(suspended: bool) -> None:
     idle = owned([pod_group("idle", min_resources={"cpu": "10"})], "RayCluster", "ray")

@@ -412,6 +412,11 @@ class MissingRole(NamedTuple):
     first: str
     """The role that has to run before this one; empty if none is known."""
 
+    def order_words(self, state: str = "runs") -> str:
+        """`Job a creates its role audio (2 pods) only once first runs`."""
+        pods = count_noun(self.wanted, "pod")
+        return f"{self.owner} creates its role {self.role} ({pods}) only once {self.first} {state}"
+
 
 def missing_roles(recording: Recording, job: JobInfo) -> Iterator[MissingRole]:
     """The roles of the job's owner without pods; roles that depend on another role come first."""

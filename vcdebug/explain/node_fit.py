@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -42,8 +42,10 @@ def _judged_nodes(recording: Recording, seq: Seq) -> dict[tuple[str, tuple[str, 
 class NodeFits:
     """The fit of one task on every node, in the state before event `seq`."""
 
-    def __init__(self, view: JobView, task: TaskInfo, seq: Seq) -> None:
+    def __init__(self, view: JobView, task: TaskInfo, seq: Seq, within: Collection[NodeName] | None = None) -> None:
         self.view = view
+        self._within = within
+        """The only nodes that count, such as those of a HyperNode; None for all."""
         self.task = task
         self.seq = seq
         self.state = view.recording.timeline.state_at(seq)
@@ -69,6 +71,8 @@ class NodeFits:
         # A predicate called now sees the end of the cycle; the recorded reasons of the search are exact and replace it.
         objections.update(self._recorded_objections())
         table = fits_by_amounts(self.view.recording, self.since, tuple(self.task.init_resreq.items()))
+        if self._within is not None:
+            table = FitTable([node for node in table.nodes if node.name in self._within], table.request)
         if not objections:
             return table
         get, verdicts = objections.get, {said: objections_kind(said) for said in dict.fromkeys(objections.values())}

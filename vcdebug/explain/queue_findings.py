@@ -149,7 +149,9 @@ def broken_tree_finding(view: JobView, seq: Seq, plugin: str) -> answer.Finding 
 def open_queue_advice(view: JobView) -> tuple[answer.Advice, ...]:
     """Advice for a job whose queue is not Open."""
     name = view.queue.name
+    controller = "Check volcano-controllers, which sets status.state of each queue: its pods and their log."
     return (
+        *(() if view.queue.state else (answer.outside_advice(controller, answer.AdviceHarm.CLUSTER),)),
         answer.queue_admin_advice(
             f"Open queue {name}: vcctl queue operate -a open -n {name}", f"Queue/{name}:status.state=Open"
         ),
@@ -309,11 +311,13 @@ def _add_not_admitted_fact(view: JobView, facts: tuple[str, ...]) -> tuple[str, 
 
 
 def _closed_finding(view: JobView, seq: Seq, plugin: str) -> answer.Finding:
-    state = view.queue.state or "without a state"
-    headline = answer.rejected_headline(
-        view.job.uid, f"queue {view.queue.name} is {state}; {plugin} admits only to Open queues"
-    )
+    headline = answer.rejected_headline(view.job.uid, f"{queue_state_words(view)}; {plugin} admits only to Open queues")
     return answer.Finding(CLOSED_CAUSE, headline, {}, rejection_evidence(seq, plugin), open_queue_advice(view))
+
+
+def queue_state_words(view: JobView) -> str:
+    """`queue a is Closed`, `queue a has no status.state`."""
+    return f"queue {view.queue.name} {f'is {view.queue.state}' if view.queue.state else 'has no status.state'}"
 
 
 def _limit_source(view: JobView, plugin: str, limit: QueueCheck) -> tuple[str, ...]:

@@ -208,6 +208,7 @@ _FAILURE_FINDERS: tuple[Callable[[NodeFits], Iterator[ConstraintFailure]], ...] 
     partial(plugin_failures, NODEGROUP),
     _card_failures,
     placement_constraints.find_volume_shortages,
+    placement_constraints.find_shared_claims,
     placement_constraints.find_device_shortages,
     partial(plugin_failures, TDM),
     partial(plugin_failures, NUMA_AWARE),
@@ -217,13 +218,16 @@ _FAILURE_FINDERS: tuple[Callable[[NodeFits], Iterator[ConstraintFailure]], ...] 
 
 
 _CLUSTER = answer.AdviceHarm.CLUSTER
-CSI = "attachable-volumes-csi-"
 _CHANGE_REQUEST = answer.owner_advice("Change the pod's nodeSelector, affinity, tolerations or requests.")
 
 
 def advice_for_larger(unprovided: list[str]) -> tuple[Advice, ...]:
     """Advice for a task larger than every node, or one that requests a resource of no node."""
-    drivers = [name.removeprefix(CSI) for name in unprovided if name.startswith(CSI)]
+    drivers = [
+        name.removeprefix(placement_constraints.CSI)
+        for name in unprovided
+        if name.startswith(placement_constraints.CSI)
+    ]
     if drivers:
         return (
             answer.cluster_admin_advice(

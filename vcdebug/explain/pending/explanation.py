@@ -39,7 +39,7 @@ from vcdebug.explain.pending.gates import (
 )
 from vcdebug.explain.pending.gates.admission import NOT_CONFIGURED_CAUSE
 from vcdebug.explain.pending.gates.eviction import Gate, GateChance
-from vcdebug.explain.pending.gates.eviction.entitlement import NOT_STARVING
+from vcdebug.explain.pending.gates.eviction.entitlement import NOT_STARVING, POLICY_NEVER
 from vcdebug.explain.pending.gates.not_in_session import PLACES_CAUSE, capture_incomplete, incomplete
 from vcdebug.explain.pending.gates.placed import ADMITTED_CAUSE, HAS_CAUSES, PHANTOM_CAUSE, stopping_findings
 from vcdebug.explain.pending.gates.queue_limits import NOT_ALLOCATABLE, allocatable_refusals
@@ -66,7 +66,7 @@ PANIC_CAUSE = "panic"
 CUT_OFF_CAUSE = "cut-off"
 
 
-ROOM_CAUSES = (MIXED_CAUSE, POD_COUNT, NOT_ALLOCATABLE, NOT_CONFIGURED_CAUSE)
+ROOM_CAUSES = (MIXED_CAUSE, POD_COUNT, NOT_ALLOCATABLE, NOT_CONFIGURED_CAUSE, POLICY_NEVER)
 """Causes for which the order of the queue's jobs decides who gets room that becomes free."""
 
 

@@ -168,7 +168,8 @@ def _left_out_facts(view: JobView) -> tuple[str, ...]:
 
 
 def _larger_than_any_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding:
-    from vcdebug.explain.pending.constraint_failures import CSI, advice_for_larger
+    from vcdebug.explain.pending.constraint_failures import advice_for_larger
+    from vcdebug.explain.pending.placement_constraints import CSI
 
     request = task.init_resreq
     largest: dict[str, NodeFit] = {}
@@ -319,7 +320,7 @@ def _mixed_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding:
     failures = find_constraint_failures(fits)
     facts += failure_facts(failures)
     takers = room_takers(fits)
-    facts += (taker_facts(fits, takers) if takers.tasks else _passing_facts(fits)) or _user_facts(fits)
+    facts += (taker_facts(fits, takers) if takers.tasks else _passing_facts(fits)) or user_facts(fits)
     advice = advice_for_mixed(fits, failures)
     return _build_finding(fits, MIXED_CAUSE, reason, advice, numbers, facts, taker_evidence(takers))
 
@@ -458,7 +459,7 @@ def _passing_facts(fits: NodeFits) -> list[str]:
     return [f"{started} {name} that were free; nothing is reserved for {fits.view.job.uid}."]
 
 
-def _user_facts(fits: NodeFits) -> list[str]:
+def user_facts(fits: NodeFits) -> list[str]:
     """A sentence with the pods that use the missing dimension on the nearest node, largest first; else empty."""
     node = fits.nearest_node
     if node is None or not node.short or node.kind == "too small":

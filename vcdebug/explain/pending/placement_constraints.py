@@ -17,7 +17,7 @@ from vcdebug.explain.answer import (
     owner_advice,
     queue_admin_advice,
 )
-from vcdebug.explain.node_fit import NodeFits
+from vcdebug.explain.node_fit import NodeFit, NodeFits
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, pod_affinity_terms
 from vcdebug.kube.dynamic_resources import ClaimState, DynamicResources
@@ -230,7 +230,7 @@ def find_volume_shortages(fits: NodeFits) -> Iterator[ConstraintFailure]:
     # Upstream's reason already names the claim.
     if not pod_claims or any(f'"{name}"' in reason for name in pod_claims for reason in reasons):
         return
-    mounting_pods = _mounted_by(fits, pod_claims)
+    mounting_pods = _mounted_by(fits, pod_claims, fits.node_fits)
     if mounting_pods:
         claims = "PersistentVolumeClaims" if len(pod_claims) > 1 else "PersistentVolumeClaim"
         holders = join_names(mounting_pods, MAX_HOLDERS)
@@ -252,10 +252,37 @@ def find_volume_shortages(fits: NodeFits) -> Iterator[ConstraintFailure]:
         yield from _unbound_claim_failures(fits, claim, reasons)
 
 
-def _mounted_by(fits: NodeFits, pod_claims: list[str]) -> list[str]:
+def find_shared_claims(fits: NodeFits) -> Iterator[ConstraintFailure]:
+    """Yields claims that a node without free attachments has mounted already: the scheduler counts them per pod."""
+    near = [node for node in fits.of_kind("short") if any(name.startswith(CSI) for name, _ in node.short)]
+    claims = claim_names_of(fits.task.pod) if near else []
+    for claim in claims:
+        mounting_pods = _mounted_by(fits, [claim], near)
+        if mounting_pods:
+            drivers = dict.fromkeys(
+                name.removeprefix(CSI) for node in near for name, _ in node.short if name.startswith(CSI)
+            )
+            per_pod = "Volcano counts an attachment for each pod, although the volume is attached once"
+            ignored = ",".join((*fits.view.recording.snapshot.flags.ignored_provisioners, *drivers))
+            advice = cluster_admin_advice(
+                f"Start the scheduler with --ignored-provisioners={ignored} (only predicates then count its volumes).",
+                f"flag:ignored-provisioners={ignored}",
+            )
+            holders = join_names(mounting_pods, MAX_HOLDERS)
+            yield ConstraintFailure(
+                f"PersistentVolumeClaim {claim} is already mounted by {holders}; {per_pod}",
+                (advice._replace(repairs=True),),
+            )
+
+
+CSI: Final = "attachable-volumes-csi-"
+"""Prefix of the resources that count attached volumes of a CSI driver."""
+
+
+def _mounted_by(fits: NodeFits, pod_claims: list[str], nodes: Sequence[NodeFit]) -> list[str]:
     return [
         f"{task.name} on {node.name}"
-        for node in fits.node_fits
+        for node in nodes
         for task in fits.tasks_on(node.name)
         if task.namespace == fits.task.namespace and any(name in pod_claims for name in claim_names_of(task.pod))
     ]

@@ -40,6 +40,7 @@ _HOLDER_CAUSES = (
     *_LIMIT_CAUSES,
     "predicates-mixed",
     "pod-count",
+    "no-hypernode",
     "gang-discard",
     "enqueue-*",
     "action-not-configured",

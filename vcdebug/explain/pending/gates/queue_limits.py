@@ -270,9 +270,9 @@ def _rejection_reason(view: JobView, task: TaskInfo, plugin: str, limit: QueueCh
     `excess` is the dimension in which the pod's request alone exceeds the limit.
     """
     if not limit.exceeded_dimensions:
-        state, queue = view.queue.state or "without a state", view.queue.name
-        reason = f"{plugin} rejects {task.name}" if state == OPEN else f"{plugin} places pods only for Open queues"
-        return f"queue {queue} is {state}, and {reason}"
+        is_open = view.queue.state == OPEN
+        reason = f"{plugin} rejects {task.name}" if is_open else f"{plugin} places pods only for Open queues"
+        return f"{queue_findings.queue_state_words(view)}, and {reason}"
     name = excess or limit.first_dimension
     relation = "parent" if view.queue.parent == limit.queue else "ancestor"
     queue_words = "its queue" if limit.queue == view.queue.name else f"{relation} queue"
@@ -308,8 +308,7 @@ def not_preemptive_finding(view: JobView, task: TaskInfo, seq: Seq, event: HookE
         answer.Evidence(seq, f"{event.plugin}: queue {view.queue.name} is not entitled to more ({event.point} false)"),
     )
     if view.queue.state != OPEN:
-        state = view.queue.state or "without a state"
-        reason = f"queue {view.queue.name} is {state}; {event.plugin} allows reclaim only for Open queues"
+        reason = f"{queue_findings.queue_state_words(view)}; {event.plugin} allows reclaim only for Open queues"
         headline = answer.pending_headline(view.job.uid, reason)
         return answer.Finding(PREEMPTIVE, headline, {}, evidence, queue_findings.open_queue_advice(view))
     quota = queue_findings.quota_explainer(event.plugin)

@@ -1,6 +1,6 @@
 """Hard network topology: whether any HyperNode could hold the job."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
@@ -8,8 +8,10 @@ from vcdebug.amount_text import count_noun, join_names, verb_for
 from vcdebug.explain import answer
 from vcdebug.explain.answer import Evidence, Finding, count, owner_advice, pending_headline, queue_admin_advice
 from vcdebug.explain.job_view import JobView
+from vcdebug.explain.node_fit import NodeFits
+from vcdebug.explain.pending.no_node import MAX_TAKERS, no_node_finding
 from vcdebug.framework.hooks import HYPER_NODE_GRADIENT_FOR_JOB, HYPER_NODE_GRADIENT_FOR_SUB_JOB
-from vcdebug.model.names import Seq
+from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.sub_job import SubJobInfo
 from vcdebug.recording.state_before import sum_resources
@@ -53,6 +55,52 @@ def no_hyper_node(view: JobView) -> Finding | None:
     )
     lines = tuple(_hyper_node_lines(view, [info.name for info in tried], minimum, seq))
     return Finding(NO_HYPER_NODE, headline, numbers, evidence, advice, lines, facts)
+
+
+def full_hyper_nodes(view: JobView) -> Finding | None:
+    """The finding if all HyperNodes that a hard topology allows are full, and a node outside fits the task."""
+    task = view.blocked_task
+    searches = [seq for attempt in view.failed_tries(task.key) for seq, _ in attempt.empty_passes] if task else []
+    calls = [call for visit in view.visits_of(ALLOCATE)[-1:] for call in visit.visit_calls(SUB_JOB_GRADIENT)]
+    if task is None or not searches or not calls:
+        return None
+    # One list of HyperNodes per tier.
+    names = [*dict.fromkeys(name for _, event in calls for tier in event.result for name in tier)]
+    rows = (view.session.hyper_node_rows(name) for name in names)
+    allowed = dict.fromkeys(node for one in rows if one is not None for node in one.node_names)
+    outside = [node.name for node in NodeFits(view, task, searches[-1]).free_nodes if node.name not in allowed]
+    fits = NodeFits(view, task, searches[-1], allowed)
+    if not outside or fits.free_nodes:
+        return None
+    inside, where = no_node_finding(task, fits), f"HyperNode{'s' if len(names) > 1 else ''} {join_names(names)}"
+    placed = len([each for each in view.job.tasks.values() if each.node_name in allowed])
+    like = f", where its {count_noun(placed, 'placed pod')} {verb_for(placed, 'is')}" if placed else ""
+    topology = view.job.pod_group.network_topology
+    tier = topology.hard_tier() if topology is not None else None
+    rule = f"networkTopology hard{f', tier {tier}' if tier is not None else ''}"
+    headline = pending_headline(
+        view.job.uid, f"{task.name} may use only {where}{like} ({rule}), and no node there fits it"
+    )
+    fit = f"{join_names(outside, 3)} {verb_for(len(outside), 'has')} room for it outside."
+    facts = (f"{amount_text.capitalize_first(inside.reason)}.", *_other_users(fits, allowed, where), fit)
+    evidence = (*inside.evidence, Evidence(calls[-1][0], f"{calls[-1][1].plugin} allows {join_names(names)}"))
+    advice = (
+        owner_advice("Raise spec.networkTopology.highestTierAllowed, or set mode: soft."),
+        queue_admin_advice(f"Free room in {where}."),
+    )
+    return Finding(NO_HYPER_NODE, headline, inside.numbers, evidence, advice, inside.lines, facts)
+
+
+def _other_users(fits: NodeFits, nodes: Iterable[NodeName], where: str) -> Iterator[str]:
+    """Yields a sentence: the pods of other jobs on these nodes that use what the task lacks, the largest first."""
+    nearest = fits.nearest_node
+    if nearest is None:
+        return
+    name = nearest.short[0][0]
+    tasks = [task for node in nodes for task in fits.tasks_on(node) if task.job != fits.view.job.uid]
+    users = amount_text.rank_by_amount({task.key: used for task in tasks if (used := task.resreq.get(name)) > 0})
+    if users:
+        yield f"In use by other jobs in {where} ({name}): {amount_text.join_ranked_amounts(name, users, MAX_TAKERS)}."
 
 
 def _job_minimum(view: JobView) -> tuple[str, Resource]:

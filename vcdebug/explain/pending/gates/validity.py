@@ -131,14 +131,13 @@ def _creation_order(view: JobView) -> _Reason:
             advice = outside_advice(f"Resume {owner} (suspend: false).")
             return (f"{owner} is suspended: no pods are created until it is resumed.",), (advice,)
     for lack in missing_roles(view.recording, view.job):
-        of_role = f"role {lack.role} ({count_noun(lack.wanted, 'pod')})"
         if not lack.first:
+            of_role = f"role {lack.role} ({count_noun(lack.wanted, 'pod')})"
             advice = outside_advice(f"Find out why {lack.owner} has not created {of_role} ({_CHECKS}).")
             return (f"{lack.owner} has created no pod of its {of_role}.",), (advice,)
-        waits = f"{lack.owner} creates its {of_role} only once {lack.first} runs"
         stuck = f"gang starts none of them before {view.job.min_available} pods exist: neither can come first."
         advice = outside_advice(f"Or let {lack.owner} create {lack.role} without waiting for {lack.first}.")
-        return (f"{waits}, and {stuck}",), (advice,)
+        return (f"{lack.order_words()}, and {stuck}",), (advice,)
     return (), ()
 
 

@@ -17,6 +17,7 @@ from vcdebug.explain.answer import (
 )
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
+from vcdebug.explain.pending.no_node import user_facts
 from vcdebug.framework.hooks import JOB_STARVING, PRE_PREDICATE, PREDICATE
 from vcdebug.model.task import TaskInfo
 from vcdebug.recording.visits import JobVisit, TaskTry
@@ -104,7 +105,8 @@ def never_preempt_finding(view: JobView, visit: JobVisit, task: TaskInfo) -> Fin
     source = f" (PriorityClass {name})" if name else ""
     candidates = count_noun(len([t for t in visit.tries if view.tasks[t.task].pod.preemption_policy == "Never"]), "pod")
     reason = f"no node has free room for {task.name}, and its preemptionPolicy Never rules out {visit.action}{source}"
-    facts = (f"It asks {amount_text.format_resource(task.init_resreq)}.",)
+    fits = NodeFits(view, task, len(view.recording))
+    facts = (f"It asks {amount_text.format_resource(task.init_resreq)}.", *user_facts(fits))
     attempt = next(tried for tried in visit.tries if tried.task == task.key)
     end = visit.end[0] if visit.end is not None else None
     evidence = (

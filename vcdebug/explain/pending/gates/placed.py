@@ -28,10 +28,11 @@ from vcdebug.explain.decisions.evictions import (
     lost_pods,
 )
 from vcdebug.explain.decisions.votes import HOOK_AT, UnaskedPlugin, unasked_plugins, victim_question_before
-from vcdebug.explain.job_view import JobView, MissingRole, missing_roles
+from vcdebug.explain.job_view import JobView, missing_roles
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.checklist import NOT_TRIED_CAUSE, allocate_findings, failed_search_seq
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence
+from vcdebug.explain.pending.gates.validity import with_creation_order
 from vcdebug.explain.plugins.resourcequota import exhausted_quotas, next_pod_amounts
 from vcdebug.framework.hooks import JOB_VALID
 from vcdebug.framework.quirks import BOUND_ELSEWHERE
@@ -48,7 +49,6 @@ from vcdebug.snapshot.manifest import (
     metadata_of,
     name_of,
     object_in,
-    object_list,
     owner_keys,
     spec_of,
     status_of,
@@ -135,7 +135,7 @@ def _with_missing_pods(view: JobView, finding: Finding) -> Finding:
     shortage = f"has {len(view.tasks)} of the {total} pods that {owner} asks for"
     for lack in missing_roles(view.recording, view.job):
         if lack.first:
-            return _with_creation_order(view, finding, shortage, lack)
+            return with_creation_order(view, finding, shortage, lack)
     facts = (*finding.facts, f"{owner} asks for {count_noun(missing, 'pod')} more, not created yet.")
     quota = next(exhausted_quotas(view.recording, view.job.namespace, next_pod_amounts(view)), None)
     if quota is None:
@@ -145,29 +145,6 @@ def _with_missing_pods(view: JobView, finding: Finding) -> Finding:
     used_by = (f"Used by {join_names(quota.holders)}.",) if quota.holders else ()
     minimum_facts = (MINIMUM_CHECKED,) if RESOURCEQUOTA in view.recording.conf.plugin_names() else ()
     return replace(finding, headline=headline, facts=(*used_by, *minimum_facts), advice=(quota.raise_advice(missing),))
-
-
-def _with_creation_order(view: JobView, finding: Finding, shortage: str, lack: MissingRole) -> Finding:
-    """The finding with the role that the owner creates later, and the pods of the earlier role that are not Ready."""
-    before = f"{capitalize_first(finding.headline.reason)}."
-    earlier = [task for task in view.tasks.values() if lack.first.lower() == task.task_role.lower()]
-    unready = {task.name: reason for task in earlier if (reason := _unready_reason(task))}
-    order = lack.order_words("is Ready" if unready else "runs")
-    ordered = replace(finding, headline=CauseHeadline(view.job.uid, shortage, order), facts=(before,))
-    if not unready:
-        return ordered
-    names, are = join_names(unready), verb_for(len(unready), "is")
-    state = f"{names} {are} Running but not Ready ({next(iter(unready.values()))})."
-    advice = outside_advice(f"Find out why {names} {are} not Ready (readinessProbe, log).")
-    return replace(ordered, facts=(state, before), advice=(advice,))
-
-
-def _unready_reason(task: TaskInfo) -> str:
-    """Why a running pod is not Ready, as its condition says; empty for a Ready one."""
-    conditions = object_list(status_of(task.pod.manifest).get("conditions"))
-    ready = next((one for one in conditions if one.get("type") == "Ready"), {})
-    is_running = task.status is TaskStatus.RUNNING
-    return str(ready.get("reason") or "no reason given") if is_running and ready.get("status") == "False" else ""
 
 
 MINIMUM_CHECKED = "Plugin resourcequota compares only minResources with quotas, without the pods above minMember."

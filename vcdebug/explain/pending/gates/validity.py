@@ -20,14 +20,14 @@ from vcdebug.explain.answer import (
     proof_of,
 )
 from vcdebug.explain.decisions.evictions import Eviction, lost_pods
-from vcdebug.explain.job_view import WAITING_PHASES, JobView, missing_roles, workloads_of
+from vcdebug.explain.job_view import WAITING_PHASES, JobView, MissingRole, missing_roles, workloads_of
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence, other_scheduler_finding
 from vcdebug.explain.plugins.resourcequota import exhausted_quotas, next_pod_amounts
 from vcdebug.framework.hooks import JOB_VALID
 from vcdebug.grouping import group_by_key
 from vcdebug.model.pod import Pod
 from vcdebug.model.pod_group import PodGroup
-from vcdebug.model.task import TaskStatus
+from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.snapshot.manifest import (
     GROUP_ANNOTATION,
@@ -36,9 +36,11 @@ from vcdebug.snapshot.manifest import (
     annotations_of,
     key_of,
     name_of,
+    object_list,
     owner_keys,
     owner_names,
     spec_of,
+    status_of,
 )
 
 NOT_ENOUGH = "not-enough-pods"
@@ -139,6 +141,29 @@ def _creation_order(view: JobView) -> _Reason:
         advice = outside_advice(f"Or let {lack.owner} create {lack.role} without waiting for {lack.first}.")
         return (f"{lack.order_words()}, and {stuck}",), (advice,)
     return (), ()
+
+
+def with_creation_order(view: JobView, finding: Finding, shortage: str, lack: MissingRole) -> Finding:
+    """The finding with the role that the owner creates later, and the pods of the earlier role that are not Ready."""
+    before = f"{capitalize_first(finding.headline.reason)}."
+    earlier = [task for task in view.tasks.values() if lack.first.lower() == task.task_role.lower()]
+    unready = {task.name: reason for task in earlier if (reason := _unready_reason(task))}
+    order = lack.order_words("is Ready" if unready else "runs")
+    ordered = replace(finding, headline=CauseHeadline(view.job.uid, shortage, order), facts=(before,))
+    if not unready:
+        return ordered
+    names, are = join_names(unready), verb_for(len(unready), "is")
+    state = f"{names} {are} Running but not Ready ({next(iter(unready.values()))})."
+    advice = outside_advice(f"Find out why {names} {are} not Ready (readinessProbe, log).")
+    return replace(ordered, facts=(state, before), advice=(advice,))
+
+
+def _unready_reason(task: TaskInfo) -> str:
+    """Why a running pod is not Ready, as its condition says; empty for a Ready one."""
+    conditions = object_list(status_of(task.pod.manifest).get("conditions"))
+    ready = next((one for one in conditions if one.get("type") == "Ready"), {})
+    is_running = task.status is TaskStatus.RUNNING
+    return str(ready.get("reason") or "no reason given") if is_running and ready.get("status") == "False" else ""
 
 
 def _rolling_update(view: JobView) -> _Reason | None:

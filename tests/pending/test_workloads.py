@@ -10,6 +10,7 @@ import pytest
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from tests.debugger.test_remedies import proven
 from vcdebug.explain.answer import Explanation
+from vcdebug.explain.job_view import find_subject
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.releases.release_names import resolve_release
@@ -487,3 +488,10 @@ def test_a_first_line_that_would_be_too_long_leaves_further_dimensions_to_a_fact
     assert len(found.sentence) <= 160
     assert (name == "j") is ("also over: memory" in found.sentence)
     assert (name == "j") is ("Also over: memory." not in found.dominant.facts)
+
+
+@pytest.mark.parametrize("word", ["train", "default/train-x1"])
+def test_a_rayjob_is_known_by_its_name_where_the_pod_group_names_its_raycluster(word: str) -> None:
+    group = owned([pod_group("j")], "RayCluster", "train-x1")
+    snapshot = stated_by("RayCluster", "train-x1", [*group, *pods("j", 1)], owners=("train",))
+    assert "default/j" == find_subject(snapshot, word).job

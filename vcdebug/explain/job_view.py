@@ -273,10 +273,11 @@ def _groups_of_owner(snapshot: Snapshot, word: str) -> list[JobId]:
     """PodGroups that an object of this name owns, directly, through their pods or through objects in between."""
     namespace, _, name = word.rpartition("/")
     between = {metadata_of(one).get("uid"): one for kind in _KINDS_BETWEEN for one in snapshot.objects_of(kind)}
+    workloads = snapshot.workloads
     groups: dict[JobId, None] = {}
     for kind in ("PodGroup", "Pod"):
         for manifest in snapshot.objects_of(kind):
-            if name in _owner_names(manifest, between):
+            if name in _owner_names(manifest, between, workloads):
                 member = PodGroup(manifest) if kind == "PodGroup" else Pod(manifest)
                 job = f"{member.namespace}/{member.name}" if isinstance(member, PodGroup) else member.job_id
                 if job and namespace in ("", member.namespace):
@@ -288,12 +289,16 @@ _KINDS_BETWEEN = ("ReplicaSet", "Job")
 """Kinds whose objects are owned by another one and own pods: of a Deployment, of a CronJob."""
 
 
-def _owner_names(manifest: JsonObject, between: Mapping[object, JsonObject]) -> Iterator[object]:
+def _owner_names(
+    manifest: JsonObject, between: Mapping[object, JsonObject], workloads: Mapping[str, WorkloadFacts]
+) -> Iterator[object]:
     """The names of the object's owners and of their owners, which are derived from the name for objects not read."""
-    for owner in owners_of(manifest):
+    for owner, full_name in zip(owners_of(manifest), owner_names(manifest), strict=True):
         yield owner.get("name")
         if owner.get("uid") in between:
-            yield from _owner_names(between[owner["uid"]], {})
+            yield from _owner_names(between[owner["uid"]], {}, workloads)
+        elif facts := workloads.get(f"{_namespace_of(manifest)}/{full_name}"):
+            yield from facts.owners
         elif owner.get("kind") in _KINDS_BETWEEN:
             yield _REVISION.sub("", str(owner.get("name")))
 

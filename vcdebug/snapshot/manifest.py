@@ -112,6 +112,8 @@ class WorkloadFacts(NamedTuple):
     """Role → number of pods."""
     after: Mapping[str, str] = {}
     """Role → role whose pods must run before the first role's pods are created."""
+    owners: tuple[str, ...] = ()
+    """Names of the objects that own it, such as the RayJob of a RayCluster."""
 
     @classmethod
     def of_manifest(cls, manifest: JsonObject) -> WorkloadFacts:
@@ -138,17 +140,22 @@ class WorkloadFacts(NamedTuple):
             after = {"Launcher": "Worker"}
         suspended = spec.get("suspend") is True or policy.get("suspend") is True
         queue = next(filter(None, queue_names), "")
-        return cls.of_document({"queue": queue, "suspended": suspended, "replicas": replicas, "after": after})
+        facts = {"queue": queue, "suspended": suspended, "replicas": replicas, "after": after}
+        return cls.of_document(
+            {**facts, "owners": [owner.get("name") for owner in object_list(metadata.get("ownerReferences"))]}
+        )
 
     @classmethod
     def of_document(cls, document: JsonObject) -> WorkloadFacts:
         """Reads the facts in a JSON document; invalid values are ignored."""
         queue, replicas, after = document.get("queue"), document.get("replicas"), document.get("after")
+        owners = document.get("owners")
         return cls(
             queue if isinstance(queue, str) else "",
             document.get("suspended") is True,
             {role: count for role, count in object_in(replicas).items() if type(count) is int},
             {role: first for role, first in object_in(after).items() if isinstance(first, str)},
+            tuple(name for name in owners if isinstance(name, str)) if isinstance(owners, list | tuple) else (),
         )
 
 

@@ -34,6 +34,8 @@ _QUEUE_CAUSES = (
 )
 _OTHER_QUEUE_CAUSES = (*_QUEUE_CAUSES, "predicates-mixed")
 _MAX_QUEUES = 6
+_PREEMPTS = "PreemptLowerPriority"
+"""The preemptionPolicy of pods and PriorityClasses that state none."""
 _EVICTION_CAUSES = ("victims-not-preemptable", PRIORITY, DRF, "action-not-configured", GANG, "not-starving")
 
 
@@ -271,22 +273,23 @@ def _propose_topology_fixes(situation: fix.FixSituation, group: PodGroup) -> Ite
 def _propose_priority_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Proposes the next higher and the highest PriorityClass of the snapshot, and lifts preemptionPolicy Never."""
     classes = sorted(
-        (int(priority_class.get("value") or 0), name_of(priority_class))
-        for priority_class in situation.snapshot.objects_of("PriorityClass")
-        if not name_of(priority_class).startswith("system-")
+        (int(one.get("value") or 0), name_of(one), one.get("preemptionPolicy") or _PREEMPTS)
+        for one in situation.snapshot.objects_of("PriorityClass")
+        if not name_of(one).startswith("system-")
     )
     job_priority = situation.job.priority if situation.job is not None else _stated_priority(situation)
-    higher = [(value, name) for value, name in classes if value > job_priority]
+    higher = [one for one in classes if one[0] > job_priority]
+    evicting = [one for one in higher if one[2] == _PREEMPTS]
     # The next class is the mildest change, and the highest one shows whether priority can help at all.
-    for value, name in dict.fromkeys((*higher[:1], *higher[-1:])):
+    for value, name, policy in dict.fromkeys((*higher[:1], *evicting[:1], *evicting[-1:])):
         words = f"Submit {situation.explanation.job} with PriorityClass {name} ({value})"
-        edits = _priority_edits(situation, name, value)
+        edits = _priority_edits(situation, name, value, policy)
         yield fix.job_fix(words, *edits, causes=_EVICTION_CAUSES, aspect="priority")
     yield from _propose_new_priority_fixes(situation, job_priority)
     non_preempting = tuple(pod for pod in situation.pending_pods if pod.spec.get("preemptionPolicy") == "Never")
     if non_preempting:
-        edits = fix.pod_edits(non_preempting, "spec.preemptionPolicy=PreemptLowerPriority")
-        words = f"{situation.explanation.job}: preemptionPolicy -> PreemptLowerPriority"
+        edits = fix.pod_edits(non_preempting, f"spec.preemptionPolicy={_PREEMPTS}")
+        words = f"{situation.explanation.job}: preemptionPolicy -> {_PREEMPTS}"
         yield fix.job_fix(words, *edits, causes=("preemption-policy-*",), aspect="policy")
 
 
@@ -314,12 +317,15 @@ def _propose_new_priority_fixes(situation: fix.FixSituation, job_priority: int) 
         yield fix.job_fix(full_words, *edits, causes=causes, aspect="priority")
 
 
-def _priority_edits(situation: fix.FixSituation, name: str, value: int) -> tuple[str, ...]:
-    """Edits that give the PodGroup and its Pending pods this PriorityClass and value."""
+def _priority_edits(situation: fix.FixSituation, name: str, value: int, policy: str = _PREEMPTS) -> tuple[str, ...]:
+    """Edits that give the PodGroup and its Pending pods this PriorityClass, as Kubernetes admits such pods."""
+    pods = situation.pending_pods
+    other_policy = tuple(pod for pod in pods if (pod.spec.get("preemptionPolicy") or _PREEMPTS) != policy)
     return (
         f"{situation.group_path}:spec.priorityClassName={name}",
-        *fix.pod_edits(situation.pending_pods, f"spec.priority={value}"),
-        *fix.pod_edits(situation.pending_pods, f"spec.priorityClassName={name}"),
+        *fix.pod_edits(pods, f"spec.priority={value}"),
+        *fix.pod_edits(pods, f"spec.priorityClassName={name}"),
+        *fix.pod_edits(other_policy, f"spec.preemptionPolicy={policy}"),
     )
 
 

@@ -88,6 +88,11 @@ class TriedPlan:
         return has_more_edits and self.outcome.places <= other.outcome.places and other.rank_key <= self.rank_key
 
     @property
+    def same_effect_key(self) -> tuple[frozenset[str], int, tuple[str, ...]]:
+        """A key that is equal for plans that change the same things with the same effect."""
+        return self.plan.aspect_key, self.outcome.places, self.outcome.costs
+
+    @property
     def plan_words(self) -> str:
         """The changes of the plan, in one line."""
         return "; ".join(fix.words for fix in self.plan.filled_fixes)

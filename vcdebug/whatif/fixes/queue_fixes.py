@@ -22,6 +22,7 @@ from vcdebug.model.pod_group import INQUEUE, PodGroup
 from vcdebug.model.queue import OPEN, QueueInfo
 from vcdebug.model.task import TaskStatus, is_allocated_status
 from vcdebug.plugins import CAPACITY, DRF, GANG, PRIORITY, PROPORTION
+from vcdebug.plugins.conformance import is_critical
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.snapshot.edit_path import field_step
 from vcdebug.snapshot.manifest import name_of, spec_of
@@ -179,6 +180,32 @@ def _propose_share_fixes(situation: fix.FixSituation, queue: QueueInfo) -> Itera
             yield from _iter_raise_fixes(
                 situation, _limit_of(queue, "deserved", resource, deserved), limits, resource, _SHARE_CAUSES
             )
+        yield from _propose_whole_share_fixes(situation, queue, deserved)
+
+
+def _propose_whole_share_fixes(
+    situation: fix.FixSituation, queue: QueueInfo, deserved: Mapping[str, int]
+) -> Iterator[fix.Fix]:
+    """Proposes what the queue's pods and those that the job still needs ask, where several dimensions are short."""
+    job = situation.job
+    if job is None:
+        return
+    needed = situation.pending_pods[: max(job.min_available - job.ready_task_num(), 1)]
+    own_jobs = [one for one in situation.recording.session.jobs.values() if one.queue == queue.name]
+    changes, edits = [], []
+    for resource in fix.resources_of(needed):
+        running = [task.pod for one in own_jobs for task in one.tasks.values() if is_allocated_status(task.status)]
+        limit = _limit_of(queue, "deserved", resource, deserved)
+        wanted = fix.total_request([*running, *needed], resource)
+        if wanted > limit.present:
+            old, new = (
+                fix.AmountRange(0, 0, fix.unit_of(resource)).format_amount(each) for each in (limit.present, wanted)
+            )
+            changes.append(f"deserved.{resource} {old} -> {new}")
+            edits.append(f"{limit.path}={new}")
+    if len(changes) > 1:
+        words = f"Queue {queue.name}: {join_names(changes)}"
+        yield fix.queue_fix(words, *edits, causes=_SHARE_CAUSES, aspect=f"deserved of {queue.name}")
 
 
 def _propose_guarantee_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -224,7 +251,8 @@ def _propose_quota_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 def _propose_preemptable_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     for job in situation.recording.session.jobs.values():
-        protected = [task for task in job.tasks.values() if not task.preemptable and is_allocated_status(task.status)]
+        ordinary = (task for task in job.tasks.values() if not is_critical(task))
+        protected = [task for task in ordinary if not task.preemptable and is_allocated_status(task.status)]
         if protected and job.uid != situation.explanation.job:
             edits = (
                 f'PodGroup/{job.uid}:metadata.annotations[{PREEMPTABLE_KEY}]="true"',
@@ -318,8 +346,10 @@ def _propose_holder_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     needed = fix.resources_of(situation.pending_pods)
     candidates = []
     for job in situation.recording.session.jobs.values():
-        running = [task for task in job.tasks.values() if task.status is TaskStatus.RUNNING]
-        tasks = running or [task for task in job.tasks.values() if task.status is TaskStatus.BOUND]
+        # Nobody should delete pods of the cluster itself, such as its DNS, to make room.
+        ordinary = [task for task in job.tasks.values() if not is_critical(task)]
+        running = [task for task in ordinary if task.status is TaskStatus.RUNNING]
+        tasks = running or [task for task in ordinary if task.status is TaskStatus.BOUND]
         if job.uid == situation.explanation.job or not tasks or not _holds_needed(situation, job.uid, needed):
             continue
         same_queue = situation.queue_name == job.queue

@@ -224,8 +224,10 @@ def _best_of_each(remedies: Sequence[TriedPlan]) -> list[TriedPlan]:
 
 
 def _without_needless(remedies: Sequence[TriedPlan]) -> list[TriedPlan]:
-    """The plans without those that contain a shorter plan and place no more pods."""
-    return [remedy for remedy in remedies if not any(remedy.does_more_than(other) for other in remedies)]
+    """The plans without those that contain a shorter plan, or change the same things, and do nothing more."""
+    needed = [remedy for remedy in remedies if not any(remedy.does_more_than(other) for other in remedies)]
+    firsts = {remedy.same_effect_key: remedy for remedy in reversed(needed)}
+    return [remedy for remedy in needed if firsts[remedy.same_effect_key] is remedy]
 
 
 def _built_upon(frontier: Sequence[TriedPlan]) -> list[FixPlan]:

@@ -324,7 +324,12 @@ _JOB = _kind_shape(
     spec=struct_of(
         **dict.fromkeys(("queue", "schedulerName", "priorityClassName"), TEXT),
         minAvailable=INT,
-        tasks=structs_of(name=TEXT, replicas=INT, minAvailable=INT, dependsOn=struct_of(name=TEXTS)),
+        tasks=structs_of(
+            **dict.fromkeys(("name", "topologyPolicy"), TEXT),
+            **dict.fromkeys(("replicas", "minAvailable"), INT),
+            dependsOn=struct_of(name=TEXTS),
+            template=struct_of(metadata=struct_of(labels=TEXT_MAP), spec=_POD_SPEC),
+        ),
     ),
     status=struct_of(
         state=struct_of(phase=TEXT, reason=TEXT, message=TEXT, lastTransitionTime=TIME),

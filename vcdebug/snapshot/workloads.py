@@ -13,8 +13,11 @@ from vcdebug.snapshot.manifest import (
     GROUP_ANNOTATION,
     MADE_GROUP_PREFIX,
     QUEUE_ANNOTATION,
+    JsonObject,
+    key_of,
     metadata_of,
     name_of,
+    owner_keys,
     spec_of,
 )
 from vcdebug.snapshot.quantity import milli_value, whole_value
@@ -82,7 +85,7 @@ def _object_key(manifest: Manifest) -> str:
 def _volcano_job(snapshot: Snapshot, job: Manifest) -> Iterator[Manifest]:
     """A PodGroup for the job, and the pods of each task."""
     metadata, spec = metadata_of(job), spec_of(job)
-    tasks = [{**task, "name": task.get("name") or f"default{at}"} for at, task in enumerate(spec.get("tasks") or ())]
+    tasks = _named_tasks(job)
     _refuse_too_many(job, sum(int(task.get("replicas") or 0) for task in tasks))  # exact: ints
     minimums = {task["name"]: _task_minimum(task) for task in tasks}
     minimum = spec.get("minAvailable") or sum(minimums.values())  # exact: ints
@@ -97,27 +100,59 @@ def _volcano_job(snapshot: Snapshot, job: Manifest) -> Iterator[Manifest]:
     name = f"{metadata.get('name')}-{metadata.get('uid') or 'submitted'}"
     annotations = metadata.get("annotations") or {}
     yield _make_pod_group(snapshot, job, name, group, annotations, metadata.get("labels") or {})
-    inherited = {key: annotations[key] for key in INHERITED_ANNOTATIONS if key in annotations}
     for task in tasks:
         for index in range(int(task.get("replicas") or 0)):
-            pod_annotations = {
-                **((task.get("template") or {}).get("metadata") or {}).get("annotations", {}),
-                TASK_INDEX: str(index),
-                TASK_SPEC: task["name"],
-                GROUP_ANNOTATION: name,
-                JOB_NAME: str(metadata.get("name")),
-                "volcano.sh/queue-name": str(group["queue"]),
-                **({NUMA_POLICY: task["topologyPolicy"]} if task.get("topologyPolicy") else {}),
-                **inherited,
-            }
-            template = {**(task.get("template") or {}).get("spec", {})}
-            template.setdefault("schedulerName", spec.get("schedulerName") or "volcano")
-            if spec.get("priorityClassName"):
-                template.setdefault("priorityClassName", spec["priorityClassName"])
-            labels = ((task.get("template") or {}).get("metadata") or {}).get("labels") or {}
-            labels = {**labels, JOB_NAME: str(metadata.get("name"))}
-            pod_name = f"{metadata.get('name')}-{task['name']}-{index}"
-            yield _make_pod(snapshot, job, pod_name, template, pod_annotations, labels)
+            yield _volcano_pod(snapshot, job, task, index, name)
+
+
+def _volcano_pod(snapshot: Snapshot, job: Manifest, task: Mapping[str, Any], index: int, group: str) -> Manifest:
+    """A pod of a task of a Volcano Job."""
+    metadata, spec, template = metadata_of(job), spec_of(job), task.get("template") or {}
+    annotations = metadata.get("annotations") or {}
+    pod_annotations = {
+        **((template.get("metadata") or {}).get("annotations") or {}),
+        TASK_INDEX: str(index),
+        TASK_SPEC: task["name"],
+        GROUP_ANNOTATION: group,
+        JOB_NAME: str(metadata.get("name")),
+        "volcano.sh/queue-name": str(spec.get("queue") or "default"),
+        **({NUMA_POLICY: task["topologyPolicy"]} if task.get("topologyPolicy") else {}),
+        **{key: annotations[key] for key in INHERITED_ANNOTATIONS if key in annotations},
+    }
+    pod_spec = {**(template.get("spec") or {})}
+    pod_spec.setdefault("schedulerName", spec.get("schedulerName") or "volcano")
+    if spec.get("priorityClassName"):
+        pod_spec.setdefault("priorityClassName", spec["priorityClassName"])
+    labels = {**((template.get("metadata") or {}).get("labels") or {}), JOB_NAME: str(metadata.get("name"))}
+    name = f"{metadata.get('name')}-{task['name']}-{index}"
+    return _make_pod(snapshot, job, name, pod_spec, pod_annotations, labels)
+
+
+class TaskPods(NamedTuple):
+    """The pods of a task that a Volcano Job's controller creates."""
+
+    pod: Manifest
+    """The first of them."""
+    replicas: int
+
+
+def next_pods_of(snapshot: Snapshot, group: JsonObject) -> list[TaskPods]:
+    """The pods of each task of the Volcano Job that owns a PodGroup; empty if the snapshot lacks a pod template."""
+    names = owner_keys(group)
+    job = next((one for one in snapshot.objects_of("Job") if key_of(one) in names), None)
+    tasks = [] if job is None else _named_tasks(job)
+    templates = [spec_of(task.get("template") or {}) for task in tasks]
+    if job is None or not all(each.get("containers") for each in templates):
+        return []
+    counts = [int(task.get("replicas") or 0) for task in tasks]
+    pods = [_volcano_pod(snapshot, job, task, 0, name_of(group)) for task in tasks]
+    return [TaskPods(pod, count) for pod, count in zip(pods, counts, strict=True) if count > 0]
+
+
+def _named_tasks(job: Manifest) -> list[dict[str, Any]]:
+    return [
+        {**task, "name": task.get("name") or f"default{at}"} for at, task in enumerate(spec_of(job).get("tasks") or ())
+    ]
 
 
 def _refuse_too_many(owner: Manifest, pods: int) -> None:

@@ -51,15 +51,14 @@ def fix_blocks(search: FixSearch, source: str, budget: int = 0) -> Iterator[Bloc
 
     The first proven plan comes with the command line that shows it.
     """
-    plans = search.best_plans
-    works = bool(plans) and plans[0].is_proven
+    plans, tried = search.best_plans, count_noun(search.trial_count, "replay")
+    works = [plan for plan in plans if plan.is_proven]
     yield make_paragraph("")
-    if plans:
-        tried = count_noun(search.trial_count, "replay")
-        further = "Changes that remove this blocker but not the next"
-        title = "Fixes that work on this snapshot" if works else further
-        yield make_paragraph(f"{title} ({tried})", "title")
     for number, remedy in enumerate(plans, start=1):
+        if remedy in (*works[:1], *plans[len(works) :][:1]):
+            further = "Changes that remove this blocker but not the next"
+            title = "Fixes that work on this snapshot" if remedy.is_proven else further
+            yield make_paragraph(f"{title} ({tried})" if number == 1 else title, "title")
         yield from _fix_lines(number, remedy)
     if conclusion := describe_conclusion(search):
         longer = "" if search.finished or not budget else f" Use --budget {3 * budget} to search longer."

@@ -20,9 +20,10 @@ from vcdebug.model.pod import TASK_SPEC_KEY, Pod
 from vcdebug.model.pod_group import PodGroup
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
-from vcdebug.snapshot.manifest import GROUP_ANNOTATION, JsonObject
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION, JsonDict, JsonObject, metadata_of, owners_of, spec_of
 from vcdebug.snapshot.quantity import milli_value, whole_value
 from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.snapshot.workloads import next_pods_of
 
 AMOUNT_BLANK = "{amount}"
 """Placeholder in edits and words for the amount that the search determines."""
@@ -275,6 +276,15 @@ def smaller_amount(resource: str, present: int) -> AmountRange | None:
     return None if least is None else AmountRange(present, least, unit, least)
 
 
+def smaller_amount_of_each(resource: str, total: int, pods: int) -> AmountRange | None:
+    """As smaller_amount, for a total of several equal pods, which must get whole amounts."""
+    amount = smaller_amount(resource, total // pods)
+    if amount is None:
+        return None
+    fails, works, step = (pods * each for each in (amount.fails, amount.works, amount.step))
+    return replace(amount, fails=fails, works=works, step=step)
+
+
 def larger_amount(resource: str, present: int, request: int) -> AmountRange:
     """The range from the present amount to far beyond it; `request` sets the step of the search."""
     unit = unit_of(resource)
@@ -334,29 +344,52 @@ def placeholder_pods(before: Snapshot, after: Snapshot, job: JobId) -> Placehold
     old, new = _find_group(before, job), _find_group(after, job)
     if old is None or new is None:
         return None
-    min_resources, count = new.min_resource_list or old.min_resource_list or {}, max(new.min_member, 1)
+    resources = new.min_resource_list or old.min_resource_list or {}
     # If only minMember is lowered, minResources still counts the original number of pods.
-    counted_pods = old.min_member if min_resources == old.min_resource_list else new.min_member
+    counted_pods = max(old.min_member if resources == old.min_resource_list else new.min_member, 1)
     pod_requests = {
-        name: AmountRange(0, 0, unit_of(name)).format_amount(count_units(name, quantity) // max(counted_pods, 1))
-        for name, quantity in min_resources.items()
+        name: AmountRange(0, 0, unit_of(name)).format_amount(count_units(name, quantity) // counted_pods)
+        for name, quantity in resources.items()
         if not is_quota_count(name)
     }
-    if not pod_requests or count > _MAX_PLACEHOLDERS:
+    count, templates = max(new.min_member, 1), next_pods_of(after, new.manifest)
+    if not templates and "SparkApplication" in (owner.get("kind") for owner in owners_of(new.manifest)):
+        # Its minResources counts the driver and all executors, whatever minMember is.
         return None
-    manifest = {
-        "apiVersion": "v1",
-        "spec": {
-            "schedulerName": next(iter(after.flags.scheduler_names), "volcano"),
-            "containers": [{"name": "main", "resources": {"requests": pod_requests}}],
-        },
-        "status": {"phase": "Pending"},
-    }
-    documents = [{**manifest, "metadata": metadata} for metadata in _iter_placeholder_metadata(new, count)]
+    has_old_size = resources == old.min_resource_list or new.min_resource_list is None
+    if templates and has_old_size:
+        # A smaller minMember stands for fewer replicas.
+        manifests = [pod for pod, replicas in templates for _ in range(min(replicas, _MAX_PLACEHOLDERS + 1))]
+        documents = manifests[:count] if new.min_member < old.min_member else manifests
+        sizes = (f"{count_noun(each, 'pod')} of {_describe_size(Pod(pod))}" for pod, each in templates)
+        words = f"{', '.join(sizes)}, from the pod template"
+    elif pod_requests:
+        model: JsonObject = templates[0].pod if len(templates) == 1 else {"apiVersion": "v1"}
+        documents = [*_iter_placeholders(new, count, pod_requests, after, model)]
+        size = ", ".join(f"{value} {name}" for name, value in pod_requests.items())
+        words = f"{count_noun(count, 'pod')} of {size}, from minResources and minMember"
+    else:
+        return None
+    if len(documents) > _MAX_PLACEHOLDERS:
+        return None
     pods = (f"Pod/{job}-{_PLACEHOLDER_MARK}-{at}:+={json.dumps(document)}" for at, document in enumerate(documents))
-    size = ", ".join(f"{value} {name}" for name, value in pod_requests.items())
-    words = f"{count_noun(count, 'pod')} of {size}, from minResources and minMember"
     return PlaceholderPods(words, (f"PodGroup/{job}:status.phase=Inqueue", *pods))
+
+
+def _iter_placeholders(
+    group: PodGroup, count: int, requests: Mapping[str, str], snapshot: Snapshot, model: JsonObject
+) -> Iterator[JsonDict]:
+    """Yields placeholder pods of equal size; `model` is a pod of the job's template."""
+    spec = {"schedulerName": next(iter(snapshot.flags.scheduler_names), "volcano"), **spec_of(model)}
+    spec["containers"] = [{"name": "main", "resources": {"requests": requests}}]
+    for metadata in _iter_placeholder_metadata(group, count):
+        yield {**model, "spec": spec, "status": {"phase": "Pending"}, "metadata": {**metadata_of(model), **metadata}}
+
+
+def _describe_size(pod: Pod) -> str:
+    """What a pod requests: `2 cpu, 1 nvidia.com/gpu`."""
+    amounts = ((name, total_request([pod], name)) for name in resources_of([pod]))
+    return ", ".join(f"{AmountRange(0, 0, unit_of(name)).format_amount(amount)} {name}" for name, amount in amounts)
 
 
 def _iter_placeholder_metadata(group: PodGroup, count: int) -> Iterator[JsonObject]:

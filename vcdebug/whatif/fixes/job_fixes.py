@@ -201,6 +201,8 @@ def _propose_admission_fixes(situation: fix.FixSituation, group: PodGroup) -> It
     yield from _propose_followed_minimum_fixes(situation, group)
     for resource, present in fix.known_amounts(group.min_resource_list).items():
         amount = None if resourcequota.is_quota_count(resource) else fix.smaller_amount(resource, present)
+        if amount is not None and not situation.own_pods and present % max(group.min_member, 1) == 0:
+            amount = fix.smaller_amount_of_each(resource, present, max(group.min_member, 1))
         if amount is not None:
             change, edit = amount.change_of(f"minResources.{resource}", f"{path}{field_step(resource)}")
             smaller_words = f"Submit {job} with {change} and smaller pods"

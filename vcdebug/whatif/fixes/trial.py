@@ -45,8 +45,6 @@ from vcdebug.whatif.fixes.queue_fixes import propose_queue_fixes
 from vcdebug.whatif.fixes.refusals import find_refusal
 
 EditTexts = tuple[str, ...]
-_WITHOUT_PODS: Final = (NOT_ENOUGH, ADMITTED_CAUSE)
-"""Causes of a job that edits have admitted and that has no pods yet."""
 
 
 class AssumedPods(NamedTuple):
@@ -134,7 +132,9 @@ class FixTrials:
         if explanation.cause_code == PANIC_CAUSE:
             return None
         situation = FixSituation(recording, explanation)
-        if self._cause != NOT_ENOUGH and explanation.cause_code in _WITHOUT_PODS and not situation.own_pods:
+        # A job that lacks pods only gets further once its controller can create them.
+        without_pods = (ADMITTED_CAUSE,) if self._cause == NOT_ENOUGH else (NOT_ENOUGH, ADMITTED_CAUSE)
+        if explanation.cause_code in without_pods and not situation.own_pods:
             return self._with_pods(changed, recording, explanation)
         has_new_cause = not explanation.scheduled and explanation.cause_code != self._cause
         outcome = self._build_outcome(recording, explanation, reached=explanation.scheduled)

@@ -1,6 +1,6 @@
 """A Volcano Job that this cycle admits: its controller creates the pods afterwards."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 from vcdebug.actions import ENQUEUE
 from vcdebug.amount_text import count_noun, format_resource, join_names
@@ -11,9 +11,11 @@ from vcdebug.explain.pending.gates.placed import ADMITTED_CAUSE
 from vcdebug.explain.plugins.resourcequota import exhausted_quotas, is_quota_count, next_pod_amounts
 from vcdebug.model.names import NodeName
 from vcdebug.model.pod import Pod
+from vcdebug.model.pod_resources import get_pod_resource_request
 from vcdebug.model.resource import CPU, MEMORY, Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.snapshot.manifest import GROUP_ANNOTATION, owners_of
+from vcdebug.snapshot.workloads import next_pods_of
 
 _VOLCANO_JOB = "batch.volcano.sh/"
 
@@ -40,34 +42,58 @@ def _owned_by_volcano_job(view: JobView) -> bool:
 
 
 def _format_fit(view: JobView) -> str:
-    """A sentence: whether minMember pods of the size minResources / minMember would fit when the cycle ends."""
-    pods, min_resources = max(view.job.min_available, 1), view.job.get_min_resources()
-    pod_request = Resource(min_resources.milli_cpu / pods, min_resources.memory / pods)
-    for name, amount in min_resources.items():
-        if name not in (CPU, MEMORY) and not is_quota_count(name):
-            pod_request.set_scalar(name, amount / pods)
-    if pod_request.is_empty():
+    """A sentence: whether the pods that the controller creates next would fit when the cycle ends."""
+    tasks, source = _templated_tasks(view), "pod template"
+    if not tasks:
+        pods, min_resources, source = (
+            max(view.job.min_available, 1),
+            view.job.get_min_resources(),
+            "minResources / minMember",
+        )
+        pod_request = Resource(min_resources.milli_cpu / pods, min_resources.memory / pods)
+        for name, amount in min_resources.items():
+            if name not in (CPU, MEMORY) and not is_quota_count(name):
+                pod_request.set_scalar(name, amount / pods)
+        tasks = [(_nameless_task(view, pod_request), pods)]
+    if all(task.resreq.is_empty() for task, _ in tasks):
         return "Its PodGroup has no minResources, so whether the pods would fit is unknown."
-    room = dict(_iter_room(view, pod_request))
-    size = f"{count_noun(pods, 'pod')} of {format_resource(pod_request)} (minResources / minMember)"
-    fitting_pods, node_names = 0, list[NodeName]()
-    for name, places in sorted(room.items()):
-        if fitting_pods < pods:
-            fitting_pods, node_names = fitting_pods + places, [*node_names, name]
-    if fitting_pods >= pods:
-        return f"{size} would fit on {join_names(node_names)}."
-    return f"{size} would not fit now: the nodes have room for {fitting_pods}."
+    sizes = (f"{count_noun(number, 'pod')} of {format_resource(task.resreq)}" for task, number in tasks)
+    return f"{join_names(sizes)} ({source}) {_count_places(view, tasks)}"
 
 
-def _iter_room(view: JobView, pod_request: Resource) -> Iterator[tuple[NodeName, int]]:
-    """Yields (node, number of pods) for nodes that have room for pods of this size."""
-    metadata = {
-        "name": f"{view.job.name}-0",
-        "namespace": view.job.namespace,
-        "annotations": {GROUP_ANNOTATION: view.job.name},
-    }
-    task = TaskInfo(Pod({"metadata": metadata, "spec": {"containers": [{"name": "main"}]}}), pod_request)
-    fits = NodeFits(view, task, len(view.recording))
-    for node in fits.free_nodes:
-        idle = fits.state.nodes[node.name].idle
-        yield node.name, min(int(idle.get(name) / amount + 1e-9) for name, amount in pod_request.items() if amount > 0)
+def _templated_tasks(view: JobView) -> list[tuple[TaskInfo, int]]:
+    """(first pod, number of pods) of each task of the Volcano Job; empty if the snapshot lacks its templates."""
+    snapshot = view.recording.snapshot
+    pods = [(Pod(each.pod), each.replicas) for each in next_pods_of(snapshot, view.job.pod_group.manifest)]
+    return [(TaskInfo(pod, get_pod_resource_request(pod, snapshot.flags)), replicas) for pod, replicas in pods]
+
+
+def _nameless_task(view: JobView, pod_request: Resource) -> TaskInfo:
+    annotations = {GROUP_ANNOTATION: view.job.name}
+    metadata = {"name": f"{view.job.name}-0", "namespace": view.job.namespace, "annotations": annotations}
+    return TaskInfo(Pod({"metadata": metadata, "spec": {"containers": [{"name": "main"}]}}), pod_request)
+
+
+def _count_places(view: JobView, tasks: Sequence[tuple[TaskInfo, int]]) -> str:
+    """Whether the minimum of pods would fit and where, or how many would; the pods are placed one after another."""
+    placed, node_names, taken = 0, dict[NodeName, None](), dict[NodeName, Resource]()
+    for task, replicas in tasks:
+        fits = NodeFits(view, task, len(view.recording))
+        left = replicas
+        for name in sorted(node.name for node in fits.free_nodes):
+            idle, used = fits.state.nodes[name].idle, taken.setdefault(name, Resource())
+            request = [(each, amount) for each, amount in task.resreq.items() if amount > 0]
+            room = min(
+                (int((idle.get(each) - used.get(each)) / amount + 1e-9) for each, amount in request), default=left
+            )
+            for _ in range(min(room, left)):
+                used.add(task.resreq)
+                node_names[name] = None
+            left -= min(room, left)
+        placed += replicas - left
+        if left == replicas and fits.reason_histogram:
+            reason, nodes = fits.reason_histogram[0]
+            return f"would not fit now: {reason} ({count_noun(len(nodes), 'node')})."
+    if placed >= view.job.min_available:
+        return f"would fit on {join_names(node_names)}."
+    return f"would not fit now: the nodes have room for {placed}."

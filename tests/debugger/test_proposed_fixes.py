@@ -43,6 +43,16 @@ def test_a_quota_without_room_for_the_missing_pods_is_raised_before_they_are_cre
     assert "ResourceQuota q: hard.requests.cpu 3 -> 6; then create the 2 missing pods of the gang (like j-0)" == first
 
 
+def test_a_quota_with_room_for_some_of_the_missing_pods_is_raised_for_all_of_them() -> None:
+    nearly_full = resource_quota({"requests.cpu": "5", "pods": "2"}, {"requests.cpu": "2", "pods": "1"})
+    snapshot = cluster(node("n1"), pod_group("j", min_member=3), pods("j", 1, cpu="2"), nearly_full, conf=CONF)
+    said = explain_by_name(replay_cycle(snapshot), "default/j").dominant.facts
+    assert ("ResourceQuota q: 2 of 5 requests.cpu used by j-0 (Pending): room for only 1 more pod of 2.",) == said
+    first = next(iter(proven(snapshot, "default/j")))
+    raised = "ResourceQuota q: hard.requests.cpu 5 -> 6, ResourceQuota q: hard.pods 2 -> 3"
+    assert f"{raised}; then create the 2 missing pods of the gang (like j-0)" == first
+
+
 def test_a_quota_that_has_room_is_left_alone() -> None:
     roomy = resource_quota({"requests.cpu": "6"}, {"requests.cpu": "2"})
     snapshot = cluster(node("n1"), pod_group("j", min_member=3), pods("j", 1, cpu="2"), roomy, conf=CONF)

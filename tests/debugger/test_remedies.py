@@ -286,6 +286,35 @@ def test_what_only_admits_a_job_whose_pods_would_not_fit_then_is_no_remedy() -> 
     assert raised.endswith("(assumed: 2 pods of 5 cpu, from minResources and minMember)")
 
 
+def test_pods_to_come_are_tried_as_the_template_states_them_and_get_whole_devices() -> None:
+    group = pod_group("j", queue="q", phase="Pending", min_member=2, min_resources={"cpu": "2", "nvidia.com/gpu": "8"})
+    template = {
+        "spec": {**pods("t", 1, requests={"cpu": "1", "nvidia.com/gpu": "4"})[0]["spec"], "nodeSelector": {"pool": "a"}}
+    }
+    tasks = {"tasks": [{"name": "w", "replicas": 2, "template": template}]}
+    group["metadata"]["ownerReferences"] = [{"kind": "Job", "name": "j"}]
+    job = {"kind": "Job", "metadata": {"name": "j", "namespace": "default"}, "spec": tasks}
+    nodes = [node("n1", cpu="8", gpu="8", labels={"pool": "a"}), node("n2", cpu="8", gpu="8")]
+    small = queue("q", capability={"nvidia.com/gpu": "3"})
+    conf = CONF.replace("{name: gang}", "{name: gang}, {name: proportion}")
+    found = proven(cluster(nodes, small, queue("default"), group, job, conf=conf), "default/j")
+    raised = found["Queue q: capability.nvidia.com/gpu 3 -> 8"]
+    whole = "(assumed: 2 pods of 1 cpu, 4 nvidia.com/gpu, from the pod template)"
+    assert f"admits the job; its pods would fit n1 {whole}" == describe_result(raised)
+    assert "Submit default/j with minResources.nvidia.com/gpu 8 -> 2 and smaller pods" in found
+
+
+@pytest.mark.parametrize("kind", ["SparkApplication", "RayCluster"])
+def test_the_minimum_of_a_spark_application_does_not_tell_the_size_of_its_pods(kind: str) -> None:
+    group = pod_group("j", queue="q", phase="Pending", min_resources={"cpu": "3"})
+    group["metadata"]["ownerReferences"] = [{"kind": kind, "name": "j"}]
+    conf = CONF.replace("{name: gang}", "{name: gang}, {name: proportion}")
+    small = queue("q", capability={"cpu": "2"})
+    found = proven(cluster(node("n1", cpu="4"), small, queue("default"), group, conf=conf), "default/j")
+    unknown = describe_result(found["Queue q: capability.cpu 2 -> 3"]).endswith("(their size is not in the snapshot)")
+    assert unknown is (kind == "SparkApplication")
+
+
 def test_where_nothing_tells_of_the_pods_to_come_it_is_said() -> None:
     conf = CONF.replace("enqueue, allocate, backfill", "backfill")
     snapshot = cluster(node("n1"), queue("default"), pod_group("j", phase="Pending"), conf=conf)

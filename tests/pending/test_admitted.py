@@ -80,3 +80,42 @@ def test_a_job_is_found_by_the_name_of_its_pods_owner() -> None:
     members[0]["metadata"]["ownerReferences"] = [{"kind": "StatefulSet", "apiVersion": "apps/v1", "name": "web"}]
     recording = replay_cycle(cluster([node("n1"), group, *members], conf=conf(PLAIN)))
     assert "default/podgroup-1234" == explain_by_name(recording, "web").job
+
+
+def templated(cpu: str, **spec: Any) -> list[Any]:
+    """A Volcano Job of a master and two workers without pods, and its Pending PodGroup."""
+    tasks = [
+        {
+            "name": name,
+            "replicas": count,
+            "template": {"spec": {**pods("t", 1, cpu=each, memory=None)[0]["spec"], **spec}},
+        }
+        for name, count, each in (("master", 1, "1"), ("worker", 2, cpu))
+    ]
+    job = {
+        "kind": "Job",
+        "apiVersion": "batch.volcano.sh/v1alpha1",
+        "metadata": {"name": "wanted", "namespace": "default"},
+    }
+    group = pod_group("wanted", min_member=3, phase="Pending", min_resources={"cpu": "3"})
+    group["metadata"]["ownerReferences"] = [VOLCANO_JOB]
+    return [*CLASSES, node("n1", cpu="8"), node("n2", cpu="8"), {**job, "spec": {"tasks": tasks}}, group]
+
+
+@pytest.mark.parametrize(
+    ("cpu", "spec", "fact"),
+    [
+        ("3", {}, "1 pod of 1 cpu, 2 pods of 3 cpu (pod template) would fit on n1."),
+        ("6", {}, "1 pod of 1 cpu, 2 pods of 6 cpu (pod template) would fit on n1, n2."),
+        ("8", {}, "1 pod of 1 cpu, 2 pods of 8 cpu (pod template) would not fit now: the nodes have room for 2."),
+        (
+            "1",
+            {"nodeSelector": {"pool": "a"}},
+            "1 pod of 1 cpu, 2 pods of 1 cpu (pod template) would not fit now: node(s) didn't match",
+        ),
+    ],
+)
+def test_the_pods_to_come_are_those_of_the_jobs_templates(cpu: str, spec: dict[str, Any], fact: str) -> None:
+    found = explain_by_name(replay_cycle(cluster(templated(cpu, **spec), conf=conf(PLAIN))), WANTED)
+    assert "admitted" == found.cause_code
+    assert found.dominant.facts[0].startswith(fact)

@@ -138,7 +138,7 @@ PENDING_SUFFIX: Final = " (Pending)"
 
 
 class ExhaustedQuota(NamedTuple):
-    """One resource of a ResourceQuota that has no room for one more pod."""
+    """One resource of a ResourceQuota that has no room for some more pods."""
 
     quota: str
     name: str
@@ -156,7 +156,13 @@ class ExhaustedQuota(NamedTuple):
         used = f"ResourceQuota {self.quota}: {self.used} of {self.hard} {self.name} used{holder_words}"
         if nano_value(self.used) >= nano_value(self.hard):
             return f"{used}: no more pods can be created."
-        return f"{used}: no room for a pod of {_format_nano(self.name, self.wanted)}."
+        size, room = _format_nano(self.name, self.wanted), count_noun(self.fitting, "more pod")
+        return f"{used}: room for only {room} of {size}." if self.fitting else f"{used}: no room for a pod of {size}."
+
+    @property
+    def fitting(self) -> int:
+        """The number of further pods for which the quota has room."""
+        return max(nano_value(self.hard) - nano_value(self.used), 0) // self.wanted if self.wanted else 0
 
     def raise_advice(self, pods: int) -> Advice:
         """Advice to raise the limit for this many more pods, or to delete Pending pods that count."""
@@ -183,8 +189,10 @@ def is_quota_count(name: str) -> bool:
     return name == PODS or name.startswith(_QUOTA_PREFIXES)
 
 
-def exhausted_quotas(recording: Recording, namespace: str, amounts: Mapping[str, int]) -> Iterator[ExhaustedQuota]:
-    """Yields quota resources without room for a pod that requests `amounts` (quota's resource name → 10^-9 units)."""
+def exhausted_quotas(
+    recording: Recording, namespace: str, amounts: Mapping[str, int], pods: int = 1
+) -> Iterator[ExhaustedQuota]:
+    """Yields quota resources without room for pods that request `amounts` each (resource name → 10^-9 units)."""
     for manifest in recording.snapshot.objects_of("ResourceQuota"):
         metadata, status = manifest["metadata"], status_of(manifest)
         if metadata.get("namespace") != namespace:
@@ -195,7 +203,7 @@ def exhausted_quotas(recording: Recording, namespace: str, amounts: Mapping[str,
         for name, used in (status.get("used") or {}).items():
             added = 0 if scoped else amounts.get(name, 0)
             # In integers of 10^-9 as Kubernetes compares quantities; floats would round large byte counts.
-            if name in hard and nano_value(used) + max(added, 1) > nano_value(hard[name]):
+            if name in hard and nano_value(used) + max(pods * added, 1) > nano_value(hard[name]):
                 holders = tuple(quota_holders(recording, namespace, name))
                 yield ExhaustedQuota(metadata["name"], name, str(used), str(hard[name]), holders, added)
 

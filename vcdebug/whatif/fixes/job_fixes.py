@@ -115,9 +115,9 @@ def _propose_missing_pod_fixes(situation: fix.FixSituation, group: PodGroup) -> 
 def _raised_quotas(
     situation: fix.FixSituation, missing: int, quota_amounts: Mapping[str, int]
 ) -> list[tuple[resourcequota.ExhaustedQuota, str]]:
-    """(quota, limit with room for all missing pods) of each quota without room for one more."""
+    """(quota, limit with room for all missing pods) of each quota without room for them."""
     namespace = situation.explanation.job.partition("/")[0]
-    exhausted = resourcequota.exhausted_quotas(situation.recording, namespace, quota_amounts)
+    exhausted = resourcequota.exhausted_quotas(situation.recording, namespace, quota_amounts, missing)
     return [(quota, quota.raised_hard(missing)) for quota in exhausted if quota.wanted]
 
 

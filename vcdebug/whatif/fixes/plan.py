@@ -84,13 +84,16 @@ class TriedPlan:
 
     def does_more_than(self, other: TriedPlan) -> bool:
         """Whether the plan has all edits of a plan that ranks at least as high, and more, but places no more pods."""
+        # Where the pods do not exist yet, the same minResources means other pods with another minMember.
+        if self.outcome.assumed != other.outcome.assumed:
+            return False
         has_more_edits = frozenset(self.plan.all_edits) > frozenset(other.plan.all_edits)
         return has_more_edits and self.outcome.places <= other.outcome.places and other.rank_key <= self.rank_key
 
     @property
-    def same_effect_key(self) -> tuple[frozenset[str], int, tuple[str, ...]]:
+    def same_effect_key(self) -> tuple[frozenset[str], int, tuple[str, ...], AssumedPods | None]:
         """A key that is equal for plans that change the same things with the same effect."""
-        return self.plan.aspect_key, self.outcome.places, self.outcome.costs
+        return self.plan.aspect_key, self.outcome.places, self.outcome.costs, self.outcome.assumed
 
     @property
     def plan_words(self) -> str:

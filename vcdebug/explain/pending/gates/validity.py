@@ -87,7 +87,9 @@ def validity(view: JobView) -> Finding | None:
         "job.minAvailable": count(job.min_available, "pods"),
         "pods.missing": count(missing, "pods"),
     }
-    full_quotas = list(exhausted_quotas(view.recording, job.namespace, next_pod_amounts(view))) if missing else []
+    amounts = next_pod_amounts(view)
+    exhausted = exhausted_quotas(view.recording, job.namespace, amounts, missing) if missing else ()
+    full_quotas = sorted(exhausted, key=lambda quota: quota.fitting)
     headline, *facts = _validity_lines(view, valid, roles)
     first_of_quota = list({quota.quota: quota for quota in reversed(full_quotas)}.values())[:2]
     updates, update_advice = (_rolling_update(view) or _creation_order(view)) if missing else ((), ())

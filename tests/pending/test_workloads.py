@@ -458,6 +458,22 @@ def test_smaller_jobs_that_enqueue_admits_after_rejecting_one_are_named_with_the
     assert bool(told) is any(line.text.startswith("Plugin sla, in a tier before") for line in found.advised)
 
 
+@pytest.mark.parametrize(
+    ("phase", "cause"), [("Pending", "enqueue-overcommit"), ("Inqueue", "enqueue-held-by-inqueue")]
+)
+@pytest.mark.parametrize("queues", [("default", "default"), ("default", "other")])
+def test_a_job_that_this_cycle_admitted_first_is_named_and_only_an_earlier_one_is_said_to_be_stuck(
+    phase: str, cause: str, queues: tuple[str, str]
+) -> None:
+    first = pod_group("first", phase=phase, queue=queues[0], min_resources={"cpu": "9"}, priority_class="p9")
+    late = pod_group("j", phase="Pending", queue=queues[1], min_resources={"cpu": "4"})
+    conf = conf_of("priority gang", "overcommit predicates", actions=ALL)
+    found = explained(cluster(node("n1"), queue("other"), priority_class("p9", 9), first, late, conf=conf))
+    assert cause == found.cause_code
+    assert (phase == "Pending") is ("Admitted before it in this cycle (cpu): default/first 9." in found.dominant.facts)
+    assert (phase == "Inqueue") is any("Delete PodGroup default/first" in line.text for line in found.advised)
+
+
 @pytest.mark.parametrize(("asked", "vain"), [("9", True), ("8", False)])
 def test_nobody_is_told_to_wait_where_an_empty_queue_would_not_admit_the_job(asked: str, vain: bool) -> None:
     limited = queue("q", capability={"cpu": "8"})

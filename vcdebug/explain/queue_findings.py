@@ -276,6 +276,7 @@ def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer
     siblings, holders = sibling_facts(view, seq, plugin, limit), holder_facts(view, seq, limit)
     alone = ("minResources alone exceeds that, so waiting cannot help.",) if limit.dimensions_alone_exceeded else ()
     facts = (*source, *alone, *siblings, *_elastic_facts(limit), *(_add_not_admitted_fact(view, holders)))
+    facts = (*facts, *earlier_admission_facts(view, seq, name, same_queue=True))
     numbers = {**answer.numbers("minResources", minimum, limit.exceeded_dimensions), **limit.limit_numbers()}
     advice = (LESS_MINIMUM_ADVICE, *_more_room_advice(view, limit))
     cause = CAPABILITY_CAUSE if plugin == CAPACITY_PLUGIN and limit.is_capability else QUOTA_CAUSE
@@ -382,16 +383,32 @@ def rejection_evidence(seq: Seq, plugin: str) -> tuple[answer.Evidence, ...]:
 def stuck_jobs(view: JobView, seq: Seq, *, same_queue: bool) -> list[JobInfo]:
     """Other jobs that are Inqueue at an event and are not placed when the cycle ends, but reserve their minimum."""
     phases = view.recording.timeline.state_at(seq).phases
+    # The controller creates the pods of a job that this cycle admitted only afterwards.
+    fresh = {job.uid for job in queue_index.admitted_before(view.recording, seq) if not job.tasks}
     return [
         job
         for uid, job in view.session.jobs.items()
         if uid != view.job.uid
+        and uid not in fresh
         and phases[uid] == INQUEUE
         and job.pod_group.min_resources is not None
         and (not same_queue or job.queue == view.job.queue)
         and not job.count_tasks(TaskStatus.BINDING, TaskStatus.PIPELINED)
         and (not job.is_ready() or job.count_tasks(*queue_index.ENDED_STATUSES) == len(job.tasks))
     ]
+
+
+def earlier_admission_facts(view: JobView, seq: Seq, name: str, *, same_queue: bool) -> tuple[str, ...]:
+    """A sentence about jobs that this cycle admitted before, with what they reserve of a dimension; or empty."""
+    jobs = queue_index.admitted_before(view.recording, seq)
+    reserved = {
+        job.uid: _reserved_by(view, job).get(name) for job in jobs if not same_queue or job.queue == view.job.queue
+    }
+    holders = amount_text.rank_by_amount({uid: amount for uid, amount in reserved.items() if amount > 0})
+    if not holders:
+        return ()
+    listed = amount_text.join_names(f"{uid} {amount_text.format_amount(name, amount)}" for uid, amount in holders)
+    return (f"Admitted before it in this cycle ({name}): {listed}.",)
 
 
 def _reserved_by(view: JobView, job: JobInfo) -> Resource:

@@ -1,14 +1,15 @@
 """Indexes of queues and their jobs, built once per recording: scanning all queues for every answer is quadratic."""
 
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, combinations
 from typing import Final, NamedTuple
 
+from vcdebug.actions import ENQUEUE
 from vcdebug.amount_text import count_noun, format_amounts_apart, join_names, rank_by_amount, verb_for
-from vcdebug.explain.job_view import WAITING_PHASES, JobView, workloads_of
+from vcdebug.explain.job_view import WAITING_PHASES, JobView, action_seqs, workloads_of
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework import hooks
+from vcdebug.framework.record import PopEvent
 from vcdebug.grouping import group_by_key
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, QueueName, Seq
@@ -167,26 +168,34 @@ def oversized_capabilities(recording: Recording) -> Iterator[OversizedCapability
                 yield OversizedCapability(queue.name, resource, value, maximum, name)
 
 
-def _order_key(job: JobInfo) -> tuple[float, str]:
-    return -job.priority, job.creation_timestamp
+@per_recording()
+def _enqueue_pops(recording: Recording) -> Mapping[JobId, Seq]:
+    """Job → the event at which enqueue picked it; jobs that it never reached are left out."""
+    first, last = (action_seqs(recording, what).get(ENQUEUE, 0) for what in ("start", "end"))
+    pops = (seq for seq in recording.index.seqs_of_type(PopEvent) if first < seq < last)
+    events = ((seq, recording.event_at(seq)) for seq in pops)
+    return {event.name: seq for seq, event in events if isinstance(event, PopEvent) and event.kind == "job"}
 
 
 @per_recording()
-def _admitted_jobs(recording: Recording) -> Mapping[QueueName, Sequence[JobInfo]]:
-    """Each queue's jobs that this cycle admitted, by priority and age."""
+def _admitted_jobs(recording: Recording) -> Sequence[JobInfo]:
+    """The jobs that this cycle admitted, in the order in which enqueue picked them."""
     opening, phases = recording.timeline.opening_phases, recording.timeline.state_at(len(recording)).phases
-    found = [
-        job
-        for uid, job in recording.session.jobs.items()
-        if opening.get(uid, "") in WAITING_PHASES and phases[uid] == INQUEUE
-    ]
-    return group_by_key((job.queue, job) for job in sorted(found, key=_order_key))
+    picked = sorted((seq, uid) for uid, seq in _enqueue_pops(recording).items())
+    admitted = (uid for _, uid in picked if opening.get(uid, "") in WAITING_PHASES and phases[uid] == INQUEUE)
+    return [recording.session.jobs[uid] for uid in admitted]
 
 
 def admitted_after(recording: Recording, job: JobInfo) -> Sequence[JobInfo]:
-    """Jobs of its queue that this cycle admitted and that are of lower priority, or of the same and younger."""
-    admitted = _admitted_jobs(recording).get(job.queue, ())
-    return admitted[bisect_right(admitted, _order_key(job), key=_order_key) :]
+    """Jobs of its queue that enqueue admitted after it picked this one."""
+    pops = _enqueue_pops(recording)
+    return [one for one in _admitted_jobs(recording) if one.queue == job.queue and pops[one.uid] > pops[job.uid]]
+
+
+def admitted_before(recording: Recording, seq: Seq) -> Sequence[JobInfo]:
+    """Jobs that enqueue admitted in this cycle before an event."""
+    pops = _enqueue_pops(recording)
+    return [one for one in _admitted_jobs(recording) if pops[one.uid] < seq]
 
 
 # Inqueue jobs that are not placed

@@ -81,6 +81,7 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer.Findi
     facts = (
         *((UNREAD.format(factor=format_number(factor)),) if misplaced else ()),
         *_beyond_cluster_facts(minimum, total, factor, [name, *names]),
+        *queue_findings.earlier_admission_facts(view, seq, name, same_queue=False),
         *((f"Also short: {others}.",) if others else ()),
         *filter(None, (amount_text.capitalize_first(queue_findings.too_early_words(view)),)),
     )

@@ -1,7 +1,5 @@
 """The Python API: `vcdebug.replay(path)` gives a cycle's recording as tables, for notebooks and scripts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from vcdebug.debugger.tables import TABLES, CellValue

@@ -184,7 +184,7 @@ def test_whether_a_node_without_shared_cards_lets_an_evicted_pod_go(release: str
     ssn = opened(node("n1"), runs, GPUSharingEnable="true", release=release)
     Statement(ssn).evict(task(ssn, "r-0").clone(), "preempt")
     predicates: Any = ssn.plugins["predicates"]
-    assert [seen] == predicates._view.pod_count.tolist()
+    assert [seen] == predicates.view.pod_count.tolist()
 
 
 @pytest.mark.parametrize(("release", "taken"), [("", 1), (V1_15, 2), (V1_14, 2)])

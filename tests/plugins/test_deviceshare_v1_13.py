@@ -99,7 +99,7 @@ def test_how_often_a_pod_is_charged_that_is_given_a_card(release: str, users: in
 def test_whether_switches_of_ascend_cards_are_known(release: str, known: bool) -> None:
     ssn = opened(node("n1"), limited({"cpu": "1"}), release=release, AscendHAMiVNPUEnable="true")
     plugin: Any = ssn.plugins["deviceshare"]
-    assert known is plugin.device_settings.hami_ascend
+    assert known is plugin.settings.hami_ascend
     assert known is ("deviceshare" in ssn.ask_plugins(BATCH_NODE_ORDER, task(ssn, "j-0"), ssn.all_rows()))
 
 

@@ -96,7 +96,8 @@ class Api:
         self._transport = transport
         self._options = options
         self._sleep = sleep
-        self._answered = False
+        self.has_answered = False
+        """Whether the server has answered at least once."""
 
     def get_object(self, path: str, query: Query = ()) -> Manifest:
         """The JSON object at a path; raises ApiRefusal, or CaptureError if the capture cannot continue."""
@@ -110,11 +111,6 @@ class Api:
         if answer.status != 200:
             raise refusal_of(answer)
         return json_object(answer)
-
-    @property
-    def has_answered(self) -> bool:
-        """Whether the server has answered at least once."""
-        return self._answered
 
     def is_allowed(self, verb: str, kind: ResourceKind, namespace: str = "") -> bool | None:
         """Whether the user may use the verb on a kind, in one or all namespaces; None if the server does not say."""
@@ -166,14 +162,14 @@ class Api:
         except ConnectionFailed as failure:
             self._check_time()
             # A server that has never answered is unreachable: repeating only makes the user wait for the error.
-            if (self._answered or failure.broken_off) and not last:
+            if (self.has_answered or failure.broken_off) and not last:
                 return None
             raise NoAnswer(
                 f"no response from the API server: {failure}",
                 hint="check the network and the context",
                 where=self.server,
             ) from failure
-        self._answered = True
+        self.has_answered = True
         self._read_clock(answer)
         return answer
 

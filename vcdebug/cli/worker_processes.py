@@ -5,7 +5,7 @@ import signal
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from multiprocessing import get_context
@@ -103,35 +103,12 @@ class ProcessExecutor:
         self._workers = workers
 
     def run_all(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Generator[RunAnswer[Result]]:
-        crew = _WorkerPool(function, items)
+        pool = WorkerPool(self._workers, function, items)
         try:
-            while crew.put_to_work(self._workers):
-                yield from crew.iter_answers()
+            while pool.put_to_work():
+                yield from pool.iter_answers()
         finally:
-            crew.end_workers()
-
-
-class WorkerPool(Generic[Item, Result]):
-    """Worker processes that serve several rounds of items, so that each unpickles and prepares once."""
-
-    def __init__(self, workers: int, function: Callable[[Item], Result]) -> None:
-        self._workers = workers
-        self._crew = _WorkerPool[Item, Result](function, ())
-        self._crew.start_workers(workers)
-
-    def __call__(self, items: Sequence[Item], going: Callable[[], bool] = lambda: True) -> list[Result | RunFailure]:
-        """One result per item, in order; once `going` returns false, unfinished runs are abandoned."""
-        results: dict[int, Result | RunFailure] = {}
-        self._crew.refill_items(items)
-        while self._crew.put_to_work(self._workers):
-            results.update((answer.number, answer.result) for answer in self._crew.iter_answers(POLL_SECONDS))
-            if not going():
-                self._crew.end_workers()
-                break
-        return [results.get(number, ABANDONED) for number in range(len(items))]
-
-    def end_workers(self) -> None:
-        self._crew.end_workers()
+            pool.end_workers()
 
 
 class _Task(NamedTuple, Generic[Item]):
@@ -153,18 +130,14 @@ class _Worker(Generic[Item, Result]):
 
     def give_function(self, pickled: bytes) -> None:
         """Send the function, before the first task."""
-        try:
+        with suppress(OSError):
             self.connection.send_bytes(pickled)
-        except OSError:
-            return
 
     def give_task(self, task: _Task[Item]) -> None:
         """Send a task; a process that has ended is detected when its answer is read."""
         self.task = task
-        try:
+        with suppress(OSError):
             self.connection.send((task.number, task.item))
-        except OSError:
-            return
 
     def kill_process(self) -> None:
         self.process.kill()
@@ -172,16 +145,28 @@ class _Worker(Generic[Item, Result]):
         self.connection.close()
 
 
-class _WorkerPool(Generic[Item, Result]):
-    """The workers of one run and the remaining tasks."""
+class WorkerPool(Generic[Item, Result]):
+    """Worker processes that serve several rounds of items, so that each unpickles and prepares once."""
 
-    def __init__(self, function: Callable[[Item], Result], items: Iterable[Item]) -> None:
+    def __init__(self, workers: int, function: Callable[[Item], Result], items: Iterable[Item] = ()) -> None:
+        self._most_workers = workers
         self._function = function
         self._fresh = enumerate(items)
         self._again: deque[_Task[Item]] = deque()
         self._workers: list[_Worker[Item, Result]] = []
         self._starting: list[_Worker[Item, Result]] = []
         """Started workers that have no function yet."""
+
+    def __call__(self, items: Sequence[Item], going: Callable[[], bool] = lambda: True) -> list[Result | RunFailure]:
+        """One result per item, in order; once `going` returns false, unfinished runs are abandoned."""
+        results: dict[int, Result | RunFailure] = {}
+        self._fresh = enumerate(items)
+        while self.put_to_work():
+            results.update((answer.number, answer.result) for answer in self.iter_answers(POLL_SECONDS))
+            if not going():
+                self.end_workers()
+                break
+        return [results.get(number, ABANDONED) for number in range(len(items))]
 
     @cached_property
     def _pickled_function(self) -> bytes:
@@ -191,17 +176,13 @@ class _WorkerPool(Generic[Item, Result]):
         """Start processes, which import their modules in parallel."""
         self._starting += [_Worker[Item, Result]() for _ in range(count)]
 
-    def refill_items(self, items: Iterable[Item]) -> None:
-        """Set the items of the next round, numbered from 0; all earlier ones must be done."""
-        self._fresh = enumerate(items)
-
-    def put_to_work(self, max_workers: int) -> bool:
-        """Give every idle worker a task and start workers up to `max_workers`; False when all is done."""
+    def put_to_work(self) -> bool:
+        """Give every idle worker a task and start missing workers; False when all is done."""
         for worker in self._workers:
             if worker.task is None and (task := self._next_task()) is not None:
                 worker.give_task(task)
         fresh: list[_Task[Item]] = []
-        while len(self._workers) + len(fresh) < max_workers and (task := self._next_task()) is not None:
+        while len(self._workers) + len(fresh) < self._most_workers and (task := self._next_task()) is not None:
             fresh.append(task)
         # All workers are started before the first one gets its function, which blocks until the worker reads it.
         self.start_workers(len(fresh) - len(self._starting))
@@ -282,6 +263,8 @@ class TrialRounds(Generic[Item, Result]):
         self._workers = workers or os.cpu_count() or 1
         # Workers load their modules while the first trial runs here.
         self._ahead = WorkerPool(self._workers, trial) if expects_slow and self._workers > 1 else None
+        if self._ahead is not None:
+            self._ahead.start_workers(self._workers)
         self._going = going
         """Called between trials and while workers run; once it returns false, the remaining trials are skipped."""
         self._pool: WorkerPool[Item, Result] | None = None

@@ -1,7 +1,5 @@
 """Verify against a live cluster: capture it, wait for its scheduler, capture again, compare with the replay."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Watches a cluster capture by capture: Pending workloads by cause, evictions, failed predictions."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field

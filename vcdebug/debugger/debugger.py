@@ -46,7 +46,8 @@ class Debugger:
         self.at_start = True
         """Whether the cursor is at the starting position: since the beginning, or after a step back to it."""
         self._trail: list[_StepTaken] = []
-        self._last = cursor.Position(first)
+        self.last_jump = cursor.Position(first)
+        """The position before the last jump; the same object until the next jump."""
 
     @property
     def seq(self) -> Seq:
@@ -87,11 +88,6 @@ class Debugger:
 
     def _within(self, seq: Seq) -> Seq:
         return min(max(seq, self.first), self.last_seq)
-
-    @property
-    def last_jump(self) -> cursor.Position:
-        """The position before the last jump; the same object until the next jump."""
-        return self._last
 
     def step_into(self, *, back: bool = False) -> MoveResult:
         """The next event, however deep."""
@@ -197,7 +193,7 @@ class Debugger:
 
     def last_position(self) -> MoveResult:
         """Go to where the last jump began; called again, return to where it led."""
-        target = self._last
+        target = self.last_jump
         stop = self._jump_to(target.seq, "last position")
         self.position = target
         return stop._replace(position=target)
@@ -222,7 +218,7 @@ class Debugger:
 
     def _jump_to(self, seq: Seq, reason: str) -> MoveResult:
         self._trail.clear()
-        self._last = self.position
+        self.last_jump = self.position
         return self._move_to(seq, reason)
 
     def _move_to(self, seq: Seq, reason: str, inside: int = 0) -> MoveResult:

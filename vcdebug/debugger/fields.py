@@ -1,7 +1,5 @@
 """The named fields of an event that conditions and log texts may use."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Final
 

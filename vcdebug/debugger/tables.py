@@ -1,7 +1,5 @@
 """A recording as tables: rows of plain values under column names that stay the same from release to release."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final, NamedTuple

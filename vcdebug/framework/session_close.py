@@ -4,8 +4,6 @@ Upstream: framework/session (closeSession), framework/job_updater.
 Upstream: cache (updateJobInfo), framework/session (openSession: uuid).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace

@@ -3,8 +3,6 @@
 Upstream: k8s framework PodInfo (GetAffinityTerms).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -81,7 +81,8 @@ class DynamicResources:
         self._ordering = ordering
         self._read: DeviceAllocators | None = None
         """Slices and classes, which are read for the first claim to allocate."""
-        self._in_flight: dict[str, ReservedClaim] = {}
+        self.in_flight_claims: dict[str, ReservedClaim] = {}
+        """The claims that are being allocated, by key."""
         """Claims allocated in this session that are not yet in the API server."""
 
     @cached_property
@@ -128,8 +129,8 @@ class DynamicResources:
 
     def _prepare_allocation(self, state: ClaimState) -> None:
         """Fix the devices in use, so that the searches on all nodes start from the same state."""
-        reserved = self._in_flight.values()
-        unknown = [key for key, claim in self._in_flight.items() if claim.allocation is None]
+        reserved = self.in_flight_claims.values()
+        unknown = [key for key, claim in self.in_flight_claims.items() if claim.allocation is None]
         if unknown:
             state.undecided = f"the devices of {unknown[0]} are not known"
             return
@@ -180,7 +181,7 @@ class DynamicResources:
         for claim in self._device_allocators.claims_holding(devices):
             namespace = metadata_of(claim).get("namespace")
             holders.update((f"{namespace}/{user.get('name')}", None) for user in users_of(claim))
-        for reserved in self._in_flight.values():
+        for reserved in self.in_flight_claims.values():
             if reserved.allocation is not None and any(device.id in devices for device in reserved.allocation.held):
                 holders[reserved.pod] = None
         return sorted(holders)
@@ -212,22 +213,17 @@ class DynamicResources:
         if allocations is None and not (state.undecided and node):
             return NO_ALLOCATION
         for place, claim in enumerate(state.unallocated):
-            earlier = self._in_flight.get(key_of(claim))
+            earlier = self.in_flight_claims.get(key_of(claim))
             new = ReservedClaim(None if allocations is None else allocations[place], state.pod, node)
-            self._in_flight[key_of(claim)] = new if earlier is None else earlier._replace(pods=earlier.pods + 1)
+            self.in_flight_claims[key_of(claim)] = new if earlier is None else earlier._replace(pods=earlier.pods + 1)
         return None
-
-    @property
-    def in_flight_claims(self) -> Mapping[str, ReservedClaim]:
-        """The claims that are being allocated, by key."""
-        return self._in_flight
 
     def unreserve(self, state: ClaimState) -> None:
         """Undo `reserve` for the pod's claims. Upstream: k8s plugin dynamicresources.Unreserve."""
         for key in map(key_of, state.claims):
-            reserved = self._in_flight.pop(key, None)
+            reserved = self.in_flight_claims.pop(key, None)
             if reserved is not None and reserved.pods > 1:
-                self._in_flight[key] = reserved._replace(pods=reserved.pods - 1)
+                self.in_flight_claims[key] = reserved._replace(pods=reserved.pods - 1)
 
     def _no_alternatives_text(self, claim: Manifest, request: str) -> str:
         """The reason for rejecting a request with alternatives; the oldest client library does not know the field."""
@@ -236,7 +232,7 @@ class DynamicResources:
         return NO_ALTERNATIVES.format(key_of(claim), request)
 
     def _check_unallocated(self, claim: Manifest) -> None:
-        if key_of(claim) in self._in_flight:
+        if key_of(claim) in self.in_flight_claims:
             raise DynamicResourcesError(f"resource claim {key_of(claim)} is in the process of being allocated")
         for request in (spec_of(claim).get("devices") or {}).get("requests") or ():
             if request.get("firstAvailable") and not self._allocator_features.alternatives:

@@ -3,21 +3,15 @@
 Upstream: the informer listers that predicates and nodeorder use; component-helpers storage volume and ephemeral.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from vcdebug.kube.selector import Labels, Selector, SelectorError, equality_selector, label_selector
-from vcdebug.model.pod_claims import ClaimMissingError, ClaimPendingError
+from vcdebug.model.pod import Pod
+from vcdebug.model.pod_claims import ClaimMissingError, ClaimPendingError, DeviceClaims, TaskDemand
 from vcdebug.releases.nodes import VOLUME_ATTACHMENTS_UNREAD
 from vcdebug.snapshot import manifest
 from vcdebug.snapshot.snapshot import Snapshot
-
-if TYPE_CHECKING:
-    from vcdebug.model.pod import Pod
-    from vcdebug.model.pod_claims import DeviceClaims, TaskDemand
-
 
 Manifest = manifest.JsonObject
 _CONTROLLERS = {"ReplicationController": "v1", "ReplicaSet": "apps/v1", "StatefulSet": "apps/v1"}

@@ -1,20 +1,16 @@
 """PodShape: the parsed parts of a pod's spec. Pods of one template share the parts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from vcdebug.kube.affinity_terms import NO_TERMS, LabelGroup, PodAffinityTerms, pod_affinity_terms
 from vcdebug.kube.node_affinity import NodeConstraints, parse_node_constraints
 from vcdebug.kube.pod_requests import GateCheck, PodRequests, pod_requests
 from vcdebug.kube.ports import HostPorts, host_ports
+from vcdebug.model.pod import Pod
 from vcdebug.releases.nodes import NODEORDER_POD_LEVEL_REQUESTS, SIDECARS_AS_INIT
 from vcdebug.releases.release import NEWEST, Release
 from vcdebug.snapshot.manifest import JsonObject
-
-if TYPE_CHECKING:
-    from vcdebug.model.pod import Pod
 
 Part = TypeVar("Part")
 _NO_PARTS: JsonObject = {}

@@ -4,11 +4,9 @@ Upstream: k8s plugin volumebinding, its binder and assume caches; component-help
 (FindMatchingVolume, CheckNodeAffinity).
 """
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from vcdebug.errors import NIL_POINTER_TEXT, SchedulerPanic
 from vcdebug.kube.listers import (
@@ -29,13 +27,10 @@ from vcdebug.kube.selector import Labels, SelectorError, label_selector
 from vcdebug.kube.volume_zone import VolumeProvisioning
 from vcdebug.model.fit_errors import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
 from vcdebug.model.names import NodeName
+from vcdebug.model.pod import Pod
 from vcdebug.releases.nodes import VOLUME_AFFINITY_TEXT, VOLUME_ATTRIBUTES_UNREAD
 from vcdebug.snapshot.manifest import annotations_of, key_of, labels_of, metadata_of, name_of, spec_of, status_of
 from vcdebug.snapshot.quantity import whole_value
-
-if TYPE_CHECKING:
-    from vcdebug.model.pod import Pod
-
 
 NODE_AFFINITY_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
 NODE_CONFLICT_1_32 = "node(s) had volume node affinity conflict"

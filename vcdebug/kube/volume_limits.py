@@ -3,11 +3,9 @@
 Upstream: k8s plugin nodevolumelimits (CSILimits).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from vcdebug.kube.listers import (
     ClaimName,
@@ -20,11 +18,9 @@ from vcdebug.kube.listers import (
     storage_class_name,
 )
 from vcdebug.model.fit_errors import ERROR, UNSCHEDULABLE, UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
+from vcdebug.model.pod import Pod
 from vcdebug.releases.nodes import PORTWORX_MIGRATION_ANNOTATION
 from vcdebug.snapshot.manifest import JsonDict, annotations_of, spec_of
-
-if TYPE_CHECKING:
-    from vcdebug.model.pod import Pod
 
 EXCEEDED_STATUS = FitStatus(UNSCHEDULABLE, "node(s) exceed max volume count")
 PORTWORX, PORTWORX_PLUGIN = "portworxVolume", "kubernetes.io/portworx-volume"

@@ -3,10 +3,8 @@
 Upstream: k8s plugin volumezone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,11 +12,9 @@ from vcdebug.kube.listers import WAIT_FOR_FIRST_CONSUMER, Listers, Manifest, not
 from vcdebug.kube.node_labels import NodeLabels
 from vcdebug.kube.selector import Labels, SelectorError, label_selector
 from vcdebug.model.names import BoolArray, IntArray
+from vcdebug.model.pod import Pod
 from vcdebug.snapshot.manifest import labels_of, spec_of
 from vcdebug.snapshot.quantity import whole_value
-
-if TYPE_CHECKING:
-    from vcdebug.model.pod import Pod
 
 ZONE_CONFLICT = "node(s) had no available volume zone"
 _GA_NAME = {

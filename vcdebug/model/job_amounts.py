@@ -3,8 +3,6 @@
 Upstream: plugins/util.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from dataclasses import dataclass

@@ -62,17 +62,18 @@ class ResourceStrategyFit(Plugin):
 
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)
-        self._settings = StrategyFitSettings(arguments)
+        self.settings = StrategyFitSettings(arguments)
+        """The settings from the plugin's arguments."""
 
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/resource-strategy-fit.OnSessionOpen."""
         ssn.log("strategy.enter")
         self._reasons: ReasonTable = ssn.reasons
-        rates = self._settings.rates or {}
+        rates = self.settings.rates or {}
         self._rates = {name: rates[name] for name in ssn.cluster.ordering.order_keys(rates)}
-        if self._settings.rates is None:
+        if self.settings.rates is None:
             ssn.withdraw_hook(self, "predicate")
-        if self._settings.weight <= 0 and self._settings.scarce.weight <= 0:
+        if self.settings.weight <= 0 and self.settings.scarce.weight <= 0:
             ssn.withdraw_hook(self, NODE_ORDER.method)
         ssn.log("strategy.leave")
 
@@ -92,9 +93,9 @@ class ResourceStrategyFit(Plugin):
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
         """Upstream: plugins/resource-strategy-fit.nodeOrderFn."""
         score = nodes.zero_scores()
-        if self._settings.weight > 0:
+        if self.settings.weight > 0:
             score = score + self._fit_score(task, nodes)
-        if self._settings.scarce.weight > 0:
+        if self.settings.scarce.weight > 0:
             score = score + self._sra_score(task, nodes)
         return NodeScores(score)
 
@@ -108,12 +109,12 @@ class ResourceStrategyFit(Plugin):
             score = score + part.part
         if weights > 0:
             score = score / float(weights)
-        return np.where(full, 0.0, score * (float(MAX_SCORE) * float(self._settings.weight)))
+        return np.where(full, 0.0, score * (float(MAX_SCORE) * float(self.settings.weight)))
 
     def fit_parts(self, task: TaskInfo, nodes: NodeRows) -> Iterator[FitPart]:
         """Yield each requested resource that has a strategy; nothing if the pod's own weights are invalid."""
         try:
-            source: PodStrategy | StrategyFitSettings = pod_strategy(task.pod.annotations) or self._settings
+            source: PodStrategy | StrategyFitSettings = pod_strategy(task.pod.annotations) or self.settings
         except ValueError:
             return
         for name in task.resreq.resource_names():
@@ -131,11 +132,6 @@ class ResourceStrategyFit(Plugin):
             part = np.where(counts, scored_amount * float(strategy.weight) / np.where(counts, capacity, 1.0), 0.0)
             yield FitPart(name, strategy, capacity, filled, part, counts & (filled > capacity))
 
-    @property
-    def strategy_settings(self) -> StrategyFitSettings:
-        """The settings from the plugin's arguments."""
-        return self._settings
-
     def kept_free(self, task: TaskInfo, nodes: NodeRows) -> Iterator[KeptFree]:
         """Yield the figures of the proportional check on one node; nothing if the task requests a scarce resource."""
         requested = task.resreq.scalars or {}
@@ -151,7 +147,7 @@ class ResourceStrategyFit(Plugin):
         """Lower scores for nodes with more of the scarce resources; 0 for nodes without a requested resource.
         Upstream: plugins/resource-strategy-fit/sra.sraScore.
         """
-        scarce = self._settings.scarce
+        scarce = self.settings.scarce
         absent: BoolArray = np.zeros(len(nodes), dtype=np.bool_)
         for name in task.resreq.resource_names():
             absent |= nodes.dimension_column("allocatable", name) == 0

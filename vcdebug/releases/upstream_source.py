@@ -3,8 +3,6 @@
 The table is written by tests/architecture/upstream_lines.py from upstream's tags. Paths begin below pkg/scheduler.
 """
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from vcdebug.snapshot.manifest import Json, JsonObject
+from vcdebug.snapshot.manifest import Json, JsonObject, object_in
 
 if TYPE_CHECKING:
     from vcdebug.snapshot.go_yaml import GoType
@@ -168,10 +168,7 @@ def _vgpu_section(text: str | None) -> JsonObject | None:
         document = parse_device_config(text)
     except UnreadableError:
         return None
-    if document is None:
-        return {}
-    section = document.get(VGPU_SECTION) if isinstance(document, dict) else None
-    return (section if isinstance(section, dict) else {}) if isinstance(document, dict) else None
+    return object_in(object_in(document).get(VGPU_SECTION)) if isinstance(document, dict | None) else None
 
 
 def dump_vgpu_config(names: VgpuNames, settings: MigSettings) -> str:

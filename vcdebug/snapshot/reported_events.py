@@ -1,7 +1,5 @@
 """Kubernetes events about pending objects: the ones that a snapshot keeps, their time and their reporter."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final

@@ -4,7 +4,7 @@ import math
 import re
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -96,8 +96,7 @@ def with_flags(
 
 def read_chance(values: Mapping[str, Any], file: str, report: ProblemReport) -> cycle_inputs.ChanceSettings:
     """The checked random choices; unknown names are ignored, invalid values become Problems."""
-    readers = {row.name: _CHANCE_READERS[row.name] for row in fields(cycle_inputs.ChanceSettings)}
-    return cycle_inputs.ChanceSettings(**_read_checked(values, readers, file, report, "chance."))
+    return cycle_inputs.ChanceSettings(**_read_checked(values, _CHANCE_READERS, file, report, "chance."))
 
 
 def read_process(values: Mapping[str, Any], file: str, report: ProblemReport) -> cycle_inputs.SchedulerProcess:
@@ -309,14 +308,8 @@ _CHANCE_READERS: ValueReaders = {
     "search_start": _read_count,
     "order_seed": _read_number,
     "tie_seed": _read_number,
-    "choices": _names_by_name,
+    **dict.fromkeys(cycle_inputs.NAMED_FIELDS, _names_by_name),
     "searches": _read_searches,
-    "dry_runs": _names_by_name,
-    "preempts": _names_by_name,
-    "reclaims": _names_by_name,
-    "job_domains": _names_by_name,
-    "sub_job_domains": _names_by_name,
-    "cards": _names_by_name,
 }
 
 _FLAG_READERS: ValueReaders = {

@@ -1,7 +1,5 @@
 """Bars made of characters: for a node's dimension, a gang, a funnel."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Views of predicate, score and choice events: nodes by reason, nodes by plugin, the best nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from string import ascii_uppercase

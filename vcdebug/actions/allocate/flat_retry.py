@@ -147,7 +147,7 @@ class TaskRuns:
         self.ended_ready = visit.ended_ready
         if ssn.ask_plugins(JOB_READY, job):
             ssn.log("job-ready", job.uid)
-            self._keep_soft(job, visit.reached_hyper_node)
+            self._keep_soft(job, visit.reached)
             return statement
         if not ssn.ask_plugins(JOB_PIPELINED, job):
             statement.discard()
@@ -180,7 +180,8 @@ class RetryingVisit(TaskVisit):
         self, ssn: Session, job: JobInfo, nodes: NodeRows, helper: PredicateHelper, statement: Statement
     ) -> None:
         super().__init__(ssn, job, job.only_sub_job(), TOP_HYPER_NODE, nodes, helper, statement)
-        self._allocated_in = job.allocated_hyper_node
+        self.reached = job.allocated_hyper_node
+        """The HyperNode that holds the job, including the tasks placed in this visit."""
         self._shown_nodes = len(ssn.nodes)
         self._nears = (
             of_soft_topology(job) if ssn.release.has_older_form(NTA_SOFT_ONLY) else job.network_topology is not None
@@ -188,11 +189,6 @@ class RetryingVisit(TaskVisit):
         self.score = 0.0
         """The sum of the scores of all nodes chosen in this HyperNode."""
         self.ended_ready = False
-
-    @property
-    def reached_hyper_node(self) -> str:
-        """The HyperNode that holds the job, including the tasks placed in this visit."""
-        return self._allocated_in
 
     def try_task(self, task: TaskInfo) -> bool:
         """Try one task; returns False to end the loop. A task whose role failed before gets no fit error of its own."""
@@ -206,7 +202,7 @@ class RetryingVisit(TaskVisit):
     def _place_on_best(self, task: TaskInfo, feasible: NodeRows) -> bool:
         """Place the task on its best node; returns False once the job is ready, even if the placement failed."""
         if self._nears:
-            task.job_allocated_hyper_node = self._allocated_in
+            task.job_allocated_hyper_node = self.reached
         node, score = best_with_score(self._ssn, task, feasible)
         if node is None:
             if self._ssn.release.has_older_form(BEST_NODE_NEEDED):
@@ -223,7 +219,7 @@ class RetryingVisit(TaskVisit):
         tree = self._ssn.hyper_nodes
         holder = tree.stated_for_node(node.name)
         if holder:
-            self._allocated_in = tree.stated_lca(holder, self._allocated_in) if self._allocated_in else holder
+            self.reached = tree.stated_lca(holder, self.reached) if self.reached else holder
 
 
 # Jobs with hard topology in the older allocate: a dry run in each HyperNode, from the lowest tier up.

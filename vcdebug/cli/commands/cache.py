@@ -1,7 +1,5 @@
 """`vcdebug cache`: lists or removes cached recordings."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser, Namespace
 from datetime import UTC, datetime
 

@@ -1,7 +1,5 @@
 """`vcdebug dap`: the debugger for editors that speak the Debug Adapter Protocol."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """`vcdebug learn`: lessons in the terminal debugger."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser, Namespace
 
 from vcdebug.cli.commands import Command, CommandOutcome

@@ -1,7 +1,5 @@
 """`vcdebug why`: where a value or a decision comes from, back to the manifest's line."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser, Namespace
 
 from vcdebug.cli.arguments import add_options, add_shared_options, cached_recordings, positive_number

@@ -1,7 +1,5 @@
 """The reports of `vcdebug explain JOB` and `ask`: the sentence, its arithmetic, the proof, and what would help."""
 
-from __future__ import annotations
-
 import shlex
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The search and report of `vcdebug diff --release`: which changes between two releases alter decisions."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator

@@ -231,7 +231,7 @@ def lines_of_settings(context: LogContext) -> Iterator[LogCall]:
     plugin = plugin_of(context)
     if not isinstance(plugin, Usage):
         return
-    settings = plugin.usage_settings
+    settings = plugin.settings
     ratios = (settings.request_ratio, settings.burst_ratio, settings.risk_threshold, settings.risk_factor)
     yield "load.estimator", *ratios, settings.best_effort_cpu, settings.best_effort_memory
     yield "load.thresholds", settings.cpu_threshold, settings.memory_threshold
@@ -253,14 +253,12 @@ def lines_of_filter(context: LogContext, task: TaskKey, row: Row) -> Iterator[Lo
     plugin, node = plugin_of(context), context.recording.node_names[row]
     if plugin is None:
         return
-    if not plugin.node_measurements.fresh[row]:
+    if not plugin.measured.fresh[row]:
         yield "load.stale", task, node, message.UNKNOWN_TEXT
         return
     limits = plugin.load_thresholds
     yield "load.limits", *limits
-    for key, percent, limit in zip(
-        ("cpu", "memory"), plugin.node_measurements.measured_percents(row), limits, strict=True
-    ):
+    for key, percent, limit in zip(("cpu", "memory"), plugin.measured.measured_percents(row), limits, strict=True):
         if percent > limit:
             yield f"load.{key}", node, percent, limit
             return
@@ -272,12 +270,12 @@ def lines_of_score(context: LogContext, task: TaskKey, node: NodeName, row: Row,
     plugin = plugin_of(context)
     if plugin is None:
         return
-    cpu, memory = plugin.node_measurements.measured_percents(row)
+    cpu, memory = plugin.measured.measured_percents(row)
     if isinstance(plugin, Usage):
-        if plugin.node_measurements.fresh[row]:
+        if plugin.measured.fresh[row]:
             capacity = context.recording.session.nodes[node].capability
             yield "load.score", node, cpu, memory, capacity.get(CPU), capacity.get(MEMORY), score
-    elif not plugin.node_measurements.fresh[row]:
+    elif not plugin.measured.fresh[row]:
         yield "load.unscored", task, node, message.UNKNOWN_TEXT
     else:
         yield from _as_measured(context, task, node, (cpu, memory), score)

@@ -1,7 +1,5 @@
 """Breakpoints on upstream's functions: `break gang.preemptableFn`, `break preempt.go:134`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice

@@ -1,7 +1,5 @@
 """Commands that move the cursor."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Final
 

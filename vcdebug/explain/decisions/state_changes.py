@@ -102,7 +102,7 @@ def _filters_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equat
     skipped = _skipped_filters(recording).get(seq, ())
     terms = (
         Term(check.name, ("no" if check.name in skipped else "yes",), None, "asks nothing" * (check.name in skipped))
-        for check in plugin.active_filters
+        for check in plugin.filters
     )
     title = f"predicates: which filters check nodes for {event.task}"
     formula = "PreFilter lets a filter skip the task where its pod asks nothing of it"

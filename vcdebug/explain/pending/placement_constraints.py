@@ -123,7 +123,7 @@ def find_spread_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
     # The reason of nodes without the label begins with that of full domains.
     if not isinstance(plugin, Predicates) or not fits.refused_for(SKEWED_REASON):
         return
-    spread = next(active for active in plugin.active_filters if isinstance(active, PodTopologySpreadFilter))
+    spread = next(active for active in plugin.filters if isinstance(active, PodTopologySpreadFilter))
     for constraint, domains in spread.domains_of(fits.task.pod):
         key = constraint.topology_key
         present = [node.name for node in fits.node_fits if key in fits.view.session.nodes[node.name].labels]

@@ -63,9 +63,7 @@ def score_equation(asked_node: AskedNode, part: str) -> Equation | None:
     if part.endswith("/batch"):
         return None
     ledgers = (
-        {name: ledger.clone() for name, ledger in asked_node.node.devices.items()}
-        if plugin.device_settings.weight > 0
-        else {}
+        {name: ledger.clone() for name, ledger in asked_node.node.devices.items()} if plugin.settings.weight > 0 else {}
     )
     scores = plugin.device_scores(asked_node.pod, ledgers)
     total = 0.0
@@ -73,7 +71,7 @@ def score_equation(asked_node: AskedNode, part: str) -> Equation | None:
         total = total + score
     verdict = plugin.weighted_score(total) if scores else 0.0
     terms = tuple(Term(name, (Ratio(score),), None, _score_note(ledgers[name])) for name, score in scores)
-    note = f"weight {plugin.device_settings.weight}: {format_number(verdict)}"
+    note = f"weight {plugin.settings.weight}: {format_number(verdict)}"
     return Equation(f"deviceshare on {asked_node.node.name}", FORMULA, ("score",), "check", terms, verdict, None, note)
 
 
@@ -86,7 +84,7 @@ def _score_note(ledger: DeviceLedger) -> str:
 
 def check_equations(asked_node: AskedNode) -> Iterator[Equation]:
     """Yields the card equation of each device kind that the pod requests, up to the first refusal."""
-    policy = asked_node.plugin_of_kind(Deviceshare).device_settings.policy
+    policy = asked_node.plugin_of_kind(Deviceshare).settings.policy
     for name, ledger in asked_node.node.devices.items():
         if ledger.has_device_request(asked_node.pod):
             # On a clone, since the filter of some ledgers records the pod on their cards.

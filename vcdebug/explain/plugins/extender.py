@@ -39,7 +39,7 @@ QUESTIONS: Mapping[str, tuple[str, QuestionKey]] = {
 
 def call_terms(plugin: Extender, method: str, key: str) -> tuple[Term, ...]:
     """Terms for a call of the webhook: its URL, its subject, and the known answer."""
-    verb = plugin.configured_verbs.get(method, "")
+    verb = plugin.verbs.get(method, "")
     by_key = plugin.known_answers.get(verb) or {}
     answer = by_key.get(key, by_key.get(ANY_KEY))
     text = NOT_REPLAYED if answer is None else _shorten_answer(answer)

@@ -34,7 +34,7 @@ SHOWN_DOMAINS = 12
 
 def port_terms(plugin: Predicates, asked_node: AskedNode) -> Iterator[Term]:
     """Yields a term per requested host port with the pods of the node that use it."""
-    view, row = plugin.node_view, asked_node.row
+    view, row = plugin.view, asked_node.row
     for port in view.shapes.pod_shape(asked_node.pod).ports:
         holders = [pod.key for pod in view.pods[row] if any(map(port.conflicts_with, view.shapes.pod_shape(pod).ports))]
         free = row not in view.ports.conflicting_rows((port,))
@@ -44,7 +44,7 @@ def port_terms(plugin: Predicates, asked_node: AskedNode) -> Iterator[Term]:
 def pod_affinity_terms(plugin: Predicates, asked_node: AskedNode) -> Iterator[Term]:
     """Yields terms of the pod's required (anti-)affinity, then of placed pods' anti-affinity."""
     state = asked_node.cycle_state.data.get(InterPodAffinityFilter.STATE)
-    return _terms_by_state(plugin.node_view, asked_node, state) if isinstance(state, AffinityState) else iter(())
+    return _terms_by_state(plugin.view, asked_node, state) if isinstance(state, AffinityState) else iter(())
 
 
 def _terms_by_state(view: NodeView, asked_node: AskedNode, state: AffinityState) -> Iterator[Term]:
@@ -101,7 +101,7 @@ def _pods_in_domain(view: NodeView, asked_node: AskedNode, key: str, matches: Ca
 
 def spread_terms(plugin: Predicates, asked_node: AskedNode) -> Iterator[Term]:
     """Yields terms per hard spread constraint: the node's domain first, then the other domains."""
-    spread_filter = next(active for active in plugin.active_filters if isinstance(active, PodTopologySpreadFilter))
+    spread_filter = next(active for active in plugin.filters if isinstance(active, PodTopologySpreadFilter))
     for constraint, domains in spread_filter.domains_of(asked_node.pod):
         own_value = int(domains.column.ids[asked_node.row])
         key, selector = constraint.topology_key, predicate_reasons.format_selector(constraint.selector)
@@ -130,7 +130,7 @@ def pod_number_terms(plugin: Predicates, asked_node: AskedNode) -> Iterator[Term
 
 def proportion_terms(plugin: Predicates, asked_node: AskedNode) -> Iterator[Term]:
     """Yields terms of cpu and memory left with the pod, against the amounts reserved per idle accelerator."""
-    proportional = next((active for active in plugin.active_filters if isinstance(active, ProportionalFilter)), None)
+    proportional = next((active for active in plugin.filters if isinstance(active, ProportionalFilter)), None)
     for reserve in proportional.kept_idle(asked_node.pod, asked_node.node) if proportional is not None else ():
         for kind, (idle, minimum) in (("cpu", reserve.cpu), ("memory", reserve.memory)):
             yield Term(f"{kind} for {reserve.resource}", (format_number(idle), format_number(minimum)), idle >= minimum)
@@ -138,13 +138,13 @@ def proportion_terms(plugin: Predicates, asked_node: AskedNode) -> Iterator[Term
 
 def stable_terms(plugin: Predicates, asked_node: AskedNode) -> Iterator[Term]:
     """Yields terms for constraints that do not change in a session: cordon, node selector, node affinity, taints."""
-    node, constraints = asked_node.node, plugin.node_view.shapes.node_constraints(asked_node.pod)
+    node, constraints = asked_node.node, plugin.view.shapes.node_constraints(asked_node.pod)
     allowed = taints.tolerates_cordon(constraints.tolerations)
     if node.is_unschedulable:
         yield Term(
             "cordon", ("unschedulable", _tolerations_text(taints.UNSCHEDULABLE_TAINT, constraints.tolerations)), allowed
         )
-    if plugin.static_filters.affinity_on:
+    if plugin.stable.affinity_on:
         for one in constraints.required.selector.requirements:
             holds = one.matches_labels(node.labels)
             yield Term(
@@ -153,7 +153,7 @@ def stable_terms(plugin: Predicates, asked_node: AskedNode) -> Iterator[Term]:
                 holds,
             )
         yield from _node_affinity_terms(node, constraints.required.terms)
-    for taint in taints.parse_taints(node.taints) if plugin.static_filters.taints_on else ():
+    for taint in taints.parse_taints(node.taints) if plugin.stable.taints_on else ():
         if taint.effect in (taints.NO_SCHEDULE, taints.NO_EXECUTE):
             words = f"{taint.key}={taint.value}:{taint.effect}"
             tolerated = any(one.tolerates_taint(taint) for one in constraints.tolerations)
@@ -207,8 +207,8 @@ def _toleration_text(toleration: taints.Toleration) -> str:
 
 def volume_limit_terms(plugin: Predicates, asked_node: AskedNode) -> Iterator[Term]:
     """Yields a term per CSI driver: attached volumes, new ones, and the node's limit."""
-    placed = plugin.node_view.pods[asked_node.row]
-    check = next(one.check for one in plugin.active_filters if isinstance(one, volume_filters.NodeVolumeLimitsFilter))
+    placed = plugin.view.pods[asked_node.row]
+    check = next(one.check for one in plugin.filters if isinstance(one, volume_filters.NodeVolumeLimitsFilter))
     for one in check.driver_counts(asked_node.pod, asked_node.node.name, placed)[0]:
         yield Term(one.driver, (one.attached, one.new, one.limit), not one.exceeds_limit)
 
@@ -224,7 +224,7 @@ def volume_zone_terms(_: Predicates, asked_node: AskedNode) -> Iterator[Term]:
 def volume_claim_terms(plugin: Predicates, asked_node: AskedNode) -> Iterator[Term]:
     """Yields a term per volume claim of the pod."""
     state, node = asked_node.cycle_state.data.get(volume_filters.VolumeBindingFilter.STATE), asked_node.node
-    check = next(one.check for one in plugin.active_filters if isinstance(one, volume_filters.VolumeBindingFilter))
+    check = next(one.check for one in plugin.filters if isinstance(one, volume_filters.VolumeBindingFilter))
     for one in check.claim_fits(state, node.name, node.labels) if isinstance(state, VolumeState) else ():
         yield Term(one.claim, (one.volume or None, one.words), one.fits)
 
@@ -399,7 +399,7 @@ def prepared_filters(asked_node: AskedNode) -> Iterator[PreparedFilter]:
     if Predicates.name not in asked_node.session.plugins:
         return
     state = asked_node.cycle_state
-    for node_filter in asked_node.plugin_of_kind(Predicates).active_filters:
+    for node_filter in asked_node.plugin_of_kind(Predicates).filters:
         key = STATE_KEYS.get(node_filter.name, "")
         yield PreparedFilter(node_filter.name, key, node_filter.name in state.skip, _format_entry(state.data.get(key)))
 

@@ -21,7 +21,7 @@ CORE, GIGABYTE = 1000, 1e9
 def score_equation(asked_node: AskedNode, part: str) -> Equation:
     """The score of a node: a term per requested resource by its strategy, then terms of scarce resources."""
     plugin = asked_node.plugin_of_kind(ResourceStrategyFit)
-    nodes, settings = asked_node.session.node_table.single_row(asked_node.row), plugin.strategy_settings
+    nodes, settings = asked_node.session.node_table.single_row(asked_node.row), plugin.settings
     terms = [_fit_term(one) for one in (plugin.fit_parts(asked_node.task, nodes) if settings.weight > 0 else ())]
     formula = FORMULA
     if settings.scarce.weight > 0:

@@ -4,7 +4,7 @@ Upstream: cel-go interpreter, standard library and ext strings, k8s apiserver ce
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from vcdebug.gomath import MAX_INT64, MIN_INT64, int_div, int_mod
@@ -237,8 +237,8 @@ def evaluate_node(node: syntax.CelNode, names: CelVariables) -> object:
             return apply_function(function, [evaluate_node(argument, names) for argument in arguments])
         case syntax.Ternary(condition, yes, no):
             return evaluate_node(yes if _require_bool(evaluate_node(condition, names)) else no, names)
-        case syntax.Logical():
-            return _evaluate_logical(node, names)
+        case syntax.Logical(left, right, either):
+            return _decide([(left, names), (right, names)], either=either)
         case syntax.LoopMacro():
             return _evaluate_loop(node, names)
         case syntax.BindMacro(name, value, body):
@@ -282,18 +282,18 @@ def _get_element(container: object, key: object) -> object:
     raise CelError(f"no such key: {key}")
 
 
-def _evaluate_logical(node: syntax.Logical, names: CelVariables) -> bool:
-    """`&&` or `||`. CEL evaluates both sides: an error counts only if the other side does not decide."""
+def _decide(conditions: Iterable[tuple[syntax.CelNode, CelVariables]], *, either: bool) -> bool:
+    """Whether a condition holds (`either`), or all do. CEL evaluates all: an error counts only if no other decides."""
     failed: CelError | None = None
-    for side in (node.left, node.right):
+    for condition, names in conditions:
         try:
-            if _require_bool(evaluate_node(side, names)) is node.either:
-                return node.either
+            if _require_bool(evaluate_node(condition, names)) is either:
+                return either
         except CelError as error:
             failed = failed or error
     if failed is not None:
         raise failed
-    return not node.either
+    return not either
 
 
 def _evaluate_loop(node: syntax.LoopMacro, names: CelVariables) -> object:
@@ -302,24 +302,10 @@ def _evaluate_loop(node: syntax.LoopMacro, names: CelVariables) -> object:
         raise Undecided(f"{node.kind} goes over a list or a map")
     scopes = [{**names, node.name: item} for item in container]
     if node.kind in ("all", "exists"):
-        return _evaluate_quantifier(node, scopes)
+        return _decide([(node.body, scope) for scope in scopes], either=node.kind == "exists")
     if node.kind == "exists_one":
         return sum(_require_bool(evaluate_node(node.body, scope)) for scope in scopes) == 1  # exact: ints
     if node.kind == "filter":
         return [scope[node.name] for scope in scopes if _require_bool(evaluate_node(node.body, scope))]
     condition = node.kept or syntax.CelConstant(value=True)
     return [evaluate_node(node.body, scope) for scope in scopes if _require_bool(evaluate_node(condition, scope))]
-
-
-def _evaluate_quantifier(node: syntax.LoopMacro, scopes: list[dict[str, object]]) -> bool:
-    either = node.kind == "exists"
-    failed: CelError | None = None
-    for scope in scopes:
-        try:
-            if _require_bool(evaluate_node(node.body, scope)) is either:
-                return either
-        except CelError as error:
-            failed = failed or error
-    if failed is not None:
-        raise failed
-    return not either

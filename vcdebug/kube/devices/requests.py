@@ -6,7 +6,7 @@ Upstream: k8s dynamic-resource-allocation structured (validateDeviceRequest, req
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -187,22 +187,27 @@ class DeviceSelection:
     def _expression_holds(self, expression: str, device: Device) -> bool:
         if not expression:
             raise Undecided("the snapshot lacks the expression of a selector")
+        attributes = sorted((device.manifest.get("attributes") or {}).items())
+        capacities = device.capacity.items()
         device_fields = DeclaredFields(
             driver=device.id.driver,
-            attributes=DefaultMap(_attributes_by_domain(device)),
-            capacity=DefaultMap(_capacities_by_domain(device)),
+            attributes=_by_domain(device, ((name, _attribute_value(name, raw)) for name, raw in attributes)),
+            capacity=_by_domain(
+                device, ((name, Quantity.from_text((raw or {}).get("value"))) for name, raw in capacities)
+            ),
         )
         if self._capacity:
             device_fields["allowMultipleAllocations"] = device.shareable
         return evaluate_boolean(expression, {"device": device_fields})
 
 
-def _attributes_by_domain(device: Device) -> dict[str, object]:
+def _by_domain(device: Device, values: Iterable[tuple[str, object]]) -> DefaultMap:
+    """Domain → name → value; the driver is the default domain of a name."""
     by_domain: dict[str, dict[str, object]] = {}
-    for name, raw in sorted((device.manifest.get("attributes") or {}).items()):
-        domain, short_name = _split_name(name, device)
-        by_domain.setdefault(domain, {})[short_name] = _attribute_value(name, raw)
-    return dict(by_domain)
+    for name, value in values:
+        domain, mark, short_name = name.partition("/")
+        by_domain.setdefault(domain if mark else device.id.driver, {})[short_name if mark else name] = value
+    return DefaultMap(by_domain)
 
 
 def _attribute_value(name: str, raw: JsonObject) -> object:
@@ -212,20 +217,6 @@ def _attribute_value(name: str, raw: JsonObject) -> object:
     if raw.get("version") is None:
         raise CelError(f"attribute {name}: unsupported attribute value")
     return Semver.from_text(raw["version"])
-
-
-def _capacities_by_domain(device: Device) -> dict[str, object]:
-    by_domain: dict[str, dict[str, object]] = {}
-    for name, raw in (device.manifest.get("capacity") or {}).items():
-        domain, short_name = _split_name(name, device)
-        by_domain.setdefault(domain, {})[short_name] = Quantity.from_text((raw or {}).get("value"))
-    return dict(by_domain)
-
-
-def _split_name(name: str, device: Device) -> tuple[str, str]:
-    """(domain, name) of a qualified name; the driver is the default domain."""
-    domain, mark, short_name = name.partition("/")
-    return (domain, short_name) if mark else (device.id.driver, name)
 
 
 def read_expressions(selectors: object) -> Iterator[str | None]:

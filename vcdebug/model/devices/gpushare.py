@@ -60,7 +60,7 @@ NEWEST_SHARE_RULES = ShareRules()
 class GpuShareLedger:
     """Cards by index, each with the pods on it."""
 
-    __slots__ = ("_cards", "_memory", "_node", "_number_on", "_patched", "_rules", "_sharing_on")
+    __slots__ = ("_cards", "card_memory", "_node", "_number_on", "_patched", "_rules", "_sharing_on")
 
     def __init__(
         self,
@@ -76,7 +76,8 @@ class GpuShareLedger:
         self._patched: dict[str, list[int]] = {}
         """Pod UID → the cards in the API server's pod, for pods that the session has changed."""
         self._node = node
-        self._memory = memory
+        self.card_memory = memory
+        """Memory of each card."""
         self._sharing_on = sharing_on
         self._number_on = number_on
         self._cards: dict[int, dict[str, Pod]] = {index: {} for index in indexes}
@@ -174,7 +175,7 @@ class GpuShareLedger:
         if self._rules.shared:
             return self
         switches = {"sharing_on": self._sharing_on, "number_on": self._number_on}
-        copy = GpuShareLedger(self._node, self._memory, [], rules=self._rules, **switches)
+        copy = GpuShareLedger(self._node, self.card_memory, [], rules=self._rules, **switches)
         copy._patched = dict(self._patched)
         copy._cards = {index: dict(pods) for index, pods in self._cards.items()}
         return copy
@@ -184,7 +185,7 @@ class GpuShareLedger:
         used = 0
         for pod in self._cards[index].values():
             used += 0 if pod.phase in ENDED_PHASES else _memory_of(pod)
-        free = self._memory - used
+        free = self.card_memory - used
         return max(free, 0) if free >= 0 or not self._rules.wraps else free + _UINT64
 
     def pods_on(self, index: int) -> list[str]:
@@ -195,11 +196,6 @@ class GpuShareLedger:
     def card_indexes(self) -> list[int]:
         """The cards."""
         return list(self._cards)
-
-    @property
-    def card_memory(self) -> int:
-        """Memory of each card."""
-        return self._memory
 
     def asked_amounts(self, pod: Pod) -> tuple[int, int]:
         """(memory, number of whole cards) that a pod requests; 0 for a kind that is switched off."""

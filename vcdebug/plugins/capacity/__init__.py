@@ -12,6 +12,7 @@ from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.hooks import JOB_ENQUEUED, PRE_PREDICATE, QUEUE_ORDER, VICTIM_QUEUE_ORDER
 from vcdebug.framework.order import build_victims_queue
 from vcdebug.framework.persistence import clamp_request, counted_request, limiting_queues
+from vcdebug.framework.quirks import ANCESTORS_OVERWRITTEN, QUEUE_CYCLE, QUEUE_TREE_BROKEN
 from vcdebug.framework.session import Event, Plugin, Session
 from vcdebug.kube.node_view import CycleState
 from vcdebug.model.job import JobInfo
@@ -19,7 +20,7 @@ from vcdebug.model.job_amounts import ReservationForm
 from vcdebug.model.names import QueueName
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.pod_claims import merge_task_dra
-from vcdebug.model.queue import OPEN, ROOT_QUEUE, LimitCheck, QueueInfo
+from vcdebug.model.queue import OPEN, ROOT_QUEUE, LimitCheck, QueueInfo, circle_text
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.capacity import queue_attr, queue_tree
@@ -127,10 +128,13 @@ class Capacity(Plugin):
         broken = queue_tree.build_tree(attrs, limiting_queues(ssn), jobs, self.total, demands, form)
         self.queues = {name: attrs[name] for name in sorted(attrs)}
         self.circle = queue_tree.find_circle(self.queues)
-        queue_tree.note_mistaken_parents(ssn, self.queues)
+        for name, other in queue_tree.mistaken_parents(self.queues).items():
+            ssn.note_quirk(
+                ANCESTORS_OVERWRITTEN, f"queue {name} takes {other} for its parent: their lists share memory"
+            )
         if broken is not None:
             self.ready = False
-            queue_tree.note_broken_tree(ssn, broken)
+            ssn.note_quirk(QUEUE_TREE_BROKEN, f"{broken}: capacity refuses all jobs and tasks of this cycle")
             ssn.withdraw_hook(self, QUEUE_ORDER.method)
             ssn.withdraw_hook(self, VICTIM_QUEUE_ORDER.method)
 
@@ -188,7 +192,8 @@ class Capacity(Plugin):
     def queue_and_ancestors(self, name: QueueName) -> Iterator[queue_attr.CapacityQueueAttr]:
         """The queue and its ancestors, from the queue up to the root."""
         if self.queues[name].ancestors.would_overwrite(name):
-            queue_tree.note_overwritten_ancestors(self.ssn, name)
+            words = f"queue {name} is now the parent of its cousins one level deeper"
+            self.ssn.note_quirk(ANCESTORS_OVERWRITTEN, words)
         # append_name behaves as Go's append: it may overwrite the parent of a cousin.
         names = list(self.queues[name].ancestors.append_name(name))
         return (self.queues[queue_name] for queue_name in reversed(names))
@@ -331,7 +336,7 @@ class Capacity(Plugin):
     def pre_predicate(self, task: TaskInfo) -> plugin_answers.PluginError | None:
         """Copy the allocated amounts of all queues, for simulations of this task."""
         if self.circle:
-            queue_tree.note_endless_copy(self.ssn, self.circle)
+            self.ssn.note_quirk(QUEUE_CYCLE, f"{circle_text(self.circle)}: copying the queues never ends")
             objects = tuple([("Queue", name) for name in self.circle])
             change = f"give queue {self.circle[0]} another spec.parent"
             raise blame_objects(ProcessExit(ENDLESS_COPY), objects, change)

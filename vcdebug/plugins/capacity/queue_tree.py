@@ -3,15 +3,13 @@
 Upstream: plugins/capacity (buildHierarchicalQueueAttrs, buildQueueAttrs).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
-from vcdebug.framework.quirks import ANCESTORS_OVERWRITTEN, QUEUE_CYCLE, QUEUE_TREE_BROKEN
-from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
 from vcdebug.model.job_amounts import ReservationForm
 from vcdebug.model.names import QueueName
 from vcdebug.model.pod_claims import DeviceAmount, DeviceDemand, merge_task_dra
-from vcdebug.model.queue import ROOT_QUEUE, QueueInfo, QueueLimit, circle_text, flat_limit, queue_limit
+from vcdebug.model.queue import ROOT_QUEUE, QueueInfo, QueueLimit, flat_limit, queue_limit
 from vcdebug.model.resource import INFINITY, MAX_INT64, ZERO, Resource
 from vcdebug.plugins.capacity.devices import ClaimDemands, DeviceQuota, clone_demand
 from vcdebug.plugins.capacity.queue_attr import NEWEST_FORM, Attrs, CapacityForm, CapacityQueueAttr, count_job_in
@@ -269,40 +267,10 @@ def build_flat(
         if form.asserts_total:
             total.clone().sub(guaranteed)
         if job.queue not in attrs:
-            attrs[job.queue] = new_flat_attr(queues[job.queue], total, guaranteed, form)
+            attr = attrs[job.queue] = CapacityQueueAttr.from_queue(queues[job.queue], form)
+            attr.set_limit(flat_limit(queues[job.queue], total, guaranteed))
         count_job_in(attrs[job.queue], job, demands, form.reserving)
     for attr in attrs.values():
         attr.set_deserved(within=attr.real_capability, unasked=INFINITY if form.within_request else None)
         attr.update_share()
     return attrs
-
-
-def new_flat_attr(queue: QueueInfo, total: Resource, guaranteed: Resource, form: CapacityForm) -> CapacityQueueAttr:
-    """A queue with its limits, without a tree."""
-    attr = CapacityQueueAttr.from_queue(queue, form)
-    attr.set_limit(flat_limit(queue, total, guaranteed))
-    return attr
-
-
-# Notes about upstream's quirks in capacity, added at the event where they take effect.
-
-
-def note_broken_tree(ssn: Session, reason: str) -> None:
-    """Note that the tree is broken: the plugin rejects everything from here on."""
-    ssn.note_quirk(QUEUE_TREE_BROKEN, f"{reason}: capacity refuses all jobs and tasks of this cycle")
-
-
-def note_endless_copy(ssn: Session, circle: Sequence[QueueName]) -> None:
-    """Note that the first PrePredicate never returns."""
-    ssn.note_quirk(QUEUE_CYCLE, f"{circle_text(circle)}: copying the queues never ends")
-
-
-def note_mistaken_parents(ssn: Session, attrs: Attrs) -> None:
-    """Note the queues whose ancestors were overwritten while the tree was linked."""
-    for name, other in mistaken_parents(attrs).items():
-        ssn.note_quirk(ANCESTORS_OVERWRITTEN, f"queue {name} takes {other} for its parent: their lists share memory")
-
-
-def note_overwritten_ancestors(ssn: Session, name: QueueName) -> None:
-    """Note that reading the queue's ancestors overwrites those of its cousins."""
-    ssn.note_quirk(ANCESTORS_OVERWRITTEN, f"queue {name} is now the parent of its cousins one level deeper")

@@ -6,6 +6,7 @@ Upstream: plugins/capacity (Reclaimable, UnifiedEvictable, capacityState).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from vcdebug.kube.node_view import CycleState
@@ -138,20 +139,13 @@ SHARED_MEMORY_DEPTH = 7
 """From this depth on, a queue's ancestors may be overwritten later, so a copy stores them."""
 
 
+@dataclass(slots=True, eq=False)
 class QueueStates:
     """Simulated allocated amounts and devices per queue. Upstream: plugins/capacity.getCapacityState."""
 
-    __slots__ = ("_ancestors", "allocated", "devices")
-
-    def __init__(
-        self,
-        allocated: dict[QueueName, Resource],
-        devices: dict[QueueName, DeviceQuota],
-        ancestors: dict[QueueName, tuple[QueueName, ...]],
-    ) -> None:
-        self.allocated = allocated
-        self.devices = devices
-        self._ancestors = ancestors
+    allocated: dict[QueueName, Resource]
+    devices: dict[QueueName, DeviceQuota]
+    _ancestors: dict[QueueName, tuple[QueueName, ...]]
 
     @classmethod
     def copy_states(cls, attrs: queue_attr.Attrs) -> QueueStates:

@@ -189,7 +189,8 @@ class Deviceshare(Plugin):
 
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)
-        self._settings = DeviceshareSettings.read_arguments(arguments)
+        self.settings = DeviceshareSettings.read_arguments(arguments)
+        """The settings from the plugin's arguments."""
 
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/deviceshare.OnSessionOpen."""
@@ -201,7 +202,7 @@ class Deviceshare(Plugin):
         self._holds_none = (TaskStatus.PIPELINED,) if charges_releasing else STATUSES_WITHOUT_DEVICES
         notes = PodAnnotations()
         self._npus = _npu_settings(ssn.snapshot)._replace(notes=notes, ordering=ssn.cluster.ordering)
-        self.problems = tuple(self._settings.list_problems(ssn.snapshot))
+        self.problems = tuple(self.settings.list_problems(ssn.snapshot))
         self._any = False
         self._loses_scores = ssn.release.has_older_form(devices.DEVICESHARE_SCORE_LOST)
         self._keeps_nil = ssn.release.has_older_form(devices.NIL_DEVICE_LEDGER)
@@ -214,8 +215,8 @@ class Deviceshare(Plugin):
         mig = MigSettings() if self._first else read_mig_settings(config)
         names = FIXED_NAMES if ssn.release.has_older_form(devices.VGPU_FIXED_NAMES) else read_vgpu_names(config)
         self._card_rules = CardRules.for_release(ssn.release, names=names, mig=mig)
-        if self._settings.fatal_message is not None:
-            raise SchedulerPanic(self._settings.fatal_message)
+        if self.settings.fatal_message is not None:
+            raise SchedulerPanic(self.settings.fatal_message)
         # Ledgers are created by a node event of an earlier cycle: a process's first cycle has none.
         if self._first and not ssn.release.has_older_form(devices.DEVICES_ALWAYS_REGISTERED):
             return
@@ -225,7 +226,7 @@ class Deviceshare(Plugin):
 
     def _give_ledgers(self, node: NodeInfo, notes: PodAnnotations) -> None:
         """Upstream: plugins/deviceshare.initializeDevicesWithSession."""
-        settings = self._settings
+        settings = self.settings
         pods = [task.pod for task in node.tasks_in_order() if task.status not in self._holds_none]
         node.holds_none = self._holds_none
         if settings.sharing or settings.number:
@@ -248,7 +249,7 @@ class Deviceshare(Plugin):
                 node.devices[npus.kind.word] = _charge_pods(npus, pods)
 
     def _exclusive_ledger(self, cut: VgpuLedger, node: NodeInfo) -> ExclusiveLedger:
-        ledger = ExclusiveLedger(cut, list(self._settings.rules))
+        ledger = ExclusiveLedger(cut, list(self.settings.rules))
         ledger.track_initial_pods(task.pod for task in node.tasks_in_order())
         return ledger
 
@@ -257,7 +258,7 @@ class Deviceshare(Plugin):
     def predicate(self, task: TaskInfo, nodes: NodeRows) -> Codes:
         """Upstream: plugins/deviceshare.OnSessionOpen."""
         codes: Codes = np.zeros(len(nodes), dtype=np.uint16)
-        if self._settings.mind_cluster and _asks_ascend(task.pod):
+        if self.settings.mind_cluster and _asks_ascend(task.pod):
             text = f"{task.pod.key} asks for Ascend devices: MindCluster's are not asked, and every node passes"
             note_unknown(self._ssn, DEVICE_NOT_REPLAYED, text)
         if self._any:
@@ -271,7 +272,7 @@ class Deviceshare(Plugin):
         """The status of the first ledger that rejects the pod; None if none does."""
         for ledger in node.devices.values():
             if ledger.has_device_request(pod):
-                refusal = _ledger_verdict(ledger, pod, self._settings.policy)
+                refusal = _ledger_verdict(ledger, pod, self.settings.policy)
                 if refusal is not None:
                     return refusal
         return None
@@ -279,20 +280,15 @@ class Deviceshare(Plugin):
     # Scoring
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
-        scores_devices = self._settings.policy != "" if self._loses_scores else self._settings.weight > 0
+        scores_devices = self.settings.policy != "" if self._loses_scores else self.settings.weight > 0
         if not scores_devices or not self._any:
             return zero_scores(len(nodes))
         scores = [self._device_score(task.pod, node) for node in nodes.node_infos]
         return zero_scores(len(nodes)) if self._loses_scores else NodeScores(np.array(scores, dtype=np.float64))
 
-    @property
-    def device_settings(self) -> DeviceshareSettings:
-        """The settings from the plugin's arguments."""
-        return self._settings
-
     def device_scores(self, pod: Pod, ledgers: Mapping[str, DeviceLedger]) -> list[tuple[str, float]]:
         """(device, score of its ledger) for each device that the pod requests."""
-        policy = self._settings.policy
+        policy = self.settings.policy
         return [
             (name, ledger.score_node(pod, policy)) for name, ledger in ledgers.items() if ledger.has_device_request(pod)
         ]
@@ -308,7 +304,7 @@ class Deviceshare(Plugin):
         """The sum of the ledgers' scores, rounded, times the plugin's weight."""
         # Halves are rounded up, as upstream does; Python's round() rounds them to even.
         rounded = total if math.isnan(total) or math.isinf(total) else float(math.floor(total + 0.5))
-        return float(trunc_int64(rounded)) * float(self._settings.weight)
+        return float(trunc_int64(rounded)) * float(self.settings.weight)
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
         """All 0: upstream scores only Ascend devices here. Upstream: plugins/deviceshare.getDeviceScoresInBatch."""

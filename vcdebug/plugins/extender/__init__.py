@@ -64,9 +64,10 @@ class Extender(Plugin):
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)
         raw = arguments.raw
-        self._verbs = {
+        self.verbs = {
             method: verb for method, key in VERB_KEYS.items() if isinstance(verb := raw.get(key), str) and verb
         }
+        """Method → its configured verb."""
         self._ignorable = arguments.get_bool("extender.ignorable", default=False)
         url = raw.get("extender.urlPrefix")
         self._url = url if isinstance(url, str) else ""
@@ -77,31 +78,26 @@ class Extender(Plugin):
         self._ssn = ssn
         self._answers = answers.WebhookAnswers(ssn, self._url, self._timeout)
         self._managed = self._managed_resources()
-        self.remembers_rows = "predicate" in self._verbs and self._answers.can_answer(self._verbs["predicate"])
+        self.remembers_rows = "predicate" in self.verbs and self._answers.can_answer(self.verbs["predicate"])
         self.problems = tuple(self._missing_answers())
         reply = None
-        if "on_session_open" in self._verbs:
+        if "on_session_open" in self.verbs:
             reply = self._ask_webhook("on_session_open", "", partial(answers.opening_body, ssn))
         if reply is not None and reply.error is not None and not self._ignorable:
-            self._verbs = {method: verb for method, verb in self._verbs.items() if method == "on_session_close"}
+            self.verbs = {method: verb for method, verb in self.verbs.items() if method == "on_session_close"}
         for method in VERB_KEYS:
-            if method not in self._verbs:
+            if method not in self.verbs:
                 ssn.withdraw_hook(self, method)
 
     def on_session_close(self, ssn: Session) -> None:
         """Notify the webhook. Upstream: plugins/extender.OnSessionClose."""
-        if "on_session_close" in self._verbs:
+        if "on_session_close" in self.verbs:
             self._notify_webhook("on_session_close", "", dict)
 
     @property
     def known_answers(self) -> answers.AnswersByVerb:
         """The recorded answers and those of live calls, in the form of extender.json."""
         return self._answers.known_answers()
-
-    @property
-    def configured_verbs(self) -> Mapping[str, str]:
-        """Method → its configured verb."""
-        return self._verbs
 
     @property
     def webhook_url(self) -> str:
@@ -117,7 +113,7 @@ class Extender(Plugin):
         return resources
 
     def _missing_answers(self) -> Iterator[Problem]:
-        for method, verb in self._verbs.items():
+        for method, verb in self.verbs.items():
             if method not in TOLD_ONLY and not self._answers.can_answer(verb):
                 fault = "extender.json holds no answer of this webhook"
                 yield Problem(
@@ -126,10 +122,10 @@ class Extender(Plugin):
 
     def _ask_webhook(self, method: str, key: str, body: Callable[[], answers.Body]) -> answers.WebhookReply | None:
         """Upstream: plugins/extender.send."""
-        return self._answers.ask_or_note(answers.WebhookQuestion(method, self._verbs[method], key, body))
+        return self._answers.ask_or_note(answers.WebhookQuestion(method, self.verbs[method], key, body))
 
     def _notify_webhook(self, method: str, key: str, body: Callable[[], answers.Body]) -> answers.WebhookReply | None:
-        return self._answers.ask_webhook(answers.WebhookQuestion(method, self._verbs[method], key, body))
+        return self._answers.ask_webhook(answers.WebhookQuestion(method, self.verbs[method], key, body))
 
     def is_interested(self, task: TaskInfo) -> bool:
         """Whether a container names one of the managed resources, if any. Upstream: plugins/extender.IsInterested."""
@@ -149,8 +145,8 @@ class Extender(Plugin):
         codes: Codes = np.zeros(len(nodes), dtype=np.uint16)
         if not self.is_interested(task) or not len(nodes):
             return codes
-        if not self._answers.can_answer(self._verbs["predicate"]):
-            self._answers.note_missing(self._verbs["predicate"], task.key)
+        if not self._answers.can_answer(self.verbs["predicate"]):
+            self._answers.note_missing(self.verbs["predicate"], task.key)
             return codes
         for index, name in enumerate(nodes.node_names):
             codes[index] = self._node_verdict(task, name)
@@ -250,7 +246,7 @@ class Extender(Plugin):
         self._announce_event("deallocate_func", event)
 
     def _announce_event(self, method: str, event: Event) -> None:
-        if method not in self._verbs or not self.is_interested(event.task):
+        if method not in self.verbs or not self.is_interested(event.task):
             return
         reply = self._ask_webhook(method, event.task.key, partial(answers.task_body, event.task))
         if reply is None:

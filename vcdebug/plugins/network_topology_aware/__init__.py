@@ -85,10 +85,11 @@ class NetworkTopologyAware(Plugin):
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/network-topology-aware.OnSessionOpen."""
         self._jobs: dict[JobId, JobInfo] = ssn.jobs
-        self._domains = HyperNodeDomains(ssn)
+        self.domains = HyperNodeDomains(ssn)
+        """The session's HyperNodes with their amounts."""
         self._tries_whole = ssn.release.has_older_form(SUBJOB_GRADIENT_SHORTCUT)
         self._ordering: MapOrder = ssn.cluster.ordering
-        self._tiers = self._weights.tier_weights(self._domains.tiers)
+        self._tiers = self._weights.tier_weights(self.domains.tiers)
 
     # Gradients
 
@@ -109,15 +110,10 @@ class NetworkTopologyAware(Plugin):
         """Whether the sub job shares its job's HyperNode: the job has no subgroup policies, in older releases."""
         return self._tries_whole and not self._jobs[sub_job.job].pod_group.sub_group_policies
 
-    @property
-    def domains(self) -> HyperNodeDomains:
-        """The session's HyperNodes with their amounts."""
-        return self._domains
-
     def _gradient_rows(self, hyper_node: str, request: GradientRequest | None) -> list[list[str]]:
         if request is None:
             return [[hyper_node]]
-        rows = hyper_node_gradient(self._domains, hyper_node, request)
+        rows = hyper_node_gradient(self.domains, hyper_node, request)
         return reverse_and_cap(rows, self._weights.evict_hyper_nodes) if request.purpose == EVICT_PURPOSE else rows
 
     # HyperNodes for a sub job
@@ -133,7 +129,7 @@ class NetworkTopologyAware(Plugin):
         tied = [name for name, score in scores.items() if score == best]
         if len(tied) > 1:
             for name in tied:
-                scores[name] = best + self._domains.share_of_tasks(name, sub_job.tasks)
+                scores[name] = best + self.domains.share_of_tasks(name, sub_job.tasks)
         return {name: self._weights.score_scale * score for name, score in scores.items()}
 
     def _summed_requests(self, sub_job: SubJobInfo) -> dict[str, float]:
@@ -147,14 +143,14 @@ class NetworkTopologyAware(Plugin):
 
     def hyper_node_fills(self, sub_job: SubJobInfo, hyper_nodes: Iterable[str]) -> dict[str, tuple[ResourceFill, ...]]:
         """Used, requested and capacity of each HyperNode, by resource, with the sub job added."""
-        requests, amounts = self._summed_requests(sub_job), self._domains.amounts
+        requests, amounts = self._summed_requests(sub_job), self.domains.amounts
         return {
             name: tuple(self._weights.iter_fills(requests, amounts[name].used, amounts[name].allocatable))
             for name in hyper_nodes
         }
 
     def _fill_score(self, name: str, requests: dict[str, float]) -> float:
-        amounts = self._domains.amounts[name]
+        amounts = self.domains.amounts[name]
         return self._weights.fill_score(requests, amounts.used, amounts.allocatable)
 
     # Nodes for a task
@@ -186,7 +182,7 @@ class NetworkTopologyAware(Plugin):
         total = nodes.zero_scores()
         requests = self._weights.weighed_request(task.resreq)
         for tier, weight in self._tiers.items():
-            if tier not in self._domains.tree.tiers:
+            if tier not in self.domains.tree.tiers:
                 total = total + weight * FULL_SCORE
                 continue
             fills = self._by_row(nodes, tier, partial(self._fill_score, requests=requests), FULL_SCORE)
@@ -197,7 +193,7 @@ class NetworkTopologyAware(Plugin):
         """Closeness of the node's lowest-tier HyperNode to the job's; ties by the fraction of tasks there.
         Upstream: plugins/network-topology-aware.batchNodeOrderFnForNetworkAwarePods.
         """
-        allocated, domains = task.job_allocated_hyper_node, self._domains
+        allocated, domains = task.job_allocated_hyper_node, self.domains
         if not allocated or not len(nodes):
             return None
         lowest = domains.lowest_tier
@@ -223,21 +219,21 @@ class NetworkTopologyAware(Plugin):
 
     def _holding_hyper_node(self, tier: int, row: int) -> str:
         """The HyperNode of the tier that holds the node; empty if none does."""
-        if tier not in self._domains.tree.tiers:
+        if tier not in self.domains.tree.tiers:
             return ""
-        position = int(self._domains.positions_in_tier(tier)[row])
-        return self._domains.in_tier(tier)[position] if position >= 0 else ""
+        position = int(self.domains.positions_in_tier(tier)[row])
+        return self.domains.in_tier(tier)[position] if position >= 0 else ""
 
     def _tier_fill(self, tier: int, weight: float, requests: dict[str, float], row: int) -> TierFill:
         name = self._holding_hyper_node(tier, row)
         if not name:
             return TierFill(tier, weight, "", (), FULL_SCORE)
-        amounts = self._domains.amounts[name]
+        amounts = self.domains.amounts[name]
         fills = tuple(self._weights.iter_fills(requests, amounts.used, amounts.allocatable))
         return TierFill(tier, weight, name, fills, self._fill_score(name, requests))
 
     def _job_nearness(self, task: TaskInfo, sub_job: SubJobInfo, nodes: NodeRows, row: int) -> JobNearness:
-        domains, allocated = self._domains, task.job_allocated_hyper_node
+        domains, allocated = self.domains, task.job_allocated_hyper_node
         name = self._holding_hyper_node(domains.lowest_tier, row)
         scores = self._by_row(nodes, domains.lowest_tier, partial(domains.score_closeness, other=allocated), 0.0)
         closeness = domains.score_closeness(name, allocated) if name else 0.0
@@ -254,7 +250,7 @@ class NetworkTopologyAware(Plugin):
 
     def _by_row(self, nodes: NodeRows, tier: int, value_of: Callable[[str], float], elsewhere: float) -> FloatArray:
         """Per node, the value of its HyperNode in the tier; `elsewhere` for nodes without one."""
-        positions, names = self._domains.positions_in_tier(tier)[nodes.rows], self._domains.in_tier(tier)
+        positions, names = self.domains.positions_in_tier(tier)[nodes.rows], self.domains.in_tier(tier)
         # A job with hard topology asks about the few nodes of each HyperNode in turn: compute only their values.
         values = np.full(len(names) + 1, elsewhere)
         for position in dict.fromkeys(positions.tolist()):
@@ -266,10 +262,10 @@ class NetworkTopologyAware(Plugin):
     # Events
 
     def allocate_func(self, event: Event) -> None:
-        self._domains.charge_task(event.task)
+        self.domains.charge_task(event.task)
 
     def deallocate_func(self, event: Event) -> None:
-        self._domains.release_task(event.task)
+        self.domains.release_task(event.task)
 
 
 def _hard_tier(topology: NetworkTopology | None) -> int | None:

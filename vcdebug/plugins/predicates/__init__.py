@@ -71,16 +71,18 @@ class Predicates(Plugin):
         """Upstream: plugins/predicates.OnSessionOpen."""
         listers = Listers(ssn.snapshot)
         self._ssn = ssn
-        self._view: NodeView = ssn.view
+        self.view: NodeView = ssn.view
+        """The Kubernetes view of the nodes, which the filters read."""
         has_older_form = ssn.release.has_older_form
         self._by_name = has_older_form(node_changes.PREDICATE_ORDER)
-        self._stable = StaticFilters(
-            self._view,
+        self.stable = StaticFilters(
+            self.view,
             affinity_on=self._affinity_on,
             taints_on=self._taints_on,
             taints_named=has_older_form(node_changes.TAINT_TEXT),
             affinity_first=self._by_name,
         )
+        """The stable filters, whose verdicts hold for the whole session."""
         self._ends_at_first = has_older_form(node_changes.FILTERS_END_AT_FIRST)
         self._scores_claims = not has_older_form(node_changes.DRA_SCORE)
         self._names_all_nodes = has_older_form(node_changes.PREDICATES_BATCH_ALL_NODES)
@@ -88,29 +90,30 @@ class Predicates(Plugin):
         self._continues_refused = has_older_form(node_changes.RESERVE_FAILURE_CONTINUES)
         self._skips: dict[tuple[str, ...], tuple[str, ...]] = {}
         """The combinations of filters that tasks skip; each combination is stored once."""
-        self._cache = EquivalenceCache(len(self._view)) if self.remembers_rows else None
+        self._cache = EquivalenceCache(len(self.view)) if self.remembers_rows else None
         self._max_pods: IntArray = np.array(
-            [ssn.nodes[name].allocatable.max_task_num for name in self._view.names], dtype=np.int64
+            [ssn.nodes[name].allocatable.max_task_num for name in self.view.names], dtype=np.int64
         )
         self._affinity = (
-            filters.InterPodAffinityFilter(self._view, listers) if self._filter_enabled("PodAffinity") else None
+            filters.InterPodAffinityFilter(self.view, listers) if self._filter_enabled("PodAffinity") else None
         )
         reads_volumes = self._filter_enabled("VolumeBinding") and not has_older_form(VOLUMES_AT_ALLOCATION)
-        self._volumes = VolumeBindingFilter(self._view, listers) if reads_volumes else None
-        self._claims = DynamicResourcesFilter(ssn, self._view, listers) if self._claims_on(ssn) else None
+        self._volumes = VolumeBindingFilter(self.view, listers) if reads_volumes else None
+        self._claims = DynamicResourcesFilter(ssn, self.view, listers) if self._claims_on(ssn) else None
         rates = rates_of(self.arguments) if has_older_form(node_changes.PROPORTIONAL_PREDICATE) else None
         self._proportional = None if rates is None else ProportionalFilter(ssn, rates)
-        self._filters = self._build_filters(listers)
+        self.filters = self._build_filters(listers)
+        """The filters that run after the stable filters, in order."""
         self._prefilter_cache: PreFilterCache | None = None
         if self._cache is None and not self._ends_at_first:
-            self._prefilter_cache = PreFilterCache(self._view, ssn.reasons, self._stable, self._max_pods, self._filters)
-        self._by_filter = [(candidate.name, candidate) for candidate in self._filters]
+            self._prefilter_cache = PreFilterCache(self.view, ssn.reasons, self.stable, self._max_pods, self.filters)
+        self._by_filter = [(candidate.name, candidate) for candidate in self.filters]
         self._reserving: tuple[VolumeBindingFilter | DynamicResourcesFilter, ...]
         self._reserving = self._ordered_filters(self._volumes, self._claims)
         self._unreserving = [candidate for candidate in (self._claims, self._volumes) if candidate is not None]
         self._affinity_prepares = self._affinity_on and not has_older_form(node_changes.PREFILTER_REGISTRATIONS)
         without = LATER_PRE_FILTERS if has_older_form(node_changes.PREFILTER_REGISTRATIONS) else ()
-        self._pre_filtering = tuple(candidate for candidate in self._filters if candidate.name not in without)
+        self._pre_filtering = tuple(candidate for candidate in self.filters if candidate.name not in without)
 
     def _claims_on(self, ssn: Session) -> bool:
         """Whether resource claims are filtered: depends on the feature gate, in older releases also on an argument."""
@@ -123,7 +126,7 @@ class Predicates(Plugin):
 
     def _build_filters(self, listers: Listers) -> tuple[filters.KubernetesFilter, ...]:
         """The filters that run after the stable filters, in upstream's order."""
-        view = self._view
+        view = self.view
         return self._ordered_filters(
             filters.NodePortsFilter(view) if self._filter_enabled("NodePorts") else None,
             self._affinity,
@@ -163,7 +166,7 @@ class Predicates(Plugin):
         """Run the PreFilter of each filter and collect those that skip the task in `skipped`; returns an error."""
         pod = task.pod
         if self._affinity_prepares:
-            placement = self._view.shapes.node_constraints(pod)
+            placement = self.view.shapes.node_constraints(pod)
             if placement.asks_nothing:
                 skipped.append(NODE_AFFINITY)
             elif placement.names_conflict:
@@ -195,7 +198,7 @@ class Predicates(Plugin):
         if len(rows) == 1:
             return filters.single_code(self._predicate_one(pod, state, rows))
         chain = self._new_chain(self._first_codes(pod, rows))
-        for candidate in self._filters:
+        for candidate in self.filters:
             if candidate.name not in state.skip and not chain.is_ended:
                 filters.run_filter(candidate, chain, pod, state, rows)
         return self._drop_full(chain.row_codes())
@@ -219,15 +222,15 @@ class Predicates(Plugin):
     def _first_codes(self, pod: Pod, rows: IntArray) -> Codes:
         """Codes of the pod limit, then of the stable filters. Upstream: plugins/predicates.predicateByStablefilter."""
         chain = self._new_chain(np.zeros(len(rows), dtype=np.uint16))
-        chain.add_verdict(filters.fail_where(filters.TOO_MANY_PODS, self._max_pods[rows] <= self._view.pod_count[rows]))
+        chain.add_verdict(filters.fail_where(filters.TOO_MANY_PODS, self._max_pods[rows] <= self.view.pod_count[rows]))
         index = self._stable_index(pod, rows)  # may extend the statuses
-        chain.add_verdict(filters.FilterVerdict(self._stable.statuses, index))
+        chain.add_verdict(filters.FilterVerdict(self.stable.statuses, index))
         return chain.row_codes()
 
     def _predicate_one(self, pod: Pod, state: CycleState, rows: IntArray) -> int:
         """The code of one node, after running the filters on it."""
         if self._cache is None:
-            index = self._stable.verdict_index(self._view.shapes.node_constraints(pod)).item(rows.item(0))
+            index = self.stable.verdict_index(self.view.shapes.node_constraints(pod)).item(rows.item(0))
         else:
             index = self._stable_index(pod, rows).item(0)
         statuses = tuple([status for _, status in self._judge_row(pod, state, rows, index) if status is not None])
@@ -239,8 +242,8 @@ class Predicates(Plugin):
     ) -> list[tuple[str, FitStatus | None]]:
         """(filter, status or None) for one node, up to the status that ends filtering."""
         row = rows.item(0)
-        full = self._max_pods.item(row) <= self._view.pod_count.item(row)
-        status = self._stable.statuses[stable - 1] if stable else None
+        full = self._max_pods.item(row) <= self.view.pod_count.item(row)
+        status = self.stable.statuses[stable - 1] if stable else None
         checks = [(POD_NUMBER, filters.TOO_MANY_PODS if full else None), (STABLE, status)]
         if status is not None and self._ends_filtering(status):
             return checks
@@ -260,8 +263,8 @@ class Predicates(Plugin):
 
     def judge_node(self, task: TaskInfo, node: NodeName) -> list[tuple[str, FitStatus | None]]:
         """(filter, status or None) for one node, without using the equivalence cache."""
-        row = self._view.row_of[node]
-        index = int(self._stable.verdict_index(self._view.shapes.node_constraints(task.pod))[row])
+        row = self.view.row_of[node]
+        index = int(self.stable.verdict_index(self.view.shapes.node_constraints(task.pod))[row])
         return self._judge_row(task.pod, self._ssn.cycle_state(task), np.array([row], dtype=np.int64), index)
 
     def cached_template(self, task: TaskInfo, node: NodeName) -> tuple[str, int] | None:
@@ -269,12 +272,7 @@ class Predicates(Plugin):
         template = task.pod.annotations.get(TEMPLATE_ANNOTATION, "")
         if self._cache is None or not template:
             return None
-        return template, self._cache.cached_verdict(template, self._view.row_of[node])
-
-    @property
-    def active_filters(self) -> tuple[filters.KubernetesFilter, ...]:
-        """The filters that run after the stable filters, in order."""
-        return self._filters
+        return template, self._cache.cached_verdict(template, self.view.row_of[node])
 
     @property
     def claim_filter(self) -> DynamicResources | None:
@@ -286,23 +284,13 @@ class Predicates(Plugin):
         """The filter of volumes; None if it is off."""
         return None if self._volumes is None else self._volumes.check
 
-    @property
-    def node_view(self) -> NodeView:
-        """The Kubernetes view of the nodes, which the filters read."""
-        return self._view
-
     def pod_numbers(self, node: NodeName) -> tuple[int, int]:
         """(number of pods on the node, its maximum)."""
-        row = self._view.row_of[node]
-        return int(self._view.pod_count[row]), int(self._max_pods[row])
-
-    @property
-    def static_filters(self) -> StaticFilters:
-        """The stable filters, whose verdicts hold for the whole session."""
-        return self._stable
+        row = self.view.row_of[node]
+        return int(self.view.pod_count[row]), int(self._max_pods[row])
 
     def _stable_index(self, pod: Pod, rows: IntArray) -> IntArray:
-        index = self._stable.verdict_index(self._view.shapes.node_constraints(pod))[rows]
+        index = self.stable.verdict_index(self.view.shapes.node_constraints(pod))[rows]
         if self._cache is None:
             return index
         return self._cache.predicate_with_cache(pod.annotations.get(TEMPLATE_ANNOTATION, ""), rows, index)
@@ -341,7 +329,7 @@ class Predicates(Plugin):
     def _simulate_affinity(self, state: CycleState, other: TaskInfo, node: NodeInfo, sign: int) -> str | None:
         if self._affinity is None or self._affinity.name in state.skip:
             return None
-        return self._affinity.simulate_pod(state, other.pod, self._view.row_of[node.name], sign)
+        return self._affinity.simulate_pod(state, other.pod, self.view.row_of[node.name], sign)
 
     def simulate_predicate(self, state: CycleState, task: TaskInfo, node: NodeInfo) -> str | None:
         return next((text for _, text in self.simulated_checks(state, task, node) if text is not None), None)
@@ -349,7 +337,7 @@ class Predicates(Plugin):
     def simulated_checks(self, state: CycleState, task: TaskInfo, node: NodeInfo) -> Iterator[tuple[str, str | None]]:
         """Yield (check, error or None) of a dry run: inter-pod affinity, then the devices of the copied node."""
         if self._affinity is not None and self._affinity.name not in state.skip:
-            row = np.array([self._view.row_of[node.name]], dtype=np.int64)
+            row = np.array([self.view.row_of[node.name]], dtype=np.int64)
             verdict = self._affinity.filter(task.pod, state, row)
             reason = verdict.statuses[verdict.failing[0] - 1].reason if verdict.failing[0] else None
             yield self._affinity.name, None if reason is None else f"failed to filter pod on node {node.name}: {reason}"
@@ -368,7 +356,7 @@ class Predicates(Plugin):
         Upstream: plugins/predicates.runReservePlugins.
         """
         task = event.task
-        row = self._view.row_of.get(task.node_name)
+        row = self.view.row_of.get(task.node_name)
         if row is None:
             return
         state = self._ssn.cycle_state(task)
@@ -383,7 +371,7 @@ class Predicates(Plugin):
                 return
         if self._charge_devices(event):
             return
-        self._view.add_pod(row, task.pod)
+        self.view.add_pod(row, task.pod)
         if self._affinity is not None and self._affinity.overlooks_anti_affinity(task.pod, row):
             filters.note_overlooked_anti_affinity(self._ssn, task)
 
@@ -410,14 +398,14 @@ class Predicates(Plugin):
     def deallocate_func(self, event: Event) -> None:
         """Release reservations and remove the pod from the view. Upstream: plugins/predicates.runUnReservePlugins."""
         task = event.task
-        row = self._view.row_of.get(task.node_name)
+        row = self.view.row_of.get(task.node_name)
         if row is None:
             return
         state = self._ssn.cycle_state(task)
         for reserving in self._unreserving:
             reserving.unreserve(state, task.pod.node_name)
         if self._release_devices(task):
-            self._view.remove_pod(row, task.pod.uid)
+            self.view.remove_pod(row, task.pod.uid)
 
 
 def _pre_predicate_error(filter_name: str, message: str) -> PluginError:

@@ -228,35 +228,31 @@ class VerdictChain:
         self._ends = ends_at_first
         self._full = reasons.code_of((TOO_MANY_PODS,)) if ends_at_first else 0
         self._codes: IntArray = codes.astype(INDEX_DTYPE)
-        self._alive: BoolArray = ~reasons.blocking_masks()[1][codes]
-        if ends_at_first:
-            self._alive = (codes == 0) | (codes == self._full)
-
-    @property
-    def alive_rows(self) -> BoolArray:
+        self.alive_rows: BoolArray = ~reasons.blocking_masks()[1][codes]
         """Mask of the rows that further filters check."""
-        return self._alive
+        if ends_at_first:
+            self.alive_rows = (codes == 0) | (codes == self._full)
 
     @property
     def is_ended(self) -> bool:
         """Whether all rows are closed."""
-        return not np.count_nonzero(self._alive)
+        return not np.count_nonzero(self.alive_rows)
 
     def add_verdict(self, verdict: FilterVerdict) -> None:
         """Append the status of each failing row."""
-        failing = self._alive & (verdict.failing > 0)
+        failing = self.alive_rows & (verdict.failing > 0)
         if not np.count_nonzero(failing):
             return
         width = len(verdict.statuses) + 1
         pairs = self._codes[failing] * width + verdict.failing[failing]
         # A shortcut for the common case that all rows fail alike: np.unique sorts.
         if np.count_nonzero(pairs == pairs[0]) == len(pairs):
-            self._codes[failing], self._alive[failing] = self._extend_code(int(pairs[0]), width, verdict)
+            self._codes[failing], self.alive_rows[failing] = self._extend_code(int(pairs[0]), width, verdict)
             return
         distinct, inverse = np.unique(pairs, return_inverse=True)
         extended = [self._extend_code(pair, width, verdict) for pair in distinct.tolist()]
         self._codes[failing] = np.array([code for code, _ in extended], dtype=INDEX_DTYPE)[inverse]
-        self._alive[failing] = np.array([alive for _, alive in extended], dtype=np.bool_)[inverse]
+        self.alive_rows[failing] = np.array([alive for _, alive in extended], dtype=np.bool_)[inverse]
 
     def _extend_code(self, pair: int, width: int, verdict: FilterVerdict) -> tuple[int, bool]:
         """(code with the new status appended, whether the row stays open)."""

@@ -4,8 +4,6 @@ Upstream: plugins/usage.
 Upstream: plugins/usage (v1.15 and older).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from typing import ClassVar, NamedTuple
 
@@ -65,7 +63,8 @@ class Usage(Plugin):
 
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)
-        self._settings = UsageSettings(arguments)
+        self.settings = UsageSettings(arguments)
+        """The settings from the plugin's arguments."""
 
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/usage.OnSessionOpen."""
@@ -76,9 +75,10 @@ class Usage(Plugin):
         self._limits: dict[TaskId, Resource] = {}
         self._row_of: dict[NodeName, Row] = table.row_of
         now = unix_nanoseconds(ssn.snapshot.now)
-        self._measured = NodeMeasurements(usage, table, now)
-        self.load = EstimatedLoad(self._measured, table)
-        self._codes = exceeded_codes(self._measured, *self.load_thresholds, ssn.reasons)
+        self.measured = NodeMeasurements(usage, table, now)
+        """The measurements, node by node."""
+        self.load = EstimatedLoad(self.measured, table)
+        self._codes = exceeded_codes(self.measured, *self.load_thresholds, ssn.reasons)
         self.problems = unmeasured_problems(usage, table.names)
         interval = metrics_interval(ssn.conf.metrics)
         for node in ssn.nodes.values():
@@ -97,19 +97,19 @@ class Usage(Plugin):
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
         """Upstream: plugins/usage.nodeOrderFn."""
-        settings = self._settings
+        settings = self.settings
         weights = settings.cpu_weight + settings.memory_weight
         if weights == 0:
             return zero_scores(len(nodes))
         cpu, memory = self.load.of_rows(nodes.rows)
         free = (1.0 - cpu) * float(settings.cpu_weight) + (1.0 - memory) * float(settings.memory_weight)
         score = free / float(weights) * float(MAX_SCORE) * float(settings.weight)
-        return NodeScores(np.where(self._measured.fresh[nodes.rows], score, 0.0))
+        return NodeScores(np.where(self.measured.fresh[nodes.rows], score, 0.0))
 
     def node_load(self, task: TaskInfo, nodes: NodeRows) -> NodeLoad:
         """The figures behind the score and verdict of one node."""
-        settings, row = self._settings, int(nodes.rows[0])
-        measured, estimated, load = self._measured, self.load.node_estimate(row), self.load.of_row(row)
+        settings, row = self.settings, int(nodes.rows[0])
+        measured, estimated, load = self.measured, self.load.node_estimate(row), self.load.of_row(row)
         of_cpu = (settings.cpu_weight, settings.cpu_threshold)
         of_memory = (settings.memory_weight, settings.memory_threshold)
         cpu = ResourceLoad(CPU, float(measured.cpu[row]), estimated[0], load[0], *of_cpu)
@@ -118,19 +118,9 @@ class Usage(Plugin):
         return NodeLoad((cpu, memory), bool(measured.fresh[row]), settings.weight, score)
 
     @property
-    def usage_settings(self) -> UsageSettings:
-        """The settings from the plugin's arguments."""
-        return self._settings
-
-    @property
-    def node_measurements(self) -> NodeMeasurements:
-        """The measurements, node by node."""
-        return self._measured
-
-    @property
     def load_thresholds(self) -> tuple[float, float]:
         """Percentages of cpu and memory beyond which a node is refused."""
-        return self._settings.cpu_threshold, self._settings.memory_threshold
+        return self.settings.cpu_threshold, self.settings.memory_threshold
 
     # Estimates
 
@@ -150,7 +140,7 @@ class Usage(Plugin):
 
     def _risk_factor(self, row: Row) -> float:
         """The factor for estimates on a node, by its load. Upstream: plugins/usage/estimator.CalcAppliedRiskFactor."""
-        settings = self._settings
+        settings = self.settings
         weights = settings.cpu_weight + settings.memory_weight
         cpu, memory = self.load.of_row(row)
         busy = cpu * float(settings.cpu_weight) + memory * float(settings.memory_weight)
@@ -160,7 +150,7 @@ class Usage(Plugin):
     def _estimate_pod(self, task: TaskInfo, risk: float) -> tuple[float, float]:
         """Upstream: plugins/usage/estimator.EstimatePodResource."""
         if task.best_effort:
-            return self._settings.best_effort_cpu * risk, self._settings.best_effort_memory * risk
+            return self.settings.best_effort_cpu * risk, self.settings.best_effort_memory * risk
         limit = self._limits.get(task.uid)
         if limit is None:
             limit = self._limits[task.uid] = get_pod_resource_limit(task.pod, self._flags)
@@ -171,7 +161,7 @@ class Usage(Plugin):
     def _estimate_resource(self, request: float, limit: float, risk: float) -> float:
         """A ratio of the request, plus a ratio of what the limit allows above it; at most the limit."""
         highest = request if limit <= 0 or limit < request else limit
-        settings = self._settings
+        settings = self.settings
         estimate = (request * settings.request_ratio + (highest - request) * settings.burst_ratio) * risk
         return min(max(estimate, 0.0), highest)
 
@@ -298,12 +288,13 @@ class MeasuredUsage(Plugin):
     def on_session_open(self, ssn: Session) -> None:
         ssn.log("usage.enter")
         usage, table = ssn.snapshot.usage, ssn.node_table
-        self._measured = NodeMeasurements(usage, table, unix_nanoseconds(ssn.snapshot.now))
+        self.measured = NodeMeasurements(usage, table, unix_nanoseconds(ssn.snapshot.now))
+        """The measurements, node by node."""
         self._scored: BoolArray = np.array(
             [all(_has_period(usage.get(name), kind) for kind in ("cpu", "mem")) for name in table.names], dtype=np.bool_
         )
-        self._scored &= self._measured.fresh
-        self._codes = exceeded_codes(self._measured, *self.load_thresholds, ssn.reasons)
+        self._scored &= self.measured.fresh
+        self._codes = exceeded_codes(self.measured, *self.load_thresholds, ssn.reasons)
         self.problems = unmeasured_problems(usage, table.names)
         ssn.log("usage.measured", {}, {})
         ssn.log("usage.leave")
@@ -314,17 +305,12 @@ class MeasuredUsage(Plugin):
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
         """The weighted mean of the free fractions of cpu and memory."""
-        cpu, memory = self._measured.cpu[nodes.rows], self._measured.memory[nodes.rows]
+        cpu, memory = self.measured.cpu[nodes.rows], self.measured.memory[nodes.rows]
         free = (100.0 - cpu) / 100.0 * float(self._cpu_weight) + (100.0 - memory) / 100.0 * float(self._memory_weight)
         # Weights that add up to 0 divide by 0, as in Go: the score is NaN or infinite, without an error.
         with np.errstate(divide="ignore", invalid="ignore"):
             score = free / np.float64(self._cpu_weight + self._memory_weight) * float(MAX_SCORE * self._weight)
         return NodeScores(np.where(self._scored[nodes.rows], score, 0.0))
-
-    @property
-    def node_measurements(self) -> NodeMeasurements:
-        """The measurements, node by node."""
-        return self._measured
 
     @property
     def load_thresholds(self) -> tuple[float, float]:
@@ -334,13 +320,13 @@ class MeasuredUsage(Plugin):
     def node_load(self, task: TaskInfo, nodes: NodeRows) -> NodeLoad:
         """The figures behind the score and verdict of one node."""
         row = int(nodes.rows[0])
-        cpu, memory = float(self._measured.cpu[row]), float(self._measured.memory[row])
+        cpu, memory = float(self.measured.cpu[row]), float(self.measured.memory[row])
         busy = (
             ResourceLoad(CPU, cpu, 0.0, cpu / 100.0, self._cpu_weight, self._cpu_threshold),
             ResourceLoad(MEMORY, memory, 0.0, memory / 100.0, self._memory_weight, self._memory_threshold),
         )
         score = float(self.node_order(task, nodes).total[0])
-        return NodeLoad(busy, bool(self._measured.fresh[row]), self._weight, score)
+        return NodeLoad(busy, bool(self.measured.fresh[row]), self._weight, score)
 
 
 def _read_threshold(arguments: Arguments, key: str) -> float:

@@ -347,9 +347,14 @@ class QueueCheck:
         """The limit of a dimension, such as `8`."""
         return self._written(name, self.check.limit)
 
+    @cached_property
+    def taken(self) -> Resource:
+        """The usage without the request."""
+        return self.check.counted_already
+
     def format_taken(self, name: str) -> str:
         """The usage of a dimension without the request, such as `4`."""
-        return self._written(name, self.check.counted_already)
+        return self._written(name, self.taken)
 
     def request_of(self, name: str) -> str:
         """The request in a dimension, such as `2`."""
@@ -361,8 +366,8 @@ class QueueCheck:
 
     def _written(self, name: str, resource: Resource) -> str:
         """The text of an amount, with enough digits to differ from usage, request and limit."""
-        compared = (self.check.request, self.check.counted_already, self.check.total, self.check.limit)
-        return amount_text.format_amounts_apart(name, *(each.get(name) for each in (resource, *compared)))[0]
+        compared = (resource, self.check.request, self.taken, self.check.total, self.check.limit)
+        return amount_text.format_amounts_apart(name, *[each.get(name) for each in compared])[0]
 
     def format_excess(self, name: str) -> str:
         """The amount by which the request would exceed the limit in a dimension."""
@@ -408,7 +413,7 @@ class QueueCheck:
     def limit_numbers(self) -> dict[str, Number]:
         """Usage, limit and excess of each exceeded dimension, as JSON numbers."""
         return {
-            **amounts.numbers("queue.taken", self.check.counted_already, self.exceeded_dimensions),
+            **amounts.numbers("queue.taken", self.taken, self.exceeded_dimensions),
             **amounts.numbers("queue.limit", self.check.limit, self.exceeded_dimensions),
             **self.excess_numbers(),
         }

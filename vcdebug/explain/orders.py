@@ -79,13 +79,14 @@ class OrderComparison(NamedTuple):
 
     @property
     def deciding_step(self) -> OrderStep | None:
-        """The first step with a difference; None if all steps are equal."""
-        return next((step for step in self.steps if step.order_sign), None)
+        """The last step, unless all steps are equal: then None."""
+        return self.steps[-1] if self.steps and self.steps[-1].order_sign else None
 
     @property
     def deciding_words(self) -> str:
         """` (priority)`: what decides; empty where everything is equal."""
-        return f" ({self.deciding_step.difference.what})" if self.deciding_step is not None else ""
+        step = self.deciding_step
+        return "" if step is None else f" ({step.difference.what})"
 
     @property
     def order_sign(self) -> int:

@@ -81,8 +81,8 @@ def turns_at_end(recording: Recording, queue: QueueName, jobs: tuple[JobId, ...]
     orders: dict[tuple[JobId, JobId], tuple[int, str]] = {}
     for left, right in combinations(jobs, 2):
         order = order_of(recording, len(recording), "job", left, right)
-        orders[left, right] = order.order_sign, order.deciding_words
-        orders[right, left] = -order.order_sign, order.deciding_words
+        sign, words = order.order_sign, order.deciding_words
+        orders[left, right], orders[right, left] = (sign, words), (-sign, words)
     return {uid: (_turn_sentence(queue, [other for other in jobs if other != uid], uid, orders),) for uid in jobs}
 
 

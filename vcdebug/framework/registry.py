@@ -48,9 +48,12 @@ class ActionFacts(NamedTuple):
 
 def facts_of(actions: Registry, name: str) -> ActionFacts:
     """What an action does, after importing its module; all False for an unknown name."""
-    if name not in actions:
-        return ActionFacts()
-    kind = resolve_reference(actions[name])
+    return _facts_at(actions[name]) if name in actions else ActionFacts()
+
+
+@cache
+def _facts_at(reference: str) -> ActionFacts:
+    kind = resolve_reference(reference)
     return ActionFacts(
         kind.admits, kind.places, kind.evicts, kind.by_gang, kind.across_queues, kind.within_jobs, kind.evicts_copies
     )

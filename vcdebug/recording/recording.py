@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, lru_cache, partial, update_wrapper
-from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -176,7 +176,8 @@ def _remember_per_recording(function: RecordingQuestion[P, R], most: int | None)
         get_answer = recording.memo.get(function)
         if get_answer is None:
             get_answer = recording.memo[function] = _new_answer_cache(function, recording, most)
-        return cast("R", get_answer(*args, **kwargs))
+        answer: R = get_answer(*args, **kwargs)
+        return answer
 
     update_wrapper(ask_once, function)
     return ask_once

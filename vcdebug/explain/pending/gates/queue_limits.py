@@ -138,7 +138,7 @@ def not_allocatable_finding(
     excess = dimension_over_limit(view, limit)
     numbers = {
         **answer.numbers("request", task.resreq),
-        **answer.numbers("queue.allocated", limit.check.counted_already, limit.exceeded_dimensions),
+        **answer.numbers("queue.allocated", limit.taken, limit.exceeded_dimensions),
         **answer.numbers(f"queue.{limit.figure}", limit.check.limit, limit.exceeded_dimensions),
         **limit.excess_numbers(),
         "nodes.free": answer.count(len(fits.free_nodes), "nodes"),
@@ -191,7 +191,7 @@ def _too_large_facts(limit: QueueCheck, name: str) -> tuple[str, ...]:
 
 def _rejected_alike_facts(view: JobView, limit: QueueCheck) -> tuple[str, ...]:
     """A sentence about rejected jobs of other queues while no pod of this queue uses its deserved amount; or empty."""
-    is_unused = limit.figure == "deserved" and not limit.is_capability and not limit.check.counted_already.milli_cpu
+    is_unused = limit.figure == "deserved" and not limit.is_capability and not limit.taken.milli_cpu
     rejected, by_queue = queue_index.rejected_jobs(view.recording), queue_index.rejected_by_queue(view.recording)
     total = len(rejected) - len(by_queue.get(view.queue.name, ()))
     if not is_unused or not total:
@@ -257,7 +257,7 @@ def impossible_refusal(view: JobView) -> tuple[Seq, HookEvent] | None:
 def _is_held_by_others(view: JobView, limit: QueueCheck, seq: Seq) -> bool:
     """Whether other jobs use some of the exceeded dimension, so that their end would help."""
     tasks = view.recording.timeline.state_at(seq - 1).tasks
-    used_by_others = limit.check.counted_already.get(limit.first_dimension)
+    used_by_others = limit.taken.get(limit.first_dimension)
     for key, task in view.tasks.items():
         # The job's own pods do not end before the job runs, so their usage is not freed.
         used_by_others -= task.resreq.get(limit.first_dimension) if is_allocated_status(tasks[key].status) else 0.0

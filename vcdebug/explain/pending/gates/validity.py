@@ -326,9 +326,11 @@ def _group_of_each_pod(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
     """(fact, advice) if each pod of a gang workload has its own PodGroup; else None."""
     lone = _lone_roles(view.recording)
     for app in _applications_of(pod):
-        roles, kind = lone[pod.namespace, app], app.partition(" ")[0]
-        needed = kind in _GANG_KINDS or _TRAINING_JOB.fullmatch(kind) or len(set(filter(None, roles))) > 1
-        if needed and len(roles) > 1:
+        pods_by_role, kind = lone[pod.namespace, app], app.partition(" ")[0]
+        needed = (
+            kind in _GANG_KINDS or _TRAINING_JOB.fullmatch(kind) or len([role for role in pods_by_role if role]) > 1
+        )
+        if needed and pods_by_role.total() > 1:
             how = f"named in annotation {GROUP_ANNOTATION} (an operator with gang scheduling enabled does so)"
             advice = outside_advice(f"Give the pods of one workload one PodGroup, {how}.")
             return f"Each pod of {app} has a PodGroup of its own (minMember 1), so its pods are not a gang.", advice
@@ -343,12 +345,13 @@ def _applications_of(pod: Pod) -> list[str]:
 
 
 @per_recording()
-def _lone_roles(recording: Recording) -> Mapping[tuple[str, str], Sequence[str]]:
-    """(namespace, application) → roles of those of its pods whose job has no other pod."""
+def _lone_roles(recording: Recording) -> Mapping[tuple[str, str], Counter[str]]:
+    """(namespace, application) → number of its pods whose job has no other pod, by role."""
     alone = (job for job in recording.session.jobs.values() if len(job.tasks) == 1)
     pods = [task.pod for job in alone for task in job.tasks.values()]
     roles = [(pod, next((pod.labels[key] for key in _ROLE_LABELS if key in pod.labels), "")) for pod in pods]
-    return group_by_key(((pod.namespace, app), role) for pod, role in roles for app in _applications_of(pod))
+    applied = group_by_key(((pod.namespace, app), role) for pod, role in roles for app in _applications_of(pod))
+    return {app: Counter(app_roles) for app, app_roles in applied.items()}
 
 
 @per_recording()

@@ -173,11 +173,10 @@ def per_recording(most: int | None = None) -> Callable[[RecordingQuestion[P, R]]
 
 def _remember_per_recording(function: RecordingQuestion[P, R], most: int | None) -> RecordingQuestion[P, R]:
     def ask_once(recording: Recording, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        get_answer = recording.memo.get(function)
+        get_answer: Callable[..., R] | None = recording.memo.get(function)
         if get_answer is None:
             get_answer = recording.memo[function] = _new_answer_cache(function, recording, most)
-        answer: R = get_answer(*args, **kwargs)
-        return answer
+        return get_answer(*args, **kwargs)
 
     update_wrapper(ask_once, function)
     return ask_once

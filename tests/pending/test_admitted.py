@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import cluster, node, pod_group, pods
+from tests.builders import cluster, conf_of, node, pod_group, pods
 from tests.pending.situations import CLASSES, PLAIN, WANTED, conf, running
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.job_view import NotFoundError
@@ -119,3 +119,28 @@ def test_the_pods_to_come_are_those_of_the_jobs_templates(cpu: str, spec: dict[s
     found = explain_by_name(replay_cycle(cluster(templated(cpu, **spec), conf=conf(PLAIN))), WANTED)
     assert "admitted" == found.cause_code
     assert found.dominant.facts[0].startswith(fact)
+
+
+# What the PodGroup's minResources say to enqueue
+
+ENQUEUE = conf_of("gang", "overcommit predicates nodeorder", actions="enqueue, allocate")
+
+
+@pytest.mark.parametrize(("asked", "told"), [("11", True), ("9", False)])
+def test_pods_of_a_job_that_was_admitted_with_more_than_the_cluster_has_are_told_so(asked: str, told: bool) -> None:
+    job = [pod_group("j", phase="Running", min_resources={"cpu": asked}), *pods("j", 1, cpu="6", on="n1")]
+    snapshot = cluster(node("n1"), job, pods("j", 1, cpu="5", prefix="more"), conf=ENQUEUE)
+    found = explain_by_name(replay_cycle(snapshot), "default/j")
+    assert told is (
+        f"The PodGroup was admitted with minResources of {asked} cpu; the cluster has 10." in found.whole_text
+    )
+    assert told is any(line.text.startswith("Set overcommit-factor to 1: ") for line in found.advised)
+
+
+@pytest.mark.parametrize(("cpu", "told"), [("20", True), ("8", False)])
+def test_what_no_node_has_is_not_admitted_and_a_cluster_autoscaler_needs_pods(cpu: str, told: bool) -> None:
+    full = [pod_group("old", phase="Running"), *pods("old", 1, cpu="9", on="n1")]
+    snapshot = cluster(node("n1"), full, pod_group("j", phase="Pending", min_resources={"cpu": cpu}), conf=ENQUEUE)
+    found = explain_by_name(replay_cycle(snapshot), "default/j")
+    assert "enqueue-overcommit" == found.cause_code
+    assert told is any(line.text.startswith("For a cluster autoscaler, drop enqueue") for line in found.advised)

@@ -353,26 +353,6 @@ def test_a_cluster_autoscaler_is_said_to_miss_the_pods_of_a_gang_that_found_plac
     assert any(fact.startswith(seen) for fact in explained(snapshot).dominant.facts)
 
 
-@pytest.mark.parametrize(("asked", "told"), [("11", True), ("9", False)])
-def test_pods_of_a_job_that_was_admitted_with_more_than_the_cluster_has_are_told_so(asked: str, told: bool) -> None:
-    job = [pod_group("j", phase="Running", min_resources={"cpu": asked}), *pods("j", 1, cpu="6", on="n1")]
-    snapshot = cluster(node("n1"), job, pods("j", 1, cpu="5", prefix="more"), conf=ENQUEUE)
-    found = explained(snapshot)
-    assert told is (
-        f"The PodGroup was admitted with minResources of {asked} cpu; the cluster has 10." in found.whole_text
-    )
-    assert told is any(line.text.startswith("Set overcommit-factor to 1: ") for line in found.advised)
-
-
-@pytest.mark.parametrize(("cpu", "told"), [("20", True), ("8", False)])
-def test_what_no_node_has_is_not_admitted_and_a_cluster_autoscaler_needs_pods(cpu: str, told: bool) -> None:
-    full = [pod_group("old", phase="Running"), *pods("old", 1, cpu="9", on="n1")]
-    snapshot = cluster(node("n1"), full, pod_group("j", phase="Pending", min_resources={"cpu": cpu}), conf=ENQUEUE)
-    found = explained(snapshot)
-    assert "enqueue-overcommit" == found.cause_code
-    assert told is any(line.text.startswith("For a cluster autoscaler, drop enqueue") for line in found.advised)
-
-
 @pytest.mark.parametrize("release", ["v1.11.2", "v1.12.0"])
 def test_a_release_that_asks_no_parent_queue_at_admission_is_named_with_the_pull_request(release: str) -> None:
     org = [queue("root"), queue("org", parent="root", capability={"cpu": "4"})]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from tests.builders import cluster, node, pod, pod_group, priority_class, queue
 from tests.pending.contradictions import contradictions, missing_in_survey

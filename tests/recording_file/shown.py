@@ -1,8 +1,9 @@
 """Renders everything that the debugger shows of a recording, as texts by name."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from io import StringIO
+
+from msgspec.structs import replace
 
 from vcdebug.cli.reports import cycle
 from vcdebug.debugger.driver import Driver

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as part
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from vcdebug.debugger import expression, expression_tokens
 from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, BreakpointError, BreakpointKind
@@ -41,7 +43,7 @@ _IS_FUNCTION: Final = "vcdebug.debugger.breakpoints.function_kind:is_function"
 _FIELD_IN_TEXT: Final = re.compile(r"\{([a-z_]+)\}")
 
 
-class HitCount(NamedTuple):
+class HitCount(Struct, frozen=True):
     """The hits at which a breakpoint stops: `== 3`, `> 2`, or every fifth (`% 5 == 0`)."""
 
     sign: str

@@ -1,8 +1,11 @@
 """A cluster over time: open captures in order, like cycles, and the source of further ones."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple
+from dataclasses import dataclass, field
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.snapshot import Snapshot
@@ -13,7 +16,7 @@ MAX_OPEN_CAPTURES: Final = 8
 ReadCapture = Callable[[], Snapshot]
 
 
-class NewCapture(NamedTuple):
+class NewCapture(Struct, frozen=True):
     """A capture, and a function that reads it again after it is closed."""
 
     snapshot: Snapshot

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Final, Literal, NamedTuple
 
+from msgspec import Struct
+
 from vcdebug.framework.record import PopEvent, ScoreEvent
 from vcdebug.model.names import Seq
 from vcdebug.recording.flow_rows import next_row, path_to_row, previous_row, row_after_opening
@@ -19,7 +21,7 @@ MoveVerb = Literal["into", "over", "out"]
 SelectionKind = Literal["task", "job", "node", "queue", "plugin", "none"]
 
 
-class CursorSelection(NamedTuple):
+class CursorSelection(Struct, frozen=True):
     """The selected object next to the current event."""
 
     kind: SelectionKind

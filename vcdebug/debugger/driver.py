@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from msgspec import Struct
 
 from vcdebug.amount_text import count_noun
 from vcdebug.debugger.breakpoint import Breakpoint
@@ -21,8 +22,7 @@ from vcdebug.whatif.branch import BRANCH, ORIGINAL, OpenRecordings
 DriverStep = Literal["into", "inside", "over", "out", "continue"]
 
 
-@dataclass(frozen=True, slots=True)
-class BreakpointStatus:
+class BreakpointStatus(Struct, frozen=True):
     """One breakpoint as the screen shows it."""
 
     number: int
@@ -31,8 +31,7 @@ class BreakpointStatus:
     hits: tuple[Seq, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class DebuggerState:
+class DebuggerState(Struct, frozen=True):
     """The current event of a recording, with what a front end shows around it."""
 
     recording: Recording
@@ -347,8 +346,7 @@ class CommandError(VcdebugError):
     """A command line that cannot be run."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommandReply:
+class CommandReply(Struct, frozen=True):
     """The result of a command: a new state, text for the status line, a page to open, or background work."""
 
     moment: DebuggerState | None = None
@@ -363,7 +361,7 @@ class CommandReply:
     """Applies the result of the work; called after it, in the thread that runs commands."""
 
 
-class Verb(NamedTuple):
+class Verb(Struct, frozen=True):
     """One command."""
 
     names: tuple[str, ...]

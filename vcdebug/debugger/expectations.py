@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from vcdebug.debugger.breakpoint import parse_breakpoint
 from vcdebug.errors import VcdebugError, closest_name_hint
@@ -47,8 +48,7 @@ class ExpectationVerdict(NamedTuple):
     met: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Expectation:
+class Expectation(Struct, frozen=True):
     """The expected outcome of one snapshot's cycle."""
 
     name: str

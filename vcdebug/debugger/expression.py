@@ -9,8 +9,9 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final, Literal, Protocol, TypeGuard
+
+from msgspec import Struct
 
 from vcdebug.debugger.expression_tokens import ExpressionToken, TokenReader
 from vcdebug.errors import VcdebugError
@@ -71,8 +72,7 @@ class Expression(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ConstantValue:
+class ConstantValue(Struct, frozen=True):
     """A number, a text, a list, or a word such as `true`."""
 
     constant: Value
@@ -81,8 +81,7 @@ class ConstantValue:
         return self.constant
 
 
-@dataclass(frozen=True, slots=True)
-class FieldReference:
+class FieldReference(Struct, frozen=True):
     """A named field of the event."""
 
     name: str
@@ -91,8 +90,7 @@ class FieldReference:
         return fields(self.name)
 
 
-@dataclass(frozen=True, slots=True)
-class NameCount:
+class NameCount(Struct, frozen=True):
     """The number of names in a list."""
 
     operand: Expression
@@ -103,8 +101,7 @@ class NameCount:
         return len(counted) if isinstance(counted, tuple) else 0
 
 
-@dataclass(frozen=True, slots=True)
-class EachName:
+class EachName(Struct, frozen=True):
     """Whether a condition on `it` holds for any, or for all, names of a list; false for an event without the list."""
 
     quantifier: Callable[[Iterable[object]], bool]
@@ -120,8 +117,7 @@ class EachName:
         return bool(self.condition.evaluate(lambda field: name if field == IT else fields(field.replace(EACH, name))))
 
 
-@dataclass(frozen=True, slots=True)
-class ArithmeticExpression:
+class ArithmeticExpression(Struct, frozen=True):
     """A sum, difference, product or quotient of numbers."""
 
     left: Expression
@@ -143,8 +139,7 @@ def _is_number(value: Value) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-@dataclass(frozen=True, slots=True)
-class NotExpression:
+class NotExpression(Struct, frozen=True):
     """`not`: whether the operand does not hold."""
 
     operand: Expression
@@ -153,8 +148,7 @@ class NotExpression:
         return not self.operand.evaluate(fields)
 
 
-@dataclass(frozen=True, slots=True)
-class AndExpression:
+class AndExpression(Struct, frozen=True):
     """`and`: the right side is evaluated only if the left one holds."""
 
     left: Expression
@@ -164,8 +158,7 @@ class AndExpression:
         return bool(self.left.evaluate(fields)) and bool(self.right.evaluate(fields))
 
 
-@dataclass(frozen=True, slots=True)
-class OrExpression:
+class OrExpression(Struct, frozen=True):
     """`or`: the right side is evaluated only if the left one does not hold."""
 
     left: Expression
@@ -175,8 +168,7 @@ class OrExpression:
         return bool(self.left.evaluate(fields)) or bool(self.right.evaluate(fields))
 
 
-@dataclass(frozen=True, slots=True)
-class ComparisonExpression:
+class ComparisonExpression(Struct, frozen=True):
     """Two operands and a sign; values of different kinds are unequal, and neither is the smaller."""
 
     left: Expression
@@ -192,8 +184,7 @@ class ComparisonExpression:
         return _is_equal(left, right) == (self.sign == "==")
 
 
-@dataclass(frozen=True, slots=True)
-class PatternMatch:
+class PatternMatch(Struct, frozen=True):
     """A regular expression found somewhere in a text."""
 
     operand: Expression

@@ -1,7 +1,9 @@
 """Pieces of a condition's line: names, numbers, texts and signs, with their positions."""
 
 import re
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from vcdebug.errors import VcdebugError
 
@@ -28,7 +30,7 @@ class ExpressionError(VcdebugError):
         self.position = position
 
 
-class ExpressionToken(NamedTuple):
+class ExpressionToken(Struct, frozen=True):
     """A token of a line: kind is text, number, part, name, sign or end."""
 
     kind: str

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+
 from vcdebug.amount_text import count_noun
 from vcdebug.debugger import figures
 from vcdebug.debugger.fields import fields_of
@@ -43,7 +45,7 @@ MAX_SOURCES: Final = 6
 """Maximum number of sources of a fact; the rule states how many there are in all."""
 
 
-class Source(NamedTuple):
+class Source(Struct, frozen=True):
     """A fact from which another one follows, and its part in the rule."""
 
     role: str

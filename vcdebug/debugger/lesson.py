@@ -1,9 +1,11 @@
 """Lessons: questions about a bundled snapshot, one YAML file each; the answers are read from its recording."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun
 from vcdebug.debugger.breakpoint import parse_breakpoint
@@ -25,8 +27,7 @@ class LessonError(VcdebugError):
     """A lesson that is missing, malformed, or disagrees with the recording."""
 
 
-@dataclass(frozen=True, slots=True)
-class LessonStep:
+class LessonStep(Struct, frozen=True):
     """One question at an event."""
 
     at: str
@@ -48,8 +49,7 @@ class LessonStep:
     cycle: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Lesson:
+class Lesson(Struct, frozen=True):
     """A file of steps."""
 
     name: str
@@ -60,7 +60,7 @@ class Lesson:
     steps: tuple[LessonStep, ...]
 
 
-class StepVerdict(NamedTuple):
+class StepVerdict(Struct, frozen=True):
     """Whether a reply is right, and the recording's own answer."""
 
     right: bool

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import ClassVar, Final, Generic, NamedTuple, TypeVar
 
+from msgspec import Struct
+
 from vcdebug.debugger import figures
 from vcdebug.debugger.breakpoint import Breakpoint, parse_breakpoint
 from vcdebug.debugger.breakpoints import BreakpointError
@@ -211,14 +213,14 @@ class BookmarkList(NumberedList[Bookmark]):
         return bookmark
 
 
-class BreakpointHit(NamedTuple):
+class BreakpointHit(Struct, frozen=True):
     """A breakpoint at an event."""
 
     seq: Seq
     breakpoint: Breakpoint
 
 
-class BreakpointLogLine(NamedTuple):
+class BreakpointLogLine(Struct, frozen=True):
     """One log line of a breakpoint."""
 
     seq: Seq
@@ -292,7 +294,7 @@ class WatchError(VcdebugError):
     """A text that is neither a figure nor an expression of the recording."""
 
 
-class Watch(NamedTuple):
+class Watch(Struct, frozen=True):
     """A watched figure or expression, as the user wrote it."""
 
     number: int
@@ -304,7 +306,7 @@ class Watch(NamedTuple):
         return names_figure(self.text)
 
 
-class WatchValue(NamedTuple):
+class WatchValue(Struct, frozen=True):
     """A watch at an event, in words."""
 
     watch: Watch

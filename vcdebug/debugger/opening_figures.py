@@ -1,7 +1,9 @@
 """Figures that the session computes when it opens: amounts of nodes, counts of jobs, shares and limits of queues."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from vcdebug.debugger import facts, figures
 from vcdebug.debugger.figures import JOB, NODE, PLUGIN, QUEUE, TASK, Figure
@@ -21,7 +23,7 @@ def opening_origin(recording: Recording, figure: Figure) -> facts.Origin:
     return facts.Origin("worked out as the session opens") if derive is None else derive(recording, figure)
 
 
-class NodeAmount(NamedTuple):
+class NodeAmount(Struct, frozen=True):
     """The rule for an amount of a node when the session opens."""
 
     rule: str

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from vcdebug.amount_text import value_in_units
 from vcdebug.debugger import figures
@@ -25,7 +27,7 @@ PLACE_FIELDS: Final = ("action", "queue", "job", "task", "node")
 """Fields with the place of an event; tables of decisions have them as columns."""
 
 
-class RecordedTable(NamedTuple):
+class RecordedTable(Struct, frozen=True):
     """A table of a recording: `types` has the type of each column, as conditions name types."""
 
     about: str

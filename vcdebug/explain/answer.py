@@ -1,9 +1,10 @@
 """The forms of answers: explanations with findings, proof and advice, and replies to the questions of `ask`."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from typing import Final, Literal, NamedTuple, TypeVar
+
+from msgspec import Struct, field
 
 from vcdebug.amount_text import (
     count_noun,
@@ -158,8 +159,7 @@ def rejected_headline(subject: str, reason: str) -> CauseHeadline:
     return CauseHeadline(subject, "is not admitted", reason)
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One obstacle that keeps a job Pending, with its proof and the advice that would remove it."""
 
     cause: str
@@ -210,7 +210,7 @@ class ConstraintKind(Enum):
         return any(text in reason for text in self.value)
 
 
-class ConstraintFailure(NamedTuple):
+class ConstraintFailure(Struct, frozen=True):
     """One constraint that keeps the task off nodes, in a sentence with the names of the objects."""
 
     text: str
@@ -219,8 +219,7 @@ class ConstraintFailure(NamedTuple):
     """The kind of constraint whose general advice this failure's own advice replaces."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExplanationStep:
+class ExplanationStep(Struct, frozen=True):
     """One step of the cycle for the job: whether the job passed it, and the events that show it."""
 
     name: str
@@ -229,8 +228,7 @@ class ExplanationStep:
     seqs: tuple[Seq, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Struct, frozen=True):
     """Why a job is Pending, or where its pods were placed."""
 
     job: JobId
@@ -314,8 +312,7 @@ def pod_lines(entries: Iterable[tuple[str, Sequence[str]]]) -> tuple[str, ...]:
     return tuple(f"{count_noun(len(keys), 'pod')}: {reason}  ({join_names(keys)})" for reason, keys in entries)
 
 
-@dataclass(frozen=True, slots=True)
-class ReplySheet:
+class ReplySheet(Struct, frozen=True):
     """A table of an answer; a head that ends in `#` marks a column of numbers."""
 
     title: str
@@ -323,8 +320,7 @@ class ReplySheet:
     rows: tuple[tuple[str, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionReply:
+class QuestionReply(Struct, frozen=True):
     """The answer about one subject: the sentence first, then details."""
 
     sentence: str
@@ -335,8 +331,7 @@ class QuestionReply:
     """The answer as JSON data."""
 
 
-@dataclass(frozen=True, slots=True)
-class NamedQuestion:
+class NamedQuestion(Struct, frozen=True):
     """A question by its name: one word on the command line, one row in a menu."""
 
     name: str

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal
 
+from msgspec import Struct
+
 from vcdebug import amount_text
 from vcdebug.amount_text import decimals_apart, format_number
 from vcdebug.explain import answer as amounts
@@ -70,8 +72,7 @@ books agree."""
 TermKind = Literal["dimension", "check", "task", "queue"]
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(Struct, frozen=True):
     """One line of an equation, its figures aligned with the equation's columns."""
 
     name: str
@@ -83,8 +84,7 @@ class Term:
     """What this term lacks or why it is not judged, in words."""
 
 
-@dataclass(frozen=True, slots=True)
-class Equation:
+class Equation(Struct, frozen=True):
     """A formula, its lines, and their result."""
 
     title: str

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+
 from vcdebug.actions import ALLOCATE, BACKFILL
 from vcdebug.amount_text import count_noun, format_age
 from vcdebug.errors import VcdebugError, closest_names
@@ -408,7 +410,7 @@ def workloads_of(recording: Recording, manifest: JsonObject) -> Iterator[tuple[s
             yield name, facts
 
 
-class MissingRole(NamedTuple):
+class MissingRole(Struct, frozen=True):
     """A role for which the job's owner has not created any pod."""
 
     owner: str

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from vcdebug.errors import PANICS
 from vcdebug.explain.answer import Histogram, histogram
@@ -341,7 +342,7 @@ class FitTable:
         return histogram((node.name, node.reason) for node in self.nodes if node.kind != "free")
 
 
-class NodeIdle(NamedTuple):
+class NodeIdle(Struct, frozen=True):
     """A node's future idle and allocatable amounts."""
 
     future: Resource

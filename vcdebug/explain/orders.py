@@ -7,8 +7,10 @@ Upstream: controllers/job/helpers.CompareTask goes by the indexes of two pods th
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from vcdebug.explain.plugins import OrderDifference, OrderMoment, explainer_for, iter_differences, smaller_first
 from vcdebug.framework.combine import Tiers
@@ -51,8 +53,7 @@ TIES_BY_KIND: Final[Mapping[str, tuple[TieField, ...]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class OrderStep:
+class OrderStep(Struct, frozen=True):
     """One comparison of two elements by a plugin, or by a tie-break of the session."""
 
     difference: OrderDifference
@@ -69,7 +70,7 @@ class OrderStep:
         return -self.difference.sign if self.reverse else self.difference.sign
 
 
-class OrderComparison(NamedTuple):
+class OrderComparison(Struct, frozen=True):
     """The comparison of two elements, step by step up to the first difference."""
 
     kind: ElementKind

@@ -1,7 +1,9 @@
 """One pass of predicates over nodes: the reasons, incompatible constraints of pod and node, and missing resources."""
 
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from vcdebug.explain.answer import Histogram, histogram
 from vcdebug.framework.record import PredicateEvent
@@ -103,7 +105,7 @@ def _port_reasons(recording: Recording, seq: Seq, task: TaskInfo, node: NodeName
                 yield f"host port {used.port}/{used.protocol} is taken by {key}"
 
 
-class NodeShortage(NamedTuple):
+class NodeShortage(Struct, frozen=True):
     """One node without enough of one dimension."""
 
     node: NodeName
@@ -112,7 +114,7 @@ class NodeShortage(NamedTuple):
     lacks: float
 
 
-class ExhaustedDimension(NamedTuple):
+class ExhaustedDimension(Struct, frozen=True):
     """One requested dimension that some visited nodes lack."""
 
     dimension: str

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, combinations
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+
 from vcdebug.actions import ENQUEUE
 from vcdebug.amount_text import count_noun, format_amounts_apart, join_names, rank_by_amount, verb_for
 from vcdebug.explain.job_view import WAITING_PHASES, JobView, action_seqs, workloads_of
@@ -136,7 +138,7 @@ def _holdings_by_queue(recording: Recording, seq: Seq) -> Mapping[QueueName, Seq
     return holdings
 
 
-class OversizedCapability(NamedTuple):
+class OversizedCapability(Struct, frozen=True):
     """A capability that exceeds that of the ancestor `above`; the root queue's is the cluster's total."""
 
     queue: QueueName

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+
 from vcdebug.framework import action as action_module
 from vcdebug.framework.action import Action
 from vcdebug.framework.registry import resolve_reference
@@ -17,7 +19,7 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.recording.recording import Recording
 
 
-class JudgedNode(NamedTuple):
+class JudgedNode(Struct, frozen=True):
     """The verdict of an evicting action's own filter on the pods of one node."""
 
     candidates: Sequence[TaskInfo]
@@ -57,7 +59,7 @@ NEVER_CANDIDATE_RULES: Final = (
 """Rules for pods that the action could never evict, whatever their flags."""
 
 
-class SkippedVictim(NamedTuple):
+class SkippedVictim(Struct, frozen=True):
     """Why an action's filter skips a task."""
 
     rule: str

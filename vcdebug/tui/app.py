@@ -9,11 +9,11 @@ import termios
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
 from textual import events
 from textual.app import App
 from textual.driver import Driver

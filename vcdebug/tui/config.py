@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from textwrap import wrap
 from typing import Final, TypeVar
 
 import yaml
+from msgspec import Struct, field
+from msgspec.structs import replace
 from textual.color import BLACK, WHITE, Color
 from textual.theme import BUILTIN_THEMES, Theme
 
@@ -48,8 +49,7 @@ EXAMPLE_WIDTH: Final = 100
 SETTING_NAMES: Final = ("theme", "mouse", "clipboard", "keys")
 
 
-@dataclass(frozen=True, slots=True)
-class UserSettings:
+class UserSettings(Struct, frozen=True):
     """The settings in force."""
 
     theme: str = DEFAULT_THEME

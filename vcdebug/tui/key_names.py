@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
 from rich.text import Text
 from textual.keys import Keys, _character_to_key, key_to_character
 from textual.reactive import reactive
@@ -88,7 +89,7 @@ MAX_JOINED_LETTERS: Final = 4
 """Maximum number of one-letter keys that are written without spaces between them."""
 
 
-class KeyHint(NamedTuple):
+class KeyHint(Struct, frozen=True):
     """The ids of bindings, and one word for what they do."""
 
     ids: tuple[str, ...]

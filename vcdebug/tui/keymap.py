@@ -1,8 +1,9 @@
 """The main screen's bindings, the scopes of all bindings, and the keys that the settings choose for them."""
 
 from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
+from msgspec import Struct
 from textual.binding import ActiveBinding, Binding, BindingType
 from textual.widget import Widget
 
@@ -28,7 +29,7 @@ OVERLAY_SCREENS: Final = (
 """Screens over the main one, or before it, in `tui/screens`; imported on use."""
 
 
-class KeyScope(NamedTuple):
+class KeyScope(Struct, frozen=True):
     """A screen or panel in which bindings are active."""
 
     name: str
@@ -37,7 +38,7 @@ class KeyScope(NamedTuple):
     """Whether the main screen's keys are active there too."""
 
 
-class ConfigProblem(NamedTuple):
+class ConfigProblem(Struct, frozen=True):
     """A fault in the settings: the setting, the fault, and the value used instead."""
 
     about: str

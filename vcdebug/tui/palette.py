@@ -4,8 +4,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import Final, NamedTuple, Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
+from msgspec import Struct
 from textual.binding import ActiveBinding
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
@@ -75,7 +76,7 @@ class PaletteScreen(Protocol):
     def show_panel(self, name: str) -> None: ...
 
 
-class PaletteEntry(NamedTuple):
+class PaletteEntry(Struct, frozen=True):
     """One line of the palette."""
 
     kind: str

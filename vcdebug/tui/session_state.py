@@ -8,12 +8,13 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import datetime
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple
+from typing import BinaryIO, Final
+
+from msgspec import Struct, field
 
 from vcdebug.snapshot.manifest import Json, JsonDict, JsonObject
 from vcdebug.snapshot.sources import find_bundled
@@ -29,7 +30,7 @@ _EVENT_KEYS: Final = ("event", "bookmarks")
 """Parts of a session that are dropped if the snapshot's content changes, because they name events."""
 
 
-class SnapshotIdentity(NamedTuple):
+class SnapshotIdentity(Struct, frozen=True):
     """A snapshot's path and the digest of its content."""
 
     path: str
@@ -46,7 +47,7 @@ class SnapshotIdentity(NamedTuple):
         return f"{readable}-{hashlib.sha256(self.path.encode()).hexdigest()[:8]}-"
 
 
-class RecentSnapshot(NamedTuple):
+class RecentSnapshot(Struct, frozen=True):
     """A snapshot that was opened before."""
 
     path: str
@@ -56,8 +57,7 @@ class RecentSnapshot(NamedTuple):
     """The size of its cluster in words."""
 
 
-@dataclass(slots=True)
-class SavedSession:
+class SavedSession(Struct):
     """The session of one snapshot: read once, written after each change."""
 
     store: SessionStore

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
 from pathlib import Path
 from time import monotonic
 from typing import BinaryIO, Final, NamedTuple
 
+from msgspec import Struct
+from msgspec.structs import replace
 from textual.message import Message
 
 from vcdebug.amount_text import TimeEstimate, format_percent
@@ -249,8 +250,7 @@ def _source_path(source: SnapshotSource) -> str | Path | BinaryIO:
 STDIN: Final = "-"
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(Struct, frozen=True):
     """What the command line asks for: a snapshot, a first position and options."""
 
     source: SnapshotSource
@@ -335,7 +335,7 @@ class Start:
         return driver.current_state()
 
 
-class NextScreen(NamedTuple):
+class NextScreen(Struct, frozen=True):
     """The screen after the main screen: another snapshot, or the chooser with a failure to show."""
 
     snapshot: str = ""

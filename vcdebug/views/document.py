@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
+
+from msgspec import Struct, structs
 
 from vcdebug.amount_text import capitalize_first
 from vcdebug.printable import make_line_printable, make_printable
@@ -13,22 +15,19 @@ from vcdebug.views.pieces import Line, Piece, Style
 from vcdebug.views.table import Column, Row, Table, table_columns
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(Struct, frozen=True):
     """Preformatted text."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Struct, frozen=True):
     """A list of lines."""
 
     items: tuple[Line, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Paragraph:
+class Paragraph(Struct, frozen=True):
     """A line of prose; `quoted` marks a user's own words."""
 
     line: Line
@@ -58,8 +57,7 @@ class Strip(NamedTuple):
     rows: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
+class Picture(Struct, frozen=True):
     """Strips below each other, with a legend that explains position and shade."""
 
     title: str
@@ -80,8 +78,7 @@ def release_paragraph(release: Release, lead: str = "") -> Paragraph:
     return make_paragraph(f"{capitalize_first(lead + release.describe_trust())}.", "muted", 2)
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """A heading, its blocks and inner sections; `folded` hides them until they are opened."""
 
     title: str
@@ -90,8 +87,7 @@ class Section:
     folded: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """A title, leading blocks and sections."""
 
     title: str
@@ -144,7 +140,7 @@ def make_block_printable(block: Block) -> Block:
     """The block with every text passed through make_printable; a table's cells stay on one line."""
     match block:
         case Paragraph(line):
-            return replace(block, line=_make_pieces_printable(line))
+            return structs.replace(block, line=_make_pieces_printable(line))
         case Listed(items):
             return Listed(tuple(map(_make_pieces_printable, items)))
         case Code(text):
@@ -152,7 +148,7 @@ def make_block_printable(block: Block) -> Block:
         case Table():
             return _make_table_printable(block)
         case Picture():
-            return replace(block, strips=tuple(map(_make_strip_printable, block.strips)))
+            return structs.replace(block, strips=tuple(map(_make_strip_printable, block.strips)))
 
 
 def _make_strip_printable(strip: Strip) -> Strip:
@@ -161,7 +157,7 @@ def _make_strip_printable(strip: Strip) -> Strip:
 
 
 def _make_section_printable(section: Section) -> Section:
-    return replace(
+    return structs.replace(
         section,
         title=make_line_printable(section.title),
         blocks=tuple(map(make_block_printable, section.blocks)),
@@ -173,7 +169,7 @@ def _make_table_printable(table: Table) -> Table:
     return replace(
         table,
         title=make_printable(table.title),
-        columns=tuple(replace(column, title=make_printable(column.title)) for column in table.columns),
+        columns=tuple(structs.replace(column, title=make_printable(column.title)) for column in table.columns),
         rows=[_make_row_printable(row) for row in table.rows],
         head=tuple(map(_make_pieces_printable, table.head)),
         foot=tuple(map(_make_pieces_printable, table.foot)),

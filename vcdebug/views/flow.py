@@ -2,8 +2,10 @@
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun, format_count
 from vcdebug.explain.decisions.votes import hook_calls_at
@@ -95,7 +97,7 @@ def session_table(recording: Recording, seq: Seq) -> Table:
     return Table(SESSION_TITLE, SESSION_COLUMNS, rows, summary, current=current, depths=depths)
 
 
-class _SessionSteps(NamedTuple):
+class _SessionSteps(Struct, frozen=True):
     steps: Sequence[tuple[int, StepBranch]]
     keys: Sequence[str]
     of_event: Mapping[Seq, str]
@@ -137,7 +139,7 @@ ShownParts = list[tuple[int, FlowPart]]
 """(depth, part) of each row."""
 
 
-class FlowTree(NamedTuple):
+class FlowTree(Struct, frozen=True):
     """The visible rows of the tree, for a set of open spans."""
 
     shown: ShownParts

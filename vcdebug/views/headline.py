@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from functools import singledispatch
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from vcdebug.amount_text import count_noun, format_number
 from vcdebug.debugger.cursor import steps_inside
@@ -21,7 +22,7 @@ _TRUTH_WORDS = {
 }
 
 
-class Headline(NamedTuple):
+class Headline(Struct, frozen=True):
     """An event in a few words: what happened, and its outcome."""
 
     what: str

@@ -3,7 +3,9 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from vcdebug.amount_text import count_noun
 from vcdebug.comparison.logs.log_writer import ReplayedLine, log_lines, shows_comparisons
@@ -20,7 +22,7 @@ MAX_LINES: Final = 200_000
 LOG_COLUMNS = table_columns("", "event#", "-v#", "line~20")
 
 
-class LogExtract(NamedTuple):
+class LogExtract(Struct, frozen=True):
     """The log of a recording at one level."""
 
     lines: Sequence[ReplayedLine]

@@ -3,7 +3,9 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from vcdebug.amount_text import count_noun, format_amount, order_dimensions, short_name, short_text_without_pods
 from vcdebug.explain.decisions.equations import equation_at, scores_before
@@ -251,7 +253,7 @@ HYPERNODE_COLUMNS = table_columns("hypernode~20", "tier", "nodes#")
 MAX_DRAWN_PODS: Final = 24
 
 
-class TopologyPlace(NamedTuple):
+class TopologyPlace(Struct, frozen=True):
     """One row of the tree: a HyperNode, or a node directly below one."""
 
     depth: int

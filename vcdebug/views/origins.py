@@ -4,7 +4,9 @@ The page Source: upstream's function of the event, with its text where the user 
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.debugger.facts import EventFact, Fact, FieldFact, FigureFact
@@ -26,7 +28,7 @@ COLUMNS: Final = table_columns("fact~", "because~")
 FOOT: Final = "Fields of the snapshot end the tree. Enter asks the same about a row, x goes to its event."
 
 
-class OriginLine(NamedTuple):
+class OriginLine(Struct, frozen=True):
     """One line of the tree: a fact as text."""
 
     guides: str

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from vcdebug.amount_text import capitalize_first, count_noun, format_count
 from vcdebug.explain.decisions.evictions import Eviction, undiscarded_evictions
@@ -80,7 +82,7 @@ def _first_rows(lines: Iterable[OverviewLine], command: str, description: str) -
         yield Row(command, (muted_piece("…"), muted_piece(f"{len(rows) - MAX_GROUP_ROWS} more: {description}")))
 
 
-class OverviewLine(NamedTuple):
+class OverviewLine(Struct, frozen=True):
     """One line about a job, a pod or an input: state, reason, and the command that opens it."""
 
     command: str

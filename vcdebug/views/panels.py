@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+
+from msgspec import Struct
 
 from vcdebug.debugger import commands
 from vcdebug.debugger.commands import CommandError
@@ -54,7 +56,7 @@ Bookmarks  Bookmarks with notes; :report FILE.html exports them
 _HELP_BY_TITLE: Final = dict(line.split(maxsplit=1) for line in PANEL_HELP.splitlines())
 
 
-class PanelView(NamedTuple):
+class PanelView(Struct, frozen=True):
     """One panel: its names, and the function that builds its table."""
 
     title: str
@@ -184,7 +186,7 @@ def _subject_commands(row: Row) -> tuple[str, ...]:
     return (f"{kind}s {name}" if kind in ("node", "queue") else f"explain {name}",) if name else ()
 
 
-class Page(NamedTuple):
+class Page(Struct, frozen=True):
     """A page: its table, and the commands of its rows."""
 
     view: Callable[..., Table]

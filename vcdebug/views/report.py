@@ -4,7 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from math import ceil
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from vcdebug.amount_text import count_noun, format_amount, format_count, short_name
 from vcdebug.debugger.notebook import Bookmark
@@ -40,7 +42,7 @@ MAX_EXPLAINED = 40
 MAX_PROBLEMS = 100
 
 
-class ReportSubject(NamedTuple):
+class ReportSubject(Struct, frozen=True):
     """The contents of a report."""
 
     recording: Recording

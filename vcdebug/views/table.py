@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple, overload
 
+from msgspec import Struct
+
 from vcdebug.debugger.figures import Figure
 from vcdebug.model.names import Seq
 from vcdebug.views.pieces import Line, Piece, make_line, muted_piece, text_of
@@ -33,8 +35,7 @@ def no_figure(row: Row, column: int) -> Figure | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """A column: `right` aligns numbers, `flexible` text wraps or is shortened first.
 
     The most important columns come first, since the last ones are hidden first.

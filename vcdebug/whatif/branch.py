@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from vcdebug.errors import VcdebugError
 from vcdebug.model.names import Seq
@@ -130,8 +132,7 @@ class NoRecordingError(VcdebugError):
     """Raised for a cycle, branch or edit that does not exist."""
 
 
-@dataclass(frozen=True, slots=True)
-class OpenRecordings:
+class OpenRecordings(Struct, frozen=True):
     """The original cycles, the branch that edits make, and which recording is shown. Cycles count from 1."""
 
     original: tuple[Recording, ...]

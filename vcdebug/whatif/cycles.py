@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from vcdebug.comparison.cycles import compare_cycles
 from vcdebug.framework.record import OpEvent, PanicEvent
@@ -17,10 +18,10 @@ from vcdebug.recording.replay import Clock, replay_cycle
 from vcdebug.snapshot.manifest import owners_of
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.whatif.branch import BRANCH, OpenRecordings
-from vcdebug.whatif.next_cycle import BetweenCycles, next_snapshot
+from vcdebug.whatif.next_cycle import NO_CHANGES, BetweenCycles, next_snapshot
 
 
-class CycleRepeat(NamedTuple):
+class CycleRepeat(Struct, frozen=True):
     """The numbers of a cycle and of the earlier one that it repeats, counted from 1."""
 
     earlier: int
@@ -40,7 +41,7 @@ def replay_next_cycle(
     bound: SizeBound | None = None,
 ) -> Recording:
     """Replay cycle `number`, which starts from the state after this recording."""
-    snapshot = next_snapshot(recording, between or BetweenCycles(), number)
+    snapshot = next_snapshot(recording, between or NO_CHANGES, number)
     return replay_cycle(
         snapshot, clock=clock, ask_extender=recording.session.ask_extender, bound=bound, reuse_from=recording
     )
@@ -58,7 +59,7 @@ class CycleChain:
         bound: SizeBound | None = None,
     ) -> None:
         self._recordings = [first]
-        self._between = between or BetweenCycles()
+        self._between = between or NO_CHANGES
         self._clock = clock
         self._bound = bound
 
@@ -104,7 +105,7 @@ def first_different_cycle(
     return number, pair[0], pair[1]
 
 
-class _CycleOperations(NamedTuple):
+class _CycleOperations(Struct, frozen=True):
     """Evictions and placements of a cycle, in order."""
 
     evicted: tuple[TaskKey, ...]
@@ -170,7 +171,7 @@ PodKind = tuple[str, ...]
 """The properties that pods of one template share."""
 
 
-class PodState(NamedTuple):
+class PodState(Struct, frozen=True):
     """The compared properties of one pod: node, phase, deletion and nominated node."""
 
     node: NodeName

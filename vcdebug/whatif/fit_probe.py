@@ -8,6 +8,8 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.explain.pending.gates.admission import NOT_CONFIGURED_CAUSE
@@ -25,7 +27,7 @@ POD_GROUP: Final = "PodGroup"
 DEFAULT_ACTIONS: Final = 'actions: "enqueue, allocate, backfill"\n'
 
 
-class AloneFit(NamedTuple):
+class AloneFit(Struct, frozen=True):
     """The result of placing the job on the cluster without this scheduler's other pods."""
 
     tasks: int

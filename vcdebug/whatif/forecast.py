@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct, field
 
 from vcdebug import amount_text
 from vcdebug.amount_text import count_noun, format_duration, join_names
@@ -32,8 +33,7 @@ OVERDUE_AFTER: Final = timedelta(minutes=1)
 """A terminating pod that is overdue by more than this is assumed to stay."""
 
 
-@dataclass(frozen=True, slots=True)
-class ForecastAssumptions:
+class ForecastAssumptions(Struct, frozen=True):
     """The assumptions of a forecast."""
 
     each: timedelta | None = None
@@ -132,7 +132,7 @@ _ENDED = " ended"
 """How the words about a change end where pods finished."""
 
 
-class JobForecast(NamedTuple):
+class JobForecast(Struct, frozen=True):
     """The forecast of one job."""
 
     subject: ExplainSubject
@@ -265,7 +265,7 @@ _MAX_HOLDERS: Final = 6
 """Holders that are tried one by one."""
 
 
-class Deadlock(NamedTuple):
+class Deadlock(Struct, frozen=True):
     """The incomplete jobs that block the job."""
 
     holders: tuple[JobId, ...]

@@ -2,9 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun, join_names
 from vcdebug.explain.answer import Explanation
@@ -35,7 +37,7 @@ QUIET_CYCLES: Final = 2
 STATUSES_WITH_NODE: Final = (TaskStatus.BINDING, TaskStatus.BOUND, TaskStatus.RUNNING, TaskStatus.SUCCEEDED)
 
 
-class ForecastCycle(NamedTuple):
+class ForecastCycle(Struct, frozen=True):
     """One cycle of a course."""
 
     cycle: int
@@ -49,8 +51,7 @@ class ForecastCycle(NamedTuple):
     explanation: Explanation
 
 
-@dataclass(frozen=True, slots=True)
-class CycleLoop:
+class CycleLoop(Struct, frozen=True):
     """A range of cycles that repeats; `first` to `last` is one repetition."""
 
     first: int
@@ -226,7 +227,7 @@ _DAY: Final = timedelta(days=1)
 _EPOCH: Final = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
 
 
-class TimedChange(NamedTuple):
+class TimedChange(Struct, frozen=True):
     """A time at which a plugin's rules may change, and what changes then in words."""
 
     at: datetime

@@ -6,9 +6,11 @@ volume is provisioned, binds and evictions always succeed.
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, Literal
+
+from msgspec import Struct, field
 
 from vcdebug.framework.persistence import AnnotationPatch, annotation_patches
 from vcdebug.framework.record import CloseEvent
@@ -37,8 +39,7 @@ SERVICE_OWNERS: Final = ("ReplicaSet", "DaemonSet", "StatefulSet", "ReplicationC
 _ONE_SECOND: Final = timedelta(seconds=1)
 
 
-@dataclass(frozen=True, slots=True)
-class RunTimes:
+class RunTimes(Struct, frozen=True):
     """The assumed times at which running pods finish."""
 
     now: datetime
@@ -91,8 +92,7 @@ _MAX_NANOSECONDS: Final = 10**18
 """Nanoseconds: some thirty years."""
 
 
-@dataclass(frozen=True, slots=True)
-class BetweenCycles:
+class BetweenCycles(Struct, frozen=True):
     """Changes between cycles that no cycle causes itself."""
 
     every: timedelta = ONE_SECOND
@@ -133,6 +133,9 @@ class BetweenCycles:
         return end is not None and end <= now
 
 
+NO_CHANGES: Final = BetweenCycles()
+
+
 def parse_interval(text: str) -> timedelta | None:
     """A time between two cycles: seconds, or a duration as Go writes it, to the microsecond; None for other text."""
     nanoseconds = parse_duration(f"{text}s" if _PLAIN_NUMBER.fullmatch(text) else text)
@@ -149,7 +152,7 @@ def is_running(pod: Pod) -> bool:
 __all__ = ["ONE_SECOND", "BetweenCycles", "next_snapshot"]
 
 
-def next_snapshot(recording: Recording, between: BetweenCycles = BetweenCycles(), number: int = 2) -> Snapshot:
+def next_snapshot(recording: Recording, between: BetweenCycles = NO_CHANGES, number: int = 2) -> Snapshot:
     """The snapshot from which cycle `number` starts, with the state that the process keeps from earlier cycles.
 
     After a panic another process starts: it finds what was bound and evicted before, and what the close has written.

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from vcdebug.comparison.cycles import find_decision_divergence
 from vcdebug.framework.record import BestEvent, OpEvent, RandomEvent
@@ -37,7 +39,7 @@ class CycleDraw(NamedTuple):
         return self.placed, self.evicted, self.panic
 
 
-class JobOdds(NamedTuple):
+class JobOdds(Struct, frozen=True):
     """In how many draws the job is placed."""
 
     job: JobId
@@ -49,7 +51,7 @@ class JobOdds(NamedTuple):
     """Whether the base recording places the job."""
 
 
-class DivergenceCount(NamedTuple):
+class DivergenceCount(Struct, frozen=True):
     """The number of draws that first differ at one event of the base."""
 
     seq: Seq
@@ -60,8 +62,7 @@ class DivergenceCount(NamedTuple):
     """The number of these draws that place other jobs or evict other pods than the base."""
 
 
-@dataclass(frozen=True, slots=True)
-class OddsTally:
+class OddsTally(Struct, frozen=True):
     """The totals of all draws."""
 
     draws: int

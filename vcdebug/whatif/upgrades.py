@@ -8,6 +8,8 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from vcdebug.comparison.cycles import Divergence, compare_cycles
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.recording.recording import Recording, disposing, require_whole
@@ -21,7 +23,7 @@ ChangeMixture = tuple[str, ...]
 """Ids of the changes that a trial takes from the second release, in the order of the table."""
 
 
-class MixtureTrial(NamedTuple):
+class MixtureTrial(Struct, frozen=True):
     """The result of a mixture compared with the second release; plain values, since processes exchange it."""
 
     altered: bool
@@ -261,7 +263,7 @@ def run_search(search: UpgradeSearch, run: RunMixtures) -> UpgradeSearch:
     return search
 
 
-class Upgrade(NamedTuple):
+class Upgrade(Struct, frozen=True):
     """Two releases on one snapshot, as far as the search got."""
 
     before: Release

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from vcdebug.cli.arguments import add_shared_options
 from vcdebug.cli.commands import Command, CommandOutcome

@@ -3,8 +3,9 @@
 import shlex
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun
 from vcdebug.cli.arguments import STDIN, snapshot_options

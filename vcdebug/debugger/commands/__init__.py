@@ -1,7 +1,8 @@
 """The commands of `:` and of scripts. A group of commands is one file with VERBS, and one line here."""
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from vcdebug.debugger.commands import movement
 from vcdebug.debugger.driver import CommandError, CommandReply, DebuggerState, Driver, Verb
@@ -69,7 +70,7 @@ class ScriptError(VcdebugError):
         self.number = number
 
 
-class ScriptAnswer(NamedTuple):
+class ScriptAnswer(Struct, frozen=True):
     """The result of one line."""
 
     number: int

@@ -1,8 +1,9 @@
 """Checks of nodes: the dry runs of topology-aware preemption, and why each node was refused."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from vcdebug.actions import PREEMPT
 from vcdebug.actions.preempt.topology import TIE_RULES, Candidate, TopologyAwarePreemption, rank_candidate
@@ -28,8 +29,7 @@ BY_NAME: Final = "the first name"
 FOUND_FIRST: Final = "the scheduler found it first"
 
 
-@dataclass(frozen=True, slots=True)
-class TaskTrial:
+class TaskTrial(Struct, frozen=True):
     """One step of a dry run: a task is removed or put back, and whether the preemptor then fits."""
 
     verb: str
@@ -51,8 +51,7 @@ class TaskTrial:
         return "protected: it still fits" if self.fits else "a victim: it would not fit"
 
 
-@dataclass(frozen=True, slots=True)
-class NodeDryRun:
+class NodeDryRun(Struct, frozen=True):
     """The dry run of one node: its candidates, the steps of the simulation, and the victims."""
 
     node: NodeName
@@ -85,8 +84,7 @@ class NodeDryRun:
         return (*trial.away, trial.task) if trial.left and seq >= trial.left else trial.away
 
 
-@dataclass(frozen=True, slots=True)
-class DryRunSearch:
+class DryRunSearch(Struct, frozen=True):
     """The search for victims of one task: a dry run per node until enough nodes are candidates."""
 
     task: TaskKey
@@ -263,7 +261,7 @@ def _calls_by_other(recording: Recording, seqs: range, point: str) -> Iterator[t
     )
 
 
-class NodeRoom(NamedTuple):
+class NodeRoom(Struct, frozen=True):
     """The room of a node, and the request of a task."""
 
     request: Resource
@@ -305,7 +303,7 @@ SIMULATED_COLUMNS = ("idle", "releasing", "pipelined", "away", "future idle", "I
 CACHED_STATUS: Final = STABLE_STATUSES[3]
 
 
-class NodeCheck(NamedTuple):
+class NodeCheck(Struct, frozen=True):
     """One plugin's check of a node, or the action's own, as an equation."""
 
     plugin: str
@@ -405,7 +403,7 @@ def _room_equation(
     return judged_equation(f"room on {asked_node.node.name}", formula, columns, terms, note, LESS_EQUAL)
 
 
-class CacheHit(NamedTuple):
+class CacheHit(Struct, frozen=True):
     """A node that an earlier search of the same action refused, so no plugin was asked again."""
 
     node: NodeName

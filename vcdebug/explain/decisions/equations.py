@@ -4,11 +4,12 @@ Upstream: util/scheduler_helper (PrioritizeNodes, SelectBestNodeAndScore).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from math import isnan
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun, format_number
 from vcdebug.explain import equation
@@ -259,7 +260,7 @@ EVENTS_LOOKED_BACK: Final = 4
 """Events to look back from a choice for its scores: a tie records events in between."""
 
 
-class ScoreSummand(NamedTuple):
+class ScoreSummand(Struct, frozen=True):
     """One named part of a node's score."""
 
     name: str
@@ -378,7 +379,7 @@ def second_best_row(scores: record.ScoreEvent, index: int) -> int | None:
     return next((other for other in best if other != index and not isnan(scores.total[other])), None)
 
 
-class ScoreLead(NamedTuple):
+class ScoreLead(Struct, frozen=True):
     """One summand in the scores of two nodes; a sum with details is left out, since its details are listed."""
 
     name: str
@@ -448,7 +449,7 @@ def _best_hyper_node(recording: Recording, seq: Seq, event: record.BestEvent) ->
     return equation.Equation(title, HYPER_NODE_FORMULA, tuple(by_plugin), "check", terms, event.score, event.name)
 
 
-class ScorePart(NamedTuple):
+class ScorePart(Struct, frozen=True):
     """One summand of a node's score."""
 
     name: str

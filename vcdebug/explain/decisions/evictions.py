@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from vcdebug.actions import gang_eviction
 from vcdebug.amount_text import count_noun, join_names, verb_for
 from vcdebug.explain.decisions.votes import earlier_tier_facts, hook_calls_at, unasked_plugins, victim_question_before
@@ -233,7 +235,7 @@ UNIFIED_POINT = UNIFIED_EVICTABLE.upstream
 WHOLE_BUNDLES_OFF = "whole bundles are switched off (allowWholeBundle)"
 
 
-class BundleOutcome(NamedTuple):
+class BundleOutcome(Struct, frozen=True):
     """One bundle of victims of a gang action, and what the plugins allow of it."""
 
     safe: bool
@@ -251,7 +253,7 @@ class BundleOutcome(NamedTuple):
     """Whether evicting this and all earlier bundles makes room for the gang, so that a plan is tried."""
 
 
-class DomainBundles(NamedTuple):
+class DomainBundles(Struct, frozen=True):
     """The bundles of one topology domain that an action considers for a gang."""
 
     job: JobId

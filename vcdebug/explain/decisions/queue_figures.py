@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from msgspec import Struct
+
 from vcdebug.amount_text import format_number
 from vcdebug.explain.equation import MINIMUM_INFINITY, Equation, Ratio, Term
 from vcdebug.explain.plugins import explainer_for
@@ -277,7 +279,7 @@ def surplus_of(plugin: str, deserved: Resource, allocated: Resource, dimension: 
 REST, WHOLE = "minResources less what it has allocated", "its whole minResources"
 
 
-class LedgerEntry(NamedTuple):
+class LedgerEntry(Struct, frozen=True):
     """One PodGroup in a queue's ledger of reservations."""
 
     job: JobId

@@ -4,10 +4,10 @@ Upstream: actions/preempt, actions/reclaim.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
+from msgspec import Struct
 
 from vcdebug.explain.decisions.dry_runs import CANDIDATE, dry_run_at
 from vcdebug.explain.decisions.votes import VICTIM_POINTS, VictimDecision, victim_choice
@@ -36,15 +36,14 @@ EMPTY_STAGE_WORDS: Final = {
 }
 
 
-class FunnelStage(NamedTuple):
+class FunnelStage(Struct, frozen=True):
     """The number of tasks left after a filter; None if the search did not reach the filter."""
 
     name: str
     left: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class NodeFunnel:
+class NodeFunnel(Struct, frozen=True):
     """One node that an evicting action tried: the filters, what they left, and the outcome."""
 
     node: NodeName
@@ -78,8 +77,7 @@ class NodeFunnel:
         return EMPTY_STAGE_WORDS.get(self.stopped_at) or (f"{self.by} leaves no pod" if self.by else "no victims")
 
 
-@dataclass(frozen=True, slots=True)
-class VictimFunnel:
+class VictimFunnel(Struct, frozen=True):
     """The search for victims of one task in one action, over all nodes."""
 
     action: str
@@ -264,7 +262,7 @@ QUEUE_POINTS: Final = (
 """Hooks whose answer depends on the limits of a queue."""
 
 
-class Refusal(NamedTuple):
+class Refusal(Struct, frozen=True):
     """Why a node or queue refused tasks of one job in one action."""
 
     job: JobId

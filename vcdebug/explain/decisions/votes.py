@@ -1,8 +1,9 @@
 """One hook call to all plugins: their answers, why others were not asked, the outcome, and victims tier by tier."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
+
+from msgspec import Struct
 
 from vcdebug.amount_text import join_names
 from vcdebug.explain.equation import Equation
@@ -20,8 +21,7 @@ HOOK_AT: Final[dict[str, AnyHook]] = {hook.upstream: hook for hook in HOOKS}
 """The hook of a point's name in a trace."""
 
 
-@dataclass(frozen=True, slots=True)
-class PluginAnswer:
+class PluginAnswer(Struct, frozen=True):
     """One plugin that has the hook, with its tier and its answer, or why it was not asked."""
 
     tier: int
@@ -37,8 +37,7 @@ class PluginAnswer:
     """The upstream change that added this hook to the plugin, if the replayed release is older."""
 
 
-@dataclass(frozen=True, slots=True)
-class HookCallGroup:
+class HookCallGroup(Struct, frozen=True):
     """All plugin calls of one hook about one subject, and the combined answer."""
 
     point: str
@@ -236,8 +235,7 @@ def _absent_answer(recording: Recording, hook: AnyHook, tier: int, plugin: str) 
 VICTIM_POINTS = (PREEMPTABLE.upstream, RECLAIMABLE.upstream, UNIFIED_EVICTABLE.upstream)
 
 
-@dataclass(frozen=True, slots=True)
-class TierVote:
+class TierVote(Struct, frozen=True):
     """The victims that one plugin allows, and those that its tier still allows after its answer."""
 
     vote: PluginAnswer
@@ -246,8 +244,7 @@ class TierVote:
     """The tier's victims after this answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class VictimTier:
+class VictimTier(Struct, frozen=True):
     """The candidates that each plugin of a tier allows, and the tier's result."""
 
     number: int
@@ -257,8 +254,7 @@ class VictimTier:
     decides: bool
 
 
-@dataclass(frozen=True, slots=True)
-class VictimObjection:
+class VictimObjection(Struct, frozen=True):
     """A plugin protects a candidate."""
 
     tier: int
@@ -267,8 +263,7 @@ class VictimObjection:
     seq: Seq
 
 
-@dataclass(frozen=True, slots=True)
-class CandidateOutcome:
+class CandidateOutcome(Struct, frozen=True):
     """The fate of one candidate: victim or not, and which plugins protected it."""
 
     task: TaskKey
@@ -282,8 +277,7 @@ class CandidateOutcome:
         return None if self.is_victim or not self.objections else self.objections[0]
 
 
-@dataclass(frozen=True, slots=True)
-class VictimDecision:
+class VictimDecision(Struct, frozen=True):
     """One decision about victims: the candidates, each tier's answers, and the victims."""
 
     question: HookCallGroup
@@ -413,7 +407,7 @@ def earlier_tier_facts(empty_votes: Sequence[PluginAnswer], tier: int) -> tuple[
     return (f"Tier {tiers} ({plugins}) allows no victim, so tier {tier} decided.",)
 
 
-class UnaskedPlugin(NamedTuple):
+class UnaskedPlugin(Struct, frozen=True):
     """A plugin that was not asked about victims, and whether it would have protected the evicted one."""
 
     question: HookCallGroup

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from vcdebug.amount_text import format_count
 from vcdebug.explain.answer import age_text
@@ -17,7 +19,7 @@ _NUMBER: Final = re.compile(r"(\W*)(\d+)(\W*)")
 _PLURALS: Final = {frozenset(("has", "have")): "have", frozenset(("is", "are")): "are"}
 
 
-class CauseGroup(NamedTuple):
+class CauseGroup(Struct, frozen=True):
     """The Pending jobs with the same cause."""
 
     cause: str

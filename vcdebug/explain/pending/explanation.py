@@ -1,8 +1,10 @@
 """Why is this job Pending: the last gate that could still have admitted or placed it, and did not."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun, format_amounts_apart, join_names
 from vcdebug.errors import VcdebugError
@@ -295,7 +297,7 @@ FAULT = "fault"
 """The cause code of a job whose explanation raised an error."""
 
 
-class SurveyedJob(NamedTuple):
+class SurveyedJob(Struct, frozen=True):
     """One explained job of a survey, with its queue, Pending pods and age."""
 
     explanation: Explanation
@@ -314,8 +316,7 @@ class SurveyedJob(NamedTuple):
         return contributing[0] if contributing else explanation.dominant
 
 
-@dataclass(frozen=True, slots=True)
-class Survey:
+class Survey(Struct, frozen=True):
     """All jobs of one recording; the Pending ones are explained."""
 
     jobs: int

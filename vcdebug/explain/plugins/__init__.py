@@ -1,8 +1,10 @@
 """The explainers of plugins, which derive answers and reasons of refusals; imported on first use."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, TypeGuard, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from vcdebug.explain.answer import Advice, ConstraintFailure, Finding, Number
 from vcdebug.explain.equation import Equation, QueueCheck
@@ -43,7 +45,7 @@ class OrderDifference(NamedTuple):
     """Whether a recording keeps the compared figures."""
 
 
-class OrderMoment(NamedTuple):
+class OrderMoment(Struct, frozen=True):
     """The recording and the event `seq` after which two elements are compared."""
 
     recording: Recording
@@ -92,8 +94,7 @@ NodeAnswers = Sequence[tuple[NodeTry, Sequence[TaskKey]]]
 ExplainVeto = Callable[[JobView, TaskInfo, Sequence[TaskKey], Seq], VetoReason | None]
 
 
-@dataclass(frozen=True, slots=True)
-class QuotaExplainer:
+class QuotaExplainer(Struct, frozen=True):
     """A plugin's checks of queue limits, replayed with the figures before an event."""
 
     admission: Callable[[Recording, Seq, JobInfo], list[QueueCheck]]
@@ -121,8 +122,7 @@ ExplainRefusals = Callable[["AskedNode"], Iterator[Equation]]
 """Yields each check of a node in call order, up to the first that refuses it."""
 
 
-@dataclass(frozen=True, slots=True)
-class PluginExplainer:
+class PluginExplainer(Struct, frozen=True):
     """The functions that explain one plugin; an omitted field means that the plugin has no such explanation."""
 
     equations: Mapping[str, ExplainCall] = field(default_factory=dict)
@@ -156,7 +156,7 @@ SIMULATION_POINTS: Final = tuple(
 AnyPlugin = TypeVar("AnyPlugin", bound=Plugin)
 
 
-class AskedNode(NamedTuple):
+class AskedNode(Struct, frozen=True):
     """One node for which a plugin is called again, with the task and all nodes of that call."""
 
     session: Session

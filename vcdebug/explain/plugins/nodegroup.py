@@ -4,7 +4,8 @@ Upstream: plugins/nodegroup.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from vcdebug.amount_text import format_number, join_names
 from vcdebug.explain.answer import ConstraintFailure, ConstraintKind, cluster_admin_advice, queue_admin_advice

@@ -4,9 +4,9 @@ Upstream: plugins/nodeorder.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from vcdebug.explain.equation import Equation, Ratio, Term, TermFigure
 from vcdebug.explain.plugins import AskedNode, PluginExplainer

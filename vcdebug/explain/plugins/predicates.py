@@ -6,7 +6,8 @@ Upstream: plugins/predicates (PrePredicate), k8s framework CycleState.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from vcdebug.amount_text import count_noun, format_number
 from vcdebug.explain import predicate_reasons
@@ -249,7 +250,7 @@ def resource_claim_terms(plugin: Predicates, asked_node: AskedNode) -> Iterator[
         )
 
 
-class FilterExplainer(NamedTuple):
+class FilterExplainer(Struct, frozen=True):
     """The explanation of one filter: title, formula, columns, and the function that yields the terms."""
 
     title: str
@@ -383,7 +384,7 @@ STATE_KEYS = {
 }
 
 
-class PreparedFilter(NamedTuple):
+class PreparedFilter(Struct, frozen=True):
     """One filter's state after PreFilter."""
 
     filter: str

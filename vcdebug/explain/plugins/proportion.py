@@ -8,6 +8,8 @@ from copy import copy
 from dataclasses import replace
 from typing import NamedTuple
 
+from msgspec import Struct, structs
+
 from vcdebug import amount_text
 from vcdebug.amount_text import format_amount
 from vcdebug.explain import equation, plugins
@@ -89,7 +91,7 @@ def _within_deserved(
 ) -> equation.Equation:
     closed_reason = equation.not_open_reason(recording.session, queue)
     result = _within_equation(title, claim_check(recording, seq, queue, request).check, "")
-    return replace(result, verdict=False, note=closed_reason) if closed_reason else result
+    return structs.replace(result, verdict=False, note=closed_reason) if closed_reason else result
 
 
 def _within_equation(title: str, check: LimitCheck, note: str) -> equation.Equation:
@@ -178,7 +180,7 @@ def queue_order(moment: plugins.OrderMoment, left: QueueInfo, right: QueueInfo) 
     return plugins.iter_differences(plugin.queue_order(left, right), comparisons)
 
 
-class QueuePortion(NamedTuple):
+class QueuePortion(Struct, frozen=True):
     """One queue's share in one round of dividing the cluster by weight."""
 
     number: int

@@ -1,7 +1,9 @@
 """Holders: the pods on a node, in a queue, on a port, a volume or a quota, or of what a job lacks."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from vcdebug.amount_text import count_noun, format_resource
 from vcdebug.explain import queue_index
@@ -19,7 +21,7 @@ from vcdebug.snapshot.manifest import name_of
 MAX_HOLDER_ROWS: Final = 40
 
 
-class ResourceHolder(NamedTuple):
+class ResourceHolder(Struct, frozen=True):
     """A pod that holds the resource, port, volume or device in question."""
 
     task: TaskInfo

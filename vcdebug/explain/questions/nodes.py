@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from vcdebug.amount_text import count_noun, format_number, format_numbers_apart, verb_for
 from vcdebug.explain.answer import Evidence, NamedQuestion, QuestionReply, ReplySheet
@@ -20,7 +21,7 @@ from vcdebug.recording.visits import spans_inside
 MAX_SCORED_NODES = 8
 
 
-class ScoredNode(NamedTuple):
+class ScoredNode(Struct, frozen=True):
     """A node with its total score and the named parts of the score."""
 
     node: NodeName

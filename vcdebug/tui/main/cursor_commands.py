@@ -3,7 +3,9 @@
 import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from vcdebug.debugger.figures import Figure
 from vcdebug.errors import VcdebugError
@@ -28,7 +30,7 @@ NO_FIGURE: Final = (
 )
 
 
-class FollowedFigure(NamedTuple):
+class FollowedFigure(Struct, frozen=True):
     """A figure whose writes are followed, the title of its table, and the event reached so far."""
 
     figure: Figure

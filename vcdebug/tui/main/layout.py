@@ -6,6 +6,7 @@ The places follow from the size of the terminal alone: what a panel holds, and w
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
+from msgspec import Struct
 from textual import events
 from textual.app import ComposeResult
 from textual.geometry import NULL_OFFSET, NULL_SPACING, Region, Size
@@ -45,7 +46,7 @@ class PanelPlace(NamedTuple):
 PanelPlaces = Mapping[str, PanelPlace]
 
 
-class ScreenClass(NamedTuple):
+class ScreenClass(Struct, frozen=True):
     """A class of terminal sizes, with the panels that it always shows; the dock shows one other panel."""
 
     least_width: int

@@ -1,8 +1,9 @@
 """The dialogs: setting a breakpoint, leaving with unsaved edits, and copying."""
 
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
+from msgspec import Struct
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -134,7 +135,7 @@ def _kind_row(name: str, kind: type[BreakpointKind]) -> Row:
 # Leaving with unsaved edits.
 
 
-class LeaveAnswer(NamedTuple):
+class LeaveAnswer(Struct, frozen=True):
     """What to do with the edits."""
 
     stays: bool
@@ -188,7 +189,7 @@ COPY_COLUMNS = table_columns("", "copies", "~")
 PREVIEW_LENGTH = 60
 
 
-class CopyOption(NamedTuple):
+class CopyOption(Struct, frozen=True):
     """A text to copy, and the letter that chooses it."""
 
     letter: str
@@ -196,7 +197,7 @@ class CopyOption(NamedTuple):
     text: str
 
 
-class CopyChoice(NamedTuple):
+class CopyChoice(Struct, frozen=True):
     """The chosen text, and whether it goes to a file."""
 
     offer: CopyOption

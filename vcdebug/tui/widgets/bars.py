@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final
 
+from msgspec import Struct
 from rich.cells import cell_len
 from rich.style import Style
 from rich.text import Text
@@ -184,7 +185,7 @@ FIRST_PER_GROUP: Final = 3
 """Panels that each group shows before any group shows more."""
 
 
-class PanelTab(NamedTuple):
+class PanelTab(Struct, frozen=True):
     """A panel's key, title, widget id and group."""
 
     key: str
@@ -200,7 +201,7 @@ class PanelTab(NamedTuple):
         return key, title
 
 
-class TabSegment(NamedTuple):
+class TabSegment(Struct, frozen=True):
     """A part of the line, and the panel that a click on it opens."""
 
     text: str
@@ -369,7 +370,7 @@ class Timeline(Widget):
 # The footer: keys that work here, or the message of the last command; and the hint of the first start.
 
 
-class FooterKey(NamedTuple):
+class FooterKey(Struct, frozen=True):
     """One entry of the footer."""
 
     key: str

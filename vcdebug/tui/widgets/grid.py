@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
+from msgspec import Struct
 from rich.segment import Segment
 from rich.style import Style as RichStyle
 from textual import events
@@ -29,7 +30,7 @@ PAUSE_SECONDS = 0.005
 """Pause between two slices of work, in which keys are handled."""
 
 
-class MeasuredLayout(NamedTuple):
+class MeasuredLayout(Struct, frozen=True):
     """A cached layout, with the rows and the shape for which it was made."""
 
     rows: Sequence[Row]

@@ -3,10 +3,11 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, structs
 
 from vcdebug.model.names import IntArray
 from vcdebug.views.pieces import SIGNS
@@ -28,7 +29,7 @@ _FIGURE_PATTERN: Final = re.compile(
 """A figure, its unit and the rest of the text; other texts match the last group."""
 
 
-class ColumnOrder(NamedTuple):
+class ColumnOrder(Struct, frozen=True):
     """A column and a direction."""
 
     column: int
@@ -52,11 +53,11 @@ def mark_order(table: Table, order: ColumnOrder | None) -> Table:
     columns = table.columns
     if order is None or order.column >= len(columns):
         return table
-    head = replace(columns[order.column], title=f"{columns[order.column].title} {order.order_sign}".strip())
+    head = structs.replace(columns[order.column], title=f"{columns[order.column].title} {order.order_sign}".strip())
     return replace(table, columns=(*columns[: order.column], head, *columns[order.column + 1 :]))
 
 
-class ColumnRanks(NamedTuple):
+class ColumnRanks(Struct, frozen=True):
     """The rank of each text of a column: figures by size, then names, then missing values."""
 
     places: IntArray

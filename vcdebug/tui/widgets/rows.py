@@ -6,7 +6,9 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import Final, Literal, NamedTuple, overload
+from typing import Final, Literal, overload
+
+from msgspec import Struct
 
 from vcdebug.linear_pattern import PatternError, compile_pattern
 from vcdebug.tui.widgets.row_order import ColumnOrder, ColumnRanks, rank_texts
@@ -205,7 +207,7 @@ _SPECIAL_SIGNS = re.compile(r"[\\^$.|?*+()\[\]{}]")
 _ESCAPED = re.compile(r"\\.")
 
 
-class RowFilter(NamedTuple):
+class RowFilter(Struct, frozen=True):
     """A predicate over the text of a row."""
 
     body: str

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from msgspec import Struct
 from rich.style import Style
 from textual.color import Color
 
@@ -22,7 +23,7 @@ class Stroke(NamedTuple):
     """Whether the text belongs to the cell under the cursor."""
 
 
-class ShownLine(NamedTuple):
+class ShownLine(Struct, frozen=True):
     """The content of a visible line; equal content needs no redraw."""
 
     strokes: tuple[Stroke, ...] = ()
@@ -31,7 +32,7 @@ class ShownLine(NamedTuple):
     width: int = 0
 
 
-class Sight(NamedTuple):
+class Sight(Struct, frozen=True):
     """The visible part of a table."""
 
     top: int

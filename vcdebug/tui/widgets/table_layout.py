@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+
 from vcdebug.tui.widgets import text_wrap
 from vcdebug.views.pieces import SKIPPED, Piece
 from vcdebug.views.table import Column, Row, Table
@@ -27,7 +29,7 @@ MAX_REST: Final = 24
 """Maximum width of a hidden column's cell below its row; the first cell gets the remaining width."""
 
 
-class PlacedLine(NamedTuple):
+class PlacedLine(Struct, frozen=True):
     """One line on the screen."""
 
     row: int

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from msgspec import Struct
 from rich.cells import cell_len, set_cell_size
 
 from vcdebug.printable import make_line_printable
@@ -240,7 +241,7 @@ MIN_SHORTENED_WIDTH = 13
 """Width from which on an outcome is shortened instead of reduced to its sign."""
 
 
-class TreeRoom(NamedTuple):
+class TreeRoom(Struct, frozen=True):
     """The widths and options that all rows of a tree share."""
 
     width: int

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cached_property, partial
 from typing import Final, Literal, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun, format_number
 from vcdebug.explain.answer import AdviceHarm, Explanation
@@ -33,8 +35,7 @@ _MILLI = 1000
 _MEBI, _GIBI = 1 << 20, 1 << 30
 
 
-@dataclass(frozen=True, slots=True)
-class AmountRange:
+class AmountRange(Struct, frozen=True):
     """A range of amounts in whole units, from one that fails to one that works; either may be the larger."""
 
     fails: int
@@ -98,8 +99,7 @@ _KIND_OF_HARM: Mapping[AdviceHarm, FixKind] = {
 """The kind of a fix without a stated kind."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(Struct, frozen=True):
     """One change; with an amount, the search determines the mildest amount that works."""
 
     words: str
@@ -331,7 +331,7 @@ _MAX_PLACEHOLDERS: Final = 64
 _PLACEHOLDER_MARK: Final = "stand-in"
 
 
-class PlaceholderPods(NamedTuple):
+class PlaceholderPods(Struct, frozen=True):
     """Placeholders for pods that do not exist yet."""
 
     words: str

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from vcdebug.amount_text import capitalize_first, count_noun
 from vcdebug.explain.answer import ADVICE_OWNER, AdviceHarm
@@ -11,8 +13,7 @@ from vcdebug.whatif.fixes.fix import Fix, FixKind
 from vcdebug.whatif.fixes.trial import AssumedPods, EditTexts, TrialOutcome
 
 
-@dataclass(frozen=True, slots=True)
-class FixPlan:
+class FixPlan(Struct, frozen=True):
     """Several fixes that are tried together, each with an amount."""
 
     fixes: tuple[Fix, ...]
@@ -65,8 +66,7 @@ class FixPlan:
         return FixPlan(self.fixes, (*self.amounts[:index], amount, *self.amounts[index + 1 :]))
 
 
-@dataclass(frozen=True, slots=True)
-class TriedPlan:
+class TriedPlan(Struct, frozen=True):
     """A plan that was replayed, and its outcome."""
 
     plan: FixPlan

@@ -1,8 +1,9 @@
 """Fixes of the queue admin: limits, shares, and pods of other jobs."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun, join_names, quantity_text, value_in_units
 from vcdebug.explain.pending.gates.eviction.veto import KEPT
@@ -107,7 +108,7 @@ def _propose_tree_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         yield fix.queue_fix(words, *edits, causes=(QUEUE_TREE_BROKEN,), kind=kind, aspect="tree")
 
 
-class _QueueLimit(NamedTuple):
+class _QueueLimit(Struct, frozen=True):
     """One amount of a queue that could be raised."""
 
     words: str

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+
 from vcdebug.amount_text import count_noun, format_amount, join_names
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending.explanation import PANIC_CAUSE, explain_by_name
@@ -47,7 +49,7 @@ from vcdebug.whatif.fixes.refusals import find_refusal
 EditTexts = tuple[str, ...]
 
 
-class AssumedPods(NamedTuple):
+class AssumedPods(Struct, frozen=True):
     """Assumed pods, which a controller would create once the job is admitted, and whether they would be placed."""
 
     words: str
@@ -210,7 +212,7 @@ class FixTrials:
         return require_whole(replay_cycle(self._snapshot))
 
 
-class PodPlaces(NamedTuple):
+class PodPlaces(Struct, frozen=True):
     """The node of each pod, and the Pending jobs, after a cycle."""
 
     evicted: Mapping[TaskKey, JobId]

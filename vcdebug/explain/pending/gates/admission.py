@@ -1,7 +1,8 @@
 """enqueue: is the PodGroup admitted to its queue?"""
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from vcdebug.actions import ALLOCATE, ENQUEUE
 from vcdebug.amount_text import count_noun, format_named_amount, join_names, verb_for

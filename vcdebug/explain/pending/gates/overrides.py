@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal
 
 import yaml
+from msgspec import Struct, structs
 
 from vcdebug.actions import ALLOCATE, PREEMPT
 from vcdebug.amount_text import count_noun, format_amounts_apart, join_names, verb_for
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 EVICT_AFTER = (ALLOCATE, PREEMPT)
 
 
-class ActionTrial(NamedTuple):
+class ActionTrial(Struct, frozen=True):
     """The effects for a job of a cycle that has one more action."""
 
     action: str
@@ -158,7 +159,9 @@ def missing_action(
 def _with_untried(finding: Finding, actions: Sequence[str]) -> Finding:
     """Add the fact that these actions were not tried."""
     too_large = "the replay is too large for this answer; explain --prove runs it"
-    return replace(finding, facts=(*finding.facts, f"Not tried: {' or '.join(actions)} in actions ({too_large})."))
+    return structs.replace(
+        finding, facts=(*finding.facts, f"Not tried: {' or '.join(actions)} in actions ({too_large}).")
+    )
 
 
 def no_allocate_finding(view: JobView, task: TaskInfo, fits: NodeFits) -> Finding:
@@ -298,7 +301,10 @@ def never(
     if impossible is None:
         return None
     causes = (*VOID_CAUSES, queue_limits.NOT_ALLOCATABLE) if impossible.cause == no_node.LARGER_CAUSE else VOID_CAUSES
-    return [impossible, *(replace(finding, advice=()) if finding.cause in causes else finding for finding in findings)]
+    return [
+        impossible,
+        *(structs.replace(finding, advice=()) if finding.cause in causes else finding for finding in findings),
+    ]
 
 
 def _beyond_limit_finding(view: JobView, fits: NodeFits) -> Finding | None:

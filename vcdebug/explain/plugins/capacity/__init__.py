@@ -5,8 +5,9 @@ Upstream: plugins/capacity.
 
 from collections.abc import Callable, Iterator
 from copy import copy
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from vcdebug.explain import equation
 from vcdebug.explain.answer import Advice, owner_advice, queue_admin_advice

@@ -1,8 +1,10 @@
 """preempt and reclaim: which gate, filter or plugin stopped an evicting action for the job."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from enum import IntEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from vcdebug import amount_text
 from vcdebug.actions import RECLAIM
@@ -59,8 +61,7 @@ class NodeStage(IntEnum):
     PLACED = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
+class Gate(Struct, frozen=True):
     """The finding about one evicting action, and the chance that the job had at this gate."""
 
     action: str

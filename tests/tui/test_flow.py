@@ -1,5 +1,7 @@
 """The flow panel: tree lines, the path of the current event that stays visible, and hits in folded parts."""
 
+import pytest
+
 from tests.tui.driving import NARROW, WIDE, opened
 from vcdebug.framework.record import HookEvent
 from vcdebug.views.flow import TREE_GUIDE
@@ -48,6 +50,29 @@ async def test_a_search_finds_what_is_folded_and_leads_there() -> None:
         await desk.press("escape", "escape")
         assert "" == desk.panel("flow").filter_text
         assert len(desk.panel("flow").shown_rows) < len(desk.moment.recording)
+
+
+@pytest.mark.parametrize("name", ["flow", "jobs", "nodes"])
+async def test_escape_of_a_filter_leaves_the_cursor_on_its_row(name: str) -> None:
+    async with opened() as desk:
+        panel = desk.panel(name)
+        panel.focus()
+        await desk.press("slash", *"1", "enter", "down", "down")
+        row = panel.cursor_row
+        assert row is not None
+        await desk.press("escape", "escape")
+        assert ("", row.key) == (panel.filter_text, panel.cursor_row and panel.cursor_row.key)
+
+
+async def test_a_filter_given_up_while_it_is_typed_leaves_the_cursor_where_it_was() -> None:
+    async with opened() as desk:
+        panel = desk.panel("nodes")
+        desk.main.show_panel("nodes")
+        await desk.press("down", "down", "down")
+        row = panel.cursor_row
+        assert row is not None
+        await desk.press("slash", *"01", "escape")
+        assert ("", row.key) == (panel.filter_text, panel.cursor_row and panel.cursor_row.key)
 
 
 async def test_the_one_job_of_a_queues_turn_goes_by_its_name() -> None:

@@ -18,6 +18,7 @@ from tests.tui import driving
 from tests.tui.driving import NARROW, opened
 from vcdebug.snapshot.sources import find_bundled, list_bundled
 from vcdebug.tui import worker
+from vcdebug.tui.app import WAITING_KEYS_TEXT
 from vcdebug.tui.main import background_work, layout
 from vcdebug.tui.screens.chooser import ChooserScreen
 from vcdebug.tui.screens.pages import DetailScreen
@@ -123,7 +124,7 @@ async def test_a_breakpoint_of_the_command_line_that_is_wrong_is_one_line() -> N
         assert "no kind of breakpoint" in desk.status()
 
 
-async def test_keys_answer_while_the_replay_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_keys_typed_while_the_replay_runs_wait_and_then_act_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     go = threading.Event()
     run = worker.load_and_replay
 
@@ -133,16 +134,26 @@ async def test_keys_answer_while_the_replay_runs(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(worker, "load_and_replay", waiting)
     async with opened("preempt-works", NARROW, wait=False) as desk:
-        await desk.press("s")
-        assert "still replaying" in desk.status()
-        await desk.press("question_mark")
-        assert isinstance(desk.app.screen, DetailScreen)
-        await desk.press("escape", "5")
-        assert desk.main.focused is desk.panel("jobs")
-        go.set()
-        await desk.until_ready()
-        await desk.press("s")
-        assert 1 == desk.seq
+        try:
+            await desk.press("s", "s", "5", "slash", "x", "enter", "question_mark")
+            assert WAITING_KEYS_TEXT == desk.status()
+            assert desk.main.focused is desk.panel("moment")
+            assert desk.app.screen is desk.main
+        finally:
+            go.set()
+        await desk.until(lambda: isinstance(desk.app.screen, DetailScreen), "the last key has acted")
+        assert (2, "x") == (desk.seq, desk.panel("jobs").filter_text)
+
+
+@pytest.mark.parametrize(("key", "leaves"), [("q", True), ("escape", False)])
+async def test_keys_that_leave_act_at_once_and_drop_those_that_wait(
+    monkeypatch: pytest.MonkeyPatch, key: str, leaves: bool
+) -> None:
+    monkeypatch.setattr(worker, "load_and_replay", lambda *_: None)  # a replay without end
+    async with opened("preempt-works", wait=False) as desk:
+        await desk.press("s", "j", "enter", key)
+        assert leaves == (desk.app.return_value == 0)
+        assert leaves != isinstance(desk.app.screen, ChooserScreen)
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,14 @@ import termios
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import cached_property
 from io import BytesIO
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
 from msgspec.structs import replace
-from textual import events
+from textual import events, on
 from textual.app import App
 from textual.driver import Driver
 from textual.filter import LineFilter
@@ -35,11 +37,14 @@ from vcdebug.tui.config import (
     require_theme,
 )
 from vcdebug.tui.key_names import key_names
-from vcdebug.tui.keymap import main_screen_keys
+from vcdebug.tui.keymap import KEYS_WHILE_LOADING, main_screen_keys
 from vcdebug.tui.main.screen import MainScreen
+from vcdebug.tui.messages import CycleReady
 from vcdebug.tui.session_state import SessionStore, state_folder
 from vcdebug.tui.terminal import PRINTABLE, TypeAhead
 from vcdebug.tui.worker import DEFAULT_LIMITS, STDIN, NextScreen, RecordingLimits, Start
+
+WAITING_KEYS_TEXT: Final = "keys act when the snapshot is loaded; Esc stops loading"
 
 
 class VcdebugApp(App[int]):
@@ -71,7 +76,7 @@ class VcdebugApp(App[int]):
         """Whether a snapshot was open before."""
         # Animated scrolling would delay the frame that answers a key.
         self.animation_level = "none"
-        self._type_ahead = TypeAhead(self, self._deliver_key)
+        self._type_ahead = TypeAhead(self, self._deliver_key, self._must_key_wait)
         theme = self.settings.asked_theme or self.store.remembered_theme(self.settings.theme)
         self.theme = find_theme(theme) or require_theme(DEFAULT_THEME)
         self.set_keymap(self.settings.keys)
@@ -165,8 +170,24 @@ class VcdebugApp(App[int]):
         """Queue keys until the effects of the last one are done."""
         if isinstance(event, events.Key) and not event.is_forwarded:
             self._type_ahead.add_key(event)
+            if self._must_key_wait(event) and isinstance(self.screen, MainScreen):
+                self.screen.say_line(WAITING_KEYS_TEXT)
         else:
             await super().on_event(event)
+
+    def _must_key_wait(self, key: events.Key) -> bool:
+        """Whether a key waits for the snapshot that is being loaded; keys that leave the screen act at once."""
+        return isinstance(self.screen, MainScreen) and self.screen.is_loading and key.key not in self._keys_at_once
+
+    @cached_property
+    def _keys_at_once(self) -> frozenset[str]:
+        by_name = (main_screen_keys(name, self.settings.keys) for name in (*KEYS_WHILE_LOADING, "back"))
+        return frozenset(("ctrl+c", "ctrl+q", *chain.from_iterable(by_name)))
+
+    @on(CycleReady)
+    def deliver_waiting_keys(self) -> None:
+        """Deliver the keys that were typed while the snapshot was being loaded; the screen has handled this message."""
+        self._type_ahead.deliver_waiting()
 
     async def _deliver_key(self, key: events.Key) -> None:
         await super().on_event(key)

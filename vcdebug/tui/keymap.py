@@ -257,8 +257,8 @@ FOOTER_HINTS = (
 """The hints of the footer, the most useful first; it shows as many as fit."""
 FIXED_HINTS = (KeyHint(("help",), "help"), KeyHint(("quit",), "quit"))
 """The last keys of the footer, which are always shown."""
-KEYS_WHILE_LOADING = ("command", "next-panel", "open", "help", "quit")
-"""The ids of bindings that work while the replay runs."""
+KEYS_WHILE_LOADING = ("open", "quit")
+"""The ids of bindings that act while a snapshot is loaded: they leave the screen; other keys wait."""
 
 
 def show_footer_keys(

@@ -46,9 +46,13 @@ class TypeAhead:
     effects are done, and the next key follows.
     """
 
-    def __init__(self, app: App[int], deliver: Callable[[events.Key], Awaitable[None]]) -> None:
+    def __init__(
+        self, app: App[int], deliver: Callable[[events.Key], Awaitable[None]], must_wait: Callable[[events.Key], bool]
+    ) -> None:
+        """`must_wait`: whether a key waits, with all that follow it, until `deliver_waiting`."""
         self._app = app
         self._give = deliver
+        self._must_wait = must_wait
         self._waiting: deque[events.Key] = deque()
         self._turn = 0
         """The number of the current key; callbacks of earlier keys are ignored."""
@@ -58,11 +62,14 @@ class TypeAhead:
         """The widget whose message queue holds the callback."""
 
     def add_key(self, key: events.Key) -> None:
+        if self._waiting and not self._must_wait(key) and self._must_wait(self._waiting[0]):
+            self._waiting.clear()  # this key leaves the screen on which they wait
         self._waiting.append(key)
-        self._start_next()
+        self.deliver_waiting()
 
-    def _start_next(self) -> None:
-        if self._at_work or not self._waiting:
+    def deliver_waiting(self) -> None:
+        """Deliver the first key, unless it still has to wait or an earlier one has effects to come."""
+        if self._at_work or not self._waiting or self._must_wait(self._waiting[0]):
             return
         self._at_work = True
         self._turn += 1
@@ -107,7 +114,7 @@ class TypeAhead:
         if self._limit is not None:
             self._limit.stop()
         self._limit, self._waited_on, self._at_work = None, None, False
-        self._start_next()
+        self.deliver_waiting()
 
 
 SETTLING_SECONDS: Final = 1.0

@@ -33,12 +33,15 @@ class CommandLine:
     open_what: Callable[[str, str], None]
     _table: Grid | None = field(default=None, init=False)
     """The table that had the focus when the prompt opened, to which a filter applies."""
+    _row: str = field(default="", init=False)
+    """The key of that table's row under the cursor when the prompt opened."""
     _waiting: list[str] = field(default_factory=list, init=False)
     """Commands that wait for long work to end."""
 
     def open_prompt(self, mode: PromptMode, text: str = "") -> None:
         """Open the prompt for a command, an event number, or a filter of the focused table."""
         self._table = self.focused()
+        self._row = self._table.cursor_key()
         complete = self._new_completer() if mode == "command" else no_completions
         text = self._table.filter_text if mode == "filter" else text
         self.prompt.open_line(mode, text, complete)
@@ -57,6 +60,8 @@ class CommandLine:
             self._filter_table(event.text if isinstance(event, Prompt.Edited) else "")
         if isinstance(event, Prompt.Closed):
             self._prompt_done()
+            if event.mode == "filter" and self._table is not None:
+                self._table.restore_cursor(self._row)
 
     def _enter_line(self, event: Prompt.Entered) -> None:
         self._prompt_done()

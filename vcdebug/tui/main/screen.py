@@ -221,6 +221,11 @@ class MainScreen(Screen[NextScreen]):
         """The table that has the focus, else the flow."""
         return self.focused if isinstance(self.focused, Grid) else self._panels.get_panel("flow")
 
+    @property
+    def is_loading(self) -> bool:
+        """Whether the recording is still to come."""
+        return self.current.driver is None
+
     def get_panel(self, name: str) -> Panel:
         return self._panels.get_panel(name)
 
@@ -356,7 +361,7 @@ class MainScreen(Screen[NextScreen]):
 
     def action_back(self) -> None:
         """One step back: loading, work, message, zoom, filter, order."""
-        if self.current.driver is None:
+        if self.is_loading:
             self._to_chooser(f"{self.start.name}: loading was stopped")
         elif not self.commands.stop_work() and not self._stop_asking_again():
             self._step_back(self.focused_grid)

@@ -42,15 +42,17 @@ class FlowPanel(PanelExtra):
         return flow_table(moment.recording, self._opened, moment.seq)
 
     def searched_table(self, text: str) -> Table | None:
-        """The whole tree, so that a filter also finds events in closed spans."""
-        from vcdebug.views.flow import flow_table, whole_flow
+        """The whole tree, so that a filter finds events in closed spans; after it, spans around the cursor are open."""
+        from vcdebug.views.flow import flow_table, open_keys_around, whole_flow
 
-        moment = self.panel.moment
+        moment, row = self.panel.moment, self.panel.cursor_row
         if moment is None or bool(text) == bool(self.panel.filter_text):
             return None
-        return (
-            whole_flow(moment.recording, moment.seq) if text else flow_table(moment.recording, self._opened, moment.seq)
-        )
+        if text:
+            return whole_flow(moment.recording, moment.seq)
+        if row is not None and row.seq:
+            self._opened.update(dict.fromkeys(open_keys_around(moment.recording, row.seq)))
+        return flow_table(moment.recording, self._opened, moment.seq)
 
     def run_key(self, name: str) -> None:
         """Open or close the span under the cursor; closing a closed one moves to the enclosing span."""

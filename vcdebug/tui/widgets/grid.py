@@ -104,7 +104,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
     def set_table(self, table: Table, *, follow: bool = True) -> None:
         """Show a table; the cursor stays on its row, or with `follow` moves to the row of the current event."""
-        cursor_key = self._cursor_key()
+        cursor_key = self.cursor_key()
         is_same_table = table.title == self.table.title
         if table.rows == self.table.rows:
             # Equal rows are replaced by the same object: layout, texts and ranks are cached by identity.
@@ -127,18 +127,18 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
     def set_filter(self, text: str) -> int:
         """Filter the rows; returns how many pass among those tested so far."""
-        cursor_key = self._cursor_key()
+        cursor_key = self.cursor_key()
         self.shown.set_filter(text)
         self._lay_out_rows()
-        self._restore_cursor(cursor_key)
+        self.restore_cursor(cursor_key)
         return len(self._rows)
 
     def set_order(self, order: ColumnOrder | None) -> None:
         """Sort by a column; None restores the original order."""
-        cursor_key = self._cursor_key()
+        cursor_key = self.cursor_key()
         self.shown.set_order(order)
         self._lay_out_rows()
-        self._restore_cursor(cursor_key)
+        self.restore_cursor(cursor_key)
 
     @property
     def filter_text(self) -> str:
@@ -183,18 +183,20 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
     def _write_more(self) -> None:
         self._writing = False
-        cursor_key = self._cursor_key()
+        cursor_key = self.cursor_key()
         self.shown.check_more()
         self._lay_out_rows()
         # Before that, the row may not be among the shown ones yet.
         if self.shown.is_done:
-            self._restore_cursor(cursor_key)
+            self.restore_cursor(cursor_key)
         self.post_message(self.Filtered())
 
-    def _cursor_key(self) -> str:
+    def cursor_key(self) -> str:
+        """The key of the row under the cursor; empty without one."""
         return self.cursor_row.key if self.cursor_row is not None else ""
 
-    def _restore_cursor(self, key: str) -> None:
+    def restore_cursor(self, key: str) -> None:
+        """Move the cursor to the row with this key, to the first row if it is not shown."""
         self.cursor = self._position_of(key)
         self.show_cursor()
 

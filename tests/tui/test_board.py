@@ -9,7 +9,10 @@ from tests.builders import amounts, conf_of, node, pod, pod_group, pods, queue
 from tests.tui.driving import NARROW, WIDE, opened
 from vcdebug.cli.main import main
 from vcdebug.tui.screens.pages import DetailScreen, PageScreen
-from vcdebug.views.table import format_table
+from vcdebug.tui.widgets.table_layout import lay_out
+from vcdebug.views.pending import BOARD_COLUMNS
+from vcdebug.views.pieces import NO, Piece
+from vcdebug.views.table import Row, Table, format_table
 
 SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
 GATED, SHORT = 7, 4
@@ -103,3 +106,19 @@ async def test_a_few_pending_jobs_are_listed_one_by_one() -> None:
         page = desk.app.screen
         assert isinstance(page, PageScreen)
         assert ["explain research/llm-finetune"] == [row.key for row in page.table.rows]
+
+
+@pytest.mark.parametrize("width", [30, 60, 72, 78, 120])
+@pytest.mark.parametrize("height", [0, 40])
+def test_a_cause_is_never_cut(width: int, height: int) -> None:
+    causes = [
+        f"{NO} reclaim pipelined 2 pods on node-418, node-835, but no pod there is terminating, so they stay Pending",
+        f"{NO} it has no PodGroup",
+    ]
+    numbers = [Piece(text) for text in ("40", "144", "7h", "Make the podAntiAffinity preferred", "default, q0")]
+    rows = [Row(cause, (Piece(cause), *numbers)) for cause in causes]
+    layout = lay_out(Table("Board", BOARD_COLUMNS, rows, wraps=False, rest_below=True), rows, width, height=height)
+    for index, cause in enumerate(causes):
+        lines = [line for line in layout.body if line.row == index and not line.widths]
+        assert cause == " ".join(line.cells[0].text.strip() for line in lines)
+    assert layout.below == (height > 0 and len(layout.columns) < len(BOARD_COLUMNS))

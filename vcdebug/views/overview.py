@@ -219,9 +219,8 @@ def _first_table(recording: Recording) -> Table:
     overview_row = Row(
         "overview", (muted_piece("… evictions, placements, problems"), *[Piece("")] * (len(BOARD_COLUMNS) - 1))
     )
-    # No wrapping, so that every cause is visible; the page has the full texts.
     head = (*_overview_head(recording)[1:-1], *board.head)
-    return replace(board, rows=[*board.rows, overview_row], head=head, rest_below=True)
+    return replace(board, rows=[*board.rows, overview_row], head=head)
 
 
 def arithmetic_table(recording: Recording, seq: Seq, at_overview: bool, inside: int) -> Table:

@@ -137,7 +137,7 @@ def board_table(survey: Survey) -> Table:
     partly = f"{count_noun(more, 'more job')} with pods missing above minMember" if more else ""
     jobs = f"{format_count(len(survey.unscheduled_jobs))} of {count_noun(survey.jobs, 'job')}"
     head = (make_line(muted_piece(partly)),) if partly else ()
-    return Table(f"Pending by cause: {jobs}", BOARD_COLUMNS, rows, head=head, wraps=False)
+    return Table(f"Pending by cause: {jobs}", BOARD_COLUMNS, rows, head=head, wraps=False, rest_below=True)
 
 
 def _cause_row(group: CauseGroup) -> Row:

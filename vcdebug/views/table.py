@@ -83,7 +83,8 @@ class Table:
     wraps: bool = True
     """Whether long text wraps if there is room for more lines, as on a page, instead of being shortened."""
     rest_below: bool = False
-    """Whether cells of columns that do not fit are shown on a line below the row, if the height allows it."""
+    """Whether the first column is never cut: it wraps, columns give way to it, and the cells of those that do not fit
+    are shown on a line below the row, if the height allows it."""
     one_line: bool = False
     """Whether each row has one line, in which the first column takes all free width."""
     depths: Sequence[int] = ()

@@ -6,6 +6,8 @@ from functools import cached_property
 from types import FunctionType, MethodType
 from typing import Any, Final, overload
 
+from msgspec import Struct
+
 from vcdebug.recording import cluster_overview
 from vcdebug.recording.effects import action_outcomes, cycle_effects, timeline_marks
 from vcdebug.recording.file.columns import StoredColumn
@@ -174,7 +176,7 @@ class LazyMapping(Mapping[Value, Value]):
 
 def is_filled_at_once(kind: type) -> bool:
     """Whether instances of the class are made filled: plain values, which are compared with others."""
-    return kind.__name__ in _FILLED_AT_ONCE or dataclasses.is_dataclass(kind)
+    return kind.__name__ in _FILLED_AT_ONCE or issubclass(kind, Struct) or dataclasses.is_dataclass(kind)
 
 
 class LazyClass:

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from vcdebug.recording.file import form, lazy_objects
 from vcdebug.recording.file.columns import StoredColumn, StoredTexts
@@ -141,7 +142,9 @@ class StoredTable:
         columns = zip(self.names, self.columns, strict=True)
         self._by_name = {name: column for name, column in columns if name not in self._later}
         self._last = {*lazy_objects.SLOW_ATTRIBUTES.get(table_form.type, ())}
-        if table_form.kind == form.INSTANCE and not lazy_objects.is_filled_at_once(kind):
+        if table_form.kind == form.INSTANCE and issubclass(kind, Struct):
+            self.make = self._record
+        elif table_form.kind == form.INSTANCE and not lazy_objects.is_filled_at_once(kind):
             self.make = lazy_objects.LazyClass(kind, self._fill_instance, self._read_attribute).make_instance
         self._make_all = self._choose_bulk_maker(table_form.kind)
         self._making = False
@@ -295,6 +298,9 @@ class StoredTable:
         return tuple.__new__(self.kind, values)
 
     # Instances
+
+    def _record(self, row: int) -> Value:
+        return self.kind(**dict(zip(self.names, self.row_values(row), strict=True)))
 
     def _instance(self, row: int) -> Value:
         instance = object.__new__(self.kind)

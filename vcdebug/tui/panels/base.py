@@ -28,8 +28,6 @@ from vcdebug.views.table import Table
 
 TITLE_MARGIN = 10
 """Cells of the frame's top line that the title cannot use."""
-LINES_PER_CAUSE: Final = 2
-"""Lines per row of the overview if there is room: the numbers, then the first fix and the queues."""
 GO_BINDING: Final = Binding("enter", "go", "go to this event", id="panel.go")
 """The binding of panels whose rows have an event to go to."""
 
@@ -197,11 +195,10 @@ class Panel(Grid):
 
     @property
     def wraps_rows(self) -> bool:
-        """Whether rows wrap: only in an overview with enough height; else a row has one line."""
+        """Whether rows wrap: only in an overview; else a row has one line."""
         from vcdebug.views.overview import is_overview
 
-        has_room = not self.table.rest_below or self.size.height >= LINES_PER_CAUSE * (len(self.table.rows) + 1)
-        return self.shows.title == "Moment" and is_overview(self.table) and has_room
+        return self.shows.title == "Moment" and is_overview(self.table)
 
     def action_column(self, by: int) -> None:
         super().action_column(by)

@@ -234,14 +234,15 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
             table.head,
             table.foot,
             table.one_line,
-            (table.wraps, table.rest_below, self.wraps_rows),
+            (table.wraps, table.rest_below and self.size.height, self.wraps_rows),
             self.shown.order,
             self._first_column,
             width,
         )
         if self._measured is None or self._measured.rows is not self._rows or self._measured.shape != shape:
             ordered = mark_order(table, self.shown.order)
-            layout = lay_out(ordered, self._rows, width, self._first_column, wraps=self.wraps_rows)
+            wraps, height = self.wraps_rows, self.size.height
+            layout = lay_out(ordered, self._rows, width, self._first_column, wraps=wraps, height=height)
             self._measured = MeasuredLayout(self._rows, shape, layout)
         return self._measured.layout
 

@@ -1,18 +1,18 @@
 """Where a table's text goes: the columns in sight, their widths, and which row each line shows.
 
 A row takes one line. Columns without room are scrolled to sideways, beside the first one, which stays. Only tables of
-prose wrap their text.
+prose wrap their text, and tables with the rest below the first column.
 """
 
-from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from collections.abc import Container, Iterator, Sequence
+from itertools import accumulate, chain
 from typing import Final, NamedTuple
 
 from msgspec import Struct
 
 from vcdebug.tui.widgets import text_wrap
 from vcdebug.views.pieces import SKIPPED, Piece
-from vcdebug.views.table import Column, Row, Table
+from vcdebug.views.table import Row, Table
 
 MAX_WRAPPED_ROWS: Final = 400
 """Rows up to which a table of prose wraps; a larger one shortens its text, so that all rows have one line."""
@@ -25,8 +25,9 @@ MIN_TREE_WORDS: Final = 8
 
 
 REST_INDENT: Final = "    "
+REST_GAP: Final = "   "
 MAX_REST: Final = 24
-"""Maximum width of a hidden column's cell below its row; the first cell gets the remaining width."""
+"""Maximum width of a hidden column's cell below its row; the longest cell gets the remaining width."""
 
 
 class PlacedLine(Struct, frozen=True):
@@ -101,11 +102,16 @@ class TableLayout(NamedTuple):
         return PlacedLine(index, tuple(_without_prefix(row.cells[i], self.shared[i]) for i in self.columns))
 
 
-def lay_out(table: Table, rows: Sequence[Row], width: int, start: int = 1, *, wraps: bool = True) -> TableLayout:
-    """Lay out the table for `width` cells, with the first column and those from `start`."""
+def lay_out(
+    table: Table, rows: Sequence[Row], width: int, start: int = 1, *, wraps: bool = True, height: int = 0
+) -> TableLayout:
+    """Lay out the table for `width` cells, with the first column and those from `start`.
+
+    `height`: lines that are there for cells below their row; no such line is made where they do not all fit.
+    """
     if table.one_line:
         return _lay_out_tree(table, rows, width)
-    columns, rest_below = table.columns, wraps and table.rest_below
+    columns = table.columns
     wraps = wraps and table.wraps and len(rows) <= MAX_WRAPPED_ROWS
     heads, shared = [column.title for column in columns], ("",) * len(columns)
     natural = text_wrap.natural_widths(columns, heads, rows, shared)
@@ -119,6 +125,10 @@ def lay_out(table: Table, rows: Sequence[Row], width: int, start: int = 1, *, wr
     if wraps and text_wrap.line_width(least, text_wrap.COLUMN_GAP - 1) > width:
         # Prose is broken within words before columns are hidden.
         least = [min(size, MIN_PROSE) if one.flexible else size for size, one in zip(least, columns, strict=True)]
+    if table.rest_below:
+        # Columns are hidden, the last ones first, until the texts of the first column take two lines at most.
+        longest_first = width - text_wrap.GUTTER_WIDTH - text_wrap.COLUMN_GAP - least[1]
+        least[0] = max(least[0], min(natural[0], natural[0] // 2 + MIN_PROSE, longest_first))
     gap = text_wrap.COLUMN_GAP if text_wrap.line_width(least) <= width else text_wrap.COLUMN_GAP - 1
     shown_columns = _columns_in_sight(least, width, start, gap)
     widths = text_wrap.fit_widths(
@@ -130,10 +140,15 @@ def lay_out(table: Table, rows: Sequence[Row], width: int, start: int = 1, *, wr
     )
     top, bottom = _lines_around(table, rows, heads, shown_columns, width)
     layout = TableLayout(shown_columns, tuple(widths), gap, top, (), bottom, len(rows), shared)
-    if rest_below and len(shown_columns) < len(columns):
+    if table.rest_below and len(shown_columns) < len(columns):
         body = tuple(_lines_with_rest(layout, table, rows, width - text_wrap.GUTTER_WIDTH))
-        return layout._replace(body=body, below=True)
-    return layout._replace(body=tuple(_wrapped_lines(layout, columns, rows))) if wraps else layout
+        if len(top) + len(body) + len(bottom) <= height:
+            return layout._replace(body=body, below=True)
+    wrapped = (0,) if table.rest_below else [i for i in shown_columns if wraps and columns[i].flexible]
+    if not wraps and not wrapped:
+        return layout
+    lines = (_wrapped_row(layout, wrapped, index, row) for index, row in enumerate(rows))
+    return layout._replace(body=tuple(chain.from_iterable(lines)))
 
 
 def _columns_in_sight(least: Sequence[int], width: int, start: int, gap: int) -> tuple[int, ...]:
@@ -158,31 +173,33 @@ def _lines_around(
     return tuple(top), tuple(bottom)
 
 
-def _wrapped_lines(layout: TableLayout, columns: Sequence[Column], rows: Sequence[Row]) -> Iterator[PlacedLine]:
-    for index, row in enumerate(rows):
-        cells = layout.placed_line(index, row).cells
-        cell_lines = [
-            text_wrap.wrap_text(cell.text, width) if columns[i].flexible else [cell.text]
-            for i, cell, width in zip(layout.columns, cells, layout.widths, strict=True)
-        ]
-        for number in range(max(map(len, cell_lines), default=0)):
-            texts = (lines[number] if number < len(lines) else "" for lines in cell_lines)
-            line = tuple(cell._replace(text=text) for cell, text in zip(cells, texts, strict=True))
-            yield PlacedLine(index, line, first=not number)
+def _wrapped_row(layout: TableLayout, wrapped: Container[int], index: int, row: Row) -> Iterator[PlacedLine]:
+    """The lines of a row; the cells of the columns in `wrapped` take as many as they need."""
+    cells = layout.placed_line(index, row).cells
+    cell_lines = [
+        text_wrap.wrap_text(cell.text, width) if i in wrapped else [cell.text]
+        for i, cell, width in zip(layout.columns, cells, layout.widths, strict=True)
+    ]
+    for number in range(max(map(len, cell_lines), default=0)):
+        texts = (lines[number] if number < len(lines) else "" for lines in cell_lines)
+        line = tuple(cell._replace(text=text) for cell, text in zip(cells, texts, strict=True))
+        yield PlacedLine(index, line, first=not number)
 
 
 def _lines_with_rest(layout: TableLayout, table: Table, rows: Sequence[Row], room: int) -> Iterator[PlacedLine]:
-    """The line of each row, followed by a line with the titles and cells of hidden columns."""
+    """The lines of each row, followed by a line with the titles and cells of hidden columns."""
     unseen = [i for i in range(len(table.columns)) if i not in layout.columns]
     widths = (room, *[0] * (len(layout.columns) - 1))
     for index, row in enumerate(rows):
-        yield layout.placed_line(index, row)
-        filled = (i for i in unseen if row.cells[i].text not in ("", SKIPPED))
-        texts = [f"{table.columns[i].title} {row.cells[i].text}" for i in filled]
-        rest = "".join(f"   {text_wrap.pad_text(text, MAX_REST, right=False).rstrip()}" for text in texts[1:])
-        for first_text in texts[:1]:
-            first_part = text_wrap.pad_text(f"{REST_INDENT}{first_text}", room - len(rest), right=False).rstrip()
-            line = (Piece(f"{first_part}{rest}", "muted"), *[Piece("")] * (len(layout.columns) - 1))
+        yield from _wrapped_row(layout, (0,), index, row)
+        filled = [i for i in unseen if row.cells[i].text not in ("", SKIPPED)]
+        texts = {i: f"{table.columns[i].title} {row.cells[i].text}" for i in filled}
+        longest = max(filled, key=lambda i: len(texts[i]), default=-1)
+        short = {i: text_wrap.pad_text(texts[i], MAX_REST, right=False).rstrip() for i in filled if i != longest}
+        left = room - len(REST_INDENT) - sum(len(REST_GAP) + len(text) for text in short.values())
+        shown = (short.get(i) or text_wrap.pad_text(texts[i], left, right=False).rstrip() for i in filled)
+        if filled:
+            line = (Piece(REST_INDENT + REST_GAP.join(shown), "muted"), *[Piece("")] * (len(layout.columns) - 1))
             yield PlacedLine(index, line, first=False, widths=widths)
 
 

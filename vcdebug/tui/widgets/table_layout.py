@@ -18,6 +18,8 @@ MAX_WRAPPED_ROWS: Final = 400
 """Rows up to which a table of prose wraps; a larger one shortens its text, so that all rows have one line."""
 MIN_PROSE: Final = 12
 """Width to which a column of prose is narrowed before columns are hidden."""
+ONE_LINE: Final = 60
+"""Width up to which a text that is never cut gets a line of its own before columns stay."""
 MIN_TREE_SHARE: Final = 16
 """Width that the second column of a tree gets, if names allow it."""
 MIN_TREE_WORDS: Final = 8
@@ -126,9 +128,9 @@ def lay_out(
         # Prose is broken within words before columns are hidden.
         least = [min(size, MIN_PROSE) if one.flexible else size for size, one in zip(least, columns, strict=True)]
     if table.rest_below:
-        # Columns are hidden, the last ones first, until the texts of the first column take two lines at most.
+        # Columns are hidden, the last ones first, until the texts of the first column take one line, long ones two.
         longest_first = width - text_wrap.GUTTER_WIDTH - text_wrap.COLUMN_GAP - least[1]
-        least[0] = max(least[0], min(natural[0], natural[0] // 2 + MIN_PROSE, longest_first))
+        least[0] = max(least[0], min(natural[0], max(natural[0] // 2 + MIN_PROSE, ONE_LINE), longest_first))
     gap = text_wrap.COLUMN_GAP if text_wrap.line_width(least) <= width else text_wrap.COLUMN_GAP - 1
     shown_columns = _columns_in_sight(least, width, start, gap)
     widths = text_wrap.fit_widths(

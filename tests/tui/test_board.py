@@ -16,7 +16,7 @@ from vcdebug.views.table import Row, Table, format_table
 
 SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
 GATED, SHORT = 7, 4
-LEAST_CAUSE, LOW = 46, (80, 16)
+LEAST_CAUSE, LOW = 46, (80, 14)
 GATE_WORDS = "1 to 7 pods have a scheduling gate (example.com/wait)"
 
 

@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from msgspec import Struct
-
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE, ENQUEUE
 from vcdebug.amount_text import capitalize_first, count_noun, join_first_names, join_names, verb_for
@@ -366,7 +364,7 @@ def _spread_out_facts(fits: NodeFits) -> list[str]:
 MAX_TAKERS = 3
 
 
-class RoomTaker(Struct, frozen=True):
+class RoomTaker(NamedTuple):
     """A task of another job that this cycle placed where the blocked task would have fitted."""
 
     task: TaskInfo

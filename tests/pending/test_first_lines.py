@@ -3,11 +3,14 @@
 import re
 from typing import Any
 
-from tests.builders import cluster, hyper_node, metadata, node, pod, pod_group, pods, priority_class, queue
+import pytest
+
+from tests.builders import cluster, conf_of, hyper_node, metadata, node, pod, pod_group, pods, priority_class, queue
 from tests.debugger.test_remedies import proven
 from tests.pending.situations import OVERCOMMIT, PLAIN, WANTED, conf, nodes, running, wanted
 from tests.pending.test_gates import TOPOLOGY
 from tests.pending.test_words import CAPACITY, asked
+from tests.pending.test_workloads import ALL, explained
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Manifest
@@ -247,3 +250,14 @@ def test_pods_that_a_quota_keeps_from_being_created_are_missed_even_where_all_ot
     assert ("Used by wanted-0, wanted-1.",) == found.dominant.facts
     assert ("ResourceQuota q: raise hard.requests.cpu 2 -> 5 for 3 more pods.",) == found.advice_texts
     assert () == asked([*nodes("n1"), volcano_job("train", 2), *running_pods]).dominant.facts
+
+
+@pytest.mark.parametrize("name", ["j", "a-name-of-a-job" * 2 + "-number-1"])
+def test_a_first_line_that_would_be_too_long_leaves_further_dimensions_to_a_fact(name: str) -> None:
+    limited, asked = queue("q", capability={"cpu": "1", "memory": "1Gi"}), {"cpu": "2", "memory": "2Gi"}
+    group = pod_group(name, queue="q", phase="Pending", min_resources=asked)
+    conf = conf_of("gang", "predicates proportion", actions=ALL)
+    found = explained(cluster(node("n1"), limited, group, conf=conf), f"default/{name}")
+    assert len(found.sentence) <= 160
+    assert (name == "j") is ("also over: memory" in found.sentence)
+    assert (name == "j") is ("Also over: memory." not in found.dominant.facts)

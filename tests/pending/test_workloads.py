@@ -475,17 +475,6 @@ def test_pods_that_were_placed_first_are_counted_by_job() -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["j", "a-name-of-a-job" * 2 + "-number-1"])
-def test_a_first_line_that_would_be_too_long_leaves_further_dimensions_to_a_fact(name: str) -> None:
-    limited, asked = queue("q", capability={"cpu": "1", "memory": "1Gi"}), {"cpu": "2", "memory": "2Gi"}
-    group = pod_group(name, queue="q", phase="Pending", min_resources=asked)
-    conf = conf_of("gang", "predicates proportion", actions=ALL)
-    found = explained(cluster(node("n1"), limited, group, conf=conf), f"default/{name}")
-    assert len(found.sentence) <= 160
-    assert (name == "j") is ("also over: memory" in found.sentence)
-    assert (name == "j") is ("Also over: memory." not in found.dominant.facts)
-
-
 @pytest.mark.parametrize("word", ["train", "default/train-x1"])
 def test_a_rayjob_is_known_by_its_name_where_the_pod_group_names_its_raycluster(word: str) -> None:
     group = owned([pod_group("j")], "RayCluster", "train-x1")

@@ -261,3 +261,12 @@ def test_a_first_line_that_would_be_too_long_leaves_further_dimensions_to_a_fact
     assert len(found.sentence) <= 160
     assert (name == "j") is ("also over: memory" in found.sentence)
     assert (name == "j") is ("Also over: memory." not in found.dominant.facts)
+
+
+def test_pods_that_were_placed_first_are_counted_by_job() -> None:
+    first = [pod_group("first", priority_class="high"), *pods("first", 3, cpu="3", priority=9)]
+    conf = conf_of("priority gang", "predicates")
+    snapshot = cluster(node("n1"), priority_class("high", 9), first, pod_group("j"), pods("j", 1, cpu="4"), conf=conf)
+    assert any(
+        "; 3 pods of default/first were placed there first" in fact for fact in explained(snapshot).dominant.facts
+    )

@@ -466,15 +466,6 @@ def test_nobody_is_told_to_wait_where_an_empty_queue_would_not_admit_the_job(ask
     assert vain is not ("Wait until jobs in queue q finish." in found.advice_texts)
 
 
-def test_pods_that_were_placed_first_are_counted_by_job() -> None:
-    first = [pod_group("first", priority_class="high"), *pods("first", 3, cpu="3", priority=9)]
-    conf = conf_of("priority gang", "predicates")
-    snapshot = cluster(node("n1"), priority_class("high", 9), first, pod_group("j"), pods("j", 1, cpu="4"), conf=conf)
-    assert any(
-        "; 3 pods of default/first were placed there first" in fact for fact in explained(snapshot).dominant.facts
-    )
-
-
 @pytest.mark.parametrize("word", ["train", "default/train-x1"])
 def test_a_rayjob_is_known_by_its_name_where_the_pod_group_names_its_raycluster(word: str) -> None:
     group = owned([pod_group("j")], "RayCluster", "train-x1")

@@ -21,7 +21,7 @@ from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.saved_files import save_snapshot
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 from vcdebug.whatif.cycles import CycleChain
-from vcdebug.whatif.next_cycle import BetweenCycles
+from vcdebug.whatif.next_cycle import BetweenCycles, next_snapshot
 
 CONF = conf_of("priority gang", "predicates nodeorder", actions="enqueue, allocate, preempt")
 AT = datetime(2026, 11, 1, tzinfo=UTC)
@@ -103,8 +103,35 @@ def test_between_cycles_bound_pods_run_and_deleted_ones_leave_with_their_claims(
             }
         )
     put(store, bound, later, gone, stays, *claims)
-    pass_between_cycles(store, {"default/a": "n1"}, AT, timedelta(seconds=2))
+    pass_between_cycles(store, {"default/a": "n1"}, AT, BetweenCycles(timedelta(seconds=2)))
     left, freed = (store.objects_at(KIND_BY_NAME[kind].api_path) for kind in ("Pod", "ResourceClaim"))
     assert ["a", "b", "d"] == [one["metadata"]["name"] for one in left]
     assert ("Running", "True") == (left[0]["status"]["phase"], left[0]["status"]["conditions"][-1]["status"])
     assert [{}, claims[1]["status"]] == [one["status"] for one in freed]
+
+
+def test_between_cycles_pods_finish_are_recreated_and_arrive_as_in_the_replay() -> None:
+    low = pods("low", 4, on="n1", terminationGracePeriodSeconds=1)
+    snapshot = cluster(node("n1", "4"), pod_group("low", phase="Running"), low, conf=CONF)
+    going = {**low[3], "metadata": {**low[3]["metadata"], "deletionTimestamp": "2026-11-01T00:00:01Z"}}
+    snapshot = replace(snapshot, objects={**snapshot.objects, "Pod": [*low[:3], going]})
+    late = {"Pod": pods("late", 1), "PodGroup": [pod_group("late")]}
+    between = BetweenCycles(timedelta(seconds=2), recreate=True, finish="thirds", arrivals={2: late})
+    store = ObjectStore()
+    put(store, *snapshot.objects["Pod"])
+    pass_between_cycles(store, {}, snapshot.now, between, 2)
+    expected = next_snapshot(replay_cycle(snapshot), between, 2).objects["Pod"]
+    assert state_of(expected) == state_of(store.objects_at(KIND_BY_NAME["Pod"].api_path))
+    assert {"Running", "Succeeded", "Pending"} == {phase for _, phase in state_of(expected).values()}
+    assert ["late"] == [one["metadata"]["name"] for one in store.objects_at(KIND_BY_NAME["PodGroup"].api_path)]
+
+
+def state_of(pods: list[Manifest]) -> dict[str, tuple[str, str]]:
+    """Name -> UID and phase."""
+    return {one["metadata"]["name"]: (one["metadata"]["uid"], one["status"]["phase"]) for one in pods}
+
+
+@pytest.mark.parametrize("words", [["--recreate"], ["--finish", "thirds"], ["--arrivals", "a.json"], ["--every", "5"]])
+def test_what_happens_between_cycles_needs_several(words: list[str], tmp_path: Path) -> None:
+    code, _, err = call(["verify", "preempt-works", "--scheduler", str(tmp_path), *words])
+    assert (1, True) == (code, f"{words[0]} needs several cycles" in err)

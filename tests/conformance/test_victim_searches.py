@@ -8,6 +8,8 @@ from tests.actions.test_reclaim import TIERS
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from tests.conformance.deeds import recorded, scheduler, verify_program
 from vcdebug.conformance.scheduler_log import SchedulerLog
+from vcdebug.framework.chance_draws import RandomDraws
+from vcdebug.model.node import NodeInfo
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.cycle_inputs import ChanceSettings
 from vcdebug.snapshot.edited_snapshot import snapshot_at_release
@@ -44,7 +46,7 @@ def test_each_action_has_its_own() -> None:
     for on in ("n2", "n1", "n2"):
         found.add_line(OF_PREEMPT.format("d/a", on))
         found.add_line(LINE.format("d/b", on))
-    both = ChanceSettings(preempts={"d/a": "n2;n1"}, reclaims={"d/b": "n2;n1"})
+    both = ChanceSettings(preempts={"d/a": "n2;n1;n2"}, reclaims={"d/b": "n2;n1"})
     assert both == found.drawn_chance([])
     found.begin_cycle()
     assert ChanceSettings() == found.drawn_chance([])
@@ -82,3 +84,13 @@ def test_preempt_goes_through_equally_good_nodes_in_the_order_that_is_known() ->
     assert ["evict l-1@n2", "pipeline h-0@n2"] == evicted_for(ChanceSettings(preempts={H: "n3;n2;n1"}))
     assert ["evict l-1@n2", "pipeline h-0@n2"] == evicted_for(ChanceSettings(choices={H: "n2"}))
     assert ["evict l-1@n2", "pipeline h-0@n2"] == evicted_for(ChanceSettings(preempts={H: "n2;n1"}, choices={H: "n1"}))
+
+
+def test_the_next_search_of_preempt_follows_the_rest_of_the_order() -> None:
+    nodes = [NodeInfo(node(name)) for name in ("n1", "n2", "n3")]
+    draws = RandomDraws(ChanceSettings(preempts={H: "n2;n1;n3;n2"}))
+    turns = [draws.known_turns(nodes, H)]
+    for name in ("n2", "n1"):
+        draws.count_preempt(H, name)
+    turns.append(draws.known_turns(nodes, H))
+    assert [[1, 0, 2], [2, 1, 0]] == turns

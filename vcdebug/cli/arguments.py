@@ -256,13 +256,13 @@ def recording_bound(args: Namespace) -> SizeBound:
 FINISH_RULES: Final = ("none", "thirds")
 
 
-def add_cycle_arguments(parser: ArgumentParser, suffix: str = "") -> None:
-    """Add --cycles and what happens between two cycles."""
+def add_cycle_arguments(parser: ArgumentParser, suffix: str = "", interval: str = "1s") -> None:
+    """Add --cycles and what happens between two cycles; `interval` is the default of --every in words."""
     add_options(
         parser,
         f"""
         --cycles N       run N consecutive cycles of one scheduler process{suffix} (default: 1)
-        --every TIME     interval between cycles, for example 31s or 1m30s (default: 1s)
+        --every TIME     interval between cycles, for example 31s or 1m30s (default: {interval})
         --recreate       recreate pods that terminate between cycles
         --finish RULE    running pods that complete between cycles: none, or thirds (every third pod by name, rotating)
                          (default: none)

@@ -11,7 +11,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -215,12 +215,18 @@ def moved_to_present(snapshot: Snapshot, now: datetime) -> Snapshot:
     """
     # A scheduler's program uses the machine's clock, which cannot be set for one process.
     ago = timedelta(seconds=round((now - snapshot.now).total_seconds()))
-    objects = {kind: [_moved_times(body, ago) for body in manifests] for kind, manifests in snapshot.objects.items()}
-    if NODE in objects:
-        objects[NODE] = [delayed_node(node, ago) for node in objects[NODE]]
+    objects = moved_objects(snapshot.objects, ago)
     queues = objects.get(QUEUE, [])
     objects[QUEUE] = [*queues, *(_served_queue(queue, now) for queue in missing_queues(queues, snapshot.flags))]
     return replace(snapshot, objects=objects, now=snapshot.now + ago, process=SchedulerProcess())
+
+
+def moved_objects(objects: Mapping[str, Sequence[Manifest]], ago: timedelta) -> dict[str, list[Manifest]]:
+    """The objects with all times moved."""
+    moved = {kind: [_moved_times(body, ago) for body in manifests] for kind, manifests in objects.items()}
+    if NODE in moved:
+        moved[NODE] = [delayed_node(node, ago) for node in moved[NODE]]
+    return moved
 
 
 def at_cycle(snapshot: Snapshot, began: datetime, started: datetime, earlier: Sequence[datetime]) -> Snapshot:

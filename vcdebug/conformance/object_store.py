@@ -2,22 +2,23 @@
 
 import copy
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final, NamedTuple
 
 import yaml
 
 from vcdebug.conformance.api_objects import ApiAddress, ApiReply, Body
 from vcdebug.model.names import NodeName, TaskKey
+from vcdebug.model.pod import ENDED_PHASES
 from vcdebug.recording.replay import parse_conf
 from vcdebug.snapshot import manifest
 from vcdebug.snapshot.go_yaml import edited_document
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.manifest import JsonDict, annotations_of, metadata_of, name_of, spec_of, status_of
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.whatif.next_cycle import bound_pod, freed_claim, is_gone
+from vcdebug.whatif.next_cycle import BetweenCycles, bound_pod, freed_claim, iter_pods_after
 
 FIRST_REVISION = 100
 
@@ -162,24 +163,41 @@ PODS_PATH, DEVICE_CLAIMS_PATH = (KIND_BY_NAME[name].api_path for name in ("Pod",
 CHANGING_KINDS: Final = ("Pod", "PodGroup", "Queue", "ResourceClaim", "PersistentVolume", "PersistentVolumeClaim")
 
 
-def pass_between_cycles(store: ObjectStore, bound: Mapping[TaskKey, NodeName], now: datetime, every: timedelta) -> None:
-    """Start bound pods, remove deleted pods whose grace period is over, and release unused claims."""
-    for pod in store.objects_at(PODS_PATH):
-        key = key_of(pod)
-        if is_gone(pod, now + every):
-            store.delete_object(PODS_PATH, key)
-        elif key in bound:
-            store.put_object(PODS_PATH, bound_pod(pod, bound[key], now))
-    uids = {str(metadata_of(pod).get("uid")) for pod in store.objects_at(PODS_PATH)}
+def pass_between_cycles(
+    store: ObjectStore, bound: Mapping[TaskKey, NodeName], now: datetime, between: BetweenCycles, number: int = 2
+) -> None:
+    """What happens before cycle `number`: bound pods start, others finish, deleted ones go when their grace period is
+    over, or are recreated, unused claims are released, and objects arrive.
+    """
+    pods = store.objects_at(PODS_PATH)
+    finishing = between.finishing_pods(pods, (), number, now + between.every)
+    for pod in pods:
+        started = bound_pod(pod, bound[key_of(pod)], now) if key_of(pod) in bound else pod
+        after = next(iter_pods_after(started, finishing, now + between.every, between), None)
+        # A successor has the name of its predecessor: a watch must tell one from the other.
+        if after is None or uid_of(after) != uid_of(pod):
+            store.delete_object(PODS_PATH, key_of(pod))
+        if after is not None and after is not pod:
+            store.put_object(PODS_PATH, after)
+    for kind, manifests in between.iter_arrivals_before(number):
+        row = KIND_BY_NAME[kind]
+        for body in manifests:
+            store.put_object(row.api_path, {**body, "kind": kind, "apiVersion": row.api_version})
+    uids = {uid_of(pod) for pod in store.objects_at(PODS_PATH) if status_of(pod).get("phase") not in ENDED_PHASES}
     for claim in store.objects_at(DEVICE_CLAIMS_PATH):
         after = freed_claim(claim, uids)
         if after is not claim:
             store.put_object(DEVICE_CLAIMS_PATH, after)
 
 
-def with_stored_objects(snapshot: Snapshot, store: ObjectStore) -> Snapshot:
-    """The snapshot with all changes in the store, by the scheduler and by the cluster."""
-    stored = {kind: store.objects_at(KIND_BY_NAME[kind].api_path) for kind in CHANGING_KINDS}
+def uid_of(body: Body) -> str:
+    """The object's UID as text."""
+    return str(metadata_of(body).get("uid"))
+
+
+def with_stored_objects(snapshot: Snapshot, store: ObjectStore, arrived: Iterable[str] = ()) -> Snapshot:
+    """The snapshot with all changes in the store, by the scheduler and by the cluster; `arrived` are kinds."""
+    stored = {kind: store.objects_at(KIND_BY_NAME[kind].api_path) for kind in (*CHANGING_KINDS, *arrived)}
     objects = snapshot.objects
     changed = {kind: bodies for kind, bodies in stored.items() if bodies or kind in objects}
     return replace(snapshot, objects={**objects, **changed})

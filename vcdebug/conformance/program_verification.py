@@ -56,16 +56,15 @@ def verify_cycles(
     for number, cycle in enumerate(observed, start=1):
         verification = _verify_cycle(cycle, ask_extender, tell)
         for later in observed[number : number + 1]:
-            later.snapshot = _with_memory(later.snapshot, verification.recording)
+            later.snapshot = _with_memory(later.snapshot, verification.recording, program.between, number + 1)
         yield replace(verification, number=number)
         if not verification.is_agreed:
             return
 
 
-def _with_memory(snapshot: Snapshot, earlier: Recording) -> Snapshot:
-    """The snapshot with the memory of the process after its earlier cycle."""
-    between = BetweenCycles(every=snapshot.now - earlier.snapshot.now)
-    after = next_snapshot(earlier, between)
+def _with_memory(snapshot: Snapshot, earlier: Recording, between: BetweenCycles, number: int) -> Snapshot:
+    """The snapshot of cycle `number` with the memory of the process after its earlier cycle."""
+    after = next_snapshot(earlier, replace(between, every=snapshot.now - earlier.snapshot.now), number)
     chance = ChanceSettings(search_start=after.chance.search_start)
     return replace(snapshot, process=after.process, persistence=after.persistence, chance=chance)
 

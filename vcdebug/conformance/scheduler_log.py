@@ -51,7 +51,7 @@ class SchedulerLog:
         self._searches, self._dry_runs = SearchLog(), DryRunLog()
         self._choices = {
             "choices": PlacementLog(),
-            "preempts": ChoiceLog(VICTIM_NODE, PREEMPT_MARK, once=True),
+            "preempts": ChoiceLog(VICTIM_NODE, PREEMPT_MARK),
             "reclaims": ChoiceLog(VICTIM_NODE, RECLAIM_MARK, once=True),
             "job_domains": ChoiceLog(JOB_DOMAIN, DOMAIN_MARK),
             "sub_job_domains": ChoiceLog(SUB_JOB_DOMAIN, DOMAIN_MARK),

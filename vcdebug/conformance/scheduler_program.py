@@ -42,6 +42,7 @@ from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.manifest import JsonObject, spec_of
 from vcdebug.snapshot.settings import FLAG_FIELDS
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
+from vcdebug.whatif.next_cycle import BetweenCycles
 
 HELD_KIND = "PodGroup"
 NODES_PATH = KIND_BY_NAME["Node"].api_path
@@ -82,6 +83,8 @@ class SchedulerProgram:
     """Number of cycles with jobs that are observed."""
     period: float = 0.0
     """Seconds between two cycles; 0 derives them from the size of the snapshot."""
+    between: BetweenCycles = field(default_factory=BetweenCycles)
+    """What else happens between two cycles; its interval is not used."""
     log: str = ""
     """File to which the complete log is written; empty for none."""
 
@@ -192,6 +195,7 @@ def observe_program(
     _check_verbosity(program)
     started = datetime.now(UTC).replace(microsecond=0)
     present = loopback_server.moved_to_present(snapshot, started)
+    program = replace(program, between=_in_present(program.between, present, present.now - snapshot.now))
     api = ApiServer(now=lambda: datetime.now(UTC), version=snapshot.flags.server_version)
     held_groups = fill_server(api, present)
     api.keeps = _only_queues
@@ -207,6 +211,18 @@ def observe_program(
     ):
         tell(f"{program.path} reads the snapshot")
         return _observe_cycles(run, api, held_groups, present, started, program, tell)
+
+
+def _in_present(between: BetweenCycles, present: Snapshot, ago: timedelta) -> BetweenCycles:
+    """The changes, with arrivals at moved times and as the server serves them."""
+    arrivals = {
+        number: {
+            kind: [{**_as_served(kind, body, present.now)} for body in bodies]
+            for kind, bodies in loopback_server.moved_objects(objects, ago).items()
+        }
+        for number, objects in between.arrivals.items()
+    }
+    return replace(between, arrivals=arrivals)
 
 
 def _check_verbosity(program: SchedulerProgram) -> None:
@@ -257,7 +273,8 @@ def _observe_cycles(
     earlier = run.begun[: run.counted - 1]
     cycles = [_read_cycle(run, api, program, tell, lambda at: loopback_server.at_cycle(present, at, started, earlier))]
     while len(cycles) < program.cycles and not cycles[-1].ended:
-        snapshot = _advance_to_next_cycle(run, api, present, timedelta(seconds=_period_seconds(present, program)))
+        between = replace(program.between, every=timedelta(seconds=_period_seconds(present, program)))
+        snapshot = _advance_to_next_cycle(run, api, present, between, len(cycles) + 1)
         run.wait_until(lambda: run.ended >= run.counted, program.patience)
         cycles.append(_read_cycle(run, api, program, tell, partial(_at_time, snapshot)))
     return cycles
@@ -279,16 +296,19 @@ def _at_time(snapshot: Snapshot, now: datetime) -> Snapshot:
     return replace(snapshot, now=now)
 
 
-def _advance_to_next_cycle(run: _ProgramRun, api: ApiServer, present: Snapshot, every: timedelta) -> Snapshot:
+def _advance_to_next_cycle(
+    run: _ProgramRun, api: ApiServer, present: Snapshot, between: BetweenCycles, number: int
+) -> Snapshot:
     """Let the time between two cycles pass; returns the snapshot for the next one, without process state."""
     with run.wire.lock:
         if run.is_beyond:
             hint = "--every 20s leaves more time"
             raise VcdebugError(f"cycle {run.counted + 1} began before the writes of {run.counted} were in", hint)
         bound = {key_of(write.body): spec_of(write.body)["nodeName"] for write in api.written if write.verb == "bind"}
-        pass_between_cycles(api.store, bound, datetime.now(UTC), every)
+        pass_between_cycles(api.store, bound, datetime.now(UTC), between, number)
         _count_next(run, api)
-        return with_stored_objects(present, api.store)
+        arrived = [kind for cycle, arrivals in between.arrivals.items() if cycle <= number for kind in arrivals]
+        return with_stored_objects(present, api.store, arrived)
 
 
 def _read_cycle(

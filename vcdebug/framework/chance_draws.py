@@ -59,7 +59,7 @@ class RandomDraws:
         self._visits = 0
         self._choices = chance.choices
         self._dry_runs = chance.dry_runs
-        self._preempts = chance.preempts
+        self._preempts = {task: names.split(";") for task, names in chance.preempts.items()}
         self._reclaims = chance.reclaims
         self._placements: dict[TaskKey, int] = {}
         self._won: dict[TaskKey, int] = {}
@@ -125,12 +125,17 @@ class RandomDraws:
         return sorted(nodes, key=lambda node: places.get(node.name, len(places)))
 
     def known_turns(self, nodes: Iterable[NodeInfo], task: TaskKey) -> list[int] | None:
-        """Each node's position in the configured order of preempt, which decides among equally good nodes. Nodes not in
-        the order share the last position. None if nothing is configured.
+        """Each node's position in what is left of the configured order of preempt, which decides among equally good
+        nodes. Nodes not in the order share the last position. None if nothing is configured.
         """
-        order = self._preempts.get(task) or self.known_choice(task)
-        places = turns_by_name(order)
-        return [places.get(node.name, len(places)) for node in nodes] if order else None
+        order = self._preempts.get(task) or list(filter(None, [self.known_choice(task)]))
+        places = {name: place for place, name in reversed([*enumerate(order)])}
+        return [places.get(node.name, len(order)) for node in nodes] if order else None
+
+    def count_preempt(self, task: TaskKey, node: NodeName) -> None:
+        """Count one visit of preempt to a node: the task's next search follows the rest of the configured order."""
+        if node in self._preempts.get(task, ())[:-1]:
+            self._preempts[task].remove(node)
 
     def draw_domain(self, domains: Sequence[Sequence[NodeName]], tasks: Iterable[TaskKey]) -> int:
         """Draw one of several equally good groups of nodes for the tasks; returns its index."""

@@ -57,7 +57,8 @@ class ChanceSettings:
     dry_runs: Mapping[str, str] = field(default_factory=dict)
     """Pod → the nodes that won its dry runs of topology-aware preemption, in order: `node-1;node-4`."""
     preempts: Mapping[str, str] = field(default_factory=dict)
-    """Pod → nodes on which preempt searched victims for it, in order; they decide only between equally good ones."""
+    """Pod → nodes on which preempt searched victims for it, in order, also of later searches; they decide only between
+    equally good ones."""
     reclaims: Mapping[str, str] = field(default_factory=dict)
     """Pod → the nodes on which reclaim searched victims for it, in order: `node-4;node-1`."""
     job_domains: Mapping[str, str] = field(default_factory=dict)

@@ -293,11 +293,7 @@ def next_pods(recording: Recording, between: BetweenCycles, number: int, *, clos
     if between.run_times is not None:
         staying += pods_in_broken_gangs(recording)
     finishing = between.finishing_pods(before, staying, number, now)
-    finished = (
-        {**raw, "status": {**status_of(raw), "phase": "Succeeded"}} if Pod(raw).key in finishing else raw
-        for raw in after
-    )
-    return [raw for manifest in finished for raw in _iter_pods_after(manifest, now, between)]
+    return [raw for manifest in after for raw in iter_pods_after(manifest, finishing, now, between)]
 
 
 def pods_in_broken_gangs(recording: Recording) -> list[TaskKey]:
@@ -410,10 +406,15 @@ def is_gone(manifest: Manifest, now: datetime) -> bool:
     return deletion_time is not None and deletion_time <= now
 
 
-def _iter_pods_after(manifest: Manifest, now: datetime, between: BetweenCycles) -> Iterator[Manifest]:
-    """Yields the pod; after its grace period its recreated successor, or nothing."""
+def iter_pods_after(
+    manifest: Manifest, finishing: Collection[TaskKey], now: datetime, between: BetweenCycles
+) -> Iterator[Manifest]:
+    """Yields the pod, which succeeds if it is among the finishing ones; after its grace period its recreated successor,
+    or nothing.
+    """
     if not is_gone(manifest, now) or Pod(manifest).key in between.stuck:
-        yield manifest
+        is_finished = Pod(manifest).key in finishing
+        yield {**manifest, "status": {**status_of(manifest), "phase": "Succeeded"}} if is_finished else manifest
     elif between.recreate and Pod(manifest).key not in between.for_good:
         yield _successor_pod(manifest, now)
 

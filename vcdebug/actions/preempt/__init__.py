@@ -206,6 +206,7 @@ class Preempt(Action):
         self, ssn: Session, statement: Statement, task: TaskInfo, node: NodeInfo, skip_rule: action.CandidateFilter
     ) -> bool:
         ssn.log("node", task.key, node.name)
+        ssn.draws.count_preempt(task.key, node.name)
         victims = ssn.ask_plugins(PREEMPTABLE, task, action.candidates_on(ssn, node, skip_rule)) or []
         if not action.validate_victims(ssn, task, node, victims):
             return False

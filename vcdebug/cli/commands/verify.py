@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vcdebug.amount_text import count_noun
-from vcdebug.cli.arguments import SNAPSHOT_HELP, add_options, add_shared_options, extender_client, positive_number
+from vcdebug.cli.arguments import (
+    SNAPSHOT_HELP,
+    add_cycle_arguments,
+    add_options,
+    add_shared_options,
+    between_cycles,
+    check_cycle_arguments,
+    extender_client,
+)
 from vcdebug.cli.commands import Command, CommandOutcome, capture
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
@@ -51,8 +59,6 @@ class VerifyCommand(Command):
             --for TIME       without SNAPSHOT: judge one cycle after the other for this time, each from its own first
                              state
             --argument FLAG  further argument of the binary, for example --argument=-v=5; repeatable
-            --cycles N       with SNAPSHOT: compare N consecutive cycles of the binary, until one differs (default: 1)
-            --every TIME     with --cycles: interval between cycles (default: a few seconds, by the snapshot's size)
             --rbac           print the required ClusterRole and exit
             --log FILE       write the log of the binary to FILE
             --keep FOLDER    write the snapshot and the decisions of the binary to FOLDER, as a test case
@@ -61,9 +67,10 @@ class VerifyCommand(Command):
                 "--wait": {"type": capture.parse_seconds},
                 "--for": {"dest": "duration", "type": capture.parse_seconds},
                 "--argument": {"dest": "arguments", "action": "append", "default": []},
-                "--cycles": {"type": positive_number, "default": 1},
-                "--every": {"type": capture.parse_seconds, "default": 0.0},
             },
+        )
+        add_cycle_arguments(
+            parser, "; with SNAPSHOT: compared until one differs", interval="a few seconds, by the snapshot's size"
         )
         add_shared_options(parser, "--extender-url", "--json")
 
@@ -121,11 +128,18 @@ def _verify_program(args: Namespace, output: Output) -> Iterator[Verification]:
         )
     if args.keep and args.cycles > 1:
         raise VcdebugError("--keep stores a first cycle", "leave out --cycles")
+    check_cycle_arguments(args)
     path = Path(args.scheduler)
     if not path.is_file():
         raise VcdebugError("no such file", where=args.scheduler)
     program = SchedulerProgram(
-        str(path.absolute()), tuple(args.arguments), args.wait or PATIENCE, args.cycles, args.every, log=args.log or ""
+        str(path.absolute()),
+        tuple(args.arguments),
+        args.wait or PATIENCE,
+        args.cycles,
+        args.every.total_seconds() if args.every else 0.0,
+        between_cycles(args),
+        log=args.log or "",
     )
     snapshot = read_snapshot(args.snapshot, complete=args.complete, release=args.release).snapshot
     return verify_cycles(snapshot, program, ask_extender=extender_client(args.extender_url), tell=output.write_notice)

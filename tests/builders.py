@@ -13,6 +13,8 @@ ssn = open_session(
 
 from __future__ import annotations
 
+import copy
+import marshal
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -29,6 +31,9 @@ from vcdebug.model.resource_list import ignored_names
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import OTHER_FORMS, PLUGINS
 from vcdebug.recording.replay import parse_conf
+from vcdebug.snapshot.gathered_objects import GatheredObjects
+from vcdebug.snapshot.loader import build_snapshot
+from vcdebug.snapshot.problems import ProblemReport
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
 
 CREATED = "2026-10-31T12:00:00Z"
@@ -236,3 +241,34 @@ def tasks(ssn: Session, *names: str) -> list[TaskInfo]:
 def names(listed: Iterable[TaskInfo] | None) -> list[str]:
     """The pod names of these tasks."""
     return [t.name for t in listed or ()]
+
+
+def snapshot_from_objects(
+    objects: Iterable[Manifest],
+    *,
+    conf: str | None = None,
+    name: str = "",
+    complete: bool | None = None,
+    usage: Manifest | None = None,
+    extender: Manifest | None = None,
+    **meta: Any,
+) -> Snapshot:
+    """A snapshot of copies of these manifests; further arguments are keys of meta.json."""
+    gathered = GatheredObjects(ProblemReport())
+    for number, manifest in enumerate(_own_copy(list(objects)), start=1):
+        gathered.add_document(manifest, "", f"item {number}")
+    gathered.meta = ("", {"name": name, **meta})
+    gathered.usage = ("", usage or {})
+    gathered.extender = ("", extender or {})
+    if conf is not None:
+        gathered.confs.append(("", conf))
+    return build_snapshot(gathered, complete)
+
+
+def _own_copy(objects: list[Manifest]) -> list[Manifest]:
+    # marshal copies plain data several times as fast as deepcopy; it refuses any other type.
+    try:
+        copied: list[Manifest] = marshal.loads(marshal.dumps(objects, 2))
+    except ValueError:
+        return copy.deepcopy(objects)
+    return copied

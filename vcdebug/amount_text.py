@@ -153,18 +153,13 @@ def join_named_amounts(values: Iterable[tuple[str, float]]) -> str:
     return " and ".join(format_named_amount(name, value) for name, value in values)
 
 
-def join_largest_amounts(name: str, amounts: Mapping[str, float], most: int, own: Container[str] = ()) -> str:
-    """The owners of the largest amounts: `ml/a 4 (this job), ml/b 2 and 3 more`."""
-    return join_ranked_amounts(name, rank_by_amount(amounts), most, own)
-
-
 def rank_by_amount(amounts: Mapping[str, float]) -> list[tuple[str, float]]:
     """(owner, amount) pairs, largest amount first, equal ones by name."""
     return sorted(amounts.items(), key=lambda pair: (-pair[1], pair[0]))
 
 
 def join_ranked_amounts(name: str, ranked: Sequence[tuple[str, float]], most: int, own: Container[str] = ()) -> str:
-    """As join_largest_amounts, for (owner, amount) pairs that are already ranked."""
+    """The first owners of ranked amounts: `ml/a 4 (this job), ml/b 2 and 3 more`."""
     parts = (f"{owner} {format_amount(name, value)}{' (this job)' if owner in own else ''}" for owner, value in ranked)
     return join_first_names(parts, len(ranked), most)
 

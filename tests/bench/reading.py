@@ -17,6 +17,7 @@ from itertools import chain
 from pathlib import Path
 
 from tests.bench import made
+from tests.builders import snapshot_from_objects
 from vcdebug.debugger.cursor import CursorSelection
 from vcdebug.debugger.debugger import Debugger
 from vcdebug.debugger.driver import Driver
@@ -24,7 +25,6 @@ from vcdebug.framework.record import Level
 from vcdebug.recording.effects import timeline_marks
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
-from vcdebug.snapshot.loader import snapshot_from_objects
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.views.event_view import event_view
 

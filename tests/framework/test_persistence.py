@@ -16,6 +16,7 @@ from tests.builders import (
     pods,
     priority_class,
     queue,
+    snapshot_from_objects,
     task,
 )
 from vcdebug.framework import transitions
@@ -32,7 +33,6 @@ from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.cycle_inputs import PersistenceSetting
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.edit_path import EditError
-from vcdebug.snapshot.loader import snapshot_from_objects
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 from vcdebug.whatif.branch import edited_snapshot
 from vcdebug.whatif.cycles import CycleChain

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from tests.builders import snapshot_from_objects
 from tests.snapshot.manifests import cluster
-from vcdebug.snapshot.loader import load_snapshot, snapshot_from_objects
+from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.manifest import name_of
 from vcdebug.snapshot.snapshot import Manifest
 

@@ -2,11 +2,11 @@
 
 import pytest
 
+from tests.builders import snapshot_from_objects
 from tests.snapshot.manifests import cluster
 from vcdebug.explain.job_view import NotFoundError
 from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
 from vcdebug.recording.replay import replay_cycle
-from vcdebug.snapshot.loader import snapshot_from_objects
 from vcdebug.snapshot.object_checks import completeness_problems, missing_kinds
 from vcdebug.snapshot.snapshot import Snapshot
 

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.builders import snapshot_from_objects
 from tests.snapshot.damage import tar_of, zip_of
 from tests.snapshot.manifests import CONF, as_list, as_read, cluster, config_map, pod
 from vcdebug.errors import SnapshotError
-from vcdebug.snapshot.loader import load_snapshot, snapshot_from_objects
+from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
 
 META = {"now": "2026-11-02T10:00:00+01:00", "name": "blocked", "description": "a job waits", "unknown": 1}

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from tests.builders import snapshot_from_objects
 from tests.snapshot.manifests import cluster, pod, pod_group, queue
-from vcdebug.snapshot.loader import snapshot_from_objects
 from vcdebug.snapshot.problems import Problem, ProblemReport
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 

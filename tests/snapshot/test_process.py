@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from tests.builders import node, pod_group
+from tests.builders import node, pod_group, snapshot_from_objects
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.cycle_inputs import SchedulerProcess
-from vcdebug.snapshot.loader import load_snapshot, snapshot_from_objects
+from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.saved_files import save_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.whatif.cycles import CycleChain

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import node
+from tests.builders import node, snapshot_from_objects
 from tests.cli.transcripts import call
 from vcdebug.releases.change import Change, Tag
 from vcdebug.releases.nodes import CSI_LIMIT_KEY, PREFILTER_REGISTRATIONS, VOLUMEBINDING_CAPACITY
@@ -16,7 +16,7 @@ from vcdebug.releases.release_names import release_of_image, resolve_release
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.edit_path import EditError
 from vcdebug.snapshot.edited_snapshot import apply_edits
-from vcdebug.snapshot.loader import load_snapshot, snapshot_from_objects
+from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.saved_files import save_snapshot
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
 

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders import snapshot_from_objects
 from tests.snapshot.manifests import CONF, as_read, cluster
 from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.kinds import KINDS, find_kind
-from vcdebug.snapshot.loader import load_snapshot, snapshot_from_objects
+from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.manifest import WorkloadFacts
 from vcdebug.snapshot.redaction import redact_snapshot
 from vcdebug.snapshot.saved_files import archive_bytes, save_snapshot

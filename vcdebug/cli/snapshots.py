@@ -28,13 +28,6 @@ if TYPE_CHECKING:
     from vcdebug.debugger.driver import Driver
 
 
-class LoadedSnapshot(NamedTuple):
-    """A snapshot and the seconds that reading it took."""
-
-    snapshot: Snapshot
-    seconds: float
-
-
 class ReplayedSnapshot(NamedTuple):
     """A recording and the seconds of each stage."""
 
@@ -42,15 +35,15 @@ class ReplayedSnapshot(NamedTuple):
     seconds: dict[str, float]
 
 
-def read_snapshot(word: str, complete: bool | None = None, release: str | None = None) -> LoadedSnapshot:
+def read_snapshot(word: str, complete: bool | None = None, release: str | None = None) -> Snapshot:
     """Read a snapshot by its name on the command line; raises SnapshotError when nothing in it can be replayed."""
     return _load_source(one_snapshot_source(word), complete, release)
 
 
 def _load_source(
     source: Source, complete: bool | None, release: str | None, show_status: StatusCallback = ignore_progress
-) -> LoadedSnapshot:
-    start, stated_release = time.perf_counter(), release
+) -> Snapshot:
+    stated_release = release
     if release:
         from vcdebug.releases.release_names import NEAREST, require_release  # only --release needs its patterns
 
@@ -62,7 +55,7 @@ def _load_source(
         snapshot = _open_recording(source, complete, release).snapshot
         # A recording's manifests are read-only sequences; callers may edit those of a snapshot.
         snapshot.objects = {kind: list(manifests) for kind, manifests in snapshot.objects.items()}
-        return LoadedSnapshot(snapshot, time.perf_counter() - start)
+        return snapshot
 
     estimate = TimeEstimate(time.monotonic)
 
@@ -71,10 +64,9 @@ def _load_source(
         show_status(f"reading {Path(name).name}{of}{estimate.time_left(name, done, total)}")
         return True
 
-    snapshot = load_snapshot(
+    return load_snapshot(
         source, complete=complete, release=stated_release, notice=Output().write_notice, progress=report_progress
     )
-    return LoadedSnapshot(snapshot, time.perf_counter() - start)
 
 
 def _open_recording(source: Source, complete: bool | None, release: str | None) -> Recording:
@@ -146,10 +138,12 @@ def replay_snapshot(
             return ReplayedSnapshot(cached, {"load": time.perf_counter() - start, **cached.seconds})
     ask_extender = extender_client(extender_url)
     with status_line(Output(), "Ctrl-C stops") as show_status:
-        loaded = _load_source(source, complete, release, show_status)
+        start = time.perf_counter()
+        snapshot = _load_source(source, complete, release, show_status)
+        seconds = time.perf_counter() - start
         if seed is not None:
-            loaded.snapshot.chance = ChanceSettings.from_seed(seed)
-        snapshot = with_edits(loaded.snapshot, edits)
+            snapshot.chance = ChanceSettings.from_seed(seed)
+        snapshot = with_edits(snapshot, edits)
         estimate = TimeEstimate(time.monotonic)
         paced = bound or ProgressBound(partial(_tell_replay, show_status, estimate, snapshot.name))
         recording = replay_cycle(snapshot, clock=time.perf_counter, ask_extender=ask_extender, bound=paced)
@@ -158,7 +152,7 @@ def replay_snapshot(
         require_whole(recording)
     if keeping is not None and key is not None:
         keeping.store_later(key, recording)
-    return ReplayedSnapshot(recording, {"load": loaded.seconds, **recording.seconds})
+    return ReplayedSnapshot(recording, {"load": seconds, **recording.seconds})
 
 
 def open_driver(options: Mapping[str, object]) -> Driver:

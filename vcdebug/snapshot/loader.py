@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import copy
-import marshal
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from typing import Final
 
 import yaml
 
@@ -26,7 +24,7 @@ from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.problems import Problem, ProblemReport
 from vcdebug.snapshot.settings import running_since, workload_of
 from vcdebug.snapshot.shapes import describe_value
-from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
+from vcdebug.snapshot.snapshot import SchedulerFlags, Snapshot
 from vcdebug.snapshot.sources import Source, open_source, source_name
 from vcdebug.snapshot.yaml_documents import SAFE_LOADER, DocumentError
 
@@ -60,7 +58,7 @@ def _load_files(
     if not any(KIND_BY_NAME[kind].decides for kind in gathered.objects):
         gathered.note_unknown_kinds(also=gathered.objects)
         raise _nothing_found_error(report.all_problems(), _source_origin(source))
-    snapshot = _build_snapshot(gathered, complete, release, from_files=True)
+    snapshot = build_snapshot(gathered, complete, release, from_files=True)
     snapshot.name = snapshot.name or source_name(source)
     snapshot.origin = _source_origin(source)
     return snapshot
@@ -70,38 +68,7 @@ def _source_origin(source: Source) -> str:
     return str(source) if isinstance(source, str | Path) and source != "-" else source_name(source)
 
 
-def snapshot_from_objects(
-    objects: Iterable[Manifest],
-    *,
-    conf: str | None = None,
-    name: str = "",
-    complete: bool | None = None,
-    usage: Manifest | None = None,
-    extender: Manifest | None = None,
-    **meta: Any,
-) -> Snapshot:
-    """A snapshot of copies of these manifests; further arguments are keys of meta.json."""
-    gathered = GatheredObjects(ProblemReport())
-    for number, manifest in enumerate(_own_copy(list(objects)), start=1):
-        gathered.add_document(manifest, "", f"item {number}")
-    gathered.meta = ("", {"name": name, **meta})
-    gathered.usage = ("", usage or {})
-    gathered.extender = ("", extender or {})
-    if conf is not None:
-        gathered.confs.append(("", conf))
-    return _build_snapshot(gathered, complete)
-
-
-def _own_copy(objects: list[Manifest]) -> list[Manifest]:
-    # marshal copies plain data several times as fast as deepcopy; it refuses any other type.
-    try:
-        copied: list[Manifest] = marshal.loads(marshal.dumps(objects, 2))
-    except ValueError:
-        return copy.deepcopy(objects)
-    return copied
-
-
-def _build_snapshot(
+def build_snapshot(
     gathered: GatheredObjects, complete: bool | None, release: str | None = None, *, from_files: bool = False
 ) -> Snapshot:
     """Check and complete gathered objects; hand-written ones get defaults unless `complete` or meta.json forbids it."""

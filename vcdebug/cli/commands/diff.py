@@ -87,8 +87,8 @@ def _compare_two(args: Namespace, output: Output) -> CommandOutcome:
     from vcdebug.whatif.cycles import first_different_cycle
 
     edits = list(expand_edits(args.edits))
-    first = read_snapshot(args.before, args.complete).snapshot
-    second = first if args.after is None else read_snapshot(args.after, args.complete).snapshot
+    first = read_snapshot(args.before, args.complete)
+    second = first if args.after is None else read_snapshot(args.after, args.complete)
     if args.release is not None:
         second = _with_release(second, args.release, output)
     if args.conf is not None:

@@ -76,7 +76,7 @@ def _check_expectation(case: Expectation, folder: Path, *, complete: bool | None
 
     start = time.perf_counter()
     try:
-        snapshot = read_snapshot(case.snapshot, complete).snapshot
+        snapshot = read_snapshot(case.snapshot, complete)
         if case.conf is not None:
             in_folder = folder / case.conf
             snapshot = with_configuration(snapshot, str(in_folder if in_folder.exists() else case.conf))

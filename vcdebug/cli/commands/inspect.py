@@ -35,7 +35,7 @@ class InspectCommand(Command):
         from vcdebug.cli.reports import contents
         from vcdebug.cli.snapshots import read_snapshot
 
-        snapshot = read_snapshot(args.snapshot, args.complete, args.release).snapshot
+        snapshot = read_snapshot(args.snapshot, args.complete, args.release)
         if args.against is not None:
             return _compare_with_dump(snapshot, args, output)
         inspection = contents.inspect_snapshot(snapshot)

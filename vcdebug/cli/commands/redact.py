@@ -44,7 +44,7 @@ class RedactCommand(Command):
         target = Path(args.output)
         check_target(target, force=args.force)
         check_mapping_target(args.map, force=args.force)
-        redaction = make_redaction(read_snapshot(args.snapshot, args.complete).snapshot)
+        redaction = make_redaction(read_snapshot(args.snapshot, args.complete))
         save_snapshot(redaction.snapshot, target)
         report_redaction(redaction, output)
         write_mapping(redaction, args.map, output)

@@ -40,7 +40,7 @@ class SubmitCommand(Command):
             manifests = [item for item in yaml_documents(read_text(args.manifest)) if isinstance(item, dict)]
         except DocumentError as error:
             raise SnapshotError(f"not YAML: {error}", where=args.manifest) from error
-        snapshot = with_edits(read_snapshot(args.snapshot, args.complete, args.release).snapshot, args.edits)
+        snapshot = with_edits(read_snapshot(args.snapshot, args.complete, args.release), args.edits)
         added = submit_workloads(snapshot, manifests)
         recording = require_whole(replay_cycle(added.snapshot))
         answers = [explain_by_name(recording, job) for job in added.jobs]

@@ -141,7 +141,7 @@ def _verify_program(args: Namespace, output: Output) -> Iterator[Verification]:
         between_cycles(args),
         log=args.log or "",
     )
-    snapshot = read_snapshot(args.snapshot, complete=args.complete, release=args.release).snapshot
+    snapshot = read_snapshot(args.snapshot, complete=args.complete, release=args.release)
     return verify_cycles(snapshot, program, ask_extender=extender_client(args.extender_url), tell=output.write_notice)
 
 

@@ -71,18 +71,15 @@ def pods_per_node(count: int) -> Iterator[Manifest]:
 
 
 def nodes(count: int) -> Iterator[Manifest]:
-    """Nodes with ten running pods each, and JOBS of higher priority."""
+    """Full nodes, and JOBS of higher priority."""
     yield make_queue("default")
     yield from priorities()
-    for number in range(count):
-        yield node(number)
-        yield group(f"low-{number}", "default", "low", 1, "Running")
-        yield from (pod(f"low-{number}", each, "2", "1Gi", "low", f"node-{number:05}") for each in range(10))
+    yield from (each for number in range(count) for each in full_node(number, 1))
     yield from (each for number in range(JOBS) for each in job(f"high-{number}", "default", 2, "3", "high"))
 
 
 def hyper_nodes(count: int) -> Iterator[Manifest]:
-    """Racks of eight nodes, halls of sixteen racks, and JOBS that each must fit into one rack."""
+    """Racks of eight nodes, halls of sixteen racks, and JOBS of ten pods that must fit into one rack, and do not."""
     yield make_queue("default")
     yield from (node(number) for number in range(8 * count))
     for rack in range(count):
@@ -91,16 +88,24 @@ def hyper_nodes(count: int) -> Iterator[Manifest]:
         racks = range(16 * hall, min(16 * hall + 16, count))
         yield hyper_node(f"hall-{hall}", 2, "HyperNode", [f"rack-{rack}" for rack in racks])
     for number in range(JOBS):
-        least, *members = job(f"job-{number}", "default", 6, "15")
+        least, *members = job(f"job-{number}", "default", 10, "15")
         least["spec"]["networkTopology"] = {"mode": "hard", "highestTierAllowed": 1}
         yield from (least, *members)
 
 
 def pod_groups(count: int) -> Iterator[Manifest]:
-    """PodGroups of two pods each; half of them find no room."""
+    """PodGroups of two pods each beside twenty full nodes, which every one of them tries."""
     yield make_queue("default")
-    yield from (node(number) for number in range(count // 20 + 1))
-    yield from (each for number in range(count) for each in job(f"job-{number}", "default", 2))
+    yield from priorities()
+    yield from (each for number in range(20) for each in full_node(number))
+    yield from (each for number in range(count) for each in job(f"job-{number}", "default", 2, "3", "high"))
+
+
+def full_node(number: int, least: int = 10) -> Iterator[Manifest]:
+    """A node with a job of ten running pods that fill it."""
+    yield node(number)
+    yield group(f"low-{number}", "default", "low", least, "Running")
+    yield from (pod(f"low-{number}", each, "2", "1Gi", "low", f"node-{number:05}") for each in range(10))
 
 
 def make_queue(name: str) -> Manifest:
@@ -140,7 +145,7 @@ class Shape(NamedTuple):
 SHAPES = {
     "nodes": Shape(nodes, 2_000, CONF),
     "queues": Shape(queues, 1_000, WITHOUT_PREEMPT),
-    "PodGroups": Shape(pod_groups, 2_000, CONF),
+    "PodGroups": Shape(pod_groups, 500, CONF),
     "tasks of one job": Shape(tasks, 5_000, WITHOUT_PREEMPT),
     "pods per node": Shape(pods_per_node, 1_000, WITHOUT_PREEMPT),
     "pods per node, preempt": Shape(pods_per_node, 1_000, CONF),

@@ -17,6 +17,7 @@ from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.timeline import ClusterState, LazyMap
 
 MAX_REBUILT_JOBS = 512
+MAX_IDLE_AMOUNTS = 4096
 AnyPlugin = TypeVar("AnyPlugin", bound=Plugin)
 
 
@@ -47,7 +48,13 @@ def tasks_before(recording: Recording, keys: Iterable[TaskKey], seq: Seq) -> lis
 
 def idle_without(recording: Recording, seq: Seq, node: NodeName, removed: Iterable[TaskKey]) -> Resource:
     """A node's future idle before an event, plus the requests of the removed tasks."""
-    return state_before(recording, seq).nodes[node].future_without(tasks_of(recording, removed))
+    # Keyed by the earliest event with the same state: all jobs that try a node then ask about the same candidates.
+    return _idle_after(recording, recording.timeline.earliest_same_seq(seq - 1), node, tuple(removed)).clone()
+
+
+@per_recording(MAX_IDLE_AMOUNTS)
+def _idle_after(recording: Recording, seq: Seq, node: NodeName, removed: tuple[TaskKey, ...]) -> Resource:
+    return recording.timeline.state_at(seq).nodes[node].future_without(tasks_of(recording, removed))
 
 
 def fits_without(recording: Recording, seq: Seq, task: TaskKey, node: NodeName, removed: Iterable[TaskKey]) -> bool:

@@ -1,8 +1,10 @@
 """A job's visits: each time that an action tried the job, with the tasks and nodes that it tried."""
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 
 from vcdebug.framework import hooks, record
 from vcdebug.framework.columns import SpanLog
@@ -165,14 +167,21 @@ def _build_visit(recording: Recording, span: record.Span) -> JobVisit:
     action = next((parent.name for parent in _iter_parents(recording, span) if parent.level == record.Level.ACTION), "")
     events = tuple(zip(range(span.first, span.last + 1), recording.events[span.first - 1 : span.last], strict=True))
     tries = tuple(_task_tries(recording.record.spans, span, action, events))
-    ends = [
+    tried = [task_try for task_try in tries if task_try.events]
+    ends = (
         (seq, event)
-        for seq, event in events
+        for seq, event in reversed(events)
         if isinstance(event, record.StatementEvent)
         and event.what in ("commit", "discard")
-        and not any(task_try.events and task_try.first <= seq <= task_try.events[-1][0] for task_try in tries)
-    ]
-    return JobVisit(action, span.first, events, tries, ends[-1] if ends else None)
+        and not _is_inside_try(tried, seq)
+    )
+    return JobVisit(action, span.first, events, tries, next(ends, None))
+
+
+def _is_inside_try(tries: Sequence[TaskTry], seq: Seq) -> bool:
+    """Whether an event belongs to one of the ascending tries, which all have events."""
+    place = bisect_right(tries, seq, key=attrgetter("first")) - 1
+    return place >= 0 and seq <= tries[place].events[-1][0]
 
 
 def _task_tries(

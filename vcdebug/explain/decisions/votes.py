@@ -201,6 +201,7 @@ def _name_tasks(outcome: Answer) -> Answer:
 def _list_plugin_answers(recording: Recording, hook: AnyHook, calls: Answers) -> Iterator[PluginAnswer]:
     """Yields an entry per plugin with this hook in configuration order; for victims also plugins of later releases."""
     functions, rule = recording.session.functions, hook.recorded_rule
+    call_at = {(call.tier, call.place): call for call in reversed(calls)}
     for tier, options in enumerate(recording.conf.tiers, start=1):
         place = 0
         for option in options:
@@ -212,7 +213,7 @@ def _list_plugin_answers(recording: Recording, hook: AnyHook, calls: Answers) ->
                 switches = " and ".join(hook.switches)
                 yield PluginAnswer(tier, option.name, "switched off", None, None, f"{switches} is false")
                 continue
-            call = next((c for c in calls if (c.tier, c.place) == (tier, place)), None)
+            call = call_at.get((tier, place))
             # Only enabled plugins count, as in the calls that were recorded.
             place += 1
             if call is None:

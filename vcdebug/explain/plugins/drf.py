@@ -111,10 +111,14 @@ def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], se
     recording, state = view.recording, state_before(view.recording, seq)
     totals, shares = totals_of(state), shares_of(recording, state)
     dominant, own_share = totals.calculate_share(shares[view.job.uid].allocated.add(task.resreq))
+    victims = tasks_of(recording, protected)
+    held = {job: shares[job].allocated for job in dict.fromkeys(victim.job for victim in victims) if job in shares}
     alone = {
         # Each victim separately: in one call, upstream subtracts every candidate from its job's share, chosen or not.
-        victim.key: next(iter_exchanges(totals, shares, task, [victim])).kept or 0.0
-        for victim in tasks_of(recording, protected)
+        victim.key: totals.calculate_share(held[victim.job].clone().sub(victim.resreq))[1]
+        if victim.job in held
+        else 0.0
+        for victim in victims
     }
     best = max(alone.values(), default=0.0)
     lines = (

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from tests.capture.fake_server import FakeApi
+from tests.capture.fake_server import FakeApi, resource_of
 from vcdebug.capture import CaptureOptions, capture_cluster
 from vcdebug.capture.listing import MAX_SELECTED
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.replay import replay_cycle
-from vcdebug.snapshot.kinds import KIND_BY_NAME
+from vcdebug.snapshot.kinds import KIND_BY_NAME, WORKLOAD_KINDS
 from vcdebug.snapshot.loader import load_snapshot
+from vcdebug.snapshot.manifest import owner_names
 from vcdebug.snapshot.redaction import make_redaction
 from vcdebug.snapshot.reported_events import MAX_EVENTS
 from vcdebug.snapshot.saved_files import save_snapshot
@@ -122,3 +123,51 @@ def test_captured_workloads_are_redacted_and_saved(busy: FakeApi, options: Captu
     found = explain_by_name(replay_cycle(again), name)
     assert "its controller has made no PodGroup" in found.sentence
     assert any("reported" in fact for fact in found.dominant.facts)
+
+
+SPARK = next(kind for kind in WORKLOAD_KINDS if kind.name == "SparkApplication")
+
+
+@pytest.fixture
+def with_spark(api: FakeApi) -> FakeApi:
+    """A server of the Spark operator, with an application that names its queue; no other operator is installed."""
+    spec = {"batchSchedulerOptions": {"queue": "research"}, "driver": {}, "executor": {"instances": 3}}
+    lists = {"kind": "SparkApplicationList", "metadata": {"resourceVersion": "90"}, "items": []}
+    api.objects[SPARK.api_path] = lists | {"items": [{**named("pi", **owned_by("Workflow", "flow")), "spec": spec}]}
+    api.groups[SPARK.group] = [SPARK.version]
+    return api
+
+
+def test_operators_objects_are_captured_as_facts_where_the_server_serves_them(
+    with_spark: FakeApi, options: CaptureOptions, tmp_path: Path
+) -> None:
+    found = capture_cluster(options)
+    facts = found.workloads["team-a/SparkApplication pi"]
+    assert ("research", {"driver": 1, "executor": 3}, ("flow",)) == (facts.queue, facts.replicas, facts.owners)
+    assert [] == found.problems
+    asked = [request.path for request in with_spark.requests]
+    assert [SPARK.api_path] == [path for path in asked for kind in WORKLOAD_KINDS if path.startswith(kind.api_path)]
+    save_snapshot(found, tmp_path / "saved")
+    assert found.workloads == load_snapshot(tmp_path / "saved").workloads
+
+
+def test_operators_objects_that_the_user_may_not_list_are_left_out(
+    with_spark: FakeApi, options: CaptureOptions
+) -> None:
+    with_spark.forbidden.add(resource_of(SPARK.api_path))
+    found = capture_cluster(options)
+    assert ({}, []) == (found.workloads, found.problems)
+
+
+def test_a_redacted_capture_names_operators_objects_by_the_pseudonyms_of_their_pods(
+    with_spark: FakeApi, options: CaptureOptions
+) -> None:
+    snapshot = capture_cluster(options)
+    snapshot.objects_of("PodGroup")[0]["metadata"] |= owned_by("SparkApplication", "pi")
+    redacted = make_redaction(snapshot).snapshot
+    (owner,) = owner_names(redacted.objects_of("PodGroup")[0])
+    namespace = redacted.objects_of("PodGroup")[0]["metadata"]["namespace"]
+    facts = redacted.workloads[f"{namespace}/{owner}"]
+    assert facts.queue == redacted.objects_of("PodGroup")[0]["spec"]["queue"]
+    assert "pi" not in owner.split()
+    assert {} == facts.replicas

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from vcdebug.snapshot.kinds import KINDS, ResourceKind
+from vcdebug.snapshot.kinds import KINDS, WORKLOAD_KINDS, ResourceKind
 
 PAGE = Path(__file__).parents[2] / "docs" / "kubectl.md"
 
@@ -12,7 +12,7 @@ HEAD = """# A snapshot with kubectl alone
 This page is generated (`make docs`) from the table of kinds that a snapshot holds. `vcdebug capture` does all of it
 in one command, and consistently; where only kubectl is at hand, these commands write the same objects into a
 folder, which is a snapshot: `vcdebug open snapshot`. A kind that the cluster does not know answers with an error:
-leave it out.
+leave it out. The last command is for operators, of which most clusters have some: name those that yours has.
 
 ```console
 $ mkdir snapshot
@@ -42,7 +42,7 @@ periods are counted from there.
 
 def page() -> str:
     """The whole page."""
-    rows = "".join(f"| {kind.name} | {kind.falsifies} |\n" for kind in KINDS)
+    rows = "".join(f"| {kind.name} | {kind.falsifies} |\n" for kind in (*KINDS, *WORKLOAD_KINDS))
     return f"{HEAD}{''.join(_commands())}{TAIL}{rows}"
 
 
@@ -50,6 +50,8 @@ def _commands() -> Iterator[str]:
     """One line per kind; kinds that a replay requires come first."""
     for kind in sorted(KINDS, key=lambda kind: (not kind.required, kind.settings)):
         yield f"$ kubectl get {kind.kubectl_resource} {_where(kind)}-o yaml > snapshot/{kind.plural}.yaml\n"
+    names = ",".join(kind.kubectl_resource for kind in WORKLOAD_KINDS)
+    yield f"$ kubectl get {names} -A -o yaml > snapshot/workloads.yaml\n"
 
 
 def _where(kind: ResourceKind) -> str:

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit
 from urllib.request import urlopen
 
 from vcdebug.capture.api_client import Api, ApiRefusal, CaptureOptions, NoAnswer, Progress, Transport
-from vcdebug.capture.listing import ClusterReading, read_at_one_moment
+from vcdebug.capture.listing import ClusterReading, read_at_one_moment, read_workloads
 from vcdebug.capture.permission import PROBLEM_FILE
 from vcdebug.capture.scheduler_settings import SchedulerSettings, read_settings
 from vcdebug.plugins import USAGE
@@ -70,6 +70,7 @@ def capture_cluster(
         origin=api.server,
         process=SchedulerProcess(started=settings.started, assumed=settings.started is None),
         provenance=_build_provenance(api, options, reading, settings),
+        workloads=read_workloads(api, options, reading.groups),
     )
     if not options.redact:
         return snapshot

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from vcdebug.capture.api_client import Api, ApiRefusal, CaptureOptions, NoAnswer, Progress
@@ -17,8 +18,8 @@ from vcdebug.capture.permission import (
     served_groups,
 )
 from vcdebug.errors import VcdebugError
-from vcdebug.snapshot.kinds import KIND_BY_NAME, KINDS, ResourceKind
-from vcdebug.snapshot.manifest import object_in
+from vcdebug.snapshot.kinds import KIND_BY_NAME, KINDS, WORKLOAD_KINDS, ResourceKind
+from vcdebug.snapshot.manifest import WorkloadFacts, facts_by_name, object_in
 from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.provenance import Provenance
 from vcdebug.snapshot.reported_events import events_about_pending
@@ -166,6 +167,8 @@ class ClusterReading:
     """Whether every list shows the state of the first."""
     changed: tuple[str, ...] = ()
     """Objects that differ from the previous reading."""
+    groups: dict[str, list[str]] | None = None
+    """API group → versions that the server serves; None if they were not looked up."""
 
 
 def read_at_one_moment(
@@ -226,7 +229,6 @@ def list_at_version(
 def _read_once(api: Api, options: CaptureOptions, progress: Progress | None, version: str = "") -> ClusterReading:
     """Read every kind once; required kinds first, so that a missing permission shows at once."""
     reading = ClusterReading()
-    groups: dict[str, list[str]] | None = None
     state, broken, hidden = version, 0, list[ResourceKind]()
     for kind in sorted((kind for kind in KINDS if not kind.settings), key=lambda kind: not kind.required):
         listings = [
@@ -247,8 +249,9 @@ def _read_once(api: Api, options: CaptureOptions, progress: Progress | None, ver
             # Most clusters do not serve a gated kind, and lack nothing without it.
             if (kind.gated or not kind.decides) and refusal.status == NOT_FOUND:
                 continue
-            groups = served_groups(api) if groups is None and refusal.status == NOT_FOUND else groups
-            _skip_kind(reading, kind, optional_skipped(kind, refusal, groups or {}))
+            if reading.groups is None and refusal.status == NOT_FOUND:
+                reading.groups = served_groups(api)
+            _skip_kind(reading, kind, optional_skipped(kind, refusal, reading.groups or {}))
         except NoAnswer as failure:
             broken += 1
             if kind.required or broken == MAX_BROKEN_KINDS:
@@ -261,6 +264,22 @@ def _read_once(api: Api, options: CaptureOptions, progress: Progress | None, ver
     if "Event" in reading.objects:
         reading.objects["Event"] = events_about_pending(reading.objects)
     return reading
+
+
+def read_workloads(api: Api, options: CaptureOptions, groups: dict[str, list[str]] | None) -> dict[str, WorkloadFacts]:
+    """Facts of operators' objects, of each kind that the server serves and the user may list.
+
+    `groups`: API group → versions, None if they have not been looked up.
+    """
+    with suppress(NoAnswer):
+        groups = served_groups(api) if groups is None else groups
+    manifests: list[Manifest] = []
+    for kind in WORKLOAD_KINDS:
+        # No problem is reported: the replay needs none of them, and most clusters have few of these operators.
+        with suppress(ApiRefusal, NoAnswer):
+            if groups and kind.version in groups.get(kind.group, ()):
+                manifests += Listing(api, kind, options.page_size, None, namespace=options.namespace).read_all()
+    return facts_by_name(manifests)
 
 
 def _keep_listing(reading: ClusterReading, listing: Listing, state: str) -> None:

@@ -4,7 +4,7 @@ from vcdebug.capture.api_client import RETRIED_STATUSES, Api, ApiRefusal, NoAnsw
 from vcdebug.errors import CaptureError, VcdebugError
 from vcdebug.grouping import group_by_key
 from vcdebug.snapshot.device_config import DEVICE_CONFIG_NAME
-from vcdebug.snapshot.kinds import KINDS, ResourceKind
+from vcdebug.snapshot.kinds import KINDS, WORKLOAD_KINDS, ResourceKind
 from vcdebug.snapshot.problems import Problem
 
 FORBIDDEN = 403
@@ -154,14 +154,16 @@ CONFIG_MAPS_RULE = """- apiGroups: [""]
 
 def namespace_role(namespace: str) -> str:
     """The Role as YAML: list every kind that a namespace holds and that is not the scheduler's."""
-    groups = group_by_key((kind.group, kind.plural) for kind in KINDS if kind.namespaced and not kind.settings)
+    kinds = (*KINDS, *WORKLOAD_KINDS)
+    groups = group_by_key((kind.group, kind.plural) for kind in kinds if kind.namespaced and not kind.settings)
     rules = "".join(_role_rule(group, plurals) for group, plurals in groups.items())
     return NAMESPACE_ROLE_HEAD.format(namespace=namespace, name=ROLE_NAME) + rules
 
 
 def cluster_role(config_map: str) -> str:
     """The ClusterRole as YAML: list every kind, but only get `config_map` and the vGPU ConfigMap by name."""
-    groups = group_by_key((kind.group, kind.plural) for kind in KINDS if kind.name != "ConfigMap")
+    kinds = (*KINDS, *WORKLOAD_KINDS)
+    groups = group_by_key((kind.group, kind.plural) for kind in kinds if kind.name != "ConfigMap")
     rules = "".join(_role_rule(group, plurals) for group, plurals in groups.items())
     return ROLE_HEAD + rules + CONFIG_MAPS_RULE.format(name=config_map, devices=DEVICE_CONFIG_NAME)
 

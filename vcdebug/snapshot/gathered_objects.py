@@ -17,7 +17,7 @@ from vcdebug.snapshot.device_config import DEVICE_CONFIG_FILE as DEVICE_FILE
 from vcdebug.snapshot.file_access import read_file
 from vcdebug.snapshot.json_documents import JsonError, ObjectText, OpenList, ReadSoFar, json_documents
 from vcdebug.snapshot.kinds import KIND_BY_NAME, find_kind
-from vcdebug.snapshot.manifest import WorkloadFacts
+from vcdebug.snapshot.manifest import WorkloadFacts, facts_by_name
 from vcdebug.snapshot.problems import ProblemReport
 from vcdebug.snapshot.schema import check_types, slim_manifest
 from vcdebug.snapshot.settings import has_mark, is_running_scheduler
@@ -203,11 +203,10 @@ class GatheredObjects:
         api_version = manifest.get("apiVersion")
         row = find_kind(kind, api_version if isinstance(api_version, str) else "")
         if row is None:
-            self._count_unknown(kind, api_version, file)
-            facts = WorkloadFacts.of_manifest(manifest)
-            namespace, _, name = object_name(manifest).rpartition("/")
-            if name and facts != WorkloadFacts():
-                self.workloads[f"{namespace}/{kind} {name}"] = facts
+            facts = facts_by_name([manifest])
+            self.workloads |= facts
+            if not facts:
+                self._count_unknown(kind, api_version, file)
             return
         if row.settings:
             self.settings.setdefault(kind, []).append((file, manifest))

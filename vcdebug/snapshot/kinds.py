@@ -112,6 +112,21 @@ KINDS: tuple[ResourceKind, ...] = (
     ResourceKind("Deployment", "apps", "v1", "deployments", True, "the scheduler's command line flags", settings=True),
 )
 
+_WORKLOADS = (
+    ("RayCluster", "ray.io", "v1", "rayclusters"),
+    ("RayJob", "ray.io", "v1", "rayjobs"),
+    ("SparkApplication", "sparkoperator.k8s.io", "v1beta2", "sparkapplications"),
+    ("PyTorchJob", "kubeflow.org", "v1", "pytorchjobs"),
+    ("TFJob", "kubeflow.org", "v1", "tfjobs"),
+    ("MPIJob", "kubeflow.org", "v2beta1", "mpijobs"),
+    ("TrainJob", "trainer.kubeflow.org", "v1alpha1", "trainjobs"),
+    ("FlinkDeployment", "flink.apache.org", "v1beta1", "flinkdeployments"),
+)
+WORKLOAD_KINDS: tuple[ResourceKind, ...] = tuple(
+    ResourceKind(*each, True, "nothing; answers know less about their pods", decides=False) for each in _WORKLOADS
+)
+"""Kinds of operators whose objects own PodGroups or pods; a snapshot keeps only WorkloadFacts of them."""
+
 KIND_BY_NAME: dict[str, ResourceKind] = {kind.name: kind for kind in KINDS}
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
+
+from vcdebug.snapshot.kinds import WORKLOAD_KINDS
 
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
 """The annotation of a pod that names its PodGroup."""
@@ -136,6 +138,10 @@ class WorkloadFacts(NamedTuple):
         # KubeDL starts the first role before all others by default.
         if first and str(manifest.get("apiVersion")).startswith("training.kubedl.io/"):
             after = {role: first for role in replicas if role != first}
+        if "driver" in spec and "executor" in spec:
+            # The driver of a SparkApplication creates its executors.
+            replicas = {"driver": 1, "executor": object_in(spec["executor"]).get("instances", 1)}
+            after = {"executor": "driver"}
         if spec.get("launcherCreationPolicy") == "WaitForWorkersReady":
             after = {"Launcher": "Worker"}
         suspended = spec.get("suspend") is True or policy.get("suspend") is True
@@ -157,6 +163,18 @@ class WorkloadFacts(NamedTuple):
             {role: first for role, first in object_in(after).items() if isinstance(first, str)},
             tuple(name for name in owners if isinstance(name, str)) if isinstance(owners, list | tuple) else (),
         )
+
+
+def facts_by_name(manifests: Iterable[JsonObject]) -> dict[str, WorkloadFacts]:
+    """`namespace/Kind name` → facts of the objects that answers use: those of known operators, or with some fact."""
+    known = [kind.name for kind in WORKLOAD_KINDS]
+    workloads = {}
+    for manifest in manifests:
+        facts, kind = WorkloadFacts.of_manifest(manifest), manifest.get("kind")
+        metadata = object_in(manifest.get("metadata"))
+        if metadata.get("name") and (kind in known or facts != WorkloadFacts()):
+            workloads[f"{metadata.get('namespace') or ''}/{kind} {metadata['name']}"] = facts
+    return workloads
 
 
 # Types of parsed documents: Any, since users write them and nothing is checked yet.

@@ -11,7 +11,7 @@ from functools import cache
 from itertools import groupby, product
 from pathlib import Path
 
-from vcdebug.snapshot.kinds import KINDS
+from vcdebug.snapshot.kinds import KINDS, WORKLOAD_KINDS
 
 
 def _split_words(text: str) -> tuple[str, ...]:
@@ -54,7 +54,7 @@ hami.io/{}-devices-to-allocate
 """)
 _OF_NPUS = [form.format(kind) for kind in _NPUS for form in _NPU_FORMS]
 
-_KINDS = (*(kind.name for kind in KINDS), *(kind.api_version for kind in KINDS))
+_KINDS = [text for kind in (*KINDS, *WORKLOAD_KINDS) for text in (kind.name, kind.api_version)]
 
 
 @cache

@@ -19,7 +19,7 @@ from vcdebug.releases.release import Release
 from vcdebug.snapshot import device_config
 from vcdebug.snapshot.cycle_inputs import NAMED_FIELDS, ChanceSettings, SchedulerProcess
 from vcdebug.snapshot.go_yaml import edited_document
-from vcdebug.snapshot.manifest import GROUP_ANNOTATION, metadata_of, name_of, spec_of
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION, WorkloadFacts, metadata_of, name_of, spec_of
 from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.provenance import Provenance
 from vcdebug.snapshot.redact_words import Pseudonyms, holds_numbers, is_read_annotation
@@ -153,11 +153,25 @@ def _rewrite_snapshot(snapshot: Snapshot, rewriter: ManifestRewriter) -> Snapsho
         device_config=_rewrite_device_config(snapshot.device_config, rewriter),
         process=_rewrite_process(snapshot.process, rewriter),
         bound={rewriter.rewrite_value(pod): rewriter.rewrite_value(node) for pod, node in snapshot.bound.items()},
-        workloads={},
+        workloads=_rewrite_workloads(snapshot.workloads, rewriter),
         problems=[_rewrite_problem(problem, rewriter) for problem in snapshot.problems],
         provenance=_rewrite_provenance(snapshot.provenance, rewriter),
         chance=_rewrite_chance(snapshot.chance, rewriter),
     )
+
+
+def _rewrite_workloads(workloads: Mapping[str, WorkloadFacts], rewriter: ManifestRewriter) -> dict[str, WorkloadFacts]:
+    """Names, queue and state of operators' objects; roles are dropped, since pseudonyms would match no pod."""
+    value, renamed = rewriter.rewrite_value, {}
+    for key, facts in workloads.items():
+        namespace, _, owner = key.partition("/")
+        kind, _, name = owner.partition(" ")
+        queue = value(facts.queue) if facts.queue else ""
+        owners = tuple(value(each) for each in facts.owners)
+        renamed[f"{value(namespace)}/{value(kind)} {value(name)}"] = WorkloadFacts(
+            queue, facts.suspended, owners=owners
+        )
+    return renamed
 
 
 def _rewrite_chance(chance: ChanceSettings, rewriter: ManifestRewriter) -> ChanceSettings:

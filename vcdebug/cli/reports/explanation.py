@@ -256,7 +256,9 @@ def write_explanation(
     search = fixes.search_fixes(recording, explanation, output, seconds=args.budget, workers=args.workers)
     if not args.json:
         write_blocks(fixes.fix_blocks(search, args.snapshot, args.budget), output)
-        if not any(remedy.is_proven for remedy in search.best_plans):
+        if any(remedy.is_proven for remedy in search.best_plans):
+            write_blocks(fixes.outside_advice_lines(explanation), output)
+        else:
             write_blocks(advice_blocks(explanation, "Other suggestions (not tested)", verbose=args.verbose), output)
         write_blocks(going_on, output)
     return {**answer, "remedies": fixes.fix_documents(search)}

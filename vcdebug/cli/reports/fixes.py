@@ -87,6 +87,11 @@ def short_fix_blocks(search: FixSearch, explanation: Explanation) -> Iterator[Bl
     yield make_paragraph("Fixes (tested on this snapshot)", "title")
     for number, remedy in enumerate(plans, start=1):
         yield make_paragraph(f"{number}. {describe_short_plan(remedy)}", indent=2)
+    yield from outside_advice_lines(explanation)
+
+
+def outside_advice_lines(explanation: Explanation) -> Iterator[Block]:
+    """Advice about what is outside the scheduler, a line each."""
     for line in explanation.advised:
         if line.beyond_replay:
             yield make_paragraph(f"- Not tested: {line.text}  [{ADVICE_OWNER[line.harm]}]", indent=2)

@@ -10,6 +10,7 @@ from vcdebug.amount_text import count_noun, format_amounts_apart, join_names
 from vcdebug.errors import VcdebugError
 from vcdebug.explain import queue_index
 from vcdebug.explain.answer import (
+    Advice,
     AdviceHarm,
     CauseHeadline,
     Evidence,
@@ -62,7 +63,7 @@ from vcdebug.recording.cluster_overview import WaitingSummary, waiting_summary
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.session_closing import crash_change, crash_lines
 from vcdebug.releases.release import NEWEST, Release
-from vcdebug.snapshot.manifest import key_of, metadata_of
+from vcdebug.snapshot.manifest import key_of, metadata_of, owner_names
 
 PANIC_CAUSE = "panic"
 CUT_OFF_CAUSE = "cut-off"
@@ -176,7 +177,17 @@ def _beyond_minimum(view: JobView, finding: Finding) -> Finding:
         lower = f"Set overcommit-factor to 1: jobs with {beyond[0]} are then not admitted."
         also = (outside_advice(lower, AdviceHarm.CLUSTER),) if OVERCOMMIT in view.recording.conf.plugin_names() else ()
         return replace(finding, facts=(*finding.facts, fact, beyond[1]), advice=(*finding.advice, *also))
-    return replace(finding, facts=(*finding.facts, fact))
+    return replace(finding, facts=(*finding.facts, fact), advice=(*finding.advice, *_minimum_of_spark(view)))
+
+
+def _minimum_of_spark(view: JobView) -> tuple[Advice, ...]:
+    """How a SparkApplication starts as a whole: its driver creates the executors, so minMember has to be 1."""
+    is_spark = any(name.startswith("SparkApplication ") for name in owner_names(view.job.pod_group.manifest))
+    if not is_spark or view.job.pod_group.min_resources is not None:
+        return ()
+    where = "SparkApplication: spec.batchSchedulerOptions.resources"
+    effect = "enqueue then admits an application only where all of it fits"
+    return (outside_advice(f"State minResources of the driver and its executors ({where}): {effect}."),)
 
 
 def _beyond_cluster(view: JobView) -> tuple[str, str] | None:

@@ -108,6 +108,9 @@ class TriedPlan(Struct, frozen=True):
         plan, costs = self.plan, self.outcome.costs
         ends_pods = any(cost.startswith(("ends", "evicts")) for cost in costs)
         kind = max(map(_rank_of_kind, plan.fixes, plan.amounts))
+        # A smaller gang of which pods stay Pending is no substitute for room for all of them.
+        if kind is FixKind.SMALLER and self.outcome.left:
+            kind = FixKind.OTHER_PODS
         return not self.is_proven, kind, ends_pods, plan.worst_harm, len(plan.fixes), len(costs)
 
 

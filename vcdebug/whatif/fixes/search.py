@@ -279,6 +279,8 @@ def describe_conclusion(search: FixSearch) -> str:
     """The conclusion of a search in one sentence; empty if a single change works."""
     tried = count_noun(search.trial_count, "replay")
     best = search.best_plans[:1]
+    if search.finished and not search.trial_count:
+        return ""
     if not search.finished and not (best and best[0].is_proven):
         return f"No fix found in {tried}; the search stopped at its budget."
     if not best or not best[0].is_proven:

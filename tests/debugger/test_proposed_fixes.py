@@ -297,6 +297,15 @@ def test_a_pod_of_the_group_that_has_its_class_is_named_where_the_class_is_lower
     assert f"PodGroup default/ray: {words}" in proven(protected_by_priority(classes, *spared, own=5), "default/j")
 
 
+@pytest.mark.parametrize("count", [2, 3])
+def test_a_smaller_gang_of_which_pods_stay_pending_is_proposed_after_room_for_all(count: int) -> None:
+    conf = conf_of("gang", "predicates nodeorder", actions="allocate")
+    waits = [pod_group("j", min_member=count), *pods("j", count, cpu="3")]
+    found = list(proven(cluster(node("n1", cpu="4"), waits, conf=conf), "default/j"))
+    smaller, added = (next(at for at, words in enumerate(found) if part in words) for part in ("minMember", "Add "))
+    assert added < smaller
+
+
 @pytest.mark.parametrize("polite", [True, False])
 def test_a_class_whose_pods_may_not_preempt_is_not_proposed_and_one_effect_is_shown_once(polite: bool) -> None:
     equals = [pod_group("low", phase="Running", priority_class="mid"), *pods("low", 2, cpu="2", on="n1", priority=5)]

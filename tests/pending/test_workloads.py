@@ -454,6 +454,16 @@ def test_a_job_that_this_cycle_admitted_first_is_named_and_only_an_earlier_one_i
     assert (phase == "Inqueue") is any("Delete PodGroup default/first" in line.text for line in found.advised)
 
 
+@pytest.mark.parametrize(("kind", "minimum"), [("SparkApplication", None), ("SparkApplication", "3"), ("MPIJob", None)])
+def test_a_spark_application_without_a_minimum_is_told_where_to_state_it(kind: str, minimum: str | None) -> None:
+    group = owned([pod_group("j", phase="Running", min_resources={"cpu": minimum} if minimum else None)], kind, "pi")
+    snapshot = stated_by(kind, "pi", [*group, *pods("j", 1, on="n1"), *pods("j", 1, prefix="e", cpu="20")])
+    advised = [line.text for line in explained(snapshot).advised if line.beyond_replay]
+    assert (kind == "SparkApplication" and not minimum) is any(
+        "batchSchedulerOptions.resources" in one for one in advised
+    )
+
+
 @pytest.mark.parametrize(("asked", "vain"), [("9", True), ("8", False)])
 def test_nobody_is_told_to_wait_where_an_empty_queue_would_not_admit_the_job(asked: str, vain: bool) -> None:
     limited = queue("q", capability={"cpu": "8"})

@@ -1,16 +1,18 @@
 """A Volcano Job whose PodGroup is admitted before the controller has created the pods."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from tests.builders import cluster, conf_of, node, pod_group, pods
+from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from tests.pending.situations import CLASSES, PLAIN, WANTED, conf, running
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.job_view import NotFoundError
 from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
+from vcdebug.releases.release_names import resolve_release
 
 VOLCANO_JOB = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": "wanted", "uid": "1"}
 
@@ -144,3 +146,71 @@ def test_what_no_node_has_is_not_admitted_and_a_cluster_autoscaler_needs_pods(cp
     found = explain_by_name(replay_cycle(snapshot), "default/j")
     assert "enqueue-overcommit" == found.cause_code
     assert told is any(line.text.startswith("For a cluster autoscaler, drop enqueue") for line in found.advised)
+
+
+@pytest.mark.parametrize(("priority", "told"), [(1, "(of lower priority)"), (9, "(created later)"), (20, "")])
+def test_smaller_jobs_that_enqueue_admits_after_rejecting_one_are_named_with_the_plugin_that_reserves(
+    priority: int, told: str
+) -> None:
+    full = [pod_group("old", phase="Running"), *pods("old", 1, cpu="7", on="n1")]
+    big = pod_group("j", phase="Pending", min_resources={"cpu": "8"}, priority_class="p9")
+    small = pod_group("s", phase="Pending", min_resources={"cpu": "1"}, priority_class=f"p{priority}")
+    small["metadata"] |= {"creationTimestamp": "2026-10-31T13:00:00Z"}
+    classes = [priority_class(f"p{value}", value) for value in {9, priority}]
+    settings = conf_of("priority gang", "overcommit predicates", actions="enqueue, allocate")
+    found = explain_by_name(replay_cycle(cluster(node("n1"), classes, full, big, small, conf=settings)), "default/j")
+    assert "enqueue-overcommit" == found.cause_code
+    fact = f"default/s {told} is admitted in this cycle, since enqueue goes on with jobs that fit."
+    assert bool(told) is (fact in found.dominant.facts)
+    assert bool(told) is any(line.text.startswith("Plugin sla, in a tier before") for line in found.advised)
+
+
+@pytest.mark.parametrize(
+    ("phase", "cause"), [("Pending", "enqueue-overcommit"), ("Inqueue", "enqueue-held-by-inqueue")]
+)
+@pytest.mark.parametrize("queues", [("default", "default"), ("default", "other")])
+def test_a_job_that_this_cycle_admitted_first_is_named_and_only_an_earlier_one_is_said_to_be_stuck(
+    phase: str, cause: str, queues: tuple[str, str]
+) -> None:
+    first = pod_group("first", phase=phase, queue=queues[0], min_resources={"cpu": "9"}, priority_class="p9")
+    late = pod_group("j", phase="Pending", queue=queues[1], min_resources={"cpu": "4"})
+    settings = conf_of("priority gang", "overcommit predicates", actions="enqueue, allocate")
+    found = explain_by_name(
+        replay_cycle(cluster(node("n1"), queue("other"), priority_class("p9", 9), first, late, conf=settings)),
+        "default/j",
+    )
+    assert cause == found.cause_code
+    assert (phase == "Pending") is ("Admitted before it in this cycle (cpu): default/first 9." in found.dominant.facts)
+    assert (phase == "Inqueue") is any("Delete PodGroup default/first" in line.text for line in found.advised)
+
+
+@pytest.mark.parametrize(
+    ("first", "others"), [("overcommit proportion", 1), ("proportion overcommit", 1), ("overcommit", 0)]
+)
+def test_a_limit_that_an_earlier_rejection_left_unasked_is_named_too(first: str, others: int) -> None:
+    waits = pod_group("j", phase="Pending", queue="q", min_resources={"cpu": "20"})
+    settings = conf_of("priority gang", f"{first} predicates", actions="enqueue, allocate")
+    recording = replay_cycle(cluster(node("n1"), queue("q", capability={"cpu": "4"}), waits, conf=settings))
+    found = explain_by_name(recording, "default/j")
+    causes = {found.cause_code, *(finding.cause for finding in found.contributing)}
+    assert ({"enqueue-overcommit", "enqueue-queue-quota"} <= causes) is bool(others)
+
+
+def test_a_starving_job_is_not_said_to_lack_a_plugin_that_reports_it() -> None:
+    low = [pod_group("low", phase="Running"), *pods("low", 2, cpu="5", on="n1", priority=1)]
+    waits = [pod_group("j", queue="q", priority_class="high"), *pods("j", 1, cpu="5", priority=1000)]
+    snapshot = cluster(CLASSES, node("n1"), queue("q"), low, waits, conf=conf("allocate, preempt"))
+    old = replace(snapshot, flags=replace(snapshot.flags, release=resolve_release("v1.11.0").release))
+    for each in (snapshot, old):
+        found = explain_by_name(replay_cycle(each), "default/j")
+        texts = [found.sentence, *(str(finding.headline) for finding in found.contributing)]
+        assert not [text for text in texts if "no enabled plugin reports starvation" in text]
+
+
+def test_of_nodes_that_lack_as_much_the_one_with_pods_of_other_jobs_is_named() -> None:
+    own = [pod_group("j", min_member=3, phase="Running"), *pods("j", 2, cpu="5", on="n1"), pods("j", 3, cpu="5")[2]]
+    other = [pod_group("thief", phase="Running"), *pods("thief", 2, cpu="5", on="n2")]
+    recording = replay_cycle(cluster(node("n1"), node("n2"), own, other, conf=conf(PLAIN)))
+    facts = explain_by_name(recording, "default/j").dominant.facts
+    assert "In use on n2 (cpu): default/thief-0 5, default/thief-1 5." in facts
+    assert "2 of the 3 pods that minMember requires already run." in facts

@@ -421,39 +421,6 @@ def test_what_only_a_predicate_objects_to_is_not_blamed_on_preempt(labels: dict[
         assert found.scheduled
 
 
-@pytest.mark.parametrize(("priority", "told"), [(1, "(of lower priority)"), (9, "(created later)"), (20, "")])
-def test_smaller_jobs_that_enqueue_admits_after_rejecting_one_are_named_with_the_plugin_that_reserves(
-    priority: int, told: str
-) -> None:
-    full = [pod_group("old", phase="Running"), *pods("old", 1, cpu="7", on="n1")]
-    big = pod_group("j", phase="Pending", min_resources={"cpu": "8"}, priority_class="p9")
-    small = pod_group("s", phase="Pending", min_resources={"cpu": "1"}, priority_class=f"p{priority}")
-    small["metadata"] |= {"creationTimestamp": "2026-10-31T13:00:00Z"}
-    classes = [priority_class(f"p{value}", value) for value in {9, priority}]
-    conf = conf_of("priority gang", "overcommit predicates", actions=ALL)
-    found = explained(cluster(node("n1"), classes, full, big, small, conf=conf))
-    assert "enqueue-overcommit" == found.cause_code
-    fact = f"default/s {told} is admitted in this cycle, since enqueue goes on with jobs that fit."
-    assert bool(told) is (fact in found.dominant.facts)
-    assert bool(told) is any(line.text.startswith("Plugin sla, in a tier before") for line in found.advised)
-
-
-@pytest.mark.parametrize(
-    ("phase", "cause"), [("Pending", "enqueue-overcommit"), ("Inqueue", "enqueue-held-by-inqueue")]
-)
-@pytest.mark.parametrize("queues", [("default", "default"), ("default", "other")])
-def test_a_job_that_this_cycle_admitted_first_is_named_and_only_an_earlier_one_is_said_to_be_stuck(
-    phase: str, cause: str, queues: tuple[str, str]
-) -> None:
-    first = pod_group("first", phase=phase, queue=queues[0], min_resources={"cpu": "9"}, priority_class="p9")
-    late = pod_group("j", phase="Pending", queue=queues[1], min_resources={"cpu": "4"})
-    conf = conf_of("priority gang", "overcommit predicates", actions=ALL)
-    found = explained(cluster(node("n1"), queue("other"), priority_class("p9", 9), first, late, conf=conf))
-    assert cause == found.cause_code
-    assert (phase == "Pending") is ("Admitted before it in this cycle (cpu): default/first 9." in found.dominant.facts)
-    assert (phase == "Inqueue") is any("Delete PodGroup default/first" in line.text for line in found.advised)
-
-
 @pytest.mark.parametrize(("kind", "minimum"), [("SparkApplication", None), ("SparkApplication", "3"), ("MPIJob", None)])
 def test_a_spark_application_without_a_minimum_is_told_where_to_state_it(kind: str, minimum: str | None) -> None:
     group = owned([pod_group("j", phase="Running", min_resources={"cpu": minimum} if minimum else None)], kind, "pi")

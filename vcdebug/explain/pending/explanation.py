@@ -40,7 +40,7 @@ from vcdebug.explain.pending.gates import (
     PRECONDITIONS,
     resolve_gates,
 )
-from vcdebug.explain.pending.gates.admission import NOT_CONFIGURED_CAUSE
+from vcdebug.explain.pending.gates.admission import NOT_CONFIGURED_CAUSE, later_rejections
 from vcdebug.explain.pending.gates.eviction import Gate, GateChance
 from vcdebug.explain.pending.gates.eviction.entitlement import NOT_STARVING, POLICY_NEVER
 from vcdebug.explain.pending.gates.not_in_session import PLACES_CAUSE, capture_incomplete, incomplete
@@ -162,14 +162,14 @@ def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explana
 
 
 def _beyond_minimum(view: JobView, finding: Finding) -> Finding:
-    """Add the fact that minMember is met, so gang does not block the Pending pods."""
-    ready = view.job.ready_task_num()
-    if (
-        not view.left_over
-        or ready < view.job.min_available
-        or finding.cause in (*HAS_CAUSES, PHANTOM_CAUSE, NOT_STARVING)
-    ):
+    """Add the fact that minMember is met, so gang does not block the Pending pods, or how many pods of it run."""
+    ready, minimum = view.job.ready_task_num(), view.job.min_available
+    if not view.left_over or not (ready or minimum <= 0) or finding.cause in (*HAS_CAUSES, PHANTOM_CAUSE, NOT_STARVING):
         return finding
+    if ready < minimum:
+        # A gang that lost pods: what is short is only a part of it.
+        fact = f"{ready} of the {count_noun(minimum, 'pod')} that minMember requires already run."
+        return replace(finding, facts=(*finding.facts, fact)) if finding.cause in ROOM_CAUSES else finding
     met = f"minMember {view.job.min_available} is met by {count_noun(ready, 'ready pod')}"
     fact = f"{met}, so gang does not block the other {len(view.left_over)}."
     beyond = _beyond_cluster(view)
@@ -250,7 +250,7 @@ def judge_job(view: JobView) -> list[Finding]:
     precondition_findings = list(checklist.findings_of_gates(view, PRECONDITIONS)) if opened else []
     task = view.blocked_task
     if precondition_findings:
-        return [*precondition_findings, *_hopeless_findings(view, task)]
+        return [*precondition_findings, *later_rejections(view), *_hopeless_findings(view, task)]
     if isinstance(last_event, PanicEvent):
         return [_panic_finding(view, last_event)]
     if task is None:

@@ -453,10 +453,8 @@ def _passing_facts(fits: NodeFits) -> list[str]:
     used = sum_resources(task.resreq for task in tasks).get(name)
     free = max(node.future.get(name), 0.0) + used
     usage, total = (amount_text.format_amount(name, value) for value in (used, free))
-    started = (
-        f"{join_names(task.key for task in tasks)} started on {node.name} in this cycle and use {usage} of the {total}"
-    )
-    return [f"{started} {name} that were free; nothing is reserved for {fits.view.job.uid}."]
+    started = f"{join_names(task.key for task in tasks)} started on {node.name} in this cycle and use {usage}"
+    return [f"{started} of the {total} {name} that were free; nothing is reserved for {fits.view.job.uid}."]
 
 
 def user_facts(fits: NodeFits) -> list[str]:
@@ -464,10 +462,12 @@ def user_facts(fits: NodeFits) -> list[str]:
     node = fits.nearest_node
     if node is None or not node.short or node.kind == "too small":
         return []
-    name = node.short[0][0]
-    ranked = users_of_node(fits.view.recording, fits.since, node.name, name)
-    users = amount_text.join_ranked_amounts(name, ranked, MAX_TAKERS)
-    return [f"In use on {node.name} ({name}): {users}."] if ranked else []
+    name, recording = node.short[0][0], fits.view.recording
+    # Of nodes that lack as much, one with pods of other jobs: the job's own pods are no obstacle to it.
+    alike = [each.name for each in fits.node_fits if each.short == node.short and each.kind == node.kind]
+    users = [(each, users_of_node(recording, fits.since, each, name)) for each in (node.name, *alike[:8])]
+    place, pods = next((one for one in users if any(key not in fits.view.tasks for key, _ in one[1])), users[0])
+    return [f"In use on {place} ({name}): {amount_text.join_ranked_amounts(name, pods, MAX_TAKERS)}."] if pods else []
 
 
 @per_recording(most=64)

@@ -10,13 +10,13 @@ from vcdebug.explain.answer import CauseHeadline, Evidence, Finding, cluster_adm
 from vcdebug.explain.decisions.votes import hook_calls_at
 from vcdebug.explain.job_view import WAITING_PHASES, JobView, action_seqs
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence
-from vcdebug.explain.plugins import explainer_for
+from vcdebug.explain.plugins import explainer_for, overcommit
 from vcdebug.explain.queue_findings import rejection_evidence
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import PODS
-from vcdebug.plugins import SLA
+from vcdebug.plugins import OVERCOMMIT, SLA
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
 
@@ -54,6 +54,32 @@ def _rejected_finding(view: JobView, seq: Seq, event: HookEvent) -> Finding:
     finding = (explain(view, seq, event) if explain is not None else None) or _plugin_finding(view, seq, event.plugin)
     finding = _add_permits(view, seq, event, finding)
     return replace(finding, facts=(*_stale_minimum_facts(view), *finding.facts, *_sub_group_facts(view)))
+
+
+def later_rejections(view: JobView) -> Iterator[Finding]:
+    """Yields findings of the limits that would reject the PodGroup too, but that an earlier rejection left unasked."""
+    calls = view.calls_about(JOB_ENQUEUEABLE.upstream)
+    rejections = [(seq, event) for seq, event in calls if event.result < 0]
+    group = hook_calls_at(view.recording, rejections[-1][0]) if rejections else None
+    for vote in group.votes if group is not None else ():
+        seq, event = rejections[-1]
+        if vote.state != "not asked" or not _exceeds_limit(view, seq, vote.plugin):
+            continue
+        explain = explainer_for(vote.plugin).rejected
+        finding = explain(view, seq, event._replace(plugin=vote.plugin)) if explain is not None else None
+        if finding is not None:
+            yield replace(
+                finding, evidence=(Evidence(seq, f"{event.plugin} rejects it before {vote.plugin} is asked"),)
+            )
+
+
+def _exceeds_limit(view: JobView, seq: Seq, plugin: str) -> bool:
+    """Whether the minimum exceeds the plugin's limit; False for plugins other than overcommit and those of queues."""
+    if plugin == OVERCOMMIT:
+        return bool(overcommit.admission_check(view.recording, seq, view.job).exceeded_dimensions)
+    quota = explainer_for(plugin).quota
+    checks = quota.admission(view.recording, seq, view.job) if quota is not None else []
+    return any(check.exceeded_dimensions for check in checks)
 
 
 def _stale_minimum_facts(view: JobView) -> Iterator[str]:

@@ -218,6 +218,9 @@ def test_patches_of_every_kind() -> None:
     assert ["Y"] == [
         one["type"] for one in apply_patch(before, fewer, "application/strategic-merge-patch+json")["conditions"]
     ]
+    queue = {"status": {"state": "Open", "allocated": {"cpu": "2", "pods": "1"}}}
+    applied = apply_patch(queue, {"status": {"allocated": {"cpu": "1"}}}, "application/apply-patch+yaml")
+    assert {"state": "Open", "allocated": {"cpu": "1"}} == applied["status"]
     steps = [{"op": "remove", "path": "/conditions/0"}, {"op": "add", "path": "/a/d~1e", "value": 3}]
     stepped = apply_patch(before, steps, "application/json-patch+json")
     assert (["Y"], 3) == ([one["type"] for one in stepped["conditions"]], stepped["a"]["d/e"])

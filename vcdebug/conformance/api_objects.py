@@ -111,7 +111,7 @@ class ApiAddress(NamedTuple):
 
 # Patches, as clients of Kubernetes send them.
 
-JSON_PATCH = "application/json-patch+json"
+JSON_PATCH, APPLY_PATCH = "application/json-patch+json", "application/apply-patch"
 MERGE_KEYS = ("type", "name", "ip")
 """Merge keys of lists in a strategic merge patch: the first key that every element has identifies them."""
 
@@ -121,7 +121,7 @@ class PatchError(Exception):
 
 
 def apply_patch(body: Json, patch: Json, content_type: str) -> Json:
-    """The object after a JSON patch or a (strategic) merge patch; `body` is not changed.
+    """The object after a JSON patch, a (strategic) merge patch or a server-side apply; `body` is not changed.
 
     Raises PatchError for a step of a JSON patch whose path does not exist.
     """
@@ -129,6 +129,9 @@ def apply_patch(body: Json, patch: Json, content_type: str) -> Json:
         for step in patch:
             body = _apply_step(copy.deepcopy(body), step)
         return body
+    if content_type.startswith(APPLY_PATCH) and "status" in patch:
+        # What its owner leaves out of an applied field is removed, and a scheduler owns the fields that it applies.
+        return {**body, "status": {**(body.get("status") or {}), **patch["status"]}}
     return merge_patch(body, patch, strategic="strategic" in content_type)
 
 

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from msgspec import structs
+
 from vcdebug.amount_text import count_noun
 from vcdebug.comparison.scheduler_log import check_log
 from vcdebug.conformance.cycle_outcome import CycleOutcome, WrittenStatus, observed_outcome, predicted_outcome
@@ -64,7 +66,7 @@ def verify_cycles(
 
 def _with_memory(snapshot: Snapshot, earlier: Recording, between: BetweenCycles, number: int) -> Snapshot:
     """The snapshot of cycle `number` with the memory of the process after its earlier cycle."""
-    after = next_snapshot(earlier, replace(between, every=snapshot.now - earlier.snapshot.now), number)
+    after = next_snapshot(earlier, structs.replace(between, every=snapshot.now - earlier.snapshot.now), number)
     chance = ChanceSettings(search_start=after.chance.search_start)
     return replace(snapshot, process=after.process, persistence=after.persistence, chance=chance)
 

@@ -23,6 +23,8 @@ from functools import partial
 from pathlib import Path
 from typing import TextIO
 
+from msgspec import structs
+
 from vcdebug.amount_text import count_noun
 from vcdebug.conformance import loopback_server
 from vcdebug.conformance.api_server import EVENTS, ApiServer, ApiWrite
@@ -222,7 +224,7 @@ def _in_present(between: BetweenCycles, present: Snapshot, ago: timedelta) -> Be
         }
         for number, objects in between.arrivals.items()
     }
-    return replace(between, arrivals=arrivals)
+    return structs.replace(between, arrivals=arrivals)
 
 
 def _check_verbosity(program: SchedulerProgram) -> None:
@@ -273,7 +275,7 @@ def _observe_cycles(
     earlier = run.begun[: run.counted - 1]
     cycles = [_read_cycle(run, api, program, tell, lambda at: loopback_server.at_cycle(present, at, started, earlier))]
     while len(cycles) < program.cycles and not cycles[-1].ended:
-        between = replace(program.between, every=timedelta(seconds=_period_seconds(present, program)))
+        between = structs.replace(program.between, every=timedelta(seconds=_period_seconds(present, program)))
         snapshot = _advance_to_next_cycle(run, api, present, between, len(cycles) + 1)
         run.wait_until(lambda: run.ended >= run.counted, program.patience)
         cycles.append(_read_cycle(run, api, program, tell, partial(_at_time, snapshot)))

@@ -1,4 +1,4 @@
-"""The page Source: the function of an event, and its text in the user's checkout."""
+"""The panel Source: the function of an event, and its text in the user's checkout."""
 
 from pathlib import Path
 
@@ -9,17 +9,17 @@ from vcdebug.debugger.breakpoint import parse_breakpoint
 from vcdebug.debugger.driver import Driver
 from vcdebug.errors import VcdebugError
 from vcdebug.files.text_files import open_source
-from vcdebug.views.panels import PAGES
+from vcdebug.views.panels import PANEL_VIEWS
 from vcdebug.views.pieces import text_of
 from vcdebug.views.table import Table
 
 
-def source_page(folder: Path | None = None) -> Table:
-    """The Source page at gang's first answer about victims."""
+def source_panel(folder: Path | None = None) -> Table:
+    """The panel at gang's first answer about victims."""
     driver = Driver(bundled())
     driver.source = None if folder is None else open_source(str(folder))
     driver.goto_event(parse_breakpoint("break gang.preemptableFn", 1).hit_seqs(bundled())[0])
-    table: Table = PAGES["source"].view(driver.current_state())
+    table: Table = PANEL_VIEWS["source"](driver.current_state())
     return table
 
 
@@ -37,20 +37,20 @@ def head_of(table: Table) -> list[str]:
 
 
 def test_without_a_checkout_it_names_function_file_release_and_rule() -> None:
-    shown = source_page()
+    shown = source_panel()
     assert ["gang.preemptableFn plugins/gang/gang.go:97-125 in master of 2026-08-20"] == head_of(shown)[:1]
     assert head_of(shown)[1].startswith("rule: ")
     assert [] == list(shown.rows)
 
 
 def test_a_checkout_shows_the_functions_text(tmp_path: Path) -> None:
-    rows = list(source_page(checkout(tmp_path, 96)).rows)
+    rows = list(source_panel(checkout(tmp_path, 96)).rows)
     assert ["97", "    preemptableFn := func() {"] == [cell.text for cell in rows[0].cells]
     assert 125 - 97 + 1 == len(rows)
 
 
 def test_a_checkout_of_another_release_says_which_is_needed(tmp_path: Path) -> None:
-    shown = source_page(checkout(tmp_path, 50))
+    shown = source_panel(checkout(tmp_path, 50))
     assert [] == list(shown.rows)
     assert "git checkout ed72c7c81" in head_of(shown)[-1]
 

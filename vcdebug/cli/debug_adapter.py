@@ -27,7 +27,7 @@ from vcdebug.snapshot.manifest import JsonDict, JsonObject
 from vcdebug.views.equation import event_equation
 from vcdebug.views.event_view import event_view
 from vcdebug.views.headline import inner_words
-from vcdebug.views.panels import PAGES
+from vcdebug.views.panels import PANEL_VIEWS
 from vcdebug.views.pieces import NO, SKIPPED, YES, text_of
 from vcdebug.views.table import Row, Table
 from vcdebug.whatif.branch import BRANCH, ORIGINAL, OpenRecordings, RecordingSide
@@ -221,7 +221,7 @@ class DebugAdapter:
         state, function = self.driver.current_state(), self._texts[number - 1]
         if function != function_at(state.recording, state.seq):
             return Reply({"content": f"{function} in {state.recording.session.release.display_name()}"})
-        return Reply({"content": "\n".join(map(text_of, PAGES["source"].view(state).head))})
+        return Reply({"content": "\n".join(map(text_of, PANEL_VIEWS["source"](state).head))})
 
     def list_scopes(self, arguments: JsonObject) -> Reply:
         """Verdicts, equation, figures and fields of the event."""

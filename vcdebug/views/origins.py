@@ -138,7 +138,7 @@ SourceReader = Callable[[str], Sequence[str]]
 """Returns the lines of a file below pkg/scheduler in the user's checkout; empty if it has no such file."""
 SOURCE_COLUMNS: Final = table_columns("line#", "text~")
 """The line of upstream's file, and its text."""
-NO_CHECKOUT: Final = "--source DIR or VCDEBUG_SOURCE names a checkout of Volcano; its text is then shown"
+NO_CHECKOUT: Final = "--source DIR or VCDEBUG_SOURCE, a checkout of Volcano, shows its text"
 
 
 def source_table(recording: Recording, seq: Seq, source: SourceReader | None) -> Table:
@@ -155,7 +155,7 @@ def source_table(recording: Recording, seq: Seq, source: SourceReader | None) ->
         commit = source_of(recording).commit
         head.append(make_line(Piece(f"! the checkout has something else there: git checkout {commit} has it", "warn")))
     rows = [_line_row(number, line) for number, line in enumerate(lines, function.first)]
-    return Table("Source", SOURCE_COLUMNS, rows, tuple(head))
+    return Table("Source", SOURCE_COLUMNS, rows, tuple(head), current=str(function.first))
 
 
 def _line_row(number: int, line: str) -> Row:

@@ -40,6 +40,7 @@ Effects    Writes to the API server: binds, evictions, conditions, statuses, eve
 Evictions  Evicted pods, the pods they made room for, action, tier, outcome
 Log        Scheduler log at -v=3, 4 or 5; lines of the current event are marked
 Request    Resource request of the current task: containers, init containers, sidecars, overhead, pod-level resources
+Source     Volcano's function at the current event, and its text with --source DIR or VCDEBUG_SOURCE
 Quirks     Known scheduler bugs and quirks in this cycle, with their possible impact
 Jobs       All jobs with ready, pipelined and pending tasks at the current event
 Nodes      All nodes with idle, releasing and pipelined resources at the current event
@@ -107,6 +108,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
     PanelView("Evictions", "E", "effects:evictions_table", leads=True),
     PanelView("Log", "v", "log:log_table", leads=True),
     PanelView("Request", "W", "jobs:event_request_table"),
+    PanelView("Source", "K", "origins:source_table", of=("recording", "seq", "source")),
     PanelView("Quirks", "Q", "problems:quirks_table", leads=True),
     PanelView("Jobs", "5", "jobs:jobs_table", of=("recording", "seq", "job"), keeps_row=True, group="cluster"),
     PanelView("Nodes", "6", "nodes:nodes_table", of=("recording", "seq", "node"), keeps_row=True, group="cluster"),
@@ -210,7 +212,6 @@ PAGES: Final[Mapping[str, Page]] = {
         lambda here: _lazy_view("overview:overview_table")(here.recording), lambda row: (row.key,), "Enter goes into it"
     ),
     "find": Page(_lazy_view("notebook:found_page"), lambda row: (row.key,), "Enter goes to the event"),
-    "source": Page(lambda here: _lazy_view("origins:source_table")(here.recording, here.seq, here.source)),
     "why": Page(_lazy_view("origins:why_table"), _lazy_view("origins:why_commands"), "Enter goes on   x to the event"),
     "waiting": Page(_lazy_view("pending:waiting_table"), lambda row: (row.key,), "Enter explains it"),
     **{

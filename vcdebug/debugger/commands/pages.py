@@ -76,6 +76,10 @@ def _show_log(_: Driver, argument: str) -> CommandReply:
     return CommandReply(show="log", argument=argument)
 
 
+def _show_source(_: Driver, __: str) -> CommandReply:
+    return CommandReply(show="panel", argument="source")
+
+
 VERBS: Final = (
     Verb(
         ("find", "query"), "KIND [if CONDITION]", "List the events of all cycles that match a breakpoint", _show_stops
@@ -98,7 +102,7 @@ VERBS: Final = (
         open_command("ask"),
     ),
     Verb(("why",), "[WHAT]", "Show where a value or an event comes from", open_command("why")),
-    Verb(("source", "list"), "", "Volcano's function at the event; its text with --source DIR", open_command("source")),
+    Verb(("source", "list"), "", "Volcano's function at the event; its text with --source DIR", _show_source),
     Verb(("overview",), "", "Show the overview of the cycle", open_command("overview")),
     Verb(
         ("pending", "waiting", "board"),

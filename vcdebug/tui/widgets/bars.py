@@ -193,12 +193,11 @@ class PanelTab(Struct, frozen=True):
     panel: str
     group: str = ""
 
-    def tab_segments(self, active: str) -> tuple[TabSegment, ...]:
-        """The text of the tab; the active one is in brackets as well as reversed, which keeps the width."""
+    def tab_segments(self, active: str, left: str = " ", right: str = " ") -> tuple[TabSegment, ...]:
+        """The text between these edges; the active tab is in brackets and reversed, which keeps the width."""
         if self.panel == active:
-            return (TabSegment(f"[{self.key} {self.title}]", "bold reverse", self.panel),)
-        key, title = TabSegment(f" {self.key}", "bold", self.panel), TabSegment(f" {self.title} ", "", self.panel)
-        return key, title
+            return (TabSegment(f"[{self.key} {self.title}{right and ']'}", "bold reverse", self.panel),)
+        return TabSegment(f"{left}{self.key}", "bold", self.panel), TabSegment(f" {self.title}{right}", "", self.panel)
 
 
 class TabSegment(Struct, frozen=True):
@@ -244,14 +243,19 @@ class Tabs(Widget):
         if self.size.height <= 1:
             return self._with_all(self.tabs, width, labelled=False)
         tabs = tuple(tab for tab in self.tabs if (tab.group == first_group) == (number == 0))
-        if not number:
-            return self._with_all(tabs, width, labelled=True)
-        return list(_write_segments(tabs, choose_tabs(tabs, self.active, width), self.active))
+        return self._with_all(tabs, width, labelled=True) if not number else self._fitting_segments(tabs, width)
+
+    def _fitting_segments(self, tabs: Sequence[PanelTab], width: int, *, labelled: bool = True) -> list[TabSegment]:
+        """The tabs that fit; all of them with single gaps where only these make room for all."""
+        close = list(_write_segments(tabs, tabs, self.active, labelled=labelled, gap=""))
+        shown_tabs = choose_tabs(tabs, self.active, width, labelled=labelled)
+        if len(shown_tabs) < len(tabs) and sum(len(segment.text) for segment in close) <= width:
+            return close
+        return list(_write_segments(tabs, shown_tabs, self.active, labelled=labelled))
 
     def _with_all(self, tabs: Sequence[PanelTab], width: int, *, labelled: bool) -> list[TabSegment]:
         all_tab = f"{self.all_key} {ALL_PANELS}"
-        shown_tabs = choose_tabs(tabs, self.active, width - len(all_tab) - 1, labelled=labelled)
-        segments = list(_write_segments(tabs, shown_tabs, self.active, labelled=labelled))
+        segments = self._fitting_segments(tabs, width - len(all_tab) - 1, labelled=labelled)
         used = sum(len(segment.text) for segment in segments)
         return [*segments, TabSegment(" " * max(1, width - used - len(all_tab))), TabSegment(all_tab, "", ALL_PANELS)]
 
@@ -275,9 +279,13 @@ def _group_names(tabs: Sequence[PanelTab]) -> list[str]:
 
 
 def _write_segments(
-    tabs: Sequence[PanelTab], shown_tabs: Sequence[PanelTab], active: str, *, labelled: bool = True
+    tabs: Sequence[PanelTab], shown_tabs: Sequence[PanelTab], active: str, *, labelled: bool = True, gap: str = " "
 ) -> Iterator[TabSegment]:
-    """Parts of the line: each group after its name or a bar; an ellipsis marks a group with hidden panels."""
+    """Parts of the line: each group after its name or a bar; an ellipsis marks a group with hidden panels.
+
+    Without a gap behind each tab, the bracket that closes the active one is the left edge of what follows.
+    """
+    left = " "
     for number, group in enumerate(_group_names(tabs)):
         group_tabs = [tab for tab in tabs if tab.group == group]
         if labelled:
@@ -286,7 +294,11 @@ def _write_segments(
             yield TabSegment(" │", "dim")
         for tab in group_tabs:
             if tab in shown_tabs:
-                yield from tab.tab_segments(active)
+                yield from tab.tab_segments(active, left, gap)
+                left = "]" if tab.panel == active and not gap else " "
+        if left == "]" and group_tabs[-1].panel == active:
+            yield TabSegment(left)
+            left = " "
         if any(tab not in shown_tabs for tab in group_tabs):
             yield TabSegment(f" {MORE_SIGN}", "dim")
 

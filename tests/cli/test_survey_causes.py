@@ -2,7 +2,7 @@
 
 from tests.builders import cluster, conf_of, node, pod_group, pods
 from vcdebug.cli.reports.surveys import Surveys
-from vcdebug.explain.answer import histogram, pod_lines
+from vcdebug.explain.answer import histogram, reason_lines
 from vcdebug.explain.pending.explanation import survey_jobs
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Snapshot
@@ -40,4 +40,4 @@ def test_the_most_frequent_cause_comes_first_then_the_alphabet_and_each_counts_i
 def test_reasons_come_by_number_then_by_alphabet_and_what_they_are_the_reason_of_in_its_order() -> None:
     order = histogram([("p1", "b"), ("p2", "c"), ("p3", "a"), ("p5", "c"), ("p4", "c")])
     assert [("c", ["p2", "p5", "p4"]), ("a", ["p3"]), ("b", ["p1"])] == order
-    assert ("3 pods: c  (p2, p5, p4)", "1 pod: a  (p3)", "1 pod: b  (p1)") == pod_lines(order)
+    assert ("3 pods: c  (p2, p5, p4)", "1 pod: a  (p3)", "1 pod: b  (p1)") == reason_lines(order)

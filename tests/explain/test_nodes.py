@@ -17,7 +17,7 @@ def test_each_dimension_counts_the_nodes_that_lack_it() -> None:
         for each in exhausted_dimensions(recording, recording.index.seqs_of_type(PredicateEvent)[0])
     }
     gpu = found["nvidia.com/gpu"]
-    assert (4000.0, 8, 8000.0) == (gpu.request, gpu.visited, gpu.most)
+    assert (4000.0, 8, 8000.0) == (gpu.request, len(gpu.amounts), max(gpu.amounts.values()))
     assert [("gpu-a100-04", 2000.0), ("cpu-01", 4000.0)] == [(short.node, short.lacks) for short in gpu.nodes]
 
 

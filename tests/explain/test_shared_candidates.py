@@ -21,9 +21,10 @@ def test_candidates_that_are_shared_are_those_of_each_asker(case: str) -> None:
                 for node in recording.session.nodes:
                     alone = [one for one in room.tasks_on(node) if not skipped_victim(recording, spares, one)]
                     assert alone == list(room.victim_candidates(action, node))
-                fits = [one.name for one in room.freeable_nodes(action)]
-                assert fits == [
+                freeable = [
                     one.name
                     for one in room.waiting_nodes
-                    if (found := room.victim_candidates(action, one.name)) and room.fits_without(one.name, found)
+                    if (found := room.victim_candidates(action, one.name))
+                    and task.init_resreq.less_equal(room.state.nodes[one.name].future_without(found))
                 ]
+                assert freeable == [one.name for one in room.freeable_nodes(action)]

@@ -307,9 +307,9 @@ def histogram(pairs: Iterable[tuple[Thing, str]]) -> Histogram[Thing]:
     return sorted(by_reason.items(), key=lambda entry: (-len(entry[1]), entry[0]))
 
 
-def pod_lines(entries: Iterable[tuple[str, Sequence[str]]]) -> tuple[str, ...]:
-    """One line per reason, with some of the pods."""
-    return tuple(f"{count_noun(len(keys), 'pod')}: {reason}  ({join_names(keys)})" for reason, keys in entries)
+def reason_lines(entries: Iterable[tuple[str, Sequence[str]]], noun: str = "pod") -> tuple[str, ...]:
+    """One line per reason, with some of the pods or nodes: `3 nodes: Insufficient cpu  (cpu-01, cpu-02, cpu-03)`."""
+    return tuple(f"{count_noun(len(names), noun)}: {reason}  ({join_names(names)})" for reason, names in entries)
 
 
 class ReplySheet(Struct, frozen=True):

@@ -169,10 +169,6 @@ class NodeFits:
         """Why the own filter of an evicting action skips a task; None for a candidate."""
         return skipped_victim(self.view.recording, self._victim_filter(action), victim)
 
-    def fits_without(self, node: NodeName, victims: Sequence[TaskInfo]) -> bool:
-        """Whether the node has room for the task after these victims are evicted."""
-        return self.task.init_resreq.less_equal(self.state.nodes[node].future_without(victims))
-
     def freeable_nodes(self, action: str) -> list[NodeFit]:
         """Nodes on which evicting all candidates of the action's own filter would make room for the task."""
         return [

@@ -142,8 +142,7 @@ def heap_key(recording: Recording, seq: Seq) -> HeapKey:
     if action is None or span is None:
         return -1, kind, ""
     if kind in ("queue", "job"):
-        queue = recording.span_tree.span_around(seq, Level.QUEUE) if kind == "job" else None
-        return action.index, kind, queue.name if queue is not None else ""
+        return action.index, kind, recording.span_tree.name_around(seq, Level.QUEUE) if kind == "job" else ""
     facts = recording.conf.facts_of(action.name)
     if span.level is Level.JOB and facts.places and not facts.evicts:
         return action.index, kind, span.name
@@ -181,11 +180,8 @@ def _heap_keys(action: int, span: Span) -> Iterator[HeapKey]:
 def next_rival(recording: Recording, seq: Seq) -> PopEvent | None:
     """The next pop from the same priority queue that is another element; None if there is none."""
     event, pops = recording.event_at(seq), sibling_pops(recording, seq)
-    for later in pops[bisect_right(pops, seq) :]:
-        rival = recording.event_at(later)
-        if isinstance(rival, PopEvent) and isinstance(event, PopEvent) and rival.name != event.name:
-            return rival
-    return None
+    rivals = recording.filter_events(PopEvent, pops[bisect_right(pops, seq) :])
+    return next((rival for _, rival in rivals if isinstance(event, PopEvent) and rival.name != event.name), None)
 
 
 def order_at(recording: Recording, seq: Seq, other: str) -> OrderComparison | None:
@@ -193,13 +189,7 @@ def order_at(recording: Recording, seq: Seq, other: str) -> OrderComparison | No
     event, kind = recording.event_at(seq), pop_kind(recording, seq)
     if not isinstance(event, PopEvent) or kind is None:
         return None
-    return order_of(recording, seq, kind, event.name, other, _asker_at(recording, seq))
-
-
-def _asker_at(recording: Recording, seq: Seq) -> TaskKey:
-    """The task for which an event happens; empty outside a task's turn."""
-    span = recording.span_tree.span_around(seq, Level.TASK)
-    return "" if span is None else span.name
+    return order_of(recording, seq, kind, event.name, other, recording.span_tree.name_around(seq, Level.TASK))
 
 
 @per_recording(most=8)
@@ -232,7 +222,7 @@ def _comparisons_begin(recording: Recording, seq: Seq) -> Iterator[Seq]:
 
 def _comparisons_since(recording: Recording, after: Seq, seq: Seq, event: PopEvent) -> Iterator[OrderComparison]:
     """The comparisons of that priority queue between two events."""
-    kind, asker = pop_kind(recording, seq), _asker_at(recording, seq)
+    kind, asker = pop_kind(recording, seq), recording.span_tree.name_around(seq, Level.TASK)
     assert kind is not None
     owner = _owner_of(recording, kind, event.name)
     for pair_seq, pair in heap_comparisons(recording).iter_between(after, seq):
@@ -360,9 +350,7 @@ def find_order_circle(recording: Recording, tasks: Iterable[TaskKey]) -> tuple[T
     seq = _first_pop_of(recording, members)
     if seq is None or len(members) < 2 or len({_queue_key(recording, task) for task in members}) > 1:
         return ()
-    others = [
-        event.name for one in sibling_pops(recording, seq) if isinstance(event := recording.event_at(one), PopEvent)
-    ]
+    others = [event.name for _, event in recording.filter_events(PopEvent, sibling_pops(recording, seq))]
     queue = list(dict.fromkeys([*members, *others]))
     if len(queue) > MAX_COMPARED_TASKS:
         return ()
@@ -376,11 +364,8 @@ def find_order_circle(recording: Recording, tasks: Iterable[TaskKey]) -> tuple[T
 
 def _first_pop_of(recording: Recording, tasks: list[TaskKey]) -> Seq | None:
     """The first event that popped one of these tasks; None if none did."""
-    for seq in recording.index.seqs_of_type(PopEvent):
-        event = recording.event_at(seq)
-        if isinstance(event, PopEvent) and event.kind == "task" and event.name in tasks:
-            return seq
-    return None
+    pops = recording.events_of_type(PopEvent)
+    return next((seq for seq, event in pops if event.kind == "task" and event.name in tasks), None)
 
 
 def _queue_key(recording: Recording, key: TaskKey) -> tuple[str, str, bool, str]:

@@ -1,6 +1,6 @@
 """One pass of predicates over nodes: the reasons, incompatible constraints of pod and node, and missing resources."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -114,42 +114,46 @@ class NodeShortage(Struct, frozen=True):
     lacks: float
 
 
-class ExhaustedDimension(Struct, frozen=True):
-    """One requested dimension that some visited nodes lack."""
+class DimensionRoom(Struct, frozen=True):
+    """How much of one requested dimension the visited nodes have."""
 
     dimension: str
     request: float
     nodes: tuple[NodeShortage, ...]
     """The nodes that lack the dimension, smallest lack first."""
-    visited: int
-    most: float
-    """The largest future idle of any visited node."""
+    amounts: Mapping[NodeName, float]
+    """The future idle of every visited node, in node order."""
+
+    @property
+    def most(self) -> tuple[float, NodeName] | tuple[None, None]:
+        """The largest future idle, and the first node that has it; two times None if no node was visited."""
+        node = max(self.amounts, key=self.amounts.__getitem__, default=None)
+        return (None, None) if node is None else (self.amounts[node], node)
 
     def shortage_of(self, node: NodeName) -> NodeShortage | None:
         """The shortage of one node; None if it has enough."""
         return next((shortage for shortage in self.nodes if shortage.node == node), None)
 
 
-def visited_rows(event: PredicateEvent) -> list[int]:
-    """Rows that the pass visited, ascending."""
-    return sorted([*event.feasible.tolist(), *event.failed.tolist()])
-
-
 @per_recording(most=16)
-def exhausted_dimensions(recording: Recording, seq: Seq) -> Sequence[ExhaustedDimension]:
-    """Dimensions that some visited node lacks before the pass, the one that most of them lack first."""
+def dimension_rooms(recording: Recording, seq: Seq) -> Sequence[DimensionRoom]:
+    """Every requested dimension before a pass of predicates, on the nodes that the pass visited."""
     event = recording.event_at(seq)
     assert isinstance(event, PredicateEvent)
-    state = state_before(recording, seq)
-    names = [recording.node_names[row] for row in visited_rows(event)]
-    futures = {name: state.nodes[name].future_idle() for name in names}
-    exhausted = []
+    nodes, rows = state_before(recording, seq).nodes, sorted([*event.feasible.tolist(), *event.failed.tolist()])
+    futures = {name: nodes[name].future_idle() for name in (recording.node_names[row] for row in rows)}
+    rooms = []
     for dimension, request in task_of(recording, event.task).init_resreq.items():
         amounts = {name: future.get(dimension) for name, future in futures.items()}
         lacking = [NodeShortage(name, has, request - has) for name, has in amounts.items() if not at_most(request, has)]
-        if lacking:
-            nodes = tuple(sorted(lacking, key=lambda shortage: shortage.lacks))
-            exhausted.append(ExhaustedDimension(dimension, request, nodes, len(names), max(amounts.values())))
+        shortages = tuple(sorted(lacking, key=lambda shortage: shortage.lacks))
+        rooms.append(DimensionRoom(dimension, request, shortages, amounts))
+    return rooms
+
+
+def exhausted_dimensions(recording: Recording, seq: Seq) -> Sequence[DimensionRoom]:
+    """Dimensions that some visited node lacks before the pass, the one that most of them lack first."""
+    exhausted = [room for room in dimension_rooms(recording, seq) if room.nodes]
     return sorted(exhausted, key=lambda each: -len(each.nodes))
 
 

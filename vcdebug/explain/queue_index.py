@@ -174,9 +174,8 @@ def oversized_capabilities(recording: Recording) -> Iterator[OversizedCapability
 def _enqueue_pops(recording: Recording) -> Mapping[JobId, Seq]:
     """Job → the event at which enqueue picked it; jobs that it never reached are left out."""
     first, last = (action_seqs(recording, what).get(ENQUEUE, 0) for what in ("start", "end"))
-    pops = (seq for seq in recording.index.seqs_of_type(PopEvent) if first < seq < last)
-    events = ((seq, recording.event_at(seq)) for seq in pops)
-    return {event.name: seq for seq, event in events if isinstance(event, PopEvent) and event.kind == "job"}
+    pops = recording.events_of_type(PopEvent)
+    return {event.name: seq for seq, event in pops if first < seq < last and event.kind == "job"}
 
 
 @per_recording()

@@ -133,39 +133,30 @@ def _ends_task_run(place: StackPlace) -> bool:
     return not place.by_domains or place.before in (hooks.SUB_JOB_PIPELINED.upstream, hooks.JOB_PIPELINED.upstream)
 
 
+def _asks(*keys: str, level: Level) -> Callable[[StackPlace], bool]:
+    """Whether the place is at one of these keys, directly in a span of the level."""
+    return lambda at: at.level == level and at.key in keys
+
+
+_FITS_ON_NODE: Final = _asks(hooks.ALLOCATABLE.upstream, hooks.PREDICATE.upstream, level=Level.NODE)
 _PREEMPT: Final = (
     ActionRow("preempt.preempt", Level.TASK, _in_task),
-    ActionRow(
-        "taskEligibleToPreempt", Level.TASK, lambda at: at.key == hooks.PREDICATE.upstream and at.level == Level.TASK
-    ),
+    ActionRow("taskEligibleToPreempt", Level.TASK, _asks(hooks.PREDICATE.upstream, level=Level.TASK)),
     ActionRow(
         "normalPreempt", Level.TASK, lambda at: not at.by_domains and (at.key == "score" or at.level == Level.NODE)
     ),
+    ActionRow("preemptorFitsOnNode", Level.NODE, lambda at: not at.by_domains and _FITS_ON_NODE(at)),
     ActionRow(
-        "preemptorFitsOnNode",
-        Level.NODE,
-        lambda at: (
-            not at.by_domains
-            and at.level == Level.NODE
-            and at.key in (hooks.ALLOCATABLE.upstream, hooks.PREDICATE.upstream)
-        ),
-    ),
-    ActionRow(
-        "topologyAwarePreempt",
-        Level.TASK,
-        lambda at: at.by_domains and (at.level == Level.NODE or at.key == "random"),
+        "topologyAwarePreempt", Level.TASK, lambda at: at.by_domains and (at.level == Level.NODE or at.key == "random")
     ),
     ActionRow("findCandidates", Level.TASK, lambda at: _in_dry_run(at) or at.key == "random"),
     ActionRow("GetOffsetAndNumCandidates", Level.TASK, lambda at: at.key == "random"),
     *(ActionRow(name, Level.NODE, _in_dry_run) for name in ("DryRunPreemption", "checkNode", "SelectVictimsOnNode")),
     ActionRow("removeTask", Level.NODE, lambda at: _in_dry_run(at) and at.key == hooks.SIMULATE_REMOVE_TASK.upstream),
     ActionRow("addTask", Level.NODE, lambda at: _in_dry_run(at) and at.key == hooks.SIMULATE_ADD_TASK.upstream),
-    ActionRow(
-        "prepareCandidate", Level.NODE, lambda at: at.by_domains and at.level == Level.NODE and at.key == "evict"
-    ),
+    ActionRow("prepareCandidate", Level.NODE, lambda at: at.by_domains and _asks("evict", level=Level.NODE)(at)),
 )
 _WORKSHEET: Final = (hooks.JOB_READY.upstream, hooks.SUB_JOB_READY.upstream)
-_COLLECTS: Final = (hooks.JOB_VALID.upstream, *_WORKSHEET)
 _JUDGED: Final = (hooks.JOB_READY.upstream, hooks.JOB_PIPELINED.upstream)
 _SUB_KEYS: Final = (
     *_READY,
@@ -173,14 +164,11 @@ _SUB_KEYS: Final = (
     hooks.HYPER_NODE_GRADIENT_FOR_SUB_JOB.upstream,
     hooks.HYPER_NODE_ORDER.upstream,
 )
-_TASK_OPS: Final = (*record.PLACING_OPS, *_UNDONE)
 _JOB_KEYS: Final = (hooks.HYPER_NODE_GRADIENT_FOR_JOB.upstream, "pop subjob")
 _ALLOCATE: Final = (
-    ActionRow("buildAllocateContext", Level.ACTION, lambda at: at.level == Level.ACTION and at.key in _COLLECTS),
-    ActionRow(
-        "pickUpQueuesAndJobs", Level.ACTION, lambda at: at.level == Level.ACTION and at.key == hooks.JOB_VALID.upstream
-    ),
-    ActionRow("organizeJobWorksheet", Level.ACTION, lambda at: at.level == Level.ACTION and at.key in _WORKSHEET),
+    ActionRow("buildAllocateContext", Level.ACTION, _asks(hooks.JOB_VALID.upstream, *_WORKSHEET, level=Level.ACTION)),
+    ActionRow("pickUpQueuesAndJobs", Level.ACTION, _asks(hooks.JOB_VALID.upstream, level=Level.ACTION)),
+    ActionRow("organizeJobWorksheet", Level.ACTION, _asks(*_WORKSHEET, level=Level.ACTION)),
     ActionRow("allocateResources", Level.ACTION, lambda at: at.level > Level.ACTION or at.key == "pop queue"),
     ActionRow("allocateForJob", Level.JOB, lambda at: _in_domains(at) and at.phase != DONE),
     ActionRow(
@@ -204,7 +192,7 @@ _ALLOCATE: Final = (
     ),
     ActionRow("allocateResourcesForTasks", Level.JOB, lambda at: at.level >= Level.JOB and _is_task_run(at)),
     ActionRow("prioritizeNodes", Level.TASK, lambda at: at.key in ("score", "best node")),
-    ActionRow("allocateResourcesForTask", Level.TASK, lambda at: at.level == Level.TASK and at.key in _TASK_OPS),
+    ActionRow("allocateResourcesForTask", Level.TASK, _asks(*record.PLACING_OPS, *_UNDONE, level=Level.TASK)),
 )
 _GANG_PLAN: Final = (
     hooks.JOB_READY.upstream,
@@ -279,14 +267,14 @@ def event_key(event: record.Event) -> str:
 def frames_at(recording: Recording, seq: Seq) -> tuple[Frame, ...]:
     """The stack at an event, outermost function first; the last one is the function that the event is about."""
     source, event = source_of(recording), recording.event_at(seq)
-    action = recording.span_tree.span_around(seq, Level.ACTION)
-    name = event.action if isinstance(event, record.ActionEvent) else action.name if action is not None else ""
+    around = recording.span_tree.name_around(seq, Level.ACTION)
+    name = event.action if isinstance(event, record.ActionEvent) else around
     outer = [(source.find_function("scheduler.go", "runOnce"), Level.CYCLE)]
     if name:
         outer.append((source.find_function(f"actions/{name}", "Execute"), Level.ACTION))
-        outer += [
-            (_find_in_action(source, name, row.function), row.level) for row in _rows_that_run(recording, seq, name)
-        ]
+        for row in _rows_that_run(recording, seq, name):
+            found = source.find_function(f"actions/{name}", row.function)
+            outer.append((found or source.find_function("actions/utils", row.function), row.level))
     else:
         outer += _opening_frames(source, event)
     frames = [Frame(function, level) for function, level in outer if function is not None]
@@ -341,10 +329,6 @@ def _opening_frames(source: UpstreamSource, event: record.Event) -> list[tuple[S
     between = () if hooks.SIMULATE_PREDICATE.upstream in source.asking else ("openSession",)
     names = ("OpenSession", *between, "InitCycleState")
     return [(source.find_function("framework", name), Level.CYCLE) for name in names]
-
-
-def _find_in_action(source: UpstreamSource, action: str, name: str) -> SourceFunction | None:
-    return source.find_function(f"actions/{action}", name) or source.find_function("actions/utils", name)
 
 
 def _rows_that_run(recording: Recording, seq: Seq, action: str) -> list[ActionRow]:

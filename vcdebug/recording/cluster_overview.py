@@ -52,22 +52,16 @@ def waiting_summary(recording: Recording) -> WaitingSummary:
         if not pod.node:
             owner = pod.job or pod.key
             pods_without_node[owner] = pods_without_node.get(owner, 0) + 1
-    return WaitingSummary(tuple(jobs), tuple(lone), pods_without_node, _unserved_jobs(recording))
-
-
-def _unserved_jobs(recording: Recording) -> dict[JobId, None]:
-    invalid = _invalid_jobs(recording)
-    session = recording.session.jobs
-    return dict.fromkeys([*invalid, *(uid for uid, job in session.items() if not _is_served(recording, job))])
+    unserved = (uid for uid, job in recording.session.jobs.items() if not _is_served(recording, job))
+    broken = dict.fromkeys([*_invalid_jobs(recording), *unserved])
+    return WaitingSummary(tuple(jobs), tuple(lone), pods_without_node, broken)
 
 
 def _invalid_jobs(recording: Recording) -> dict[JobId, None]:
     """Jobs whose first JobValid call of the cycle failed, such as gangs with too few pods."""
     first: dict[JobId, HookEvent] = {}
-    for seq in recording.index.seqs_at_point(JOB_VALID.upstream):
-        event = recording.event_at(seq)
-        if isinstance(event, HookEvent):
-            first.setdefault(event.job, event)
+    for _, event in recording.hook_calls(JOB_VALID.upstream):
+        first.setdefault(event.job, event)
     return dict.fromkeys(job for job, event in first.items() if event.result and not event.result["pass"])
 
 
@@ -99,8 +93,7 @@ RELEASING, PIPELINED, REMARKS = "releasing", "pipelined", "remarks"
 def optional_node_columns(recording: Recording) -> tuple[str, ...]:
     """The optional columns with a value for some node at some event."""
     opening = recording.timeline.opening_nodes.values()
-    steps = (recording.event_at(seq) for seq in recording.index.seqs_of_type(OpEvent))
-    operations = {step.op: None for step in steps if isinstance(step, OpEvent)}
+    operations = {event.op: None for _, event in recording.events_of_type(OpEvent)}
     needed = {
         RELEASING: EVICT_OP in operations or any(_has_room_amount(node.releasing) for node in opening),
         PIPELINED: PIPELINE_OP in operations or any(_has_room_amount(node.pipelined) for node in opening),

@@ -144,18 +144,14 @@ def _final_states(recording: Recording) -> dict[TaskStatus, tuple[Effect, ...]]:
             # A bound pod stays bound even if a later action places it again: a job recovered by HyperNode keeps
             # the old status of its tasks.
             if task.key in handed_over and task.status is not TaskStatus.BINDING:
-                node = _node_bound_before(recording, task.key)
+                history = recording.timeline.task_history(task.key)
+                node = next((node for status, node in history if status is TaskStatus.BINDING), "")
                 if node:
                     bound = _new_effect(recording, handed_over[task.key], uid, task.key, node)
                     final[TaskStatus.BINDING].append(bound)
             if task.status in final and task.key in placed:
                 final[task.status].append(_new_effect(recording, placed[task.key], uid, task.key, task.node_name))
     return {status: tuple(sorted(entries, key=lambda e: (e.seq, e.task))) for status, entries in final.items()}
-
-
-def _node_bound_before(recording: Recording, task: TaskKey) -> NodeName:
-    """The node of the task's first Binding status in this cycle; empty where it had none."""
-    return next((node for status, node in recording.timeline.task_history(task) if status is TaskStatus.BINDING), "")
 
 
 def _action_summaries(recording: Recording, *moved: tuple[Effect, ...]) -> Iterator[ActionSummary]:
@@ -392,13 +388,8 @@ def _pod_count_steps(recording: Recording) -> list[tuple[Seq, NodeName, int]]:
     steps: list[tuple[Seq, NodeName, int]] = []
     lost_pods: dict[TaskKey, None] = {}
     rows = recording.session.view.row_of
-    for seq in recording.index.seqs_of_type(record.OpEvent):
-        event = recording.event_at(seq)
-        if (
-            not isinstance(event, record.OpEvent)
-            or event.node not in rows
-            or event.op not in (*record.CHARGING_OPS, *record.RELEASING_OPS)
-        ):
+    for seq, event in recording.events_of_type(record.OpEvent):
+        if event.node not in rows or event.op not in (*record.CHARGING_OPS, *record.RELEASING_OPS):
             continue
         if event.op in record.RELEASING_OPS:
             steps.append((seq, event.node, 0 if event.task in lost_pods else -1))

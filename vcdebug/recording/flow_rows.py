@@ -135,7 +135,7 @@ def path_to_row(recording: Recording, seq: Seq) -> list[RowPlace]:
     path: list[RowPlace] = []
     siblings: Sequence[FlowPart] = top_rows(recording)
     while siblings:
-        index = bisect_right(siblings, seq, key=_first_event) - 1
+        index = bisect_right(siblings, seq, key=lambda part: part.first) - 1
         if index < 0 or siblings[index].last < seq:
             break
         path.append(RowPlace(siblings, index))
@@ -143,10 +143,6 @@ def path_to_row(recording: Recording, seq: Seq) -> list[RowPlace]:
             break
         siblings = rows_inside(recording, siblings[index])
     return path
-
-
-def _first_event(part: FlowPart) -> Seq:
-    return part.first
 
 
 def next_row(path: Sequence[RowPlace]) -> Seq | None:

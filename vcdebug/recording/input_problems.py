@@ -17,7 +17,7 @@ from vcdebug.model.queue import circle_text
 from vcdebug.model.resource import Resource
 from vcdebug.plugins import CAPACITY, PLUGINS, PROPORTION
 from vcdebug.recording.recording import Recording, per_recording
-from vcdebug.snapshot.manifest import JsonObject, name_of, spec_of, status_of
+from vcdebug.snapshot.manifest import name_of, spec_of, status_of
 from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 
@@ -146,30 +146,24 @@ REPLAY_IGNORES_TAINTS: Final = (
 def device_problems(recording: Recording) -> Iterator[Problem]:
     """If a pod without a node has claims: a Problem per ResourceSlice with ignored taints and per DeviceTaintRule."""
     flags, snapshot = recording.snapshot.flags, recording.snapshot
-    if not any(_waits_with_claims(pod) for pod in map(Pod, snapshot.objects_of("Pod"))):
+    pods = map(Pod, snapshot.objects_of("Pod"))
+    if not any(pod.spec.get("resourceClaims") and not pod.node_name for pod in pods):
         return
     for device_slice in () if flags.is_gate_on(TAINTS) else snapshot.objects_of("ResourceSlice"):
         devices = spec_of(device_slice).get("devices") or ()
-        tainted = [device for device in devices if _repels_pods(device)]
+        tainted = [
+            device
+            for device in devices
+            if any(taint.get("effect") in REPELLING_EFFECTS for taint in device.get("taints") or ())
+        ]
         if tainted:
             fault = f"{len(tainted)} of {len(devices)} devices have taints"
             owner = f"ResourceSlice {name_of(device_slice)}"
             yield Problem("", owner, "spec.devices", fault, _gate_effect(flags, TAINTS))
+    gates = (TAINTS, RULES) if flags.release.kubernetes_version >= RULES_GATE_SINCE else (TAINTS,)
     for rule in snapshot.objects_of("DeviceTaintRule"):
-        owner, effect = f"DeviceTaintRule {name_of(rule)}", _gate_effect(flags, *_gates_of_rules(flags))
+        owner, effect = f"DeviceTaintRule {name_of(rule)}", _gate_effect(flags, *gates)
         yield Problem("", owner, "spec.taint", "it taints devices", effect)
-
-
-def _waits_with_claims(pod: Pod) -> bool:
-    return not pod.node_name and bool(pod.spec.get("resourceClaims"))
-
-
-def _repels_pods(device: JsonObject) -> bool:
-    return any(taint.get("effect") in REPELLING_EFFECTS for taint in device.get("taints") or ())
-
-
-def _gates_of_rules(flags: SchedulerFlags) -> tuple[str, ...]:
-    return (TAINTS, RULES) if flags.release.kubernetes_version >= RULES_GATE_SINCE else (TAINTS,)
 
 
 def _gate_effect(flags: SchedulerFlags, *gates: str) -> str:

@@ -260,9 +260,7 @@ def lines_with_comparisons(recording: Recording) -> Sequence[LogPoint]:
     if recording.session.ask_extender is not None:
         return recording.record.lines
     last = len(recording)
-    should_continue = _SHOULD_CONTINUE.get() if _takes_long(recording, last) else _never_cancel
-    if not should_continue(0, last):
-        raise RerunCancelledError(last)
+    _begin_run(recording, last)
     # A recording that was cut off ends there the second time, too.
     record = replay_cycle(recording.snapshot, bound=SizeBound(last + 1), keeps_comparisons=True).record
     return record.lines if len(record.events) == last else [line for line in record.lines if line.seq <= last]
@@ -275,11 +273,8 @@ def _cached_sessions(recording: Recording) -> dict[Seq, Session]:
 
 
 def _run_up_to(recording: Recording, seq: Seq, watch: ComparisonWatcher | None = None) -> Session:
-    should_continue = _SHOULD_CONTINUE.get() if _takes_long(recording, seq) else _never_cancel
-    if not should_continue(0, seq):
-        raise RerunCancelledError(seq)
     sessions: list[Session] = []
-    observe_rerun(recording, partial(_stop_at, sessions, seq, should_continue), watch)
+    observe_rerun(recording, partial(_stop_at, sessions, seq, _begin_run(recording, seq)), watch)
     if not sessions:
         raise RerunCancelledError(seq)
     return sessions[0]
@@ -294,9 +289,13 @@ def _stop_at(found: list[Session], until: Seq, going: ShouldContinue, session: S
         raise EventReachedError("its result is no longer needed")
 
 
-def _takes_long(recording: Recording, seq: Seq) -> bool:
-    """Whether the run is long enough to be cancelled."""
-    return len(recording.session.nodes) + len(recording.timeline.tasks) + seq > UNNOTICED_SIZE
+def _begin_run(recording: Recording, seq: Seq) -> ShouldContinue:
+    """Whether a run up to an event goes on, asked if it takes long; raises RerunCancelledError if it may not begin."""
+    size = len(recording.session.nodes) + len(recording.timeline.tasks) + seq
+    should_continue = _SHOULD_CONTINUE.get() if size > UNNOTICED_SIZE else _never_cancel
+    if not should_continue(0, seq):
+        raise RerunCancelledError(seq)
+    return should_continue
 
 
 # Progress of a running cycle, read from its record.

@@ -119,14 +119,15 @@ def _job_steps(recording: Recording) -> Sequence[SessionStep]:
 def _job_step(recording: Recording, job: JobInfo) -> SessionStep:
     seq, subject = len(recording), ("job", job.uid)
     before, changes = PodGroup(job.pod_group.manifest), pod_group_changes(job)
-    phase = job.pod_group.phase
+    group = job.pod_group
+    phase = group.phase
     moved = f"{before.phase or 'none'} → {phase}" if before.phase != phase else f"stays {phase}"
     parts = [
         SessionStep("phase", f"{moved}: {_phase_reason(recording, job)}", seq=seq),
-        SessionStep("pods", _format_pod_counts(job), seq=seq),
+        SessionStep("pods", f"running {group.running}, succeeded {group.succeeded}, failed {group.failed}", seq=seq),
         *(
             SessionStep("condition", _format_condition(item), item.type != UNSCHEDULABLE_CONDITION, seq)
-            for item in job.pod_group.conditions
+            for item in group.conditions
         ),
         SessionStep(
             "written",
@@ -138,11 +139,6 @@ def _job_step(recording: Recording, job: JobInfo) -> SessionStep:
     return SessionStep(
         f"job {job.uid}", f"phase {moved}", None if phase == before.phase else True, seq, subject, lambda: parts
     )
-
-
-def _format_pod_counts(job: JobInfo) -> str:
-    group = job.pod_group
-    return f"running {group.running}, succeeded {group.succeeded}, failed {group.failed}"
 
 
 def _phase_reason(recording: Recording, job: JobInfo) -> str:

@@ -47,13 +47,16 @@ def opening_step(recording: Recording) -> SessionStep:
 def _opening_stages(recording: Recording) -> Sequence[SessionStep]:
     words = "JobValid is asked of every job first"
     states = SessionStep("CycleState of each Pending pod", words, seq=1, parts=partial(_cycle_state_steps, recording))
-    before = (
+    amounts = ", ".join(f"{name} {text}" for name, text in quantity_texts(recording.session.total_resource).items())
+    nodes = count_noun(len(recording.session.nodes), "node")
+    return (
         _snapshot_step(recording),
         _topology_step(recording),
-        _total_resource_step(recording),
-        _node_map_step(recording),
+        SessionStep("TotalResource", f"{amounts}: the sum of what nodes can allocate", seq=1),
+        SessionStep("NodeMap and PodLister", f"{nodes} as Kubernetes' checks see them", seq=1),
+        _plugins_step(recording),
+        states,
     )
-    return (*before, _plugins_step(recording), states)
 
 
 # The cluster's snapshot
@@ -146,16 +149,6 @@ def _hyper_node_steps(recording: Recording) -> Sequence[SessionStep]:
     ]
 
 
-def _node_map_step(recording: Recording) -> SessionStep:
-    nodes = count_noun(len(recording.session.nodes), "node")
-    return SessionStep("NodeMap and PodLister", f"{nodes} as Kubernetes' checks see them", seq=1)
-
-
-def _total_resource_step(recording: Recording) -> SessionStep:
-    amounts = ", ".join(f"{name} {text}" for name, text in quantity_texts(recording.session.total_resource).items())
-    return SessionStep("TotalResource", f"{amounts}: the sum of what nodes can allocate", seq=1)
-
-
 # Plugins
 
 
@@ -211,11 +204,7 @@ def _hook_step(hook: HookRegistration) -> SessionStep:
 def _cycle_state_steps(recording: Recording) -> Sequence[SessionStep]:
     """A step per job: its last JobValid result while the session opens, and how many pods get a CycleState."""
     last = opening_seq(recording) or len(recording) + 1
-    votes: dict[JobId, tuple[Seq, HookEvent]] = {}
-    for seq in range(1, last):
-        event = recording.event_at(seq)
-        if isinstance(event, HookEvent) and event.point == JOB_VALID.upstream:
-            votes[event.job] = (seq, event)
+    votes = {event.job: (seq, event) for seq, event in recording.hook_calls(JOB_VALID.upstream) if seq < last}
     state = recording.event_at(last) if last <= len(recording) else None
     jobs = state.jobs if isinstance(state, StateEvent) else {}
     return [_cycle_state_step(job, votes.get(uid), jobs.get(uid), last) for uid, job in recording.session.jobs.items()]

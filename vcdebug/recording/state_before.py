@@ -154,8 +154,5 @@ def request_lines(recording: Recording, key: TaskKey) -> Iterator[RequestLine]:
     for part, name, amount in request_parts(task.pod, recording.snapshot.flags):
         yield RequestLine(part, name, amount, PART_EFFECTS[part])
     yield RequestLine("Resreq", "", task.resreq, "what it takes from a node and a queue; one pod is added")
-    yield RequestLine("InitResreq", "", task.init_resreq, _init_request_words(task.init_resreq == task.resreq))
-
-
-def _init_request_words(same: bool) -> str:
-    return "what must fit on a node when it starts" + ("; the same: Resreq counts initialisation too" if same else "")
+    same = "; the same: Resreq counts initialisation too" if task.init_resreq == task.resreq else ""
+    yield RequestLine("InitResreq", "", task.init_resreq, f"what must fit on a node when it starts{same}")

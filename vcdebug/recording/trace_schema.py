@@ -115,10 +115,6 @@ def _nodes_json(names: Sequence[NodeName], amounts: Iterable[record.NodeAmounts]
     return {name: _node_amounts_json(amount) for name, amount in zip(names, amounts, strict=True)}
 
 
-def _books_json(books: record.Books) -> JsonDict:
-    return {plugin: plain_json(figures) for plugin, figures in books}
-
-
 def _operation_books_json(books: record.Books) -> JsonDict:
     return {
         plugin: {name: plain_json(value) for name, value in figures.items() if (plugin, name) not in UNWRITTEN_FIGURES}
@@ -274,7 +270,8 @@ def _state_body(event: record.StateEvent, encoder: EventEncoder) -> JsonDict:
         for uid, job in event.jobs.items()
     }
     nodes = _nodes_json(encoder.names, event.nodes)
-    return {"ev": "state", "when": event.when, "nodes": nodes, "jobs": jobs, "plugins": _books_json(event.books)}
+    books = {plugin: plain_json(figures) for plugin, figures in event.books}
+    return {"ev": "state", "when": event.when, "nodes": nodes, "jobs": jobs, "plugins": books}
 
 
 @_event_body.register

@@ -1,7 +1,7 @@
 """A job's visits: each time that an action tried the job, with the tasks and nodes that it tried."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
@@ -22,6 +22,11 @@ POST_VICTIM_POINTS = (
     hooks.SIMULATE_PREDICATE.upstream,
 )
 """Hooks that are called once the victims of a node are known."""
+
+
+def refusals_in(calls: Iterable[NumberedCall]) -> list[NumberedCall]:
+    """The calls that answer no."""
+    return [call for call in calls if not call[1].result]
 
 
 def says_no(event: record.HookEvent) -> bool:
@@ -48,6 +53,11 @@ class NodeTry:
     def victim_votes(self) -> list[NumberedCall]:
         """Calls of VICTIM_POINTS on this node."""
         return self.node_calls(*VICTIM_POINTS)
+
+    @property
+    def later_calls(self) -> list[NumberedCall]:
+        """Calls of POST_VICTIM_POINTS on this node."""
+        return self.node_calls(*POST_VICTIM_POINTS)
 
     @property
     def candidates(self) -> tuple[TaskKey, ...]:
@@ -88,7 +98,7 @@ class TaskTry:
 
     def refusals(self, *points: str) -> list[NumberedCall]:
         """The calls of these hooks about the task that answer no."""
-        return [(seq, event) for seq, event in self.task_calls(*points) if not event.result]
+        return refusals_in(self.task_calls(*points))
 
     @cached_property
     def predicate_passes(self) -> list[tuple[Seq, record.PredicateEvent]]:
@@ -126,9 +136,15 @@ class JobVisit:
         """Calls of these hooks in the visit."""
         return list(_calls_of(self.events, points))
 
-    def refusals(self, *points: str) -> list[NumberedCall]:
-        """The calls of these hooks that answer no."""
-        return [(seq, event) for seq, event in self.visit_calls(*points) if not event.result]
+    @property
+    def nodes(self) -> list[NodeTry]:
+        """The nodes that were tried for any task."""
+        return [node for attempt in self.tries for node in attempt.nodes]
+
+    @property
+    def unplaced(self) -> list[TaskTry]:
+        """The tries of the tasks that the visit did not place."""
+        return [attempt for attempt in self.tries if attempt.task not in self.planned_tasks]
 
     @property
     def was_committed(self) -> bool:
@@ -157,14 +173,8 @@ def job_visits(recording: Recording, job: JobId) -> list[JobVisit]:
     ]
 
 
-def _iter_parents(recording: Recording, span: record.Span) -> Iterator[record.Span]:
-    while span.parent >= 0:
-        span = recording.spans[span.parent]
-        yield span
-
-
 def _build_visit(recording: Recording, span: record.Span) -> JobVisit:
-    action = next((parent.name for parent in _iter_parents(recording, span) if parent.level == record.Level.ACTION), "")
+    action = recording.span_tree.name_around(span.first, record.Level.ACTION)
     events = tuple(zip(range(span.first, span.last + 1), recording.events[span.first - 1 : span.last], strict=True))
     tries = tuple(_task_tries(recording.record.spans, span, action, events))
     tried = [task_try for task_try in tries if task_try.events]

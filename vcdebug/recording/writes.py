@@ -153,13 +153,10 @@ def _queue_statuses(recording: Recording, queues: Mapping[str, Mapping[str, str]
     for name, allocated in queues.items():
         manifest = recording.session.queues[name].manifest
         before = status_of(manifest).get("allocated") or {}
-        if not before or not _same_amounts(before, allocated):
+        is_same = before.keys() == allocated.keys() and Resource.from_list(before).equal(Resource.from_list(allocated))
+        if not before or not is_same:
             text = ", ".join(f"{dimension} {amount}" for dimension, amount in allocated.items())
             yield ClusterWrite(seq, "Queue", name, "status", f"allocated: {text}")
-
-
-def _same_amounts(before: Mapping[str, str], after: Mapping[str, str]) -> bool:
-    return set(before) == set(after) and Resource.from_list(before).equal(Resource.from_list(after))
 
 
 def iter_unscheduled_messages(pod: JsonObject) -> Iterator[tuple[str, str]]:

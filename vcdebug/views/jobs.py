@@ -96,8 +96,7 @@ def _labelled_line(*parts: tuple[str, str]) -> Line:
 
 
 def _visit_row(recording: Recording, span: Span) -> Row:
-    action = recording.span_tree.span_around(span.first, Level.ACTION)
-    label = Piece(f"→ {action.name if action is not None else ''}", "accent")
+    label = Piece(f"→ {recording.span_tree.name_around(span.first, Level.ACTION)}", "accent")
     event, turn = muted_piece(f"event {span.first}"), muted_piece(_turn_words(recording, span))
     return Row(f"span {span.index}", (label, span_outcome(recording, span.index), event, turn), span.first)
 
@@ -158,8 +157,7 @@ NO_TASK = "no task here"
 
 def event_request_table(recording: Recording, seq: Seq) -> Table:
     """The request of the task that an event is about, else of the task around it."""
-    span = recording.span_tree.span_around(seq, Level.TASK)
-    name = getattr(recording.event_at(seq), "task", "") or (span.name if span is not None else "")
+    name = getattr(recording.event_at(seq), "task", "") or recording.span_tree.name_around(seq, Level.TASK)
     if name not in recording.timeline.tasks:
         return empty_table(REQUEST_TITLE, NO_TASK, "task", next_task_turn(recording, seq, lambda _: True))
     return request_table(recording, name)

@@ -9,7 +9,7 @@ import numpy as np
 
 from vcdebug.amount_text import count_noun, format_amount, format_number, join_names, short_name
 from vcdebug.explain.decisions.equations import inner_parts, order_by_total, score_leads, scores_before, summands_of
-from vcdebug.explain.predicate_reasons import ExhaustedDimension, exhausted_dimensions
+from vcdebug.explain.predicate_reasons import DimensionRoom, exhausted_dimensions
 from vcdebug.framework.record import BestEvent, PredicateEvent, ScoreEvent
 from vcdebug.model.fit_errors import FitStatus
 from vcdebug.model.names import KeptScores, NodeName, Seq
@@ -100,9 +100,12 @@ def _iter_reason_rows(event: PredicateEvent, reasons: ReasonCounts, letters: Rea
 def _iter_short_rows(recording: Recording, seq: Seq) -> Iterator[Row]:
     """A row per dimension that any visited node lacks, whether or not predicates named it."""
     for lack in exhausted_dimensions(recording, seq):
-        bar = _count_bar(len(lack.nodes), max(lack.visited, 1))
+        bar = _count_bar(len(lack.nodes), len(lack.amounts))
         name = short_name(lack.dimension)
-        request, largest = format_amount(lack.dimension, lack.request), format_amount(lack.dimension, lack.most)
+        request, largest = (
+            format_amount(lack.dimension, lack.request),
+            format_amount(lack.dimension, max(lack.amounts.values())),
+        )
         words = f"short of {name}: {request} asked, the most on a node is {largest}"
         count = Piece(f"{name[:3]:<3} {len(lack.nodes):>4} {bar}", "accent")
         cells = (count, muted_piece(""), muted_piece(""), Piece(words))
@@ -189,7 +192,7 @@ def _failed_row(recording: Recording, seq: Seq, node: NodeName, code: int) -> Ro
     return _list_row(node, "", None, words)
 
 
-def _short_list(recording: Recording, event: PredicateEvent, lack: ExhaustedDimension) -> Table:
+def _short_list(recording: Recording, event: PredicateEvent, lack: DimensionRoom) -> Table:
     codes = dict(zip(event.failed.tolist(), event.codes.tolist(), strict=True))
     row_of = recording.session.node_table.row_of
     rows = []

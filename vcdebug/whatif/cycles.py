@@ -171,13 +171,8 @@ PodKind = tuple[str, ...]
 """The properties that pods of one template share."""
 
 
-class PodState(Struct, frozen=True):
-    """The compared properties of one pod: node, phase, deletion and nominated node."""
-
-    node: NodeName
-    phase: str
-    leaving: bool
-    promised: NodeName
+PodState = tuple[NodeName, str, bool, NodeName]
+"""The compared properties of one pod: node, phase, whether it is being deleted, nominated node."""
 
 
 def states_by_name(snapshot: Snapshot) -> dict[str, PodState | str]:
@@ -207,4 +202,4 @@ def _owner_name(pod: Pod) -> str:
 
 
 def _pod_state(pod: Pod) -> PodState:
-    return PodState(pod.node_name, pod.phase, pod.deleting, pod.nominated_node_name)
+    return pod.node_name, pod.phase, pod.deleting, pod.nominated_node_name

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from vcdebug import amount_text
 from vcdebug.amount_text import count_noun, format_duration, join_names
@@ -15,7 +15,6 @@ from vcdebug.explain.job_view import ExplainSubject, find_subject
 from vcdebug.explain.pending.explanation import explain_subject
 from vcdebug.explain.pending.gates.placed import PIPELINED_CAUSE
 from vcdebug.explain.questions import QUESTIONS as OF_ONE_CYCLE
-from vcdebug.gotime import parse_time
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.pod import Pod
@@ -23,11 +22,10 @@ from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.recording import Recording, disposing, require_whole
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.edit import parse_edit
-from vcdebug.snapshot.manifest import metadata_of
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.whatif.branch import edited_snapshot
 from vcdebug.whatif.job_course import MAX_CYCLES, STATUSES_WITH_NODE, ForecastCycle, JobCourse
-from vcdebug.whatif.next_cycle import DEFAULT_RUN_TIME, BetweenCycles, RunTimes, is_endless, is_running
+from vcdebug.whatif.next_cycle import DEFAULT_RUN_TIME, BetweenCycles, RunTimes, is_endless, is_gone, is_running
 
 OVERDUE_AFTER: Final = timedelta(minutes=1)
 """A terminating pod that is overdue by more than this is assumed to stay."""
@@ -74,10 +72,8 @@ def run_forecast(
     ]
     # Only if needed: ends of pods are estimates, and a forecast without estimates is more certain.
     if course.outcome in ("never", "repeats", "unknown") and ending_pods:
-        with_run_times = BetweenCycles(
-            recreate=between.recreate, run_times=run_times, for_good=between.for_good, stuck=between.stuck
-        )
-        course = _run_course(JobCourse(recording, subject, with_run_times), assumptions, report)
+        with_run_times = JobCourse(recording, subject, structs.replace(between, run_times=run_times))
+        course = _run_course(with_run_times, assumptions, report)
         return _build_forecast(subject, course, _assumption_words(assumptions, recording.snapshot), between)
     return _build_forecast(subject, course, (), between)
 
@@ -98,16 +94,9 @@ def _build_forecast(
 
 def _assumed_interval(snapshot: Snapshot, assumptions: ForecastAssumptions) -> BetweenCycles:
     """Terminating pods are not recreated; pods more than OVERDUE_AFTER past their deletion time stay."""
-    leaving = [pod for pod in map(Pod, snapshot.objects_of("Pod")) if pod.deleting]
-    overdue = [pod.key for pod in leaving if _is_overdue(pod, snapshot)]
-    return BetweenCycles(
-        recreate=assumptions.recreate, for_good=dict.fromkeys(pod.key for pod in leaving), stuck=dict.fromkeys(overdue)
-    )
-
-
-def _is_overdue(pod: Pod, snapshot: Snapshot) -> bool:
-    deletion_time = parse_time(metadata_of(pod.manifest).get("deletionTimestamp"))
-    return deletion_time is not None and deletion_time + OVERDUE_AFTER <= snapshot.now
+    leaving = {pod.key: pod for pod in map(Pod, snapshot.objects_of("Pod")) if pod.deleting}
+    overdue = [key for key, pod in leaving.items() if is_gone(pod.manifest, snapshot.now - OVERDUE_AFTER)]
+    return BetweenCycles(recreate=assumptions.recreate, for_good=dict.fromkeys(leaving), stuck=dict.fromkeys(overdue))
 
 
 def _assumption_words(assumptions: ForecastAssumptions, snapshot: Snapshot) -> list[str]:

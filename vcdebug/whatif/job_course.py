@@ -222,7 +222,6 @@ def _count_by_job(verb: str, placements: list[Effect]) -> Iterator[str]:
         yield f"{verb} {join_names(count_noun(count, 'pod') + ' of ' + job for job, count in counts.items())}"
 
 
-_ONE_SECOND: Final = timedelta(seconds=1)
 _DAY: Final = timedelta(days=1)
 _EPOCH: Final = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
 
@@ -247,7 +246,7 @@ def next_change_time(
     timed_changes = [*iter_clock_changes(recording), *_iter_periodic_changes(recording, quiet_since)]
     change_times = [*_iter_deletion_times(after, between), *_iter_end_times(recording, after, between)]
     change_times += [change.at for change in timed_changes if not change.again or change.at <= quiet_since + _DAY]
-    return min((max(time, now + _ONE_SECOND) for time in change_times if time > now), default=None)
+    return min((max(time, now + ONE_SECOND) for time in change_times if time > now), default=None)
 
 
 def iter_clock_changes(recording: Recording) -> Iterator[TimedChange]:
@@ -278,13 +277,9 @@ def _iter_deletion_times(after: Snapshot, between: BetweenCycles) -> Iterator[da
 def _iter_end_times(recording: Recording, after: Snapshot, between: BetweenCycles) -> Iterator[datetime]:
     if between.run_times is None:
         return
-    broken = dict.fromkeys(pods_in_broken_gangs(recording))
+    staying = {**dict.fromkeys(pods_in_broken_gangs(recording)), **between.stuck}
     for pod in map(Pod, after.objects_of("Pod")):
-        end = (
-            between.run_times.end_time(pod)
-            if is_running(pod) and pod.key not in broken and pod.key not in between.stuck
-            else None
-        )
+        end = between.run_times.end_time(pod) if is_running(pod) and pod.key not in staying else None
         if end is not None:
             yield end
 
@@ -301,7 +296,7 @@ def _iter_window_changes(tdm: Tdm, now: datetime) -> Iterator[TimedChange]:
             yield TimedChange(
                 clock_time(now, opening, days=day), f"the window of zone {zone} opens ({window})", again=True
             )
-            closing_time = clock_time(now, closing, days=day) + _ONE_SECOND
+            closing_time = clock_time(now, closing, days=day) + ONE_SECOND
             yield TimedChange(closing_time, f"revocable zone {zone} closes ({window})", again=True)
     if tdm.windows:
         yield TimedChange(clock_time(now, 0, days=1), "a new day begins", again=True)

@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 from msgspec import Struct, field
 
-from vcdebug.framework.persistence import AnnotationPatch, annotation_patches
+from vcdebug.framework.persistence import annotation_patches
 from vcdebug.framework.record import CloseEvent
 from vcdebug.framework.session import Session
 from vcdebug.framework.session_close import process_after
@@ -23,7 +23,7 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.model.pod import ANNOTATIONS as OF_TASKS
 from vcdebug.model.pod import ENDED_PHASES, Pod
-from vcdebug.model.pod_group import Condition, PodGroup
+from vcdebug.model.pod_group import PodGroup
 from vcdebug.recording.effects import cycle_effects, reserved_claims
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.writes import POD_SCHEDULED, PodStatusWrite, pod_group_changes, pod_status_writes
@@ -36,7 +36,8 @@ DEFAULT_RUN_TIME: Final = timedelta(hours=1)
 """The run time of a pod whose start is unknown or just now."""
 SERVICE_OWNERS: Final = ("ReplicaSet", "DaemonSet", "StatefulSet", "ReplicationController")
 """Owners whose pods run until they are deleted."""
-_ONE_SECOND: Final = timedelta(seconds=1)
+ONE_SECOND: Final = timedelta(seconds=1)
+"""Upstream's --schedule-period."""
 
 
 class RunTimes(Struct, frozen=True):
@@ -60,12 +61,12 @@ class RunTimes(Struct, frozen=True):
         if stated_time is None and isinstance(limit, int):
             run_time = min(run_time, timedelta(seconds=limit))
         # A pod that outlived its estimate would otherwise end in the past, a time that no cycle reaches.
-        return max(start + run_time, self.now + _ONE_SECOND)
+        return max(start + run_time, self.now + ONE_SECOND)
 
     def _assumed_time(self, start: datetime) -> timedelta:
         """Twice the pod's age, or DEFAULT_RUN_TIME if it has only just begun."""
         age = self.now - start
-        return 2 * age if age >= _ONE_SECOND else DEFAULT_RUN_TIME
+        return 2 * age if age >= ONE_SECOND else DEFAULT_RUN_TIME
 
 
 def is_endless(pod: Pod) -> bool:
@@ -82,8 +83,6 @@ def start_time(pod: Pod) -> datetime | None:
     return next((parse_time(time) for time in times if time), None)
 
 
-ONE_SECOND: Final = timedelta(seconds=1)
-"""Upstream's --schedule-period."""
 FinishRule = Literal["none", "thirds"]
 FINISH_RULES: Final[tuple[FinishRule, ...]] = ("none", "thirds")
 RUNNING: Final = "Running"
@@ -147,9 +146,6 @@ def parse_interval(text: str) -> timedelta | None:
 def is_running(pod: Pod) -> bool:
     """Whether the pod has a node, is Running, and is not being deleted."""
     return bool(pod.node_name) and pod.phase == RUNNING and not pod.deleting
-
-
-__all__ = ["ONE_SECOND", "BetweenCycles", "next_snapshot"]
 
 
 def next_snapshot(recording: Recording, between: BetweenCycles = NO_CHANGES, number: int = 2) -> Snapshot:
@@ -245,7 +241,7 @@ def _group_status(job: JobInfo, ssn: Session) -> Manifest:
         (raw.get("type"), raw.get("transitionID") or ""): raw.get("lastTransitionTime")
         for raw in status_of(manifest).get("conditions") or ()
     }
-    now = ssn.snapshot.now
+    now = api_time_text(ssn.snapshot.now)
     return {
         **status_of(manifest),
         "phase": group.phase,
@@ -253,28 +249,23 @@ def _group_status(job: JobInfo, ssn: Session) -> Manifest:
         "succeeded": group.succeeded,
         "failed": group.failed,
         "conditions": [
-            _written_condition(one, times.get((one.type, one.transition_id)), now) for one in group.conditions
+            # Without a time of its own, a condition has the session's time as its transition time.
+            {**condition_fields(one), "lastTransitionTime": times.get((one.type, one.transition_id)) or now}
+            for one in group.conditions
         ],
     }
-
-
-def _written_condition(condition: Condition, time: str | None, now: datetime) -> Manifest:
-    """The manifest of a written condition; without a time of its own, the session's time is its transition time."""
-    return {**condition_fields(condition), "lastTransitionTime": time or api_time_text(now)}
 
 
 def next_queues(recording: Recording) -> list[Manifest]:
     """All queues of the next cycle, in their order."""
     close = recording.session.close
     assert close is not None
-    return [_written_queue(manifest, close) for manifest in recording.snapshot.objects_of("Queue")]
-
-
-def _written_queue(manifest: Manifest, close: CloseEvent) -> Manifest:
-    allocated = close.queues.get(name_of(manifest))
-    if allocated is None:
-        return manifest
-    return {**manifest, "status": {**status_of(manifest), "allocated": dict(allocated)}}
+    return [
+        {**manifest, "status": {**status_of(manifest), "allocated": dict(close.queues[name_of(manifest)])}}
+        if name_of(manifest) in close.queues
+        else manifest
+        for manifest in recording.snapshot.objects_of("Queue")
+    ]
 
 
 DEFAULT_GRACE: Final = 30
@@ -324,14 +315,14 @@ class PodChanges:
         """The pod's manifest after the cycle; the same object if the cycle did not change it."""
         pod = Pod(manifest)
         if pod.key in self.bound:
-            annotated = _with_annotations(manifest, self._device_annotations(pod))
+            annotated = _annotated_pod(manifest, self._device_annotations(pod))
             manifest = bound_pod(annotated, self.bound[pod.key], self.now)
         elif pod.key in self.evicted and not pod.deleting:
             manifest = mark_deleted(manifest, self.now)
         elif pod.key in self.statuses:
             manifest = _unscheduled_pod(manifest, self.statuses[pod.key], self.now)
         patch = self.patches.get(pod.key)
-        return manifest if patch is None else _patched_pod(manifest, patch)
+        return manifest if patch is None else _annotated_pod(manifest, patch.set, patch.remove)
 
     def _device_annotations(self, pod: Pod) -> Mapping[str, str]:
         node = self._nodes.get(self._own.get(pod.key, ""))
@@ -340,11 +331,12 @@ class PodChanges:
         return {key: text for annotations in annotation_sets for key, text in annotations.items()}
 
 
-def _with_annotations(manifest: Manifest, annotations: Mapping[str, str]) -> Manifest:
-    if not annotations:
+def _annotated_pod(manifest: Manifest, added: Mapping[str, str], removed: Collection[str] = ()) -> Manifest:
+    if not added and not removed:
         return manifest
     metadata = metadata_of(manifest)
-    return {**manifest, "metadata": {**metadata, "annotations": {**(metadata.get("annotations") or {}), **annotations}}}
+    annotations = {key: text for key, text in (metadata.get("annotations") or {}).items() if key not in removed}
+    return {**manifest, "metadata": {**metadata, "annotations": {**annotations, **added}}}
 
 
 def bound_pod(manifest: Manifest, node: NodeName, now: datetime) -> Manifest:
@@ -371,13 +363,10 @@ def _unscheduled_pod(manifest: Manifest, write: PodStatusWrite, now: datetime) -
 def with_condition(status: JsonObject, condition: JsonObject, now: datetime) -> list[JsonObject]:
     """The conditions with this one replaced by type or appended; the transition time stays if the status does."""
     present: list[JsonObject] = list(status.get("conditions") or ())
-    types = [entry.get("type") for entry in present]
-    if condition["type"] not in types:
-        return [*present, {**condition, "lastTransitionTime": api_time_text(now)}]
-    index = types.index(condition["type"])
-    old = present[index]
-    is_same_status = old.get("status") == condition["status"]
-    time = old.get("lastTransitionTime") if is_same_status else api_time_text(now)
+    same_type = (at for at, entry in enumerate(present) if entry.get("type") == condition["type"])
+    index = next(same_type, len(present))
+    is_same_status = any(entry.get("status") == condition["status"] for entry in present[index : index + 1])
+    time = present[index].get("lastTransitionTime") if is_same_status else api_time_text(now)
     return [*present[:index], {**condition, "lastTransitionTime": time}, *present[index + 1 :]]
 
 
@@ -394,13 +383,7 @@ def mark_deleted(manifest: Manifest, now: datetime) -> Manifest:
     }
 
 
-def _patched_pod(manifest: Manifest, patch: AnnotationPatch) -> Manifest:
-    metadata = metadata_of(manifest)
-    annotations = {key: text for key, text in (metadata.get("annotations") or {}).items() if key not in patch.remove}
-    return {**manifest, "metadata": {**metadata, "annotations": {**annotations, **patch.set}}}
-
-
-def is_gone(manifest: Manifest, now: datetime) -> bool:
+def is_gone(manifest: JsonObject, now: datetime) -> bool:
     """Whether the pod is being deleted and its grace period is over."""
     deletion_time = parse_time(metadata_of(manifest).get("deletionTimestamp"))
     return deletion_time is not None and deletion_time <= now

@@ -138,7 +138,8 @@ class UpgradeSearch:
     """Searches the changes that make two releases differ; intermediate results can be read at any time."""
 
     def __init__(self, changes: ChangeMixture) -> None:
-        self._all = changes
+        self.all_changes = changes
+        """All changes in which the two releases differ."""
         self._tried: dict[ChangeMixture, MixtureTrial | None] = {}
         self.alone: list[SingleChange] = []
         """Changes that alter the recording alone, in the order of the table."""
@@ -147,14 +148,9 @@ class UpgradeSearch:
         self.finished = False
 
     @property
-    def all_changes(self) -> ChangeMixture:
-        """All changes in which the two releases differ."""
-        return self._all
-
-    @property
     def endpoint_trial(self) -> MixtureTrial | None:
         """The trial of the first release against the second one; None if one of the two cannot be replayed."""
-        return self._tried.get(()) if self._tried.get(self._all) is not None else None
+        return self._tried.get(()) if self._tried.get(self.all_changes) is not None else None
 
     @property
     def trial_count(self) -> int:
@@ -169,16 +165,16 @@ class UpgradeSearch:
     @property
     def asked_changes(self) -> ChangeMixture:
         """Changes that some rule consulted under either release."""
-        end_trials = [self._tried.get(()), self._tried.get(self._all)]
+        end_trials = [self._tried.get(()), self._tried.get(self.all_changes)]
         asked = dict.fromkeys(name for trial in end_trials if trial is not None for name in trial.asked)
-        return tuple(name for name in self._all if name in asked)
+        return tuple(name for name in self.all_changes if name in asked)
 
     def trial_rounds(self) -> UpgradeRounds:
         """Try both releases, then every change alone, then search for the smallest set."""
-        yield from self._try_mixtures([(), self._all])
-        first_trial, last_trial = self._tried[()], self._tried[self._all]
+        yield from self._try_mixtures([(), self.all_changes])
+        first_trial, last_trial = self._tried[()], self._tried[self.all_changes]
         if last_trial is not None and (first_trial is None or first_trial.altered):
-            yield from self._try_alone(tuple(name for name in self._all if name in last_trial.asked))
+            yield from self._try_alone(tuple(name for name in self.all_changes if name in last_trial.asked))
             yield from self._find_smallest(first_trial)
         elif first_trial is not None:
             self.deciding = ()
@@ -200,7 +196,7 @@ class UpgradeSearch:
                 self.alone.append(SingleChange(name, trial))
 
     def _mixture_without(self, left_out: str) -> ChangeMixture:
-        return tuple(name for name in self._all if name != left_out)
+        return tuple(name for name in self.all_changes if name != left_out)
 
     def _find_smallest(self, first_trial: MixtureTrial | None) -> UpgradeRounds:
         """Reduce the first set that suffices: changes that decide alone, that alter it alone, consulted ones."""
@@ -210,7 +206,7 @@ class UpgradeSearch:
         # From few to many: a small guess that is enough saves most of the reduction's cycles.
         deciding = tuple(change.id for change in self.alone if change.trial.decided)
         altering = tuple(change.id for change in self.alone)
-        start = self._all
+        start = self.all_changes
         for mixture in (deciding, altering, self.asked_changes):
             yield from self._try_mixtures([mixture])
             if self._is_enough(mixture):

@@ -16,7 +16,7 @@ from vcdebug.explain import equation
 from vcdebug.explain.decisions.state_changes import state_change_equation
 from vcdebug.explain.orders import OrderComparison, OrderStep, comparisons_at, next_rival, order_at
 from vcdebug.explain.plugins import AskedNode, asked_node_at, explainer_for
-from vcdebug.explain.predicate_reasons import visited_rows
+from vcdebug.explain.predicate_reasons import DimensionRoom, dimension_rooms
 from vcdebug.framework import record
 from vcdebug.framework.hooks import ALLOCATABLE, JOB_PIPELINED, JOB_READY, SUB_JOB_PIPELINED, SUB_JOB_READY
 from vcdebug.model.names import NodeName, Seq, TaskKey
@@ -186,11 +186,10 @@ def search_equation(
     """A pass of predicates over nodes: room on one node, or per dimension how many nodes have room."""
     if node is not None:
         return room_equation(recording, seq, event.task, node)
-    state, request = state_before(recording, seq), task_of(recording, event.task).init_resreq
-    names = [recording.node_names[row] for row in visited_rows(event)]
-    futures = [state.nodes[name].future_idle() for name in names]
-    with_room = tuple(name for name, future in zip(names, futures, strict=True) if request.less_equal(future))
-    terms = tuple(_spread_term(name, amount, names, futures) for name, amount in request.items())
+    rooms = dimension_rooms(recording, seq)
+    names, terms = rooms[0].amounts, tuple(map(_spread_term, rooms))
+    short_nodes = {shortage.node for room in rooms for shortage in room.nodes}
+    with_room = tuple(name for name in names if name not in short_nodes)
     scarce = min(terms, key=lambda term: int(str(term.figures[3])))
     title = f"room for {event.task} on {count_noun(len(names), 'node')}"
     formula = "request ≤ future idle = idle + releasing − pipelined, per node"
@@ -202,12 +201,10 @@ def search_equation(
     )
 
 
-def _spread_term(name: str, amount: float, names: list[NodeName], futures: list[Resource]) -> equation.Term:
+def _spread_term(room: DimensionRoom) -> equation.Term:
     """One dimension over all nodes: the request, the most on one node, that node, and how many nodes have room."""
-    holding = [node for node, future in zip(names, futures, strict=True) if at_most(amount, future.get(name))]
-    best_row = max(range(len(names)), key=lambda row: futures[row].get(name), default=None)
-    most_free, best_node = (None, None) if best_row is None else (futures[best_row].get(name), names[best_row])
-    return equation.Term(name, (amount, most_free, best_node, len(holding)), bool(holding))
+    holding = len(room.amounts) - len(room.nodes)
+    return equation.Term(room.dimension, (room.request, *room.most, holding), bool(holding))
 
 
 def operation_equation(recording: Recording, seq: Seq, event: record.OpEvent) -> equation.Equation | None:

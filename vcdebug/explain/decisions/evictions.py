@@ -71,21 +71,12 @@ def eviction_of(recording: Recording, pod: TaskKey) -> Eviction | None:
     return next(reversed([one for one in planned if one.is_carried_out] or planned), None)
 
 
-def evictions_for_job(view: JobView) -> Sequence[Eviction]:
-    """Evictions that were carried out to make room for the job."""
-    return _carried_out_for_job(view.recording).get(view.job.uid, ())
-
-
 @per_recording()
-def _carried_out_for_job(recording: Recording) -> Mapping[JobId, Sequence[Eviction]]:
+def evictions_by_preemptor(recording: Recording) -> Mapping[JobId, Sequence[Eviction]]:
+    """Job → evictions that were carried out to make room for it."""
     owners = recording.owners.jobs
     # The preemptor of a gang action is the job itself.
     return group_by_key((owners.get(one.preemptor, one.preemptor), one) for one in carried_out(recording))
-
-
-def lost_pods(view: JobView) -> list[Eviction]:
-    """Evictions of the job's own pods that were carried out, for any preemptor."""
-    return list(_carried_out_by_job(view.recording).get(view.job.uid, ()))
 
 
 @per_recording()
@@ -101,7 +92,8 @@ def carried_out(recording: Recording) -> list[Eviction]:
 
 
 @per_recording()
-def _carried_out_by_job(recording: Recording) -> Mapping[JobId, Sequence[Eviction]]:
+def evictions_by_victim(recording: Recording) -> Mapping[JobId, Sequence[Eviction]]:
+    """Job → evictions of its own pods that were carried out, for any preemptor."""
     return group_by_key((eviction.job, eviction) for eviction in carried_out(recording))
 
 

@@ -29,7 +29,7 @@ from vcdebug.plugins.proportion import Proportion
 from vcdebug.plugins.proportion import ProportionQueueAttr as ProportionAttr
 from vcdebug.plugins.proportion import from_figures as proportion_attr
 from vcdebug.recording.recording import Recording
-from vcdebug.recording.state_before import job_before
+from vcdebug.recording.state_before import job_before, sum_resources
 from vcdebug.recording.timeline import ClusterState
 from vcdebug.releases.queues import ENQUEUE_INQUEUE_AT_VOTE
 
@@ -236,13 +236,10 @@ class StarvedPair(NamedTuple):
 def starved_pairs(recording: Recording, seq: Seq) -> tuple[StarvedPair, ...]:
     """All pairs after an event; within a dimension of a starved queue, the largest surplus first."""
     plugin, state = sharing_plugin(recording), recording.timeline.state_at(seq)
-    names = [name for name in recording.timeline.figures.get(plugin, {}) if name and _is_leaf(recording, name)]
-    return tuple(pair for name in names for pair in _pairs_of_queue(recording, state, plugin, name, names))
-
-
-def _is_leaf(recording: Recording, queue: QueueName) -> bool:
     tree = capacity_tree(recording)
-    return tree is None or queue not in tree.queues or not tree.queues[queue].children
+    inner = [name for name, queue in tree.queues.items() if queue.children] if tree is not None else []
+    names = [name for name in recording.timeline.figures.get(plugin, {}) if name and name not in inner]
+    return tuple(pair for name in names for pair in _pairs_of_queue(recording, state, plugin, name, names))
 
 
 def _pairs_of_queue(
@@ -307,26 +304,17 @@ def reservation_ledger(recording: Recording, seq: Seq, queue: QueueName = "") ->
 
 def total_reserved(entries: Sequence[LedgerEntry]) -> Resource:
     """The sum of all reservations, added in the plugin's order."""
-    total = Resource()
-    for entry in entries:
-        # A loop: Resource.add adds one after the other like Go, and sum() would round otherwise.
-        if entry.reserved is not None:
-            total.add(entry.reserved)
-    return total
+    return sum_resources(entry.reserved for entry in entries if entry.reserved is not None)
 
 
 def _admission_seqs(recording: Recording, plugin: str, seq: Seq) -> dict[JobId, Seq]:
     """Job → the event at which the plugin reserved the job's minimum."""
     if plugin != OVERCOMMIT and recording.snapshot.release.has_older_form(ENQUEUE_INQUEUE_AT_VOTE):
-        return _permit_seqs(recording, plugin, seq)
-    calls = ((at, event) for at, event in recording.hook_calls(JOB_ENQUEUED.upstream) if event.plugin == plugin)
-    return {event.job: at for at, event in calls if at <= seq}
-
-
-def _permit_seqs(recording: Recording, plugin: str, seq: Seq) -> dict[JobId, Seq]:
-    """Job → the plugin's permit, with which older releases reserve even if another plugin rejects the job."""
-    votes = ((at, event) for at, event in recording.hook_calls(JOB_ENQUEUEABLE.upstream) if event.plugin == plugin)
-    return {event.job: at for at, event in votes if event.result == PERMIT and at <= seq}
+        # Older releases reserve with a plugin's permit, even if another plugin rejects the job.
+        calls = [(at, event) for at, event in recording.hook_calls(JOB_ENQUEUEABLE.upstream) if event.result == PERMIT]
+    else:
+        calls = list(recording.hook_calls(JOB_ENQUEUED.upstream))
+    return {event.job: at for at, event in calls if event.plugin == plugin and at <= seq}
 
 
 def _build_entry(recording: Recording, seq: Seq, job: JobInfo, plugin: str, admission_seq: Seq) -> LedgerEntry:

@@ -183,7 +183,8 @@ def _build_node_funnel(recording: Recording, turn: Span, victim_filter: Candidat
     preemptable = [rule for rule in running if rule != NOT_PREEMPTABLE]
     in_reach = [rule for rule in preemptable if not rule]
     counts = ((ON_NODE, rules), (STATUS, running), (PREEMPTABLE, preemptable), (REACH, in_reach))
-    decision = _victim_choice_in(recording, turn)
+    votes = (seq for seq, event in recording.filter_events(HookEvent, turn.seq_range) if event.point in VICTIM_POINTS)
+    decision = next((victim_choice(recording, seq) for seq in votes), None)
     stages = [*(FunnelStage(name, len(remaining)) for name, remaining in counts), *_tier_stages(recording, decision)]
     operations = recording.filter_events(OpEvent, turn.seq_range)
     fate, end = next((fate_of(recording, seq, event) for seq, event in operations if event.op == "pipeline"), ("", 0))
@@ -197,11 +198,6 @@ def _emptied_by(decision: VictimDecision | None) -> str:
     offers = [offer for tier in decision.tiers for offer in tier.offers] if decision is not None else []
     answered = [offer for offer in offers if offer.vote.state == "answered"]
     return answered[-1].vote.plugin if answered and not answered[-1].left else ""
-
-
-def _victim_choice_in(recording: Recording, turn: Span) -> VictimDecision | None:
-    votes = (seq for seq, event in recording.filter_events(HookEvent, turn.seq_range) if event.point in VICTIM_POINTS)
-    return next((victim_choice(recording, seq) for seq in votes), None)
 
 
 def _tier_stages(recording: Recording, decision: VictimDecision | None) -> Iterator[FunnelStage]:
@@ -293,7 +289,9 @@ def queue_refusals(recording: Recording, queue: QueueName) -> tuple[Refusal, ...
         for seq, event in recording.hook_calls(point):
             if event.result is not False and event.result != REJECT:
                 continue
-            job, tasks = _job_and_tasks(recording, event)
+            # A call about a queue can name neither a job nor a task.
+            tasks = event.candidates or ((event.task,) if event.task else ())
+            job = event.job or (recording.owners.jobs.get(tasks[0], "") if tasks else "")
             if recording.owners.queues.get(job) == queue:
                 key = (job, recording.span_tree.name_around(seq, Level.ACTION), f"{event.plugin} says no to {point}")
                 grouped.setdefault(key, []).extend((seq, task) for task in tasks or ("",))
@@ -306,12 +304,6 @@ def _build_refusals(grouped: RefusalGroups) -> tuple[Refusal, ...]:
         for (job, action, reason), entries in grouped.items()
     ]
     return tuple(sorted(refusals, key=lambda refusal: refusal.seq))
-
-
-def _job_and_tasks(recording: Recording, event: HookEvent) -> tuple[JobId, tuple[TaskKey, ...]]:
-    """(job, tasks) of a hook call about a queue; the job is empty if the event names neither."""
-    tasks = event.candidates or ((event.task,) if event.task else ())
-    return event.job or (recording.owners.jobs.get(tasks[0], "") if tasks else ""), tasks
 
 
 def _predicate_refusals(recording: Recording, node: NodeName) -> Iterator[tuple[Seq, TaskKey, str, str]]:

@@ -326,8 +326,7 @@ def _find_question_before(recording: Recording, seq: Seq) -> tuple[Seq, HookCall
     span = recording.span_tree.span_around(seq, Level.NODE) or recording.span_tree.span_around(seq, Level.TASK)
     first = 1 if span is None else span.first
     earlier = (at for at, event in recording.events_before(HookEvent, seq, first) if event.point in VICTIM_POINTS)
-    found = next(((at, _victim_question(recording, at)) for at in earlier), (0, None))
-    return None if found[1] is None else (found[0], found[1])
+    return next(((at, found) for at in earlier if (found := _victim_question(recording, at)) is not None), None)
 
 
 def _build_choice(recording: Recording, seq: Seq, question: HookCallGroup) -> VictimDecision:

@@ -1,6 +1,6 @@
 """The steps of the cycle for a job as a checklist, and the findings about allocate."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from vcdebug.actions import ALLOCATE, BACKFILL
@@ -19,10 +19,10 @@ from vcdebug.framework.hooks import ALLOCATABLE, JOB_ENQUEUEABLE, JOB_STARVING, 
 from vcdebug.framework.record import HookEvent, PredicateEvent, StateEvent
 from vcdebug.grouping import group_by_key
 from vcdebug.model.fit_errors import FitErrors
-from vcdebug.model.names import Seq
+from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.task import TaskInfo
 from vcdebug.recording.recording import Recording
-from vcdebug.recording.visits import POST_VICTIM_POINTS, JobVisit, NodeTry, NumberedCall, TaskTry, says_no
+from vcdebug.recording.visits import JobVisit, NumberedCall, TaskTry, refusals_in, says_no
 from vcdebug.releases.scheduling import BACKFILL_ENDS_AT_FAILURE
 
 COUNTED_ONCE: Final = "each node is counted once, under its first missing resource"
@@ -40,7 +40,9 @@ def _opening_seqs(recording: Recording) -> tuple[Seq, ...]:
 
 def checklist_steps(view: JobView) -> tuple[ExplanationStep, ...]:
     """The steps of the cycle for the job, in the scheduler's order."""
-    steps = [_in_session_step(view), _enqueued_step(view), _valid_step(view)]
+    text = f"queue {view.queue.name}, {count_noun(len(view.tasks), 'pod')}, minMember {view.job.min_available}"
+    in_session = ExplanationStep("job in session", "passed", text, _opening_seqs(view.recording))
+    steps = [in_session, _enqueued_step(view), _valid_step(view)]
     actions = list(dict.fromkeys(view.actions))
     evicting = [action for action in actions if view.facts_of(action).evicts_by_pod]
     if any(step.state == "failed" for step in steps):
@@ -52,11 +54,6 @@ def checklist_steps(view: JobView) -> tuple[ExplanationStep, ...]:
         if view.facts_of(action).evicts_by_gang:
             steps += _gang_steps(view, action)
     return tuple(steps)
-
-
-def _in_session_step(view: JobView) -> ExplanationStep:
-    text = f"queue {view.queue.name}, {count_noun(len(view.tasks), 'pod')}, minMember {view.job.min_available}"
-    return ExplanationStep("job in session", "passed", text, _opening_seqs(view.recording))
 
 
 def _enqueued_step(view: JobView) -> ExplanationStep:
@@ -175,7 +172,7 @@ def _starving_step(view: JobView, action: str) -> ExplanationStep:
     if view.action_starts(action) is None:
         return ExplanationStep(name, "not reached", f"{action} did not run")
     answers = view.calls_during(action, JOB_STARVING.upstream)
-    refusals = [(seq, event) for seq, event in answers if not event.result]
+    refusals = refusals_in(answers)
     if not answers:
         return ExplanationStep(name, "failed", "no plugin reported it")
     if refusals and not view.visits_of(action):
@@ -192,42 +189,40 @@ def _entitled_step(view: JobView, visit: JobVisit) -> ExplanationStep | None:
         return ExplanationStep(name, "failed", "no (preemptionPolicy Never)", (never_tries[0],))
     facts = view.facts_of(visit.action)
     points = (ALLOCATABLE.upstream,) if facts.evicts_by_pod and facts.across_queues else ()
-    if refusals := (*visit.refusals(*points), *visit.refusals(PREEMPTIVE.upstream)):
-        seq, event = refusals[0]
-        return ExplanationStep(name, "failed", f"no ({event.plugin}, {event.point})", (seq,))
     answers = visit.visit_calls(PREEMPTIVE.upstream)
+    for seq, event in (*refusals_in(visit.visit_calls(*points)), *refusals_in(answers)):
+        return ExplanationStep(name, "failed", f"no ({event.plugin}, {event.point})", (seq,))
     return ExplanationStep(name, "passed", PREEMPTIVE.upstream, (answers[0][0],)) if answers else None
 
 
 def _victim_steps(visit: JobVisit) -> Iterator[ExplanationStep]:
-    nodes = [node for attempt in visit.tries for node in attempt.nodes]
-    votes = [hook for node in nodes for hook in node.victim_votes]
-    real_votes = [seq for seq, event in votes if event.candidates]
-    name = f"{visit.action}, candidate victims"
+    name, nodes = f"{visit.action}, candidate victims", visit.nodes
     if not nodes:
         yield ExplanationStep(name, "not reached", "no node passed the predicates")
         return
-    if not real_votes:
-        where = count_noun(len(dict.fromkeys(node.node for node in nodes)), "node")
-        yield ExplanationStep(name, "failed", f"none on {where}", tuple(seq for seq, _ in votes[:1]))
+    calls = [(node.node, seq, event) for node in nodes for seq, event in node.victim_votes]
+    votes = [call for call in calls if call[2].candidates]
+    if not votes:
+        where = _count_nodes(node.node for node in nodes)
+        yield ExplanationStep(name, "failed", f"none on {where}", tuple(seq for _, seq, _ in calls[:1]))
         return
-    candidate_nodes = [node for node in nodes if any(event.candidates for _, event in node.victim_votes)]
-    node_count = count_noun(len(dict.fromkeys(node.node for node in candidate_nodes)), "node")
-    yield ExplanationStep(name, "passed", f"found on {node_count}", (real_votes[0],))
-    yield _vote_step(visit, candidate_nodes)
-    later_calls = [hook for node in nodes for hook in node.node_calls(*POST_VICTIM_POINTS)]
-    if later_calls:
-        yield _after_step(visit, later_calls[-1])
+    yield ExplanationStep(name, "passed", f"found on {_count_nodes(node for node, _, _ in votes)}", (votes[0][1],))
+    yield _vote_step(visit, votes)
+    for last in [call for node in nodes for call in node.later_calls][-1:]:
+        yield _after_step(visit, last)
 
 
-def _vote_step(visit: JobVisit, nodes: Sequence[NodeTry]) -> ExplanationStep:
-    votes = [(node.node, seq, event) for node in nodes for seq, event in node.victim_votes if event.candidates]
+def _count_nodes(names: Iterable[NodeName]) -> str:
+    return count_noun(len({*names}), "node")
+
+
+def _vote_step(visit: JobVisit, votes: Sequence[tuple[NodeName, Seq, HookEvent]]) -> ExplanationStep:
     vetoes = group_by_key((event.plugin, (seq, node)) for node, seq, event in votes if not event.result and event.vote)
     name = f"{visit.action}, allowed victims"
     if not vetoes:
         return ExplanationStep(name, "passed", "every plugin allowed some", (votes[0][1],))
     text = "; ".join(
-        f"{plugin} protected all candidates on {count_noun(len({node for _, node in entries}), 'node')}"
+        f"{plugin} protected all candidates on {_count_nodes(node for _, node in entries)}"
         for plugin, entries in vetoes.items()
     )
     seqs = tuple(sorted(seq for entries in vetoes.values() for seq, _ in entries[:2]))
@@ -266,11 +261,11 @@ def findings_of_gates(view: JobView, references: tuple[str, ...]) -> Iterator[an
 def allocate_findings(view: JobView, task: TaskInfo, fits: NodeFits) -> list[answer.Finding]:
     """The findings about allocate, the deciding gate first."""
     findings = list(findings_of_gates(view, ALLOCATING))
-    refusals = [
-        (seq, event) for seq, event in allocatable_refusals(view) if event.task == task.key
-    ] or allocatable_refusals(view)
+    refused = allocatable_refusals(view)
+    refusals = [(seq, event) for seq, event in refused if event.task == task.key] or refused
     if refusals:
-        findings.append(_refused_finding(view, task, fits, *refusals[0]))
+        refused_task = view.tasks.get(refusals[0][1].task, task)
+        findings.append(not_allocatable_finding(view, refused_task, fits.for_task(refused_task), *refusals[0]))
     if not fits.free_nodes:
         node_finding = no_node_finding(task, fits)
         # A discarded statement of a gang is a better explanation than the search that caused it.
@@ -285,12 +280,6 @@ def allocate_findings(view: JobView, task: TaskInfo, fits: NodeFits) -> list[ans
 
         return [no_allocate_finding(view, task, fits)]
     return [no_best_node_finding(view, task) or not_tried_finding(view)]
-
-
-def _refused_finding(view: JobView, task: TaskInfo, fits: NodeFits, seq: Seq, event: HookEvent) -> answer.Finding:
-    """The finding about Allocatable's refusal, for the task that the event names."""
-    refused_task = view.tasks.get(event.task, task)
-    return not_allocatable_finding(view, refused_task, fits.for_task(refused_task), seq, event)
 
 
 def not_tried_finding(view: JobView) -> answer.Finding:

@@ -59,7 +59,7 @@ from vcdebug.model.names import QueueName
 from vcdebug.model.resource import PODS
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import OVERCOMMIT, SLA
-from vcdebug.recording.cluster_overview import WaitingSummary, waiting_summary
+from vcdebug.recording.cluster_overview import waiting_summary
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.session_closing import crash_change, crash_lines
 from vcdebug.releases.release import NEWEST, Release
@@ -237,7 +237,7 @@ def _turn_facts(view: JobView) -> tuple[str, ...]:
 def _contributing_findings(view: JobView, finding: Finding) -> list[Finding]:
     """Why other pods are Pending although minMember is met; for a phantom pipeline, why allocate does not bind."""
     if finding.cause == PHANTOM_CAUSE:
-        return stopping_findings(view)
+        return list(stopping_findings(view.recording, view))
     return judge_job(view) if view.left_over and view.pod is None else []
 
 
@@ -376,7 +376,8 @@ def is_surveyed(recording: Recording) -> bool:
 
 def _build_survey(recording: Recording, report_progress: Callable[[int, int], object]) -> Survey:
     summary, session = waiting_summary(recording), recording.session.jobs
-    subjects = _all_subjects(summary)
+    # Jobs of PodGroups, of pods whose PodGroup is missing, and Pending pods of this scheduler without a PodGroup.
+    subjects = sorted([*(ExplainSubject("", pod) for pod in summary.lone), *map(ExplainSubject, summary.jobs)])
     unplaced = [subject for subject in subjects if subject.job in summary.broken or subject.job not in session]
     surveyed: list[SurveyedJob] = []
     for subject in unplaced:
@@ -402,11 +403,6 @@ def survey_by_name(recording: Recording, word: str) -> Survey:
     return _make_survey(
         recording, [_survey_subject(recording, subject, waiting_summary(recording).pods_without_node)], named=True
     )
-
-
-def _all_subjects(summary: WaitingSummary) -> list[ExplainSubject]:
-    """Jobs of PodGroups, of pods whose PodGroup is missing, and Pending pods of this scheduler without a PodGroup."""
-    return sorted([*(ExplainSubject("", pod) for pod in summary.lone), *map(ExplainSubject, summary.jobs)])
 
 
 def _survey_subject(recording: Recording, subject: ExplainSubject, pods_without_node: Mapping[str, int]) -> SurveyedJob:

@@ -124,13 +124,6 @@ def _untried_evidence(view: JobView) -> tuple[answer.Evidence, ...]:
     return (answer.Evidence(end, "the nodes at the end of allocate; no predicate was called"),)
 
 
-def histogram_lines(fits: NodeFits) -> tuple[str, ...]:
-    """`3 nodes  Insufficient cpu  (cpu-01, cpu-02, cpu-03)`."""
-    return tuple(
-        f"{count_noun(len(names), 'node')}: {reason}  ({join_names(names)})" for reason, names in fits.reason_histogram
-    )
-
-
 def _build_finding(
     fits: NodeFits,
     cause: str,
@@ -153,7 +146,8 @@ def _build_finding(
     all_evidence = tuple(sorted((*evidence, *proof))) if proof else evidence
     headline = answer.pending_headline(fits.view.job.uid, reason)
     all_facts = (*facts, *_left_out_facts(fits.view))
-    return answer.Finding(cause, headline, all_numbers, all_evidence, advice, histogram_lines(fits), all_facts)
+    lines = answer.reason_lines(fits.reason_histogram, "node")
+    return answer.Finding(cause, headline, all_numbers, all_evidence, advice, lines, all_facts)
 
 
 def _left_out_facts(view: JobView) -> tuple[str, ...]:
@@ -172,10 +166,11 @@ def _larger_than_any_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding:
     from vcdebug.explain.pending.placement_constraints import CSI
 
     request = task.init_resreq
-    largest: dict[str, NodeFit] = {}
-    for name, value in request.items():
-        if value > 0:
-            largest[name] = max(fits.node_fits, key=lambda node: node.allocatable.get(name))
+    largest = {
+        name: max(fits.node_fits, key=lambda node: node.allocatable.get(name))
+        for name, value in request.items()
+        if value > 0
+    }
     exceeded = [name for name, node in largest.items() if request.get(name) > node.allocatable.get(name)]
     numbers: dict[str, answer.Number] = {}
     facts = [EVICTIONS_CANNOT_HELP]
@@ -256,18 +251,15 @@ def _is_temporary(fits: NodeFits) -> bool:
     from vcdebug.explain.pending.constraint_failures import CONTROL_PLANE_PREFIX, plugin_failures, untolerated_taints
     from vcdebug.explain.pending.placement_constraints import are_devices_held, is_pool_unsettled
 
-    temporary = any(
-        taint.key.startswith(CONTROL_PLANE_PREFIX)
-        for node in fits.node_fits
-        for taint in untolerated_taints(fits, node)
-    )
-    temporary = (
-        temporary
+    nodes = fits.node_fits
+    return (
+        any(taint.key.startswith(CONTROL_PLANE_PREFIX) for node in nodes for taint in untolerated_taints(fits, node))
         or any(plugin_failures(TDM, fits))
         or any(plugin_failures(USAGE, fits))
-        or any(w in n.reason.lower() for n in fits.node_fits for w in UNBOUND_REASONS)
+        or any(words in node.reason.lower() for node in nodes for words in UNBOUND_REASONS)
+        or are_devices_held(fits)
+        or is_pool_unsettled(node.reason for node in nodes)
     )
-    return temporary or are_devices_held(fits) or is_pool_unsettled(node.reason for node in fits.node_fits)
 
 
 def _selector_facts(task: TaskInfo) -> list[str]:

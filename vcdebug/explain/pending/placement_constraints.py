@@ -133,14 +133,10 @@ def find_spread_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
             continue
         lacking = [node.name for node in fits.node_fits if node.name not in present]
         yield from _few_nodes_failure(present, lacking, f"{format_requirement(required)}, {rule}") if lacking else ()
-        counts = {
-            str(value): int(domains.per_value[at])
-            for at, value in enumerate(domains.column.values)
-            if domains.known[at]
-        }
-        allowed = [
-            value for value, count in counts.items() if count + domains.itself - domains.lowest <= constraint.max_skew
-        ]
+        values = enumerate(domains.column.values)
+        counts = {str(value): int(domains.per_value[at]) for at, value in values if domains.known[at]}
+        most = constraint.max_skew + domains.lowest - domains.itself
+        allowed = [value for value, count in counts.items() if count <= most]
         if len(allowed) < len(counts):
             pods = join_names((f"{value} {count}" for value, count in counts.items()), MAX_VALUES)
             where = f"only {key} {join_names(allowed)}" if allowed else f"no {key}"
@@ -371,10 +367,8 @@ def find_device_shortages(fits: NodeFits) -> Iterator[ConstraintFailure]:
     check, state = _claims_of_task(fits)
     if check is None or state is None:
         return
-    yield from (
-        _device_failure(request, node, check.device_holders(request.busy_devices))
-        for request, node in _unmet_requests(fits, check, state)
-    )
+    for request, node in _unmet_requests(fits, check, state):
+        yield _device_failure(request, node, check.device_holders(request.busy_devices))
 
 
 def are_devices_held(fits: NodeFits) -> bool:

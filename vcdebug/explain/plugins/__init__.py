@@ -109,8 +109,6 @@ class QuotaExplainer(Struct, frozen=True):
     """(deserved, allocated, dimension) → the amount allocated beyond deserved."""
     larger: Callable[[JobView], tuple[Advice, ...]]
     """Advice that raises the queue's deserved amount."""
-    smaller: Callable[[JobView, Sequence[QueueName]], Advice]
-    """Advice that lowers the deserved amounts of the victims' queues, so that reclaim may evict there."""
     derivation: Callable[[Recording, QueueName, str], tuple[str, ...]] = lambda *_: ()
     """Lines that derive a queue's deserved amount in one dimension."""
 

@@ -158,7 +158,10 @@ def _unsuitable_cards(fits: NodeFits) -> Iterator[ConstraintFailure]:
         (drawing, name) for name in refusing for drawing in _card_overviews(fits, fits.view.session.nodes[name])
     )
     by_lack = group_by_key(
-        ((drawing.asks, _format_lacks(drawing)), name) for drawing, name in drawings if not _has_suitable_card(drawing)
+        ((drawing.asks, _format_lacks(drawing)), name)
+        for drawing, name in drawings
+        # Parts of several cards are a failure of their own.
+        if drawing.cards and not any(card.suits or card.why == PARTIAL_CARDS for card in drawing.cards)
     )
     for (asks, lacks), names in by_lack.items():
         yield ConstraintFailure(
@@ -173,11 +176,6 @@ def _unsuitable_cards(fits: NodeFits) -> Iterator[ConstraintFailure]:
 def _card_overviews(fits: NodeFits, node: NodeInfo) -> Iterator[CardOverview]:
     pod = fits.task.pod
     yield from (card_overview(ledger, pod) for ledger in node.devices.values() if ledger.has_device_request(pod))
-
-
-def _has_suitable_card(drawing: CardOverview) -> bool:
-    """Whether some card suits the pod; also True without cards, or for parts of several cards (own failure)."""
-    return not drawing.cards or any(card.suits or card.why == PARTIAL_CARDS for card in drawing.cards)
 
 
 def _format_lacks(drawing: CardOverview) -> str:

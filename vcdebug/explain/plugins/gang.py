@@ -147,14 +147,8 @@ def _member_term(each: GangMember) -> Term:
 
 def all_candidates_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """UnifiedEvictable: gang allows all candidates, since the action itself evicts complete gangs."""
-    span = recording.span_tree.span_around(seq, Level.JOB)
-    terms = [Term(key, (), True) for key in event.candidates]
-    return victim_equation(
-        f"gang: candidates that can be evicted for {span.name if span is not None else ''}",
-        "every candidate",
-        (),
-        terms,
-    )
+    title = f"gang: candidates that can be evicted for {recording.span_tree.name_around(seq, Level.JOB)}"
+    return victim_equation(title, "every candidate", (), [Term(key, (), True) for key in event.candidates])
 
 
 def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], seq: Seq) -> VetoReason | None:
@@ -289,7 +283,7 @@ def _build_discarded(view: JobView, visit: JobVisit, blame: str) -> answer.Findi
     ready = view.recording.timeline.state_at(visit.first - 1).job_counts(job.uid).ready_count
     missing = max(job.min_available - ready - len(planned), 0)
     victims = [task for kind, task, _ in statement.ops if kind == "evict"]
-    failed = [attempt for attempt in visit.tries if attempt.task not in planned]
+    failed = visit.unplaced
     checked_roles = [] if missing else job_before(view.recording, job.uid, seq).pipelined_roles()
     roles = {role.name: role for role in checked_roles if not role.is_reached}
     failed = [tried for tried in failed if view.tasks[tried.task].task_role in roles] or failed

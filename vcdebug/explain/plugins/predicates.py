@@ -57,11 +57,9 @@ def _terms_by_state(view: NodeView, asked_node: AskedNode, state: AffinityState)
     for term in incoming.required_affinity.terms:
         domain, count = _count_in_domain(view, state.affinity, term.topology_key, row)
         pods = _pods_in_domain(view, asked_node, term.topology_key, partial(_matches_group, incoming.required_affinity))
-        holds = domain is not None and (count > 0 or is_first)
+        holds, name = domain is not None and (count > 0 or is_first), predicate_reasons.format_affinity_term(term.term)
         words = "no pod matches anywhere, and the pod matches itself: it may be the first" if is_first else ""
-        yield Term(
-            f"affinity to {predicate_reasons.format_affinity_term(term.term)}", (domain, count, pods), holds, words
-        )
+        yield Term(f"affinity to {name}", (domain, count, pods), holds, words)
     for term in incoming.required_anti_affinity:
         domain, count = _count_in_domain(view, state.anti, term.topology_key, row)
         pods = _pods_in_domain(view, asked_node, term.topology_key, partial(_matches_group, term))
@@ -107,20 +105,17 @@ def spread_terms(plugin: Predicates, asked_node: AskedNode) -> Iterator[Term]:
         own_value = int(domains.column.ids[asked_node.row])
         key, selector = constraint.topology_key, predicate_reasons.format_selector(constraint.selector)
         if own_value < 0:
-            yield Term(
-                f"{key} ({selector})", (None, None, None, None, constraint.max_skew), False, "the node lacks the label"
-            )
+            limit_only = (None, None, None, None, constraint.max_skew)
+            yield Term(f"{key} ({selector})", limit_only, False, "the node lacks the label")
         values = [own_value] if own_value >= 0 else []
         values += [value for value in range(len(domains.column.values)) if value != own_value and domains.known[value]]
         for value in values[:SHOWN_DOMAINS]:
             pods = int(domains.per_value[value])
             skew = pods + domains.itself - domains.lowest
             figures = (pods, domains.itself, domains.lowest, skew, constraint.max_skew)
-            name = f"{key}={domains.column.values[value]}"
-            is_own = value == own_value
-            yield Term(
-                name, figures, skew <= constraint.max_skew if is_own else None, selector if is_own else "another domain"
-            )
+            name, fits = f"{key}={domains.column.values[value]}", skew <= constraint.max_skew
+            holds, note = (fits, selector) if value == own_value else (None, "another domain")
+            yield Term(name, figures, holds, note)
 
 
 def pod_number_terms(plugin: Predicates, asked_node: AskedNode) -> Iterator[Term]:
@@ -142,17 +137,12 @@ def stable_terms(plugin: Predicates, asked_node: AskedNode) -> Iterator[Term]:
     node, constraints = asked_node.node, plugin.view.shapes.node_constraints(asked_node.pod)
     allowed = taints.tolerates_cordon(constraints.tolerations)
     if node.is_unschedulable:
-        yield Term(
-            "cordon", ("unschedulable", _tolerations_text(taints.UNSCHEDULABLE_TAINT, constraints.tolerations)), allowed
-        )
+        text = _tolerations_text(taints.UNSCHEDULABLE_TAINT, constraints.tolerations)
+        yield Term("cordon", ("unschedulable", text), allowed)
     if plugin.stable.affinity_on:
         for one in constraints.required.selector.requirements:
-            holds = one.matches_labels(node.labels)
-            yield Term(
-                f"nodeSelector {one.key}",
-                (_label_text(node, one.key), predicate_reasons.format_requirement(one)),
-                holds,
-            )
+            figures = (_label_text(node, one.key), predicate_reasons.format_requirement(one))
+            yield Term(f"nodeSelector {one.key}", figures, one.matches_labels(node.labels))
         yield from _node_affinity_terms(node, constraints.required.terms)
     for taint in taints.parse_taints(node.taints) if plugin.stable.taints_on else ():
         if taint.effect in (taints.NO_SCHEDULE, taints.NO_EXECUTE):
@@ -168,25 +158,15 @@ def _node_affinity_terms(node: NodeInfo, terms: tuple[NodeTerm, ...] | None) -> 
         name = f"affinity term {number}"
         if term.never:
             yield Term(name, (None, "never matches"), None if affinity_met else False)
-        for requirement in term.labels.requirements:
-            holds = requirement.matches_labels(node.labels)
-            yield Term(
-                name,
-                (_label_text(node, requirement.key), predicate_reasons.format_requirement(requirement)),
-                _judge_requirement(holds, affinity_met),
-            )
-        for field in term.fields:
-            yield Term(
-                name,
-                (node.name, predicate_reasons.format_field(field)),
-                _judge_requirement(field.matches_name(node.name), affinity_met),
-            )
+        judged = [
+            (_label_text(node, one.key), predicate_reasons.format_requirement(one), one.matches_labels(node.labels))
+            for one in term.labels.requirements
+        ]
+        judged += [(node.name, predicate_reasons.format_field(one), one.matches_name(node.name)) for one in term.fields]
+        for has, asked, holds in judged:
+            yield Term(name, (has, asked), True if holds else None if affinity_met else False)
     if terms == ():
         yield Term("affinity", (None, "no term at all"), False)
-
-
-def _judge_requirement(holds: bool, affinity_met: bool) -> bool | None:
-    return True if holds else None if affinity_met else False
 
 
 def _label_text(node: NodeInfo, key: str) -> str:

@@ -49,8 +49,7 @@ def preemptable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Eq
 
 def evictable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """UnifiedEvictable: allows tasks of jobs with lower priority; for reclaim between queues all candidates."""
-    action, span = recording.span_tree.span_around(seq, Level.ACTION), recording.span_tree.span_around(seq, Level.JOB)
-    uid = span.name if span is not None else ""
+    action, uid = recording.span_tree.span_around(seq, Level.ACTION), recording.span_tree.name_around(seq, Level.JOB)
     title, job = f"priority: candidates of lower priority than {uid}", recording.session.jobs.get(uid)
     if job is None or (action is not None and recording.conf.facts_of(action.name).across_queues):
         terms = [Term(key, (None, None), True) for key in event.candidates]

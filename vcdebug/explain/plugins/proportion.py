@@ -313,7 +313,6 @@ EXPLAINER = plugins.PluginExplainer(
         lambda _: False,
         proportion.surplus_in,
         larger_share_advice,
-        smaller_share_advice,
         portion_lines,
     ),
 )

@@ -47,13 +47,10 @@ def _admitted_minimums(recording: Recording, seq: Seq, namespace: str) -> dict[s
     """Minimums of the jobs of the namespace that were admitted before an event, in 10^-9 units."""
     minimums: dict[str, int] = {}
     # Replayed from the events: the plugin keeps the sum at the cycle's end only.
-    for event_seq in recording.index.seqs_at_point(JOB_ENQUEUED.upstream):
-        event = recording.event_at(event_seq)
-        # Only earlier admissions count; JobEnqueued is an event per plugin, so one job has several.
-        if event_seq >= seq or not isinstance(event, HookEvent) or event.plugin != RESOURCEQUOTA:
-            continue
+    for event_seq, event in recording.hook_calls(JOB_ENQUEUED.upstream):
         job = recording.session.jobs[event.job]
-        if job.namespace == namespace:
+        # Only earlier admissions count; JobEnqueued is an event per plugin, so one job has several.
+        if event_seq < seq and event.plugin == RESOURCEQUOTA and job.namespace == namespace:
             add_minimum(minimums, plugin_of(recording, ResourceQuota).added_minimum(job))
     return minimums
 

@@ -33,9 +33,10 @@ class ResourceHolder(Struct, frozen=True):
 def who_holds(recording: Recording, word: str) -> QuestionReply:
     """The holders of `KIND/NAME`, such as `node/n1`; for a bare name those of what the job or pod lacks."""
     kind, slash, name = word.partition("/")
-    if slash and kind in _FIND_BY_KIND:
-        return _build_reply(recording, word, *_FIND_BY_KIND[kind](recording, name))
-    return _for_job(recording, word)
+    if not slash or kind not in _FIND_BY_KIND:
+        return _for_job(recording, word)
+    target, tasks = _FIND_BY_KIND[kind](recording, name)
+    return _build_reply(recording, word, target, [_build_holder(recording, task) for task in tasks])
 
 
 def _holding_tasks(recording: Recording) -> Iterator[TaskInfo]:
@@ -45,40 +46,38 @@ def _holding_tasks(recording: Recording) -> Iterator[TaskInfo]:
                 yield task
 
 
-def _holders_on_node(recording: Recording, name: str) -> tuple[str, list[ResourceHolder]]:
-    holders = [_build_holder(recording, task) for task in _holding_tasks(recording) if task.node_name == name]
+def _holders_on_node(recording: Recording, name: str) -> tuple[str, list[TaskInfo]]:
+    tasks = [task for task in _holding_tasks(recording) if task.node_name == name]
     if name in recording.session.nodes:
-        return f"node {name}", holders
-    if not holders and not any(name_of(manifest) == name for manifest in recording.snapshot.objects_of("Node")):
+        return f"node {name}", tasks
+    if not tasks and not any(name_of(manifest) == name for manifest in recording.snapshot.objects_of("Node")):
         raise NotFoundError("no such node, and no pod is on it", "", name)
-    return f"node {name} (outside the session)", holders
+    return f"node {name} (outside the session)", tasks
 
 
-def _holders_in_queue(recording: Recording, name: str) -> tuple[str, list[ResourceHolder]]:
+def _holders_in_queue(recording: Recording, name: str) -> tuple[str, list[TaskInfo]]:
     queues = recording.session.queues
     if name not in queues:
         raise NotFoundError("no such queue in this snapshot", f"available: {', '.join(queues)}", name)
     queue_names, jobs = queue_index.queues_below(recording, name), recording.session.jobs
-    tasks = [task for task in _holding_tasks(recording) if jobs[task.job].queue in queue_names]
-    return f"queue {name}", [_build_holder(recording, task) for task in tasks]
+    return f"queue {name}", [task for task in _holding_tasks(recording) if jobs[task.job].queue in queue_names]
 
 
-def _holders_on_port(recording: Recording, number: str) -> tuple[str, list[ResourceHolder]]:
+def _holders_on_port(recording: Recording, number: str) -> tuple[str, list[TaskInfo]]:
     tasks = [task for task in _holding_tasks(recording) if number in _host_ports(recording, task.pod)]
-    return f"host port {number}", [_build_holder(recording, task) for task in tasks]
+    return f"host port {number}", tasks
 
 
-def _holders_of_claim(recording: Recording, name: str) -> tuple[str, list[ResourceHolder]]:
-    tasks = [task for task in _holding_tasks(recording) if name in _claim_keys(task.pod)]
-    return f"claim {name}", [_build_holder(recording, task) for task in tasks]
+def _holders_of_claim(recording: Recording, name: str) -> tuple[str, list[TaskInfo]]:
+    return f"claim {name}", [task for task in _holding_tasks(recording) if name in _claim_keys(task.pod)]
 
 
-def _holders_of_quota(recording: Recording, namespace: str) -> tuple[str, list[ResourceHolder]]:
+def _holders_of_quota(recording: Recording, namespace: str) -> tuple[str, list[TaskInfo]]:
     tasks = [task for task in _holding_tasks(recording) if task.namespace == namespace]
-    return f"the quota of namespace {namespace}", [_build_holder(recording, task) for task in tasks]
+    return f"the quota of namespace {namespace}", tasks
 
 
-_FIND_BY_KIND: Final[Mapping[str, Callable[[Recording, str], tuple[str, list[ResourceHolder]]]]] = {
+_FIND_BY_KIND: Final[Mapping[str, Callable[[Recording, str], tuple[str, list[TaskInfo]]]]] = {
     "node": _holders_on_node,
     "queue": _holders_in_queue,
     "port": _holders_on_port,

@@ -29,7 +29,10 @@ def next_at(recording: Recording, seq: Seq, word: str = "") -> QuestionReply:
         return QuestionReply("No Pending jobs.", data={"queues": [], "jobs": []})
     queues = _sort_by_order(recording, seq, "queue", list(pending))
     jobs = {queue: _sort_by_order(recording, seq, "job", pending[queue]) for queue in queues}
-    all_sheets = (_queue_sheet(recording, seq, queues), *(_job_sheet(recording, seq, one, jobs[one]) for one in queues))
+    all_sheets = (
+        _order_sheet("queues", recording, seq, "queue", queues),
+        *(_order_sheet(f"jobs of {queue}", recording, seq, "job", jobs[queue]) for queue in queues),
+    )
     sheets = tuple(sheet for sheet in all_sheets if len(sheet.rows) > 1)
     first_job = jobs[queues[0]][0]
     reason = _first_place_words(recording, seq, queues, jobs[queues[0]])
@@ -48,17 +51,13 @@ def _sort_by_order(recording: Recording, seq: Seq, kind: ElementKind, names: Seq
 
 
 def _first_place_words(recording: Recording, seq: Seq, queues: Sequence[QueueName], jobs: Sequence[JobId]) -> str:
-    parts = []
-    if len(queues) > 1:
-        parts.append(_order_words(recording, seq, "queue", queues[0], queues[1]))
-    if len(jobs) > 1:
-        parts.append(_order_words(recording, seq, "job", jobs[0], jobs[1]))
+    neighbours: list[tuple[ElementKind, Sequence[str]]] = [("queue", queues[:2]), ("job", jobs[:2])]
+    parts = [
+        f"{names[0]} is before {names[1]} by {_format_step(order_of(recording, seq, kind, *names).deciding_step)}"
+        for kind, names in neighbours
+        if len(names) > 1
+    ]
     return f": {'; '.join(parts)}" if parts else ""
-
-
-def _order_words(recording: Recording, seq: Seq, kind: ElementKind, left: str, right: str) -> str:
-    deciding_step = order_of(recording, seq, kind, left, right).deciding_step
-    return f"{left} is before {right} by {_format_step(deciding_step)}"
 
 
 def _format_step(step: OrderStep | None) -> str:
@@ -75,20 +74,12 @@ def _format_value(figure: object) -> str:
     return format_number(figure) if isinstance(figure, float) else str(figure)
 
 
-def _queue_sheet(recording: Recording, seq: Seq, queues: Sequence[QueueName]) -> ReplySheet:
-    return ReplySheet("queues", ("#", "queue", "ordered by"), _order_rows(recording, seq, "queue", queues))
-
-
-def _job_sheet(recording: Recording, seq: Seq, queue: QueueName, jobs: Sequence[JobId]) -> ReplySheet:
-    return ReplySheet(f"jobs of {queue}", ("#", "job", "ordered by"), _order_rows(recording, seq, "job", jobs))
-
-
-def _order_rows(recording: Recording, seq: Seq, kind: ElementKind, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    following = [*names[1:], ""]
-    return tuple(
+def _order_sheet(title: str, recording: Recording, seq: Seq, kind: ElementKind, names: Sequence[str]) -> ReplySheet:
+    rows = (
         (str(rank), name, _format_step(order_of(recording, seq, kind, name, rival).deciding_step) if rival else "")
-        for rank, (name, rival) in enumerate(zip(names, following, strict=True), start=1)
+        for rank, (name, rival) in enumerate(zip(names, [*names[1:], ""], strict=True), start=1)
     )
+    return ReplySheet(title, ("#", kind, "ordered by"), tuple(rows))
 
 
 NEXT_QUESTION = NamedQuestion("next", "Which job is next", ("queue",), who_is_next)

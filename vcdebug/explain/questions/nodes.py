@@ -110,7 +110,8 @@ def _placement_json(search: PlacementSearch) -> dict[str, object]:
 
 
 def _reply_without_scores(recording: Recording, search: PlacementSearch) -> QuestionReply:
-    event = _search_event(recording, search.passed) if search.passed else None
+    passed = recording.event_at(search.passed) if search.passed else None
+    event = passed if isinstance(passed, PredicateEvent) else None
     feasible = None if event is None else len(event.feasible)
     if recording.conf.facts_of(search.action).evicts_by_pod:
         first = "takes the first node where evictions make room"
@@ -327,12 +328,6 @@ def _evicting_search_line(recording: Recording, action: str, event: PredicateEve
         return f"{checked} for evictions: they could make room on {fit_count}{refusal_words}."
     refusal_words = f"; {refused_count} reject it" if refused_count else ""
     return f"{checked} without its planned victims: {fit_count} could hold the pod{refusal_words}."
-
-
-def _search_event(recording: Recording, seq: Seq) -> PredicateEvent:
-    event = recording.event_at(seq)
-    assert isinstance(event, PredicateEvent)
-    return event
 
 
 def _refusal_sentence(pod: TaskKey, event: PredicateEvent, hits: int) -> str:

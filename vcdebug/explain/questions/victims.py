@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from vcdebug.amount_text import count_noun, join_names, verb_for
 from vcdebug.explain.answer import Evidence, NamedQuestion, QuestionReply, ReplySheet, proof_of
 from vcdebug.explain.decisions import dry_runs, evictions
-from vcdebug.explain.decisions.votes import VictimDecision, VictimObjection, unasked_plugins, victim_choice_before
+from vcdebug.explain.decisions.votes import VictimDecision, unasked_plugins, victim_choice_before
 from vcdebug.explain.job_view import NotFoundError, find_subject
 from vcdebug.explain.orders import OrderComparison, order_of, pop_kind, sibling_pops
 from vcdebug.framework.record import Level, PopEvent
@@ -62,7 +62,8 @@ def _allowing_plugins(decision: VictimDecision | None, pod: TaskKey) -> list[str
 
 
 def _answers_sheet(decision: VictimDecision, pod: TaskKey) -> ReplySheet:
-    reasons = {(objection.tier, objection.plugin): objection.why for objection in _objections_to(decision, pod)}
+    objections = (objection for fate in decision.fates if fate.task == pod for objection in fate.objections)
+    reasons = {(objection.tier, objection.plugin): objection.why for objection in objections}
     rows = []
     for tier in decision.tiers:
         for offer in tier.offers:
@@ -73,27 +74,17 @@ def _answers_sheet(decision: VictimDecision, pod: TaskKey) -> ReplySheet:
     return ReplySheet("answers of the plugins", ("tier#", "plugin", "answer", "why"), tuple(rows))
 
 
-def _objections_to(decision: VictimDecision, pod: TaskKey) -> Iterator[VictimObjection]:
-    for fate in decision.fates:
-        if fate.task == pod:
-            yield from fate.objections
-
-
 def _protection_lines(recording: Recording, decision: VictimDecision | None, one: evictions.Eviction) -> Iterator[str]:
     """Yields lines about plugins that protected the pod in other tiers, and about plugins that were not asked."""
     if decision is None:
         return
+    decider = next((f"tier {tier.number}" for tier in decision.tiers if tier.decides), "another tier")
     for tier in decision.tiers:
         for offer in tier.offers:
             vote = offer.vote
             if vote.state == "answered" and one.victim not in offer.offered:
-                yield f"{vote.plugin} (tier {vote.tier}) protected it, but {_deciding_tier_words(decision)} decided."
+                yield f"{vote.plugin} (tier {vote.tier}) protected it, but {decider} decided."
     yield from (each.text for each in unasked_plugins(recording, decision.question, one.seq))
-
-
-def _deciding_tier_words(decision: VictimDecision | None) -> str:
-    tiers = decision.tiers if decision is not None else ()
-    return next((f"tier {tier.number}" for tier in tiers if tier.decides), "another tier")
 
 
 def _format_gain(recording: Recording, one: evictions.Eviction) -> str:
@@ -163,7 +154,9 @@ def why_victim(recording: Recording, word: str) -> QuestionReply:
     decision = victim_choice_before(recording, eviction.seq) if eviction.tier is not None else None
     others = [task for task in dict.fromkeys(decision.victims) if task != pod] if decision is not None else []
     pop = _victim_pop_seq(recording, eviction)
-    popped = _popped_before(recording, pop) if pop is not None else {}
+    siblings = sibling_pops(recording, pop) if pop is not None else ()
+    # Victims that were popped earlier from the same queue, with the events of their pops.
+    popped = {event.name: seq for seq, event in recording.filter_events(PopEvent, siblings) if pop and seq < pop}
     # Evictions change shares, so two victims are compared in the state at the earlier of their pops.
     orders = [
         order_of(recording, popped.get(other, pop), "victim", pod, other, eviction.preemptor) for other in others if pop
@@ -181,15 +174,6 @@ def _victim_pop_seq(recording: Recording, eviction: evictions.Eviction) -> Seq |
     return next(
         (seq for seq, pop in pops if pop.name == eviction.victim and pop_kind(recording, seq) == "victim"), None
     )
-
-
-def _popped_before(recording: Recording, pop: Seq) -> dict[TaskKey, Seq]:
-    """Victim → event of its pop, for victims that were popped earlier from the same queue."""
-    return {
-        event.name: seq
-        for seq in sibling_pops(recording, pop)
-        if seq < pop and isinstance(event := recording.event_at(seq), PopEvent)
-    }
 
 
 def _reply_of_dry_run(one: evictions.Eviction, search: dry_runs.DryRunSearch) -> QuestionReply:

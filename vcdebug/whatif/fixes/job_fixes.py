@@ -279,7 +279,9 @@ def _propose_priority_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         for one in situation.snapshot.objects_of("PriorityClass")
         if not name_of(one).startswith("system-")
     )
-    job_priority = situation.job.priority if situation.job is not None else _stated_priority(situation)
+    # For a job outside the session the highest stated priority of its Pending pods.
+    stated = max((int(pod.spec.get("priority") or 0) for pod in situation.pending_pods), default=0)
+    job_priority = situation.job.priority if situation.job is not None else stated
     higher = [one for one in classes if one[0] > job_priority]
     evicting = [one for one in higher if one[2] == _PREEMPTS]
     # The next class is the mildest change, and the highest one shows whether priority can help at all.
@@ -329,11 +331,6 @@ def _priority_edits(situation: fix.FixSituation, name: str, value: int, policy: 
         *fix.pod_edits(pods, f"spec.priorityClassName={name}"),
         *fix.pod_edits(other_policy, f"spec.preemptionPolicy={policy}"),
     )
-
-
-def _stated_priority(situation: fix.FixSituation) -> int:
-    """The highest priority of the job's Pending pods, for a job outside the session; 0 without pods."""
-    return max((int(pod.spec.get("priority") or 0) for pod in situation.pending_pods), default=0)
 
 
 def _propose_queue_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:

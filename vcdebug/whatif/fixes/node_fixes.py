@@ -143,9 +143,8 @@ def _propose_node_addition_fixes(situation: fix.FixSituation) -> Iterator[fix.Fi
         names = [f"{name}-added-{number}" for number in range(1, count + 1)]
         edits = tuple(edit for added_name in names for edit in _iter_added_node_edits(model, added_name, larger))
         sizes.append(fix.FixSize(count_noun(count, "node"), edits))
-    yield fix.cluster_fix(f"Add {fix.AMOUNT_BLANK} {node_words}", causes=_ROOM_CAUSES, aspect="nodes").with_sizes(
-        *sizes
-    )
+    added = fix.cluster_fix(f"Add {fix.AMOUNT_BLANK} {node_words}", causes=_ROOM_CAUSES, aspect="nodes")
+    yield added.with_sizes(*sizes)
 
 
 def _iter_added_node_edits(model: Manifest, name: str, larger: Mapping[str, str]) -> Iterator[str]:
@@ -164,10 +163,9 @@ def _missing_amounts(situation: fix.FixSituation, model: Manifest) -> dict[str, 
         unit = fix.unit_of(resource)
         request = max(fix.total_request([pod], resource) for pod in situation.pending_pods)
         if request > allocatable.get(resource, 0):
-            device_count = (
-                min(fix.total_request(situation.pending_pods, resource), _DEVICES_OF_A_NODE) if unit == "count" else 0
-            )
-            amounts[resource] = fix.AmountRange(0, request, unit).format_amount(max(request, device_count))
+            wanted = fix.total_request(situation.pending_pods, resource) if unit == "count" else 0
+            amount = max(request, min(wanted, _DEVICES_OF_A_NODE))
+            amounts[resource] = fix.AmountRange(0, request, unit).format_amount(amount)
     return amounts
 
 
@@ -309,9 +307,8 @@ def _propose_missing_action_fixes(situation: fix.FixSituation) -> Iterator[fix.F
 def _propose_action_order_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """A fix that puts the actions into upstream's usual order."""
     configured = [name for name in situation.recording.conf.actions if name]
-    ordered = [name for name in _ACTION_ORDER if name in configured] + [
-        name for name in configured if name not in _ACTION_ORDER
-    ]
+    others = (name for name in configured if name not in _ACTION_ORDER)
+    ordered = [*(name for name in _ACTION_ORDER if name in configured), *others]
     if ordered != configured:
         actions = ", ".join(ordered)
         causes = ("enqueued-too-late", "not-tried", "plan-lost", "phantom-*", NODE_ORDER, "not-admitted")
@@ -354,10 +351,8 @@ def _propose_load_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         thresholds = option.arguments.get("thresholds")
         for name, present in thresholds.items() if isinstance(thresholds, dict) else ():
             if isinstance(present, int) and 0 <= present < _MAX_PERCENT:
-                amount, path = (
-                    fix.AmountRange(present, _MAX_PERCENT),
-                    f"conf:plugins.{USAGE}.arguments.thresholds.{name}",
-                )
+                amount = fix.AmountRange(present, _MAX_PERCENT)
+                path = f"conf:plugins.{USAGE}.arguments.thresholds.{name}"
                 change, kind = amount.change_of(f"usage: thresholds.{name}", path, " percent"), fix.FixKind.ENTITLEMENT
                 yield fix.cluster_fix(*change, causes=("predicates-*",), amount=amount, kind=kind)
 

@@ -18,11 +18,11 @@ from vcdebug.explain.plugins.resourcequota import is_quota_count
 from vcdebug.explain.queue_index import ENDED_STATUSES
 from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.model.pod import Pod
-from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskStatus
 from vcdebug.recording.effects import Effect, cycle_effects
 from vcdebug.recording.recording import Recording, disposing, require_whole
 from vcdebug.recording.replay import replay_cycle
+from vcdebug.recording.state_before import sum_resources
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.edit_path import EditError
 from vcdebug.snapshot.manifest import name_of
@@ -269,9 +269,7 @@ def describe_missing_pods(recording: Recording, situation: FixSituation) -> str:
         lack = minimum - total_request(pods, name)
         if lack <= 0 or is_quota_count(name):
             continue
-        free = Resource()
-        for node in recording.session.nodes.values():
-            free.add(node.idle)
+        free = sum_resources(node.idle for node in recording.session.nodes.values())
         text, idle = AmountRange(0, 0, unit_of(name)).format_amount(lack), format_amount(name, max(free.get(name), 0.0))
         parts.append(f"{text} {name} ({idle} would be free)")
     return f"its pods that are not there yet ask {join_names(parts)}" if parts else ""

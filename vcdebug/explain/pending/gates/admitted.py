@@ -27,18 +27,15 @@ def admitted(view: JobView) -> Finding | None:
     opening_phase, final_phase = (each[job.uid] for each in phases)
     if view.tasks or view.hidden_pods or opening_phase not in WAITING_PHASES or final_phase in WAITING_PHASES:
         return None
+    owners = owners_of(job.pod_group.manifest)
+    owned = any(one.get("kind") == "Job" and str(one.get("apiVersion")).startswith(_VOLCANO_JOB) for one in owners)
     full_quota = next(exhausted_quotas(view.recording, job.namespace, next_pod_amounts(view)), None)
-    if full_quota is not None or not _owned_by_volcano_job(view):
+    if full_quota is not None or not owned:
         return None
     headline = CauseHeadline(job.uid, "is admitted in this cycle", "its controller creates its pods next")
     evidence = proof_of(view.action_ends(ENQUEUE), "enqueue has set the PodGroup to Inqueue")
     numbers = {"job.minAvailable": count(job.min_available, "pods")}
     return Finding(ADMITTED_CAUSE, headline, numbers, evidence, facts=(_format_fit(view),))
-
-
-def _owned_by_volcano_job(view: JobView) -> bool:
-    owners = owners_of(view.job.pod_group.manifest)
-    return any(one.get("kind") == "Job" and str(one.get("apiVersion")).startswith(_VOLCANO_JOB) for one in owners)
 
 
 def _format_fit(view: JobView) -> str:

@@ -19,7 +19,7 @@ from vcdebug.model.names import Seq, TaskKey
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.recording.state_before import sum_resources
-from vcdebug.recording.visits import JobVisit
+from vcdebug.recording.visits import JobVisit, refusals_in
 
 UNIFIED_POINT = UNIFIED_EVICTABLE.upstream
 OUTSIDE_DOMAINS = SkippedVictim("", "outside every HyperNode that the job may use")
@@ -44,7 +44,7 @@ def gang_eviction_finding(view: JobView, action: str, task: TaskInfo) -> answer.
     # The action can also commit an empty statement when it finds no plan.
     if visit.was_committed and visit.planned_tasks:
         return None
-    if refusals := visit.refusals(PREEMPTIVE.upstream):
+    if refusals := refusals_in(visit.visit_calls(PREEMPTIVE.upstream)):
         return queue_limits.not_preemptive_finding(view, task, *refusals[-1])
     votes = visit.visit_calls(UNIFIED_POINT)
     return _votes_finding(view, visit, votes) if votes else _no_candidates_finding(view, visit)

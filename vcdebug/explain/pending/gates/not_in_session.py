@@ -51,8 +51,7 @@ def not_in_session(recording: Recording, subject: ExplainSubject) -> Finding:
     group = next(_groups_named(recording, subject.job), None)
     if group is not None:
         queue = group.queue or recording.snapshot.flags.default_queue
-        has_queue = queue in recording.session.queues
-        if has_queue:
+        if queue in recording.session.queues:
             return _unreadable_finding(recording, subject)
         if foreign_pods := _pods_of_other_schedulers(recording, pods):
             return other_scheduler_finding(recording, subject.job, foreign_pods)
@@ -64,12 +63,10 @@ def not_in_session(recording: Recording, subject: ExplainSubject) -> Finding:
     capture_finding = capture_incomplete(recording, subject) if subject.job and _lacks(recording, "PodGroup") else None
     running = [pod for pod in pods if pod.node_name]
     if running and len(running) == len(pods) and capture_finding is None:
-        headline = CauseHeadline(
-            running[0].key, f"already runs on {running[0].node_name}", "it belongs to no Volcano job"
-        )
-        return Finding(
-            PLACES_CAUSE, headline, {}, opening_evidence(recording, "the session opens with the pod on its node")
-        )
+        runs = f"already runs on {running[0].node_name}"
+        headline = CauseHeadline(running[0].key, runs, "it belongs to no Volcano job")
+        evidence = opening_evidence(recording, "the session opens with the pod on its node")
+        return Finding(PLACES_CAUSE, headline, {}, evidence)
     if hidden_pods := _pods_of_other_schedulers(recording, pods):
         return other_scheduler_finding(recording, subject.job or hidden_pods[0].key, hidden_pods)
     return capture_finding or _no_pod_group_finding(recording, subject, pods)

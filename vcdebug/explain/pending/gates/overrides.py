@@ -19,6 +19,7 @@ from vcdebug.explain.answer import (
     count,
     pending_headline,
     proof_of,
+    reason_lines,
 )
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
@@ -153,15 +154,11 @@ def missing_action(
                 and findings[0].cause != DISCARD_CAUSE
             )
             return [finding, *findings] if is_first else [findings[0], finding, *findings[1:]]
-    return [_with_untried(findings[0], untried), *findings[1:]] if untried else None
-
-
-def _with_untried(finding: Finding, actions: Sequence[str]) -> Finding:
-    """Add the fact that these actions were not tried."""
+    if not untried:
+        return None
     too_large = "the replay is too large for this answer; explain --prove runs it"
-    return structs.replace(
-        finding, facts=(*finding.facts, f"Not tried: {' or '.join(actions)} in actions ({too_large}).")
-    )
+    facts = (*findings[0].facts, f"Not tried: {' or '.join(untried)} in actions ({too_large}).")
+    return [structs.replace(findings[0], facts=facts), *findings[1:]]
 
 
 def no_allocate_finding(view: JobView, task: TaskInfo, fits: NodeFits) -> Finding:
@@ -200,7 +197,7 @@ def _action_finding(view: JobView, task: TaskInfo, fits: NodeFits, trial: Action
     evidence = tuple(sorted((*(refusal_evidence or no_node.search_evidence(view, task)), *last_evidence)))
     position = " after allocate" if ALLOCATE in view.actions else ""
     advice = (cluster_admin_advice(f"Add {trial.action} to actions{position} (tested: places the job)."),)
-    headline, lines = pending_headline(view.job.uid, reason), no_node.histogram_lines(fits)
+    headline, lines = pending_headline(view.job.uid, reason), reason_lines(fits.reason_histogram, "node")
     return Finding(NOT_CONFIGURED_CAUSE, headline, numbers, evidence, advice, lines, facts)
 
 
@@ -278,11 +275,9 @@ def _lost_plan_finding(
 
 def _find_undoing(view: JobView, after: Seq, lost_tasks: Sequence[TaskKey]) -> tuple[Seq, str] | None:
     """(event, action) that rolled back the first placement; None if no event did."""
-    for seq in view.recording.index.seqs_of_type(OpEvent):
-        event = view.recording.event_at(seq)
-        if seq > after and isinstance(event, OpEvent) and event.op in UNDOING_OPS and event.task in lost_tasks:
-            action = view.recording.span_tree.span_around(seq, Level.ACTION)
-            return seq, action.name if action is not None else ""
+    for seq, event in view.recording.events_of_type(OpEvent):
+        if seq > after and event.op in UNDOING_OPS and event.task in lost_tasks:
+            return seq, view.recording.span_tree.name_around(seq, Level.ACTION)
     return None
 
 

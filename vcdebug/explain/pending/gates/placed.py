@@ -25,14 +25,14 @@ from vcdebug.explain.decisions.evictions import (
     Eviction,
     eviction_facts,
     eviction_words,
-    evictions_for_job,
-    lost_pods,
+    evictions_by_preemptor,
+    evictions_by_victim,
 )
 from vcdebug.explain.decisions.votes import HOOK_AT, UnaskedPlugin, unasked_plugins, victim_question_before
 from vcdebug.explain.job_view import JobView, missing_roles
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.checklist import NOT_TRIED_CAUSE, allocate_findings, failed_search_seq
-from vcdebug.explain.pending.gates.not_in_session import opening_evidence
+from vcdebug.explain.pending.gates.not_in_session import PLACES_CAUSE, opening_evidence
 from vcdebug.explain.pending.gates.validity import with_creation_order
 from vcdebug.explain.plugins.resourcequota import exhausted_quotas, next_pod_amounts
 from vcdebug.framework.hooks import JOB_VALID
@@ -55,7 +55,6 @@ from vcdebug.snapshot.manifest import (
     status_of,
 )
 
-PLACES_CAUSE = "places"
 PIPELINED_CAUSE = "pipelined"
 EVICTED_CAUSE = "evicted"
 ADMITTED_CAUSE = "admitted"
@@ -74,9 +73,11 @@ def placed(view: JobView) -> Finding | None:
     elif any(pod.key == view.pod for pod in view.hidden_pods):
         return None
     if not view.pending_at_open:
-        return (
-            _already_placed_finding(view, list(view.tasks.values())) if view.tasks and not _was_invalid(view) else None
-        )
+        # A job whose first JobValid answer is no lost its pods earlier, or they were never created.
+        answers = view.calls_about(JOB_VALID.upstream)[:1]
+        if not view.tasks or any(event.result and not event.result["pass"] for _, event in answers):
+            return None
+        return _already_placed_finding(view, list(view.tasks.values()))
     firm_tasks = [task for task in view.placed_tasks if task.status is not TaskStatus.ALLOCATED]
     if not firm_tasks or not (view.job.is_pipelined() or any(t.status is TaskStatus.BINDING for t in firm_tasks)):
         return None
@@ -87,7 +88,7 @@ def _already_placed_finding(view: JobView, tasks: Sequence[TaskInfo]) -> Finding
     opening = view.recording.timeline.opening_tasks
     states = " or ".join(dict.fromkeys(opening[task.key].status.upstream_name for task in tasks))
     keys = [task.key for task in tasks]
-    evictions = [one for one in lost_pods(view) if one.victim in keys]
+    evictions = [one for one in evictions_by_victim(view.recording).get(view.job.uid, ()) if one.victim in keys]
     about_pod = view.pod in keys
     subject = (view.pod if about_pod else None) or view.job.uid
     were = "it was" if about_pod else f"{count_noun(len(tasks), 'pod')} {verb_for(len(tasks), 'was')}"
@@ -100,7 +101,7 @@ def _already_placed_finding(view: JobView, tasks: Sequence[TaskInfo]) -> Finding
         room_facts = (f"The room is for {preemptors}.",) if preemptors else ()
         headline = _loss_headline(view, subject, evictions)
         facts = (*room_facts, *(one.text for one in protections), f"{capitalize_first(before)}.")
-    elif about_pod and (pending_pods := _other_pending(view)):
+    elif about_pod and (pending_pods := [one.name for one in view.tasks.values() if one.status is TaskStatus.PENDING]):
         facts = (f"Other pods of {view.job.uid} are Pending: {join_names(pending_pods)}.",)
     evidence = opening_evidence(view.recording, "the session opens with the job's pods in this state")
     proof = (*evidence, *(Evidence(one.end, f"{one.action} evicts {one.victim}") for one in evictions))
@@ -176,12 +177,8 @@ def _evict_words(actions: Sequence[str]) -> str:
     return f"{join_names(actions)} {verb_for(len(actions), 'evicts')}"
 
 
-def _other_pending(view: JobView) -> list[str]:
-    return [task.name for task in view.tasks.values() if task.status is TaskStatus.PENDING]
-
-
 def _placed_finding(view: JobView, firm_tasks: Sequence[TaskInfo]) -> Finding:
-    evictions = evictions_for_job(view)
+    evictions = evictions_by_preemptor(view.recording).get(view.job.uid, ())
     bound = [task for task in firm_tasks if task.status is TaskStatus.BINDING]
     pipelined = [task for task in firm_tasks if task.status is TaskStatus.PIPELINED]
     has_minimum = view.job.ready_task_num() >= view.job.min_available
@@ -232,10 +229,8 @@ def _placed_headline(
         origin = " from an earlier cycle" if all(task.uid in view.session.restored for task in pipelined) else ""
         return CauseHeadline(view.job.uid, "is waiting for pods to terminate", f"{reason}{origin}")
     if evictions:
-        victims, by = (
-            join_names([one.victim for one in evictions], 1),
-            list(dict.fromkeys(one.action for one in evictions)),
-        )
+        victims = join_names([one.victim for one in evictions], 1)
+        by = list(dict.fromkeys(one.action for one in evictions))
         pods = f" for {_format_tasks(pipelined)} on {_node_names(pipelined)} (pipelined)" if pipelined else ""
         bound_parts = parts[:1] if bound else ()
         reason = "; ".join((f"{_evict_words(by)} {victims}{pods}", *bound_parts))
@@ -339,11 +334,6 @@ def releasing_tasks(view: JobView, pipelined: Sequence[TaskInfo]) -> Iterator[Ta
         yield from (task for task in node.tasks_in_order() if task.status is TaskStatus.RELEASING)
 
 
-def _was_invalid(view: JobView) -> bool:
-    """Whether gang's first JobValid answer rejects the job: pods were lost earlier or never created."""
-    return any(event.result and not event.result["pass"] for _, event in view.calls_about(JOB_VALID.upstream)[:1])
-
-
 def _placement_evidence(
     view: JobView, firm_tasks: Sequence[TaskInfo], evictions: Sequence[Eviction]
 ) -> Iterator[Evidence]:
@@ -409,7 +399,8 @@ def phantom_pipelined(view: JobView) -> Finding | None:
     has_minimum = view.job.ready_task_num() >= view.job.min_available
     if not pipelined or not view.job.is_pipelined() or (has_bound and has_minimum):
         return None
-    if evictions_for_job(view) or next(releasing_tasks(view, pipelined), None) is not None:
+    is_awaited = view.job.uid in evictions_by_preemptor(view.recording)
+    if is_awaited or next(releasing_tasks(view, pipelined), None) is not None:
         return None
     nodes = (view.session.nodes[task.node_name] for task in pipelined)
     # With any releasing resources on the node the pod may still get its room.
@@ -420,23 +411,15 @@ def _pipelined_tasks(view: JobView) -> list[TaskInfo]:
     return [task for task in view.placed_tasks if task.status is TaskStatus.PIPELINED and view.pod in (None, task.key)]
 
 
-def stopping_findings(view: JobView) -> list[Finding]:
-    """Why allocate does not bind the pipelined task; empty for a task restored from an earlier cycle."""
-    return list(_find_stopping(view.recording, view))
-
-
+# Cached, since two parts of the answer need them.
 @per_recording(most=1)
-def _find_stopping(_: Recording, view: JobView) -> Sequence[Finding]:
-    """The findings why allocate does not bind the job; cached, since two parts of the answer need them."""
+def stopping_findings(_: Recording, view: JobView) -> Sequence[Finding]:
+    """Why allocate does not bind the pipelined task; empty for a task restored from an earlier cycle."""
     task = _pipelined_tasks(view)[0]
-    if _is_restored(view, task):
+    if task.uid in view.session.restored:
         return []
     findings = allocate_findings(view, task, NodeFits(view, task, failed_search_seq(view, task)))
     return [finding for finding in findings if finding.cause != NOT_TRIED_CAUSE]
-
-
-def _is_restored(view: JobView, task: TaskInfo) -> bool:
-    return task.uid in view.session.restored
 
 
 def _phantom_finding(view: JobView, pipelined: Sequence[TaskInfo]) -> Finding:
@@ -445,7 +428,7 @@ def _phantom_finding(view: JobView, pipelined: Sequence[TaskInfo]) -> Finding:
     nodes = join_names(dict.fromkeys(each.node_name for each in pipelined))
     source, evidence = "an earlier cycle", opening_evidence(view.recording, "the session opens with the pod pipelined")
     planned = last_operation(view.recording, task.key, len(view.recording) + 1, PIPELINE_OP)
-    if planned and not _is_restored(view, task):
+    if planned and task.uid not in view.session.restored:
         source = view.recording.span_tree.name_around(planned, Level.ACTION)
         evidence = proof_of(planned, f"{source} pipelines it, where nothing is Releasing")
     facts, advice = _phantom_facts(view, task)
@@ -466,7 +449,7 @@ def _phantom_finding(view: JobView, pipelined: Sequence[TaskInfo]) -> Finding:
 
 def _phantom_facts(view: JobView, task: TaskInfo) -> tuple[tuple[str, ...], tuple[Advice, ...]]:
     """(facts why allocate does not bind the pipelined task, advice)."""
-    if _is_restored(view, task):
+    if task.uid in view.session.restored:
         free_nodes = [
             node.name for node in NodeFits(view, task, len(view.recording)).free_nodes if node.name != task.node_name
         ]
@@ -480,7 +463,7 @@ def _phantom_facts(view: JobView, task: TaskInfo) -> tuple[tuple[str, ...], tupl
             recreate,
             owner_advice(f"Clear status.nominatedNodeName of {task.name}; every node is tried then.", edit),
         )
-    findings, same_plan = stopping_findings(view), "The next cycle makes the same plan."
+    findings, same_plan = stopping_findings(view.recording, view), "The next cycle makes the same plan."
     if not findings:
         evicting = join_names(action for action in dict.fromkeys(view.actions) if view.facts_of(action).evicts)
         return (same_plan,), (cluster_admin_advice(f"Order the actions so that allocate runs before {evicting}."),)

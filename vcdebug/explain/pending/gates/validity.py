@@ -20,7 +20,7 @@ from vcdebug.explain.answer import (
     pending_headline,
     proof_of,
 )
-from vcdebug.explain.decisions.evictions import Eviction, lost_pods
+from vcdebug.explain.decisions.evictions import Eviction, evictions_by_victim
 from vcdebug.explain.job_view import WAITING_PHASES, JobView, MissingRole, missing_roles, workloads_of
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence, other_scheduler_finding
 from vcdebug.explain.plugins.resourcequota import exhausted_quotas, next_pod_amounts
@@ -69,7 +69,7 @@ def validity(view: JobView) -> Finding | None:
     if hidden_pods and valid + len(hidden_pods) >= job.min_available:
         return other_scheduler_finding(view.recording, job.uid, hidden_pods)
     # Checked first: the owner cannot repair a lack of pods that evictions in this cycle caused.
-    evictions = lost_pods(view)
+    evictions = evictions_by_victim(view.recording).get(view.job.uid)
     if evictions and view.calls_about(JOB_VALID.upstream)[0][1].result is None:
         return _lost_pods_finding(view, valid, evictions)
     if not view.tasks and job.pod_group.phase in WAITING_PHASES:

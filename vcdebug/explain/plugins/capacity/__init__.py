@@ -304,6 +304,5 @@ EXPLAINER = PluginExplainer(
         reclaims_within_limit,
         surplus_in,
         larger_share_advice,
-        victims.smaller_share_advice,
     ),
 )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from vcdebug import amount_text
 from vcdebug.amount_text import count_noun, format_amounts_apart, join_names
-from vcdebug.explain.answer import Advice, histogram, pod_lines, queue_admin_advice
+from vcdebug.explain.answer import Advice, histogram, queue_admin_advice, reason_lines
 from vcdebug.explain.equation import JOB_NOT_IN_SESSION, DimensionAmount, Equation, Term, TermFigure, victim_equation
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.orders import order_of
@@ -141,7 +141,7 @@ def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], se
     queues = victim_queues(view, protected)
     text = "; ".join(f"{count_noun(len(keys), 'pod')} {reason}" for reason, keys in reasons[:2])
     numbers = not_above_share(view, NAME, protected, seq, smaller_share_advice).numbers
-    return VetoReason(text, numbers, (_veto_advice(attrs, queues),), pod_lines(reasons))
+    return VetoReason(text, numbers, (_veto_advice(attrs, queues),), reason_lines(reasons))
 
 
 def _veto_reason(

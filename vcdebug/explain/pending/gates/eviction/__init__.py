@@ -23,7 +23,7 @@ from vcdebug.model.fit_errors import FitStatus
 from vcdebug.model.names import JobId, Seq
 from vcdebug.model.task import TaskInfo
 from vcdebug.recording.state_before import fits_without, requested_together
-from vcdebug.recording.visits import POST_VICTIM_POINTS, JobVisit, NodeTry, TaskTry, says_no, spans_inside
+from vcdebug.recording.visits import JobVisit, NodeTry, TaskTry, says_no, spans_inside
 from vcdebug.releases.scheduling import RECLAIM_IMMEDIATE
 
 NEVER_PREEMPT = "Never"
@@ -155,8 +155,9 @@ def _not_entitled_gates(view: JobView, action: str, task: TaskInfo, fits: NodeFi
 
 
 def _visited_gate(view: JobView, visit: JobVisit, task: TaskInfo, fits: NodeFits) -> Gate | None:
-    tries = [attempt for attempt in visit.tries if attempt.task not in visit.planned_tasks]
-    stages = [(attempt, [(_node_stage(view, attempt, node), node) for node in attempt.nodes]) for attempt in tries]
+    stages = [
+        (attempt, [(_node_stage(view, attempt, node), node) for node in attempt.nodes]) for attempt in visit.unplaced
+    ]
     furthest = max((stage for _, nodes in stages for stage, _ in nodes), default=NodeStage.TOO_SMALL)
     if furthest is NodeStage.TOO_SMALL:
         return _no_nodes_gate(view, visit, task, fits)
@@ -172,7 +173,7 @@ def _visited_gate(view: JobView, visit: JobVisit, task: TaskInfo, fits: NodeFits
 
 
 def _no_nodes_gate(view: JobView, visit: JobVisit, task: TaskInfo, fits: NodeFits) -> Gate | None:
-    failed_tries = [attempt for attempt in visit.tries if attempt.task not in visit.planned_tasks] or list(visit.tries)
+    failed_tries = visit.unplaced or list(visit.tries)
     attempt = next((failed_try for failed_try in failed_tries if failed_try.task == task.key), failed_tries[0])
     tried_task = view.tasks[attempt.task]
     if tried_task.pod.preemption_policy == NEVER_PREEMPT:
@@ -191,7 +192,7 @@ def _no_nodes_gate(view: JobView, visit: JobVisit, task: TaskInfo, fits: NodeFit
 def _node_stage(view: JobView, attempt: TaskTry, node: NodeTry) -> NodeStage:
     if node.task_placed:
         return NodeStage.PLACED
-    if node.node_calls(*POST_VICTIM_POINTS) or (node.evicted_tasks and evicts_at_once(view, attempt.action)):
+    if node.later_calls or (node.evicted_tasks and evicts_at_once(view, attempt.action)):
         return NodeStage.AFTER
     candidates = node.candidates
     if candidates and fits_without(view.recording, node.first, attempt.task, node.node, candidates):
@@ -208,11 +209,8 @@ def _after_victims_finding(view: JobView, attempt: TaskTry, nodes: list[NodeTry]
     fits = job_fits.for_task(task)
     for node in nodes:
         calls = node.node_calls(hooks.ALLOCATABLE.upstream, hooks.SIMULATE_ALLOCATABLE.upstream)
-        objections = [
-            (s, e)
-            for s, e in node.node_calls(hooks.PREDICATE.upstream, hooks.SIMULATE_PREDICATE.upstream)
-            if says_no(e)
-        ]
+        predicates = node.node_calls(hooks.PREDICATE.upstream, hooks.SIMULATE_PREDICATE.upstream)
+        objections = [(s, e) for s, e in predicates if says_no(e)]
         # Queue and predicate can both refuse in one try: the later refusal ended it.
         queue_refused = calls and says_no(calls[-1][1]) and (not objections or objections[-1][0] < calls[-1][0])
         if queue_refused and node.last >= calls[-1][0]:
@@ -230,7 +228,7 @@ def _not_kept_finding(view: JobView, attempt: TaskTry, node: NodeTry) -> answer.
     """All checks passed but no room was reserved: a dry run whose victims are all reprieved proposes no node."""
     task = view.tasks[attempt.task]
     reason = f"{attempt.action} did not place {task.name} on {node.node}, although no plugin rejected it"
-    seq, event = node.node_calls(*POST_VICTIM_POINTS)[-1]
+    seq, event = node.later_calls[-1]
     evidence = (*search_evidence(view, task), answer.Evidence(seq, f"{event.plugin} accepts {node.node}"))
     advice = (answer.owner_advice(f"Step through what {attempt.action} does after event {seq}: vcdebug open."),)
     return _mixed_finding(view, attempt, reason, evidence, advice)
@@ -273,8 +271,7 @@ def _predicate_finding(
 ) -> answer.Finding:
     """The finding about a predicate that refuses the node even without the victims."""
     task = view.tasks[attempt.task]
-    votes = node.victim_votes
-    despite_evictions = " even without the victims" if any(e.result for _, e in votes) else ""
+    despite_evictions = " even without the victims" if any(e.result for _, e in node.victim_votes) else ""
     reason = f"{event.plugin} rejects {task.name} on {node.node}{despite_evictions}: {_format_objection(event)}"
     evidence = (
         *search_evidence(view, task),

@@ -20,7 +20,7 @@ from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.no_node import user_facts
 from vcdebug.framework.hooks import JOB_STARVING, PRE_PREDICATE, PREDICATE
 from vcdebug.model.task import TaskInfo
-from vcdebug.recording.visits import JobVisit, TaskTry
+from vcdebug.recording.visits import JobVisit, TaskTry, refusals_in
 from vcdebug.releases.scheduling import PREEMPT_WITH_TOPOLOGY
 
 NOT_STARVING = "not-starving"
@@ -31,7 +31,7 @@ NOT_ELIGIBLE = "not-eligible-to-preempt"
 
 def not_starving_finding(view: JobView, action: str, task: TaskInfo) -> Finding:
     """The finding if an evicting action did not try the job because no plugin reports it as starving."""
-    answers = [(seq, event) for seq, event in view.calls_during(action, JOB_STARVING.upstream) if not event.result]
+    answers = refusals_in(view.calls_during(action, JOB_STARVING.upstream))
     preempts_topology = view.recording.snapshot.release.has_older_form(PREEMPT_WITH_TOPOLOGY)
     if action == PREEMPT and view.job.contains_network_topology() and not preempts_topology:
         return _topology_finding(view, action, task)

@@ -70,13 +70,13 @@ def _build_veto(view: JobView, attempt: TaskTry, plugin: str, votes: NodeVotes, 
     _, all_votes = _question_and_answers(view, node)
     empty_votes = [vote for vote in all_votes if vote.tier < tier and not vote.result]
     priority_reason = _no_lower_priority(view, attempt, empty_votes, candidates)
-    misspelt, advice = _misspelt_switch(view, plugin), veto_reason.advice
+    advice = veto_reason.advice
     facts = [f"{veto_reason.text}.", *earlier_tier_facts(empty_votes, tier)]
     if priority_reason is not None:
         facts.append(f"{priority_reason.text}.")
         advice = (*priority_reason.advice, *(advice if len([s for s in all_votes if s.tier == tier]) > 1 else ()))
-    if misspelt:
-        facts.append(f"{misspelt}.")
+    for misspelt in view.recording.conf.unread_keys(plugin)[:1]:
+        facts.append(f"{misspelt.field} is ignored: {misspelt.what}.")
         advice = (
             answer.cluster_admin_advice(f"Correct the misspelled switch of {plugin} in the scheduler configuration."),
             *advice,
@@ -151,13 +151,7 @@ def _reason_from_equation(view: JobView, plugin: str, protected: Sequence[TaskKe
     notes = answer.histogram((term.name, term.note) for term in terms if term.name in protected and term.note)
     note_words = "".join(f" ({note})" for note, _ in notes[:1])
     advice = explainer_for(plugin).keeps_advice or answer.cluster_admin_advice(PLUGIN_ADVICE.format(plugin=plugin))
-    return VetoReason(f"It protects {join_names(protected)}{note_words}", {}, (advice,), answer.pod_lines(notes))
-
-
-def _misspelt_switch(view: JobView, plugin: str) -> str:
-    """A sentence about an unknown switch of the plugin in the configuration; empty without one."""
-    problems = view.recording.conf.unread_keys(plugin)
-    return next((f"{problem.field} is ignored: {problem.what}" for problem in problems), "")
+    return VetoReason(f"It protects {join_names(protected)}{note_words}", {}, (advice,), answer.reason_lines(notes))
 
 
 def _no_lower_priority(
@@ -213,7 +207,7 @@ def format_objections(ranked: RankedObjections) -> str:
 
 def objection_lines(ranked: RankedObjections) -> tuple[str, ...]:
     """One line per reason, with some of the pods."""
-    return answer.pod_lines((skip.text, [pod.key for pod in pods]) for skip, pods in ranked)
+    return answer.reason_lines((skip.text, [pod.key for pod in pods]) for skip, pods in ranked)
 
 
 def _build_finding(

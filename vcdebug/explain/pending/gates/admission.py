@@ -11,7 +11,7 @@ from vcdebug.explain.decisions.votes import hook_calls_at
 from vcdebug.explain.job_view import WAITING_PHASES, JobView, action_seqs
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence
 from vcdebug.explain.plugins import explainer_for, overcommit
-from vcdebug.explain.queue_findings import rejection_evidence
+from vcdebug.explain.queue_findings import is_whole_cluster, rejection_evidence
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
@@ -79,7 +79,9 @@ def _exceeds_limit(view: JobView, seq: Seq, plugin: str) -> bool:
         return bool(overcommit.admission_check(view.recording, seq, view.job).exceeded_dimensions)
     quota = explainer_for(plugin).quota
     checks = quota.admission(view.recording, seq, view.job) if quota is not None else []
-    return any(check.exceeded_dimensions for check in checks)
+    exceeded = [(check, name) for check in checks for name in check.exceeded_dimensions]
+    # A limit that is the whole cluster says no more than the rejection itself.
+    return any(not is_whole_cluster(view, check.check.limit, name) for check, name in exceeded)
 
 
 def _stale_minimum_facts(view: JobView) -> Iterator[str]:

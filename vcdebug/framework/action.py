@@ -79,8 +79,6 @@ class Action(ABC):
 class QueuedJobs:
     """A heap of queues, and a heap of jobs for each queue."""
 
-    __slots__ = ("_ssn", "jobs", "queues")
-
     def __init__(self, ssn: Session) -> None:
         self._ssn = ssn
         self.queues = PriorityQueue[QueueInfo](ssn.queue_order_less, "queue", lambda queue: queue.name, ssn.record)

@@ -26,8 +26,6 @@ def _int_or_none(value: object) -> int | None:
 class TrackedMapping(Mapping[object, object]):
     """A mapping that remembers which of its keys were read."""
 
-    __slots__ = ("_read_keys", "_values")
-
     def __init__(self, values: Mapping[object, object]) -> None:
         self._values = values
         self._read_keys: dict[object, None] = {}
@@ -56,19 +54,13 @@ class TrackedMapping(Mapping[object, object]):
 class Arguments:
     """The arguments of a plugin or action from YAML; a value of the wrong type is replaced by the default."""
 
-    __slots__ = ("_quoted", "defaults", "raw", "replaced")
-
-    raw: TrackedMapping
-    defaults: dict[str, object]
-    """Default values of the keys that were looked up and are not in the configuration."""
-    replaced: dict[str, object]
-    """Default values of the keys whose configured value was rejected."""
-
     def __init__(self, raw: Mapping[object, object] | None = None, *, quoted: bool = True) -> None:
         """`quoted`: whether a quoted string such as "true" counts as a boolean."""
         self.raw = TrackedMapping(raw or {})
-        self.defaults = {}
-        self.replaced = {}
+        self.defaults: dict[str, object] = {}
+        """Default values of the keys that were looked up and are not in the configuration."""
+        self.replaced: dict[str, object] = {}
+        """Default values of the keys whose configured value was rejected."""
         self._quoted = quoted
 
     def _read_value(self, key: str, default: Read, read: Callable[[object], Read | None]) -> Read:

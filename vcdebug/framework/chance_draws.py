@@ -19,8 +19,6 @@ from vcdebug.snapshot.cycle_inputs import ChanceSettings, mix_bits, mix_text
 class DomainRows:
     """Domain orders: upstream visits each row of hypernodes in random order, here in the order from the settings."""
 
-    __slots__ = ("_positions", "_orders")
-
     def __init__(self, orders: Mapping[str, str]) -> None:
         self._orders = {holder: names.split(";") for holder, names in orders.items()}
         self._positions: dict[str, int] = {}
@@ -37,21 +35,6 @@ class DomainRows:
 
 class RandomDraws:
     """Random numbers from a seed: the same seed gives the same sequence. Observed choices override draws."""
-
-    __slots__ = (
-        "_choices",
-        "_count",
-        "_dry_runs",
-        "_placements",
-        "_preempts",
-        "_reclaims",
-        "_order_seed",
-        "_seed",
-        "_visits",
-        "_won",
-        "job_domains",
-        "sub_job_domains",
-    )
 
     def __init__(self, chance: ChanceSettings) -> None:
         self._seed = chance.tie_seed
@@ -160,8 +143,6 @@ def put_first(nodes: list[NodeInfo], name: NodeName) -> list[NodeInfo]:
 
 class KnownSearches:
     """The configured searches of each task, in order."""
-
-    __slots__ = ("_search_counts", "_searches")
 
     def __init__(self, chance: ChanceSettings) -> None:
         self._searches = chance.searches

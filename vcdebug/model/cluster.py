@@ -34,25 +34,6 @@ from vcdebug.snapshot.snapshot import Snapshot
 class ClusterInfo:
     """Jobs, nodes and queues (by name in the cycle's map order), and all other input of a session."""
 
-    __slots__ = (
-        "_shared",
-        "distinct",
-        "hyper_nodes",
-        "ignored",
-        "jobs",
-        "namespaces",
-        "nodes",
-        "ordering",
-        "orphans",
-        "panic",
-        "persistence",
-        "priority_classes",
-        "queues",
-        "restored",
-        "snapshot",
-        "unseen",
-    )
-
     def __init__(
         self,
         snapshot: Snapshot,

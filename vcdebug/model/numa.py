@@ -115,16 +115,6 @@ class CpuTopology:
 class NumaInfo:
     """One node's NUMA layout, policies and free CPUs."""
 
-    __slots__ = (
-        "cpu_manager_policy",
-        "free_cpus",
-        "name",
-        "reserved_cpus",
-        "shown_pods",
-        "topology",
-        "topology_policy",
-    )
-
     def __init__(self, manifest: JsonObject, topologies: dict[tuple[Json, ...], CpuTopology]) -> None:
         spec = spec_of(manifest)
         policies = spec.get("policies") or {}

@@ -21,27 +21,6 @@ OPEN = "Open"
 class QueueInfo:
     """A Queue object; what it has been allocated lives in the plugins. Upstream: api/queue_info.NewQueueInfo."""
 
-    __slots__ = (
-        "annotations",
-        "capability",
-        "creation_timestamp",
-        "deserved",
-        "guarantee",
-        "hierarchy",
-        "manifest",
-        "name",
-        "parent",
-        "preemptable",
-        "priority",
-        "reclaimable",
-        "spec",
-        "state",
-        "subject",
-        "uid",
-        "weight",
-        "weights",
-    )
-
     def __init__(self, manifest: JsonObject, ignored: tuple[str, ...] = ()) -> None:
         metadata, spec = metadata_of(manifest), spec_of(manifest)
         self.manifest = manifest

@@ -193,12 +193,15 @@ def _propose_whole_share_fixes(
         return
     needed = situation.pending_pods[: max(job.min_available - job.ready_task_num(), 1)]
     own_jobs = [one for one in situation.recording.session.jobs.values() if one.queue == queue.name]
-    changes, edits = [], []
+    changes, edits, capability = [], [], fix.known_amounts(queue.capability)
     for resource in fix.resources_of(needed):
         running = [task.pod for one in own_jobs for task in one.tasks.values() if is_allocated_status(task.status)]
         limit = _limit_of(queue, "deserved", resource, deserved)
         wanted = fix.total_request([*running, *needed], resource)
-        if wanted > limit.present:
+        # Upstream refuses more than the capability; what spec.deserved does not name has advice of its own.
+        if wanted > capability.get(resource, wanted):
+            return
+        if resource in deserved and wanted > limit.present:
             old, new = (
                 fix.AmountRange(0, 0, fix.unit_of(resource)).format_amount(each) for each in (limit.present, wanted)
             )

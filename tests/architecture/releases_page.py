@@ -46,7 +46,7 @@ PROPOSALS = """## Open pull requests
 Changes that were proposed and not merged by 2026-08 are switches that are off: `--release master,+pr-5884` replays the
 latest rules with one of them, `v1.15.1,+pr-5884` an older release with it. Several can be on, such as
 `master,+pr-5884,+pr-5854`. `vcdebug diff SNAPSHOT --release master,+pr-5884` shows what it changes in a cluster. They
-are read from the pull requests' diffs, for one cycle, and not compared with a program: their trust is `near`.
+are read from the pull requests' diffs, for one cycle, and compared with one program of them all: their trust is `near`.
 
 | switch | then | decides | weight | upstream |
 |---|---|---|---|---|"""

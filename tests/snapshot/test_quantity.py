@@ -2,7 +2,7 @@
 
 import pytest
 
-from vcdebug.snapshot.quantity import QuantityError, milli_value, overflows_int64, whole_value
+from vcdebug.snapshot.quantity import QuantityError, go_struct_text, milli_value, overflows_int64, whole_value
 
 VALUES = [
     ("0", 0),
@@ -120,3 +120,12 @@ def test_a_very_long_number_is_refused() -> None:
     assert 1 == whole_value("0." + "0" * 900 + "1")
     with pytest.raises(QuantityError):
         whole_value("9" * 5000)
+
+
+@pytest.mark.parametrize(
+    ("text", "cached"),
+    [("3", "3"), ("3000m", ""), ("500m", "500m"), ("0", "0"), ("0.5", ""), ("1.5", ""), ("1.250", "1.250")]
+    + [("10Gi", "10Gi"), ("8Gi", ""), ("2k", "2k"), ("1000k", "")],
+)
+def test_go_keeps_the_text_of_a_quantity_in_its_canonical_form(text: str, cached: str) -> None:
+    assert cached == go_struct_text(text).split("<nil>} ")[1].rpartition(" ")[0]

@@ -75,16 +75,25 @@ def approximate_float(text: object) -> float:
 
 def go_struct_text(text: object) -> str:
     """Go's `%v` of a parsed Quantity: value and scale, the long form, the cached text, the format."""
-    cached = _quantity_text(text)
-    parts = _split_quantity(cached)
+    stated = _quantity_text(text)
+    parts = _split_quantity(stated)
     amount = _parse_amount(parts)
     decimal = (
         "DecimalExponent" if parts.suffix[:1] in ("e", "E") and parts.suffix not in _DECIMAL_SUFFIX else "DecimalSI"
     )
     format_name = "BinarySI" if parts.suffix in _BINARY_SUFFIX else decimal
     if isinstance(amount, _Int64Amount):
+        cached = stated if stated == "0" or _is_canonical(parts, amount.scale) else ""
         return f"{{{{{amount.mantissa} {amount.scale}}} {{<nil>}} {cached} {format_name}}}"
     return f"{{{{0 0}} {{{amount.unscaled}e-{amount.scale}}}  {format_name}}}"
+
+
+def _is_canonical(parts: _QuantityParts, scale: int) -> bool:
+    """Whether Go keeps the text of a parsed Quantity: that of `3`, not that of `3000m`. Upstream: k8s ParseQuantity."""
+    digits = (parts.integer or "0") + parts.fraction
+    if parts.suffix in _BINARY_SUFFIX:
+        return int(digits) % 8 != 0  # exact: ints
+    return scale % 3 == 0 and not digits.endswith("000") and not digits.startswith("0")  # exact: ints
 
 
 def overflows_int64(text: object, power: int = 0) -> bool:

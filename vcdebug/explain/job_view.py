@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from vcdebug.actions import ALLOCATE, BACKFILL
-from vcdebug.amount_text import count_noun, format_age
+from vcdebug.amount_text import count_noun, format_age, join_names
 from vcdebug.errors import VcdebugError, closest_names
 from vcdebug.framework.hooks import OVERUSED
 from vcdebug.framework.record import ActionEvent
@@ -23,6 +23,7 @@ from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.visits import JobVisit, NumberedCall, TaskTry, job_visits
+from vcdebug.snapshot.kinds import WORKLOAD_KINDS
 from vcdebug.snapshot.manifest import (
     GROUP_ANNOTATION,
     JsonObject,
@@ -34,6 +35,7 @@ from vcdebug.snapshot.manifest import (
     object_in,
     owner_names,
     owners_of,
+    status_of,
 )
 from vcdebug.snapshot.object_checks import join_kinds, missing_kinds, supplying_command
 from vcdebug.snapshot.reported_events import event_reporter, event_time, latest_events
@@ -318,9 +320,18 @@ def _groups_of_workload(snapshot: Snapshot, word: str) -> list[JobId]:
         is_named = name in (name_of(job), *(owner.get("name") for owner in owners_of(job)))
         if is_named and namespace in ("", _namespace_of(job)):
             keys |= dict.fromkeys(groups.get((_namespace_of(job), name_of(job))) or [key_of(job)])
+    keys |= dict.fromkeys(key for key in unmade_workloads(snapshot) if word in (key, key.rpartition("/")[2]))
     # A JobFlow whose Jobs are there is known by them.
     jobs = [key for key in keys if key.rpartition("/")[2] != name]
     return jobs or list(keys)
+
+
+def unmade_workloads(snapshot: Snapshot) -> dict[str, str]:
+    """`namespace/name` → kind of the operators' objects in the snapshot."""
+    places = (key.partition("/") for key in snapshot.workloads)
+    named = [(namespace, *rest.split(" ", 1)) for namespace, _, rest in places]
+    known = [kind.name for kind in WORKLOAD_KINDS]
+    return {f"{namespace}/{name}": kind for namespace, kind, name in named if kind in known}
 
 
 def _namespace_of(manifest: JsonObject) -> str:
@@ -381,6 +392,29 @@ def _events_by_subject(recording: Recording) -> Mapping[str, Sequence[Manifest]]
     return group_by_key(
         (subject, event) for kind, name, event in keyed for subject in subjects.get((kind, name), (name,))
     )
+
+
+_KUBELET_REJECTIONS = ("OutOf", "UnexpectedAdmissionError", "NodeAffinity", "TopologyAffinityError")
+"""Beginnings of reasons with which a kubelet rejects a pod that was bound to its node."""
+
+
+def failure_facts(recording: Recording, task: TaskInfo) -> tuple[str, tuple[str, ...]]:
+    """(reason of a Failed pod, sentences: its message, the kubelet that rejected it, other schedulers on the node)."""
+    status = status_of(task.pod.manifest)
+    reason, message = str(status.get("reason") or ""), str(status.get("message") or "")
+    facts = [f'Its status says: "{message[:MAX_MESSAGE]}".'] if message else []
+    if reason.startswith(_KUBELET_REJECTIONS) and task.node_name:
+        own, pods = recording.snapshot.flags.scheduler_names, map(Pod, recording.snapshot.objects_of("Pod"))
+        others = [
+            pod.scheduler_name for pod in pods if pod.node_name == task.node_name and pod.scheduler_name not in own
+        ]
+        also = (
+            f"; {count_noun(len(others), 'pod')} of {join_names(dict.fromkeys(others))} share the node"
+            if others
+            else ""
+        )
+        facts.append(f"The kubelet of {task.node_name} rejected it after the scheduler had bound it{also}.")
+    return reason, tuple(facts)
 
 
 def _event_sentence(recording: Recording, event: Manifest) -> str:

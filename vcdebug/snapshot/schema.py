@@ -125,6 +125,8 @@ _POD = _kind_shape(
     spec=_POD_SPEC,
     status=alike_struct(
         phase=TEXT,
+        reason=TEXT,
+        message=TEXT,
         nominatedNodeName=TEXT,
         startTime=TIME,
         conditions=_CONDITIONS,
@@ -387,7 +389,10 @@ SHAPES: Mapping[str, Struct] = {
     "DeviceTaintRule": _DEVICE_TAINT_RULE,
     "DeviceClass": _kind_shape(spec=struct_of(selectors=_CEL_SELECTORS, extendedResourceName=TEXT)),
     "Job": _JOB,
-    "JobFlow": _kind_shape(status=struct_of(state=struct_of(phase=TEXT))),
+    "JobFlow": _kind_shape(
+        spec=struct_of(flows=structs_of(name=TEXT, dependsOn=struct_of(targets=TEXTS))),
+        status=struct_of(state=struct_of(phase=TEXT)),
+    ),
     "Event": _EVENT,
 }
 """The fields that are read, for every kind that a snapshot keeps."""

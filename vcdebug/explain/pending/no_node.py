@@ -183,7 +183,7 @@ def _larger_than_any_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding:
         if largest_amount > 0:
             reason = f"{task.name} asks {request_text} {name}, more than any node has (largest: {node.name}, {maximum})"
         elif driver != name:
-            reason = f"{task.name} mounts a volume of CSI driver {driver}, which no node in the snapshot runs"
+            reason = f"{task.name} mounts a volume of {driver}, which no CSINode in the snapshot lists as a driver"
         else:
             reason = f"{task.name} asks {request_text} {name}, and no node in the snapshot provides it"
             similar = format_resource_meant(fits, name)

@@ -10,7 +10,7 @@ from vcdebug.kube.pod_requests import COMPUTE_RESOURCES, GUARANTEED, pod_qos
 from vcdebug.kube.ports import host_ports
 from vcdebug.kube.topology_spread import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
 from vcdebug.model.pod import Pod
-from vcdebug.model.pod_claims import LIMIT_PREFIX
+from vcdebug.model.pod_claims import LIMIT_PREFIX, limit_key_function
 from vcdebug.plugins import DRF, GANG, NUMA_AWARE, PRIORITY
 from vcdebug.plugins.numa_aware import POLICY_ANNOTATION, STATIC_POLICY
 from vcdebug.plugins.numa_aware.assignment import NO_POLICY
@@ -237,6 +237,11 @@ def propose_volume_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     for driver in drivers:
         if any(node.allocatable.get(LIMIT_PREFIX + driver) > 0 for node in nodes.values()):
             continue
+        if provisioner := _plain_provisioner(situation, driver):
+            ignored = ",".join((*situation.snapshot.flags.ignored_provisioners, provisioner))
+            words = f"Start the scheduler with --ignored-provisioners={ignored}, since no CSIDriver has this name"
+            edit, kind = f"flag:ignored-provisioners={ignored}", fix.FixKind.REPAIR
+            yield fix.cluster_fix(words, edit, causes=_VOLUME_CAUSES, kind=kind, aspect="provisioner")
         entry = f"{{name: {driver}, nodeID: n, allocatable: {{count: {_DRIVER_COUNT}}}}}"
         node_names = list(nodes)[:_MAX_DRIVER_NODES]
         created = f"+={{apiVersion: storage.k8s.io/v1, spec: {{drivers: [{entry}]}}}}"
@@ -245,3 +250,12 @@ def propose_volume_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         )
         words, aspect = f"Run CSI driver {driver} on {count_noun(len(node_names), 'node')}", f"driver {driver}"
         yield fix.cluster_fix(words, *edits, causes=_VOLUME_CAUSES, kind=fix.FixKind.REPAIR, aspect=aspect)
+
+
+def _plain_provisioner(situation: fix.FixSituation, limit_name: str) -> str:
+    """The provisioner of a StorageClass that Volcano counts as this driver, if the snapshot has no such CSIDriver."""
+    limit_key = limit_key_function(situation.snapshot.release)
+    drivers = [name_of(manifest) for manifest in situation.snapshot.objects_of("CSIDriver")]
+    names = (str(one.get("provisioner")) for one in situation.snapshot.objects_of("StorageClass"))
+    matching = (name for name in names if limit_key(name) == LIMIT_PREFIX + limit_name and name not in drivers)
+    return next(matching, "")

@@ -22,11 +22,12 @@ from vcdebug.model.pod import PREEMPTABLE_KEY
 from vcdebug.model.pod_group import INQUEUE, PodGroup
 from vcdebug.model.queue import OPEN, QueueInfo
 from vcdebug.model.task import TaskStatus, is_allocated_status
-from vcdebug.plugins import CAPACITY, DRF, GANG, PRIORITY, PROPORTION
+from vcdebug.plugins import CAPACITY, DRF, GANG, PDB, PRIORITY, PROPORTION
 from vcdebug.plugins.conformance import is_critical
+from vcdebug.plugins.pdb import DisruptionBudget, charge_budgets, read_budget
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.snapshot.edit_path import field_step
-from vcdebug.snapshot.manifest import name_of, spec_of
+from vcdebug.snapshot.manifest import key_of, name_of, spec_of
 from vcdebug.whatif.fixes import fix
 
 _LIMIT_CAUSES = ("queue-*", "enqueue-queue-quota", "gang-discard", "overused")
@@ -74,6 +75,7 @@ def propose_queue_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     yield from _propose_gang_minimum_fixes(situation)
     yield from _propose_held_back_fixes(situation)
     yield from _propose_released_minimum_fixes(situation)
+    yield from _propose_budget_fixes(situation)
     yield from _propose_holder_fixes(situation)
 
 
@@ -345,13 +347,41 @@ def _propose_released_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix
             yield fix.queue_fix(words, causes=causes, kind=kind, aspect=group_words).with_sizes(*sizes)
 
 
+def _budgets_of(situation: fix.FixSituation) -> list[DisruptionBudget]:
+    budgets = (read_budget(manifest) for manifest in situation.snapshot.objects_of("PodDisruptionBudget"))
+    return [budget for budget in budgets if budget is not None]
+
+
+def _propose_budget_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """Proposes a lower minAvailable of budgets that plugin pdb applies, with the disruptions that it then allows."""
+    for budget in _budgets_of(situation) if PDB in situation.cause_codes else ():
+        path = f"PodDisruptionBudget/{budget.namespace}/{budget.name}"
+        minimum = next(
+            spec_of(one).get("minAvailable")
+            for one in situation.snapshot.objects_of("PodDisruptionBudget")
+            if key_of(one) == f"{budget.namespace}/{budget.name}"
+        )
+        if budget.allowed <= 0 and isinstance(minimum, int) and minimum > 0:
+            sizes = [
+                fix.FixSize(
+                    str(minimum - count),
+                    (f"{path}:spec.minAvailable={minimum - count}", f"{path}:status.disruptionsAllowed={count}"),
+                )
+                for count in range(1, minimum + 1)
+            ]
+            words = f"PodDisruptionBudget {budget.name}: minAvailable {minimum} -> {fix.AMOUNT_BLANK}"
+            yield fix.queue_fix(words, causes=(PDB,), kind=fix.FixKind.OTHER_PODS).with_sizes(*sizes)
+
+
 def _propose_holder_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Proposes to delete pods of other jobs: the same queue first, then low priority, then small jobs."""
     needed = fix.resources_of(situation.pending_pods)
-    candidates = []
+    candidates, budgets = [], _budgets_of(situation)
     for job in situation.recording.session.jobs.values():
         # Nobody should delete pods of the cluster itself, such as its DNS, to make room.
         ordinary = [task for task in job.tasks.values() if not is_critical(task)]
+        # Deleting a pod that its PodDisruptionBudget protects would break a rule of its owner.
+        ordinary = [one.task for one in charge_budgets(budgets, ordinary) if all(left > 0 for _, left in one.budgets)]
         running = [task for task in ordinary if task.status is TaskStatus.RUNNING]
         tasks = running or [task for task in ordinary if task.status is TaskStatus.BOUND]
         if job.uid == situation.explanation.job or not tasks or not _holds_needed(situation, job.uid, needed):

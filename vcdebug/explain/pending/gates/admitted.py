@@ -35,10 +35,10 @@ def admitted(view: JobView) -> Finding | None:
     headline = CauseHeadline(job.uid, "is admitted in this cycle", "its controller creates its pods next")
     evidence = proof_of(view.action_ends(ENQUEUE), "enqueue has set the PodGroup to Inqueue")
     numbers = {"job.minAvailable": count(job.min_available, "pods")}
-    return Finding(ADMITTED_CAUSE, headline, numbers, evidence, facts=(_format_fit(view),))
+    return Finding(ADMITTED_CAUSE, headline, numbers, evidence, facts=(format_fit(view),))
 
 
-def _format_fit(view: JobView) -> str:
+def format_fit(view: JobView) -> str:
     """A sentence: whether the pods that the controller creates next would fit when the cycle ends."""
     tasks, source = _templated_tasks(view), "pod template"
     if not tasks:

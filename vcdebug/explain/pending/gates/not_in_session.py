@@ -1,9 +1,9 @@
 """Jobs and pods that are not in the session."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from vcdebug.actions import ENQUEUE
-from vcdebug.amount_text import count_noun, join_names, verb_for
+from vcdebug.amount_text import capitalize_first, count_noun, join_names, verb_for
 from vcdebug.errors import closest_name
 from vcdebug.explain.answer import (
     Advice,
@@ -17,7 +17,7 @@ from vcdebug.explain.answer import (
     proof_of,
     queue_admin_advice,
 )
-from vcdebug.explain.job_view import ExplainSubject
+from vcdebug.explain.job_view import ExplainSubject, unmade_workloads
 from vcdebug.framework.record import StateEvent
 from vcdebug.model.names import JobId
 from vcdebug.model.pod import Pod, PodIdentity
@@ -27,10 +27,13 @@ from vcdebug.recording.writes import iter_unscheduled_messages
 from vcdebug.snapshot.manifest import (
     GROUP_ANNOTATION,
     MADE_GROUP_PREFIX,
+    JsonObject,
     key_of,
     object_in,
+    object_list,
     owner_names,
     owners_of,
+    spec_of,
     status_of,
 )
 from vcdebug.snapshot.object_checks import join_kinds, missing_kinds, supplying_command
@@ -233,21 +236,62 @@ def _unmade_group_finding(recording: Recording, subject: ExplainSubject) -> Find
     """The finding for a Volcano Job or JobFlow whose controller has created nothing; None for another subject."""
     owners = ((kind, manifest) for kind in ("Job", "JobFlow") for manifest in recording.snapshot.objects_of(kind))
     kind, owner = next(((kind, manifest) for kind, manifest in owners if key_of(manifest) == subject.job), ("", None))
+    evidence = opening_evidence(recording, "the session opens without the job")
     if owner is None:
-        return None
+        kind = unmade_workloads(recording.snapshot).get(subject.job, "")
+        return _unmade_workload_finding(recording, subject, kind, evidence) if kind else None
     state = object_in(status_of(owner).get("state"))
     phase, name = str(state.get("phase") or ""), f"{kind.lower()} {subject.job}"
-    evidence = opening_evidence(recording, "the session opens without the job")
     if phase in ENDED_JOB_PHASES:
         return Finding(PLACES_CAUSE, CauseHeadline(name, "has ended", f"its state is {phase}"), {}, evidence)
     missing_kind = "PodGroup" if kind == "Job" else "Job"
-    headline = pending_headline(name, f"its controller has made no {missing_kind} for it, so no scheduler knows it")
+    reason = f"its controller has made no {missing_kind} for it, so no scheduler knows it"
     quotes = [f'"{state[part]}"' for part in ("reason", "message") if state.get(part)]
     facts = (f"Its state is {phase or 'empty'}{f', with {join_names(quotes)}' if quotes else ''}.",)
     advice = outside_advice(
         "Look into the log of Volcano's controller: kubectl -n volcano-system logs -l app=volcano-controller"
     )
-    return Finding(POD_GROUP_MISSING, headline, {}, evidence, (advice,), facts=facts)
+    if circular := _circular_flows(owner):
+        flows, depend = (
+            f"flow{'s' if len(circular) > 1 else ''} {join_names(circular)}",
+            verb_for(len(circular), "depends"),
+        )
+        facts = (f"{capitalize_first(reason)}. {facts[0]}",)
+        reason = f"{flows} {depend} on {'itself' if len(circular) == 1 else 'themselves or each other'} and never start"
+        advice = owner_advice(f"Correct dependsOn.targets of {flows} in spec.flows.")
+    return Finding(POD_GROUP_MISSING, pending_headline(name, reason), {}, evidence, (advice,), facts=facts)
+
+
+def _circular_flows(owner: JsonObject) -> list[str]:
+    """The flows of a JobFlow that depend on themselves, directly or through others."""
+    flows = object_list(spec_of(owner).get("flows"))
+    targets = {str(flow.get("name")): object_in(flow.get("dependsOn")).get("targets") or [] for flow in flows}
+    return [name for name in targets if name in _reached_flows(targets, name)]
+
+
+def _reached_flows(targets: Mapping[str, Sequence[str]], name: str) -> list[str]:
+    """The flows on which a flow depends, directly or through others."""
+    reached: dict[str, None] = {}
+    pending = [*targets[name]]
+    while pending:
+        each = pending.pop()
+        if each in targets and each not in reached:
+            reached[each] = None
+            pending += targets[each]
+    return list(reached)
+
+
+def _unmade_workload_finding(
+    recording: Recording, subject: ExplainSubject, kind: str, evidence: tuple[Evidence, ...]
+) -> Finding:
+    """The finding for an operator's object for which neither a PodGroup nor pods are in the snapshot."""
+    namespace, _, name = subject.job.rpartition("/")
+    suspended = recording.snapshot.workloads[f"{namespace}/{kind} {name}"].suspended
+    reason = "it is suspended" if suspended else "its operator has made no PodGroup and no pods for it"
+    headline = pending_headline(f"{kind} {subject.job}", f"{reason}, so no scheduler knows it")
+    checks = "is the batch scheduler Volcano enabled, and may it create podgroups of scheduling.volcano.sh (RBAC)?"
+    words = "Resume it (suspend: false)." if suspended else f"Look into the log of the operator of {kind}: {checks}"
+    return Finding(POD_GROUP_MISSING, headline, {}, evidence, (outside_advice(words),))
 
 
 def _same_name_facts(recording: Recording, subject: ExplainSubject) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ from vcdebug.explain.decisions.evictions import (
     evictions_by_victim,
 )
 from vcdebug.explain.decisions.votes import HOOK_AT, UnaskedPlugin, unasked_plugins, victim_question_before
-from vcdebug.explain.job_view import JobView, missing_roles
+from vcdebug.explain.job_view import JobView, failure_facts, missing_roles
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.checklist import NOT_TRIED_CAUSE, allocate_findings, failed_search_seq
 from vcdebug.explain.pending.gates.not_in_session import PLACES_CAUSE, opening_evidence
@@ -95,6 +95,18 @@ def _already_placed_finding(view: JobView, tasks: Sequence[TaskInfo]) -> Finding
     before = f"{were} already {states} when the cycle began"
     headline = CauseHeadline(subject, "is not Pending" if about_pod else "has no Pending pods", before)
     facts: tuple[str, ...] = ()
+    failed = (
+        next((task for task in tasks if opening[task.key].status is TaskStatus.FAILED), None) if about_pod else None
+    )
+    advice: tuple[Advice, ...] = ()
+    if failed is not None:
+        failure, facts = failure_facts(view.recording, failed)
+        headline = headline._replace(reason=f"{before} ({failure})") if failure else headline
+        advice = (
+            (outside_advice("Its owner has to create it again; let one scheduler alone use a node."),)
+            if facts[1:]
+            else ()
+        )
     protections = _unasked_protections(view, evictions[0]) if evictions else []
     if evictions:
         preemptors = "" if about_pod else join_names(dict.fromkeys(one.preemptor for one in evictions if one.preemptor))
@@ -106,7 +118,7 @@ def _already_placed_finding(view: JobView, tasks: Sequence[TaskInfo]) -> Finding
     evidence = opening_evidence(view.recording, "the session opens with the job's pods in this state")
     proof = (*evidence, *(Evidence(one.end, f"{one.action} evicts {one.victim}") for one in evictions))
     numbers = {"pods": count(len(tasks), "pods"), "pods.evicted": count(len(evictions), "pods")}
-    advice = tuple(_protection_advice(one) for one in protections)
+    advice = (*advice, *(_protection_advice(one) for one in protections))
     cause = EVICTED_CAUSE if evictions else PLACES_CAUSE
     finding = Finding(cause, headline, numbers, tuple(sorted(proof)), advice, facts=facts)
     return finding if about_pod or evictions else _with_missing_pods(view, finding)

@@ -27,7 +27,7 @@ from vcdebug.explain.plugins.resourcequota import exhausted_quotas, next_pod_amo
 from vcdebug.framework.hooks import JOB_VALID
 from vcdebug.grouping import group_by_key
 from vcdebug.model.pod import Pod
-from vcdebug.model.pod_group import PodGroup
+from vcdebug.model.pod_group import INQUEUE, PodGroup
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.snapshot.manifest import (
@@ -224,6 +224,11 @@ def _validity_lines(view: JobView, valid: int, roles: list[str]) -> tuple[tuple[
         return (job.uid, "is incomplete", reason), "Nothing can be scheduled until the controller recreates them."
     if not view.tasks:
         check = "Check the controller that creates them, and the quotas."
+        if job.pod_group.phase == INQUEUE:
+            # Imported here: it imports the findings about placed jobs, which import this module.
+            from vcdebug.explain.pending.gates.admitted import format_fit
+
+            check = f"It is admitted (Inqueue), so its controller may create them. {format_fit(view)}"
         return (job.uid, "has no pods in this snapshot", f"0 of minMember {job.min_available}"), check
     causes = "; ".join([*map(capitalize_first, roles), *_format_leaving(view)])
     return (job.uid, "is Pending", f"it has {valid} of the {minimum_words}"), f"{causes}." if causes else skip_fact

@@ -83,6 +83,20 @@ def test_a_spread_names_the_only_domain_that_it_allows_and_the_pods_of_the_other
     assert "n3 lacks the label zone, which topologySpreadConstraints requires (DoNotSchedule)." in found.whole_text
 
 
+def test_a_spread_over_more_domains_than_there_are_names_min_domains() -> None:
+    wish = spread("zone")
+    wish["topologySpreadConstraints"][0]["minDomains"] = 3
+    nodes = [node("n1", labels={"zone": "a"}), node("n2", labels={"zone": "b"})]
+    web = [*pods("web", 1, on="n1"), *pods("web", 1, on="n2", prefix="two"), *pods("web", 1, prefix="next", **wish)]
+    for each in web:
+        each["metadata"]["labels"] = {"app": "web"}
+    found = explain_by_name(
+        replay_cycle(cluster(nodes, pod_group("web", phase="Running"), web, conf=CONF)), "default/web"
+    )
+    allows = "topologySpreadConstraints (maxSkew 1) allows no zone; matching pods: a 1, b 1"
+    assert f"{allows}; minDomains 3, but nodes have 2." in found.whole_text
+
+
 def test_neighbours_that_do_not_run_are_named_by_their_labels() -> None:
     term = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": "zone"}
     affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}

@@ -10,6 +10,7 @@ from msgspec import Struct
 from vcdebug.actions import ALLOCATE, BACKFILL
 from vcdebug.amount_text import count_noun, format_age, join_names
 from vcdebug.errors import VcdebugError, closest_names
+from vcdebug.explain.answer import Advice, outside_advice
 from vcdebug.framework.hooks import OVERUSED
 from vcdebug.framework.record import ActionEvent
 from vcdebug.framework.registry import ActionFacts
@@ -398,23 +399,19 @@ _KUBELET_REJECTIONS = ("OutOf", "UnexpectedAdmissionError", "NodeAffinity", "Top
 """Beginnings of reasons with which a kubelet rejects a pod that was bound to its node."""
 
 
-def failure_facts(recording: Recording, task: TaskInfo) -> tuple[str, tuple[str, ...]]:
-    """(reason of a Failed pod, sentences: its message, the kubelet that rejected it, other schedulers on the node)."""
+def failure_facts(recording: Recording, task: TaskInfo) -> tuple[str, tuple[str, ...], tuple[Advice, ...]]:
+    """(reason of a Failed pod, sentences: its message and the kubelet that rejected it, advice about the latter)."""
     status = status_of(task.pod.manifest)
-    reason, message = str(status.get("reason") or ""), str(status.get("message") or "")
-    facts = [f'Its status says: "{message[:MAX_MESSAGE]}".'] if message else []
-    if reason.startswith(_KUBELET_REJECTIONS) and task.node_name:
-        own, pods = recording.snapshot.flags.scheduler_names, map(Pod, recording.snapshot.objects_of("Pod"))
-        others = [
-            pod.scheduler_name for pod in pods if pod.node_name == task.node_name and pod.scheduler_name not in own
-        ]
-        also = (
-            f"; {count_noun(len(others), 'pod')} of {join_names(dict.fromkeys(others))} share the node"
-            if others
-            else ""
-        )
-        facts.append(f"The kubelet of {task.node_name} rejected it after the scheduler had bound it{also}.")
-    return reason, tuple(facts)
+    reason, message = str(status.get("reason") or ""), str(status.get("message") or "")[:MAX_MESSAGE].rstrip(".")
+    facts = (f'The status of {task.name} says: "{message}".',) if message else ()
+    if not reason.startswith(_KUBELET_REJECTIONS) or not task.node_name:
+        return reason, facts, ()
+    own, pods = recording.snapshot.flags.scheduler_names, map(Pod, recording.snapshot.objects_of("Pod"))
+    others = [pod.scheduler_name for pod in pods if pod.node_name == task.node_name and pod.scheduler_name not in own]
+    also = f"; {count_noun(len(others), 'pod')} of {join_names(dict.fromkeys(others))} share the node" if others else ""
+    rejection = f"The kubelet of {task.node_name} rejected it after the scheduler had bound it{also}."
+    advice = outside_advice("Its owner has to create it again; let one scheduler alone use a node.")
+    return reason, (*facts, rejection), (advice,)
 
 
 def _event_sentence(recording: Recording, event: Manifest) -> str:

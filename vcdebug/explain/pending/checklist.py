@@ -12,6 +12,7 @@ from vcdebug.explain.node_fit import SHORTAGE_PREFIX, NodeFits
 from vcdebug.explain.pending.gates import ALLOCATING, resolve_gates
 from vcdebug.explain.pending.gates.admission import admission
 from vcdebug.explain.pending.gates.queue_limits import allocatable_refusals, not_allocatable_finding
+from vcdebug.explain.pending.gates.topology import NO_HYPER_NODE
 from vcdebug.explain.pending.gates.validity import gated, validity
 from vcdebug.explain.pending.no_node import no_best_node_finding, no_node_finding
 from vcdebug.explain.plugins.gang import DISCARD_CAUSE, discarded_finding, search_reasons
@@ -269,7 +270,9 @@ def allocate_findings(view: JobView, task: TaskInfo, fits: NodeFits) -> list[ans
     if not fits.free_nodes:
         node_finding = no_node_finding(task, fits)
         # A discarded statement of a gang is a better explanation than the search that caused it.
-        if findings and findings[0].cause == DISCARD_CAUSE:
+        # So is the HyperNode to which its pods bind the job, since nodes outside are of no use to it.
+        bound = findings and findings[0].cause == NO_HYPER_NODE and view.failed_tries(task.key)
+        if findings and (bound or findings[0].cause == DISCARD_CAUSE):
             return [*findings, node_finding]
         return [node_finding, *findings]
     if findings:

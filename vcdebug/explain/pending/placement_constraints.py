@@ -140,6 +140,8 @@ def find_spread_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
         if len(allowed) < len(counts):
             pods = join_names((f"{value} {count}" for value, count in counts.items()), MAX_VALUES)
             where = f"only {key} {join_names(allowed)}" if allowed else f"no {key}"
+            wanted, found = constraint.min_domains, len(counts)
+            pods = f"{pods}; minDomains {wanted}, but nodes have {found}" if wanted > found else pods
             free = f"Free room in {join_names(allowed)}, or set" if allowed else "Set"
             yield ConstraintFailure(
                 f"topologySpreadConstraints (maxSkew {constraint.max_skew}) allows {where}; matching pods: {pods}",

@@ -94,19 +94,9 @@ def _already_placed_finding(view: JobView, tasks: Sequence[TaskInfo]) -> Finding
     were = "it was" if about_pod else f"{count_noun(len(tasks), 'pod')} {verb_for(len(tasks), 'was')}"
     before = f"{were} already {states} when the cycle began"
     headline = CauseHeadline(subject, "is not Pending" if about_pod else "has no Pending pods", before)
-    facts: tuple[str, ...] = ()
-    failed = (
-        next((task for task in tasks if opening[task.key].status is TaskStatus.FAILED), None) if about_pod else None
-    )
-    advice: tuple[Advice, ...] = ()
-    if failed is not None:
-        failure, facts = failure_facts(view.recording, failed)
-        headline = headline._replace(reason=f"{before} ({failure})") if failure else headline
-        advice = (
-            (outside_advice("Its owner has to create it again; let one scheduler alone use a node."),)
-            if facts[1:]
-            else ()
-        )
+    failed = [task for task in tasks if about_pod and opening[task.key].status is TaskStatus.FAILED]
+    failure, facts, advice = failure_facts(view.recording, failed[0]) if failed else ("", (), ())
+    headline = headline._replace(reason=f"{before} ({failure})") if failure else headline
     protections = _unasked_protections(view, evictions[0]) if evictions else []
     if evictions:
         preemptors = "" if about_pod else join_names(dict.fromkeys(one.preemptor for one in evictions if one.preemptor))

@@ -58,7 +58,7 @@ def no_hyper_node(view: JobView) -> Finding | None:
 
 
 def full_hyper_nodes(view: JobView) -> Finding | None:
-    """The finding if all HyperNodes that a hard topology allows are full, and a node outside fits the task."""
+    """The finding if the HyperNodes that a hard topology allows are full, and pods or room of the job are known."""
     task = view.blocked_task
     searches = [seq for attempt in view.failed_tries(task.key) for seq, _ in attempt.empty_passes] if task else []
     calls = [call for visit in view.visits_of(ALLOCATE)[-1:] for call in visit.visit_calls(SUB_JOB_GRADIENT)]
@@ -70,10 +70,10 @@ def full_hyper_nodes(view: JobView) -> Finding | None:
     allowed = dict.fromkeys(node for one in rows if one is not None for node in one.node_names)
     outside = [node.name for node in NodeFits(view, task, searches[-1]).free_nodes if node.name not in allowed]
     fits = NodeFits(view, task, searches[-1], allowed)
-    if not outside or fits.free_nodes:
+    placed = len([each for each in view.job.tasks.values() if each.node_name in allowed])
+    if fits.free_nodes or not (outside or placed):
         return None
     inside, where = no_node_finding(task, fits), f"HyperNode{'s' if len(names) > 1 else ''} {join_names(names)}"
-    placed = len([each for each in view.job.tasks.values() if each.node_name in allowed])
     like = f", where its {count_noun(placed, 'placed pod')} {verb_for(placed, 'is')}" if placed else ""
     topology = view.job.pod_group.network_topology
     tier = topology.hard_tier() if topology is not None else None
@@ -81,8 +81,9 @@ def full_hyper_nodes(view: JobView) -> Finding | None:
     headline = pending_headline(
         view.job.uid, f"{task.name} may use only {where}{like} ({rule}), and no node there fits it"
     )
-    fit = f"{join_names(outside, 3)} {verb_for(len(outside), 'has')} room for it outside."
-    facts = (f"{amount_text.capitalize_first(inside.reason)}.", *_other_users(fits, allowed, where), fit)
+    reason = inside.reason if inside.reason.startswith(task.name) else amount_text.capitalize_first(inside.reason)
+    fit = [f"{join_names(outside, 3)} {verb_for(len(outside), 'has')} room for it outside."] if outside else []
+    facts = (f"{reason}.", *_other_users(fits, allowed, where), *fit)
     evidence = (*inside.evidence, Evidence(calls[-1][0], f"{calls[-1][1].plugin} allows {join_names(names)}"))
     advice = (
         owner_advice("Raise spec.networkTopology.highestTierAllowed, or set mode: soft."),

@@ -21,7 +21,7 @@ from vcdebug.explain.answer import (
     proof_of,
 )
 from vcdebug.explain.decisions.evictions import Eviction, evictions_by_victim
-from vcdebug.explain.job_view import WAITING_PHASES, JobView, MissingRole, missing_roles, workloads_of
+from vcdebug.explain.job_view import WAITING_PHASES, JobView, MissingRole, failure_facts, missing_roles, workloads_of
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence, other_scheduler_finding
 from vcdebug.explain.plugins.resourcequota import exhausted_quotas, next_pod_amounts
 from vcdebug.framework.hooks import JOB_VALID
@@ -221,10 +221,13 @@ def _validity_lines(view: JobView, valid: int, roles: list[str]) -> tuple[tuple[
     running = job.count_tasks(*RUNNING_STATUSES)
     if running:
         reason = f"{running} of the {minimum_words} {verb_for(running, 'runs')}, {_other_pods_words(view)}"
-        return (job.uid, "is incomplete", reason), "Nothing can be scheduled until the controller recreates them."
+        failed = [task for task in view.tasks.values() if task.status is TaskStatus.FAILED]
+        why = " ".join(failure_facts(view.recording, failed[0])[1]) if failed else ""
+        skipped = "Nothing can be scheduled until the controller recreates them."
+        return (job.uid, "is incomplete", reason), f"{why} {skipped}" if why else skipped
     if not view.tasks:
         check = "Check the controller that creates them, and the quotas."
-        if job.pod_group.phase == INQUEUE:
+        if job.pod_group.phase == INQUEUE and not job.get_min_resources().is_empty():
             # Imported here: it imports the findings about placed jobs, which import this module.
             from vcdebug.explain.pending.gates.admitted import format_fit
 

@@ -151,9 +151,8 @@ def test_a_pod_that_is_bound_to_the_hypernode_of_its_job_names_it_and_the_other_
         fact.startswith("In use by other jobs in HyperNode r1 (cpu): default/a-0 ") for fact in found.dominant.facts
     )
     assert "n3 has room for it outside." in found.dominant.facts
-    full = asked(
-        [*four, *tree, group, *placed, *members, *running("a", "n2", 1), *running("b", "n3", 1)], first=TOPOLOGY
-    )
+    filled = [*four, *tree, group, *placed, *members, *running("a", "n2", 1), *running("b", "n3", 1)]
+    full = asked(filled, first=TOPOLOGY, second="predicates nodeorder")
     assert found.sentence == full.sentence, "full nodes outside change nothing"
 
 

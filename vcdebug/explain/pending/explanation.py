@@ -41,10 +41,11 @@ from vcdebug.explain.pending.gates import (
     resolve_gates,
 )
 from vcdebug.explain.pending.gates.admission import NOT_CONFIGURED_CAUSE, later_rejections
+from vcdebug.explain.pending.gates.admitted import ADMITTED_CAUSE
 from vcdebug.explain.pending.gates.eviction import Gate, GateChance
 from vcdebug.explain.pending.gates.eviction.entitlement import NOT_STARVING, POLICY_NEVER
 from vcdebug.explain.pending.gates.not_in_session import PLACES_CAUSE, capture_incomplete, incomplete
-from vcdebug.explain.pending.gates.placed import ADMITTED_CAUSE, HAS_CAUSES, PHANTOM_CAUSE, stopping_findings
+from vcdebug.explain.pending.gates.placed import HAS_CAUSES, PHANTOM_CAUSE, stopping_findings
 from vcdebug.explain.pending.gates.queue_limits import NOT_ALLOCATABLE, allocatable_refusals
 from vcdebug.explain.pending.gates.validity import add_other_groups
 from vcdebug.explain.pending.no_node import MIXED_CAUSE, POD_COUNT, hopeless_finding

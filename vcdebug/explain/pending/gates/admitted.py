@@ -7,7 +7,6 @@ from vcdebug.amount_text import count_noun, format_resource, join_names
 from vcdebug.explain.answer import CauseHeadline, Finding, count, proof_of
 from vcdebug.explain.job_view import WAITING_PHASES, JobView
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.pending.gates.placed import ADMITTED_CAUSE
 from vcdebug.explain.plugins.resourcequota import exhausted_quotas, is_quota_count, next_pod_amounts
 from vcdebug.model.names import NodeName
 from vcdebug.model.pod import Pod
@@ -17,6 +16,7 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.snapshot.manifest import GROUP_ANNOTATION, owners_of
 from vcdebug.snapshot.workloads import next_pods_of
 
+ADMITTED_CAUSE = "admitted"
 _VOLCANO_JOB = "batch.volcano.sh/"
 
 

@@ -32,6 +32,7 @@ from vcdebug.explain.decisions.votes import HOOK_AT, UnaskedPlugin, unasked_plug
 from vcdebug.explain.job_view import JobView, failure_facts, missing_roles
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.checklist import NOT_TRIED_CAUSE, allocate_findings, failed_search_seq
+from vcdebug.explain.pending.gates.admitted import ADMITTED_CAUSE
 from vcdebug.explain.pending.gates.not_in_session import PLACES_CAUSE, opening_evidence
 from vcdebug.explain.pending.gates.validity import with_creation_order
 from vcdebug.explain.plugins.resourcequota import exhausted_quotas, next_pod_amounts
@@ -57,7 +58,6 @@ from vcdebug.snapshot.manifest import (
 
 PIPELINED_CAUSE = "pipelined"
 EVICTED_CAUSE = "evicted"
-ADMITTED_CAUSE = "admitted"
 HAS_CAUSES = (PLACES_CAUSE, PIPELINED_CAUSE, EVICTED_CAUSE, ADMITTED_CAUSE)
 """The causes of jobs that this cycle has placed, pipelined, evicted or admitted."""
 

@@ -22,6 +22,7 @@ from vcdebug.explain.answer import (
 )
 from vcdebug.explain.decisions.evictions import Eviction, evictions_by_victim
 from vcdebug.explain.job_view import WAITING_PHASES, JobView, MissingRole, failure_facts, missing_roles, workloads_of
+from vcdebug.explain.pending.gates.admitted import format_fit
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence, other_scheduler_finding
 from vcdebug.explain.plugins.resourcequota import exhausted_quotas, next_pod_amounts
 from vcdebug.framework.hooks import JOB_VALID
@@ -228,9 +229,6 @@ def _validity_lines(view: JobView, valid: int, roles: list[str]) -> tuple[tuple[
     if not view.tasks:
         check = "Check the controller that creates them, and the quotas."
         if job.pod_group.phase == INQUEUE and not job.get_min_resources().is_empty():
-            # Imported here: it imports the findings about placed jobs, which import this module.
-            from vcdebug.explain.pending.gates.admitted import format_fit
-
             check = f"It is admitted (Inqueue), so its controller may create them. {format_fit(view)}"
         return (job.uid, "has no pods in this snapshot", f"0 of minMember {job.min_available}"), check
     causes = "; ".join([*map(capitalize_first, roles), *_format_leaving(view)])

@@ -115,7 +115,9 @@ def committed_evictions(recording: Recording) -> Sequence[tuple[Effect, str]]:
     ]
     if recording.session.evicting is not None:
         task, node, reason = recording.session.evicting
-        evictions.append((_new_effect(recording, len(recording), jobs.get(task, ""), task, node), reason))
+        # The panic is the last event, and stands behind the action that it ended.
+        action = recording.span_tree.name_around(len(recording) - 1, record.Level.ACTION)
+        evictions.append((Effect(len(recording), action, jobs.get(task, ""), task, node), reason))
     return tuple(evictions)
 
 

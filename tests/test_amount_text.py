@@ -11,8 +11,8 @@ from vcdebug.amount_text import (
     format_age,
     format_amount,
     format_amounts_apart,
+    format_distinct_durations,
     format_duration,
-    format_durations_apart,
     format_number,
     format_numbers_apart,
     format_percent,
@@ -134,7 +134,7 @@ def test_ages_have_at_least_two_of_their_unit_and_spans_two_units() -> None:
     ]
     texts = [format_duration(each) for each in (97_200, 7_800, 45, 0, 0.25, -90, 3_661)]
     assert ["1d3h", "2h10m", "45s", "0s", "250ms", "-1m30s", "1h1m"] == texts
-    assert ("1h1m1s", "1h1m2s") == format_durations_apart(3_661, 3_662)
+    assert ("1h1m1s", "1h1m2s") == format_distinct_durations(3_661, 3_662)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def as_before() -> Iterator[None]:
     gc.disable()
 
 
-def test_what_is_left_alone_stays_so_while_more_is_made() -> None:
+def test_frozen_heap_stays_frozen_while_objects_are_made() -> None:
     freeze_heap()
     alone = gc.get_freeze_count()
     with collector_paused():
@@ -35,7 +35,7 @@ def test_what_is_left_alone_stays_so_while_more_is_made() -> None:
     assert gc.is_tracked(made)
 
 
-def test_once_looked_at_again_nothing_stays_aside() -> None:
+def test_unfrozen_heap_has_no_frozen_objects() -> None:
     freeze_heap()
     unfreeze_heap()
     with collector_paused():
@@ -50,7 +50,7 @@ class Ring:
         self.ring = self
 
 
-def test_what_was_dropped_is_found_before_the_next_cycle_once_much_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_garbage_is_collected_before_a_cycle_after_much_growth(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(garbage_collection, "MIN_GROWTH_BLOCKS", 10_000)
     monkeypatch.setattr(_HeapState, "max_growth", 10_000)
     monkeypatch.setattr(_HeapState, "blocks", sys.getallocatedblocks())
@@ -65,7 +65,7 @@ def test_what_was_dropped_is_found_before_the_next_cycle_once_much_has_come(monk
     assert (1_000, 20_000) == (len(little), len(much))
 
 
-def test_what_is_let_go_leads_to_no_search(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_disposed_recording_triggers_no_collection(monkeypatch: pytest.MonkeyPatch) -> None:
     snapshot = load_snapshot(ROOT / "fixtures" / BLOCKED)
     gc.collect()
     monkeypatch.setattr(gc, "collect", lambda: pytest.fail("a search"))
@@ -81,7 +81,7 @@ def test_what_is_let_go_leads_to_no_search(monkeypatch: pytest.MonkeyPatch) -> N
             pass
 
 
-def test_a_session_that_is_let_go_speaks_of_itself_nowhere() -> None:
+def test_disposed_session_leaves_no_reference_cycles() -> None:
     snapshot = load_snapshot(ROOT / "fixtures" / BLOCKED)
     with disposing(replay_cycle(snapshot)):  # the first run fills module-level caches
         pass

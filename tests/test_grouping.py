@@ -10,5 +10,5 @@ def test_keys_and_things_keep_their_order() -> None:
     assert [("b", [2, 1]), ("a", [3])] == list(found.items())
 
 
-def test_nothing_has_no_keys() -> None:
+def test_grouping_no_items_gives_no_groups() -> None:
     assert {} == group_by_key([])

@@ -59,7 +59,7 @@ def test_case_counts_unless_asked_otherwise() -> None:
 
 
 @pytest.mark.parametrize("pattern", REFUSED)
-def test_what_go_refuses_is_refused(pattern: str) -> None:
+def test_patterns_that_go_rejects_are_rejected(pattern: str) -> None:
     with pytest.raises(PatternError):
         compile_pattern(pattern)
 

@@ -53,7 +53,7 @@ def test_names_in_other_scripts_stay(name: str) -> None:
     assert (name, name) == (make_printable(name), make_line_printable(name))
 
 
-def test_what_is_printable_is_not_changed_again() -> None:
+def test_make_printable_is_idempotent() -> None:
     assert make_printable(HOSTILE) == make_printable(make_printable(HOSTILE))
 
 

@@ -20,7 +20,7 @@ def test_each_row_is_tried_and_those_that_fail_are_named() -> None:
     assert "small" == small.__name__
 
 
-def test_what_is_no_failed_assertion_ends_the_test_and_names_its_row() -> None:
+def test_error_other_than_an_assertion_ends_try_each_and_names_its_row() -> None:
     @over(["a", ""])
     def first(row: str) -> None:
         assert row[0]
@@ -30,6 +30,6 @@ def test_what_is_no_failed_assertion_ends_the_test_and_names_its_row() -> None:
     assert ["row: "] == failed.value.__notes__
 
 
-def test_no_rows_prove_nothing() -> None:
+def test_try_each_fails_without_rows() -> None:
     with pytest.raises(AssertionError):
         try_each(print, [])

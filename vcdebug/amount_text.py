@@ -67,13 +67,13 @@ def format_amount(name: str, value: float, digits: int = DIGITS, least_cores: fl
 @lru_cache(maxsize=4_096)
 def format_amounts_apart(name: str, *values: float) -> tuple[str, ...]:
     """Format amounts for comparison, with enough digits that different amounts have different texts."""
-    digits, cores = digits_apart(name, values), [abs(value) / _MILLI for value in values if abs(value) >= _NOISE]
+    digits, cores = distinct_digits(name, values), [abs(value) / _MILLI for value in values if abs(value) >= _NOISE]
     # `90m of 100m`, not `90m of 0.1`: below one core, all use the unit of the smallest.
     least = 1.0 if cores and min(cores) < _MIN_CORES and max(cores) < 1 else _MIN_CORES
     return tuple(format_amount(name, value, digits, least) for value in values)
 
 
-def digits_apart(name: str, values: Iterable[float]) -> int:
+def distinct_digits(name: str, values: Iterable[float]) -> int:
     """Number of significant digits, at least three, with which different values have different texts."""
     # Sums of floats have errors in the last digits, which must not appear as a difference.
     ordered = sorted(values)
@@ -222,11 +222,11 @@ def format_number(value: float, decimals: int = DIGITS) -> str:
 
 def format_numbers_apart(*values: float) -> tuple[str, ...]:
     """Format numbers for comparison, with enough decimals that different numbers have different texts."""
-    decimals = decimals_apart(values)
+    decimals = distinct_decimals(values)
     return tuple(format_number(value, decimals) for value in values)
 
 
-def decimals_apart(values: Iterable[float]) -> int:
+def distinct_decimals(values: Iterable[float]) -> int:
     """Number of decimals, at least three, with which different values have different texts."""
     different = list(dict.fromkeys(values))
     # Upstream's orders compare floats exactly, so here even the last digit counts.
@@ -305,7 +305,7 @@ def format_duration(seconds: float, units: int = 2) -> str:
     return ("-" if seconds < 0 and parts else "") + ("".join(parts[:units]) or "0s")
 
 
-def format_durations_apart(left: float, right: float) -> tuple[str, str]:
+def format_distinct_durations(left: float, right: float) -> tuple[str, str]:
     """Format two durations for comparison, with enough units that different ones have different texts."""
     for units in range(2, len(_AGE_UNITS) + 1):
         left_text, right_text = format_duration(left, units), format_duration(right, units)
@@ -327,16 +327,16 @@ class TimeEstimate:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._about = ""
-        self._begun = (0.0, 0)
+        self._stage = ""
+        self._stage_start = (0.0, 0)
 
     def time_left(self, about: str, done: int, total: int) -> str:
         """`, about 12s left`, or "" without an estimate; another `about` or a smaller `done` starts over."""
         now = self._clock()
         # The remaining time is estimated only from the pace of the same kind of work.
-        if about != self._about or done < self._begun[1]:
-            self._about, self._begun = about, (now, done)
-        took, part = now - self._begun[0], done - self._begun[1]
+        if about != self._stage or done < self._stage_start[1]:
+            self._stage, self._stage_start = about, (now, done)
+        took, part = now - self._stage_start[0], done - self._stage_start[1]
         if took < MIN_ESTIMATED_SECONDS or part <= MIN_ESTIMATED_SHARE * total:
             return ""
         seconds = took * (total - done) / part

@@ -6,7 +6,7 @@ from vcdebug.debugger.tables import TABLES, CellValue
 from vcdebug.errors import VcdebugError, closest_name_hint
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.files.recording_files import is_recording_file, open_recording
-from vcdebug.recording.recording import Recording, require_whole
+from vcdebug.recording.recording import Recording, require_complete
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.sources import find_only_snapshot, resolve_snapshot_path
@@ -54,4 +54,4 @@ def replay(path: str | Path, *, release: str | None = None, complete: bool | Non
         if release is not None or complete is not None:
             raise VcdebugError("release and complete are for a snapshot, and this is a recording", where=str(path))
         return ReplayedCycle(open_recording(source))
-    return ReplayedCycle(require_whole(replay_cycle(load_snapshot(source, complete=complete, release=release))))
+    return ReplayedCycle(require_complete(replay_cycle(load_snapshot(source, complete=complete, release=release))))

@@ -16,14 +16,14 @@ def allocate(*objects: Any, tiers: tuple[str, ...] = GANG, actions: str = "alloc
     return ran(*objects, actions=actions, tiers=tiers)
 
 
-def test_a_ready_gang_commits_and_goes_on_one_task_a_visit() -> None:
+def test_ready_gang_commits_and_is_continued_with_one_task_per_visit() -> None:
     recording = allocate(node("n1", cpu="2"), pod_group("j", min_member=2), pods("j", 3))
     assert {"j-0": "Binding@n1", "j-1": "Binding@n1", "j-2": "Pending@"} == tasks(recording)
     assert ["commit 2", "commit 0"] == statements(recording)
     assert "0/1 nodes are unavailable: 1 Insufficient cpu." == messages(recording)["j-2"]
 
 
-def test_a_gang_that_needs_all_gives_up_at_the_first_misfit_and_discards() -> None:
+def test_gang_that_needs_all_tasks_is_discarded_at_the_first_misfit() -> None:
     members = [pod("j-0", "j", requests={"cpu": "1"}), pod("j-1", "j", requests={"cpu": "9"})]
     recording = allocate(node("n1", cpu="4"), pod_group("j", min_member=3), members, pods("j", 1, prefix="k"))
     assert ["discard 1"] == statements(recording)
@@ -77,7 +77,7 @@ def test_a_pending_podgroup_waits_for_enqueue_only_where_it_is_configured() -> N
     assert ("Pending@", "Binding@n1") == (tasks(both)["j-0"], tasks(alone)["j-0"])
 
 
-def test_a_task_that_its_queue_may_not_allocate_is_lost_without_a_fit_error() -> None:
+def test_allocate_skips_task_that_its_queue_refuses_without_a_fit_error() -> None:
     recording = ran(
         node("n1", cpu="10"),
         queue("q", capability={"cpu": "1"}),

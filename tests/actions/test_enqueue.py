@@ -52,7 +52,7 @@ def test_an_empty_phase_is_pending() -> None:
     assert {"a": "Inqueue"} == phases(recording)
 
 
-def test_without_a_voting_plugin_everybody_enters() -> None:
+def test_enqueue_admits_every_job_without_a_voting_plugin() -> None:
     recording = ran(node("n1"), pod_group("a", **PENDING), pods("a", 1), actions="enqueue", tiers=("gang",))
     assert {"a": "Inqueue"} == phases(recording)
 

@@ -22,7 +22,7 @@ def bundles(min_member: int, running: int, **group: Any) -> list[tuple[str, list
     return [(bundle.type.name, [task.name for task in bundle.tasks]) for bundle in made]
 
 
-def test_a_surplus_of_one_is_one_safe_task_and_the_rest_whole() -> None:
+def test_surplus_of_one_makes_one_safe_task_and_a_whole_bundle_of_the_others() -> None:
     assert [("SAFE", ["j-0"]), ("WHOLE", ["j-1", "j-2"])] == bundles(2, 3)
 
 
@@ -30,7 +30,7 @@ def test_a_broken_gang_is_safe_as_a_whole() -> None:
     assert [("SAFE", ["j-0", "j-1"])] == bundles(3, 2)
 
 
-def test_a_role_at_its_minimum_is_whole_in_spite_of_a_surplus() -> None:
+def test_role_at_its_minimum_makes_a_whole_bundle_despite_a_job_surplus() -> None:
     assert [("WHOLE", ["j-0", "j-1"])] == bundles(2, 2, min_task_member={"": 2})
     assert BundleType.SAFE < BundleType.WHOLE
 
@@ -53,7 +53,7 @@ def test_bundles_are_added_until_the_gang_fits_and_the_plan_is_recovered() -> No
     assert "commit 3" == statements(recording)[-1]
 
 
-def test_the_first_bundle_goes_even_where_there_is_idle_room() -> None:
+def test_gangpreempt_evicts_the_first_bundle_despite_idle_room() -> None:
     recording = gangpreempt(node("n1", cpu="8"), low(1), high(1))
     assert ["evict l-0@n1", "pipeline h-0@n1"] == ops(recording)[-2:]
 
@@ -64,13 +64,13 @@ def test_a_job_of_equal_priority_is_no_candidate() -> None:
 
 
 @pytest.mark.parametrize(("allowed", "evictions"), [("true", 2), ("false", 0)])
-def test_whole_bundles_can_be_forbidden(allowed: str, evictions: int) -> None:
+def test_argument_allow_whole_bundle_decides_about_whole_bundles(allowed: str, evictions: int) -> None:
     extra = f"configurations:\n- name: gangpreempt\n  arguments:\n    allowWholeBundle: {allowed}\n"
     recording = gangpreempt(node("n1", cpu="2"), low(2, min_member=2), high(2), extra=extra)
     last = [op for op in ops(recording) if op.startswith("evict")][-2:]
     assert evictions == len(last)
 
 
-def test_nothing_is_evicted_for_a_pod_behind_a_scheduling_gate() -> None:
+def test_gangpreempt_evicts_no_pod_for_a_gated_pod() -> None:
     gated = [pod_group("h", priority_class="high"), *pods("h", 1, schedulingGates=[{"name": VOLCANO_GATE}])]
     assert [] == ops(gangpreempt(node("n1", cpu="2"), low(2), gated))

@@ -39,7 +39,7 @@ def test_gangreclaim_takes_running_tasks_of_other_reclaimable_queues() -> None:
 
 
 @pytest.mark.parametrize(("a", "b", "evicted"), [(2, 2, "b"), (3, 1, "a"), (1, 3, "b")])
-def test_the_queue_that_orders_later_gives_first(a: int, b: int, evicted: str) -> None:
+def test_gangreclaim_evicts_from_the_queue_that_orders_later(a: int, b: int, evicted: str) -> None:
     """Queues with equal shares are ordered by name."""
     recording = gangreclaim(
         node("n1", cpu="4"), queue("a"), queue("b"), victims("of-a", "a", a), victims("of-b", "b", b), poor(1)
@@ -50,7 +50,7 @@ def test_the_queue_that_orders_later_gives_first(a: int, b: int, evicted: str) -
 
 
 @pytest.mark.parametrize(("v", "w", "evicted"), [(3, 2, "w"), (2, 3, "v"), (2, 2, "v")])
-def test_within_a_queue_the_whole_bundle_that_loses_least_goes_first_then_the_smaller_job(
+def test_gangreclaim_evicts_the_whole_bundle_with_the_least_loss_then_the_smaller_job(
     v: int, w: int, evicted: str
 ) -> None:
     recording = gangreclaim(
@@ -60,7 +60,7 @@ def test_within_a_queue_the_whole_bundle_that_loses_least_goes_first_then_the_sm
     assert [*expected, "pipeline p-0"] == committed(recording)
 
 
-def test_a_safe_bundle_of_a_better_queue_goes_before_every_whole_one() -> None:
+def test_gangreclaim_evicts_safe_bundles_before_whole_bundles() -> None:
     recording = gangreclaim(
         node("n1", cpu="4"), queue("a"), queue("b"), victims("safe", "a", 2), victims("whole", "b", 2, 2), poor(1)
     )
@@ -82,12 +82,12 @@ def test_an_overused_queue_is_dropped_without_a_look_at_its_jobs() -> None:
     assert ([], []) == (pops(recording, "job"), statements(recording))
 
 
-def test_a_bound_task_is_no_victim_here() -> None:
+def test_gangreclaim_does_not_evict_bound_tasks() -> None:
     recording = gangreclaim(node("n1", cpu="2"), queue("rich"), victims("r", "rich", 2, phase="Pending"), poor(1))
     assert ([], []) == (ops(recording), asked(recording, "UnifiedEvictable"))
 
 
-def test_a_bound_task_is_a_victim_of_gangpreempt() -> None:
+def test_gangpreempt_evicts_bound_tasks() -> None:
     recording = ran(
         CLASSES,
         node("n1", cpu="2"),
@@ -99,7 +99,7 @@ def test_a_bound_task_is_a_victim_of_gangpreempt() -> None:
     assert ["evict r-0", "evict r-1", "pipeline p-0"] == committed(recording)
 
 
-def test_a_queue_that_is_not_reclaimable_gives_nothing() -> None:
+def test_gangreclaim_skips_queues_that_are_not_reclaimable() -> None:
     recording = gangreclaim(node("n1", cpu="2"), queue("rich", reclaimable=False), victims("r", "rich", 2), poor(1))
     assert ([], []) == (ops(recording), asked(recording, "UnifiedEvictable"))
 

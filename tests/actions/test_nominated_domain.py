@@ -63,11 +63,11 @@ def placed(nodes: Mapping[str, str], *, nominated: str = "a", cpu: str = "8", li
     return Outcome(ops, len(tasks), sub_job.allocated_hyper_node, sub_job.nominated_hyper_node)
 
 
-def test_all_tasks_go_where_they_were_promised() -> None:
+def test_all_tasks_are_placed_on_their_nominated_nodes() -> None:
     assert Outcome([("allocate", "j-0", "a1"), ("allocate", "j-1", "a2")], 0, "a", "a") == placed(PROMISED)
 
 
-def test_two_tasks_may_both_pass_for_room_that_holds_one_and_then_one_is_placed() -> None:
+def test_one_task_is_placed_if_two_are_nominated_for_room_of_one() -> None:
     nodes = {"j-0": "a1", "j-1": "a1"}
     assert Outcome([("allocate", "j-0", "a1")], 0, "a", "a") == placed(nodes, cpu="4")
 
@@ -83,5 +83,5 @@ REFUSED: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("given", REFUSED.values(), ids=REFUSED.keys())
-def test_one_task_that_fails_forgets_the_nomination_and_leaves_all_tasks(given: dict[str, Any]) -> None:
+def test_failure_of_one_task_drops_the_nomination_and_places_no_task(given: dict[str, Any]) -> None:
     assert Outcome(None, 2, "", "") == placed(**given)

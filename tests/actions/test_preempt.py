@@ -29,13 +29,13 @@ def high(name: str, count: int, cpu: str = "1", min_member: int = 1, **more: Any
 
 
 @pytest.mark.parametrize("extra", ["", TOPOLOGY], ids=["normal", "topology-aware"])
-def test_the_least_number_of_low_tasks_goes(extra: str) -> None:
+def test_preempt_evicts_as_few_tasks_as_needed(extra: str) -> None:
     recording = preempt(node("n1", cpu="2"), low("l", 2, "n1", min_member=0), high("h", 1), extra=extra)
     assert ["evict l-1@n1", "pipeline h-0@n1"] == ops(recording)
     assert ["merge 2", "commit 2"] == statements(recording)[:2]
 
 
-def test_a_gang_that_gets_only_part_is_discarded_and_says_what_it_waited_for() -> None:
+def test_partly_served_gang_is_discarded_and_its_message_names_the_pipelined_node() -> None:
     recording = preempt(node("n1", cpu="2"), low("l", 2, "n1", min_member=0), high("h", 3, min_member=3))
     assert "discard" == statements(recording)[2].split()[0]
     assert {"l-0": "Running@n1", "l-1": "Running@n1"} == {k: v for k, v in tasks(recording).items() if k[0] == "l"}
@@ -74,7 +74,7 @@ def test_victims_outside_the_preemptors_queue_or_with_preemptable_false_are_no_c
     assert [] == ops(recording)
 
 
-def test_within_a_job_lower_tasks_go_and_the_first_failure_ends_it() -> None:
+def test_preemption_within_a_job_evicts_lower_tasks_until_the_first_failure() -> None:
     recording = preempt(
         node("n1", cpu="1"),
         pod_group("j", min_member=2),
@@ -90,7 +90,9 @@ def test_within_a_job_lower_tasks_go_and_the_first_failure_ends_it() -> None:
     ("nodes", "percentage", "least", "most", "expected"),
     [(10, 10, 1, 100, 1), (10, 10, 5, 3, 3), (2, 10, 5, 100, 2), (1000, 10, 1, 100, 100), (10, 0, 0, 100, 0)],
 )
-def test_how_many_candidates_end_a_dry_run(nodes: int, percentage: int, least: int, most: int, expected: int) -> None:
+def test_number_of_candidate_nodes_that_ends_a_dry_run(
+    nodes: int, percentage: int, least: int, most: int, expected: int
+) -> None:
     arguments: dict[object, object] = {
         "minCandidateNodesPercentage": percentage,
         "minCandidateNodesAbsolute": least,
@@ -149,7 +151,7 @@ def test_a_dry_run_follows_the_node_that_a_scheduler_found_first(wanted: int, kn
     assert f"pipeline h-0@{expected}" == ops(replay_cycle(snapshot))[-1]
 
 
-def test_of_victims_of_one_priority_the_earliest_start_counts_whatever_their_order() -> None:
+def test_dry_run_compares_the_earliest_start_of_victims_of_equal_priority() -> None:
     started = pods("l", 2, on="n1", priority=1)
     for manifest, start in zip(started, ("2026-10-31T12:00:00Z", "2026-10-31T11:00:00Z"), strict=True):
         manifest["status"]["startTime"] = start
@@ -166,6 +168,6 @@ def test_without_candidate_nodes_preempt_evicts_no_pod() -> None:
     assert [] == ops(recording)
 
 
-def test_a_node_with_as_many_pods_as_it_may_have_gives_one_up() -> None:
+def test_preempt_evicts_from_a_node_at_its_pod_limit() -> None:
     recording = preempt(node("n1", cpu="9", pods="1"), low("l", 1, "n1", min_member=0), high("h", 1))
     assert ["evict l-0@n1", "pipeline h-0@n1"] == ops(recording)

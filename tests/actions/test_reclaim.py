@@ -33,7 +33,7 @@ def test_a_queue_below_its_share_takes_one_task_from_a_queue_above() -> None:
     assert ["merge 2", "commit 2"] == statements(recording)
 
 
-def test_a_queue_that_is_not_reclaimable_offers_nobody() -> None:
+def test_reclaim_skips_queues_that_are_not_reclaimable() -> None:
     recording = reclaim(node("n1", cpu="2"), queue("poor"), victim_queue(2, "n1", reclaimable=False), poor(1))
     assert ([], []) == (ops(recording), asked(recording, "Reclaimable"))
 
@@ -56,7 +56,7 @@ def test_each_further_starving_job_pops_the_queue_once_more() -> None:
     assert ["default/p", "default/q", "default/s"] == pops(recording, "job")
 
 
-def test_a_half_served_gang_is_discarded() -> None:
+def test_reclaim_discards_the_statement_of_a_partly_served_gang() -> None:
     recording = reclaim(node("n1", cpu="2"), queue("poor"), victim_queue(2, "n1"), poor(2, min_member=2))
     assert "discard 2" == statements(recording)[-1]
     assert {"r-0": "Running@n1", "r-1": "Running@n1"} == {k: v for k, v in tasks(recording).items() if k[0] == "r"}
@@ -68,6 +68,6 @@ def test_bound_tasks_are_no_reclaimees() -> None:
 
 
 @pytest.mark.parametrize("gate", [VOLCANO_GATE, "example.com/wait"])
-def test_nothing_is_taken_back_for_a_pod_behind_a_scheduling_gate(gate: str) -> None:
+def test_reclaim_evicts_no_pod_for_a_gated_pod(gate: str) -> None:
     gated = [pod_group("p", queue="poor"), *pods("p", 1, schedulingGates=[{"name": gate}])]
     assert [] == ops(reclaim(node("n1", cpu="2"), queue("poor"), victim_queue(2, "n1"), gated))

@@ -20,10 +20,10 @@ def reclaim(*objects: Any) -> Recording:
     return replay_cycle(snapshot_at_release(snapshot, "master,+reclaim-immediate"))
 
 
-def test_an_incomplete_gang_evicts_all_the_same() -> None:
+def test_old_reclaim_evicts_for_an_incomplete_gang() -> None:
     recording = reclaim(node("n1", cpu="2"), queue("poor"), victim_queue(2, "n1"), poor(2, min_member=2))
     assert (["evict r-1@n1", "pipeline p-0@n1"], []) == (ops(recording), statements(recording))
-    assert [("default/r-1", "at once")] == [(one.victim, one.fate) for one in carried_out(recording)]
+    assert [("default/r-1", "at once")] == [(one.victim, one.statement_end) for one in carried_out(recording)]
 
 
 def test_free_room_does_not_count() -> None:
@@ -33,7 +33,7 @@ def test_free_room_does_not_count() -> None:
     assert ["evict r-3@n1", "evict r-2@n1", "pipeline p-0@n1"] == ops(recording)
 
 
-def test_what_a_node_gave_for_nothing_stays_given() -> None:
+def test_old_reclaim_keeps_evictions_that_free_too_little() -> None:
     """With what is free the first node would hold the task; its one victim is less than the request."""
     first = [pod_group("a", queue="rich", phase="Running", min_member=0), *pods("a", 1, on="n1")]
     waiting = [pod_group("p", queue="poor"), *pods("p", 1, cpu="2")]
@@ -61,10 +61,15 @@ def test_a_node_that_the_predicates_refuse_is_counted() -> None:
     asked = [seq for seq, event in events if isinstance(event, HookEvent) and event.point == "Predicate"]
     funnel = funnel_at(recording, asked[-1])
     assert funnel is not None
-    assert (2, 1, ["n2"], "") == (funnel.considered, funnel.refused, [one.node for one in funnel.tried], funnel.stopped)
+    assert (2, 1, ["n2"], "") == (
+        funnel.considered_count,
+        funnel.refused,
+        [one.node for one in funnel.tried_nodes],
+        funnel.end_reason,
+    )
 
 
-def test_its_lines_of_the_log() -> None:
+def test_old_reclaim_writes_its_log_lines() -> None:
     recording = reclaim(node("n1", cpu="2"), queue("poor"), victim_queue(2, "n1"), poor(2, min_member=2))
     lines = {line.message_key: (line.level, line.text) for line in log_lines(recording)}
     assert (0, "Try to reclaim Task <default/r-1> for Tasks <default/p-0>") == lines["reclaim.victim"]
@@ -74,7 +79,7 @@ def test_its_lines_of_the_log() -> None:
     assert (3, text) == lines["reclaim.refused"]
 
 
-def test_a_job_behind_one_that_may_not_reclaim_never_has_its_turn() -> None:
+def test_job_behind_one_that_may_not_reclaim_gets_no_turn() -> None:
     large = [pod_group("p", queue="poor"), *pods("p", 1, cpu="9")]
     recording = reclaim(node("n1", cpu="2"), queue("poor"), victim_queue(2, "n1"), large, poor(1, name="s"))
     found = explain_by_name(recording, "default/s").dominant
@@ -82,11 +87,11 @@ def test_a_job_behind_one_that_may_not_reclaim_never_has_its_turn() -> None:
     assert "default/p was first in queue poor" in found.sentence
 
 
-def test_why_a_job_still_waits() -> None:
+def test_explain_names_reclaimable_for_a_job_that_old_reclaim_left_pending() -> None:
     recording = reclaim(
         node("n1", cpu="2"), queue("poor"), victim_queue(2, "n1", reclaimable=False), poor(2, min_member=2)
     )
-    assert "reclaimable" in explain_by_name(recording, "default/p").whole_text
+    assert "reclaimable" in explain_by_name(recording, "default/p").full_text
 
 
 def test_victims_that_free_too_little_are_what_a_job_waits_for() -> None:
@@ -98,7 +103,7 @@ def test_victims_that_free_too_little_are_what_a_job_waits_for() -> None:
     found = explain_by_name(recording, "default/p").dominant
     assert "freed-too-little" == found.cause
     assert "evicted default/a-0 on n1 for p-0" in found.sentence
-    assert "The evictions free 1 of 2 cpu" in found.whole_text
+    assert "The evictions free 1 of 2 cpu" in found.full_text
 
 
 def test_a_job_that_one_plugin_holds_back_does_not_starve() -> None:
@@ -115,12 +120,12 @@ def test_a_job_that_one_plugin_holds_back_does_not_starve() -> None:
         )
 
 
-def test_what_a_place_cost_is_said_without_a_statement() -> None:
+def test_explain_names_evictions_made_without_a_statement() -> None:
     recording = reclaim(node("n1", cpu="2"), queue("poor"), victim_queue(2, "n1"), poor(1))
-    assert "reclaim evicts default/r-1" in explain_by_name(recording, "default/p").whole_text
+    assert "reclaim evicts default/r-1" in explain_by_name(recording, "default/p").full_text
 
 
-def test_behind_a_broken_tree_no_amounts_are_named() -> None:
+def test_explain_names_no_amounts_if_the_queue_tree_is_broken() -> None:
     """capacity refuses every queue in a broken tree, so the queue's amounts are not the cause."""
     tree = [queue("top", capability={"cpu": "1"}), queue("poor", parent="top", capability={"cpu": "4"})]
     parts = (node("n1", cpu="2"), tree, victim_queue(2, "n1"), poor(1))

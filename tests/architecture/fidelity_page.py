@@ -32,7 +32,7 @@ def quirk_rows() -> Iterator[str]:
     yield "| code | what happens | what it can change | releases |"
     yield "|---|---|---|---|"
     for quirk in QUIRKS.values():
-        yield f"| `{quirk.code}` | {quirk.what} | {quirk.decides} | {releases_of(quirk)} |"
+        yield f"| `{quirk.code}` | {quirk.description} | {quirk.affected_decision} | {releases_of(quirk)} |"
 
 
 def happens_under(quirk: Quirk, older: Callable[[Change], bool]) -> bool:

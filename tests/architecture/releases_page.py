@@ -150,7 +150,7 @@ def _releases() -> Iterator[str]:
         lacking = len(release.unreplayed_changes())
         at = f" (release-{tag.major}.{tag.minor} at {head.commit})" if head else ""
         name = f"{release.display_name()}{at}"
-        yield f"| {name} | 1.{release.kubernetes_version[1]} | {len(release.older) + lacking} | {lacking} |"
+        yield f"| {name} | 1.{release.kubernetes_version[1]} | {len(release.older_forms) + lacking} | {lacking} |"
 
 
 def _group(title: str, module: object) -> Iterator[str]:
@@ -160,15 +160,17 @@ def _group(title: str, module: object) -> Iterator[str]:
     yield "| change | up to then | decides | weight | releases with it | upstream |"
     yield "|---|---|---|---|---|---|"
     for change in rows:
-        what = change.what if change.replayed else f"{change.what} *Not replayed:* {change.unshown}"
-        yield _row(f"`{change.id}`", what, change.decides, change.weight, who(change.is_in_force), change.pull)
+        what = change.behavior if change.replayed else f"{change.behavior} *Not replayed:* {change.unshown_reason}"
+        yield _row(
+            f"`{change.id}`", what, change.affected_decisions, change.weight, who(change.is_in_force), change.pull
+        )
     yield ""
 
 
 def _proposals() -> Iterator[str]:
     yield PROPOSALS
     for change in filter(lambda change: change.is_proposed, CHANGES.values()):
-        yield _row(f"`{change.id}`", change.what, change.decides, change.weight, change.pull)
+        yield _row(f"`{change.id}`", change.behavior, change.affected_decisions, change.weight, change.pull)
     yield "\nOther open pull requests have no switch. What they would change:\n"
     yield "| upstream | would change |"
     yield "|---|---|"

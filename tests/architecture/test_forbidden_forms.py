@@ -224,7 +224,7 @@ def decide(values, seen: set[str]):
 """
 
 
-def test_the_checks_see_what_they_are_for() -> None:
+def test_checks_find_each_forbidden_form() -> None:
     source = Source(ROOT / "bad.py", BAD.splitlines(), ast.parse(BAD))
     assert 4 == len(list(unordered_sums(source)))
     assert 3 == len(list(floored(source)))
@@ -243,11 +243,11 @@ def sources_except_snapshot() -> list[Source]:
     return [source for source in sources() if source.path.relative_to(PACKAGE).parts[0] != "snapshot"]
 
 
-def test_any_is_rare() -> None:
+def test_number_of_any_annotations_is_bounded() -> None:
     assert MOST_OPEN_TYPES > sum(len(open_types(source)) for source in sources_except_snapshot())
 
 
-def test_any_says_why() -> None:
+def test_each_any_annotation_has_a_reason() -> None:
     lines = [(source, line) for source in sources_except_snapshot() for line in open_types(source)]
     silent = [
         f"{source.where()}:{line}"

@@ -78,7 +78,7 @@ def names_as_text(source: Source, names: list[str]) -> Iterator[str]:
             yield f"{source.where(node)} {node.value}"
 
 
-def test_the_names_that_stand_as_text_outside_their_homes_become_fewer() -> None:
+def test_names_as_text_outside_their_homes_do_not_increase() -> None:
     names = known_names()
     found = [each for source in sources() for each in names_as_text(source, names)]
     print(f"{len(found)} names stand as text outside their homes:", *found, sep="\n")

@@ -53,7 +53,7 @@ def is_elsewhere(item: object) -> bool:
 
 
 @pytest.mark.parametrize(("folder", "name", "others"), present())
-def test_the_list_is_the_folder(folder: str, name: str, others: tuple[str, ...]) -> None:
+def test_registry_lists_exactly_the_modules_of_its_folder(folder: str, name: str, others: tuple[str, ...]) -> None:
     registry = getattr(importlib.import_module("vcdebug." + folder.replace("/", ".")), name)
     found = [
         path.stem if path.is_file() else path.name
@@ -93,7 +93,7 @@ def reference_resolves(reference: str) -> bool:
     return False
 
 
-def test_each_reference_as_text_leads_to_something() -> None:
+def test_each_text_reference_resolves() -> None:
     texts = [
         (source.path.name, node.value)
         for source in sources()

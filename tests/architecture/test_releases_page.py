@@ -36,7 +36,7 @@ def test_the_tables_of_fidelity_are_current() -> None:
         ("v1.10.0", "", "before v1.10"),
     ],
 )
-def test_who_has_an_older_form_is_said_by_lines_and_tags(fixed_in: str, since: str, words: str) -> None:
+def test_page_names_the_releases_with_an_older_form_by_branches_and_tags(fixed_in: str, since: str, words: str) -> None:
     assert words == who(Change("b", "c", f"{fixed_in}; #1; L", since).is_in_force)
 
 

@@ -72,7 +72,7 @@ def test_no_module_imports_itself_over_others() -> None:
     assert [] == circles(graph(sources(), for_types=False))
 
 
-def test_in_the_front_ends_names_of_types_make_no_circle_either() -> None:
+def test_type_only_imports_of_the_front_ends_form_no_cycle() -> None:
     assert [] == circles(graph(sources(*FRONT), for_types=True))
 
 
@@ -89,11 +89,11 @@ def depth(kind: type) -> int:
 
 
 @pytest.mark.parametrize("room", ROOMS)
-def test_no_class_stands_deep_below_a_librarys(room: str) -> None:
+def test_no_class_is_deep_below_a_library_class(room: str) -> None:
     assert [] == [f"{kind.__module__}.{kind.__name__}" for kind in classes(room) if depth(kind) > STACKED]
 
 
-def test_the_front_ends_have_no_method_that_is_only_promised() -> None:
+def test_front_ends_raise_no_not_implemented_error() -> None:
     raised = [
         source.where(node)
         for source in sources(*FRONT)

@@ -47,5 +47,5 @@ def test_no_module_is_longer_than_five_hundred_lines() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(VAGUE_NAMES))
-def test_no_module_has_a_name_that_says_nothing(name: str) -> None:
+def test_no_module_has_a_generic_name(name: str) -> None:
     assert [] == [source.where() for source in checked() if source.path.name == name]

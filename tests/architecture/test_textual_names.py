@@ -122,7 +122,7 @@ def test_the_tests_use_no_more_private_names_of_textual_than_now() -> None:
     assert MAX_IN_TESTS >= len(found), found
 
 
-def test_the_checks_see_what_they_are_for() -> None:
+def test_checks_find_private_names_of_textual() -> None:
     text = (
         "from textual._compositor import Compositor\nself._bindings.update()\nself._own = 1\nself._own\nrow._replace()"
     )

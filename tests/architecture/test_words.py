@@ -42,7 +42,7 @@ def texts(source: Source) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
-def test_no_text_of_the_program_uses_a_word_that_does_not_name_the_thing() -> None:
+def test_no_text_of_the_program_uses_a_forbidden_word() -> None:
     found = [
         f"{source.path}:{line}: {word}"
         for source in sources()
@@ -56,12 +56,12 @@ def test_no_text_of_the_program_uses_a_word_that_does_not_name_the_thing() -> No
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_no_page_uses_such_a_word(page: str) -> None:
+def test_no_page_uses_a_forbidden_word(page: str) -> None:
     assert [] == list(never_words(prose((ROOT / page).read_text(encoding="utf-8"))))
 
 
 @pytest.mark.parametrize("path", DATA, ids=lambda path: path.name)
-def test_no_lesson_and_no_output_uses_such_a_word(path: Path) -> None:
+def test_no_lesson_and_no_output_uses_a_forbidden_word(path: Path) -> None:
     assert [] == list(never_words(path.read_text(encoding="utf-8")))
 
 
@@ -78,5 +78,5 @@ def test_no_lesson_and_no_output_uses_such_a_word(path: Path) -> None:
         ("so large that it fails", []),
     ],
 )
-def test_words_are_told_by_their_context(text: str, found: list[str]) -> None:
+def test_forbidden_words_are_recognized_by_their_context(text: str, found: list[str]) -> None:
     assert found == [word.partition(":")[0] for word in never_words(text)]

@@ -136,7 +136,7 @@ def _measured(case: Path, recording: Recording, found: Explanation) -> Measured:
 def _placed_by(trials: FixTrials, recording: Recording, found: Explanation) -> str:
     for name, edits in crude(recording, found):
         outcome = trials(edits) if edits else None
-        if outcome is not None and (outcome.reached or outcome.places):
+        if outcome is not None and (outcome.is_reached or outcome.placed):
             return name
     return ""
 

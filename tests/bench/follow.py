@@ -80,8 +80,8 @@ def main(count: int = CAPTURES) -> None:
 
 def done(reply: CommandReply) -> CommandReply:
     """Run the work of a reply to its end, as a screen does."""
-    while reply.work is not None or reply.then is not None:
-        reply = reply.work() if reply.work is not None else reply.then() if reply.then is not None else reply
+    while reply.work is not None or reply.apply is not None:
+        reply = reply.work() if reply.work is not None else reply.apply() if reply.apply is not None else reply
     return reply
 
 

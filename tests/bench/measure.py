@@ -64,7 +64,7 @@ def peak() -> float:
 def without_recording(snapshot: Snapshot) -> float:
     """Seconds of the same cycle with a record that stores nothing."""
     record = Record()
-    record.silent = 1
+    record.running_call_count = 1
     conf = parse_conf(snapshot.scheduler_conf)
     with collector_paused():
         return seconds(lambda: run_cycle(snapshot, conf, record, plugins=PLUGINS, actions=ACTIONS))

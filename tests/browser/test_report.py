@@ -64,7 +64,7 @@ def page(request: pytest.FixtureRequest, browser: Any) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("which", ["small", "big"])
-def test_nothing_sticks_out_of_the_page(page: Any, which: str, request: pytest.FixtureRequest) -> None:
+def test_no_element_exceeds_the_page_width(page: Any, which: str, request: pytest.FixtureRequest) -> None:
     page.goto(request.getfixturevalue(which).as_uri())
     assert [] == page.evaluate(WIDER)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -114,7 +114,7 @@ def test_each_entry_of_the_contents_leads_to_its_section(page: Any, small: Path)
         assert link.inner_text() == section.locator("h2, h3").first.inner_text()
 
 
-def test_what_is_folded_opens_by_a_click(page: Any, small: Path) -> None:
+def test_folded_section_opens_by_a_click(page: Any, small: Path) -> None:
     page.goto(small.as_uri())
     folded = page.locator("details")
     assert not folded.locator("table").first.is_visible()

@@ -40,14 +40,16 @@ def terminal(browser: Any, address: str) -> Iterator[TerminalPage]:
     context.close()
 
 
-def test_it_opens_on_the_overview_and_takes_the_token_out_of_the_address(terminal: TerminalPage, address: str) -> None:
+def test_page_opens_on_the_overview_and_removes_the_token_from_the_address(
+    terminal: TerminalPage, address: str
+) -> None:
     assert f"vcdebug {NAME}" == terminal.page.title()
     assert address.partition("?")[0] == terminal.page.url
     terminal.wait_until(lambda: terminal.ink() > 5000)
     assert not terminal.page.locator(".note.opening").is_visible()
 
 
-def test_keys_step_there_and_back(terminal: TerminalPage) -> None:
+def test_keys_step_forward_and_backward(terminal: TerminalPage) -> None:
     terminal.press("s")
     terminal.wait_for("event 1/166", "JobValid")
     terminal.press("s")
@@ -56,13 +58,13 @@ def test_keys_step_there_and_back(terminal: TerminalPage) -> None:
     terminal.wait_for("event 0/166", "Overview")
 
 
-def test_a_breakpoint_stops(terminal: TerminalPage) -> None:
+def test_continue_stops_at_a_breakpoint(terminal: TerminalPage) -> None:
     terminal.type(":break victim if plugin == 'gang'")
     terminal.press("Enter", "c")
     terminal.wait_for("Breakpoint 1")
 
 
-def test_what_is_typed_behind_a_slash_filters(terminal: TerminalPage) -> None:
+def test_text_after_a_slash_filters_the_panel(terminal: TerminalPage) -> None:
     terminal.press("5")
     terminal.wait_for("platform/feature-etl", "research/reward-model")
     terminal.type("/reward")
@@ -80,7 +82,7 @@ def test_copying_reaches_the_browser_s_clipboard(terminal: TerminalPage) -> None
     terminal.wait_until(lambda: str(terminal.page.evaluate(read)).startswith(f"vcdebug open {NAME}"))
 
 
-def test_it_follows_the_size_of_the_window(terminal: TerminalPage) -> None:
+def test_terminal_follows_the_size_of_the_window(terminal: TerminalPage) -> None:
     wide = terminal.size
     terminal.page.set_viewport_size(PHONE)
     terminal.wait_until(lambda: terminal.size[0] < wide[0])
@@ -92,7 +94,7 @@ def test_it_follows_the_size_of_the_window(terminal: TerminalPage) -> None:
     terminal.wait_for("<1> Flow", "<2> Overview", "<5> Jobs")
 
 
-def test_a_click_chooses(terminal: TerminalPage) -> None:
+def test_click_on_a_tab_shows_its_panel(terminal: TerminalPage) -> None:
     lines = terminal.text().splitlines()
     row = next(number for number, line in enumerate(lines) if "6 Nodes" in line)
     column = lines[row].index("6 Nodes")
@@ -104,7 +106,7 @@ def test_a_click_chooses(terminal: TerminalPage) -> None:
     terminal.wait_for("<6> Nodes", "gpu-a100-01")
 
 
-def test_quitting_says_so_and_offers_to_start_again(terminal: TerminalPage) -> None:
+def test_page_offers_a_restart_after_quitting(terminal: TerminalPage) -> None:
     terminal.press("q")
     terminal.page.locator(".note.ended").wait_for(state="visible")
     terminal.page.get_by_text("Start it again").click()

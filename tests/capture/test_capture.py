@@ -68,7 +68,7 @@ def plant_secrets(api: FakeApi) -> int:
     return count
 
 
-def test_a_capture_keeps_what_decides_and_none_of_the_secrets_beside_it(api: FakeApi, options: CaptureOptions) -> None:
+def test_capture_keeps_deciding_fields_and_no_secrets(api: FakeApi, options: CaptureOptions) -> None:
     assert plant_secrets(api) > 20
     slim, full = capture_cluster(options), capture_cluster(replace(options, full=True))
     written = b"".join(data for _, data in saved_files(slim)).decode()
@@ -78,7 +78,7 @@ def test_a_capture_keeps_what_decides_and_none_of_the_secrets_beside_it(api: Fak
     assert (slim.flags, slim.release, slim.process) == (full.flags, full.release, full.process)
 
 
-def test_what_is_written_can_be_read_by_its_owner_alone(options: CaptureOptions, tmp_path: Path) -> None:
+def test_written_file_is_readable_by_its_owner_only(options: CaptureOptions, tmp_path: Path) -> None:
     snapshot = capture_cluster(options)
     save_snapshot(snapshot, tmp_path / "written.tar.gz")
     save_snapshot(snapshot, tmp_path / "written")
@@ -99,7 +99,7 @@ def test_clock_version_configuration_and_origin_are_the_servers(options: Capture
     )
 
 
-def test_without_a_date_the_newest_object_tells_the_time(api: FakeApi, options: CaptureOptions) -> None:
+def test_clock_is_the_newest_object_without_a_date_header(api: FakeApi, options: CaptureOptions) -> None:
     api.date = None
     snapshot = capture_cluster(options)
     assert datetime(2026, 11, 1, 10, tzinfo=UTC) == snapshot.now
@@ -113,7 +113,7 @@ def test_an_unknown_server_version_is_a_problem_and_a_default(api: FakeApi, opti
     assert ["/version"] == [problem.object for problem in snapshot.problems]
 
 
-def test_nothing_but_get_is_sent(api: FakeApi, options: CaptureOptions) -> None:
+def test_capture_sends_only_get_requests(api: FakeApi, options: CaptureOptions) -> None:
     capture_cluster(options)
     assert {"GET"} == {request.method for request in api.requests}
     assert [] == [request for request in api.requests if request.body is not None]
@@ -168,7 +168,7 @@ def test_a_saved_capture_opens_with_everything_that_was_captured(
     }
 
 
-def test_a_redacted_capture_tells_neither_secrets_nor_the_cluster(
+def test_redacted_capture_contains_no_secrets_and_no_cluster_identity(
     api: FakeApi, options: CaptureOptions, tmp_path: Path
 ) -> None:
     api.forbidden = {"poddisruptionbudgets.policy", "configmaps"}
@@ -195,7 +195,7 @@ def test_capturing_leaves_the_servers_objects_as_they_are(api: FakeApi, options:
         ("volcanosh/vc-scheduler:latest", "master", ["cannot derive the release"]),
     ],
 )
-def test_the_schedulers_image_tells_the_release(
+def test_release_is_derived_from_the_schedulers_image(
     api: FakeApi, options: CaptureOptions, image: str, replayed: str, problems: list[str]
 ) -> None:
     for deployment in api.objects["/apis/apps/v1/namespaces/volcano-system/deployments"]["items"]:

@@ -41,7 +41,7 @@ def test_the_kubeconfig_may_come_from_the_environment(options: CaptureOptions, m
     assert "dev" == capture_cluster(replace(options, kubeconfig="")).name
 
 
-def test_an_unknown_context_is_told_which_there_are(options: CaptureOptions) -> None:
+def test_error_about_an_unknown_context_lists_the_contexts(options: CaptureOptions) -> None:
     error = error_of(replace(options, context="prod"))
     assert "context 'prod' not found in kubeconfig" == error.message
     assert "contexts: dev, other" == error.hint
@@ -52,7 +52,7 @@ def test_a_missing_kubeconfig_is_named(tmp_path: Path) -> None:
     assert f"{file}: no such kubeconfig file" == error_of(CaptureOptions(kubeconfig=file)).format_line()
 
 
-def test_nothing_to_connect_to_is_one_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_connection_settings_are_one_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("KUBECONFIG", raising=False)
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
@@ -68,7 +68,7 @@ def test_inside_a_pod_the_service_account_is_used(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize("text", ["", "{", "a: [", "\x00\x01", "[]", "3", "clusters: 3\ncontexts: 4\nusers: 5\n"])
-def test_a_kubeconfig_that_is_none_is_one_clear_error(text: str, tmp_path: Path) -> None:
+def test_invalid_kubeconfig_is_one_error_that_names_the_file(text: str, tmp_path: Path) -> None:
     file = tmp_path / "config"
     file.write_text(text, encoding="utf-8")
     assert str(file) == error_of(CaptureOptions(kubeconfig=str(file))).where
@@ -104,7 +104,7 @@ def two_files(options: CaptureOptions, folder: Path, monkeypatch: pytest.MonkeyP
     return replace(options, kubeconfig="")
 
 
-def test_of_several_files_the_first_current_context_counts(
+def test_first_current_context_of_several_kubeconfigs_is_used(
     options: CaptureOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "dev" == capture_cluster(two_files(options, tmp_path, monkeypatch)).name
@@ -121,7 +121,7 @@ def sent(api: FakeApi, header: str) -> set[str | None]:
     return {request.headers.get(header) for request in api.requests}
 
 
-def test_whom_the_kubeconfig_impersonates_is_impersonated(api: FakeApi, options: CaptureOptions) -> None:
+def test_capture_impersonates_the_user_of_the_kubeconfig(api: FakeApi, options: CaptureOptions) -> None:
     user = {"token": "secret", "as": "viewer", "as-groups": ["ops"], "as-uid": "7", "as-user-extra": {"why": ["look"]}}
     snapshot = capture_cluster(edited(options, users=[{"name": "me", "user": user}]))
     headers = ("Impersonate-User", "Impersonate-Group", "Impersonate-Uid", "Impersonate-Extra-why")
@@ -158,7 +158,7 @@ def test_the_cluster_is_named_before_it_is_read_and_in_the_file(api: FakeApi, op
     )
 
 
-def test_requests_say_who_asks(api: FakeApi, options: CaptureOptions) -> None:
+def test_requests_have_the_user_agent_vcdebug(api: FakeApi, options: CaptureOptions) -> None:
     capture_cluster(options)
     assert {f"vcdebug/{__version__}"} == sent(api, "User-Agent")
 

@@ -173,12 +173,12 @@ def test_an_existing_file_is_left_alone(server: ApiServer, words: list[str], tmp
     assert 0 == call([*words, "--force"])[0]
 
 
-def test_nobody_else_may_read_the_file(words: list[str], tmp_path: Path) -> None:
+def test_capture_file_is_readable_by_its_owner_only(words: list[str], tmp_path: Path) -> None:
     assert 0 == call(words)[0]
     assert 0o600 == stat.S_IMODE((tmp_path / "x.tar.gz").stat().st_mode)
 
 
-def test_a_full_disk_leaves_nothing(words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_leaves_no_file(words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(path: Path, target: Path) -> Path:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -214,7 +214,7 @@ def test_a_scheduler_that_is_a_statefulset_is_found_with_its_flags(server: ApiSe
     )
 
 
-def test_a_scheduler_that_is_not_there_is_told_which_are(server: ApiServer) -> None:
+def test_error_about_an_unknown_scheduler_lists_the_schedulers(server: ApiServer) -> None:
     with pytest.raises(CaptureError, match="found: volcano-system/volcano-scheduler"):
         captured(server, scheduler="batch/nobody")
 

@@ -53,7 +53,7 @@ def captured(server: OneNamespace, namespace: str = "team-a") -> Snapshot:
     return capture_cluster(CaptureOptions(namespace=namespace, first_wait=0.0), transport=Direct(server))
 
 
-def test_what_the_role_shows_is_kept_and_the_rest_is_said_once(server: OneNamespace) -> None:
+def test_namespace_capture_keeps_readable_kinds_and_reports_the_others_once(server: OneNamespace) -> None:
     found = captured(server)
     assert {"Pod": 5, "PodGroup": 2} == {kind: len(each) for kind, each in found.objects.items() if each}
     (problem,) = [one for one in found.problems if "its rights do not show" in one.what]
@@ -64,7 +64,7 @@ def test_what_the_role_shows_is_kept_and_the_rest_is_said_once(server: OneNamesp
 
 
 @pytest.mark.parametrize("redacted", [False, True])
-def test_what_the_scheduler_wrote_is_the_answer_and_the_unknown_is_named(
+def test_explain_quotes_the_scheduler_and_names_the_missing_kinds(
     server: OneNamespace, tmp_path: Path, redacted: bool
 ) -> None:
     found = redact_snapshot(captured(server)) if redacted else captured(server)
@@ -77,13 +77,13 @@ def test_what_the_scheduler_wrote_is_the_answer_and_the_unknown_is_named(
     assert "was read; pods of other namespaces use room that is not known" in waiting.explanation.doubt
 
 
-def test_a_job_that_runs_is_not_said_to_wait(server: OneNamespace) -> None:
+def test_running_job_is_not_reported_as_pending(server: OneNamespace) -> None:
     found = explain_by_name(replay_cycle(captured(server)), "team-a/train")
     assert found.sentence == "team-a/train has no Pending pods: its 3 pods have nodes."
     assert found.scheduled
 
 
-def test_without_rights_in_the_namespace_there_is_no_capture(server: OneNamespace) -> None:
+def test_capture_fails_without_rights_in_the_namespace(server: OneNamespace) -> None:
     with pytest.raises(CaptureError, match='verb "list", resource "pods", API group "" in namespace team-b') as caught:
         captured(server, "team-b")
     assert caught.value.hint.endswith("auth can-i list pods --namespace team-b")
@@ -92,7 +92,7 @@ def test_without_rights_in_the_namespace_there_is_no_capture(server: OneNamespac
     assert "--namespace NAME" in caught.value.hint
 
 
-def test_with_rights_to_everything_the_namespace_alone_is_read() -> None:
+def test_namespace_capture_with_all_rights_reads_only_the_pods_of_the_namespace() -> None:
     found = capture_cluster(CaptureOptions(namespace="team-b", first_wait=0.0), transport=Direct(small_server()))
     assert [3, 0] == [len(found.objects_of(kind)) for kind in ("Node", "Pod")]
 

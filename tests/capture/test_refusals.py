@@ -124,7 +124,7 @@ def test_groups_are_looked_up_once_for_many_missing_kinds(api: FakeApi, options:
     assert 1 == len(api.asked("/apis"))
 
 
-def test_a_cluster_without_volcano_is_told_so(api: FakeApi, options: CaptureOptions) -> None:
+def test_cluster_without_volcano_is_named_as_such(api: FakeApi, options: CaptureOptions) -> None:
     api.scripted[QUEUES] = [NOT_FOUND_REPLY]
     error = error_of(options)
     assert "this cluster does not serve queues.scheduling.volcano.sh v1beta1" == error.message
@@ -159,7 +159,7 @@ def test_the_server_says_how_long_to_wait(api: FakeApi, options: CaptureOptions)
     assert [7.0, 0.02, 30.0] == waits
 
 
-def test_a_server_that_stays_busy_is_given_up(api: FakeApi, options: CaptureOptions) -> None:
+def test_capture_gives_up_a_server_that_stays_busy(api: FakeApi, options: CaptureOptions) -> None:
     api.scripted[PODS] = [UNAVAILABLE] * options.attempts
     words = "cannot list pods: the server answered 503: the server is currently unable to handle the request"
     with pytest.raises(NoAnswer, match=words):

@@ -92,7 +92,7 @@ def is_of_one_moment_or_torn(exact: Exact, seed: int) -> None:
         assert () != snapshot.provenance.changed
 
 
-def test_where_the_server_shows_earlier_states_no_write_tears_a_capture() -> None:
+def test_capture_is_consistent_if_the_server_serves_earlier_versions() -> None:
     server = small_server()
     server.before = writes(server, 1, chance=0.5)
     snapshot = captured(server)
@@ -117,7 +117,7 @@ def job_between_lists(server: ApiServer) -> Callable[[ApiRequest], None]:
     return before
 
 
-def test_a_job_created_between_two_lists_is_not_there_yet() -> None:
+def test_job_created_between_two_lists_is_left_out() -> None:
     server = small_server()
     server.before = job_between_lists(server)
     snapshot = captured(server)
@@ -143,7 +143,7 @@ def test_a_torn_capture_says_which_objects_changed(tmp_path: Path) -> None:
     assert ["moment"] == [problem.object for problem in snapshot.problems if problem.file == "capture"]
 
 
-def test_inspect_shows_the_moment_and_what_tore_it(tmp_path: Path) -> None:
+def test_inspect_names_the_objects_that_changed_during_the_capture(tmp_path: Path) -> None:
     file = torn_file(tmp_path)
     code, out, _ = call(["inspect", file])
     assert 2 == code
@@ -176,7 +176,7 @@ def test_kinds_that_were_read_and_found_empty_are_not_missing(tmp_path: Path) ->
     assert ["Service"] == [row["kind"] for row in document["missing"]]
 
 
-def test_a_kind_whose_state_is_kept_elsewhere_is_not_waited_for() -> None:
+def test_kinds_of_separate_stores_do_not_delay_a_consistent_capture() -> None:
     """With several etcds, some kinds never reach the first list's revision: 504, and retrying is useless."""
     from tests.capture.fake_server import status
 

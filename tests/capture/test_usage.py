@@ -42,7 +42,7 @@ def test_every_node_has_what_the_scheduler_would_have_measured() -> None:
 
 
 @pytest.mark.parametrize("conf", [None, 'actions: "allocate"\n', CONF.replace("prometheus", "elasticsearch", 1)])
-def test_nobody_is_asked_whom_the_scheduler_does_not_ask(conf: str | None) -> None:
+def test_capture_queries_no_metrics_that_the_scheduler_does_not_query(conf: str | None) -> None:
     prometheus = Prometheus()
     assert ({}, []) == (measure_usage(conf, "", ["node-1"], NOW, [], prometheus), prometheus.asked)
 

@@ -80,7 +80,7 @@ def test_a_job_is_explained_before_its_podgroup_exists(busy: FakeApi, options: C
     assert not any("reported" in fact for fact in waiting.dominant.facts), "the replay tells what the scheduler says"
 
 
-def test_a_cluster_without_them_misses_nothing(api: FakeApi, options: CaptureOptions) -> None:
+def test_cluster_without_workload_kinds_has_no_missing_kinds(api: FakeApi, options: CaptureOptions) -> None:
     for path in (JOBS, FLOWS, EVENTS):
         del api.objects[path]
     found = capture_cluster(options)
@@ -89,7 +89,7 @@ def test_a_cluster_without_them_misses_nothing(api: FakeApi, options: CaptureOpt
     assert () == found.provenance.missing
 
 
-def test_a_missing_right_is_said_once_and_decides_nothing(busy: FakeApi, options: CaptureOptions) -> None:
+def test_missing_right_to_workloads_is_one_problem_without_effect(busy: FakeApi, options: CaptureOptions) -> None:
     busy.forbidden = {"events", "jobs.batch.volcano.sh"}
     found = capture_cluster(options)
     lines = [problem.format_line() for problem in found.problems]
@@ -100,7 +100,7 @@ def test_a_missing_right_is_said_once_and_decides_nothing(busy: FakeApi, options
     assert () == found.provenance.missing
 
 
-def test_a_store_of_events_with_other_versions_tears_no_capture(busy: FakeApi, options: CaptureOptions) -> None:
+def test_versions_of_a_separate_event_store_leave_a_capture_consistent(busy: FakeApi, options: CaptureOptions) -> None:
     busy.objects[EVENTS]["metadata"] = {"resourceVersion": "7"}
     found = capture_cluster(options)
     assert found.provenance is not None

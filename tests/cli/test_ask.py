@@ -23,7 +23,7 @@ def test_a_question_is_answered_in_a_sentence_first() -> None:
     assert "1 pods" not in out
 
 
-def test_programs_get_the_same_as_json() -> None:
+def test_ask_with_json_prints_a_document() -> None:
     code, out, _ = call(["ask", "next", BLOCKED, "--json"])
     answer = json.loads(out)
     assert (0, "next", ["research"]) == (code, answer["question"], answer["queues"])
@@ -37,7 +37,7 @@ def test_a_question_without_its_subject_says_what_to_name() -> None:
 WAITS = "tests/scenarios/clusters/2221-idle-cluster-full-queue.yaml"
 
 
-def test_when_says_after_how_long_and_under_which_assumption() -> None:
+def test_ask_when_states_the_duration_and_the_assumed_run_times() -> None:
     code, out, err = call(["ask", "when", WAITS, "team/next", "--run-time", "100h", "--json"])
     answer = json.loads(out)
     assert (0, "", "placed") == (code, err, answer["outcome"])
@@ -46,7 +46,7 @@ def test_when_says_after_how_long_and_under_which_assumption() -> None:
     assert (1.0, "team/first runs 1m") == (sooner["seconds"], sooner["assumed"][0])
 
 
-def test_what_is_about_the_future_belongs_to_when() -> None:
+def test_forecast_options_are_refused_except_for_ask_when() -> None:
     code, _, err = call(["ask", "next", BLOCKED, "--run-time", "1h"])
     assert (1, "vcdebug: --run-time is only for `ask when`; ask when\n") == (code, err)
 

@@ -12,7 +12,7 @@ from vcdebug.framework import replay_options
 WORKS = "preempt-works"
 
 
-def test_run_shows_what_there_is_and_ends_with_the_line() -> None:
+def test_run_shows_the_incomplete_cycle_and_the_limit() -> None:
     code, out, err = call(["run", WORKS, "--max-events", "30"])
     assert 1 == code
     assert "stopped at the limit of 30 events; the cycle is incomplete" in out
@@ -34,7 +34,7 @@ def test_the_trace_of_a_cut_replay_ends_with_the_cut() -> None:
     assert (1, "cut", "30 events") == (code, last["ev"], last["bound"])
 
 
-def test_room_enough_changes_nothing() -> None:
+def test_limits_that_are_not_reached_change_nothing() -> None:
     arguments = ["run", WORKS, "--trace", "-"]
     assert call(arguments) == call([*arguments, "--max-events", "1000000", "--max-memory", "1"])
 

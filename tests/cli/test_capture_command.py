@@ -132,7 +132,7 @@ IMAGES = {
 
 
 @pytest.mark.parametrize("image", IMAGES)
-def test_what_is_recorded_of_the_release_is_said(image: str, api: FakeApi, kubeconfig: str, tmp_path: Path) -> None:
+def test_capture_prints_the_release_that_it_records(image: str, api: FakeApi, kubeconfig: str, tmp_path: Path) -> None:
     api.objects[SCHEDULER]["items"][0]["spec"]["template"]["spec"]["containers"][0]["image"] = image
     code, _, err = call(["capture", "--kubeconfig", kubeconfig, "-o", str(tmp_path / "x.tar.gz")])
     assert (0, True) == (code, IMAGES[image] in err)
@@ -143,7 +143,7 @@ class Typist(io.StringIO):
         return True
 
 
-def test_somebody_at_the_terminal_is_asked_for_a_release_that_nothing_tells(
+def test_capture_on_a_terminal_asks_for_an_unknown_release(
     api: FakeApi, kubeconfig: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     image = "volcanosh/vc-scheduler:latest"
@@ -154,10 +154,10 @@ def test_somebody_at_the_terminal_is_asked_for_a_release_that_nothing_tells(
     assert 0 == main(["capture", "--kubeconfig", kubeconfig, "-o", str(tmp_path / "x.tar.gz")])
     assert "Volcano release of this scheduler" in screen.getvalue()
     snapshot = load_snapshot(tmp_path / "x.tar.gz")
-    assert ("v1.14.4", []) == (snapshot.release.stated, [one.field for one in snapshot.problems])
+    assert ("v1.14.4", []) == (snapshot.release.stated_name, [one.field for one in snapshot.problems])
 
 
-def test_of_configmaps_the_role_allows_the_schedulers_alone() -> None:
+def test_role_allows_only_the_schedulers_configmap() -> None:
     rules = yaml.safe_load(call(["capture", "--rbac", "--scheduler-configmap", "batch/mine"])[1])["rules"]
     (rule,) = [rule for rule in rules if rule["resources"] == ["configmaps"]]
     assert (["mine", "volcano-vgpu-device-config"], ["get"]) == (rule["resourceNames"], rule["verbs"])

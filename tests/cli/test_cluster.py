@@ -79,19 +79,19 @@ def test_an_interruption_keeps_what_is_done(address: str) -> None:
     assert list(gathered.results.values()) == [square(number + 1) for number in gathered.results]
 
 
-def test_odds_come_to_the_same_on_a_cluster_as_here(address: str) -> None:
+def test_odds_are_the_same_on_a_dask_cluster(address: str) -> None:
     here = call(["odds", NAME, "-n", "6", "-j", "1", "--json"])
     assert here == call(["odds", NAME, "-n", "6", "--scheduler", address, "--json"])
     assert 6 == json.loads(here[1])["draws"]
 
 
-def test_a_folder_of_snapshots_is_explained_the_same_on_a_cluster_as_here(address: str) -> None:
+def test_folder_is_explained_the_same_on_a_dask_cluster(address: str) -> None:
     here = call(["explain", str(FIXTURES), "-j", "1"])
     assert here == call(["explain", str(FIXTURES), "--scheduler", address])
     assert (2, "") == (here[0], here[2])
 
 
-def test_a_cluster_is_sent_nothing_but_bytes(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dask_cluster_receives_only_bytes(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     submit = Client.submit
     sent: list[object] = []
 
@@ -125,7 +125,7 @@ def test_a_cluster_with_another_version_is_one_line(address: str, monkeypatch: p
     assert err.startswith(f"vcdebug: {address}: 3 of 3 workers have no vcdebug 9.9; install vcdebug ")
 
 
-def test_a_cluster_without_workers_is_waited_for_and_said_so() -> None:
+def test_missing_dask_workers_are_waited_for_and_reported() -> None:
     said: list[str] = []
     with LocalCluster(n_workers=0, processes=False, protocol="tcp", dashboard_address="127.0.0.1:0") as empty:
 

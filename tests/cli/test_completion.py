@@ -50,7 +50,7 @@ def test_bash_completes_snapshots_releases_and_the_plugin_of_kubectl() -> None:
         (["nothing", "x"], []),
     ],
 )
-def test_kubectl_is_told_what_may_follow(words: list[str], expected: list[str], capsys: Capture) -> None:
+def test_kubectl_completion_prints_the_possible_words(words: list[str], expected: list[str], capsys: Capture) -> None:
     assert 0 == complete_for_kubectl(words)
     assert [*expected, ":0"] == capsys.readouterr().out.split()
 

@@ -50,7 +50,7 @@ def event_number(stopped: dict[str, object]) -> int:
     return int(found[1])
 
 
-def test_a_session_of_twenty_steps_comes_back_to_where_it_began() -> None:
+def test_twenty_steps_and_their_opposites_end_at_the_start() -> None:
     with editing() as editor:
         editor.begin(snapshot=BLOCKED)
         take_twenty_steps(editor)
@@ -77,7 +77,7 @@ def test_a_step_back_undoes_the_last_step(editor: Editor, command: str) -> None:
     assert 103 == event_number(editor.move("stepBack")[0])
 
 
-def test_into_leads_to_the_parts_of_a_score_and_back_out_of_them(editor: Editor) -> None:
+def test_step_in_and_out_visit_the_parts_of_a_score(editor: Editor) -> None:
     editor.start()
     editor.evaluate("break score")
     editor.move("continue")
@@ -124,7 +124,7 @@ def test_a_list_of_breakpoints_replaces_the_one_before(editor: Editor) -> None:
     assert "pause" == (editor.start() and editor.move("continue")[0]["reason"])
 
 
-def test_a_breakpoint_that_cannot_stop_says_why(editor: Editor) -> None:
+def test_breakpoint_that_cannot_stop_is_unverified_with_the_reason(editor: Editor) -> None:
     found = editor.ask("setFunctionBreakpoints", breakpoints=[{"name": "gang.preemptabelFn"}, {"name": GANG}])
     assert [False, True] == [one["verified"] for one in found["breakpoints"]]
     assert "preemptabelFn" in found["breakpoints"][0]["message"]
@@ -184,7 +184,7 @@ def test_the_console_takes_expressions_figures_and_commands(editor: Editor) -> N
 
 
 @pytest.mark.parametrize(("text", "context"), [("where", "watch"), ("nonsense", "repl"), ("goto 9999", "repl")])
-def test_what_cannot_be_evaluated_is_refused_in_words(editor: Editor, text: str, context: str) -> None:
+def test_invalid_expression_is_refused_with_a_message(editor: Editor, text: str, context: str) -> None:
     editor.start()
     with pytest.raises(RefusedError, match=r"no field|does not exist"):
         editor.evaluate(text, context)
@@ -202,7 +202,7 @@ def test_cycles_and_the_edited_branch_are_threads(tmp_path: Path) -> None:
         assert editor.stack(names["cycle 2"])
 
 
-def test_it_runs_to_the_first_breakpoint_where_entry_is_no_stop() -> None:
+def test_launch_without_stop_on_entry_runs_to_the_first_breakpoint() -> None:
     with in_process_editor() as editor:
         editor.begin(snapshot=BLOCKED, stopOnEntry=False)
         editor.ask("setFunctionBreakpoints", breakpoints=[{"name": GANG}])
@@ -217,7 +217,7 @@ def test_it_runs_to_the_first_breakpoint_where_entry_is_no_stop() -> None:
         ({"snapshot": BLOCKED, "source": "/"}, "pkg/"),
     ],
 )
-def test_a_launch_that_fails_says_why(options: dict[str, object], words: str) -> None:
+def test_failed_launch_states_the_reason(options: dict[str, object], words: str) -> None:
     with in_process_editor() as editor, pytest.raises(RefusedError, match=words):
         editor.begin(**options)
 
@@ -263,7 +263,7 @@ def test_the_port_serves_one_editor_after_the_other(listening: Popen[str]) -> No
         b"Content-Length: 3\r\n\r\n{'a",
     ],
 )
-def test_what_is_no_message_is_refused(sent: bytes) -> None:
+def test_invalid_message_is_refused(sent: bytes) -> None:
     with pytest.raises(VcdebugError):
         read_message(BytesIO(sent))
 

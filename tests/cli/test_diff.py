@@ -76,7 +76,7 @@ def test_the_second_run_may_have_another_configuration(tmp_path: Path) -> None:
     assert f"with {conf}" in out
 
 
-def test_edits_of_run_and_explain_act() -> None:
+def test_run_and_explain_apply_edits() -> None:
     assert 2 == call(["explain", BLOCKED, JOB])[0]
     assert 0 == call(["explain", BLOCKED, JOB, "--set", GANG_OFF])[0]
     _, out, _ = call(["run", BLOCKED, "--set", "Node/gpu-a100-01:-", "--json"])
@@ -122,7 +122,7 @@ def test_programs_read_the_changes_too_and_may_switch_one_of_them() -> None:
     assert 0 == call(["diff", str(MIXED), "--release", f"v1.15.1,{others}"])[0]
 
 
-def test_nothing_parts_a_release_from_itself() -> None:
+def test_diff_of_a_release_with_itself_is_empty() -> None:
     code, out, _ = call(["diff", WORKS, "--release", "master"])
     assert 0 == code
     assert "the recordings are identical (0 changes" in out
@@ -155,7 +155,7 @@ def test_a_release_with_another_change_of_the_input_is_compared_without_a_search
     assert "upgrade" not in json.loads(out)
 
 
-def test_what_is_no_release_is_said_and_the_nearest_one_is_replayed_for_an_unknown_one() -> None:
+def test_diff_refuses_invalid_releases_and_replays_unknown_ones_as_the_nearest() -> None:
     assert error_line(["diff", WORKS, "--release", "nonsense"]).startswith(
         "--release: nonsense is not a Volcano release"
     )

@@ -58,7 +58,7 @@ def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_block_says_what_it_is() -> None:
+def test_each_code_block_has_a_known_language() -> None:
     fences = {document: [block.language for block in blocks(document)] for document in DOCUMENTS}
     assert [] == [(document, one) for document, found in fences.items() for one in found if one not in LANGUAGES]
     counted = {name: len(re.findall(r"^ *```", (ROOT / name).read_text(), re.MULTILINE)) for name in DOCUMENTS}

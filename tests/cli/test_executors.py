@@ -54,7 +54,7 @@ def test_a_run_that_fails_is_one_line_and_the_others_count(where: Executor) -> N
     assert gathered.failures[4].line.startswith("ZeroDivisionError: ")
 
 
-def test_no_items_are_no_answers() -> None:
+def test_executor_returns_no_results_without_items() -> None:
     assert {} == gather_answers(ProcessExecutor(2), square, [], ignore).results
 
 
@@ -100,7 +100,7 @@ class Breaks:
 def test_an_executor_that_breaks_keeps_what_is_done() -> None:
     gathered = gather_answers(Breaks(2), square, range(5), ignore)
     assert {0: 0, 1: 1} == gathered.results
-    assert RunFailure("tcp://127.0.0.1:1: the scheduler has left") == gathered.broken
+    assert RunFailure("tcp://127.0.0.1:1: the scheduler has left") == gathered.executor_failure
 
 
 def test_an_executor_that_breaks_before_anything_is_done_is_an_error() -> None:
@@ -108,7 +108,7 @@ def test_an_executor_that_breaks_before_anything_is_done_is_an_error() -> None:
         gather_answers(Breaks(0), square, range(5), ignore)
 
 
-def test_a_round_ends_between_two_trials_when_nobody_waits_any_more() -> None:
+def test_round_ends_between_two_trials_after_an_interruption() -> None:
     tried: list[int] = []
 
     def trial(number: int) -> int:

@@ -67,7 +67,7 @@ def test_a_difference_is_shown_and_exits_with_2(tmp_path: Path) -> None:
     assert ["job", "research/llm-finetune", "pods", "2", "1"] == out.splitlines()[-3].split()
 
 
-def test_programs_get_every_check(tmp_path: Path) -> None:
+def test_expect_with_json_lists_every_check(tmp_path: Path) -> None:
     code, out, _ = call(["expect", "--json", written(tmp_path, f"- {{snapshot: {WORKS}, evictions: 9}}")])
     found = json.loads(out)
     check = {"about": "cycle", "field": "evictions", "expected": 9, "actual": 2, "met": False}

@@ -52,7 +52,7 @@ def test_a_folder_of_snapshots_is_a_table_each_and_counts_of_causes(folder: Path
     assert ["gang-discard", "1", "1"] in [line.split() for line in lines]
 
 
-def test_a_folder_says_of_each_job_what_its_snapshot_says(folder: Path) -> None:
+def test_explain_of_a_folder_agrees_with_explain_of_each_snapshot(folder: Path) -> None:
     document = json.loads(call(["explain", str(folder), "--json"])[1])
     assert ["monday", "tuesday"] == [one["snapshot"] for one in document["snapshots"]]
     (explained,) = document["snapshots"][1]["explanations"]
@@ -73,7 +73,7 @@ def test_one_job_may_be_asked_about_in_every_snapshot(folder: Path) -> None:
     assert 0 == call(["explain", str(folder), "assistants/chat-api", "-j", "1"])[0]
 
 
-def test_a_job_that_is_nowhere_is_an_error(folder: Path) -> None:
+def test_job_that_no_snapshot_contains_is_an_error(folder: Path) -> None:
     expected = (1, "", "vcdebug: no/such is in none of the snapshots\n")
     assert expected == call(["explain", str(folder), "no/such", "-j", "1"])
 
@@ -93,7 +93,7 @@ def test_a_snapshot_that_fails_is_one_line_and_the_others_are_explained(folder: 
 
 
 @pytest.mark.parametrize("command", ["run", "inspect", "odds", "report"])
-def test_whatever_takes_one_snapshot_says_that_a_folder_holds_several(command: str, folder: Path) -> None:
+def test_commands_for_one_snapshot_refuse_a_folder_of_several(command: str, folder: Path) -> None:
     code, out, err = call([command, str(folder)])
     assert (1, "") == (code, out)
     assert err.startswith(f"vcdebug: {folder}: contains 2 snapshots; choose one: {folder}/monday, ")
@@ -131,7 +131,7 @@ def test_a_packed_folder_is_read_like_the_folder(name: str) -> None:
     assert here == travelled
 
 
-def test_proven_remedies_come_as_edits_that_set_takes() -> None:
+def test_tested_fixes_are_printed_as_edits_for_set() -> None:
     code, out, _ = call(["explain", BLOCKED, JOB, "--prove", "--json"])
     remedies = json.loads(out)["remedies"]
     first = remedies[0]
@@ -159,7 +159,7 @@ def further(text: str) -> list[list[str]]:
     return [shlex.split(line.partition(": vcdebug ")[2]) for line in text.splitlines() if ": vcdebug " in line]
 
 
-def test_what_an_answer_names_to_go_on_can_be_pasted_and_keeps_the_changes() -> None:
+def test_commands_in_an_answer_run_and_keep_the_edits() -> None:
     change = "Queue/research:spec.weight=2"
     _, survey, _ = call(["explain", BLOCKED, "--set", change])
     first = further(survey)[-1]

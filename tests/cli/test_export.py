@@ -102,7 +102,7 @@ def test_the_page_of_events_names_every_column() -> None:
     page = (ROOT / "docs" / "events.md").read_text()
     for name, table in TABLES.items():
         columns = ", ".join(f"`{column}`" for column in table.types)
-        assert f"| `{name}` | {table.about} | {columns} |" in page
+        assert f"| `{name}` | {table.description} | {columns} |" in page
 
 
 @pytest.mark.parametrize(("form", "read"), [("parquet", pyarrow.parquet.read_table), ("arrow", feather.read_table)])

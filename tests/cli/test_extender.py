@@ -207,14 +207,14 @@ def test_answers_are_kept_only_of_a_webhook(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("url", ["", "extender", "file:///etc/hosts", "http://", "http://a:x", "http://me:secret@a"])
-def test_what_is_no_address_of_a_webhook_is_refused(url: str, tmp_path: Path) -> None:
+def test_invalid_webhook_address_is_refused(url: str, tmp_path: Path) -> None:
     code, _, err = call(["run", snapshot(tmp_path / "s"), "--extender-url", url])
     assert 1 == code
     assert err.startswith("vcdebug: --extender-url: ")
     assert "secret" not in err
 
 
-def test_the_client_says_why_a_call_failed(webhook: Webhook) -> None:
+def test_failed_webhook_call_states_the_reason(webhook: Webhook) -> None:
     webhook.answers["late"] = webhook.late
     late = ExtenderClient(webhook.url)("late", {}, 0.05)
     assert f'Post "{webhook.url}/late": context deadline exceeded' == late

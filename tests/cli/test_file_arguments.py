@@ -95,7 +95,7 @@ def one_line(code: int, out: str, err: str) -> str:
 
 @pytest.mark.parametrize("kind", UNREADABLE)
 @pytest.mark.parametrize("command", READERS)
-def test_what_has_no_end_or_is_no_file_is_not_read(command: str, kind: str, tmp_path: Path) -> None:
+def test_endless_or_special_files_are_not_read(command: str, kind: str, tmp_path: Path) -> None:
     path = tmp_path / "input"
     UNREADABLE[kind](path)
     assert str(path) in one_line(*call(command.replace("X", str(path)).split()))
@@ -198,7 +198,7 @@ def test_a_link_beside_the_target_does_not_lead_the_bytes_elsewhere(tmp_path: Pa
     assert ("kept", "new", False) == (victim.read_text(), target.read_text(), target.is_symlink())
 
 
-def test_what_fails_while_it_is_written_leaves_the_old_file_alone(tmp_path: Path) -> None:
+def test_failed_write_leaves_the_old_file_unchanged(tmp_path: Path) -> None:
     target = tmp_path / "target"
     target.write_text("old")
     with suppress(KeyboardInterrupt), replace_file(target) as file:

@@ -18,10 +18,10 @@ def test_a_cluster_is_captured_kept_and_captured_again(tmp_path: Path) -> None:
         options = CaptureOptions(kubeconfig=str(write_kubeconfig(tmp_path / "config", address)), first_wait=0.01)
         file, captures = first_capture(Namespace(history=None), options, tmp_path / "state", Output())
         assert tmp_path / "state" / "captures" / "dev" == file.parent
-        assert captures.again is not None
-        taken = captures.again()
+        assert captures.take_capture is not None
+        taken = captures.take_capture()
     assert 2 == len(list(file.parent.iterdir()))
-    assert 3 == len(taken.read().objects_of("Node")) == len(load_snapshot(file).objects_of("Node"))
+    assert 3 == len(taken.capture().objects_of("Node")) == len(load_snapshot(file).objects_of("Node"))
     assert 1 == captures.open_count
 
 

@@ -46,7 +46,7 @@ def error_line(arguments: list[str], code: int = 1) -> str:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else str(value),
 )
-def test_exit_codes(arguments: list[str], code: int) -> None:
+def test_command_returns_its_documented_exit_code(arguments: list[str], code: int) -> None:
     assert code == call(arguments)[0]
 
 
@@ -85,7 +85,7 @@ def test_open_of_a_missing_snapshot_is_one_line() -> None:
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
-def test_words_that_cannot_be_meant_are_one_line(arguments: list[str], says: str) -> None:
+def test_invalid_argument_values_are_one_line(arguments: list[str], says: str) -> None:
     assert says in error_line(arguments)
 
 
@@ -160,7 +160,7 @@ def test_ctrl_c_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "interrupted" == error_line(["inspect", WORKS], 130)
 
 
-def test_a_fault_of_ours_is_one_line_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_internal_error_is_one_line_that_names_itself_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise ValueError("several\nlines")
 
@@ -168,7 +168,7 @@ def test_a_fault_of_ours_is_one_line_that_says_so(monkeypatch: pytest.MonkeyPatc
     assert error_line(["inspect", WORKS]).startswith("ValueError: several lines; internal error in vcdebug")
 
 
-def test_a_reader_that_leaves_early_ends_it_quietly() -> None:
+def test_closed_pipe_ends_the_command_without_output_on_stderr() -> None:
     command = [sys.executable, "-m", "vcdebug", "run", BLOCKED, "--trace", "-"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None

@@ -116,7 +116,7 @@ async def test_a_what_if_leaves_the_snapshot_as_it_was() -> None:
         ("open_snapshot", {"snapshot": "nowhere"}, "nowhere"),
     ],
 )
-async def test_what_cannot_be_done_is_refused_in_one_line(tool: str, arguments: dict[str, object], words: str) -> None:
+async def test_impossible_requests_are_refused_in_one_line(tool: str, arguments: dict[str, object], words: str) -> None:
     async with opened() as agent:
         answer = await agent.ask(tool, **arguments)
     assert answer.startswith("Error")
@@ -124,7 +124,7 @@ async def test_what_cannot_be_done_is_refused_in_one_line(tool: str, arguments: 
     assert 1 == len(answer.splitlines())
 
 
-async def test_nothing_is_answered_before_a_snapshot_is_open() -> None:
+async def test_tools_are_refused_before_a_snapshot_is_open() -> None:
     async with Client(command.build_server()) as client:
         assert "open_snapshot opens one" in await Agent(client).ask("explain")
 

@@ -15,7 +15,7 @@ from vcdebug.whatif.odds import CycleDraw, SeedDraws
 NAME = "reclaim-across-queues"
 
 
-def test_worker_processes_come_to_the_same_as_one() -> None:
+def test_odds_are_the_same_with_several_worker_processes() -> None:
     one = call(["odds", NAME, "-n", "6", "--workers", "1", "--json"])
     assert one == call(["odds", NAME, "-n", "6", "-j", "2", "--json"])
     document = json.loads(one[1])

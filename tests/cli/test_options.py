@@ -13,7 +13,7 @@ ROWS = """
     """
 
 
-def test_an_indented_line_goes_on() -> None:
+def test_indented_line_continues_an_option() -> None:
     assert ("--most N", "how many, at most") in read_options(ROWS)
 
 

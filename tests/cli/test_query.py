@@ -30,7 +30,7 @@ def json_rows(*arguments: str) -> list[dict[str, object]]:
     return [json.loads(line) for line in query(*arguments, "--format", "jsonl").splitlines()]
 
 
-def test_it_lists_what_find_lists(tmp_path: Path) -> None:
+def test_query_lists_the_same_rows_as_find(tmp_path: Path) -> None:
     (step,) = steps(tmp_path, f"find {GANG}")
     assert "\n".join(step["table"]) == query(BLOCKED, GANG).rstrip("\n")
 
@@ -76,7 +76,7 @@ def test_a_folder_names_each_snapshot_and_reports_those_that_fail(tmp_path: Path
         ((BLOCKED, "victim", "--every", "1s"), "--every"),
     ],
 )
-def test_what_cannot_be_asked_is_refused(arguments: tuple[str, ...], words: str) -> None:
+def test_invalid_query_is_refused(arguments: tuple[str, ...], words: str) -> None:
     code, out, err = call(["query", *arguments])
     assert (1, "") == (code, out)
     assert words in err
@@ -94,7 +94,7 @@ def test_two_moments_of_a_run_are_compared(tmp_path: Path) -> None:
     assert [] == same["rows"]
 
 
-def test_what_changed_is_what_each_figure_says(tmp_path: Path) -> None:
+def test_rows_of_diff_agree_with_watched_figures(tmp_path: Path) -> None:
     (step,) = steps(tmp_path, "diff 1 166")
     commands = [line for name, *_ in step["rows"] for line in ("goto 166", f"watch {name}", "goto 1", f"watch {name}")]
     said = [one["text"].rpartition(": ")[2] for one in steps(tmp_path, *commands)]

@@ -82,7 +82,7 @@ def test_the_recording_of_another_program_says_which(saved: str, monkeypatch: py
     assert "this is 0.0 (another); use that version, or record again from the snapshot" in err
 
 
-def test_where_nothing_can_be_written_nothing_is_left(tmp_path: Path) -> None:
+def test_failed_save_leaves_no_file(tmp_path: Path) -> None:
     code, _, err = call(["run", SNAPSHOT, "--save", str(tmp_path / "nowhere" / "cycle.vcrec")])
 
     assert 1 == code

@@ -40,7 +40,7 @@ def test_only_the_owner_may_read_what_was_written(target: Path) -> None:
 
 
 @pytest.mark.parametrize("which", ["copy.tar.gz", "names.json"])
-def test_nothing_is_replaced_without_force(which: str, target: Path) -> None:
+def test_redact_replaces_a_file_only_with_force(which: str, target: Path) -> None:
     existing = target.with_name(which)
     existing.write_text("mine", encoding="utf-8")
     words = ["redact", CASE, "-o", str(target), "--map", str(target.with_name("names.json"))]

@@ -68,7 +68,7 @@ def test_a_comparison_names_both_releases() -> None:
 )
 def test_any_version_is_replayed_as_the_nearest_release_if_asked_for(text: str, name: str, stated: str) -> None:
     found = require_release(text).release
-    assert (name, stated) == (found.name, found.stated)
+    assert (name, stated) == (found.name, found.stated_name)
 
 
 def test_an_unknown_version_is_refused_and_the_error_says_how_to_get_the_nearest_one() -> None:

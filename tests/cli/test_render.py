@@ -47,7 +47,7 @@ def test_a_terminal_gets_colours_and_lines_that_fit(monkeypatch: pytest.MonkeyPa
     assert "  a        10" in plain.splitlines()
 
 
-def test_what_the_stream_cannot_encode_is_escaped() -> None:
+def test_characters_that_the_stream_cannot_encode_are_escaped() -> None:
     data = io.BytesIO()
     stream = io.TextIOWrapper(data, encoding="ascii")
     output = Output(stream, io.StringIO())

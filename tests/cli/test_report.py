@@ -63,7 +63,7 @@ class Page(HTMLParser):
 
 
 @FORMS
-def test_a_report_is_complete_for_an_absent_reader(form: str) -> None:
+def test_report_contains_every_fact_of_the_recording(form: str) -> None:
     text = document(form, (110, "the pipeline"))
     for words in (
         BLOCKED,
@@ -100,7 +100,7 @@ def test_the_page_is_well_formed_and_needs_nothing_from_elsewhere() -> None:
         assert not re.search(r"url\(|@import|https?:", text.partition("</style>")[0])
 
 
-def test_the_page_can_be_read_by_everybody() -> None:
+def test_html_report_is_accessible() -> None:
     page = Page(document("html", (110, "x")))
     assert [{"lang": "en"}] == page.named("html")
     assert 1 == len(page.named("h1"))
@@ -114,7 +114,7 @@ def test_the_page_can_be_read_by_everybody() -> None:
     assert "prefers-color-scheme: dark" in style
 
 
-def test_nothing_that_a_note_says_becomes_markup() -> None:
+def test_markup_in_a_note_is_escaped() -> None:
     page = Page(document("html", (110, EVIL)))
     assert EVIL in "".join(page.text)
     text = document("md", (110, EVIL))
@@ -201,7 +201,7 @@ def test_markdown_goes_to_standard_output_and_a_file_is_written_once(tmp_path: P
         (["--bookmarks", "missing.json"], "missing.json: no such file"),
     ],
 )
-def test_what_cannot_be_written_is_one_line(words: list[str], message: str) -> None:
+def test_failed_report_is_one_line(words: list[str], message: str) -> None:
     code, out, err = call(["report", BLOCKED, *words])
     assert (1, "", 1) == (code, out, len(err.splitlines()))
     assert message in err
@@ -305,7 +305,7 @@ def picture(recording: Recording, title: str) -> dict[str, Strip]:
 def test_the_time_line_has_each_action_at_its_place() -> None:
     strips = picture(bundled(BLOCKED), "Time line")
     assert ["enqueue", "allocate", "preempt", "backfill"] == list(strips)
-    assert "events 79–155, 1 discard, 1 eviction" == strips["preempt"].words
+    assert "events 79–155, 1 discard, 1 eviction" == strips["preempt"].alt_text
     base, *ticks = strips["preempt"].marks
     assert (79 / 166, 77 / 166) == (base.start, base.width)
     assert [("bad", 1), ("warn", 2)] == [(tick.style, tick.row) for tick in ticks]
@@ -314,8 +314,8 @@ def test_the_time_line_has_each_action_at_its_place() -> None:
 
 def test_a_cell_is_as_dark_as_its_node_is_full() -> None:
     gpu = picture(bundled(BLOCKED), "Nodes")["gpu"]
-    assert "90% or more: 0 of 6 nodes; 50% or more: 6" == gpu.words
-    shades = {mark.tip: round(mark.shade, 3) for mark in gpu.marks}
+    assert "90% or more: 0 of 6 nodes; 50% or more: 6" == gpu.alt_text
+    shades = {mark.tooltip: round(mark.shade, 3) for mark in gpu.marks}
     assert 8 == len(gpu.marks)
     assert (0.775, 0.1) == (shades["gpu-a100-01: 6 of 8"], shades["cpu-01: none"])
 
@@ -324,13 +324,13 @@ def test_thousands_of_nodes_share_cells() -> None:
     nodes = [node(f"n{number:04}", cpu="4") for number in range(2001)]
     cpu = picture(replay_cycle(cluster(*nodes, conf=conf_of("gang"))), "Nodes")["cpu"]
     assert 667 == len(cpu.marks)
-    assert "n0000 to n0002: 0% used" == cpu.marks[0].tip
-    assert cpu.words.startswith("90% or more: 0 of ")
+    assert "n0000 to n0002: 0% used" == cpu.marks[0].tooltip
+    assert cpu.alt_text.startswith("90% or more: 0 of ")
 
 
 def test_a_queue_has_its_amounts_in_one_scale() -> None:
     gpu = picture(bundled(BLOCKED), "Queues")["research gpu"]
-    assert "allocated 36, deserved 44, limit 48" == gpu.words
+    assert "allocated 36, deserved 44, limit 48" == gpu.alt_text
     assert [36 / 48, 44 / 48] == [mark.width for mark in gpu.marks[:2]]
 
 
@@ -338,7 +338,7 @@ def test_without_a_sharing_plugin_no_queue_is_drawn() -> None:
     assert {} == picture(replay_cycle(cluster(node("n1"), conf=conf_of("gang"))), "Queues")
 
 
-def test_each_candidate_stands_against_each_plugin_that_judged_it() -> None:
+def test_victim_matrix_has_each_candidate_and_judging_plugin() -> None:
     text = document("md")
     row = "| research/resnet-sweep-worker-0 | gpu-a100-01 | research/llm-finetune-worker-0 | ✓ | ✓ | ✓ | – | victim |"
     kept = (

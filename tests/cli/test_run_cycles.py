@@ -12,13 +12,13 @@ from tests.cli.transcripts import call
 BLOCKED, WORKS = "preempt-blocked-by-gang", "preempt-works"
 
 
-def test_each_cycle_is_told_and_the_repeat_is_named() -> None:
+def test_run_lists_each_cycle_and_names_the_repeated_one() -> None:
     code, out, err = call(["run", BLOCKED, "--cycles", "3"])
     assert (0, "") == (code, err)
     assert "cycle 3 repeats cycle 2: the eviction of research/resnet-sweep-worker-0 planned and rolled back" in out
 
 
-def test_the_first_cycle_is_the_one_that_run_tells_alone() -> None:
+def test_first_cycle_equals_that_of_a_single_run() -> None:
     alone = json.loads(call(["run", WORKS, "--json"])[1])
     cycles = json.loads(call(["run", WORKS, "--cycles", "2", "--json"])[1])["cycles"]
     first = {key: cycles[0][key] for key in alone}
@@ -26,7 +26,7 @@ def test_the_first_cycle_is_the_one_that_run_tells_alone() -> None:
     assert [1, 2] == [cycle["cycle"] for cycle in cycles]
 
 
-def test_evicted_pods_are_gone_after_their_grace_period_and_come_back_with_a_controller() -> None:
+def test_evicted_pods_are_removed_after_their_grace_period_and_recreated_by_a_controller() -> None:
     options = ["--cycles", "2", "--every", "31", "--json"]
     left = json.loads(call(["run", WORKS, *options])[1])["cycles"]
     back = json.loads(call(["run", WORKS, *options, "--recreate"])[1])["cycles"]
@@ -36,7 +36,7 @@ def test_evicted_pods_are_gone_after_their_grace_period_and_come_back_with_a_con
     assert [set(), evicted] == [tasks & evicted for tasks in bound]
 
 
-def test_a_repeat_is_data_too() -> None:
+def test_repeated_cycle_is_in_the_json() -> None:
     found = json.loads(call(["run", BLOCKED, "--cycles", "3", "--json"])[1])["repeat"]
     assert {"cycle": 3, "repeats": 2, "evicted": [], "givenBack": ["research/resnet-sweep-worker-0"]} == found
 
@@ -52,13 +52,13 @@ def test_a_repeat_is_data_too() -> None:
         (["--cycles", "2", "--every", "0"], "is not a duration"),
     ],
 )
-def test_what_makes_no_sense_is_one_line(options: list[str], says: str) -> None:
+def test_invalid_cycle_options_are_one_line(options: list[str], says: str) -> None:
     code, _, err = call(["run", WORKS, *options])
     assert (1, 1) == (code, err.count("\n"))
     assert says in err
 
 
-def test_a_forced_answer_is_told_apart_from_quirks() -> None:
+def test_forced_answer_is_listed_apart_from_quirks() -> None:
     code, out, _ = call(["run", BLOCKED, "--set", "answer:103.Preemptable.gang=none"])
     assert 0 == code
     assert "forced answers\n  event 103  gang answers none" in out

@@ -18,7 +18,7 @@ from vcdebug.debugger.commands import list_verbs
 JOB = "research/llm-finetune"
 
 
-def test_each_command_is_answered_with_where_one_stands(tmp_path: Path) -> None:
+def test_script_prints_the_position_after_each_command(tmp_path: Path) -> None:
     code, out, err = run(tmp_path, "break statement discard", ":continue", "goto 103")
     assert (0, "") == (code, err)
     lines = out.splitlines()
@@ -39,7 +39,7 @@ def test_back_steps_undo_steps(tmp_path: Path) -> None:
     assert seqs[:5] == seqs[4:][::-1]
 
 
-def test_breakpoints_speak_on_the_way(tmp_path: Path) -> None:
+def test_log_points_print_during_continue(tmp_path: Path) -> None:
     said = steps(tmp_path, 'break victim if plugin == "gang" log "{victims}"', "c")[1]["log"]
     assert {"seq": 103, "breakpoint": 1, "text": "research/resnet-sweep-worker-0"} == said[0]
 
@@ -66,7 +66,7 @@ def test_quit_ends_the_script(tmp_path: Path) -> None:
     assert ["goto 3"] == [step["command"] for step in steps(tmp_path, "goto 3", "quit", "nonsense")]
 
 
-def test_where_names_the_spans(tmp_path: Path) -> None:
+def test_where_prints_the_enclosing_spans_and_the_call_stack(tmp_path: Path) -> None:
     place, *stack = steps(tmp_path, "goto 72", "where")[1]["text"].splitlines()
     assert f"event 72 of 166: allocate > research > {JOB} (functions of master of 2026-08-20)" == place
     assert ["scheduler.runOnce  scheduler.go:124"] == [line.split(None, 1)[1] for line in stack[-1:]]
@@ -118,7 +118,7 @@ def test_explain_without_a_job_explains_the_present_one_or_else_all_that_wait(tm
     assert "research/llm-finetune" in out
 
 
-def test_json_tells_the_error_beside_what_was_done(tmp_path: Path) -> None:
+def test_json_has_the_error_beside_the_completed_steps(tmp_path: Path) -> None:
     code, out, err = run(tmp_path, "goto 5", "dance", options=("--json",))
     document = json.loads(out)
     assert (1, 1) == (code, err.count("\n"))

@@ -125,7 +125,7 @@ def test_text_says_what_changed(tmp_path: Path) -> None:
         ("goto 1:9999", "event 9999 does not exist in cycle 1"),
     ],
 )
-def test_what_cannot_be_done_is_one_line(line: str, says: str, tmp_path: Path) -> None:
+def test_impossible_commands_are_one_line(line: str, says: str, tmp_path: Path) -> None:
     code, _, err = run(tmp_path, "goto 7", line)
     assert (1, 1) == (code, err.count("\n"))
     assert says in err

@@ -102,7 +102,7 @@ async def test_a_page_of_another_site_is_refused(served: Address, headers: dict[
 
 
 @pytest.mark.parametrize("path", ["/", "/ws", "/static/js/textual.js", "/?token=guessed"])
-async def test_who_does_not_know_the_token_gets_nothing(served: Address, path: str) -> None:
+async def test_requests_without_the_token_are_refused(served: Address, path: str) -> None:
     async with aiohttp.ClientSession() as client:
         answer = await client.get(f"{served}{path}")
         assert (403, True) == (answer.status, "missing token" in await answer.text())
@@ -162,7 +162,7 @@ def test_a_port_that_cannot_be_is_one_line(port: str) -> None:
     )
 
 
-def test_an_address_that_others_reach_must_be_asked_for_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_address_reachable_from_other_machines_requires_expose(monkeypatch: pytest.MonkeyPatch) -> None:
     assert error_line(NAME, "--host", "0.0.0.0").startswith("0.0.0.0: reachable from other machines, and any client ")
     monkeypatch.setattr(browser.BrowserServer, "run", lambda _: None)
     code, out, err = call(["serve", NAME, "--host", "0.0.0.0", "--port", "0", "--expose"])
@@ -170,7 +170,7 @@ def test_an_address_that_others_reach_must_be_asked_for_twice(monkeypatch: pytes
     assert err.startswith("vcdebug: warning: other machines can reach 0.0.0.0, and any client that can connect can ")
 
 
-def test_what_cannot_be_served_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unservable_snapshot_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     assert error_line("-").startswith("SNAPSHOT cannot be standard input")
     assert error_line("no-such-file").startswith("no-such-file: no such file or folder")
     assert error_line(NAME, "--host", "no.such.host.invalid").startswith("no.such.host.invalid: no such host")

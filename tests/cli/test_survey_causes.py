@@ -24,7 +24,7 @@ def snapshot_of(**causes: int) -> Snapshot:
 
 def causes_of(*snapshots: Snapshot) -> list[tuple[str, int, int]]:
     found = {f"s{place}": survey_jobs(replay_cycle(each)) for place, each in enumerate(snapshots)}
-    return Surveys(tuple(found), found, again=lambda *_: "").causes_by_frequency()
+    return Surveys(tuple(found), found, command_line_maker=lambda *_: "").causes_by_frequency()
 
 
 def test_the_most_frequent_cause_comes_first_then_the_alphabet_and_each_counts_its_snapshots() -> None:

@@ -116,7 +116,7 @@ def test_a_terminal_gets_the_printable_form(command: str, folder: Path, monkeypa
 
 
 @pytest.mark.parametrize("command", ["explain S", "run S", "inspect S", "explain S research/odd-3", "report S"])
-def test_what_is_hidden_is_seen(command: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hidden_characters_are_shown(command: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "␛]0;PWNED␇" in written(command, folder, monkeypatch, io.StringIO)
 
 

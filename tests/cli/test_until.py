@@ -50,14 +50,14 @@ def watched(until: str, folder: Path, keep: int = 100) -> tuple[Path, list[float
     return file, waits
 
 
-def test_it_ends_with_the_first_capture_in_which_the_job_is_so(tmp_path: Path) -> None:
+def test_capture_until_ends_at_the_first_capture_that_meets_the_condition(tmp_path: Path) -> None:
     file, waits = watched("j is not pending", tmp_path)
     assert [7.0, 7.0] == waits
     assert 3 == len(load_snapshot(file).objects_of("Node"))
     assert 3 == len(list(tmp_path.iterdir()))
 
 
-def test_what_breakpoints_know_may_be_waited_for(tmp_path: Path) -> None:
+def test_breakpoint_conditions_can_be_waited_for(tmp_path: Path) -> None:
     file, _ = watched('statement if what == "commit"', tmp_path, keep=1)
     assert 3 == len(load_snapshot(file).objects_of("Node"))
     assert [file] == list(tmp_path.iterdir())
@@ -75,7 +75,7 @@ def test_what_breakpoints_know_may_be_waited_for(tmp_path: Path) -> None:
         ("statement", 3, True),
     ],
 )
-def test_conditions(text: str, nodes: int, met: bool) -> None:
+def test_until_condition_is_met_as_expected(text: str, nodes: int, met: bool) -> None:
     assert met is bool(parse_until(text)(replay_cycle(with_nodes(nodes))))
 
 
@@ -96,7 +96,7 @@ def test_a_volcano_job_that_is_admitted_and_has_no_pods_is_neither_pending_nor_p
     assert {"Pending": False, "placed": False, "not placed": True} == met
 
 
-def test_an_outage_is_outlasted_and_told(tmp_path: Path) -> None:
+def test_outage_is_reported_and_waited_out(tmp_path: Path) -> None:
     waits: list[float] = []
     said = StringIO()
     outages = iter([NoAnswer("no answer"), TooSlow("too slow"), NoAnswer("no answer"), None])
@@ -122,7 +122,7 @@ def test_credentials_that_are_refused_end_it(tmp_path: Path) -> None:
         capture_until(args, take, Output(err=StringIO()), lambda _: None)
 
 
-def test_words_that_cannot_be_waited_for_are_an_error_before_anything_is_read(tmp_path: Path) -> None:
+def test_invalid_until_condition_is_an_error_before_the_capture(tmp_path: Path) -> None:
     with pytest.raises(VcdebugError):
         watched("nonsense", tmp_path / "folder")
     assert not (tmp_path / "folder").exists()

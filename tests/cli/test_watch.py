@@ -195,7 +195,7 @@ def test_a_condition_runs_a_command_once_with_the_capture(tmp_path: Path) -> Non
     assert Path(file) in (tmp_path / "kept").iterdir()
 
 
-def test_a_command_that_fails_is_told_and_ends_nothing(tmp_path: Path) -> None:
+def test_failed_command_is_reported_and_does_not_end_the_watch(tmp_path: Path) -> None:
     words = ("--on", "team-a/waiting is Pending", "--do", "exec /no/such/program")
     watching = Watching(blocked_server(), tmp_path, stop_after(2), *words)
     watching.run()
@@ -203,7 +203,7 @@ def test_a_command_that_fails_is_told_and_ends_nothing(tmp_path: Path) -> None:
     assert "/no/such/program" in watching.err.getvalue()
 
 
-def test_one_namespace_alone_is_explained(tmp_path: Path) -> None:
+def test_watch_with_namespace_explains_only_its_jobs(tmp_path: Path) -> None:
     watching = Watching(blocked_server(), tmp_path, stop_after(1), "--namespace", "team-b")
     watching.run()
     assert "" == watching.out.getvalue()

@@ -71,7 +71,7 @@ def test_an_object_on_one_side_only_is_none_on_the_other() -> None:
     assert all(change.after is None for change in found.tasks if change.task.startswith("default/second"))
 
 
-def test_the_recordings_part_where_a_plugin_first_answers_otherwise() -> None:
+def test_divergence_is_the_first_differing_answer_of_a_plugin() -> None:
     found = compared("PodGroup/second:spec.priorityClassName=high")
     assert found.divergence is not None
     sides = found.divergence.before, found.divergence.after
@@ -98,7 +98,7 @@ def test_both_sides_of_a_vote_are_shown() -> None:
         assert [state] == [vote.state for vote in side.question.votes if vote.plugin == "gang"]
 
 
-def test_what_differs_in_one_answer_is_named() -> None:
+def test_differing_values_of_one_answer_are_named() -> None:
     found = compared("Node/n1:metadata.labels.zone=a", "Pod/first-0:spec.nodeSelector.zone=b").divergence
     assert found is not None
     assert any(difference.field.startswith(("failed", "feasible")) for difference in found.differences)

@@ -139,6 +139,6 @@ def test_a_truncated_dump_compares_what_it_holds_and_says_where_it_ends() -> Non
 
 
 @pytest.mark.parametrize("text", ["", "not json", '{"a": ', "[1, 2]"])
-def test_what_is_no_dump_is_an_error(text: str) -> None:
+def test_invalid_dump_is_an_error(text: str) -> None:
     with pytest.raises(VcdebugError, match="not a dump"):
         compare_dump(text, snapshot())

@@ -42,7 +42,7 @@ def test_a_statement_that_its_action_leaves_open_is_named_with_its_quirk() -> No
     assert "(quirk statement-left-open)" in found[0].violation_line
 
 
-def test_room_that_appears_from_nowhere_is_named_at_the_event_from_which_on_it_is_there() -> None:
+def test_unexplained_idle_amount_is_a_violation_at_its_first_event() -> None:
     recording = one_job("gang", "predicates proportion")
     assert () == find_violations(recording)
     recording = one_job("gang", "predicates proportion")
@@ -52,7 +52,7 @@ def test_room_that_appears_from_nowhere_is_named_at_the_event_from_which_on_it_i
     assert "n1 has 10 cpu" in found[0].text
 
 
-def test_a_book_that_its_tasks_do_not_make_up_is_named_for_queue_and_job() -> None:
+def test_accounts_that_differ_from_their_tasks_are_violations_for_queue_and_job() -> None:
     recording = one_job("gang drf", "predicates proportion")
     recording.timeline.tasks["default/j-0"].resreq.milli_cpu = 500.0
     found = find_violations(recording)
@@ -86,4 +86,4 @@ def test_a_list_of_problems_too_long_to_be_checked_says_so(monkeypatch: pytest.M
     monkeypatch.setattr(problem_list, "MAX_CHECKED_EVENTS", 10)
     table = problems_table(golden("nominated-0000"))
     assert [] == [row for row in table.rows if row.key.startswith("invariant")]
-    assert "break invariant" in table.foot[0][0].text
+    assert "break invariant" in table.footer[0][0].text

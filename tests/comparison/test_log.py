@@ -24,7 +24,7 @@ OTHER_LOGS = [path for path in find_recorded("logs/*.log.gz") if not path.name.s
 
 def disagreement(lines: list[str], name: str = PREEMPT) -> Disagreement:
     """The first disagreement between a log and the replay."""
-    found = check_log(lines, copied(name)[1]).best.disagreement
+    found = check_log(lines, copied(name)[1]).best_comparison.disagreement
     assert found is not None
     return found
 
@@ -34,8 +34,8 @@ def disagreement(lines: list[str], name: str = PREEMPT) -> Disagreement:
 def test_a_log_agrees_at_any_level_from_3(name: str, level: int) -> None:
     lines, recording = copied(name)
     check = check_log(quieter(lines, level), recording)
-    assert (True, level) == (check.has_no_disagreement, check.best.level)
-    assert check.best.covered == check.best.compared > 20
+    assert (True, level) == (check.has_no_disagreement, check.best_comparison.level)
+    assert check.best_comparison.covered_count == check.best_comparison.agreeing_count > 20
 
 
 @pytest.mark.parametrize("level", [3, 4, 5])
@@ -43,14 +43,14 @@ def test_a_log_agrees_at_any_level_from_3(name: str, level: int) -> None:
 def test_another_log_agrees_at_any_level_from_3(path: Path, level: int) -> None:
     recording = recorded(recorded_path(f"random/{path.name.removesuffix('.log.gz')}"))
     check = check_log(quieter(lines_in(path), level), recording)
-    assert check.best.disagreement is None
-    assert level == check.best.level
+    assert check.best_comparison.disagreement is None
+    assert level == check.best_comparison.level
 
 
 @pytest.mark.parametrize("name", ["hypernode-0005", "mixed-0000", "nominated-0001", "gang-0004", "pods-0001"])
-def test_what_the_replay_would_print_agrees_with_it(name: str) -> None:
+def test_log_printed_by_the_replay_agrees(name: str) -> None:
     check = check_log(own_log(CASES / name), recorded(CASES / name))
-    assert check.best.disagreement is None
+    assert check.best_comparison.disagreement is None
 
 
 def test_another_node_is_found_with_both_sides() -> None:
@@ -59,12 +59,12 @@ def test_another_node_is_found_with_both_sides() -> None:
     node = lines[at].rsplit("<", 1)[1]
     lines[at] = lines[at].replace(node, "node-999>")
     found = disagreement(lines)
-    assert found.line is not None
-    assert found.said is not None
-    assert ("different", at + 1) == (found.kind, found.line.number)
-    assert found.line.text.endswith("<node-999>")
-    assert found.said.text == found.line.text.replace("node-999>", node)
-    event = recorded(CASES / PREEMPT).event_at(found.said.seq)
+    assert found.logged is not None
+    assert found.replayed is not None
+    assert ("different", at + 1) == (found.kind, found.logged.number)
+    assert found.logged.text.endswith("<node-999>")
+    assert found.replayed.text == found.logged.text.replace("node-999>", node)
+    event = recorded(CASES / PREEMPT).event_at(found.replayed.seq)
     assert "allocate" == event.op  # type: ignore[union-attr]  # an OpEvent, or the test fails
 
 
@@ -74,10 +74,10 @@ def test_a_line_that_was_removed_is_named(level: int) -> None:
     at = position(lines, BINDING)
     text = lines.pop(at).split("] ", 1)[1]
     found = disagreement(lines)
-    assert found.said is not None
-    assert found.line is not None
-    assert ("missing", text) == (found.kind, found.said.text)
-    assert at + 1 == found.line.number
+    assert found.replayed is not None
+    assert found.logged is not None
+    assert ("missing", text) == (found.kind, found.replayed.text)
+    assert at + 1 == found.logged.number
 
 
 def test_two_lines_that_were_swapped_are_found() -> None:
@@ -85,8 +85,8 @@ def test_two_lines_that_were_swapped_are_found() -> None:
     at = position(lines, BINDING)
     lines[at], lines[at + 1] = lines[at + 1], lines[at]
     found = disagreement(lines)
-    assert found.line is not None
-    assert ("order", at + 1) == (found.kind, found.line.number)
+    assert found.logged is not None
+    assert ("order", at + 1) == (found.kind, found.logged.number)
 
 
 def test_a_line_that_the_replay_would_not_print_is_found() -> None:
@@ -94,17 +94,17 @@ def test_a_line_that_the_replay_would_not_print_is_found() -> None:
     at = position(lines, "Allocating operations")
     lines.insert(at, lines[at])
     found = disagreement(lines)
-    assert found.line is not None
-    assert ("extra", "Allocating operations ...") == (found.kind, found.line.text)
+    assert found.logged is not None
+    assert ("extra", "Allocating operations ...") == (found.kind, found.logged.text)
 
 
 def test_lines_of_parallel_workers_may_stand_in_any_order() -> None:
     lines = list(copied(PREEMPT)[0])
     at = position(lines, "Considering Task <default/")
-    before = check_log(lines, copied(PREEMPT)[1]).best.reordered
+    before = check_log(lines, copied(PREEMPT)[1]).best_comparison.reordered
     lines[at], lines[at + 2] = lines[at + 2], lines[at]
     check = check_log(lines, copied(PREEMPT)[1])
-    assert (True, 2) == (check.has_no_disagreement, check.best.reordered - before)
+    assert (True, 2) == (check.has_no_disagreement, check.best_comparison.reordered - before)
 
 
 def test_unknown_lines_and_prefixes_are_passed_over() -> None:
@@ -117,13 +117,13 @@ def test_unknown_lines_and_prefixes_are_passed_over() -> None:
 def test_the_cycle_that_matches_is_taken_from_several() -> None:
     lines, recording = copied(PREEMPT)
     check = check_log([*copied("basic-0001")[0], *lines], recording)
-    assert (True, 2, 2) == (check.has_no_disagreement, check.best.cycle.number, check.cycles)
+    assert (True, 2, 2) == (check.has_no_disagreement, check.best_comparison.cycle.number, check.cycles)
 
 
 def test_a_cycle_can_be_asked_for() -> None:
     lines, recording = copied(PREEMPT)
     check = check_log([*copied("basic-0001")[0], *lines], recording, cycle=1)
-    assert (False, 1) == (check.has_no_disagreement, check.best.cycle.number)
+    assert (False, 1) == (check.has_no_disagreement, check.best_comparison.cycle.number)
     with pytest.raises(VcdebugError, match="cycle 3 is not in this log"):
         check_log(lines, recording, cycle=3)
 
@@ -131,7 +131,7 @@ def test_a_cycle_can_be_asked_for() -> None:
 def test_a_log_that_is_cut_agrees_as_far_as_it_goes() -> None:
     lines, recording = copied(PREEMPT)
     check = check_log(lines[: position(lines, "Enter Backfill")], recording)
-    assert (True, False) == (check.has_no_disagreement, check.best.cycle.complete)
+    assert (True, False) == (check.has_no_disagreement, check.best_comparison.cycle.complete)
 
 
 def test_a_log_without_a_cycle_is_an_error() -> None:

@@ -33,7 +33,7 @@ def scheduler(
     program = folder / "scheduler"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -S {SCRIPT} "$@"\n', encoding="utf-8")
     program.chmod(0o755)
-    return SchedulerProgram(str(program), (f"--deeds={deeds}",), patience=60, cycles=1 + len(later))
+    return SchedulerProgram(str(program), (f"--deeds={deeds}",), timeout_seconds=60, cycles=1 + len(later))
 
 
 def verify_program(snapshot: Snapshot, program: SchedulerProgram, **more: Any) -> Verification:

@@ -56,7 +56,7 @@ class LiveCluster:
     def verify(self) -> Verification:
         """Run one cycle: jobs start and end, then verify_cluster runs while the scheduler acts."""
         self._begin_cycle()
-        patience = Patience(longest=5, pause=1)
+        patience = Patience(max_seconds=5, pause=1)
         return next(
             verify_cluster(
                 OPTIONS, patience, transport=self.transport, sleep=self.pass_time, clock=lambda: float(self._cycle)
@@ -65,7 +65,7 @@ class LiveCluster:
 
     def judged_cycles(self) -> Iterator[Verification]:
         """The verdicts of one run of verify over all cycles."""
-        patience = Patience(longest=50, pause=1)
+        patience = Patience(max_seconds=50, pause=1)
 
         def pass_time(seconds: float) -> None:
             if self._acted and self.draws.random() < 0.5:
@@ -158,4 +158,4 @@ class LiveCluster:
 
 def words_of(found: Iterable[Verification]) -> list[str]:
     """The verdict on each job."""
-    return [one.word for each in found for one in each.jobs]
+    return [one.verdict_word for each in found for one in each.jobs]

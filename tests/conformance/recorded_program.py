@@ -30,7 +30,7 @@ def judged(snapshot: Snapshot, requests: Iterator[ApiRequest] | list[ApiRequest]
     for request in requests:
         reply = server.answer_request(request)
         assert reply.status < 300, (request.path, reply.body)
-    followed = follow_scheduler(snapshot, observed_outcome(server.written, snapshot))
+    followed = follow_scheduler(snapshot, observed_outcome(server.writes, snapshot))
     return judge_jobs(followed.recording, followed.differences)
 
 

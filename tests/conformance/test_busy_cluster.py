@@ -36,7 +36,7 @@ def test_a_wrong_configuration_is_caught(busy: bool) -> None:
 
 
 @pytest.mark.slow
-def test_where_the_server_shows_no_earlier_state_there_is_no_false_alarm_either() -> None:
+def test_server_without_earlier_versions_causes_no_false_alarm() -> None:
     cluster = LiveCluster(13, busy=True)
     cluster.server.exact = "ignored"
     words = words_of(verified(cluster, 20))

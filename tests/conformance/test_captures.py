@@ -41,7 +41,7 @@ def with_objects(snapshot: Snapshot, kind: str, manifests: list[Manifest]) -> Sn
 def test_the_recorded_outcome_agrees(case: str) -> None:
     before = load_snapshot(RANDOM / case)
     found = judge_captures(before, after(before, predicted_outcome(replay_cycle(before))))
-    assert {"agreed"} == {one.word for one in found.jobs}
+    assert {"agreed"} == {one.verdict_word for one in found.jobs}
     assert 1 == found.cycles
 
 
@@ -53,16 +53,16 @@ def test_an_altered_bind_is_the_difference() -> None:
     assert [(pod, "bound", outcome.bound[pod], "elsewhere")] == [
         difference[1:] for one in found.jobs for difference in one.differences
     ]
-    assert ["differs"] == [one.word for one in found.jobs if one.word != "agreed"]
+    assert ["differs"] == [one.verdict_word for one in found.jobs if one.verdict_word != "agreed"]
 
 
-def test_an_eviction_that_did_not_come_is_the_difference() -> None:
+def test_missing_eviction_is_a_difference() -> None:
     before = load_snapshot(RANDOM / "preempt-0007")
     outcome = predicted_outcome(replay_cycle(before))
     spared = min(outcome.evicted)
     others = {pod: how for pod, how in outcome.evicted.items() if pod != spared}
     found = judge_captures(before, after(before, replace(outcome, evicted=others)))
-    differing = [one for one in found.jobs if one.word == "differs"]
+    differing = [one for one in found.jobs if one.verdict_word == "differs"]
     assert [spared] == [difference.subject for one in differing for difference in one.differences]
     assert differing[0].decision is not None
     assert differing[0].decision.seq is not None
@@ -76,7 +76,7 @@ def test_a_victim_that_is_already_gone_was_evicted() -> None:
     assert judge_captures(before, with_objects(later, "Pod", left)).is_agreed
 
 
-def test_a_job_that_fared_otherwise_while_a_node_left_was_overtaken() -> None:
+def test_job_that_differs_after_a_node_was_removed_is_overtaken() -> None:
     before = load_snapshot(RANDOM / "basic-0000")
     outcome = predicted_outcome(replay_cycle(before))
     pod = min(outcome.bound)
@@ -85,7 +85,7 @@ def test_a_job_that_fared_otherwise_while_a_node_left_was_overtaken() -> None:
     gone = outcome.bound[pod]
     later = with_objects(later, "Node", [one for one in later.objects_of("Node") if key_of(one) != gone])
     found = judge_captures(before, later)
-    overtaken = [one for one in found.jobs if one.word == "overtaken"]
+    overtaken = [one for one in found.jobs if one.verdict_word == "overtaken"]
     assert [(f"Node {gone} was removed",)] == [one.changes for one in overtaken]
     assert found.is_agreed
 
@@ -106,30 +106,30 @@ def test_pods_that_decide_nothing_neither_excuse_a_difference_nor_make_one(case:
     outcome = predicted_outcome(replay_cycle(left))
     quiet = after(before, outcome)
     busy = with_objects(quiet, "Pod", [*quiet.objects_of("Pod"), stranger("comes")])
-    assert {"agreed"} == {one.word for one in judge_captures(left, busy).jobs}
+    assert {"agreed"} == {one.verdict_word for one in judge_captures(left, busy).jobs}
     # Removing a pod from a node changes its scores; a pending pod of another scheduler changes nothing.
     outcome = predicted_outcome(replay_cycle(before))
     for pod in sorted(outcome.bound)[:1]:
         wrong = after(before, replace(outcome, bound={**outcome.bound, pod: "elsewhere"}))
         found = judge_captures(before, with_objects(wrong, "Pod", [*wrong.objects_of("Pod"), stranger("comes")]))
-        assert ["differs"] == [one.word for one in found.jobs if one.word != "agreed"]
+        assert ["differs"] == [one.verdict_word for one in found.jobs if one.verdict_word != "agreed"]
         assert (False, False) == (found.is_agreed, found.is_inconclusive)
 
 
-def test_where_all_that_was_decided_was_overtaken_the_result_is_inconclusive() -> None:
+def test_result_is_inconclusive_if_all_decisions_are_overtaken() -> None:
     room = [node("n1"), pod_group("j", phase="Inqueue"), *pods("j", 1)]
     before = cluster(*room)
     outcome = predicted_outcome(replay_cycle(before))
     assert {"default/j-0": "n1"} == outcome.bound
     later = after(before, replace(outcome, bound={}))
     found = judge_captures(before, with_objects(later, "Node", []))
-    assert ["overtaken"] == [one.word for one in found.jobs if one.job == "default/j"]
+    assert ["overtaken"] == [one.verdict_word for one in found.jobs if one.job == "default/j"]
     assert (True, True) == (found.is_agreed, found.is_inconclusive)
     document = verification_document(found)
     assert (False, True) == (document["agrees"], document["inconclusive"])
 
 
-def test_where_neither_side_decides_anything_the_result_is_inconclusive() -> None:
+def test_result_is_inconclusive_without_decisions() -> None:
     running = cluster(node("n1"), pod_group("j", phase="Running"), *pods("j", 1, on="n1"))
     running = after(running, predicted_outcome(replay_cycle(running)))
     found = judge_captures(running, running)
@@ -146,10 +146,12 @@ def test_a_pod_that_came_and_went_is_a_change() -> None:
     met["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1"}}
     refused = predicted_outcome(replay_cycle(with_objects(before, "Pod", [*before.objects_of("Pod"), met])))
     later = after(before, refused)
-    words = {one.job: one.word for one in judge_captures(before, later).jobs}
+    words = {one.job: one.verdict_word for one in judge_captures(before, later).jobs}
     assert "differs" == words["default/j"]
     found = judge_captures(before, later, meanwhile=[*later.objects_of("Pod"), met])
-    assert [("overtaken", ("Pod kube-system/short was created",))] == [(one.word, one.changes) for one in found.jobs]
+    assert [("overtaken", ("Pod kube-system/short was created",))] == [
+        (one.verdict_word, one.changes) for one in found.jobs
+    ]
 
 
 def test_a_missing_pod_without_evidence_is_no_eviction() -> None:
@@ -169,7 +171,7 @@ def unforeseen() -> tuple[Snapshot, Snapshot, Manifest]:
     return before, with_objects(later, "Pod", [pod for pod in later.objects_of("Pod") if pod is not running]), running
 
 
-def test_an_unforeseen_eviction_of_a_deleted_pod_is_a_difference() -> None:
+def test_unpredicted_eviction_of_a_deleted_pod_is_a_difference() -> None:
     before, later, running = unforeseen()
     found = judge_captures(before, later, [running["metadata"]["uid"]])
     assert [(key_of(running), "evicted", "nothing", "yes")] == [
@@ -178,7 +180,7 @@ def test_an_unforeseen_eviction_of_a_deleted_pod_is_a_difference() -> None:
     assert not found.is_agreed
 
 
-def test_the_scheduler_seen_evicting_or_saying_so_is_believed() -> None:
+def test_eviction_counts_with_a_pod_condition_or_an_event_of_the_scheduler() -> None:
     before, later, running = unforeseen()
     before.scheduler_conf = later.scheduler_conf = None
     status = {**running["status"], "conditions": [{"type": "DisruptionTarget", "reason": "PreemptionByScheduler"}]}
@@ -191,7 +193,7 @@ def test_the_scheduler_seen_evicting_or_saying_so_is_believed() -> None:
         if said is not None:
             played.server.singles["/api/v1/events"] = {"items": [said]}
         found = verified(played)
-        evicted = [one[1:3] for job in found.jobs for one in job.differences if one.what == "evicted"]
+        evicted = [one[1:3] for job in found.jobs for one in job.differences if one.part == "evicted"]
         assert ([(key_of(running), "evicted")] if seen or said else []) == evicted
 
 
@@ -237,7 +239,7 @@ class Played:
 
 def verified(played: Played, tell: Callable[[str], None] | None = None) -> Verification:
     """The verdict on the next cycle."""
-    options, patience = CaptureOptions(first_wait=0.0), Patience(longest=10, pause=1)
+    options, patience = CaptureOptions(first_wait=0.0), Patience(max_seconds=10, pause=1)
     cycles = verify_cluster(
         options, patience, transport=played.transport, sleep=played.sleep, clock=lambda: 0.0, tell=tell
     )
@@ -251,12 +253,12 @@ def test_a_cluster_is_captured_before_and_after_its_scheduler_ran() -> None:
     notes: list[str] = []
     found = verified(played, notes.append)
     assert ["first capture", "waiting for the scheduler", "second capture"] == notes
-    assert {"agreed"} == {one.word for one in found.jobs}
+    assert {"agreed"} == {one.verdict_word for one in found.jobs}
     assert {"GET", "POST"} >= {request.method for request in played.server.requests}
     assert all("selfsubjectaccessreviews" in one.path for one in played.server.requests if one.method == "POST")
 
 
-def test_nothing_is_asked_for_beyond_the_printed_role() -> None:
+def test_verify_reads_only_what_the_printed_role_allows() -> None:
     before = load_snapshot(RANDOM / "preempt-0007")
     later = after(before, predicted_outcome(replay_cycle(before)))
     left = [pod for pod in later.objects_of("Pod") if "deletionTimestamp" not in pod["metadata"]]
@@ -289,7 +291,7 @@ def allowed(rules: list[dict[str, Any]], path: str) -> bool:
     )
 
 
-def test_what_the_role_does_not_allow_would_be_seen() -> None:
+def test_role_allows_only_the_paths_that_a_capture_reads() -> None:
     rules = yaml.safe_load(cluster_role(config_map_name("")))["rules"]
     names = "/api/v1/namespaces/volcano-system/configmaps"
     assert [True, False, True, False, False] == [
@@ -304,7 +306,7 @@ def test_what_the_role_does_not_allow_would_be_seen() -> None:
     ]
 
 
-def test_a_node_that_a_waiting_pod_is_promised_is_a_choice_of_the_scheduler() -> None:
+def test_node_in_the_message_of_a_pending_pod_is_a_choice() -> None:
     message = "Pod x/a can possibly be assigned to node-1, once resource is released and minAvailable is satisfied"
     waiting = {"x/a": ("Unschedulable", message), "x/b": ("Unschedulable", "0/3 nodes are unavailable")}
     assert {"x/a": "node-1", "x/c": "node-2"} == CycleOutcome(bound={"x/c": "node-2"}, waiting=waiting).node_by_pod

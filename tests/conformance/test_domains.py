@@ -36,14 +36,14 @@ def named(snapshot: Snapshot) -> list[str]:
     return [name for name in ("s0", "s1") if f"In hyperNode {name}: " in messages]
 
 
-def test_older_releases_name_them_otherwise() -> None:
+def test_hypernode_lines_of_older_releases_are_read() -> None:
     found = ChoiceLog(JOB_DOMAIN, DOMAIN_MARK)
     for name in ("s1", "s0"):
         found.read_line(LINE.format(f'job in hyperNode" jobName="default/j" hyperNodeName="{name}'))
     assert {"default/j": "s1;s0"} == found.chance_texts()
 
 
-def test_the_order_is_followed_in_older_releases() -> None:
+def test_replay_of_older_releases_follows_the_hypernode_order() -> None:
     snapshot = snapshot_at_release(nowhere(), "v1.13.3")
     snapshot.chance = ChanceSettings(job_domains={"default/j": "s1;s0"})
     tried = [line.text for line in log_lines(replay_cycle(snapshot), 3) if line.message_key == "allocate.tier-try"]
@@ -61,7 +61,7 @@ def test_the_log_tells_every_hypernode_that_is_tried() -> None:
     assert ChanceSettings() == found.drawn_chance([])
 
 
-def test_where_only_one_was_tried_there_is_no_order() -> None:
+def test_log_of_a_single_hypernode_gives_no_order() -> None:
     found = ChoiceLog(SUB_JOB_DOMAIN, DOMAIN_MARK)
     found.read_line(LINE.format(OF_SUB_JOB.format("s1")))
     assert {} == found.chance_texts()
@@ -74,20 +74,20 @@ def test_rows_come_in_the_known_order_one_after_the_other() -> None:
     ]
 
 
-def test_a_row_of_which_something_else_is_known_stays_as_it_is() -> None:
+def test_row_without_a_known_hypernode_keeps_its_order() -> None:
     rows = DomainRows({"j": "c;a"})
     assert [["a", "b"], ["c"], ["a"]] == [rows.next_row("j", row) for row in (["a", "b"], ["c"], ["a"])]
     assert ["b", "a"] == rows.next_row("k", ["b", "a"])
 
 
-def test_the_hypernode_that_is_tried_last_leaves_its_words() -> None:
+def test_message_is_that_of_the_last_tried_hypernode() -> None:
     turned = edited_snapshot(nowhere(), [parse_edit("chance:job_domains[default/j]=s1;s0")])
     assert (["s1"], ["s0"]) == (named(nowhere()), named(turned))
 
 
-def test_a_scheduler_that_tried_them_in_another_order_agrees(tmp_path: Path) -> None:
+def test_verify_agrees_with_another_hypernode_order_from_the_log(tmp_path: Path) -> None:
     drawn = replace(nowhere(), chance=ChanceSettings(job_domains={"default/j": "s1;s0"}))
     says = [LINE.format(OF_JOB.format(name)) for name in ("s1", "s0")]
     found = verify_program(nowhere(), scheduler(tmp_path, nowhere(), recorded(drawn), says=says))
-    assert (["agreed"], 2) == ([one.word for one in found.jobs], found.tried)
-    assert ("chance:job_domains[default/j]=s1;s0",) == found.chance
+    assert (["agreed"], 2) == ([one.verdict_word for one in found.jobs], found.replay_count)
+    assert ("chance:job_domains[default/j]=s1;s0",) == found.chance_edits

@@ -41,7 +41,7 @@ def test_a_node_without_a_device_plugin_is_served_as_it_is() -> None:
     assert node("n1") == answered_node(node("n1"), NOW)
 
 
-def test_a_program_reads_the_answer() -> None:
+def test_served_node_has_the_answered_handshake() -> None:
     snapshot = cluster(said("Reported"))
     api = ApiServer()
     fill_server(api, snapshot)
@@ -62,5 +62,5 @@ def test_how_long_ago_a_device_plugin_was_asked_moves_with_the_snapshot(seconds:
 
 
 @pytest.mark.parametrize("word", ["Reported 2026-11-01 09:00:00", "Requesting", "Requesting_soon", "Deleted_x"])
-def test_what_names_no_time_does_not_move(word: str) -> None:
+def test_handshake_without_a_time_is_not_shifted(word: str) -> None:
     assert said(word) == delayed_node(said(word), timedelta(days=9))

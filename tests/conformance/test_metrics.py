@@ -49,12 +49,12 @@ def test_a_round_is_over_when_the_next_one_begins() -> None:
     assert metrics is not None
     metrics.answer_query(CPU % "n1")
     metrics.answer_query(CPU % "n1")
-    assert not metrics.is_taken
+    assert not metrics.is_round_complete
     for query in (MEM % ("n1", "n1"), CPU % "n2", MEM % ("n2", "n2")):
         metrics.answer_query(query)
-    assert not metrics.is_taken
+    assert not metrics.is_round_complete
     metrics.answer_query(CPU % "n1")
-    assert metrics.is_taken
+    assert metrics.is_round_complete
 
 
 def test_our_own_queries_are_answered_over_the_wire_in_either_form() -> None:
@@ -89,6 +89,6 @@ def test_a_scheduler_that_refuses_its_configuration_asks_for_no_measurements() -
     assert metrics_of(snapshot) is None
 
 
-def test_of_a_configuration_with_several_documents_the_first_is_served() -> None:
+def test_first_document_of_the_configuration_is_served() -> None:
     text = "actions: allocate\nmetrics: {type: prometheus, address: prod}\n---\nactions: enqueue\n"
     assert "actions: allocate\n" == conf_with_metrics(text, "")

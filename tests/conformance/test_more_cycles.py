@@ -36,7 +36,7 @@ def preempting() -> Snapshot:
 
 
 def cycles_of(snapshot: Snapshot, count: int) -> list[CycleOutcome]:
-    between = BetweenCycles(every=timedelta(seconds=2))
+    between = BetweenCycles(interval=timedelta(seconds=2))
     chain = CycleChain(replay_cycle(moved_to_present(snapshot, snapshot.now)), between)
     chain.run_cycles(count)
     return [predicted_outcome(one) for one in chain.recordings]
@@ -116,7 +116,7 @@ def test_between_cycles_pods_finish_are_recreated_and_arrive_as_in_the_replay() 
     going = {**low[3], "metadata": {**low[3]["metadata"], "deletionTimestamp": "2026-11-01T00:00:01Z"}}
     snapshot = replace(snapshot, objects={**snapshot.objects, "Pod": [*low[:3], going]})
     late = {"Pod": pods("late", 1), "PodGroup": [pod_group("late")]}
-    between = BetweenCycles(timedelta(seconds=2), recreate=True, finish="thirds", arrivals={2: late})
+    between = BetweenCycles(timedelta(seconds=2), recreate=True, finish_rule="thirds", arrivals={2: late})
     store = ObjectStore()
     put(store, *snapshot.objects["Pod"])
     pass_between_cycles(store, {}, snapshot.now, between, 2)

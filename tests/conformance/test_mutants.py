@@ -177,7 +177,7 @@ MUTANTS: Mapping[str, Mutant] = {
 
 def found_by(verdicts: tuple[JobVerdict, ...]) -> dict[str, str]:
     """The differences, each with the verdict on its job."""
-    return {each.what: one.word for one in verdicts for each in one.differences}
+    return {each.part: one.verdict_word for one in verdicts for each in one.differences}
 
 
 @pytest.mark.parametrize("case", [scored, aged, full, racks, gated], ids=lambda case: case.__name__)

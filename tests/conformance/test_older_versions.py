@@ -16,7 +16,7 @@ def test_objects_about_devices_as_v1beta1_has_them() -> None:
     assert CLASS["spec"] == named
 
 
-def test_what_stands_so_already_and_what_is_asked_for_as_stored_is_left() -> None:
+def test_converted_and_stored_versions_are_left_unchanged() -> None:
     old = [converted_object(one, FIRST_OF_DEVICES) for one in (CLAIM, SLICE)]
     assert old == [converted_object(one, FIRST_OF_DEVICES) for one in old]
     assert [CLAIM, SLICE] == [converted_object(one, "resource.k8s.io/v1") for one in (CLAIM, SLICE)]

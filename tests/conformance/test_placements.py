@@ -45,16 +45,16 @@ def test_the_replay_follows_each_place_in_turn() -> None:
     assert ["allocate j-0@n1"] == [op for op in ops(replay_cycle(twice_placed())) if "j-0" in op][:1]
 
 
-def test_what_the_log_tells_is_tried_where_the_nodes_alone_explain_too_little() -> None:
+def test_logged_placements_are_replayed_if_the_bound_nodes_do_not_suffice() -> None:
     seen = predicted_outcome(replay_cycle(twice_placed()))
     seen.nominated["default/j-2"] = "n1"
     followed = follow_scheduler(
         twice_placed(), seen, seeds=0, logged_chance=ChanceSettings(choices={"default/j-0": "n2;n1"})
     )
-    assert 3 == followed.tried
+    assert 3 == followed.replay_count
 
 
-def test_both_are_tried_under_other_orders_of_maps(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bound_nodes_and_logged_placements_are_replayed_with_each_order_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[ChanceSettings] = []
 
     def noting(snapshot: Snapshot, **more: Any) -> Recording:

@@ -36,18 +36,18 @@ def test_a_scheduler_that_does_what_was_recorded_agrees(tmp_path: Path) -> None:
     found = verify_program(snapshot, scheduler(tmp_path, snapshot, outcome))
     assert (outcome.bound, outcome.evicted) == (found.observed.bound, found.observed.evicted)
     assert outcome.evicted
-    assert {"agreed"} == {one.word for one in found.jobs}
+    assert {"agreed"} == {one.verdict_word for one in found.jobs}
     assert found.is_agreed
-    assert () == found.chance
+    assert () == found.chance_edits
 
 
-def test_one_bind_elsewhere_is_the_difference_that_is_found(tmp_path: Path) -> None:
+def test_verify_finds_a_single_differing_bind(tmp_path: Path) -> None:
     snapshot = load_snapshot(Path("tests/golden/random/basic-0000"))
     outcome = recorded(snapshot)
     pod = min(outcome.bound)
     altered = replace(outcome, bound={**outcome.bound, pod: "node-that-is-not-there"})
     found = verify_program(snapshot, scheduler(tmp_path, snapshot, altered))
-    differing = [one for one in found.jobs if one.word == "differs"]
+    differing = [one for one in found.jobs if one.verdict_word == "differs"]
     assert not found.is_agreed
     assert [pod] == [difference.subject for one in differing for difference in one.differences]
     assert differing[0].decision is not None
@@ -60,12 +60,12 @@ def test_a_node_drawn_among_equals_is_followed_not_called_a_difference(tmp_path:
     assert {"default/j-0": "n0"} == outcome.bound
     found = verify_program(snapshot, scheduler(tmp_path, snapshot, replace(outcome, bound={"default/j-0": "n3"})))
     assert found.is_agreed
-    assert ("chance:choices[default/j-0]=n3",) == found.chance
+    assert ("chance:choices[default/j-0]=n3",) == found.chance_edits
 
 
 def test_a_program_that_ends_is_said_to_have_ended(tmp_path: Path) -> None:
     found = verify_program(ties(), scheduler(tmp_path, ties(), CycleOutcome(), panics="books do not balance"))
-    assert "the scheduler exited: panic: books do not balance" == found.ended
+    assert "the scheduler exited: panic: books do not balance" == found.early_end
     assert not found.is_agreed
 
 
@@ -79,7 +79,7 @@ def test_a_program_whose_action_panics_still_closes_and_agrees_with_a_replay_tha
     assert outcome.waiting
     program = scheduler(tmp_path, snapshot, outcome, panics_at_last=outcome.panic)
     found = verify_program(snapshot, program)
-    assert f"the scheduler exited: panic: {outcome.panic}" == found.ended
+    assert f"the scheduler exited: panic: {outcome.panic}" == found.early_end
     assert found.is_agreed
     assert 1 == found.count_verdicts("agreed")
 
@@ -96,15 +96,13 @@ def test_a_program_that_dies_before_its_cycle_agrees_with_a_replay_that_panics(t
     snapshot = cluster(node("n1"), pod_group("r"), runs, conf=conf_of("gang", "predicates deviceshare") + arguments)
     snapshot = snapshot_at_release(snapshot, "v1.15.1")
     found = verify_program(snapshot, scheduler(tmp_path, snapshot, CycleOutcome(), dies="no ledger"))
-    assert "exited before the compared cycle: panic: no ledger" == found.ended
+    assert "exited before the compared cycle: panic: no ledger" == found.early_end
     assert "nil pointer" in found.predicted.panic
     assert found.is_agreed
 
 
 @pytest.mark.parametrize(("amounts", "word"), [("<cpu 9.00>", "agreed"), ("", "differs")])
-def test_where_both_panic_after_other_steps_the_statuses_at_that_point_are_not_compared(
-    tmp_path: Path, amounts: str, word: str
-) -> None:
+def test_statuses_are_not_compared_if_both_panic_at_different_points(tmp_path: Path, amounts: str, word: str) -> None:
     snapshot = load_snapshot(Path("tests/golden/crash/wild-30103"))
     outcome = recorded(snapshot)
     head, _, same = outcome.panic.partition(": <")
@@ -152,7 +150,7 @@ def test_a_program_that_cannot_be_run_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [("-v=3",), ("--v=1",), ("-v", "2"), ("-v5", "-v=0")])
-def test_a_program_that_would_say_too_little_is_not_run(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+def test_program_with_too_low_a_log_level_is_not_run(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     program = replace(scheduler(tmp_path, ties(), recorded(ties())), arguments=arguments)
     with pytest.raises(VcdebugError, match=r"shows no cycle boundaries; use at least -v=4"):
         verify_program(ties(), program)
@@ -179,7 +177,7 @@ def test_a_snapshot_without_a_program_is_an_error() -> None:
     assert "--scheduler is missing" in err
 
 
-def test_claims_that_the_replay_does_not_allocate_are_said(tmp_path: Path) -> None:
+def test_verification_notes_claims_that_the_replay_does_not_allocate(tmp_path: Path) -> None:
     request = {"name": "r", "exactly": {"deviceClassName": "gpu"}}
     claim = {
         "kind": "ResourceClaim",

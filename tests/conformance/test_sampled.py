@@ -41,7 +41,7 @@ def verdict(folder: Path, snapshot: Snapshot, bound: str) -> str:
     outcome = recorded(snapshot)
     altered = replace(outcome, bound={**outcome.bound, POD: bound})
     (job,) = verify_program(snapshot, scheduler(folder, snapshot, altered)).jobs
-    return job.word
+    return job.verdict_word
 
 
 def test_a_search_visits_the_nodes_that_are_known_and_drops_the_last_but_the_choice() -> None:
@@ -67,7 +67,7 @@ def test_a_bind_that_a_sample_would_not_explain_but_that_fits_is_chance(tmp_path
     altered = replace(outcome, bound={**outcome.bound, POD: "n0"})
     found = verify_program(snapshot, scheduler(tmp_path, snapshot, altered))
     (job,) = found.jobs
-    assert ("random choice", True) == (job.word, found.is_agreed)
+    assert ("random choice", True) == (job.verdict_word, found.is_agreed)
     assert job.decision is not None
     assert "node sampling: 3 of 10 nodes were checked" in job.decision.text
 
@@ -76,13 +76,13 @@ def test_a_bind_to_a_node_that_does_not_fit_differs(tmp_path: Path) -> None:
     assert "differs" == verdict(tmp_path, sampled(small="n9"), "n9")
 
 
-def test_where_all_nodes_are_looked_at_another_node_differs(tmp_path: Path) -> None:
+def test_other_node_is_a_difference_if_all_nodes_are_searched(tmp_path: Path) -> None:
     snapshot = sampled()
     snapshot.flags = replace(snapshot.flags, percentage_nodes_to_find=100)
     assert "differs" == verdict(tmp_path, snapshot, "n0")
 
 
-def test_what_would_have_won_was_dropped() -> None:
+def test_nodes_that_outscore_the_chosen_one_are_dropped_from_a_sampled_search() -> None:
     """The replay infers from the chosen node which of the logged nodes the search dropped as too late."""
     snapshot = sampled()
     seen = predicted_outcome(replay_cycle(snapshot))
@@ -113,12 +113,12 @@ def test_the_log_names_the_nodes_of_every_search_in_the_order_of_the_round() -> 
     assert ChanceSettings() == log.drawn_chance(["n0"])
 
 
-def test_where_searches_were_followed_it_is_said_that_the_lines_are_not_compared(tmp_path: Path) -> None:
+def test_note_states_that_log_lines_are_not_compared_after_followed_searches(tmp_path: Path) -> None:
     snapshot = sampled()
     outcome = replace(recorded(snapshot), bound={POD: "n5"})
     says = [line.partition("] ")[2] for line in lines(POD, ("n4", "n5"))]
     found = verify_program(snapshot, scheduler(tmp_path, snapshot, outcome, says=says))
-    assert (["agreed"], None) == ([one.word for one in found.jobs], found.parting)
+    assert (["agreed"], None) == ([one.verdict_word for one in found.jobs], found.log_difference)
     assert any(
         "the log is not compared line by line: random searches were taken from the log" in note for note in found.notes
     )
@@ -134,14 +134,14 @@ def test_no_search_is_followed_where_all_nodes_are_looked_at(tmp_path: Path) -> 
     assert ("the log is not compared line by line: no scheduling cycle found in this log",) == found.notes
 
 
-def test_of_a_long_log_the_beginning_and_the_end_are_kept(tmp_path: Path) -> None:
+def test_long_log_keeps_its_beginning_and_end(tmp_path: Path) -> None:
     with (tmp_path / "log").open("w", encoding="utf-8") as file:
         log = SchedulerLog(file, max_lines=2)
         for number in range(4):
             log.add_line(f"line {number}")
-        assert log.is_whole
+        assert log.has_all_lines
         log.add_line("panic: no")
-        assert (["line 0", "line 1", "line 3", "panic: no"], False) == ([*log], log.is_whole)
+        assert (["line 0", "line 1", "line 3", "panic: no"], False) == ([*log], log.has_all_lines)
     assert "panic: no" == log.last_words()
     assert 5 == len((tmp_path / "log").read_text(encoding="utf-8").splitlines())
 
@@ -151,7 +151,7 @@ def test_a_cycle_before_the_podgroups_arrived_is_passed_over(tmp_path: Path) -> 
     lines: list[str] = []
     found = verify_program(snapshot, scheduler(tmp_path, snapshot, recorded(snapshot), misses=1), tell=lines.append)
     assert any("cycle 2 began before the PodGroups had arrived" in line for line in lines)
-    assert (["agreed"], {POD: "n1"}) == ([one.word for one in found.jobs], found.observed.bound)
+    assert (["agreed"], {POD: "n1"}) == ([one.verdict_word for one in found.jobs], found.observed.bound)
 
 
 class Hasty:
@@ -174,5 +174,5 @@ def test_a_cycle_that_saw_too_few_jobs_is_named(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr("vcdebug.conformance.scheduler_program.time", clock)
     found = verify_program(snapshot, scheduler(tmp_path, snapshot, CycleOutcome(), sees=0), tell=clock.hear)
     assert clock.ahead
-    assert "the cycle did not finish in time" == found.ended
+    assert "the cycle did not finish in time" == found.early_end
     assert any("the scheduler's cycle had 0 jobs, the replay's 1" in note for note in found.notes)

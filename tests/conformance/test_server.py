@@ -77,7 +77,7 @@ def test_a_status_in_protobuf_changes_what_it_says_and_nothing_else() -> None:
 @pytest.mark.parametrize(
     "content", [b"", b"{}", PROTOBUF_MAGIC + b"\x0a\xff", PROTOBUF_MAGIC + b"\x0b", pod_in_protobuf()[:-3]]
 )
-def test_what_is_no_message_is_refused(content: bytes) -> None:
+def test_invalid_protobuf_is_refused(content: bytes) -> None:
     with pytest.raises(ValueError, match=r"protobuf|breaks off|form"):
         decode_object(content)
 
@@ -89,13 +89,13 @@ def test_bindings_evictions_and_events_are_carried_out_and_written_down() -> Non
     assert 201 == send(api, "POST", "/api/v1/namespaces/x/events", {"metadata": {"name": "e"}})
     assert 200 == send(api, "DELETE", path)
     assert 404 == send(api, "DELETE", "/api/v1/namespaces/x/pods/b")
-    assert ["bind", "create", "delete"] == [one.verb for one in api.written]
+    assert ["bind", "create", "delete"] == [one.verb for one in api.writes]
     pod = api.store.get_object(PODS, "x/a")
     assert pod is not None
     assert ("n1", True) == (pod["spec"]["nodeName"], "deletionTimestamp" in pod["metadata"])
 
 
-def test_a_watch_tells_what_a_deleted_object_last_was() -> None:
+def test_watch_event_of_a_deletion_contains_the_last_object() -> None:
     api = server()
     address, request = ApiAddress.from_path(PODS), ApiRequest("GET", PODS, {}, {}, None)
     since = api.store.revision
@@ -107,11 +107,11 @@ def test_a_watch_tells_what_a_deleted_object_last_was() -> None:
     assert str(api.store.revision) == gone["object"]["metadata"]["resourceVersion"]
 
 
-def test_what_is_not_kept_is_answered_all_the_same() -> None:
+def test_write_that_is_not_stored_is_answered() -> None:
     api = server()
-    api.keeps = lambda _: False
+    api.stores_write = lambda _: False
     assert 201 == send(api, "POST", "/api/v1/namespaces/x/pods/a/binding", {"target": {"name": "n1"}})
-    assert [] == api.written
+    assert [] == api.writes
     assert POD["spec"] == (api.store.get_object(PODS, "x/a") or {})["spec"]
 
 
@@ -140,7 +140,7 @@ def test_a_client_of_the_kubernetes_package_lists_watches_and_writes() -> None:
             binding = client.V1Binding(metadata=client.V1ObjectMeta(name="a", namespace="x"), target=target)
             core.create_namespaced_pod_binding("a", "x", binding, _preload_content=False)
             core.delete_namespaced_pod("a", "x")
-    assert ["update", "patch", "bind", "delete"] == [one.verb for one in api.written]
+    assert ["update", "patch", "bind", "delete"] == [one.verb for one in api.writes]
     assert "Inqueue" == (api.store.get_object(path, "x/g") or {})["status"]["phase"]
     pod = api.store.get_object(PODS, "x/a") or {}
     assert ("n1", "n2") == (pod["spec"]["nodeName"], pod["status"]["nominatedNodeName"])
@@ -191,7 +191,7 @@ def test_a_volume_that_a_scheduler_chose_is_bound_to_its_claim() -> None:
     body = decode_object(PROTOBUF_MAGIC + field(1, field(1, b"v1") + field(2, b"PersistentVolume")) + field(2, volume))
     assert 200 == send(api, "PUT", "/api/v1/persistentvolumes/v", body, PROTOBUF_TYPE)
     assert ("v", "Bound", ["v"]) == claimed(api)
-    assert ["update"] == [one.verb for one in api.written]
+    assert ["update"] == [one.verb for one in api.writes]
 
 
 def test_a_claim_for_which_a_node_was_chosen_gets_a_volume_if_its_class_provides_some() -> None:
@@ -241,4 +241,4 @@ def test_a_step_of_a_patch_that_leads_nowhere_is_refused_and_changes_nothing(ste
     steps = [{"op": "add", "path": "/metadata/labels", "value": {}}, step]
     path = "/api/v1/namespaces/x/pods/a"
     assert 422 == send(api, "PATCH", path, steps, "application/json-patch+json")
-    assert [] == api.written
+    assert [] == api.writes

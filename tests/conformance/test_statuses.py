@@ -39,7 +39,7 @@ def statuses_of(outcome: CycleOutcome) -> Statuses:
 
 
 def differing(found: Verification) -> list[tuple[str, str]]:
-    return [(one.subject, one.what) for verdict in found.jobs for one in verdict.differences if one.is_decision]
+    return [(one.subject, one.part) for verdict in found.jobs for one in verdict.differences if one.is_decision]
 
 
 def verified(folder: Path, snapshot: Snapshot, outcome: CycleOutcome, **more: Any) -> Verification:
@@ -71,7 +71,7 @@ def test_wrong_numbers_in_a_status_are_found(subject: tuple[str, str], numbers: 
     found = verified(tmp_path, busy(), wrong)
     assert not found.is_agreed
     assert [(" ".join(subject), "status")] == differing(found)
-    (verdict,) = (one for one in found.jobs if one.word == "differs")
+    (verdict,) = (one for one in found.jobs if one.verdict_word == "differs")
     assert verdict.decision is not None
     assert f"as the session closes, {' '.join(subject)} has " in verdict.decision.text
 
@@ -89,7 +89,7 @@ def test_another_hypernode_on_a_podgroup_is_found_and_a_missing_one_as_well() ->
     )
     (found,) = find_differences(here, there, str)
     assert ("hypernode s1", "hypernode s2") == (found.predicted.split(", ")[1], found.observed.split(", ")[1])
-    assert ["status"] == [one.what for one in find_differences(here, silent, str)]
+    assert ["status"] == [one.part for one in find_differences(here, silent, str)]
     noted = {"metadata": {"name": "j", "namespace": "default", "annotations": {NOTE: "s1"}}, "status": {"running": 1}}
     assert {GROUP: said | {"hypernode": "s1"}} == stated_statuses([], [noted])
 
@@ -101,7 +101,7 @@ def test_numbers_are_not_compared_where_decisions_differ_or_nothing_is_known_of_
     said, other = {GROUP: {"running": "1"}}, {GROUP: {"running": "2"}}
     elsewhere = CycleOutcome({"default/j-0": "n2"}, statuses=other)
     assert ["bound"] == [
-        one.what for one in find_differences(CycleOutcome({"default/j-0": "n1"}, statuses=said), elsewhere, str)
+        one.part for one in find_differences(CycleOutcome({"default/j-0": "n1"}, statuses=said), elsewhere, str)
     ]
     assert [] == find_differences(CycleOutcome(statuses=said), CycleOutcome(), str)
 
@@ -195,7 +195,7 @@ def test_a_program_that_ends_by_itself_agrees_with_a_replay_that_says_so(
     last_words: str, stack: str, tmp_path: Path
 ) -> None:
     found = verified(tmp_path, fatal(), CycleOutcome(), ends=last_words + stack)
-    assert f"exited before the first cycle: {last_words}" == found.ended
+    assert f"exited before the first cycle: {last_words}" == found.early_end
     assert "can not define true in both" in found.predicted.panic
     assert found.is_agreed
 

@@ -12,14 +12,14 @@ def swapped(bound: str, instead: str) -> list[OutcomeDifference]:
 
 
 @pytest.mark.parametrize(("age", "word"), [(MIDDLE, "random choice"), (YOUNG, "differs"), (OLDEST, "differs")])
-def test_which_pods_come_first_is_chance_where_their_order_goes_round(age: str, word: str) -> None:
+def test_choice_among_pods_of_a_cyclic_order_is_chance(age: str, word: str) -> None:
     """Two pods compare by index; by its age, the third pod closes a cycle with them, or does not."""
     found = replayed(("j-w-0", YOUNG), ("j-w-1", OLD), ("j-w-x", age))
     first, second = judge_jobs(found, swapped("default/j-w-0", "default/j-w-1"))
-    assert (word, "agreed") == (first.word, second.word)
+    assert (word, "agreed") == (first.verdict_word, second.verdict_word)
 
 
-def test_the_circle_is_named() -> None:
+def test_verdict_names_the_pods_of_a_cyclic_order() -> None:
     found = replayed(("j-w-0", YOUNG), ("j-w-1", OLD), ("j-w-x", MIDDLE))
     decision = judge_jobs(found, swapped("default/j-w-0", "default/j-w-1"))[0].decision
     assert decision is not None

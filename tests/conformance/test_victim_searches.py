@@ -41,7 +41,7 @@ def test_the_log_tells_the_nodes_in_turn() -> None:
     assert ChanceSettings(reclaims={"d/a": "n3;n1"}) == found.drawn_chance([])
 
 
-def test_each_action_has_its_own() -> None:
+def test_victim_search_log_reads_the_lines_of_its_action() -> None:
     found = SchedulerLog()
     for on in ("n2", "n1", "n2"):
         found.add_line(OF_PREEMPT.format("d/a", on))

@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, queue
 from vcdebug.conformance.cycle_outcome import predicted_outcome
-from vcdebug.conformance.nearest_replay import follow_scheduler, other_victims
+from vcdebug.conformance.nearest_replay import follow_scheduler, have_different_victims
 from vcdebug.conformance.verdicts import BOUND, EVICTED, NOTHING_DONE, OutcomeDifference
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.cycle_inputs import ChanceSettings
@@ -46,13 +46,13 @@ def test_a_rare_choice_of_victims_is_found_behind_many_that_are_alike() -> None:
         (False, [(EVICTED, NOTHING_DONE, "yes"), (BOUND, "n1", NOTHING_DONE)]),
     ],
 )
-def test_other_victims_are_some_instead_of_others(others: bool, found: list[tuple[str, str, str]]) -> None:
+def test_differing_victims_are_evictions_missing_on_each_side(others: bool, found: list[tuple[str, str, str]]) -> None:
     differences = [OutcomeDifference("default/a", "default/a-0", what, mine, theirs) for what, mine, theirs in found]
-    assert others == other_victims(differences)
+    assert others == have_different_victims(differences)
 
 
 @pytest.mark.parametrize(("taken", "victim"), [("n1", "default/a-0"), ("n2", "default/b-0")])
-def test_reclaim_goes_to_the_node_that_was_taken_first(taken: str, victim: str) -> None:
+def test_replay_of_reclaim_follows_the_observed_node(taken: str, victim: str) -> None:
     """Upstream tries nodes in the order in which their parallel checks end."""
     conf = conf_of("priority gang", "predicates proportion", actions="reclaim")
     nodes, queues = [node("n1", cpu="1"), node("n2", cpu="1")], [queue("mine"), queue("theirs")]

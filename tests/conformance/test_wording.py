@@ -28,7 +28,7 @@ def test_which_of_several_lacking_resources_a_node_names_is_no_difference() -> N
     assert is_alike(gpus, mixed)
 
 
-def test_cpu_memory_and_numbers_are_certain() -> None:
+def test_messages_that_differ_in_cpu_memory_or_numbers_are_not_alike() -> None:
     cpu = f"{HEAD}1 Insufficient cpu, 2 Insufficient pods."
     assert not is_alike(cpu, f"{HEAD}1 Insufficient memory, 2 Insufficient pods.")
     assert not is_alike(cpu, f"{HEAD}1 Insufficient cpu, 1 Insufficient pods.")
@@ -36,7 +36,7 @@ def test_cpu_memory_and_numbers_are_certain() -> None:
     assert not is_alike("node-1", "node-2")
 
 
-def test_the_example_of_a_gang_is_left_out() -> None:
+def test_origin_reason_of_a_gang_message_is_not_compared() -> None:
     assert "pod group is not ready" == certain_part("pod group is not ready Origin reason is j-0: pod is not ready")
 
 
@@ -61,10 +61,8 @@ def waiting_again(*changed: tuple[str, str]) -> Snapshot:
         (("1 Insufficient a/b", "1 Insufficient cpu"), "different text"),
     ],
 )
-def test_what_was_said_already_is_said_again_only_where_more_differs_than_chance(
-    changed: tuple[str, str], word: str
-) -> None:
-    assert [word] == [one.word for one in judged(waiting_again(changed), [])]
+def test_repeated_message_counts_only_if_it_differs_beyond_chance(changed: tuple[str, str], word: str) -> None:
+    assert [word] == [one.verdict_word for one in judged(waiting_again(changed), [])]
 
 
 def test_a_panic_that_few_orders_reach_is_looked_for_to_the_last_seed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,7 +48,7 @@ def test_a_bound_pod_was_scheduled_now_and_nominated_no_more() -> None:
     assert "nominatedNodeName" not in after["status"]
 
 
-def test_a_waiting_pod_is_told_why_and_the_time_stays_until_the_status_changes() -> None:
+def test_pending_pod_gets_a_condition_whose_time_stays_until_its_status_changes() -> None:
     cycles = CycleChain(replay_cycle(small(pod_group("a"), pods("a", 1, cpu="4"))))
     second, third = (scheduled(named(cycles.run_next().snapshot, "a-0")) for _ in range(2))
     assert ("False", "Unschedulable", START) == tuple(second[key] for key in ("status", "reason", "lastTransitionTime"))
@@ -56,7 +56,7 @@ def test_a_waiting_pod_is_told_why_and_the_time_stays_until_the_status_changes()
     assert START == third["lastTransitionTime"]
 
 
-def test_what_no_cycle_writes_stays_the_very_same_object() -> None:
+def test_next_snapshot_keeps_unwritten_objects_identical() -> None:
     snapshot = small(pod_group("a", phase="Running"), pods("a", 1, on="n1"), queue("idle"))
     after = next_snapshot(replay_cycle(snapshot))
     assert named(snapshot, "a-0") is named(after, "a-0")
@@ -89,7 +89,7 @@ def test_a_claim_has_its_devices_from_the_next_cycle_on_until_its_pod_is_done() 
     assert named(first.snapshot, "b", "ResourceClaim") is free
     assert () == cycle_effects(replay_cycle(second)).bound
     assert second.objects_of("ResourceClaim") is next_snapshot(replay_cycle(second)).objects_of("ResourceClaim")
-    third = next_snapshot(replay_cycle(second), BetweenCycles(finish="thirds"), 3)
+    third = next_snapshot(replay_cycle(second), BetweenCycles(finish_rule="thirds"), 3)
     assert {} == named(third, "a", "ResourceClaim")["status"]
     assert {"default/b-0": "n1"} == {one.task: one.node for one in cycle_effects(replay_cycle(third)).bound}
 
@@ -104,7 +104,7 @@ def test_each_session_has_a_uid_of_its_own() -> None:
     assert (SESSION_UID, START) == (condition["transitionID"], condition["lastTransitionTime"])
 
 
-def test_a_job_that_waited_and_runs_now_is_not_unknown() -> None:
+def test_job_with_an_old_unschedulable_condition_becomes_running() -> None:
     """The old Unschedulable condition has another session's ID."""
     more = BetweenCycles(arrivals={2: {"Node": [node("n2", cpu="8")]}})
     cycles = CycleChain(replay_cycle(small(pod_group("a"), pods("a", 1, cpu="4"))), more)
@@ -116,7 +116,7 @@ def test_a_job_that_waited_and_runs_now_is_not_unknown() -> None:
 
 def test_every_third_pod_that_ran_finishes_another_third_each_time() -> None:
     snapshot = cluster(node("n1"), pod_group("a", phase="Running"), pods("a", 7, on="n1"), conf=CONF)
-    cycles = CycleChain(replay_cycle(snapshot), BetweenCycles(finish="thirds"))
+    cycles = CycleChain(replay_cycle(snapshot), BetweenCycles(finish_rule="thirds"))
     for _ in range(2):
         cycles.run_next()
     done = [
@@ -128,7 +128,7 @@ def test_every_third_pod_that_ran_finishes_another_third_each_time() -> None:
 
 def test_pods_that_were_bound_just_now_do_not_finish() -> None:
     recording = replay_cycle(cluster(node("n1"), pod_group("a"), pods("a", 3), conf=CONF))
-    after = next_snapshot(recording, BetweenCycles(finish="thirds"))
+    after = next_snapshot(recording, BetweenCycles(finish_rule="thirds"))
     assert {"Running"} == {manifest["status"]["phase"] for manifest in after.objects_of("Pod")}
 
 

@@ -66,7 +66,7 @@ def test_predicate_stops_where_a_node_failed() -> None:
     assert [s for s, e in passes if row in e.failed.tolist()] == hits(f'predicate if node == "{name}"')
 
 
-def test_other_kinds_stop_at_their_events() -> None:
+def test_each_further_breakpoint_kind_stops_at_its_events() -> None:
     assert hooks("JobEnqueueable") == hits("enqueue")
     assert [s for s in hooks("Overused") if bundled().event_at(s).result] == hits("overused")  # type: ignore[union-attr]
     assert hooks("Overused") == hits("overused all")
@@ -154,7 +154,7 @@ def test_a_breakpoint_is_saved_as_the_words_that_set_it(line: str) -> None:
         ('victim log "{jab}"', "no field 'jab'"),
     ],
 )
-def test_a_breakpoint_that_cannot_be_set_says_why(line: str, message: str) -> None:
+def test_invalid_breakpoint_is_refused_with_the_reason(line: str, message: str) -> None:
     with pytest.raises(VcdebugError) as caught:
         parse_breakpoint(line, 1)
     assert isinstance(caught.value, BreakpointError | ExpressionError)
@@ -209,7 +209,7 @@ def test_breakpoints_are_set_by_the_lines_that_they_say() -> None:
     ).command_lines()
 
 
-def test_other_words_replace_and_remove_a_condition() -> None:
+def test_replacing_a_breakpoint_replaces_or_removes_its_condition() -> None:
     points = set_to("victim")
     assert (
         "break victim if plugin == 'gang'"
@@ -218,7 +218,7 @@ def test_other_words_replace_and_remove_a_condition() -> None:
     assert "break victim" == points.replace_breakpoint(1, "victim").command_line()
 
 
-def test_of_two_breakpoints_at_one_event_the_lower_number_stops() -> None:
+def test_breakpoint_with_the_lower_number_stops_first_at_an_event() -> None:
     points = set_to("vote", "starving")
     first = hooks("JobStarving")[0]
     hit = points.next_stop(bundled(), first - 1, FORWARD)
@@ -226,7 +226,7 @@ def test_of_two_breakpoints_at_one_event_the_lower_number_stops() -> None:
     assert (first, 1) == (hit.seq, hit.breakpoint.number)
 
 
-def test_a_search_for_victims_is_stopped_at_before_anybody_is_asked() -> None:
+def test_breakpoint_search_stops_before_the_first_victim_call() -> None:
     recording = bundled("preempt-works")
     seqs = list(parse_breakpoint("break search", 1).hit_seqs(recording))
     assert 2 == len(seqs)

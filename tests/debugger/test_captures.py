@@ -49,8 +49,8 @@ class Cluster:
 
 def done(reply: CommandReply) -> CommandReply:
     """Run the work of a reply to its end, as a screen does."""
-    while reply.work is not None or reply.then is not None:
-        reply = reply.work() if reply.work is not None else reply.then() if reply.then is not None else reply
+    while reply.work is not None or reply.apply is not None:
+        reply = reply.work() if reply.work is not None else reply.apply() if reply.apply is not None else reply
     return reply
 
 
@@ -68,14 +68,14 @@ def test_a_new_capture_says_what_changed_and_is_shown() -> None:
     assert {"default/j-0", "default/j", "n2"} <= names
 
 
-def test_objects_decisions_and_causes_are_told_apart() -> None:
+def test_changes_list_objects_decisions_and_causes_separately() -> None:
     found = compare_captures(replay_cycle(with_nodes(2)), replay_cycle(with_nodes(3)))
     assert [("Node", "n2", "new")] == [tuple(one) for one in found.objects]
     assert ["default/j-0", "default/j-1", "default/j-2"] == [one.task for one in found.decisions.tasks]
     assert [("default/j", "")] == [(one.job, one.after) for one in found.causes]
 
 
-def test_nothing_new_is_said_to_be_nothing() -> None:
+def test_captures_that_differ_only_in_resource_versions_have_no_changes() -> None:
     same = with_nodes(2)
     stamped = [{**one, "metadata": {**one["metadata"], "resourceVersion": "7"}} for one in same.objects_of("Node")]
     later = replace(same, objects={**same.objects, "Node": stamped})
@@ -104,7 +104,7 @@ def test_recapture_keeps_an_earlier_capture_on_screen() -> None:
     assert (1, 3) == (driver.open_recordings.cycle, driver.open_recordings.cycle_count)
 
 
-def test_what_was_foreseen_gives_way_to_what_came() -> None:
+def test_recapture_replaces_predicted_cycles() -> None:
     driver = Cluster().opened()
     run(driver, "advance 2")
     run(driver, "recapture")
@@ -118,7 +118,7 @@ def test_many_captures_stay_bounded_and_earlier_ones_are_read_again() -> None:
         run(driver, "recapture")
     assert (MAX_OPEN_CAPTURES, MAX_OPEN_CAPTURES) == (driver.open_recordings.cycle, driver.open_recordings.cycle_count)
     assert driver.captures is not None
-    assert 6 == len(driver.captures.earlier)
+    assert 6 == len(driver.captures.earlier_captures)
     run(driver, "cycle 1")
     run(driver, "previous-cycle")
     assert (1, MAX_OPEN_CAPTURES, 1) == (driver.open_recordings.cycle, driver.open_recordings.cycle_count, live.read)
@@ -136,7 +136,7 @@ def test_staying_at_an_earlier_capture_bounds_the_open_captures() -> None:
         run(driver, "next-cycle")
     assert (MAX_OPEN_CAPTURES, MAX_OPEN_CAPTURES) == (driver.open_recordings.cycle, driver.open_recordings.cycle_count)
     assert driver.captures is not None
-    assert [] == driver.captures.later
+    assert [] == driver.captures.later_captures
     assert "captured; no changes" == run(driver, "recapture")
     assert MAX_OPEN_CAPTURES == driver.open_recordings.cycle
 
@@ -151,9 +151,9 @@ def test_going_back_through_many_keeps_no_more_open_than_going_on() -> None:
     assert (1, MAX_OPEN_CAPTURES, []) == (
         driver.open_recordings.cycle,
         driver.open_recordings.cycle_count,
-        driver.captures.earlier,
+        driver.captures.earlier_captures,
     )
-    assert 2 * MAX_OPEN_CAPTURES + 1 == len(driver.captures.later)
+    assert 2 * MAX_OPEN_CAPTURES + 1 == len(driver.captures.later_captures)
     assert "captured; no changes" == run(driver, "recapture")
 
 
@@ -208,7 +208,7 @@ def test_a_folders_first_capture_is_the_first() -> None:
         execute_line(driver, "previous-cycle")
 
 
-def test_without_a_cluster_there_is_nothing_to_capture() -> None:
+def test_recapture_is_refused_without_a_cluster() -> None:
     with pytest.raises(VcdebugError, match="of no live cluster"):
         execute_line(Driver(replay_cycle(with_nodes(1))), "recapture")
     with pytest.raises(VcdebugError, match="nothing before"):

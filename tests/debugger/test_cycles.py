@@ -53,7 +53,7 @@ def test_pod_groups_take_their_phase_with_them() -> None:
     assert 1 == cycles.recordings[-1].session.jobs["default/a"].pod_group.running
 
 
-def test_evicted_pods_leave_after_their_grace_period_and_the_preemptor_gets_in() -> None:
+def test_evicted_pods_are_removed_after_their_grace_period_and_the_preemptor_is_bound() -> None:
     cycles = CycleChain(replay_cycle(contested()))
     victims = [effect.task.removeprefix("default/") for effect in cycle_effects(cycles.recordings[0]).evicted]
     assert 1 == len(victims)
@@ -69,7 +69,7 @@ def test_a_leaving_pod_is_not_evicted_again() -> None:
     assert [] == list(cycle_effects(cycles.run_next()).evicted)
 
 
-def test_with_a_controller_a_pod_that_left_comes_back() -> None:
+def test_evicted_pod_of_a_controller_is_recreated() -> None:
     cycles = CycleChain(replay_cycle(contested()), BetweenCycles(recreate=True))
     victim = cycle_effects(cycles.recordings[0]).evicted[0].task.removeprefix("default/")
     for _ in range(2):
@@ -95,6 +95,6 @@ def test_cycles_without_evictions_do_not_repeat() -> None:
     assert find_repeat(cycles.recordings) is None
 
 
-def test_the_search_over_nodes_goes_on_where_it_ended() -> None:
+def test_next_cycle_continues_the_node_search_where_the_last_one_ended() -> None:
     recording = bundled()
     assert recording.session.node_search_start == next_snapshot(recording).chance.search_start

@@ -25,7 +25,7 @@ def stopped(line: str, start: int, *, back: bool = False) -> tuple[int, str]:
     return stop.position.seq, stop.reason
 
 
-def test_it_stops_at_each_write_of_another_value() -> None:
+def test_data_breakpoint_stops_at_each_change_of_the_value() -> None:
     assert [107, 110, 138, 139] == hits(ALLOCATED)
     assert hits(ALLOCATED) == hits("data queue research.allocated.cpu")
     assert hits(ALLOCATED) == hits("break on queue research.allocated.cpu")
@@ -66,13 +66,13 @@ def test_a_log_text_says_old_and_new() -> None:
     ]
 
 
-def test_once_is_enough() -> None:
+def test_breakpoint_with_once_stops_a_single_time() -> None:
     debugger = Debugger(bundled())
     debugger.breakpoints.add_breakpoint(f"{ALLOCATED} once")
     assert [107, 107] == [debugger.continue_().position.seq for _ in range(2)]
 
 
-def test_it_is_saved_as_the_words_that_set_it() -> None:
+def test_data_breakpoint_is_saved_as_its_command() -> None:
     for line in (
         f"break {ALLOCATED} if new < 4Gi once",
         'break data queue "if" weight',
@@ -94,7 +94,7 @@ def test_it_is_saved_as_the_words_that_set_it() -> None:
         ("data node gpu-a100-01 idle if new > 4Gx", "'4Gx' is not an amount"),
     ],
 )
-def test_one_that_cannot_be_set_says_why_and_is_not_set(line: str, words: str) -> None:
+def test_invalid_data_breakpoint_is_refused_with_the_reason(line: str, words: str) -> None:
     points = BreakpointList()
     with pytest.raises(VcdebugError) as error:
         points.add_breakpoint(line, bundled())

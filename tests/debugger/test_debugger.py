@@ -46,7 +46,7 @@ def digest(recording: Recording, seq: int) -> str:
     return repr((dict(state.tasks), dict(state.nodes), dict(state.phases), books))
 
 
-def test_a_debugger_stands_at_the_first_event() -> None:
+def test_debugger_starts_at_the_first_event() -> None:
     assert (1, ["cycle"]) == (debugger().seq, [span.name for span in debugger().span_path()])
 
 
@@ -95,7 +95,7 @@ def test_over_backward_passes_a_whole_span_too() -> None:
     assert first == result.step_over(back=True).position.seq
 
 
-def test_a_step_beyond_the_ends_stays_there_and_says_so() -> None:
+def test_step_beyond_an_end_stays_with_the_reason() -> None:
     result = debugger()
     assert ("start", 1) == (result.step_over(back=True).reason, result.seq)
     result.goto_event(10**9)
@@ -131,7 +131,7 @@ def test_k_steps_back_and_k_steps_forward_lead_to_the_same_position(name: str) -
 
 
 @pytest.mark.parametrize("name", GOLDEN)
-def test_over_forward_only_ever_climbs_and_reaches_the_end(name: str) -> None:
+def test_step_over_never_goes_deeper_and_reaches_the_end(name: str) -> None:
     recording = golden(name)
     result = Debugger(recording)
     depths = []
@@ -146,7 +146,7 @@ def test_over_forward_only_ever_climbs_and_reaches_the_end(name: str) -> None:
     assert owners == [1]
 
 
-def test_the_story_of_a_preemption_that_gang_blocks() -> None:
+def test_breakpoints_and_steps_follow_a_preemption_that_gang_blocks() -> None:
     """Break on victim selection, continue, read the votes, step back, and follow the statement to its discard."""
     result = debugger("break victim if plugin == 'gang'", "break statement discard if action == 'preempt'")
     stop = result.continue_()
@@ -165,7 +165,7 @@ def test_the_story_of_a_preemption_that_gang_blocks() -> None:
     assert ["unpipeline", "unevict"] == [e.op for e in map(bundled().event_at, undone) if isinstance(e, OpEvent)]
 
 
-def test_continue_without_a_hit_stays_and_says_on_which_side_there_is_one() -> None:
+def test_continue_without_a_hit_stays_and_names_the_side_with_hits() -> None:
     result = debugger()
     result.goto_event(60)
     assert ("no breakpoint after event 60", 60) == (result.continue_().reason, result.seq)
@@ -223,7 +223,7 @@ def test_next_about_visits_the_events_that_concern_a_selection() -> None:
     assert task == result.position.selection
 
 
-def test_without_a_selection_there_is_nothing_to_go_to() -> None:
+def test_next_about_without_a_selection_stays() -> None:
     assert "nothing is selected" == debugger().next_about().reason
     assert "nothing is selected" == debugger().next_about(CursorSelection("job", "")).reason
 
@@ -257,14 +257,14 @@ def test_the_last_change_of_a_figure_is_the_event_that_wrote_it() -> None:
     assert "evict" == getattr(result.current_event(), "op", "")
 
 
-def test_a_moment_names_what_is_around_an_event() -> None:
+def test_enclosing_spans_of_an_event_are_named() -> None:
     result = at(debugger(), Level.NODE, "gpu-a100-01")
     around = ["preempt", "research", "research/llm-finetune", "research/llm-finetune-worker-0", "gpu-a100-01"]
     assert around == [result.enclosing_name(field) for field in ("action", "queue", "job", "task", "node")]
     assert around == names(result)
 
 
-def test_only_a_step_out_backward_that_has_just_been_made_went_up() -> None:
+def test_went_up_is_true_only_right_after_a_step_out_backward() -> None:
     result = debugger(recording=golden("preempt-0009"))
     result.goto_event(result.last_seq // 2)
     said = [result.went_up]

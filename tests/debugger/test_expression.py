@@ -113,7 +113,7 @@ def test_a_fault_names_the_character(text: str, position: int, message: str) -> 
     assert text.strip() in caught.value.format_line()
 
 
-def test_a_side_that_does_not_matter_is_not_looked_at() -> None:
+def test_and_and_or_skip_the_side_that_cannot_matter() -> None:
     asked: list[str] = []
 
     def fields(name: str) -> Value:
@@ -205,7 +205,7 @@ def test_products_bind_before_sums_and_sums_before_comparisons(text: str, expect
         ("-(" * 60 + "1" + ")" * 60, "nested too deeply"),
     ],
 )
-def test_what_cannot_be_reckoned_is_refused_with_its_place(text: str, message: str) -> None:
+def test_invalid_arithmetic_is_refused_with_its_position(text: str, message: str) -> None:
     with pytest.raises(ExpressionError, match=message):
         read_numbers(text)
 
@@ -230,7 +230,7 @@ def test_figures_are_read_after_the_event_in_cores_and_bytes() -> None:
         assert read('queue("inference").allocated.cpu >= 0 and node("gpu-l40s-01").idle.cpu < 1000') is True
 
 
-def test_a_figure_that_is_not_there_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_figure_is_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
     recording, asked, parse = bundled("preempt-works"), [], figures.parse_figure
 
     def note_and_parse(recording: Recording, words: tuple[str, ...]) -> figures.Figure:
@@ -260,7 +260,7 @@ def test_a_figure_that_is_not_there_is_looked_for_once(monkeypatch: pytest.Monke
         ('all(victims, it in victims and plugin == "gang")', True),
     ],
 )
-def test_any_and_all_look_at_each_name(text: str, expected: bool) -> None:
+def test_any_and_all_evaluate_each_name(text: str, expected: bool) -> None:
     assert expected == value(text)
 
 
@@ -276,7 +276,7 @@ def test_any_and_all_look_at_each_name(text: str, expected: bool) -> None:
         ('old(node("n1"))', 14, "say which figure"),
     ],
 )
-def test_a_fault_in_them_names_the_character(text: str, position: int, message: str) -> None:
+def test_errors_in_any_and_all_name_the_character(text: str, position: int, message: str) -> None:
     with pytest.raises(ExpressionError, match=message) as caught:
         parse_expression(text, FIELD_TYPES)
     assert position == caught.value.position
@@ -286,7 +286,7 @@ def read_at(recording: Recording, seq: int, text: str) -> Value:
     return parse_expression(text, FIELD_TYPES).evaluate(fields_of(recording, seq))
 
 
-def test_old_is_what_a_figure_was_before_the_event() -> None:
+def test_old_is_the_value_before_the_event() -> None:
     recording, changed = bundled("preempt-works"), 0
     figure = 'job("assistants/chat-api").waiting'
     for seq in range(1, len(recording) + 1):
@@ -300,7 +300,7 @@ def test_old_is_what_a_figure_was_before_the_event() -> None:
     assert 0 < changed == len(followed.changes)
 
 
-def test_each_name_has_its_figures() -> None:
+def test_any_and_all_read_the_figures_of_each_name() -> None:
     recording = bundled()
     (seq, *_) = find_stops(recording, 'victim if any(candidates, task(it).status == "Running")')
     assert [] == find_stops(recording, 'victim if any(candidates, task(it).status == "Pending")')

@@ -42,7 +42,7 @@ def changes_of(line: str) -> list[tuple[int, str, str]]:
         ("plugin overcommit idle cpu", "plugin overcommit idle cpu"),
     ],
 )
-def test_words_name_a_figure_and_a_figure_names_itself_so(line: str, canonical: str) -> None:
+def test_parsed_figure_has_its_canonical_text(line: str, canonical: str) -> None:
     assert canonical == str(parse_figure_line(bundled(), line))
     assert parse_figure_line(bundled(), line) == parse_figure_line(bundled(), canonical)
 
@@ -62,7 +62,7 @@ def test_words_name_a_figure_and_a_figure_names_itself_so(line: str, canonical: 
         ("queue research drf/share", "no figure 'drf/share'"),
     ],
 )
-def test_words_that_name_none_say_what_there_is(line: str, words: str) -> None:
+def test_error_about_an_unknown_figure_lists_the_valid_ones(line: str, words: str) -> None:
     with pytest.raises(FigureError) as error:
         parse_figure_line(bundled(), line)
     assert words in error.value.format_line()
@@ -79,7 +79,7 @@ def test_a_history_has_every_change_with_old_and_new() -> None:
     assert [(107, "nothing", room), (139, room, "nothing")] == changes_of("node gpu-a100-01 releasing")
 
 
-def test_what_never_changes_has_no_history() -> None:
+def test_constant_figure_has_no_history() -> None:
     for line in ("node cpu-01 allocatable", "queue research weight", f"job {JOB} minimum", f"task {TASK} request"):
         assert [] == changes_of(line)
 
@@ -125,7 +125,7 @@ def test_future_idle_follows_what_its_parts_do() -> None:
         assert gpu[0] + gpu[1] - gpu[2] == change.new
 
 
-def test_what_never_changes_has_a_value_and_no_change() -> None:
+def test_constant_figure_has_a_value_and_no_change() -> None:
     capacity = parse_figure_line(bundled(), "node gpu-a100-01 capacity gpu")
     assert () == figure_history(bundled(), capacity).changes
     total = parse_figure_line(bundled(), f"job {JOB} total-request gpu")

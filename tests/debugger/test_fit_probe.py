@@ -27,13 +27,13 @@ def full(cpu: str = "2") -> Recording:
 
 def test_a_job_that_is_too_large_does_not_fit_alone_either() -> None:
     found = probe_alone(full(cpu="5"), "default/job")
-    assert (False, 0, 2) == (found.has_place, found.placed, found.tasks)
+    assert (False, 0, 2) == (found.has_place, found.placed_count, found.tasks)
     assert "more than any node has (largest: n1, 4)" in found.explanation.sentence
 
 
 def test_a_job_that_waits_for_room_fits_alone() -> None:
     found = probe_alone(full(cpu="4"), "default/job")
-    assert (True, 2) == (found.has_place, found.placed)
+    assert (True, 2) == (found.has_place, found.placed_count)
 
 
 def test_copies_are_counted_until_one_does_not_fit_and_its_reason_is_told() -> None:
@@ -45,8 +45,8 @@ def test_copies_are_counted_until_one_does_not_fit_and_its_reason_is_told() -> N
         )
     )
     found = probe_copies(recording, "default/job", 4)
-    assert (2, 4) == (found.fitting, found.tried)
-    assert "job-copy-003" in found.stopped
+    assert (2, 4) == (found.fitting, found.tried_count)
+    assert "job-copy-003" in found.stop_reason
 
 
 def test_as_many_copies_as_were_tried_may_fit() -> None:
@@ -54,7 +54,7 @@ def test_as_many_copies_as_were_tried_may_fit() -> None:
     assert (3, 3, "") == found
 
 
-def test_nobody_is_evicted_for_the_answer() -> None:
+def test_fit_probe_evicts_no_pod() -> None:
     assert 0 == probe_copies(full(cpu="4"), "default/job", 2).fitting
 
 
@@ -91,10 +91,10 @@ def test_the_command_refuses_a_job_that_is_not_there() -> None:
         execute_line(between_actions(), "fits")
 
 
-def test_that_nobody_is_evicted_is_no_reason_why_copies_do_not_fit() -> None:
+def test_fit_probe_does_not_give_the_missing_eviction_action_as_reason() -> None:
     found = probe_copies(bundled("reclaim-across-queues"), "ads/bid-forecast", 1)
-    assert (0, "is not among the actions" in found.stopped) == (found.fitting, False)
-    assert "it asks 2 nvidia.com/gpu; gpu-l40s-01 comes closest with 0 free" in found.stopped
+    assert (0, "is not among the actions" in found.stop_reason) == (found.fitting, False)
+    assert "it asks 2 nvidia.com/gpu; gpu-l40s-01 comes closest with 0 free" in found.stop_reason
 
 
 def test_the_command_refuses_more_copies_than_memory_holds() -> None:

@@ -54,10 +54,10 @@ def foreseen(snapshot: Snapshot, word: str = "default/next", assumed: ForecastAs
 
 def in_short(found: JobForecast) -> tuple[str, float]:
     """(outcome, seconds until then)."""
-    return found.course.outcome, found.course.stages[-1].after.total_seconds()
+    return found.course.outcome, found.course.stages[-1].elapsed.total_seconds()
 
 
-def test_what_this_cycle_places_need_not_wait() -> None:
+def test_job_that_this_cycle_places_has_a_forecast_of_0_seconds() -> None:
     found = foreseen(at_noon(node("n1"), pod_group("next"), pods("next", 1)))
     assert ("placed", 0) == in_short(found)
     assert "default/next is placed in this cycle on n1." == forecast_reply(found).sentence
@@ -76,13 +76,17 @@ def test_a_pod_is_assumed_to_run_as_long_again_as_it_has() -> None:
 
 
 def test_stated_run_times_count_from_the_start() -> None:
-    assert ("placed", 3600) == in_short(foreseen(full(), assumed=ForecastAssumptions(each=timedelta(hours=3))))
-    stated = ForecastAssumptions(stated={"default/long": timedelta(hours=2, minutes=5)})
+    assert ("placed", 3600) == in_short(
+        foreseen(full(), assumed=ForecastAssumptions(default_run_time=timedelta(hours=3)))
+    )
+    stated = ForecastAssumptions(stated_run_times={"default/long": timedelta(hours=2, minutes=5)})
     assert ("placed", 300) == in_short(foreseen(full(), assumed=stated))
 
 
-def test_who_should_have_ended_by_now_ends_at_once() -> None:
-    assert ("placed", 1) == in_short(foreseen(full(), assumed=ForecastAssumptions(each=timedelta(minutes=1))))
+def test_pod_beyond_its_assumed_run_time_ends_after_one_second() -> None:
+    assert ("placed", 1) == in_short(
+        foreseen(full(), assumed=ForecastAssumptions(default_run_time=timedelta(minutes=1)))
+    )
 
 
 def test_a_deadline_of_the_pod_bounds_what_is_assumed() -> None:
@@ -103,14 +107,14 @@ def test_a_pod_larger_than_any_node_is_never_placed() -> None:
     assert "more than any node has (largest: n1, 8)" in forecast_reply(found).lines[0]
 
 
-def test_a_job_gets_in_behind_those_that_come_first() -> None:
+def test_job_is_placed_after_the_jobs_ahead_of_it() -> None:
     snapshot = full("8")
     snapshot.objects["PodGroup"].insert(2, pod_group("earlier", phase="Inqueue"))
     snapshot.objects["Pod"] += pods("earlier", 1, cpu="6", created=ago(minutes=50))
     found = foreseen(snapshot)
     assert "placed" == found.course.outcome
     assert 3 * 3600 <= in_short(found)[1] < 3 * 3600 + 10
-    assert any("binds 1 pod of default/earlier" in one for stage in found.course.stages for one in stage.done)
+    assert any("binds 1 pod of default/earlier" in one for stage in found.course.stages for one in stage.other_effects)
 
 
 def broken(name: str, cpu: str) -> list[Manifest]:
@@ -123,18 +127,18 @@ def broken(name: str, cpu: str) -> list[Manifest]:
 def test_gangs_that_hold_what_the_other_one_needs_are_in_a_deadlock() -> None:
     found = foreseen(at_noon(node("n1", cpu="8"), broken("next", "4"), broken("other", "4")))
     assert found.deadlock is not None
-    assert (("default/other",), True) == (found.deadlock.holders, found.deadlock.mutual)
+    assert (("default/other",), True) == (found.deadlock.blockers, found.deadlock.is_mutual)
     locked = "Deadlock: default/next and default/other each hold resources that the other needs."
     assert locked == forecast_reply(found).sentence
     assert "default/next holds 1 of its 2 gang pods (4 cpu" in forecast_reply(found).lines[0]
     assert "If default/other is deleted, default/next is placed." == forecast_reply(found).lines[1]
 
 
-def test_who_waits_behind_a_broken_gang_waits_for_ever_and_its_way_out_works() -> None:
+def test_job_behind_an_incomplete_gang_is_deadlocked_and_the_proposed_edits_place_it() -> None:
     snapshot = at_noon(node("n1", cpu="8"), broken("other", "7"), pod_group("next"), pods("next", 1, cpu="4"))
     found = foreseen(snapshot)
     assert found.deadlock is not None
-    assert not found.deadlock.mutual
+    assert not found.deadlock.is_mutual
     assert "default/other holds 1 of its 2 gang pods" in forecast_reply(found).sentence
     freed = edited_snapshot(snapshot, [parse_edit(edit) for edit in found.deadlock.edits])
     assert explain_by_name(replay_cycle(freed), "default/next").scheduled
@@ -148,24 +152,24 @@ def test_a_window_of_tdm_is_waited_for() -> None:
     assert "the window of zone rz1 opens" in forecast_reply(found).sentence
 
 
-def test_windows_that_do_not_help_are_waited_for_once() -> None:
+def test_forecast_waits_once_for_a_tdm_window_that_does_not_help() -> None:
     zone = {"volcano.sh/revocable-zone": "rz1"}
     found = foreseen(at_noon(node("n1", labels=zone), pod_group("next"), pods("next", 1), conf=WINDOWS))
     assert "never" == found.course.outcome
     assert len(found.course.stages) < 12
 
 
-def test_rescheduling_is_waited_for_once_where_it_changes_nothing() -> None:
+def test_forecast_waits_once_for_rescheduling_without_effect() -> None:
     conf = "actions: 'allocate, shuffle'\ntiers:\n- plugins: [{name: gang}, {name: predicates}, {name: rescheduling}]\n"
     snapshot = at_noon(node("n1", cpu="2"), pod_group("next"), pods("next", 1, cpu="4"), conf=conf)
     snapshot.process = SchedulerProcess(started=snapshot.now)
     found = foreseen(snapshot)
     assert "never" == found.course.outcome
-    assert [stage.after for stage in found.course.stages][-1] >= timedelta(minutes=5)
+    assert [stage.elapsed for stage in found.course.stages][-1] >= timedelta(minutes=5)
     assert len(found.course.stages) < 12
 
 
-def test_the_promise_of_sla_is_waited_for() -> None:
+def test_forecast_waits_for_the_sla_waiting_time() -> None:
     conf = conf_of("sla", "overcommit gang", "predicates", actions="enqueue, allocate")
     annotations = {"sla-waiting-time": "10m"}
     group = pod_group("next", phase="Pending", min_resources={"cpu": "20"})
@@ -215,4 +219,4 @@ def test_a_repeat_is_found_from_any_cycle_and_under_other_names() -> None:
     cycles.run_cycles(6)
     found = find_repeat(cycles.recordings)
     assert found is not None
-    assert (3, 5, ("team/a-4",)) == (found.earlier, found.later, found.evicted)
+    assert (3, 5, ("team/a-4",)) == (found.earlier_cycle, found.later_cycle, found.evicted)

@@ -102,13 +102,13 @@ def test_another_release_names_both_functions() -> None:
         ("break function", "break function needs one function"),
     ],
 )
-def test_what_cannot_stop_says_so_at_once(line: str, message: str) -> None:
+def test_function_breakpoint_that_can_never_stop_is_refused(line: str, message: str) -> None:
     with pytest.raises(BreakpointError, match=message):
         BreakpointList().add_breakpoint(line, bundled())
 
 
 @pytest.mark.parametrize("line", ["break framework.(*Statement).Commit", "break preempt.go:134  // a comment"])
-def test_its_words_can_be_read_again(line: str) -> None:
+def test_function_breakpoint_is_parsed_from_its_own_command(line: str) -> None:
     words = parse_breakpoint(line, 1).command_line()
     assert words == parse_breakpoint(words, 1).command_line()
     assert hits(line) == hits(words)

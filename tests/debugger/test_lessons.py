@@ -40,9 +40,9 @@ def recording_of(lesson: Lesson, step: LessonStep) -> Recording:
 def check_step(step: LessonStep, recording: Recording) -> list[str]:
     """What a step states and the recording does not confirm; empty where all is true."""
     seq = find_place(step, recording)
-    answer = evaluate_text(recording, seq, step.answer)
+    answer = evaluate_text(recording, seq, step.answer_expression)
     faults = [] if not step.choices or answer in step.choices else [f"the answer {answer} is not among the choices"]
-    for condition in step.holds:
+    for condition in step.conditions:
         if parse_expression(condition, FIELD_TYPES).evaluate(fields_of(recording, seq)) is not True:
             faults.append(f"{condition}: is not true at event {seq}")
     for text, value in step.figures.items():
@@ -63,7 +63,7 @@ def test_a_step_agrees_with_its_recording(lesson: Lesson, number: int) -> None:
 @pytest.mark.parametrize(("lesson", "number"), STEPS, ids=[f"{lesson.name}-{number}" for lesson, number in STEPS])
 def test_an_explanation_states_only_checked_numbers(lesson: Lesson, number: int) -> None:
     step = lesson.steps[number - 1]
-    checked = [judge_reply(step, recording_of(lesson, step), "").answer, *step.holds]
+    checked = [judge_reply(step, recording_of(lesson, step), "").answer, *step.conditions]
     checked += [str(value) for value in (*step.figures.values(), *step.stops.values())]
     known = {found for text in checked for found in NUMBER.findall(text)}
     assert set() == set(NUMBER.findall(step.explanation)) - known
@@ -77,14 +77,14 @@ def test_a_reply_may_be_a_letter_a_name_or_a_name_without_its_namespace() -> Non
     ]
 
 
-def test_a_wrong_claim_of_each_kind_is_found() -> None:
+def test_check_step_finds_each_kind_of_wrong_claim() -> None:
     step = LessonStep(
-        STEP.at,
+        STEP.breakpoint_words,
         STEP.question,
-        STEP.answer,
+        STEP.answer_expression,
         STEP.explanation,
         choices=("no pod",),
-        holds=('action == "reclaim"',),
+        conditions=('action == "reclaim"',),
         figures={"node gpu-l40s-01 idle gpu": "7"},
         stops={"statement commit": 9},
     )

@@ -105,7 +105,7 @@ def test_a_span_of_each_level_is_entered_passed_and_left(level: Level) -> None:
     assert found > 0
 
 
-def test_other_recordings_do_not_disturb_the_way_back() -> None:
+def test_step_history_is_kept_per_recording() -> None:
     bench = Workbench(bundled())
     bench.debugger.goto_event(60)
     origin = fingerprint(bench.debugger)
@@ -148,7 +148,7 @@ def test_each_recording_keeps_its_position_and_breakpoints_are_shared() -> None:
         assert seq == bench.debugger.seq
 
 
-def test_a_branch_that_is_gone_leaves_nothing_behind() -> None:
+def test_removed_branch_keeps_no_position() -> None:
     bench = Workbench(bundled())
     branch = with_edits(bench.recordings, [GANG_OFF])
     bench.show_recordings(branch, 103)

@@ -24,7 +24,7 @@ def driver(*lines: str) -> Driver:
 def watched(result: Driver) -> list[tuple[str, str, str, str, str]]:
     debugger = result.debugger
     found = [evaluate_watch(debugger.recording, debugger.seq, watch) for watch in result.notebook.watches]
-    return [(one.watch.text, one.now, one.before, one.old, one.new) for one in found]
+    return [(one.watch.text, one.current, one.before, one.old, one.new) for one in found]
 
 
 def test_a_watch_has_its_value_now_and_before_and_its_last_change() -> None:
@@ -72,7 +72,7 @@ def test_last_change_goes_further_back_each_time_and_then_stays() -> None:
     result = driver(f"goto {len(bundled())}", "last-change queue research allocated cpu")
     assert [139, 138, 110, 107] == [
         result.debugger.seq,
-        *(execute_line(result, "last-change").moment.seq for _ in range(3)),  # type: ignore[union-attr]
+        *(execute_line(result, "last-change").state.seq for _ in range(3)),  # type: ignore[union-attr]
     ]
     reply = execute_line(result, "last-change")
     assert (107, True) == (result.debugger.seq, "as it was when the session opened" in reply.text)
@@ -97,7 +97,7 @@ def test_bookmarks_belong_to_one_recording() -> None:
     ]
 
 
-def test_everything_that_is_set_comes_back_from_plain_data() -> None:
+def test_notebook_is_restored_from_its_data() -> None:
     result = driver(
         'break victim if plugin == "gang" hits == 2 once log "{seq}" disabled',
         "break data node gpu-a100-01 idle gpu",
@@ -113,7 +113,7 @@ def test_everything_that_is_set_comes_back_from_plain_data() -> None:
     assert {"version": 1} == Notebook().to_data()
 
 
-def test_what_cannot_be_read_is_named_and_kept() -> None:
+def test_unreadable_entries_are_named_and_kept() -> None:
     data: dict[str, Any] = {
         "version": 9,
         "colour": "green",

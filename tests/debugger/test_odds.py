@@ -33,26 +33,26 @@ def test_a_seed_always_draws_the_same() -> None:
 def test_how_often_a_job_is_placed_depends_on_the_tie() -> None:
     base = replay_cycle(free_choice())
     found = tally_draws(base, [*map(SeedDraws(base.snapshot), range(1, 41))])
-    placed = {job.job: job.placed for job in found.jobs}
+    placed = {job.job: job.placed_count for job in found.jobs}
     assert 40 == placed["default/first"]
     assert 0 < placed["default/second"] < 40
-    assert (40, 2, False) == (found.draws, found.outcomes, found.is_certain)
+    assert (40, 2, False) == (found.draw_count, found.outcomes, found.is_certain)
 
 
-def test_the_first_parting_names_the_tie_before_it() -> None:
+def test_first_divergence_names_the_preceding_tie() -> None:
     base = replay_cycle(free_choice())
     divergence = tally_draws(base, [*map(SeedDraws(base.snapshot), range(1, 21))]).divergences[0]
-    assert divergence.tie is not None
-    tie = base.event_at(divergence.tie)
+    assert divergence.tie_seq is not None
+    tie = base.event_at(divergence.tie_seq)
     assert isinstance(tie, BestEvent | RandomEvent)
 
 
-def test_without_a_choice_every_draw_comes_to_the_same() -> None:
+def test_draws_without_random_choices_are_equal() -> None:
     snapshot = cluster(node("n1"), pod_group("only"), pods("only", 2), conf=CONF)
     base = replay_cycle(snapshot)
     found = tally_draws(base, [*map(SeedDraws(snapshot), range(1, 6))])
     assert found.is_certain
-    assert [(5, 5, True)] == [(job.placed, job.moved, job.base) for job in found.jobs]
+    assert [(5, 5, True)] == [(job.placed_count, job.moved_count, job.base) for job in found.jobs]
 
 
 def test_draws_in_any_order_sum_up_to_the_same() -> None:
@@ -61,16 +61,16 @@ def test_draws_in_any_order_sum_up_to_the_same() -> None:
     assert tally_draws(base, draws) == tally_draws(base, draws[::-1])
 
 
-def test_what_matters_first_is_the_tie_after_which_outcomes_differ() -> None:
+def test_first_tie_that_matters_precedes_different_outcomes() -> None:
     base = replay_cycle(free_choice())
     found = tally_draws(base, [*map(SeedDraws(base.snapshot), range(1, 41))])
     first = found.first_that_matters
     assert first == found.divergences[0]
     assert first is not None
-    assert 0 < first.changed <= first.draws
+    assert 0 < first.differing <= first.draw_count
 
 
-def test_only_the_snapshot_of_a_set_of_draws_travels() -> None:
+def test_pickled_draws_contain_only_the_snapshot() -> None:
     base = replay_cycle(free_choice())
     draws = SeedDraws(base.snapshot, base)
     assert (SeedDraws, (base.snapshot,)) == draws.__reduce__()

@@ -67,7 +67,7 @@ def test_every_event_follows_from_what_was_before_it(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", RANDOM)
-def test_a_walk_goes_back_in_time_and_ends(name: str) -> None:
+def test_following_sources_goes_back_in_time_and_ends(name: str) -> None:
     recording = random_case(name)
     for job in recording.session.jobs.values():
         for task in list(job.tasks)[:1]:
@@ -100,7 +100,7 @@ def test_a_nodes_amount_is_the_one_before_with_the_request_added_or_taken(name: 
 
 
 @pytest.mark.parametrize("name", RANDOM)
-def test_what_a_node_or_a_queue_holds_at_first_is_the_sum_of_its_sources(name: str) -> None:
+def test_opening_amount_is_the_sum_of_its_sources(name: str) -> None:
     recording = random_case(name)
     checked = 0
     for name_of_node in recording.session.nodes:
@@ -131,7 +131,7 @@ def test_a_field_is_found_with_its_line() -> None:
         assert str(field.value) in line
 
 
-def test_what_is_unknown_is_refused_with_what_there_is() -> None:
+def test_unknown_figure_is_refused_with_the_valid_ones() -> None:
     recording = bundled("preempt-works")
     for words, said in [
         ("event 0", "event 0"),

@@ -86,7 +86,7 @@ def test_another_cycle_begins_with_its_overview_and_the_last_position_comes_back
 def run(driver: Driver, line: str) -> str:
     """Run a command with its work; returns the text."""
     reply = execute_line(driver, line)
-    while (following := reply.work or reply.then) is not None:
+    while (following := reply.work or reply.apply) is not None:
         reply = following()
     return reply.show or reply.text
 
@@ -99,7 +99,7 @@ def test_an_edit_made_at_the_overview_shows_that_of_the_branch() -> None:
     assert ("original", True) == (driver.open_recordings.side, driver.current_state().at_overview)
 
 
-def test_where_one_side_alone_was_advanced_the_other_and_the_comparison_show_what_both_have() -> None:
+def test_original_and_comparison_show_the_last_common_cycle_after_advancing_one_side() -> None:
     driver = opened()
     run(driver, f"set {GANG_OFF}")
     run(driver, "advance")
@@ -112,7 +112,7 @@ def test_where_one_side_alone_was_advanced_the_other_and_the_comparison_show_wha
     assert ("branch", 1, True) == (
         driver.open_recordings.side,
         driver.open_recordings.cycle,
-        driver.open_recordings.found is not None,
+        driver.open_recordings.comparison is not None,
     )
 
 

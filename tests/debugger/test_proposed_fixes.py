@@ -220,10 +220,10 @@ def test_a_job_without_pods_starts_with_as_many_whole_subgroups_as_its_queue_tak
     assert fewer.outcome.assumed is not None
     assert (True, "9 pods of 2 cpu, from minResources and minMember") == (
         fewer.outcome.assumed.scheduled,
-        fewer.outcome.assumed.words,
+        fewer.outcome.assumed.description,
     )
     # The assumed pods have the role and the partitions that the PodGroup requires.
-    assert found["Queue q: capability.cpu 20 -> 24"].outcome.reached
+    assert found["Queue q: capability.cpu 20 -> 24"].outcome.is_reached
 
 
 def rejected_beside_a_victim(*, protected: bool) -> Snapshot:
@@ -241,7 +241,7 @@ def rejected_beside_a_victim(*, protected: bool) -> Snapshot:
 DROPS_ENQUEUE = 'Configuration: actions -> "allocate, preempt" (drops enqueue: preempt then acts for every job)'
 
 
-def test_where_enqueue_keeps_a_job_from_preempt_it_is_dropped() -> None:
+def test_fix_removes_enqueue_if_it_keeps_the_job_from_preempt() -> None:
     found = proven(rejected_beside_a_victim(protected=False), "default/high")
     assert ("evicts 1 pod of default/low", "leaves default/low below minMember") == found[DROPS_ENQUEUE].outcome.costs
 
@@ -340,7 +340,7 @@ def test_a_share_that_is_short_in_several_dimensions_is_raised_in_all_of_them(co
     assert "preemptive" == explain_by_name(replay_cycle(snapshot), "default/j").cause_code
     words, tried = next(iter(proven(snapshot, "default/j").items()))
     assert f"Queue a: deserved.cpu 1 -> {2 * count}, deserved.memory 1Gi -> {2 * count}Gi" == words
-    assert count == tried.outcome.places
+    assert count == tried.outcome.placed
 
 
 HIERARCHY = conf_of(
@@ -409,7 +409,7 @@ def test_proportion_next_to_capacity_is_removed_where_queues_state_what_they_des
         (2, "node-order", "All scores of default/j-0 are lost: "),
     ],
 )
-def test_predicates_without_its_filters_gets_them_back(nodes: int, cause: str, told: str) -> None:
+def test_fix_enables_the_disabled_filters_of_predicates(nodes: int, cause: str, told: str) -> None:
     conf = conf_of("priority gang", "predicates nodeorder", actions="allocate")
     off = conf.replace("- name: predicates\n", "- name: predicates\n    enablePredicate: false\n")
     machines = [node(f"n{number}") for number in range(nodes)]

@@ -79,7 +79,7 @@ def test_a_deserved_amount_is_proposed_up_to_the_capability_and_beyond_only_with
     waits = [pod_group("j", queue="q", phase="Pending", min_resources={"cpu": "6"}), *pods("j", 1, cpu="6")]
     recording = replay_cycle(cluster(node("n1"), small, *waits, conf=CAPACITY))
     proposed = propose_fixes(FixSituation(recording, explain_by_name(recording, "default/j")))
-    words = [fix.at_widest.words for fix in proposed if "deserved.cpu" in fix.words]
+    words = [fix.at_widest.text for fix in proposed if "deserved.cpu" in fix.text]
     assert "Queue q: deserved.cpu 2 -> 4" in words
     assert [] == [one for one in words if not one.endswith("-> 4") and "capability.cpu" not in one]
 

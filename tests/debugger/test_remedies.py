@@ -55,10 +55,10 @@ def proven(snapshot: Snapshot, job: str) -> dict[str, TriedPlan]:
 
 
 @each_bundled
-def test_every_remedy_gives_what_it_says_when_its_edits_are_made(name: str) -> None:
+def test_edits_of_each_fix_have_the_stated_result(name: str) -> None:
     for job in waiting(name):
         search = found_for(name, job)
-        assert search.finished
+        assert search.is_finished
         check(bundled(name), job, search)
 
 
@@ -69,7 +69,7 @@ def check(recording: Recording, job: str, search: FixSearch) -> None:
         done = cycle_effects(after)
         placed = [one for one in (*done.bound, *done.pipelined) if one.job == explain_by_name(after, job).job]
         said = remedy.outcome
-        assert (said.scheduled, said.cause, said.places) == (
+        assert (said.scheduled, said.cause, said.placed) == (
             explain_by_name(after, job).scheduled,
             explain_by_name(after, job).cause_code,
             len(placed),
@@ -78,7 +78,7 @@ def check(recording: Recording, job: str, search: FixSearch) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["capacity-0007", "gang-0004", "misc-0005", "usage-0003", "volumes-0002", "wild-0034"])
-def test_what_is_proven_in_a_recorded_cluster_places_what_it_says(name: str) -> None:
+def test_tested_fixes_of_recorded_clusters_place_the_stated_pods(name: str) -> None:
     recording = golden(name)
     explanation = survey_jobs(recording).unscheduled_jobs[0].explanation
     trials = trials_of(recording, explanation)
@@ -94,20 +94,20 @@ def test_what_is_proven_in_a_recorded_cluster_places_what_it_says(name: str) -> 
 
 
 @each_bundled
-def test_what_works_comes_first_and_a_bypass_last(name: str) -> None:
+def test_tested_fixes_come_first_and_bypasses_last(name: str) -> None:
     for job in waiting(name):
         found = found_for(name, job).best_plans
         order = [(not one.is_proven, one.plan_words.startswith("Bypass")) for one in found]
         assert sorted(order) == order
 
 
-def test_a_maintainer_repairs_then_grants_then_asks_the_job_and_ends_pods_late() -> None:
+def test_fixes_are_ranked_from_entitlements_to_bypasses() -> None:
     kinds = [one.plan.worst_kind for one in found_for("pending-queue-quota", "vision/image-captioning").best_plans]
     assert (FixKind.ENTITLEMENT, FixKind.BYPASS) == (kinds[0], kinds[-1])
     assert FixKind.OTHER_PODS in kinds
 
 
-def test_a_broken_node_is_repaired_before_anybody_asks_for_less() -> None:
+def test_node_repair_comes_before_smaller_requests() -> None:
     taints = [{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}]
     broken = node("big", cpu="8", taints=taints)
     broken["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
@@ -135,7 +135,7 @@ def test_the_smallest_capability_that_does_is_found() -> None:
     ).scheduled
 
 
-def test_who_pays_is_said() -> None:
+def test_each_fix_names_the_pods_that_it_evicts() -> None:
     found = {one.plan_words: one for one in found_for("preempt-blocked-by-gang", "research/llm-finetune").best_plans}
     smaller = found["research/llm-finetune: minMember 2 -> 1 (starts with fewer pods)"]
     assert ("evicts 1 pod of research/resnet-sweep",) == smaller.outcome.costs
@@ -178,7 +178,7 @@ def test_many_changes_at_once_are_reduced_to_those_that_matter() -> None:
         assert not explain_by_name(replay_cycle(edited_snapshot(snapshot, edits)), "default/j").scheduled
 
 
-def test_a_device_that_no_node_has_is_left_out_or_bought() -> None:
+def test_fixes_for_a_device_without_nodes_remove_the_request_or_add_a_node() -> None:
     recording = replay_cycle(
         cluster(node("n1"), queue("default"), pod_group("j"), pods("j", 1, requests={"example.com/fpga": "1"}))
     )
@@ -217,7 +217,7 @@ def test_a_role_whose_pods_are_gone_is_taken_out_before_the_gang_is_made_smaller
     assert any("role minimums are ignored" in words for words in found)
 
 
-def test_only_as_many_pods_end_as_must() -> None:
+def test_fix_ends_as_few_pods_as_needed() -> None:
     recording = replay_cycle(
         cluster(
             node("n1", cpu="4"),
@@ -239,7 +239,7 @@ def test_no_fix_tolerates_a_node_that_is_not_ready() -> None:
     assert not [words for words in proven(snapshot, "default/j") if "toleration" in words or "Remove taint" in words]
 
 
-def test_what_goes_against_a_taint_comes_behind_everything_else_that_works() -> None:
+def test_fixes_that_override_a_taint_come_last() -> None:
     tainted = node("n1", taints=[{"key": "maintenance", "value": "firmware", "effect": "NoSchedule"}])
     full = node("n2", cpu="1")
     snapshot = cluster(tainted, full, queue("default"), pod_group("j"), *pods("j", 1, cpu="2"), conf=CONF)
@@ -268,10 +268,10 @@ def test_a_job_without_pods_is_helped_when_it_is_admitted() -> None:
     assert (
         "admits the job; its pods would fit n1 (assumed: 1 pod of 3 cpu, from minResources and minMember)"
     ) == describe_result(raised)
-    assert (False, 0, "not-enough-pods") == (raised.outcome.scheduled, raised.outcome.places, raised.outcome.cause)
+    assert (False, 0, "not-enough-pods") == (raised.outcome.scheduled, raised.outcome.placed, raised.outcome.cause)
 
 
-def test_what_only_admits_a_job_whose_pods_would_not_fit_then_is_no_remedy() -> None:
+def test_admission_of_a_job_that_does_not_fit_is_no_fix() -> None:
     snapshot = cluster(
         node("n1", cpu="4"),
         queue("default"),
@@ -315,7 +315,7 @@ def test_the_minimum_of_a_spark_application_does_not_tell_the_size_of_its_pods(k
     assert unknown is (kind == "SparkApplication")
 
 
-def test_where_nothing_tells_of_the_pods_to_come_it_is_said() -> None:
+def test_fix_states_that_the_size_of_missing_pods_is_unknown() -> None:
     conf = CONF.replace("enqueue, allocate, backfill", "backfill")
     snapshot = cluster(node("n1"), queue("default"), pod_group("j", phase="Pending"), conf=conf)
     found = proven(snapshot, "default/j")['Configuration: actions -> "enqueue, backfill" (adds enqueue)']
@@ -334,7 +334,7 @@ def test_what_min_resources_counted_beyond_the_pods_that_are_there_is_said() -> 
     assert describe_result(found).endswith("its pods that are not there yet ask 9 cpu (7 would be free)")
 
 
-def test_trials_travel_as_their_snapshot_and_say_the_same_elsewhere() -> None:
+def test_pickled_fix_trials_give_the_same_outcome() -> None:
     recording = bundled("pending-queue-quota")
     explanation = explain_by_name(recording, "vision/image-captioning")
     here = trials_of(recording, explanation)
@@ -365,12 +365,12 @@ def fix(name: str, amount: AmountRange | None = None) -> Fix:
     return Fix(name, (name if amount is None else f"{name}={{amount}}",), AdviceHarm.JOB, ("stuck",), amount)
 
 
-def test_what_a_chain_does_not_need_is_left_out() -> None:
+def test_unneeded_fixes_of_a_chain_are_left_out() -> None:
     found = world({frozenset({"b", "d"}), frozenset({"d"})}, {"b": (fix("d"),)})
     assert [("d",)] == [one.plan.all_edits for one in found.best_plans]
 
 
-def test_where_nothing_works_only_what_gives_more_pods_a_place_is_shown() -> None:
+def test_without_a_complete_fix_only_fixes_that_place_more_pods_are_shown() -> None:
     found = world(set(), {"b": (), "c": ()}, more=("b",))
     assert [(("b",), False)] == [(one.plan.all_edits, one.is_proven) for one in found.best_plans]
     assert describe_conclusion(found).startswith(
@@ -378,7 +378,7 @@ def test_where_nothing_works_only_what_gives_more_pods_a_place_is_shown() -> Non
     )
 
 
-def test_nothing_is_changed_twice_in_one_plan() -> None:
+def test_plan_changes_each_aspect_once() -> None:
     low, high = (replace(fix(name), aspect="priority") for name in ("low", "high"))
     tried: list[EditTexts] = []
 
@@ -390,7 +390,7 @@ def test_nothing_is_changed_twice_in_one_plan() -> None:
     assert [("low",), ("high",)] == tried
 
 
-def test_a_pod_that_asks_for_nothing_gets_its_group_and_backfill() -> None:
+def test_pod_without_requests_gets_a_pod_group_and_backfill() -> None:
     conf = CONF.replace("enqueue, allocate, backfill", "enqueue, allocate")
     search = searched(replay_cycle(cluster(node("n1"), queue("default"), pod("web"), conf=conf)), "default/web")
     first = search.best_plans[0]
@@ -401,7 +401,7 @@ def test_a_pod_that_asks_for_nothing_gets_its_group_and_backfill() -> None:
     )
 
 
-def test_where_nothing_even_helps_no_list_of_useless_changes_is_shown() -> None:
+def test_no_fixes_are_listed_if_none_helps() -> None:
     found = world(set(), {"b": ()})
     assert ([], True) == (found.best_plans, "None of the changes tried" in describe_conclusion(found))
 
@@ -437,10 +437,10 @@ def test_a_search_that_is_stopped_keeps_what_it_found_and_says_so() -> None:
     trials = trials_of(recording, explanation)
     search = start_search(recording, explanation)
     run_search(search, lambda wanted: [trials(edits) for edits in wanted], lambda search: not search.best_plans)
-    assert (False, True) == (search.finished, bool(search.best_plans))
+    assert (False, True) == (search.is_finished, bool(search.best_plans))
 
 
-def test_what_takes_nothing_from_the_job_comes_before_what_makes_it_smaller() -> None:
+def test_fixes_that_keep_the_job_come_before_those_that_shrink_it() -> None:
     found = [
         one.plan.fixes[0].kind is FixKind.SMALLER
         for one in found_for("pending-scheduling-gate", "genomics/variant-calling").best_plans
@@ -467,13 +467,13 @@ def test_the_pods_that_a_gang_lacks_are_created() -> None:
 
 
 @pytest.mark.parametrize("present", ["1", "100m"])
-def test_nobody_is_told_to_ask_for_nothing(present: str) -> None:
+def test_no_fix_lowers_a_request_to_0(present: str) -> None:
     recording = replay_cycle(
         cluster(node("n1", cpu="1"), pod_group("train", min_member=2), pods("train", 2, cpu=present))
     )
     fix = smaller_amount("cpu", 1000)
     assert fix is not None
-    assert 0 < fix.works < fix.fails
+    assert 0 < fix.working < fix.failing
     assert smaller_amount("nvidia.com/gpu", 1) is None
     search = searched(recording, "default/train")
     assert [] == [remedy for remedy in search.best_plans if "ask for 0" in remedy.plan_words]

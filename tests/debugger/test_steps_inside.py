@@ -104,5 +104,5 @@ def test_the_command_goes_where_the_key_goes_and_scripts_step_from_event_to_even
     seq = compared_pop(recording)
     driver = Driver(recording)
     execute_line(driver, f"goto {seq}")
-    stops = [execute_line(driver, line).moment for line in ("si", "si", "Si", "step")]
+    stops = [execute_line(driver, line).state for line in ("si", "si", "Si", "step")]
     assert [(seq, 1), (seq, 2), (seq, 1), (seq + 1, 0)] == [(at.seq, at.inside) for at in stops if at is not None]

@@ -49,22 +49,24 @@ class MadeUp:
         return run_search(UpgradeSearch(CHANGES), self)
 
 
-def test_what_decides_is_the_smallest_set_and_what_shows_is_named_apart_from_it() -> None:
+def test_deciding_changes_are_the_smallest_set_beside_the_altering_ones() -> None:
     search = MadeUp({"c03", "c17"}, {"c05"}).searched()
-    assert ("c03", "c17") == search.deciding
-    assert {"c03": True, "c05": False, "c17": True} == {one.id: one.trial.decided for one in search.alone}
+    assert ("c03", "c17") == search.deciding_set
+    assert {"c03": True, "c05": False, "c17": True} == {
+        one.id: one.trial.has_other_decisions for one in search.altering_changes
+    }
     assert search.trial_count < len(CHANGES)
 
 
-def test_of_two_changes_that_do_the_same_one_is_enough_and_neither_alone_is_missed_when_switched_back() -> None:
+def test_one_of_two_equivalent_changes_is_deciding_and_neither_is_altering_alone() -> None:
     search = MadeUp({"c03", "c17"}, set(), all_needed=False).searched()
-    assert search.deciding in (("c03",), ("c17",))
-    assert [] == search.alone
+    assert search.deciding_set in (("c03",), ("c17",))
+    assert [] == search.altering_changes
 
 
 def test_recordings_that_are_the_same_cost_two_cycles() -> None:
     search = MadeUp(set(), set()).searched()
-    assert ((), [], 2, True) == (search.deciding, search.alone, search.trial_count, search.finished)
+    assert ((), [], 2, True) == (search.deciding_set, search.altering_changes, search.trial_count, search.is_finished)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -72,18 +74,18 @@ def test_no_change_of_the_set_can_be_left_out(seed: int) -> None:
     draw = random.Random(seed)
     made = MadeUp(set(draw.sample(CHANGES, draw.randint(1, 8))), set(draw.sample(CHANGES, 3)))
     search = made.searched()
-    kept = search.deciding
+    kept = search.deciding_set
     assert kept is not None
-    assert not made.trial(kept).decided
-    assert all(made.trial(tuple(one for one in kept if one != left)).decided for left in kept)
-    assert sorted(made.deciding | made.showing) == [one.id for one in search.alone]
+    assert not made.trial(kept).has_other_decisions
+    assert all(made.trial(tuple(one for one in kept if one != left)).has_other_decisions for left in kept)
+    assert sorted(made.deciding | made.showing) == [one.id for one in search.altering_changes]
 
 
 def test_a_trial_that_fails_hides_no_other_change() -> None:
     made = MadeUp({"c03"}, {"c20"})
     made.fails = {("c03", "c20"), tuple(one for one in CHANGES if one != "c00")}
     search = made.searched()
-    assert (("c03",), ["c03", "c20"]) == (search.deciding, [one.id for one in search.alone])
+    assert (("c03",), ["c03", "c20"]) == (search.deciding_set, [one.id for one in search.altering_changes])
     assert search.failed_count > 0
 
 
@@ -106,30 +108,35 @@ def lopsided() -> Snapshot:
     return cluster(nodes, old, new, conf=conf + weights)
 
 
-def test_the_formula_of_the_balanced_score_is_named_with_whom_it_moves() -> None:
+def test_change_of_the_balanced_score_is_deciding_and_names_its_pods() -> None:
     result = found(lopsided(), resolve_release("v1.15.1").release)
-    assert (False, (BALANCED_ALLOCATION_ABSOLUTE.id,)) == (result.same, result.deciding)
-    trial = next(one.trial for one in result.alone if one.id == BALANCED_ALLOCATION_ABSOLUTE.id)
-    assert (True, 1) == (trial.decided, len(trial.pods))
+    assert (False, (BALANCED_ALLOCATION_ABSOLUTE.id,)) == (result.has_same_decisions, result.deciding_set)
+    trial = next(one.trial for one in result.altering_changes if one.id == BALANCED_ALLOCATION_ABSOLUTE.id)
+    assert (True, 1) == (trial.has_other_decisions, len(trial.pods))
 
 
-def test_the_way_back_names_the_same_change() -> None:
+def test_downgrade_names_the_same_deciding_change() -> None:
     snapshot = snapshot_at_release(lopsided(), "v1.15.1")
-    assert (BALANCED_ALLOCATION_ABSOLUTE.id,) == found(snapshot, NEWEST).deciding
+    assert (BALANCED_ALLOCATION_ABSOLUTE.id,) == found(snapshot, NEWEST).deciding_set
 
 
 def test_a_release_and_itself_are_the_same() -> None:
     result = found(snapshot_at_release(lopsided(), "v1.15.1"), resolve_release("v1.15.1").release)
-    assert (True, False, (), ()) == (result.same, result.altered, result.apart, result.decided_by)
+    assert (True, False, (), ()) == (
+        result.has_same_decisions,
+        result.has_differences,
+        result.differing_changes,
+        result.decided_by,
+    )
 
 
 def test_switches_of_single_changes_are_releases_too() -> None:
     after = resolve_release(f"master,+{BALANCED_ALLOCATION_ABSOLUTE.id},+{CSI_LIMIT_KEY.id}").release
     assert sorted([BALANCED_ALLOCATION_ABSOLUTE.id, CSI_LIMIT_KEY.id]) == sorted(differing_changes(NEWEST, after))
-    assert (BALANCED_ALLOCATION_ABSOLUTE.id,) == found(lopsided(), after).deciding
+    assert (BALANCED_ALLOCATION_ABSOLUTE.id,) == found(lopsided(), after).deciding_set
 
 
-def test_trials_travel_and_come_to_the_same() -> None:
+def test_pickled_mixture_trials_give_the_same_outcome() -> None:
     after = resolve_release("v1.15.1").release
     trials = MixtureTrials(lopsided(), after)
     assert trials(()) == pickle.loads(pickle.dumps(trials))(())

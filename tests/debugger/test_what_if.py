@@ -56,7 +56,7 @@ def test_an_edit_makes_a_branch_that_is_shown_and_leaves_the_original() -> None:
     before = base()
     after = with_edits(before, [GANG_OFF])
     assert (BRANCH, after.branch[0]) == (after.side, after.shown_recording)
-    found = with_comparison(after).found
+    found = with_comparison(after).comparison
     assert found is not None
     assert not found.has_same_decisions
     assert (before.original, ()) == (after.original, before.branch)
@@ -77,7 +77,7 @@ def test_undo_and_redo_go_through_the_same_branches() -> None:
     assert trace(states[2].shown_recording) == trace(again.shown_recording)
 
 
-def test_there_is_nothing_to_undo_or_redo_at_first() -> None:
+def test_undo_and_redo_are_refused_without_edits() -> None:
     with pytest.raises(NoRecordingError, match="no edit to undo"):
         undo_last_edit(base())
     with pytest.raises(NoRecordingError, match="no edit to redo"):
@@ -86,7 +86,7 @@ def test_there_is_nothing_to_undo_or_redo_at_first() -> None:
 
 def test_a_new_edit_forgets_what_was_undone() -> None:
     after = with_edits(undo_last_edit(with_edits(base(), [WEIGHT])), [GANG_OFF])
-    assert ((), (GANG_OFF,)) == (after.undone, after.edit_texts)
+    assert ((), (GANG_OFF,)) == (after.undone_edits, after.edit_texts)
 
 
 @pytest.mark.parametrize("text", ["Queue/nope:spec.weight=1", "conf:actions=dance", "nonsense", "answer:5=perhaps"])
@@ -102,7 +102,7 @@ def test_several_edits_are_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 1 == run.runs
 
 
-def test_edits_are_about_the_cycle_that_was_shown() -> None:
+def test_edits_apply_to_the_shown_cycle() -> None:
     second = OpenRecordings((bundled(), replay_next_cycle(bundled()))).show_cycle(ORIGINAL, 2)
     after = with_edits(second, [WEIGHT])
     assert (2, 2, second.original[1].snapshot.now) == (after.start, after.cycle, after.shown_recording.snapshot.now)
@@ -111,23 +111,23 @@ def test_edits_are_about_the_cycle_that_was_shown() -> None:
         with_edits(after.show_cycle(ORIGINAL, 1), [GANG_OFF])
 
 
-def test_the_first_difference_is_where_the_recordings_part() -> None:
+def test_divergence_seq_is_the_first_differing_event() -> None:
     after = with_comparison(with_edits(base(), [GANG_OFF]))
     seq = divergence_seq(base(), after)
-    assert after.found is not None
-    divergence = after.found.divergence
+    assert after.comparison is not None
+    divergence = after.comparison.divergence
     assert divergence is not None
     assert [seq, seq] == [side.seq for side in (divergence.before, divergence.after) if side is not None]
     assert seq == divergence_seq(after, after.show_cycle(ORIGINAL, 1))
 
 
-def test_recordings_that_say_the_same_part_nowhere() -> None:
+def test_divergence_of_equal_recordings_is_behind_the_last_event() -> None:
     after = with_edits(base(), ["answer:103=allow resnet-sweep-worker-0"])
     assert len(bundled()) + 1 == divergence_seq(base(), after)
 
 
 @pytest.mark.parametrize(("side", "cycle"), [(BRANCH, 1), (ORIGINAL, 2), (ORIGINAL, 0)])
-def test_what_is_not_there_cannot_be_shown(side: str, cycle: int) -> None:
+def test_showing_a_missing_cycle_or_side_raises(side: str, cycle: int) -> None:
     with pytest.raises(NoRecordingError):
         base().show_cycle(side, cycle)  # type: ignore[arg-type]
 

@@ -24,7 +24,7 @@ def check_bundles(recording: Recording) -> None:
         assert span is not None
         assert found is not None
         assert [*event.candidates] == [task for bundle in found.bundles for task in bundle.tasks]
-        left.setdefault(span.index, {}).update(dict.fromkeys(task for each in found.bundles for task in each.kept))
+        left.setdefault(span.index, {}).update(dict.fromkeys(task for each in found.bundles for task in each.allowed))
     for index, tasks in left.items():
         span = recording.spans[index]
         events = [recording.event_at(seq) for seq in range(span.first, span.last + 1)]

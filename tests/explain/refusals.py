@@ -53,7 +53,7 @@ class Refusals:
         self.seen.update(status.reason.split(" ")[-1] for status in statuses)
         refusing = [check for check in found if check.is_refused]
         expected = [status.reason for status in statuses if status != CACHED_STATUS]
-        notes = [check.inside.note for check in refusing if check.plugin in ("", "predicates")]
+        notes = [check.equation.note for check in refusing if check.plugin in ("", "predicates")]
         own = [check.plugin for check in refusing if check.plugin not in ("", "predicates")]
         if CACHED_STATUS in statuses:
             notes = notes[:-1]
@@ -64,8 +64,8 @@ class Refusals:
         if notes != expected and "extender" not in self.recording.session.plugins:
             self.wrong.append((seq, node, expected, notes, own))
         for check in found:
-            verdict = check.inside.verdict
-            if isinstance(verdict, bool) and check.inside.terms and verdict is not all_hold(check.inside.terms):
+            verdict = check.equation.verdict
+            if isinstance(verdict, bool) and check.equation.terms and verdict is not all_hold(check.equation.terms):
                 self.wrong.append((seq, node, check))
 
     def _action(self, seq: Seq) -> str:

@@ -23,8 +23,8 @@ class Sums:
             asked = asked_node_in(session, event, row)
             assert asked is not None
             for part in score_parts_in(asked, event, place):
-                if part.inside is None:
+                if part.equation is None:
                     continue
                 self.derived[part.name] += 1
-                if part.inside.verdict != part.recorded:
-                    self.wrong.append((seq, session.node_table.names[row], part.name, part.recorded, part.inside))
+                if part.equation.verdict != part.recorded:
+                    self.wrong.append((seq, session.node_table.names[row], part.name, part.recorded, part.equation))

@@ -61,7 +61,7 @@ def short(finding: Finding | None) -> list[str] | None:
 
 def failing(shown: Equation) -> list[str] | None:
     """The dimensions that fail at the first failing queue; a line may begin with the queue's name."""
-    names = [term.name.split(" ") for term in shown.terms if term.holds is False and term.name != "devices"]
+    names = [term.name.split(" ") for term in shown.terms if term.is_met is False and term.name != "devices"]
     return [parts[-1] for parts in names if parts[:-1] == names[0][:-1]] or None
 
 

@@ -17,7 +17,7 @@ def replayed(*ages: tuple[str, str]) -> Recording:
     return replay_cycle(cluster(node("n1", cpu="1"), pod_group("j"), pod_group("k"), waiting, conf=conf))
 
 
-def test_an_index_an_age_and_an_age_go_round() -> None:
+def test_pod_index_and_ages_can_form_a_cyclic_order() -> None:
     found = replayed(("j-w-0", YOUNG), ("j-w-1", OLD), ("j-w-x", MIDDLE))
     assert ("default/j-w-0", "default/j-w-1", "default/j-w-x", "default/j-w-0") == find_order_circle(
         found, ["default/j-w-0", "default/j-w-1"]
@@ -25,12 +25,12 @@ def test_an_index_an_age_and_an_age_go_round() -> None:
 
 
 @pytest.mark.parametrize("other", ["default/k-w-0", "default/j-w-2"])
-def test_what_does_not_go_round_is_no_circle(other: str) -> None:
+def test_tasks_without_a_cyclic_order_give_no_circle(other: str) -> None:
     found = replayed(("j-w-0", YOUNG), ("j-w-1", OLD), ("j-w-x", MIDDLE), ("j-w-2", YOUNG), ("k-w-0", YOUNG))
     assert () == find_order_circle(found, ["default/j-w-0", other])
 
 
-def test_one_pod_alone_is_no_circle() -> None:
+def test_single_pod_gives_no_circle() -> None:
     assert () == find_order_circle(replayed(("j-w-0", YOUNG), ("j-w-1", OLD), ("j-w-x", MIDDLE)), ["default/j-w-0"])
 
 

@@ -64,7 +64,7 @@ def runs(found: Recording) -> DryRunSearch:
     return search
 
 
-def test_every_dry_run_names_whom_it_takes_away_and_whom_it_keeps() -> None:
+def test_each_dry_run_lists_removed_and_restored_tasks() -> None:
     first, second = runs(recording()).runs
     assert [("n1", ("default/m-0",)), ("n2", ("default/s-0", "default/s-1"))] == [
         (run.node, tuple(sorted(run.victims))) for run in (first, second)
@@ -72,13 +72,18 @@ def test_every_dry_run_names_whom_it_takes_away_and_whom_it_keeps() -> None:
     assert [(TAKE, True), (PUT_BACK, False)] == [(trial.verb, trial.fits) for trial in first.trials]
     verdicts = [(TAKE, False), (TAKE, True), (PUT_BACK, False), (PUT_BACK, False)]
     assert verdicts == [(trial.verb, trial.fits) for trial in second.trials]
-    assert ["cpu is short", "", "cpu is short", "cpu is short"] == [trial.why for trial in second.trials]
+    assert ["cpu is short", "", "cpu is short", "cpu is short"] == [trial.refusal for trial in second.trials]
 
 
 def test_the_rule_that_chose_the_node_is_named() -> None:
     search = runs(recording())
-    assert (2, 2, "n2", "the lowest top priority") == (search.nodes, search.wanted, search.winner, search.rule)
-    head = [text_of(line) for line in dry_run_table(recording(), search.runs[0].first).head]
+    assert (2, 2, "n2", "the lowest top priority") == (
+        search.nodes,
+        search.wanted_candidates,
+        search.winner,
+        search.rule,
+    )
+    head = [text_of(line) for line in dry_run_table(recording(), search.runs[0].first_seq).header]
     assert "★ n2 wins: the lowest top priority" == head[1]
 
 
@@ -93,7 +98,7 @@ def test_the_room_inside_a_dry_run_is_the_simulated_one() -> None:
     run = dry_run_at(found, seq)
     assert run is not None
     room = node_room(found, seq, "default/h-0", run.node)
-    assert (("default/m-0",), 4000.0) == (room.away, room.future.milli_cpu)
+    assert (("default/m-0",), 4000.0) == (room.removed_tasks, room.future_idle.milli_cpu)
     table = event_equation(found, seq)
     assert "✓" == table.rows[0].cells[0].text
     assert "+ away" in [column.title for column in table.columns]
@@ -124,9 +129,9 @@ def test_the_inside_of_a_dry_run_counts_pods_as_they_are_there() -> None:
     refused, passed = (simulated_checks(found, seq) for seq in simulated(found, "SimulatePredicate")[:2])
     assert refused is not None
     assert passed is not None
-    verdicts = [[(check.plugin, check.inside.verdict) for check in checks] for checks in (refused, passed)]
+    verdicts = [[(check.plugin, check.equation.verdict) for check in checks] for checks in (refused, passed)]
     assert [[("", True), ("predicates", False)], [("", True), ("predicates", True)]] == verdicts
-    counted = [checks[1].inside.terms[0].figures for checks in (refused, passed)]
+    counted = [checks[1].equation.terms[0].figures for checks in (refused, passed)]
     assert [("n1", 1, "default/x-0"), ("n1", 0, "")] == counted
     seq = simulated(found, "SimulatePredicate")[0]
     shown = [" ".join(cell.text for cell in row.cells) for row in inside_table(found, seq).rows]
@@ -135,21 +140,21 @@ def test_the_inside_of_a_dry_run_counts_pods_as_they_are_there() -> None:
     assert any("away 2" in text for text in shown)
 
 
-def test_a_task_that_may_not_stay_is_away_again() -> None:
+def test_restored_task_without_room_is_removed_again() -> None:
     found = recording()
     added, removed = simulated(found, "SimulateAddTask")[0], simulated(found, "SimulateRemoveTask")[1]
     assert added < removed
-    assert 0.0 == node_room(found, added, "default/h-0", "n1").future.milli_cpu
-    assert 4000.0 == node_room(found, removed, "default/h-0", "n1").future.milli_cpu
+    assert 0.0 == node_room(found, added, "default/h-0", "n1").future_idle.milli_cpu
+    assert 4000.0 == node_room(found, removed, "default/h-0", "n1").future_idle.milli_cpu
 
 
 def test_a_node_that_is_a_candidate_is_not_told_as_short_of_room() -> None:
     found = recording()
-    seq = runs(found).runs[0].first
+    seq = runs(found).runs[0].first_seq
     search = funnel_at(found, seq)
     assert search is not None
-    assert ["candidate, 1 to go", "candidate, 2 to go"] == [each.outcome_words for each in search.tried][:2]
-    head = [text_of(line) for line in funnel_table(found, seq).head]
+    assert ["candidate, 1 to go", "candidate, 2 to go"] == [each.outcome_words for each in search.tried_nodes][:2]
+    head = [text_of(line) for line in funnel_table(found, seq).header]
     assert "2 nodes → 2 pass the predicates → 2 tried" == head[0]
     assert ["3"] == [line.split()[-1] for line in head if line.strip().startswith("on it")]
     rows = [row.cells for row in flow_table(found, open_keys_around(found, seq), seq).rows]
@@ -160,7 +165,7 @@ def test_a_placed_task_does_not_count_against_its_own_room() -> None:
     found = recording()
     seq = next(seq for seq in range(1, len(found) + 1) if getattr(found.event_at(seq), "op", "") == "pipeline")
     room = node_room(found, seq, "default/h-0", "n2")
-    assert (seq, 4000.0) == (room.placed, room.future.milli_cpu)
+    assert (seq, 4000.0) == (room.placed_seq, room.future_idle.milli_cpu)
 
 
 def test_the_winner_that_a_scheduler_drew_is_the_one_that_is_named() -> None:

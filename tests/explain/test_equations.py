@@ -135,13 +135,13 @@ def test_a_discard_shows_the_gang_that_is_not_complete() -> None:
     assert "discard: gang: would research/llm-finetune be complete?" == found.title
     term = found.deciding_term
     assert term is not None
-    assert (-1, (1, 2), False) == (found.verdict, term.figures, term.holds)
+    assert (-1, (1, 2), False) == (found.verdict, term.figures, term.is_met)
     assert "0 ready, 1 waiting, 0 best-effort pending" == term.note
 
 
-def test_gang_says_whose_gang_would_break() -> None:
+def test_equation_of_gang_names_the_job_that_would_break() -> None:
     found = the(bundled(), "Preemptable", "gang")
-    assert [False, True] == [term.holds for term in found.terms]
+    assert [False, True] == [term.is_met for term in found.terms]
     assert "bert-pretrain has 4 ready and needs 4: it would break the gang" == found.terms[0].note
 
 
@@ -170,12 +170,12 @@ def test_proportion_shows_the_dimension_in_which_the_queue_is_full() -> None:
     assert found is not None
     term = found.deciding_term
     assert term is not None
-    assert ("cpu", (2000.0, 1000.0, 3000.0, 2000.0), False) == (term.name, term.figures, term.holds)
+    assert ("cpu", (2000.0, 1000.0, 3000.0, 2000.0), False) == (term.name, term.figures, term.is_met)
     assert ("allocated", "request", "sum", "deserved") == found.columns
-    assert [None] == [t.holds for t in found.terms if t.name == "pods"]
+    assert [None] == [t.is_met for t in found.terms if t.name == "pods"]
 
 
-def test_a_closed_queue_is_told_before_any_arithmetic() -> None:
+def test_equation_of_a_closed_queue_states_it_before_amounts() -> None:
     snapshot = cluster(
         node("n1"),
         queue("shut", state="Closed"),
@@ -199,7 +199,7 @@ def test_admission_counts_what_earlier_jobs_of_the_cycle_reserved() -> None:
     found = [the(recording, "JobEnqueueable", "overcommit", number) for number in range(3)]
     assert [1, 1, -1] == [one.verdict for one in found]
     assert [0.0, 3000.0, 6000.0] == [one.terms[0].figures[1] for one in found]
-    assert ("cpu", 6000.0) == (found[2].deciding, found[2].terms[0].figures[3])
+    assert ("cpu", 6000.0) == (found[2].deciding_name, found[2].terms[0].figures[3])
 
 
 def preemption(**gang: object) -> Recording:
@@ -222,7 +222,7 @@ def test_room_on_a_node_counts_the_victims() -> None:
     seq = recording.index.seqs_at_point("Preemptable")[0]
     alone = room_equation(recording, seq, "default/high-0", "n1")
     freed = room_equation(recording, seq, "default/high-0", "n1", ["default/low-0", "default/low-1"])
-    assert (False, "cpu", True) == (alone.verdict, alone.deciding, freed.verdict)
+    assert (False, "cpu", True) == (alone.verdict, alone.deciding_name, freed.verdict)
     assert (0.0, 0.0, 0.0, 0.0, 2000.0, 2000.0) == alone.terms[0].figures
     assert (0.0, 0.0, 0.0, 2000.0, 2000.0, 2000.0, 0.0) == freed.terms[0].figures
 
@@ -244,8 +244,8 @@ def test_no_dimension_decides_where_each_has_room_on_some_node() -> None:
     recording = bundled("pending-no-node-fits")
     found = equation_at(recording, 30)
     assert found is not None
-    assert found.deciding is None
-    assert [True] * 4 == [term.holds for term in found.terms]
+    assert found.deciding_name is None
+    assert [True] * 4 == [term.is_met for term in found.terms]
     assert "4 of 8 nodes have room in every dimension, 0 are feasible" in found.note
 
 
@@ -262,9 +262,9 @@ def test_a_pass_over_nodes_says_where_the_most_room_is() -> None:
     found, there = equation_at(recording, seq), equation_at(recording, seq, "n2")
     assert found is not None
     assert there is not None
-    assert ("cpu", ()) == (found.deciding, found.verdict)
+    assert ("cpu", ()) == (found.deciding_name, found.verdict)
     assert (4000.0, 3000.0, "n2", 0) == found.terms[0].figures
-    assert ("cpu", False, 1000.0) == (there.deciding, there.verdict, there.terms[0].figures[-1])
+    assert ("cpu", False, 1000.0) == (there.deciding_name, there.verdict, there.terms[0].figures[-1])
 
 
 def hierarchy() -> Recording:

@@ -35,8 +35,8 @@ def test_the_ancestor_whose_limit_is_short_decides() -> None:
     held = [pod_group("held", queue="one", phase="Running"), *pods("held", 3, on="n1")]
     recording = tree(department(), held, [pod_group("new", queue="two"), *pods("new", 1, cpu="2")])
     found = the(recording, "Allocatable", "capacity")
-    assert (False, "dept cpu") == (found.verdict, found.deciding)
-    lines = {term.name: (term.figures, term.holds) for term in found.terms}
+    assert (False, "dept cpu") == (found.verdict, found.deciding_name)
+    lines = {term.name: (term.figures, term.is_met) for term in found.terms}
     assert ((0.0, 2000.0, 2000.0, 4000.0), True) == lines["two cpu"]
     assert ((3000.0, 2000.0, 5000.0, 4000.0), False) == lines["dept cpu"]
 
@@ -51,7 +51,7 @@ def test_admission_counts_what_is_inqueue_and_not_what_is_elastic() -> None:
     assert 1 == found.verdict
 
 
-def test_a_queue_that_is_no_leaf_is_told_before_any_arithmetic() -> None:
+def test_equation_of_a_parent_queue_states_it_before_amounts() -> None:
     closed = [queue("shut", parent="root", state="Closed")]
     recording = tree(closed, [pod_group("new", queue="shut"), *pods("new", 1)])
     found = the(recording, "Allocatable", "capacity")
@@ -72,9 +72,9 @@ def test_a_queue_reclaims_where_it_deserves_more() -> None:
         [pod_group("new", queue="a"), *pods("new", 1)],
     )
     asked = the(recording, "Preemptive", "capacity")
-    assert (True, "deserved a cpu") == (asked.verdict, asked.deciding)
+    assert (True, "deserved a cpu") == (asked.verdict, asked.deciding_name)
     found = the(recording, "Reclaimable", "capacity")
-    lines = [(term.name[-1], term.figures[2], term.holds) for term in found.terms]
+    lines = [(term.name[-1], term.figures[2], term.is_met) for term in found.terms]
     assert [("3", 4000.0, True), ("2", 3000.0, True), ("1", 2000.0, False), ("0", 2000.0, False)] == lines
     assert "queue b holds no more than it deserves" == found.terms[2].note
 
@@ -96,9 +96,9 @@ def test_the_comparison_that_judges_a_claim_is_named(
     recording = replay_cycle(snapshot)
     assert [] == list(wrong(recording))
     found = the(recording, "Preemptive", "capacity")
-    assert (may, f"deserved text {deciding}") == (found.verdict, found.deciding)
-    assert named in found.compared
-    assert not_named not in found.compared
+    assert (may, f"deserved text {deciding}") == (found.verdict, found.deciding_name)
+    assert named in found.comparison_name
+    assert not_named not in found.comparison_name
 
 
 def test_the_guarantee_that_would_break_is_named() -> None:
@@ -113,7 +113,7 @@ def test_the_guarantee_that_would_break_is_named() -> None:
     lines = {term.name: term for term in found.terms}
     assert "queue b would fall below its guarantee of cpu" == lines["default/held-0"].note
     assert ("b", "cpu", 4000.0, 4000.0, 4000.0) == lines["default/held-0"].figures
-    assert lines["default/more-0"].holds
+    assert lines["default/more-0"].is_met
 
 
 def test_a_dry_run_takes_victims_off_the_queue_and_its_ancestors() -> None:

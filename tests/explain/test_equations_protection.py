@@ -74,23 +74,23 @@ def budget(name: str, allowed: int) -> Manifest:
 
 def test_pdb_names_the_budget_and_what_is_taken_of_it() -> None:
     found = the(preemption("pdb", budget("wide", 3), budget("web-budget", 1)), "Preemptable", "pdb")
-    assert [True, False, False] == [term.holds for term in found.terms]
+    assert [True, False, False] == [term.is_met for term in found.terms]
     assert ("web-budget", 1, 0) == found.terms[1].figures
     assert "PodDisruptionBudget web-budget allows 1 disruption; 1 already used in this call" == notes(found)[1]
     assert "PodDisruptionBudget web-budget allows 1 disruption; 2 already used in this call" == notes(found)[2]
 
 
-def test_tdm_says_what_a_jobs_budget_lets_go() -> None:
+def test_equation_of_tdm_names_the_evictions_that_the_budget_allows() -> None:
     recording = preemption("tdm", low={"volcano.sh/jdb-min-available": "2"})
     found = the(recording, "Preemptable", "tdm")
-    assert [True, False, False] == [term.holds for term in found.terms]
+    assert [True, False, False] == [term.is_met for term in found.terms]
     assert ("Running", 1, 1) == found.terms[1].figures
     assert (
         "the disruption budget of low allows 1 eviction: volcano.sh/jdb-min-available 2, 3 of 3 run" == notes(found)[1]
     )
 
 
-def test_tdm_says_that_one_goes_at_a_time_without_a_budget() -> None:
+def test_equation_of_tdm_allows_one_eviction_without_a_budget() -> None:
     found = the(preemption("tdm"), "Preemptable", "tdm")
     assert (
         "the disruption budget of low allows 1 eviction: it states no budget, so one at a time, 3 of 3 run"
@@ -116,7 +116,7 @@ def quota_recording(*minimums: str) -> Recording:
 def test_a_namespace_quota_counts_what_this_cycle_admitted() -> None:
     recording = quota_recording("2", "1")
     found = the(recording, "JobEnqueueable", "resourcequota", 1)
-    assert (-1, "quota 1 cpu") == (found.verdict, found.deciding)
+    assert (-1, "quota 1 cpu") == (found.verdict, found.deciding_name)
     assert (1.5, 2.0, 1.0, 4.5, 4.0) == found.terms[0].figures
 
 
@@ -141,5 +141,5 @@ def test_tdm_counts_tasks_for_pipelined_and_names_what_keeps_a_job_from_starving
     low, high = asked["default/low"], asked["default/high"]
     assert low is not None
     assert high is not None
-    assert (False, "pending") == (low.verdict, low.deciding)
+    assert (False, "pending") == (low.verdict, low.deciding_name)
     assert (True, [1]) == (high.verdict, [term.figures[0] for term in high.terms if term.name == "pending"])

@@ -70,13 +70,13 @@ def test_the_best_node_stands_beside_the_best_of_the_others() -> None:
     assert all(term.figures[2] == 0 for term in found.terms)
 
 
-def test_the_part_that_tells_two_nodes_apart_is_marked() -> None:
+def test_part_that_separates_two_nodes_is_marked() -> None:
     recordings = (golden(name) for name in GOLDEN)
     found = next(
         equation
         for recording in recordings
         for seq in recording.index.seqs_of_type(BestEvent)
-        if (equation := equation_at(recording, seq)) is not None and equation.deciding is not None
+        if (equation := equation_at(recording, seq)) is not None and equation.deciding_name is not None
     )
     differences = [abs(float(str(term.figures[2]))) for term in found.terms]
     telling = found.deciding_term

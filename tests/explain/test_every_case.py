@@ -20,7 +20,7 @@ WRONG = {
 
 
 @each_case
-def test_what_is_said_is_what_was_recorded(case: Path) -> None:
+def test_explanations_agree_with_the_recording(case: Path) -> None:
     recording = recorded(case)
     said = {name: [*wrong(recording)] for name, wrong in WRONG.items()}
     assert {name: [] for name in WRONG} == said

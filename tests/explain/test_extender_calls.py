@@ -52,7 +52,7 @@ def test_a_vote_stands_beside_the_call_and_the_answer_it_comes_from() -> None:
 def test_a_refused_node_shows_its_own_answer_and_another_that_of_all() -> None:
     found = recording()
     seq = first(PredicateEvent, found)
-    asked = {name: checks_of_node(found, seq, name)[-1].inside for name in ("n1", "n2")}
+    asked = {name: checks_of_node(found, seq, name)[-1].equation for name in ("n1", "n2")}
     assert [False, True] == [one.verdict for one in asked.values()]
     assert "no licence left" == asked["n1"].note
     assert ['{"status": "no licence left", "code": 2}', "{}"] == [one.terms[2].figures[0] for one in asked.values()]
@@ -63,17 +63,17 @@ def test_a_score_is_the_node_of_the_answer() -> None:
     found = recording()
     seq = first(ScoreEvent, found)
     (part,) = [one for one in score_parts(found, seq, "n2") if one.name == "extender/batch"]
-    assert part.inside is not None
-    assert (7.0, 7.0) == (part.inside.verdict, part.recorded)
+    assert part.equation is not None
+    assert (7.0, 7.0) == (part.equation.verdict, part.recorded)
 
 
 def test_without_an_answer_the_call_is_named_as_not_replayed() -> None:
     found = recording(answered=False)
-    terms = checks_of_node(found, first(PredicateEvent, found), "n1")[-1].inside.terms
+    terms = checks_of_node(found, first(PredicateEvent, found), "n1")[-1].equation.terms
     assert [NOT_REPLAYED] == [term.figures[0] for term in terms if term.name == ANSWER]
 
 
 def test_a_pod_that_no_managed_resource_concerns_is_not_asked_about() -> None:
     found = recording(managed="nvidia.com/gpu")
-    inside = checks_of_node(found, first(PredicateEvent, found), "n1")[-1].inside
+    inside = checks_of_node(found, first(PredicateEvent, found), "n1")[-1].equation
     assert (NOT_ASKED, True) == (inside.note, inside.verdict)

@@ -84,7 +84,7 @@ def refused_by(plugin: str, *objects: Manifest | list[Manifest], arguments: str 
     recording = replay_cycle(cluster(*objects, conf=conf))
     seq = recording.index.seqs_of_type(PredicateEvent)[0]
     return next(
-        check.inside for check in checks_of_node(recording, seq, "n1") if check.plugin == plugin and check.is_refused
+        check.equation for check in checks_of_node(recording, seq, "n1") if check.plugin == plugin and check.is_refused
     )
 
 
@@ -129,7 +129,7 @@ def every_equation(recording: Recording) -> Iterator[Equation]:
         found = equation_at(recording, seq)
         if found is not None:
             yield found
-        yield from (check.inside for check in _checks(recording, seq))
+        yield from (check.equation for check in _checks(recording, seq))
 
 
 def _checks(recording: Recording, seq: int) -> Iterator[NodeCheck]:

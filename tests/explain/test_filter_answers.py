@@ -10,7 +10,7 @@ from vcdebug.views.table import format_table
 
 
 @pytest.mark.parametrize("name", ["preempt-works", "preempt-blocked-by-gang"])
-def test_the_checks_come_to_the_recorded_answer(name: str) -> None:
+def test_filter_checks_agree_with_the_recorded_answer(name: str) -> None:
     recording = bundled(name)
     asked = [(seq, event) for seq, event in enumerate(recording.events, start=1) if is_filter(event)]
     assert asked

@@ -56,7 +56,7 @@ def refused(on: Manifest, *others: Manifest, **spec: Any) -> tuple[Recording, in
     ],
     ids=["affinity", "selector", "taint", "cordon"],
 )
-def test_the_two_sides_that_do_not_go_together_are_named(on: Manifest, spec: Any, why: str) -> None:
+def test_filter_reason_names_the_pod_side_and_the_node_side(on: Manifest, spec: Any, why: str) -> None:
     assert (why,) == refused(on, **spec)[2]
 
 
@@ -80,10 +80,10 @@ REFERS = [{"name": "g", "resourceClaimName": "c"}]
 
 def test_devices_are_counted_where_too_few_are_free() -> None:
     recording, seq, _ = refused(node("n1"), *claiming(count=2), resourceClaims=REFERS)
-    (check,) = [one.inside for one in checks_of_node(recording, seq, "n1") if "resource claims" in one.inside.title]
+    (check,) = [one.equation for one in checks_of_node(recording, seq, "n1") if "resource claims" in one.equation.title]
     assert [Term("default/c r", (2, 2, 1), None, "too few are free")] == list(check.terms)
     assert "cannot allocate all claims" == check.note
-    found = explain_by_name(recording, "default/j").whole_text
+    found = explain_by_name(recording, "default/j").full_text
     assert "default/c requests 2 devices (request r); n1 has the most free: 1 of 2 matching devices (in use: " in found
     assert "(in use: default/old)." in found
     assert "the only node, n1, does not currently fit j-0" in found, "what is held comes back"
@@ -92,8 +92,8 @@ def test_devices_are_counted_where_too_few_are_free() -> None:
 def test_freeing_devices_is_no_advice_where_no_node_has_enough_of_them() -> None:
     recording, _, _ = refused(node("n1"), *claiming(count=3), resourceClaims=REFERS)
     found = explain_by_name(recording, "default/j")
-    assert "requests 3 devices (request r); the most matching devices on one node is 2 (n1)" in found.whole_text
-    assert "the only node, n1, does not fit j-0" in found.whole_text
+    assert "requests 3 devices (request r); the most matching devices on one node is 2 (n1)" in found.full_text
+    assert "the only node, n1, does not fit j-0" in found.full_text
     assert any("Request 2 devices at most" in line for line in found.advice_texts)
     assert not any("free devices" in line for line in found.advice_texts)
 
@@ -103,30 +103,30 @@ def test_a_pool_that_its_driver_is_writing_is_no_obstacle_for_ever() -> None:
     objects[0]["spec"]["pool"]["resourceSliceCount"] = 2
     recording, _, _ = refused(node("n1"), *objects, resourceClaims=REFERS)
     found = explain_by_name(recording, "default/j")
-    assert "the only node, n1, does not currently fit j-0" in found.whole_text
+    assert "the only node, n1, does not currently fit j-0" in found.full_text
     assert any("Check the driver's ResourceSlices" in line for line in found.advice_texts)
 
 
-def test_a_kind_of_device_that_no_node_has_is_said() -> None:
+def test_explain_names_a_device_request_without_matching_nodes() -> None:
     nowhere = [{"cel": {"expression": "device.driver == 'tpu'"}}]
     recording, _, _ = refused(node("n1"), *claiming(selectors=nowhere), resourceClaims=REFERS)
     found = explain_by_name(recording, "default/j")
-    assert "(request r); no node has a matching device" in found.whole_text
+    assert "(request r); no node has a matching device" in found.full_text
     assert any("Check the selectors of the claim and its DeviceClass" in line for line in found.advice_texts)
 
 
 def test_the_devices_that_a_claim_gets_are_named() -> None:
     recording, seq, _ = refused(node("n1"), *claiming(), resourceClaims=REFERS)
-    (check,) = [one.inside for one in checks_of_node(recording, seq, "n1") if "resource claims" in one.inside.title]
+    (check,) = [one.equation for one in checks_of_node(recording, seq, "n1") if "resource claims" in one.equation.title]
     assert [Term("default/c r", (1, 2, 1), True, "takes n1/b")] == list(check.terms)
     (at,) = [at for at, one in enumerate(recording.events, 1) if isinstance(one, OpEvent) and one.op == "allocate"]
     event = recording.event_at(at)
     assert isinstance(event, OpEvent)
-    assert "claim c gets n1/b" in [text_of(line) for line in operation_table(recording, at, event).foot]
+    assert "claim c gets n1/b" in [text_of(line) for line in operation_table(recording, at, event).footer]
 
 
 def test_the_pod_that_holds_a_port_is_named() -> None:
     holder = pod("h-0", "h", on="n1", containers=PORTS)
     recording, seq, why = refused(node("n1"), pod_group("h"), holder, containers=PORTS)
     assert ("host port 8080/TCP is taken by default/h-0",) == why
-    assert any("taken by default/h-0" in text_of(line) for line in node_page(recording, seq, "n1").head)
+    assert any("taken by default/h-0" in text_of(line) for line in node_page(recording, seq, "n1").header)

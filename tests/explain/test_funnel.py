@@ -22,7 +22,7 @@ def searches(recording: Recording) -> Iterator[VictimFunnel]:
 
 def choice_of(recording: Recording, turn: NodeFunnel) -> VictimDecision | None:
     """The vote on victims in a node's turn; None if there was none."""
-    span = next(s for s in recording.spans if (s.level, s.name, s.first) == (Level.NODE, turn.node, turn.first))
+    span = next(s for s in recording.spans if (s.level, s.name, s.first) == (Level.NODE, turn.node, turn.first_seq))
     for seq in range(span.first, span.last + 1):
         event = recording.event_at(seq)
         if isinstance(event, HookEvent) and event.point in VICTIM_POINTS:
@@ -31,11 +31,11 @@ def choice_of(recording: Recording, turn: NodeFunnel) -> VictimDecision | None:
 
 
 @pytest.mark.parametrize("name", [name for name in GOLDEN if not name.startswith(("volumes", "usage", "numa"))])
-def test_who_is_in_reach_is_who_the_plugins_were_asked_about(name: str) -> None:
+def test_funnel_counts_the_recorded_candidates_and_victims(name: str) -> None:
     recording = golden(name)
     for search in searches(recording):
-        for turn in search.tried:
-            choice, left = choice_of(recording, turn), {stage.name: stage.left for stage in turn.stages}
+        for turn in search.tried_nodes:
+            choice, left = choice_of(recording, turn), {stage.name: stage.remaining for stage in turn.stages}
             if choice is not None:
                 assert len(choice.candidates) == (left[REACH] or 0)
                 assert len(choice.victims) == (left[VICTIMS] or 0)
@@ -43,18 +43,18 @@ def test_who_is_in_reach_is_who_the_plugins_were_asked_about(name: str) -> None:
 
 def test_nodes_that_were_never_tried_are_told_apart_from_those_that_failed() -> None:
     first, second, _ = searches(bundled())
-    assert (["gpu-a100-01"], 7) == ([turn.node for turn in first.tried], len(first.never))
-    assert (8, 0) == (len(second.tried), len(second.never))
-    assert ("placed", "discard") == (first.tried[0].outcome, first.tried[0].fate)
+    assert (["gpu-a100-01"], 7) == ([turn.node for turn in first.tried_nodes], len(first.untried_nodes))
+    assert (8, 0) == (len(second.tried_nodes), len(second.untried_nodes))
+    assert ("placed", "discard") == (first.tried_nodes[0].outcome, first.tried_nodes[0].statement_end)
 
 
 def test_the_plugin_that_empties_the_tier_is_named() -> None:
     second = list(searches(bundled()))[1]
-    assert ("tier 1", "gang") == (second.tried[0].stopped_at, second.tried[0].by)
-    assert ["on it", "running"] == [turn.stopped_at for turn in second.tried if turn.stopped_at != "tier 1"]
+    assert ("tier 1", "gang") == (second.tried_nodes[0].stopped_at, second.tried_nodes[0].decider)
+    assert ["on it", "running"] == [turn.stopped_at for turn in second.tried_nodes if turn.stopped_at != "tier 1"]
 
 
-def test_each_filter_of_the_action_counts_for_itself() -> None:
+def test_funnel_counts_each_filter_separately() -> None:
     running = pods("low", 3, cpu="1", on="n1")
     running[0]["metadata"]["annotations"]["volcano.sh/preemptable"] = "false"
     elsewhere = [queue("other"), pod_group("far", queue="other", phase="Running"), *pods("far", 1, on="n1")]
@@ -68,15 +68,15 @@ def test_each_filter_of_the_action_counts_for_itself() -> None:
             conf=conf_of("priority gang", actions="preempt"),
         )
     )
-    turn = next(searches(recording)).tried[0]
-    assert [4, 4, 3, 2, 2, 2] == [stage.left for stage in turn.stages]
+    turn = next(searches(recording)).tried_nodes[0]
+    assert [4, 4, 3, 2, 2, 2] == [stage.remaining for stage in turn.stages]
     assert "not enough room: cpu" == turn.outcome
 
 
 def test_an_eviction_names_victim_preemptor_tier_and_fate() -> None:
     found = planned_evictions(bundled())[0]
     assert ("research/resnet-sweep-worker-0", "research/llm-finetune-worker-0") == (found.victim, found.preemptor)
-    assert ("preempt", 1, "discard", "research") == (found.action, found.tier, found.fate, found.queue)
+    assert ("preempt", 1, "discard", "research") == (found.action, found.tier, found.statement_end, found.queue)
     event = bundled().event_at(found.end)
     assert isinstance(event, StatementEvent)
     assert "discard" == event.what
@@ -97,14 +97,14 @@ def test_each_planned_eviction_is_listed_with_what_became_of_it(name: str) -> No
         if isinstance(event := recording.event_at(seq), OpEvent) and event.op == "unevict"
     ]
     assert planned == [each.seq for each in found]
-    assert sorted(undone) == sorted(each.victim for each in found if each.fate == "discard")
+    assert sorted(undone) == sorted(each.victim for each in found if each.statement_end == "discard")
 
 
-def test_what_stops_a_search_before_any_node_is_told() -> None:
+def test_funnel_states_what_ends_a_search_before_any_node() -> None:
     found = list(searches(bundled("preempt-never")))
-    assert ["its preemptionPolicy is Never"] * len(found) == [search.stopped for search in found]
-    assert all(not search.tried for search in found)
+    assert ["its preemptionPolicy is Never"] * len(found) == [search.end_reason for search in found]
+    assert all(not search.tried_nodes for search in found)
 
 
-def test_the_second_look_inside_the_own_job_is_told_apart() -> None:
-    assert [False, False, True] == [search.within for search in searches(bundled())]
+def test_funnel_marks_the_search_within_the_own_job() -> None:
+    assert [False, False, True] == [search.is_within_job for search in searches(bundled())]

@@ -18,7 +18,7 @@ def test_each_dimension_counts_the_nodes_that_lack_it() -> None:
     }
     gpu = found["nvidia.com/gpu"]
     assert (4000.0, 8, 8000.0) == (gpu.request, len(gpu.amounts), max(gpu.amounts.values()))
-    assert [("gpu-a100-04", 2000.0), ("cpu-01", 4000.0)] == [(short.node, short.lacks) for short in gpu.nodes]
+    assert [("gpu-a100-04", 2000.0), ("cpu-01", 4000.0)] == [(short.node, short.shortage) for short in gpu.nodes]
 
 
 @pytest.mark.parametrize("name", GOLDEN[::4])
@@ -39,19 +39,19 @@ def test_a_node_that_fails_for_a_dimension_is_among_those_that_lack_it(name: str
                 assert recording.node_names[row] in lacking[dimension]
 
 
-def test_a_node_tells_whom_it_refused_in_which_action_and_why() -> None:
+def test_node_refusals_name_job_action_and_reason() -> None:
     found = node_refusals(bundled(), "gpu-a100-01")
-    refusals = [(refusal.job.split("/")[1], refusal.action, len(refusal.tasks), refusal.why) for refusal in found]
+    refusals = [(refusal.job.split("/")[1], refusal.action, len(refusal.tasks), refusal.reason) for refusal in found]
     assert ("feature-etl", "allocate", 2, "node(s) didn't match Pod's node affinity/selector") == refusals[0]
     assert ("llm-finetune", "preempt", 1, "gang leaves no pod") in refusals
 
 
-def test_a_queue_tells_whom_it_refused() -> None:
+def test_queue_refusals_name_job_action_and_reason() -> None:
     reasons = [
-        (refusal.job, refusal.action, refusal.why)
+        (refusal.job, refusal.action, refusal.reason)
         for refusal in queue_refusals(bundled("pending-queue-quota"), "team-vision")
     ]
     assert [("vision/image-captioning", "enqueue", "proportion says no to JobEnqueueable")] == reasons
     found = queue_refusals(bundled("preempt-over-queue-quota"), "vision")
-    assert {"proportion says no to Allocatable"} == {refusal.why for refusal in found}
+    assert {"proportion says no to Allocatable"} == {refusal.reason for refusal in found}
     assert () == queue_refusals(bundled("preempt-works"), "default")

@@ -8,11 +8,11 @@ from vcdebug.framework.record import PredicateEvent, ScoreEvent
 from vcdebug.recording.replay import replay_cycle
 
 
-def test_the_cards_are_drawn_with_who_holds_them() -> None:
+def test_refused_node_lists_its_cards_and_their_holders() -> None:
     runs = [pod_group("r"), holding("r-0")]
     found = replay_cycle(placing(npus(), runs, pod_group("j"), of_npus("j-0", memory="12288")))
     (shown,) = [
-        check.inside
+        check.equation
         for check in checks_of_node(found, found.index.seqs_of_type(PredicateEvent)[0], "n1")
         if check.is_refused
     ]
@@ -23,10 +23,10 @@ def test_the_cards_are_drawn_with_who_holds_them() -> None:
     ]
 
 
-def test_the_score_says_by_what_it_goes() -> None:
+def test_score_equation_of_npus_names_the_policy() -> None:
     found = replay_cycle(unused_npu())
     seq = found.index.seqs_of_type(ScoreEvent)[0]
-    inside = {part.name: part.inside for part in score_parts(found, seq, "n2")}["deviceshare"]
+    inside = {part.name: part.equation for part in score_parts(found, seq, "n2")}["deviceshare"]
     assert inside is not None
     (term,) = inside.terms
     assert ("Ascend310P", (100.0,), "by the use of the first card of each container") == (

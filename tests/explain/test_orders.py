@@ -61,7 +61,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
         before = len(found)
         less = plain(ssn, left, right, preemptor)
         del found[before:]
-        if not ssn.record.silent:
+        if not ssn.record.running_call_count:
             found.append(Asked(ssn.record.next_seq, "victim", left.key, right.key, preemptor.key, less))
         return less
 
@@ -72,7 +72,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
 def spied(found: list[Asked], plain: Any, kind: ElementKind, name: str) -> Any:
     def less(ssn: Session, left: Any, right: Any) -> bool:
         answer: bool = plain(ssn, left, right)
-        if not ssn.record.silent:
+        if not ssn.record.running_call_count:
             found.append(Asked(ssn.record.next_seq, kind, getattr(left, name), getattr(right, name), "", answer))
         return answer
 
@@ -88,7 +88,7 @@ def mistaken(recording: Recording, asked: list[Asked]) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", GOLDEN)
-def test_each_comparison_is_told_as_it_was_made(name: str, asked: list[Asked]) -> None:
+def test_each_comparison_agrees_with_the_one_made(name: str, asked: list[Asked]) -> None:
     recording = replay_cycle(load_snapshot(ROOT / "tests" / "golden" / "random" / name))
     assert [] == list(mistaken(recording, asked))
 
@@ -114,7 +114,7 @@ def test_a_second_run_for_the_comparisons_leaves_the_recording_as_it_was() -> No
     assert before == written(recording)
 
 
-def test_where_a_webhook_was_asked_it_is_said_that_comparisons_cannot_be_had_again() -> None:
+def test_comparisons_are_unavailable_after_webhook_calls() -> None:
     snapshot = load_snapshot(ROOT / "fixtures" / "preempt-works")
     recording = replay_cycle(snapshot, ask_extender=lambda *_: "not asked")
     shown = inside_table(recording, recording.index.seqs_of_type(PopEvent)[0])
@@ -159,7 +159,7 @@ def test_the_plugin_its_tier_and_both_figures_are_named(asked: list[Asked]) -> N
 def test_without_a_plugin_the_tie_break_decides(asked: list[Asked]) -> None:
     recording = replay_cycle(two_jobs(conf_of("gang drf predicates")))
     found = compare_elements(recording, "job")
-    assert ["gang ready", "drf share", "created", "uid"] == [step.difference.what for step in found.steps]
+    assert ["gang ready", "drf share", "created", "uid"] == [step.difference.label for step in found.steps]
     assert ("", 0, "", "default/one", "default/two") == deciding(found)
 
 
@@ -187,7 +187,7 @@ def test_queues_of_a_tree_are_compared_where_their_branches_part(asked: list[Ask
     recording = replay_cycle(tree())
     found = compare_elements(recording, "queue")
     assert ("b-team", "a-team") == (found.left, found.right)
-    assert "capacity share of b and a" == (found.deciding_step and found.deciding_step.difference.what)
+    assert "capacity share of b and a" == (found.deciding_step and found.deciding_step.difference.label)
     assert ("QueueOrder", 1, "capacity", 0.0, 0.25) == deciding(found)
     assert [] == list(mistaken(recording, asked))
 
@@ -213,7 +213,7 @@ def hierarchy() -> Snapshot:
 def test_drfs_hierarchy_shows_the_level_and_the_weighted_shares(asked: list[Asked]) -> None:
     recording = replay_cycle(hierarchy())
     found = compare_elements(recording, "queue")
-    assert "weighted share of b and a" == (found.deciding_step and found.deciding_step.difference.what)
+    assert "weighted share of b and a" == (found.deciding_step and found.deciding_step.difference.label)
     assert ("QueueOrder", 1, "drf", 0.0, 0.25) == deciding(found)
     assert [] == list(mistaken(recording, asked))
 
@@ -226,7 +226,7 @@ def test_deadlines_and_preemptable_jobs_are_compared_as_sla_and_tdm_do(asked: li
         "volcano.sh/preemptable": "true",
     }
     recording = replay_cycle(snapshot)
-    assert "sla deadline" == (found := compare_elements(recording, "job")).steps[0].difference.what
+    assert "sla deadline" == (found := compare_elements(recording, "job")).steps[0].difference.label
     assert ("JobOrder", 1, "sla") == deciding(found)[:3]
     snapshot.objects["PodGroup"][0]["metadata"]["annotations"].pop("sla-waiting-time")
     asked.clear()
@@ -253,8 +253,8 @@ def test_the_equation_of_a_pop_lists_what_was_equal_before_the_difference() -> N
     seq = next(seq for seq in recording.index.seqs_of_type(PopEvent) if pop_kind(recording, seq) == "job")
     found = equation_at(recording, seq)
     assert found is not None
-    assert ("priority", -1) == (found.deciding, found.verdict)
-    assert [None, None, True] == [term.holds for term in found.terms]
+    assert ("priority", -1) == (found.deciding_name, found.verdict)
+    assert [None, None, True] == [term.is_met for term in found.terms]
 
 
 def popped(recording: Recording, seq: int) -> str:
@@ -304,7 +304,7 @@ def test_task_topology_names_buckets_what_is_left_in_them_and_ranks(asked: list[
     assert orders
     assert all(found.is_certain for found in orders)
     decided = {
-        found.deciding_step.difference.what for found in orders if found.deciding_step and found.deciding_step.plugin
+        found.deciding_step.difference.label for found in orders if found.deciding_step and found.deciding_step.plugin
     }
     expected = {"in a bucket", "remaining tasks of its bucket", "bucket", "place of its role in the order"}
     assert expected == decided

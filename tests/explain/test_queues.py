@@ -89,7 +89,7 @@ def wrong_at(recording: Recording, seq: int, plugin: str, name: str) -> Iterator
 def test_the_largest_fraction_names_its_dimension() -> None:
     recording = bundled("reclaim-across-queues")
     found = queue_share(recording, 1, "team-nlp")
-    assert (1.25, "nvidia.com/gpu") == (found.verdict, found.deciding)
+    assert (1.25, "nvidia.com/gpu") == (found.verdict, found.deciding_name)
 
 
 def three_queues(conf: str) -> Recording:
@@ -169,7 +169,7 @@ def test_the_root_has_what_the_cluster_has_where_a_release_says_so() -> None:
         assert expected == limit.verdict.milli_cpu
 
 
-def test_the_ledger_says_who_counts_and_who_does_not() -> None:
+def test_ledger_lists_counted_and_uncounted_jobs() -> None:
     minimum = {"cpu": "3"}
     recording = replay_cycle(
         cluster(
@@ -185,9 +185,9 @@ def test_the_ledger_says_who_counts_and_who_does_not() -> None:
     assert {"held": 3000.0, "new": 3000.0} == {
         name: entry.reserved.milli_cpu for name, entry in entries.items() if entry.reserved is not None
     }
-    assert "Completed: only Inqueue and Running ones count" == entries["done"].why
-    assert "states no minResources" == entries["free"].why
-    assert "admitted in this cycle: its whole minResources" == entries["new"].why
+    assert "Completed: only Inqueue and Running ones count" == entries["done"].reason
+    assert "states no minResources" == entries["free"].reason
+    assert "admitted in this cycle: its whole minResources" == entries["new"].reason
     before = {entry.job: entry.phase for entry in reservation_ledger(recording, 1, "default")}
     assert "Pending" == before["default/new"]
 

@@ -26,11 +26,11 @@ def recorded(request: pytest.FixtureRequest) -> Recording:
     return replay_cycle(load_snapshot(given, release=release))
 
 
-def test_each_equation_comes_to_what_was_recorded(recording: Recording) -> None:
+def test_each_equation_agrees_with_the_recording(recording: Recording) -> None:
     assert [] == list(test_equations.wrong(recording))
 
 
-def test_each_derivation_of_a_queue_comes_to_what_the_session_held(recording: Recording) -> None:
+def test_each_queue_derivation_agrees_with_the_session(recording: Recording) -> None:
     assert [] == list(test_queues.wrong(recording))
 
 
@@ -39,7 +39,7 @@ def test_gate_equation_and_scheduler_name_the_same_dimensions(recording: Recordi
     assert [] == [each for each in test_agreement.refused_tasks(recording) if each.gate != each.equation]
 
 
-def test_what_is_violated_is_a_quirk_by_name(recording: Recording) -> None:
+def test_each_violation_is_a_named_quirk(recording: Recording) -> None:
     assert [] == [found for found in find_violations(recording) if not found.quirk]
 
 

@@ -24,7 +24,7 @@ def waiting() -> Recording:
     return cycle(node("n1"), full, pod_group("j"), pipelined("j-0", "n1"))
 
 
-def test_it_waits_from_the_first_event_on() -> None:
+def test_restored_task_is_pipelined_from_the_first_event() -> None:
     state = waiting().timeline.state_at(1)
     assert (TaskStatus.PIPELINED, "n1") == (state.tasks["default/j-0"].status, state.tasks["default/j-0"].node)
     assert (1, 0) == (state.job_counts("default/j").waiting_count, state.job_counts("default/j").pending_count)
@@ -58,24 +58,24 @@ def test_explain_names_a_pipelined_pod_whose_node_frees_nothing() -> None:
     assert ["the session opens with the pod pipelined"] == [one.text for one in found.dominant_evidence]
 
 
-def test_its_allocation_keeps_the_promise_and_the_sum_is_right() -> None:
+def test_allocating_a_restored_task_uses_its_reservation() -> None:
     recording = cycle(node("n1"), pod_group("j"), pipelined("j-0", "n1"))
     (seq,) = recording.index.seqs_of_type(OpEvent)
     event = recording.event_at(seq)
     assert isinstance(event, OpEvent)
-    assert text_of(operation_table(recording, seq, event).head[0]).startswith("Pipelined → Allocated")
+    assert text_of(operation_table(recording, seq, event).header[0]).startswith("Pipelined → Allocated")
     found = node_equation(recording, seq, event)
     assert found is not None
     assert ("idle − request, used + request, pipelined − request", True) == (found.formula, found.verdict)
 
 
-def test_its_allocation_that_is_taken_back_makes_the_promise_again() -> None:
+def test_undoing_the_allocation_of_a_restored_task_restores_its_reservation() -> None:
     gang = [pipelined("j-0", "n1"), *pods("j", 3, cpu="9")[1:]]
     recording = cycle(node("n1"), pod_group("j", min_member=3), gang)
     seq = list(recording.index.seqs_of_type(OpEvent))[-1]
     event = recording.event_at(seq)
     assert isinstance(event, OpEvent)
-    assert text_of(operation_table(recording, seq, event).head[0]).startswith("Allocated → Pipelined")
+    assert text_of(operation_table(recording, seq, event).header[0]).startswith("Allocated → Pipelined")
     found = node_equation(recording, seq, event)
     assert found is not None
     assert found.verdict

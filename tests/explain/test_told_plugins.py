@@ -36,7 +36,7 @@ def test_every_event_has_a_rule(name: str) -> None:
     for seq in range(1, len(recording) + 1):
         origin = origin_of(recording, EventFact(seq))
         assert origin.rule or origin.sources, (seq, recording.event_at(seq))
-        assert str(event_equation(recording, seq).foot).find("nothing is compared") < 0, seq
+        assert str(event_equation(recording, seq).footer).find("nothing is compared") < 0, seq
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -53,7 +53,7 @@ def test_eligible_hyper_nodes_are_those_of_the_trace(name: str) -> None:
     for event, found in hook_equations(recorded(FOLDERS[name]), *GRADIENTS):
         stated = sorted(each for row in event.result for each in row) if isinstance(event.result, list | tuple) else []
         if ("purpose", ALLOCATE_PURPOSE) in event.subject:
-            assert sorted(term.name for term in found.terms if term.holds) == stated, (event, found)
+            assert sorted(term.name for term in found.terms if term.is_met) == stated, (event, found)
 
 
 @pytest.mark.parametrize("name", DOMAINS)

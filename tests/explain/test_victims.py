@@ -11,7 +11,7 @@ from vcdebug.recording.replay import replay_cycle
 def choice(recording: Recording, number: int = 0) -> VictimDecision:
     """The n-th vote on victims."""
     firsts = dict.fromkeys(
-        found.question.first
+        found.question.first_seq
         for point in VICTIM_POINTS
         for seq in recording.index.seqs_at_point(point)
         if (found := victim_choice(recording, seq)) is not None
@@ -28,12 +28,12 @@ def test_the_deciding_tier_holds_the_victims(name: str) -> None:
         for seq in recording.index.seqs_at_point(point):
             found = victim_choice(recording, seq)
             assert found is not None
-            deciding = [tier.victims for tier in found.tiers if tier.decides]
+            deciding = [tier.victims for tier in found.tiers if tier.is_deciding]
             assert (deciding[0] if deciding else ()) == found.victims
-            assert [fate.task for fate in found.fates if fate.is_victim] == [
+            assert [fate.task for fate in found.outcomes if fate.is_victim] == [
                 task for task in found.candidates if task in found.victims
             ]
-            assert all(fate.objections for fate in found.fates if not fate.is_victim)
+            assert all(fate.objections for fate in found.outcomes if not fate.is_victim)
 
 
 @pytest.mark.parametrize("name", [name for name in GOLDEN if name.startswith(("preempt-0", "reclaim", "mixed"))])
@@ -50,12 +50,12 @@ def test_only_victims_of_the_last_choice_are_evicted(name: str) -> None:
 
 def test_each_objection_names_plugin_tier_and_reason() -> None:
     found = choice(bundled())
-    saved, victim = found.fates
+    saved, victim = found.outcomes
     assert ("research/bert-pretrain-worker-0", False) == (saved.task, saved.is_victim)
     objection = saved.saved_by
     assert objection is not None
     assert (1, "gang") == (objection.tier, objection.plugin)
-    assert "bert-pretrain has 4 ready and needs 4: it would break the gang" == objection.why
+    assert "bert-pretrain has 4 ready and needs 4: it would break the gang" == objection.reason
     event = bundled().event_at(objection.seq)
     assert isinstance(event, HookEvent)
     assert "gang" == event.plugin
@@ -65,17 +65,17 @@ def test_each_objection_names_plugin_tier_and_reason() -> None:
 def test_the_running_intersection_is_shown_after_each_plugin() -> None:
     found = choice(bundled())
     both = ("research/bert-pretrain-worker-0", "research/resnet-sweep-worker-0")
-    assert [both, both[1:], both[1:]] == [offer.left for offer in found.tiers[0].offers]
-    assert [True, False] == [tier.decides for tier in found.tiers]
+    assert [both, both[1:], both[1:]] == [offer.remaining for offer in found.tiers[0].votes]
+    assert [True, False] == [tier.is_deciding for tier in found.tiers]
 
 
 def test_room_tells_whether_the_victims_are_enough() -> None:
     found = choice(bundled())
-    assert found.room is not None
-    assert ("gpu-a100-01", True) == (found.node, found.room.verdict)
+    assert found.room_equation is not None
+    assert ("gpu-a100-01", True) == (found.node, found.room_equation.verdict)
     none = choice(bundled(), 1)
-    assert none.room is not None
-    assert ((), False) == (none.victims, none.room.verdict)
+    assert none.room_equation is not None
+    assert ((), False) == (none.victims, none.room_equation.verdict)
 
 
 def critical(*tiers: str) -> VictimDecision:
@@ -94,19 +94,19 @@ def critical(*tiers: str) -> VictimDecision:
     return choice(replay_cycle(snapshot))
 
 
-def test_disjoint_offers_let_the_next_plugin_start_over() -> None:
+def test_plugin_after_disjoint_answers_starts_a_new_intersection() -> None:
     found = critical("gang conformance priority")
-    offers = found.tiers[0].offers
+    offers = found.tiers[0].votes
     both = ("default/low-0", "default/other-0")
-    assert [both[:1], (), both] == [offer.left for offer in offers]
+    assert [both[:1], (), both] == [offer.remaining for offer in offers]
     assert (both, 1) == (found.victims, found.deciding_tier)
 
 
 def test_a_critical_pod_is_protected_by_conformance() -> None:
     found = critical("conformance priority")
-    protected = next(fate for fate in found.fates if fate.task == "default/low-0").saved_by
+    protected = next(fate for fate in found.outcomes if fate.task == "default/low-0").saved_by
     assert protected is not None
-    assert ("conformance", "critical pods are protected") == (protected.plugin, protected.why)
+    assert ("conformance", "critical pods are protected") == (protected.plugin, protected.reason)
 
 
 def test_an_event_after_the_choice_leads_back_to_it() -> None:
@@ -117,6 +117,6 @@ def test_an_event_after_the_choice_leads_back_to_it() -> None:
     assert choice(recording) == found
 
 
-def test_other_events_choose_no_victims() -> None:
+def test_events_without_a_victim_question_have_no_victim_choice() -> None:
     assert victim_choice(bundled(), 1) is None
     assert victim_choice_before(bundled(), 1) is None

@@ -16,7 +16,7 @@ def ask(recording: Recording, point: str, number: int = 0) -> HookCallGroup:
 
 
 def shown(asked: HookCallGroup) -> list[tuple[int, str, str]]:
-    return [(vote.tier, vote.plugin, vote.why or vote.state) for vote in asked.votes]
+    return [(vote.tier, vote.plugin, vote.silence_reason or vote.state) for vote in asked.votes]
 
 
 @pytest.mark.parametrize("name", GOLDEN)
@@ -29,11 +29,11 @@ def test_questions_cover_every_answer_once_and_in_order(name: str) -> None:
             assert not isinstance(recording.event_at(seq), HookEvent)
             seq += 1
             continue
-        assert seq == asked.first
+        assert seq == asked.first_seq
         answers = [vote.seq for vote in asked.votes if vote.seq is not None]
-        assert list(range(asked.first, asked.last + 1)) == answers
-        assert all(asked == hook_calls_at(recording, inner) for inner in range(asked.first, asked.last + 1))
-        seq = asked.last + 1
+        assert list(range(asked.first_seq, asked.last_seq + 1)) == answers
+        assert all(asked == hook_calls_at(recording, inner) for inner in range(asked.first_seq, asked.last_seq + 1))
+        seq = asked.last_seq + 1
 
 
 @pytest.mark.parametrize("name", [name for name in GOLDEN if name.startswith(("preempt", "reclaim", "mixed"))])
@@ -46,7 +46,7 @@ def test_a_statement_commits_exactly_where_the_job_may_be_pipelined(name: str) -
             assert (event.what == "commit") is before.outcome
 
 
-def test_an_empty_offer_ends_its_tier_and_the_next_one_is_asked() -> None:
+def test_plugin_that_allows_no_candidate_ends_its_tier() -> None:
     asked = ask(bundled(), "Preemptable", 3)
     assert [
         (1, "priority", "answered"),
@@ -76,7 +76,7 @@ def starving(*tiers: str) -> HookCallGroup:
     return ask(replay_cycle(snapshot), "JobStarving")
 
 
-def test_of_starving_the_first_tier_decides_alone() -> None:
+def test_first_tier_alone_decides_about_starving() -> None:
     together = starving("priority gang")
     assert (False, 1, "gang") == (together.outcome, together.deciding_tier, together.deciding_plugin)
     apart = starving("priority", "gang")
@@ -113,7 +113,7 @@ def test_a_rejection_ends_the_question() -> None:
 def test_a_question_asked_again_at_once_is_another_question() -> None:
     recording = golden("preempt-topology-0003")
     spans = [
-        (asked.first, asked.last)
+        (asked.first_seq, asked.last_seq)
         for seq in recording.index.seqs_at_point("SimulatePredicate")
         if (asked := hook_calls_at(recording, seq)) is not None
     ]

@@ -24,7 +24,13 @@ class Bank:
     accounts: ClassVar[tuple[Accounts, ...]] = (
         Accounts(WHOLE, "", account_figures(all="total")),
         Accounts(
-            QUEUE, "queues", account_figures("held"), ("held",), admission=("held",), above="above", summed=("held",)
+            QUEUE,
+            "queues",
+            account_figures("held"),
+            ("held",),
+            admission=("held",),
+            ancestors_attribute="above",
+            summed_figures=("held",),
         ),
     )
 

@@ -80,14 +80,14 @@ def test_draws_stay_below_their_bound_and_are_zero_without_a_seed() -> None:
     assert {0} == {rule.draw_below(3) for _ in range(5)}
 
 
-def test_the_settings_travel_with_a_saved_snapshot(tmp_path: Path) -> None:
+def test_chance_settings_are_saved_with_the_snapshot(tmp_path: Path) -> None:
     snapshot = ties()
     snapshot.chance = replace(ChanceSettings(), search_start=2, tie_seed=9)
     save_snapshot(snapshot, tmp_path / "s.tar.gz")
     assert snapshot.chance == load_snapshot(tmp_path / "s.tar.gz").chance
 
 
-def test_a_choice_that_is_known_wins_a_tie_and_nothing_else() -> None:
+def test_known_choice_decides_only_a_tie() -> None:
     assert "allocate j-0@n3" == placed(ChanceSettings(choices={"default/j-0": "n3"}))
     assert "allocate j-0@n0" == placed(ChanceSettings(choices={"default/j-0": "elsewhere"}))
     assert "allocate j-0@n3" == placed(ChanceSettings(tie_seed=5, choices={"default/j-0": "n3"}))
@@ -102,6 +102,6 @@ def test_several_choices_are_taken_one_place_after_the_other_and_the_last_stays(
     assert "" == draws.known_choice("default/other")
 
 
-def test_a_choice_is_an_edit() -> None:
+def test_chance_choice_can_be_set_by_an_edit() -> None:
     snapshot = edited_snapshot(ties(), [parse_edit("chance:choices[default/j-0]=n4")])
     assert "allocate j-0@n4" == ops(replay_cycle(snapshot))[0]

@@ -67,7 +67,7 @@ def test_starving_is_decided_by_the_first_tier_with_a_voter_and_false_without_an
     assert not combine.FIRST_TIER_ALL.combine(Tiers([[], []]), ())
 
 
-def test_nobody_asked_means_true_for_and_and_false_for_or() -> None:
+def test_all_true_is_true_and_any_true_is_false_without_plugins() -> None:
     assert combine.ALL_TRUE.combine(Tiers(), ())
     assert not combine.ANY_TRUE.combine(Tiers(), ())
 
@@ -129,8 +129,8 @@ def test_shuffles_victims_are_the_first_productive_tiers_union() -> None:
 
 
 @pytest.mark.parametrize("rule", combine.RULES, ids=lambda rule: type(rule).__name__.strip("_"))
-def test_where_no_plugin_takes_part_the_outcome_is_what_silence_means(rule: CombiningRule[Any]) -> None:
-    assert rule.silence == rule.combine(Tiers(), ()) == rule.combine(Tiers([[], []]), ())
+def test_result_without_plugins_is_answer_if_silent(rule: CombiningRule[Any]) -> None:
+    assert rule.answer_if_silent == rule.combine(Tiers(), ()) == rule.combine(Tiers([[], []]), ())
 
 
 @pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook.upstream)

@@ -98,11 +98,11 @@ def test_getters_take_only_their_own_types_and_note_what_they_replace() -> None:
     assert (10.0, 10.0, 1.0) == tuple(arguments.get_float64(key, 1.0) for key in ("i", "f", "s"))
     assert (True, False) == (arguments.get_bool("t", default=False), arguments.get_bool("i", default=False))
     assert ("10", "x") == (arguments.get_string("s", "x"), arguments.get_string("i", "x"))
-    assert {"f": 1, "s": 1.0, "b": 1, "i": "x"} == arguments.replaced
+    assert {"f": 1, "s": 1.0, "b": 1, "i": "x"} == arguments.replaced_defaults
 
 
 @pytest.mark.parametrize("text", ["actions: " + "[" * 100_000, "- " * 100_000 + "a"])
-def test_what_is_nested_without_end_is_refused_in_one_line(text: str) -> None:
+def test_too_deeply_nested_configuration_is_refused_in_one_line(text: str) -> None:
     (problem,) = parse_conf(text).problems
     assert "rejected: not YAML: " in problem.what
     assert "nests deeper than 100 levels" in problem.what
@@ -117,7 +117,7 @@ def test_a_tab_where_a_key_may_begin_is_refused_as_go_refuses_it() -> None:
     assert parse_conf('actions: "allocate"\ntiers:\n- plugins:\n  -\tname: gang\n').built_in
 
 
-def test_which_actions_there_are_is_said_by_their_list_alone() -> None:
+def test_known_actions_come_from_the_registry_alone() -> None:
     mine = {**ACTIONS, "mine": "vcdebug.actions.mine:Mine"}
     text = 'actions: "allocate, mine"'
     assert (("allocate", "mine"), True) == (read_conf(text, mine).actions, read_conf(text, ACTIONS).built_in)
@@ -131,6 +131,6 @@ def test_an_older_release_leaves_out_an_action_that_it_does_not_know() -> None:
     assert parse_conf('actions: "allocate, gangpreempt"\n', resolve_release("v1.14.0").release).built_in
 
 
-def test_what_came_later_is_an_action() -> None:
+def test_each_later_action_is_registered() -> None:
     assert {} == {name: change for name, change in LATER_ACTIONS.items() if name not in ACTIONS}
     assert [*ACTIONS] == [*actions_of_release(NEWEST)]

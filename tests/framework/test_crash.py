@@ -151,4 +151,4 @@ def test_a_recording_that_closes_has_no_crash() -> None:
 def test_queues_in_a_circle_are_a_problem_and_named_to_their_jobs(names: tuple[str, ...], said: str) -> None:
     recording = replay_cycle(in_circle(*names, job="a"))
     assert [said] == [one.what for one in input_problems(recording) if one.field == "spec.parent"]
-    assert said.removeprefix("queue") in explain_by_name(recording, "default/j").whole_text
+    assert said.removeprefix("queue") in explain_by_name(recording, "default/j").full_text

@@ -66,12 +66,12 @@ def lines(recording: Recording) -> list[str]:
         ("abstain", (), 0),
     ],
 )
-def test_victims_are_offered_as_told(value: str, result: tuple[str, ...], vote: int) -> None:
+def test_forced_victims_are_the_recorded_result(value: str, result: tuple[str, ...], vote: int) -> None:
     event = hook(forced(f"answer:{VICTIMS}.Preemptable.gang={value}"), VICTIMS)
     assert (result, vote) == (event.result, dict(event.subject)["vote"])
 
 
-def test_everything_before_the_event_is_as_it_was() -> None:
+def test_forced_answer_leaves_earlier_events_unchanged() -> None:
     branch = forced(f"answer:{VICTIMS}=none")
     assert lines(bundled())[: VICTIMS - 1] == lines(branch)[: VICTIMS - 1]
     assert lines(bundled())[VICTIMS - 1] != lines(branch)[VICTIMS - 1]
@@ -82,7 +82,7 @@ def test_a_forced_answer_is_named_at_its_event_with_the_plugins_own() -> None:
     assert (FORCED_CODE, f"gang answers none (its own answer: {B})") == (note.code, note.text)
 
 
-def test_a_forced_answer_has_consequences() -> None:
+def test_forced_answer_changes_the_decisions() -> None:
     base = bundled("preempt-works")
     seq = find(base, "JobPipelined", 1)
     branch = forced(f"answer:{seq}=reject", "preempt-works")
@@ -175,7 +175,7 @@ def test_an_answer_that_is_the_plugins_own_changes_nothing(name: str) -> None:
     assert lines(recording) == lines(again)
 
 
-def test_a_hook_that_only_tells_has_no_answer() -> None:
+def test_answer_of_a_notification_hook_cannot_be_forced() -> None:
     base = ran(node("n1"), pod_group("j", phase="Pending"), pods("j", 1), actions="enqueue", tiers=("overcommit",))
     seq = find(base, "JobEnqueued", None)
     with pytest.raises(EditError, match="only notified"):
@@ -183,7 +183,7 @@ def test_a_hook_that_only_tells_has_no_answer() -> None:
 
 
 def test_every_answer_that_is_recorded_has_a_reader_and_words() -> None:
-    recorded = {hook.gives for hook in HOOKS if hook.show is not None or hook.method == "predicate"}
+    recorded = {hook.answer_form for hook in HOOKS if hook.show is not None or hook.method == "predicate"}
     assert {"nothing"} == recorded - {*ANSWER_READERS}
     assert list(ANSWER_READERS) == list(CHOICE_TEXTS)
 
@@ -213,8 +213,8 @@ def test_any_answer_at_any_hook_makes_a_whole_recording(name: str) -> None:
         if isinstance(event, HookEvent):
             first.setdefault(event.point, seq)
     for point, seq in first.items():
-        for value in ANSWERS.get(choice_text(HOOK_AT[point].gives), ("none",)):
-            if choice_text(HOOK_AT[point].gives):
+        for value in ANSWERS.get(choice_text(HOOK_AT[point].answer_form), ("none",)):
+            if choice_text(HOOK_AT[point].answer_form):
                 with disposing(
                     replay_cycle(edited_snapshot(base.snapshot, [parse_edit(f"answer:{seq}.{point}={value}")]))
                 ) as branch:

@@ -127,7 +127,7 @@ def test_a_released_task_that_finds_no_node_is_pending_and_struck_out() -> None:
     assert [AnnotationPatch("default/j-0", {}, (STATUS, NODE))] == patches(recording)
 
 
-def test_of_two_restored_tasks_on_a_node_that_fits_one_the_other_waits() -> None:
+def test_second_restored_task_stays_pipelined_on_a_node_with_room_for_one() -> None:
     both = [pipelined("j-0", "n1"), pipelined("j-1", "n1")]
     recording = cycle(node("n1", cpu="3"), pod_group("j"), both)
     assert {"j-0": "Binding@n1", "j-1": "Pipelined@n1"} == tasks(recording)
@@ -162,7 +162,7 @@ def test_a_gang_that_stays_short_keeps_its_restored_task() -> None:
     assert [] == patches(recording)
 
 
-def test_a_restored_gang_member_spares_a_second_set_of_victims() -> None:
+def test_restored_task_causes_no_second_eviction() -> None:
     going, staying = pods("r", 2, cpu="5", on="n1")
     going["metadata"]["deletionTimestamp"] = CREATED
     waiting = pipelined("j-0", "n1", cpu="5", notes={EVICTION: "true"}, priority=9)
@@ -173,7 +173,7 @@ def test_a_restored_gang_member_spares_a_second_set_of_victims() -> None:
     assert "Pipelined@n1" == tasks(recording)["j-0"]
 
 
-def test_only_the_word_true_restores() -> None:
+def test_pipelined_status_restores_a_task_only_with_the_text_true() -> None:
     snapshot = world(node("n1", cpu="1"), pod_group("j"), pipelined("j-0", "n1", status="True"))
     session = open_session(snapshot, *TIERS)
     assert TaskStatus.PENDING is task(session, "j-0").status
@@ -198,7 +198,7 @@ def test_a_bound_pod_that_still_carries_the_annotations_is_bound() -> None:
     assert [] == patches(recording)
 
 
-def test_switched_off_the_annotations_mean_nothing() -> None:
+def test_annotations_are_ignored_without_persistence() -> None:
     recording = cycle(node("n1"), node("n2"), pod_group("j"), pipelined("j-0", "n2"), setting="off")
     assert {"j-0": "Binding@n1"} == tasks(recording)
     assert [] == patches(recording)
@@ -218,7 +218,7 @@ def test_the_setting_says_why(setting: PersistenceSetting, carriers: int, text: 
     assert text == ssn.persistence.setting_text
 
 
-def test_pipelining_writes_the_place_down() -> None:
+def test_pipelining_patches_the_pod_with_its_node() -> None:
     leaving = [pod_group("r"), *pods("r", 1, cpu="9", on="n1", deleting=True)]
     recording = cycle(node("n1"), leaving, pod_group("j"), pods("j", 1, cpu="5"), setting="on")
     assert "Pipelined@n1" == tasks(recording)["j-0"]
@@ -254,7 +254,7 @@ def test_a_pod_that_is_bound_elsewhere_meanwhile_is_a_conflict_and_clears_the_an
     assert {} == next_snapshot(recording).bound
 
 
-def test_without_persistence_the_session_does_not_hear_of_it() -> None:
+def test_bind_by_another_client_is_unseen_without_persistence() -> None:
     recording = bound_by_another_client("n2", setting="off")
     assert {"j-0": "Binding@n1"} == tasks(recording)
     assert "n2" == next_snapshot(recording).objects_of("Pod")[0]["spec"]["nodeName"]
@@ -265,7 +265,7 @@ def test_eviction_occurred_does_not_survive_the_bind() -> None:
     assert [AnnotationPatch("default/j-0", {}, (STATUS, NODE, EVICTION))] == patches(recording)
 
 
-def test_a_flag_that_means_nothing_any_more_is_struck_out() -> None:
+def test_outdated_eviction_annotation_is_removed() -> None:
     leaving = [pod_group("r"), *pods("r", 1, cpu="9", on="n1", deleting=True)]
     waiting = pod("j-0", "j", requests={"cpu": "5"}, annotations=FLAG)
     recording = cycle(node("n1"), leaving, pod_group("j"), waiting)
@@ -280,7 +280,7 @@ def test_a_restored_task_that_is_allocated_and_never_committed_keeps_its_annotat
     assert [] == patches(recording)
 
 
-def test_what_a_cycle_writes_the_next_one_reads() -> None:
+def test_next_cycle_reads_the_written_annotations() -> None:
     """The victim terminates for two seconds; meanwhile the task stays pipelined and no other pod is evicted."""
     low = [pod_group("r", phase="Running"), *pods("r", 2, cpu="4500m", on="n1", terminationGracePeriodSeconds=2)]
     high = [priority_class("high", 9), pod_group("j", priority_class="high")]
@@ -318,7 +318,7 @@ def test_edits_switch_persistence_and_bind_pods_meanwhile() -> None:
             edited_snapshot(snapshot, [parse_edit(wrong)])
 
 
-def test_books_never_give_back_more_than_they_hold() -> None:
+def test_accounts_release_no_more_than_they_hold() -> None:
     held = Resource.from_list({"cpu": "1", "memory": "2G"})
     request = Resource.from_list({"cpu": "3", "memory": "1G", "pods": "1"})
     ssn = opened(node("n1"), pod_group("j"), pods("j", 1), setting="on")

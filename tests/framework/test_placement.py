@@ -44,7 +44,7 @@ def refuse_first(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
         (10000, 500),
     ],
 )
-def test_how_many_nodes_end_a_search(nodes: int, expected: int) -> None:
+def test_number_of_feasible_nodes_that_ends_a_search(nodes: int, expected: int) -> None:
     assert expected == num_feasible_nodes_to_find(SchedulerFlags(), nodes)
 
 
@@ -79,7 +79,7 @@ def test_a_search_over_one_node_resets_the_start() -> None:
     assert 0 == ssn.node_search_start
 
 
-def test_an_empty_search_moves_nothing_and_says_nothing() -> None:
+def test_search_without_nodes_leaves_the_start_and_records_no_event() -> None:
     ssn = session(3)
     ssn.node_search_start = 2
     found, errors = PredicateHelper(ssn, cache_on=True).predicate_nodes(

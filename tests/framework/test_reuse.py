@@ -109,7 +109,7 @@ CHANGES: dict[str, Change] = {
 """A change of every setting, by field of the snapshot."""
 
 
-def test_every_setting_of_a_snapshot_is_changed_here() -> None:
+def test_edits_cover_every_setting_of_a_snapshot() -> None:
     parts = {"flags": SchedulerFlags, "chance": ChanceSettings, "process": SchedulerProcess}
     single = [one.name for one in fields(Snapshot) if one.name not in (*parts, *DESCRIBING, "objects")]
     inside = [f"{part}.{one.name}" for part, kind in parts.items() for one in fields(kind)]
@@ -216,7 +216,7 @@ def test_a_recorded_case_with_other_objects_of_a_kind_is_the_same(monkeypatch: p
             assert kind in (*UNSEEN_KINDS, "Pod") or not any(reused), kind
 
 
-def test_every_case_that_is_named_here_is_loose() -> None:
+def test_each_named_case_is_in_the_golden_folder() -> None:
     assert [] == [name for name in NAMES if not Path(LOOSE / "random" / name).is_dir()]
 
 

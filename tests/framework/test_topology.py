@@ -43,12 +43,12 @@ def test_a_task_on_a_node_that_the_cluster_lost_belongs_to_no_hypernode() -> Non
     assert "" == job_with({"a": "gone"}).allocated_hyper_node
 
 
-def test_what_the_cache_kept_wins_over_where_tasks_are() -> None:
+def test_cached_hypernode_takes_precedence_over_task_nodes() -> None:
     job = job_with({"a": "n0", "b": ""}, job="top", a="top")
     assert ("top", "top") == (job.allocated_hyper_node, job.sub_jobs["default/j/g-a"].allocated_hyper_node)
 
 
-def test_what_the_cache_kept_is_gone_with_the_last_task_or_with_the_hypernode() -> None:
+def test_cached_hypernode_is_dropped_without_tasks_or_object() -> None:
     job = job_with({"a": "", "b": "n2"}, job="lost", a="s0", b="s1")
     kept = {uid: sub_job.allocated_hyper_node for uid, sub_job in job.sub_jobs.items()}
     assert ("s1", {"default/j/g-a": "", "default/j/g-b": "s1"}) == (job.allocated_hyper_node, kept)

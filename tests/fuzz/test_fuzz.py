@@ -136,7 +136,7 @@ def test_codes_are_read_from_the_help() -> None:
 
 
 @pytest.mark.parametrize("text", ["\x1b", "\x9b", "\u202e", "\u2028", "\x7f", "\r", "\u200b"])
-def test_what_a_terminal_obeys_is_harmful(text: str) -> None:
+def test_terminal_control_characters_are_harmful(text: str) -> None:
     assert text == find_harmful(f"a\n\t{text}ü")
 
 

@@ -21,7 +21,7 @@ def between_of(recorded: Path) -> BetweenCycles:
     arrivals = recorded / "arrivals.json"
     if not arrivals.is_file():
         return BetweenCycles()
-    return BetweenCycles(every=timedelta(seconds=31), finish="thirds", arrivals=read_arrivals(arrivals))
+    return BetweenCycles(interval=timedelta(seconds=31), finish_rule="thirds", arrivals=read_arrivals(arrivals))
 
 
 def replayed_cycles(first: Recording, recorded: Path) -> list[str]:

@@ -82,7 +82,7 @@ def test_a_damaged_archive_leaves_no_folder_behind(tmp_path: Path) -> None:
     assert [] == [*caches.iterdir()]
 
 
-def test_the_process_that_is_through_second_takes_the_folder_of_the_first(
+def test_concurrent_unpacking_uses_the_folder_that_is_finished_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     archive, caches = packed(tmp_path), tmp_path / "caches"

@@ -14,7 +14,7 @@ from vcdebug.conformance.cycle_outcome import CycleOutcome, WrittenStatus, predi
 from vcdebug.conformance.program_verification import OUTCOME_FILE, SNAPSHOT_FOLDER, outcome_document
 from vcdebug.conformance.verdicts import OutcomeDifference, find_differences, job_lookup
 from vcdebug.errors import VcdebugError
-from vcdebug.recording.recording import require_whole
+from vcdebug.recording.recording import require_complete
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.manifest import JsonObject
@@ -41,7 +41,7 @@ def _conditions_in(group: JsonObject) -> tuple[tuple[str, str, str, str], ...]:
 
 def replayed_differences(folder: Path) -> list[OutcomeDifference]:
     """Differences between the replay of a `verify --keep` case and its outcome, decisions first."""
-    recording = require_whole(replay_cycle(load_snapshot(folder / SNAPSHOT_FOLDER)))
+    recording = require_complete(replay_cycle(load_snapshot(folder / SNAPSHOT_FOLDER)))
     return find_differences(predicted_outcome(recording), read_outcome(folder), job_lookup(recording))
 
 

@@ -109,8 +109,8 @@ def test_the_changes_that_alter_a_recording_are_those_that_were_measured(case: C
     assert set(case.altering) <= set(among)
     assert not idle or working_on(snapshot) == []
     expected = [name for name in case.altering if name not in idle]
-    assert alone(expected) == alone([one.id for one in search.alone])
-    assert search.deciding is not None
+    assert alone(expected) == alone([one.id for one in search.altering_changes])
+    assert search.deciding_set is not None
     assert search.failed_count == 0
 
 

@@ -78,12 +78,12 @@ UNDECIDED = [
 
 
 @pytest.mark.parametrize("expression", HOLDS)
-def test_an_expression_that_holds(expression: str) -> None:
+def test_cel_expression_is_true(expression: str) -> None:
     assert evaluate_boolean(expression, {"device": DEVICE})
 
 
 @pytest.mark.parametrize("expression", HOLDS)
-def test_its_opposite_does_not(expression: str) -> None:
+def test_negated_cel_expression_is_false(expression: str) -> None:
     assert not evaluate_boolean(f"!({expression.partition('//')[0]})", {"device": DEVICE})
 
 
@@ -94,6 +94,6 @@ def test_an_expression_that_fails_where_it_runs(expression: str, text: str) -> N
 
 
 @pytest.mark.parametrize("expression", UNDECIDED)
-def test_what_is_not_replayed_is_left_undecided(expression: str) -> None:
+def test_unsupported_expressions_are_undecided(expression: str) -> None:
     with pytest.raises(Undecided):
         evaluate_boolean(expression, {"device": DEVICE})

@@ -101,8 +101,8 @@ def test_claims_that_ask_alike_get_what_is_left_in_the_pools_of_the_node() -> No
 
     def next_one(name: str, node: str) -> str:
         (found,) = allocators.allocate(allocators.allocation_request([claim(asked(), name=name)], held), node, {})
-        held.extend(found.held)
-        return found.held[0].id.name
+        held.extend(found.devices)
+        return found.devices[0].id.name
 
     assert ["a", "c", "b"] == [next_one("1", "n1"), next_one("2", "n2"), next_one("3", "n1")]
     with pytest.raises(NoDevicesError):
@@ -127,7 +127,7 @@ def test_a_claim_that_no_devices_are_left_for_is_refused() -> None:
         taken([devices("a")], held, claim(asked()))
 
 
-def test_a_device_that_an_administrator_looks_at_stays_free() -> None:
+def test_device_with_admin_access_stays_free() -> None:
     held = claim(asked(), name="held")
     result = {"driver": GPU, "pool": "n1", "device": "a", "adminAccess": True}
     held["status"] = {"allocation": {"devices": {"results": [result]}}}
@@ -185,7 +185,7 @@ def test_an_older_allocator_goes_on_with_the_best_alternative_after_the_first_of
         ([devices("a", "a")], "resource pool gpu.example.com/n1 is currently invalid"),
     ],
 )
-def test_a_pool_that_is_not_whole_or_not_valid_gives_nothing(slices: list[Manifest], said: str) -> None:
+def test_incomplete_or_invalid_pool_provides_no_device(slices: list[Manifest], said: str) -> None:
     with pytest.raises(AllocationError, match=f"claim default/c, request r: asks for all devices, but {said}"):
         taken(slices, claim(asked(allocationMode="All")))
     with pytest.raises(NoDevicesError, match="invalid resource pools" if "invalid" in said else "cannot allocate"):
@@ -344,12 +344,12 @@ def test_devices_that_share_counters_are_taken_while_the_counters_last() -> None
         (asked(where=['device.attributes["x"].y']), "claim default/c: selector #0: CEL runtime error: no such key: y"),
     ],
 )
-def test_what_is_wrong_with_a_claim_is_an_error(request_: dict[str, Any], said: str) -> None:
+def test_invalid_claim_is_an_error(request_: dict[str, Any], said: str) -> None:
     with pytest.raises(AllocationError, match=said):
         taken([devices("a")], claim(request_))
 
 
-def test_what_is_wrong_with_a_class_is_an_error_of_the_class() -> None:
+def test_invalid_device_class_is_an_error_that_names_the_class() -> None:
     with pytest.raises(AllocationError, match="class any: selector #0: CEL runtime error: no such key: y"):
         taken([devices("a")], claim(asked()), selector='device.attributes["x"].y')
     listed = devices({"name": "a", "attributes": {"odd": {}}})

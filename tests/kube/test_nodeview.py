@@ -126,7 +126,10 @@ def test_the_opening_counts_what_pods_that_come_one_by_one_add_up_to() -> None:
         (view.non_zero_requested, other.non_zero_requested),
         (view.allocatable, other.allocatable),
     ):
-        assert (mine.both.tolist(), mine.gpu.tolist()) == (theirs.both.tolist(), theirs.gpu.tolist())
+        assert (mine.cpu_and_memory.tolist(), mine.gpu.tolist()) == (
+            theirs.cpu_and_memory.tolist(),
+            theirs.gpu.tolist(),
+        )
     assert [3, 3, 0] == view.pod_count.tolist() == other.pod_count.tolist()
     assert [0, 1, 0] == view.pods_with_required_anti_affinity.tolist()
     wanted = (HostPort("0.0.0.0", "TCP", 80),)

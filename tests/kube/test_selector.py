@@ -66,7 +66,7 @@ def test_node_conditions_compare_integers(operator: str, bound: str, label: str 
         (expression("In", "x" * 64), r"values\[0\]\[a\]: Invalid value"),
     ],
 )
-def test_what_upstream_refuses_is_refused(raw: dict[str, Any], text: str) -> None:
+def test_selectors_that_upstream_rejects_are_rejected(raw: dict[str, Any], text: str) -> None:
     with pytest.raises(SelectorError, match=text):
         label_selector({"matchExpressions": [raw]})
 

@@ -94,14 +94,14 @@ def test_an_older_form_shows_what_the_newest_is_given() -> None:
 def test_an_older_form_has_no_blank_that_the_newest_lacks() -> None:
     for message in MESSAGES:
         if message.older:
-            assert "{" not in message.write_line([1.0 for _ in message.blanks])
+            assert "{" not in message.write_line([1.0 for _ in message.blank_names])
 
 
 def test_each_older_form_belongs_to_a_change_of_the_table() -> None:
     assert {message.older for message in MESSAGES if message.older} <= set(CHANGES)
     assert (
         MESSAGE_BY_KEY["drf.victims"]
-        == messages_of_release(release_at_tag(Tag.from_text("v1.15.1")).older)["drf.victims"]
+        == messages_of_release(release_at_tag(Tag.from_text("v1.15.1")).older_forms)["drf.victims"]
     )
 
 
@@ -139,7 +139,7 @@ def test_each_older_form_belongs_to_a_change_of_the_table() -> None:
     ],
 )
 def test_a_release_writes_its_own_text(release: str, key: str, values: list[object], text: str) -> None:
-    assert text == messages_of_release(release_at_tag(Tag.from_text(release)).older)[key].write_line(values)
+    assert text == messages_of_release(release_at_tag(Tag.from_text(release)).older_forms)[key].write_line(values)
     assert text != MESSAGE_BY_KEY[key].write_line(values)
 
 
@@ -204,7 +204,7 @@ def test_every_line_that_the_engine_logs_has_a_row_with_as_many_blanks() -> None
         if any(key in (short, short.partition(".")[2]) for short in LINES_BY_KEY):
             continue
         rows = [row for row in MESSAGE_BY_KEY.values() if key in (row.key, row.key.partition(".")[2])]
-        assert count in [len(row.blanks) for row in rows], key
+        assert count in [len(row.blank_names) for row in rows], key
 
 
 def test_a_cycle_without_its_end_is_incomplete() -> None:

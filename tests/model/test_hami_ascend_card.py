@@ -19,7 +19,7 @@ from vcdebug.model.devices.vgpu_annotations import HeldCard
         ("a:b", []),
     ],
 )
-def test_what_is_read_of_an_annotation(text: str, expected: list[HeldCard]) -> None:
+def test_card_annotation_is_decoded(text: str, expected: list[HeldCard]) -> None:
     assert expected == decode_container_devices(text)
 
 
@@ -47,7 +47,7 @@ def test_what_is_read_of_an_annotation(text: str, expected: list[HeldCard]) -> N
         ("", []),
     ],
 )
-def test_what_a_node_registers(text: str, expected: list[NpuRegistration]) -> None:
+def test_node_register_annotation_is_decoded(text: str, expected: list[NpuRegistration]) -> None:
     assert expected == unmarshal_node_devices(text)
 
 

@@ -77,7 +77,7 @@ def test_sums_are_those_of_one_task_after_the_other(held: float, odd: str) -> No
         assert (expected.milli_cpu, expected.memory, expected.scalars) == (found.milli_cpu, found.memory, found.scalars)
 
 
-def test_what_a_job_no_longer_has_leaves_no_trace_in_its_sum() -> None:
+def test_task_that_is_no_longer_allocated_leaves_the_jobs_sum() -> None:
     listed = job(None, pods("j", 1, on="n1"))
     task = listed.tasks_with_status(TaskStatus.RUNNING)[0]
     listed.update_task_status(task, TaskStatus.RELEASING)
@@ -98,7 +98,7 @@ def test_gated_pods_are_deducted_down_to_0() -> None:
     assert "cpu 0.00, memory 5000000000.00" == text(reserved_resource(job(amounts("3", "5G"), gated)))
 
 
-def test_gated_pods_that_request_nothing_deduct_nothing() -> None:
+def test_gated_pods_without_requests_deduct_nothing() -> None:
     gated = pods("j", 2, cpu=None, memory=None, schedulingGates=[{"name": "wait"}])
     assert "cpu 0.00, memory 0.00, pods 5.00" == text(reserved_resource(job(amounts(pods="5"), gated)))
 

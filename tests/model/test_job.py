@@ -53,7 +53,7 @@ def test_the_first_task_with_fit_errors_is_named_as_origin() -> None:
     )
 
 
-def test_a_clone_with_another_status_leaves_a_ghost_in_its_sub_job() -> None:
+def test_clone_with_another_status_is_counted_twice_in_its_sub_job() -> None:
     job = job_of(pod_group("j"), pods("j", 1))
     clone = job.tasks["uid-j-0"].clone()
     clone.status = TaskStatus.ALLOCATED

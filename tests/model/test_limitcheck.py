@@ -21,6 +21,6 @@ RESOURCES = st.builds(
 @given(RESOURCES, RESOURCES, RESOURCES)
 def test_the_quick_verdict_is_the_one_with_names(allocated: Resource, request: Resource, limit: Resource) -> None:
     check = check_request(allocated, request, limit)
-    full, failing = check.total.less_equal_with_dimension_and_resources_name(limit, check.asked)
+    full, failing = check.total.less_equal_with_dimension_and_resources_name(limit, check.requested)
     assert (full, failing) == (check.is_within_limit, check.exceeded_dimensions)
     assert full == request_fits(allocated, request, limit)

@@ -80,7 +80,7 @@ def test_diff_takes_minus_one_for_infinity() -> None:
     assert ({"b": -1.0}, {"a": -1.0}) == (inc.scalars, dec.scalars)
 
 
-def test_what_does_not_exceed_disappears_from_the_exceeded_part() -> None:
+def test_exceeded_part_omits_dimensions_without_excess() -> None:
     part = exceeded_part(of(5.0, 1.0, a=1.0, b=3.0), of(2.0, 4.0, a=1.0, b=1.0))
     assert (3.0, 0.0, {"b": 2.0}) == (part.milli_cpu, part.memory, part.scalars)
 
@@ -112,7 +112,7 @@ def test_text_sorts_scalars_and_names_the_largest_numbers() -> None:
 
 
 @pytest.mark.parametrize(("part", "whole", "expected"), [(0, 0, 0.0), (1, 0, 1.0), (1, 4, 0.25)])
-def test_share_of_nothing(part: float, whole: float, expected: float) -> None:
+def test_share_of_zero_amounts(part: float, whole: float, expected: float) -> None:
     assert expected == share_of(part, whole)
 
 

@@ -45,7 +45,7 @@ def missing_in_survey(recording: Recording) -> list[str]:
     entries = [
         one.explanation
         for one in survey_jobs(recording).explained
-        if one.shown_finding.cause and one.shown_finding.whole_text
+        if one.shown_finding.cause and one.shown_finding.full_text
     ]
     listed = dict.fromkeys([*(one.job for one in entries), *(one.pod for one in entries)])
     return [name for name in dict.fromkeys(_not_whole(recording)) if name not in listed]
@@ -98,9 +98,9 @@ def _sentence(recording: Recording, found: Explanation, finding: Finding) -> Ite
     victims = [
         one
         for one in planned_evictions(recording)
-        if one.fate in CARRIED_OUT_FATES and one.preemptor in (*own, found.job)
+        if one.statement_end in CARRIED_OUT_FATES and one.preemptor in (*own, found.job)
     ]
-    sentence = finding.whole_text
+    sentence = finding.full_text
     if victims and any(words in sentence for words in NO_EVICTION):
         yield f"{victims[0].victim} is evicted for it, and yet: {sentence}"
     if NOUGHT.search(" ".join((sentence, *(line.text for line in finding.advice)))):

@@ -45,7 +45,7 @@ def test_an_admitted_volcano_job_without_pods_is_healthy(cpu: str, min_member: i
 
 
 @pytest.mark.parametrize("how", [{"phase": "Inqueue"}, {"owner": None}])
-def test_a_job_that_nothing_gives_pods_in_this_cycle_still_lacks_them(how: dict[str, Any]) -> None:
+def test_job_that_gets_no_pods_in_this_cycle_still_lacks_them(how: dict[str, Any]) -> None:
     found = asked(**how)
     assert ("not-enough-pods", False) == (found.cause_code, found.scheduled)
 
@@ -134,7 +134,7 @@ def test_pods_of_a_job_that_was_admitted_with_more_than_the_cluster_has_are_told
     snapshot = cluster(node("n1"), job, pods("j", 1, cpu="5", prefix="more"), conf=ENQUEUE)
     found = explain_by_name(replay_cycle(snapshot), "default/j")
     assert told is (
-        f"The PodGroup was admitted with minResources of {asked} cpu; the cluster has 10." in found.whole_text
+        f"The PodGroup was admitted with minResources of {asked} cpu; the cluster has 10." in found.full_text
     )
     assert told is any(line.text.startswith("Set overcommit-factor to 1: ") for line in found.advised)
 

@@ -48,7 +48,7 @@ def test_a_queue_that_is_not_open_must_be_opened() -> None:
     assert "Open queue default: vcctl queue operate -a open -n default" in found.advice_texts
 
 
-def test_no_factor_helps_where_no_node_has_any() -> None:
+def test_advice_raises_no_factor_for_a_resource_without_nodes() -> None:
     waiting = wanted(phase="Pending", min_resources={GPU: "1"})
     found = asked([*nodes("n1"), *waiting], second=OVERCOMMIT)
     assert (
@@ -60,14 +60,14 @@ def test_no_factor_helps_where_no_node_has_any() -> None:
 def test_a_resource_that_no_node_has_is_said_plainly() -> None:
     found = asked([*nodes("n1", "n2"), *wanted(requests={"cpu": "1", GPU: "1"})])
     assert "larger-than-any-node" == found.cause_code
-    assert f"wanted-0 asks 1 {GPU}, and no node in the snapshot provides it. Evictions cannot help." in found.whole_text
+    assert f"wanted-0 asks 1 {GPU}, and no node in the snapshot provides it. Evictions cannot help." in found.full_text
     assert "split" not in " ".join(found.advice_texts)
 
 
-def test_everything_that_is_short_on_the_nearest_node_is_named() -> None:
+def test_all_shortages_of_the_nearest_node_are_named() -> None:
     small = node("n1", cpu="8", memory="8Gi")
     found = asked([small, *running("a", "n1", 1, cpu="6", memory="6Gi"), *wanted(cpu="4", memory="4Gi")])
-    assert "it asks 4 cpu; n1 has 2 free (2 short; also short: 2Gi memory)." in found.whole_text
+    assert "it asks 4 cpu; n1 has 2 free (2 short; also short: 2Gi memory)." in found.full_text
     assert "Free 2 cpu and 2Gi memory on n1." in found.advice_texts
 
 
@@ -83,7 +83,7 @@ def test_the_weight_is_one_among_the_queues_that_have_jobs() -> None:
     full = [*nodes("n1"), *running("a", "n1", queue="rich")]
     found = asked([*queues, *full, *wanted(queue="poor")], RECLAIM)
     assert "preemptive" == found.cause_code
-    assert "by weight 1 of 8" in found.whole_text
+    assert "by weight 1 of 8" in found.full_text
 
 
 @pytest.mark.parametrize(("actions", "switch"), [(PREEMPT, "enablePreemptable"), (RECLAIM, "enableReclaimable")])
@@ -96,13 +96,13 @@ def test_the_switch_is_that_of_the_action(actions: str, switch: str) -> None:
     assert f"Disable gang's veto ({switch}: false); running gangs can then drop below minMember." in found.advice_texts
 
 
-def test_only_jobs_in_the_same_plight_are_likened() -> None:
+def test_gang_lists_only_jobs_with_the_same_shortage_as_similar() -> None:
     free = [*nodes("n3"), *running("c", "n3", min_member=1)]
     found = asked([*GUARDED, *free, *wanted(cpu="8")], PREEMPT)
     assert "gang" == found.cause_code
     assert (
         "Evicting one pod would leave default/a below minMember 2 (2 ready); the same holds for default/b."
-        in found.whole_text
+        in found.full_text
     )
 
 
@@ -113,7 +113,7 @@ def test_advice_against_taints_comes_after_other_advice() -> None:
         "Remove taint maintenance:NoSchedule when it is no longer needed.",
         "Add a toleration for maintenance:NoSchedule, if the node's owner agrees.",
     ) == found.advice_texts
-    assert [False, True, True] == [line.risky for line in found.advised]
+    assert [False, True, True] == [line.is_risky for line in found.advised]
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_advice_against_taints_comes_after_other_advice() -> None:
         },
     ],
 )
-def test_nobody_is_talked_onto_a_node_that_is_out_of_order(unfit: dict[str, Any]) -> None:
+def test_no_advice_tolerates_the_taint_of_an_unhealthy_node(unfit: dict[str, Any]) -> None:
     conditions = unfit.pop("conditions", [])
     (one,) = nodes("n1", **unfit)
     one["status"]["conditions"] = conditions
@@ -170,7 +170,9 @@ LINE = "default/{}: {} ready, minMember {}, {} to spare"
         ),
     ],
 )
-def test_gang_says_of_the_tightest_job_what_may_go_and_which_are_alike(minimums: dict[str, int], sentence: str) -> None:
+def test_gang_names_the_spare_pods_of_the_tightest_job_and_similar_jobs(
+    minimums: dict[str, int], sentence: str
+) -> None:
     taken = [each for name in minimums for each in running(name, "n1", 2, min_member=minimums[name], cpu="4")]
     size = str(8 * len(minimums))
     found = asked([node("n1", cpu=size), *taken, *wanted(cpu=size)], PREEMPT)

@@ -38,7 +38,7 @@ def faults(recording: Recording) -> list[str]:
 
 
 def of_answer(found: Explanation, void: Callable[[tuple[str, ...]], bool]) -> Iterator[str]:
-    order = [(line.risky, line.harm) for line in found.advised]
+    order = [(line.is_risky, line.harm) for line in found.advised]
     if order != sorted(order):
         yield f"not by harm: {found.advice_texts}"
     for line in found.advised:
@@ -50,9 +50,9 @@ def of_fixes(recording: Recording, found: Explanation, void: Callable[[tuple[str
     for fix in propose_fixes(FixSituation(recording, found)):
         plan = FixPlan.of_fixes(fix)
         if void(plan.all_edits):
-            yield f"void: {fix.words} {plan.all_edits}"
+            yield f"void: {fix.text} {plan.all_edits}"
         if any("tolerations" in edit and any(key in edit for key in CONTROL_PLANE_PREFIXES) for edit in plan.all_edits):
-            yield f"unsafe: {fix.words}"
+            yield f"unsafe: {fix.text}"
 
 
 def changes_nothing(recording: Recording, edits: tuple[str, ...]) -> bool:

@@ -62,14 +62,14 @@ def of_npus_in_use() -> Snapshot:
         (of_npus_in_use, "no card of n1 qualifies (1 card: its memory is short, 0 of 21527 free)"),
     ],
 )
-def test_cards_of_which_none_would_do_are_told_by_what_they_lack(snapshot: Callable[[], Snapshot], words: str) -> None:
+def test_unsuitable_cards_are_listed_by_what_they_lack(snapshot: Callable[[], Snapshot], words: str) -> None:
     found = why(snapshot())
-    assert words in found.whole_text
+    assert words in found.full_text
     assert "Free a card on n1." in found.advice_texts
 
 
-def test_nothing_is_said_of_cards_where_one_would_do() -> None:
+def test_explain_omits_cards_if_one_is_suitable() -> None:
     """The pod is Pending for lack of cpu."""
     waits = asking("j-0", memory="500")
     waits["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "1000"
-    assert "cards" not in why(sharing(cards(1), node("n2"), pod_group("j"), waits)).whole_text
+    assert "cards" not in why(sharing(cards(1), node("n2"), pod_group("j"), waits)).full_text

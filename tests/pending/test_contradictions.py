@@ -51,7 +51,7 @@ def said(reason: str) -> CauseHeadline:
 
 
 @pytest.mark.parametrize(("sentence", "words"), WRONG)
-def test_what_is_told_wrongly_is_found(sentence: str, words: str) -> None:
+def test_contradictions_finds_a_wrong_sentence(sentence: str, words: str) -> None:
     recording = evicting()
     answer = explain_by_name(recording, "default/new")
     victim = cycle_effects(recording).evicted[0].task.rpartition("/")[2]
@@ -90,7 +90,7 @@ def evicting() -> Recording:
     )
 
 
-def test_a_nought_that_is_too_few_is_found() -> None:
+def test_contradictions_finds_a_shortage_of_0() -> None:
     recording = bundled()
     job = next(iter(recording.session.jobs))
     answer = explain_by_name(recording, job)

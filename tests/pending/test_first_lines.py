@@ -190,12 +190,12 @@ def test_pods_that_volcano_groups_one_by_one_are_advised_to_share_a_podgroup() -
     for made, component in ((jm, "jobmanager"), (tm, "taskmanager")):
         made[-1]["metadata"]["labels"] = {"app": "etl", "component": component}
     found = explain_by_name(replay_cycle(cluster([*limited, *jm, *tm], conf=conf(PLAIN))), "tm")
-    (advice,) = (line for line in found.advised if line.beyond_replay)
+    (advice,) = (line for line in found.advised if line.cannot_be_replayed)
     share = "Give the pods of one workload one PodGroup, named in annotation scheduling.k8s.io/group-name"
     assert advice.text.startswith(share)
 
 
-def test_a_missing_action_is_told_with_the_victims_for_this_job_alone() -> None:
+def test_missing_action_is_named_with_the_victims_for_this_job_only() -> None:
     full = [*running("a", "n1"), *running("b", "n2")]
     found = asked([*nodes("n1", "n2"), *full, *wanted_as("other", priority_class="high"), *wanted()])
     assert "action-not-configured" == found.cause_code

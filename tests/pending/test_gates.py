@@ -34,7 +34,7 @@ def test_gangpreempt_without_candidates_is_named() -> None:
 def test_gangpreempt_whose_victims_are_too_few_is_named() -> None:
     found = asked([*FULL, *wanted(5)], GANG_PREEMPT)
     assert "gang-discard" == found.cause_code
-    assert "gangpreempt may evict all 4 candidate victims, too few to make room for its 5 pods" in found.whole_text
+    assert "gangpreempt may evict all 4 candidate victims, too few to make room for its 5 pods" in found.full_text
     assert 4 == found.dominant.numbers["victims"].value
 
 
@@ -69,22 +69,22 @@ def hyper_node(name: str, *members: str) -> Manifest:
     }
 
 
-def test_a_gang_that_no_hypernode_holds_is_told_so() -> None:
+def test_gang_without_a_fitting_hypernode_is_explained() -> None:
     switches = [hyper_node("s0", "n1", "n2"), hyper_node("s1", "n3")]
     group, *members = wanted(5, min_resources={"cpu": "20"})
     group["spec"]["networkTopology"] = {"mode": "hard", "highestTierAllowed": 1}
     found = asked([*nodes("n1", "n2", "n3"), *switches, group, *members], PREEMPT, first=TOPOLOGY)
     assert "no-hypernode" == found.cause_code
     assert ("s0: 16 cpu idle, 4 cpu short", "s1: 8 cpu idle, 12 cpu short") == found.dominant.lines
-    assert "no HyperNode up to tier 1 has room" in found.whole_text
+    assert "no HyperNode up to tier 1 has room" in found.full_text
 
 
-def test_a_queue_that_is_no_leaf_is_told_so() -> None:
+def test_parent_queue_is_named_as_the_cause() -> None:
     tree = [queue("root"), queue("org", parent="root"), queue("leaf", parent="org")]
     waiting = wanted(queue="org", phase="Pending", min_resources={"cpu": "4"})
     hierarchy = {"capacity": {"enableHierarchy": "true"}}
     found = asked([*nodes("n1"), *tree, *waiting], PREEMPT, second="predicates capacity nodeorder", more=hierarchy)
-    assert "queue org has child queues (leaf); capacity admits only to leaf queues" in found.whole_text
+    assert "queue org has child queues (leaf); capacity admits only to leaf queues" in found.full_text
     assert ("Set the job's queue to a leaf queue: leaf.",) == found.advice_texts
 
 
@@ -97,7 +97,7 @@ def test_the_sentence_of_a_discarded_gang_holds_no_code() -> None:
         member["metadata"]["labels"] = labels
     found = asked([*nodes("n1", "n2"), group, *members], PREEMPT)
     assert "gang-discard" == found.cause_code
-    assert "wanted-2 fits no node: every remaining node fails the predicates" in found.whole_text
+    assert "wanted-2 fits no node: every remaining node fails the predicates" in found.full_text
 
 
 def test_the_way_through_the_cycle_includes_the_gang_actions() -> None:
@@ -108,7 +108,7 @@ def test_the_way_through_the_cycle_includes_the_gang_actions() -> None:
 
 def summary_of(found: Explanation) -> tuple[str, tuple[str, ...], list[str]]:
     """The text, the advice and the evidence of an answer."""
-    return found.whole_text, found.advice_texts, [one.text for one in found.dominant_evidence]
+    return found.full_text, found.advice_texts, [one.text for one in found.dominant_evidence]
 
 
 def test_a_missing_role_is_named_where_the_pods_are_enough() -> None:
@@ -155,7 +155,7 @@ def test_a_job_that_no_action_admits_is_told_which_actions_there_are() -> None:
     ) == summary_of(found)
 
 
-def test_where_pods_and_a_role_are_missing_more_pods_are_asked_for() -> None:
+def test_advice_creates_pods_if_pods_and_a_role_are_missing() -> None:
     few = wanted(1, cpu="1", min_member=3, min_task_member={"ps": 1}, role="worker")
     found = asked([*nodes("n1"), *few], PLAIN)
     assert f"{CONTROLLER} only 1 pod (quota, webhook, controller log)." == found.advice_texts[0]
@@ -164,22 +164,22 @@ def test_where_pods_and_a_role_are_missing_more_pods_are_asked_for() -> None:
 def test_queues_that_are_not_reclaimable_are_named() -> None:
     shut = [queue("rich", reclaimable=False), queue("vast", reclaimable=False), queue("poor", weight=8)]
     one = [*nodes("n1"), *running("a", "n1", queue="rich"), *wanted(queue="poor")]
-    assert "rich has spec.reclaimable: false." in asked([*shut, *one], GANG_RECLAIM).whole_text
+    assert "rich has spec.reclaimable: false." in asked([*shut, *one], GANG_RECLAIM).full_text
     both = [*running("a", "n1", queue="rich"), *running("b", "n2", queue="vast")]
     found = asked([*shut, *nodes("n1", "n2"), *both, *wanted(queue="poor")], GANG_RECLAIM)
-    assert "rich, vast have spec.reclaimable: false." in found.whole_text
+    assert "rich, vast have spec.reclaimable: false." in found.full_text
 
 
-def test_one_hypernode_was_and_two_were_checked() -> None:
+def test_number_of_checked_hypernodes_agrees_with_its_verb() -> None:
     group, *members = wanted(5, min_resources={"cpu": "20"})
     group["spec"]["networkTopology"] = {"mode": "hard", "highestTierAllowed": 1}
     for hosts, words in ((("n1",), "1 HyperNode was checked"), (("n1", "n2"), "2 HyperNodes were checked")):
         domains = [hyper_node(f"s-{host}", host) for host in hosts]
         found = asked([*nodes(*hosts), *domains, group, *members], PREEMPT, first=TOPOLOGY)
-        assert words in found.whole_text
+        assert words in found.full_text
 
 
-def test_pods_that_fail_are_told_from_pods_that_are_not_there() -> None:
+def test_failed_pods_are_distinguished_from_missing_pods() -> None:
     group, first, second = wanted(2)
     first["spec"]["nodeName"], first["status"]["phase"] = "n1", "Running"
     second["spec"]["nodeName"], second["status"]["phase"] = "n1", "Failed"
@@ -189,12 +189,12 @@ def test_pods_that_fail_are_told_from_pods_that_are_not_there() -> None:
     assert "1 of the 2 pods that minMember requires runs, 1 is not in this snapshot" == gone
 
 
-def test_a_queue_whose_room_another_queue_is_refused_as_well_is_told_of_it() -> None:
+def test_other_queues_refused_for_the_same_room_are_named() -> None:
     first = "priority gang proportion"
     jobs = [manifest for at in ("a", "b") for manifest in (pod_group(at, queue=at), *pods(at, 1, cpu="6"))]
     snapshot = cluster(*CLASSES, queue("a"), queue("b"), *nodes("n1"), *jobs, conf=conf(PLAIN, first=first))
     found = explain_by_name(replay_cycle(snapshot), "default/a")
-    assert "default/b of another queue is rejected as well: neither queue uses what is free." in found.whole_text
+    assert "default/b of another queue is rejected as well: neither queue uses what is free." in found.full_text
 
 
 def test_a_discarded_statement_shows_three_vetoes_at_most() -> None:
@@ -202,7 +202,7 @@ def test_a_discarded_statement_shows_three_vetoes_at_most() -> None:
     assert 3 == len([one for one in found.dominant_evidence if one.text.startswith("gang allows")])
 
 
-def test_pods_with_a_group_each_are_told_that_they_are_no_gang() -> None:
+def test_pods_with_one_podgroup_each_are_named_as_no_gang() -> None:
     small = [queue("q", capability={"cpu": "5"})]
     held = running("podgroup-a", "n1", count=1, cpu="4", queue="q", min_resources={"cpu": "4"})
     late = [
@@ -213,6 +213,6 @@ def test_pods_with_a_group_each_are_told_that_they_are_no_gang() -> None:
         pod["metadata"]["labels"] = {"spark-app-selector": "pi", "spark-role": role}
     snapshot = cluster(*CLASSES, *small, *nodes("n1"), *held, *late, conf=conf(PLAIN))
     found = explain_by_name(replay_cycle(snapshot), "default/podgroup-b")
-    assert found.whole_text.endswith(
+    assert found.full_text.endswith(
         "application pi has a PodGroup of its own (minMember 1), so its pods are not a gang."
     )

@@ -56,7 +56,7 @@ def test_explain_says_of_a_made_up_action_what_it_says_of_the_one_that_declares_
     assert str(expected).replace(known, made_up) == str(actual)
 
 
-def test_its_searches_for_victims_are_seen() -> None:
+def test_victim_searches_of_a_made_up_action_are_found() -> None:
     run = run_with("harvest")
     (action,) = [span for span in run.spans if span.level is Level.ACTION and span.name == "harvest"]
     found = funnels_around(run, action.last)
@@ -71,5 +71,5 @@ def test_each_older_form_of_an_action_declares_the_same_as_the_newest() -> None:
     assert [facts_of(ACTIONS, name) for name, _ in forms] == [facts_of({name: form}, name) for name, form in forms]
 
 
-def test_an_unknown_action_does_nothing() -> None:
+def test_unknown_action_has_no_effects() -> None:
     assert ActionFacts() == facts_of(ACTIONS, "unheard-of")

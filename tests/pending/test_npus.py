@@ -34,8 +34,10 @@ def asked(**limits: Any) -> Explanation:
         ),
     ],
 )
-def test_why_no_npu_is_given(limits: dict[str, str], cause: str, words: str, advice: str) -> None:
+def test_explain_names_the_cause_of_an_unplaced_npu_request(
+    limits: dict[str, str], cause: str, words: str, advice: str
+) -> None:
     found = asked(**limits)
     assert cause == found.cause_code
-    assert words in found.whole_text
+    assert words in found.full_text
     assert not advice or advice in found.advice_texts

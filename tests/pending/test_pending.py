@@ -23,8 +23,8 @@ def check(recording: Recording, found: Explanation) -> None:
     """Check the properties that every explanation has."""
     findings = (found.dominant, *found.contributing)
     for finding in findings:
-        assert "\n" not in finding.whole_text
-        assert finding.whole_text.endswith((".", "?")) or finding.cause == "panic"
+        assert "\n" not in finding.full_text
+        assert finding.full_text.endswith((".", "?")) or finding.cause == "panic"
         assert finding.evidence
         assert all(1 <= evidence.seq <= len(recording) for evidence in finding.evidence)
         assert list(finding.evidence) == sorted(finding.evidence)
@@ -64,7 +64,7 @@ def test_the_cause_of_a_users_question_is_one_that_its_thread_accepts(case: Path
 
 
 @pytest.mark.parametrize("situation", SITUATIONS, ids=lambda situation: situation.name)
-def test_a_situation_has_its_cause(situation: Situation) -> None:
+def test_each_situation_has_its_cause(situation: Situation) -> None:
     recording = replay_cycle(situation.snapshot)
     assert not recording.conf.built_in
     found = explain_by_name(recording, situation.job)
@@ -85,7 +85,7 @@ def case(name: str) -> Recording:
     return recorded(recorded_path(f"causes/{name}"))
 
 
-def test_asking_changes_nothing() -> None:
+def test_explaining_leaves_the_recording_unchanged() -> None:
     recording = case("gang-discards-preemption")
     events, notes = list(recording.events), list(recording.notes)
     first = explanation_document(explain_by_name(recording, "ml/fraud-model"))
@@ -108,13 +108,13 @@ def test_the_numbers_say_what_is_short_by_how_much() -> None:
 
 def test_a_misspelt_switch_is_named_where_it_matters() -> None:
     found = explain_by_name(case("switch-misspelt"), "ml/fraud-model")
-    assert "enabledPreemptable is ignored: unknown switch (did you mean enablePreemptable?" in found.whole_text
+    assert "enabledPreemptable is ignored: unknown switch (did you mean enablePreemptable?" in found.full_text
 
 
 def test_the_victims_of_a_missing_action_come_from_a_trial() -> None:
     found = explain_by_name(case("preempt-not-configured"), "ml/fraud-model")
     assert (
-        "With preempt (replayed): 1 pod placed on cpu-01; evicts ml/etl-nightly-1-worker-0 for it." in found.whole_text
+        "With preempt (replayed): 1 pod placed on cpu-01; evicts ml/etl-nightly-1-worker-0 for it." in found.full_text
     )
 
 
@@ -127,7 +127,7 @@ def test_evidence_points_at_the_veto() -> None:
     assert ["Preemptable"] * 4 == [getattr(event, "point", "") for event in events]
 
 
-def test_what_lies_behind_a_shut_door_is_not_reached() -> None:
+def test_checklist_marks_steps_behind_a_failed_one_as_not_reached() -> None:
     steps = {step.name: step.state for step in explain_by_name(case("enqueue-overcommit"), "ml/fraud-model").steps}
     assert ("failed", "not reached") == (steps["admitted (enqueue)"], steps["allocate"])
 
@@ -143,7 +143,7 @@ def test_a_pod_that_is_passed_over_names_the_one_of_its_role_that_found_no_node(
     )
     found = explain_by_name(replay_cycle(snapshot), "later-0")
     assert "not-tried" == found.cause_code
-    assert "After j-0 of role a found no node, allocate skips the other pods of role a" in found.whole_text
+    assert "After j-0 of role a found no node, allocate skips the other pods of role a" in found.full_text
 
 
 def test_the_steps_quote_the_schedulers_message_where_it_counts_in_its_own_way() -> None:
@@ -153,9 +153,7 @@ def test_the_steps_quote_the_schedulers_message_where_it_counts_in_its_own_way()
     message = "0/8 nodes are unavailable: 1 Insufficient memory, 7 Insufficient nvidia.com/gpu."
     assert f'scheduler message: "{message}"' in text
     assert text.count("Insufficient") == message.count("Insufficient")
-    assert any(
-        "6 Insufficient nvidia.com/gpu, 2 without nvidia.com/gpu" in one.whole_text for one in found.contributing
-    )
+    assert any("6 Insufficient nvidia.com/gpu, 2 without nvidia.com/gpu" in one.full_text for one in found.contributing)
 
 
 def test_a_panic_before_the_session_is_open_is_the_cause_whatever_phase_the_job_is_in() -> None:

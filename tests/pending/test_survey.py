@@ -68,7 +68,7 @@ def test_a_named_job_is_explained_whatever_came_of_it() -> None:
     assert (0, (), True) == (unknown.jobs, unknown.explained, unknown.named)
 
 
-def test_a_survey_travels() -> None:
+def test_survey_can_be_pickled() -> None:
     found = survey_jobs(replay_cycle(busy()))
     assert found == pickle.loads(pickle.dumps(found))
 
@@ -121,7 +121,7 @@ def test_what_a_survey_shares_does_not_change_what_it_says() -> None:
     ]
 
 
-def test_a_fault_in_one_answer_leaves_the_other_jobs_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_internal_error_of_one_answer_keeps_the_other_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = survey_jobs(replay_cycle(busy()))
 
     def fails_at_one(recording: Recording, subject: ExplainSubject) -> Explanation:
@@ -133,7 +133,7 @@ def test_a_fault_in_one_answer_leaves_the_other_jobs_theirs(monkeypatch: pytest.
     found = survey_jobs(replay_cycle(busy()))
     fault = next(one for one in found.explained if one.explanation.cause_code == FAULT)
     expected = "default/waits-a cannot be explained: IndexError: list index out of range; this is a bug in vcdebug."
-    assert (expected, 1) == (fault.explanation.whole_text, fault.pending)
+    assert (expected, 1) == (fault.explanation.full_text, fault.pending)
     assert [one for one in whole.explained if one.explanation.job != "default/waits-a"] == [
         one for one in found.explained if one is not fault
     ]

@@ -38,13 +38,13 @@ def gpus(count: int) -> dict[str, str]:
 def test_a_label_that_is_spelt_otherwise_is_found() -> None:
     nodes = [node("n1", labels={"gpu-type": "A100"}), node("n2", labels={"gpu-type": "V100"})]
     found = asked(nodes, nodeSelector={"gpu-type": "a100"})
-    assert "No node in the snapshot has gpu-type=a100: gpu-type is A100 on n1, V100 on n2" in found.whole_text
+    assert "No node in the snapshot has gpu-type=a100: gpu-type is A100 on n1, V100 on n2" in found.full_text
     assert found.advice_texts[0].startswith("Did you mean gpu-type=A100?")
 
 
 def test_a_label_that_no_node_has_is_named() -> None:
     found = asked(node("n1", labels={"disktype": "ssd"}), nodeSelector={"disk-type": "ssd"})
-    assert "No node in the snapshot has disk-type=ssd, and none has label disk-type at all" in found.whole_text
+    assert "No node in the snapshot has disk-type=ssd, and none has label disk-type at all" in found.full_text
     assert "Use label disktype instead of disk-type in the pods." in found.advice_texts
 
 
@@ -52,7 +52,7 @@ def test_a_required_node_affinity_is_told_like_a_selector() -> None:
     terms = [{"matchExpressions": [{"key": "zone", "operator": "In", "values": ["b", "c"]}]}]
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
     found = asked(node("n1", labels={"zone": "a"}), affinity={"nodeAffinity": required})
-    assert "No node in the snapshot has zone in (b, c): zone is a on n1" in found.whole_text
+    assert "No node in the snapshot has zone in (b, c): zone is a on n1" in found.full_text
 
 
 def spread(key: str) -> dict[str, Any]:
@@ -63,8 +63,8 @@ def spread(key: str) -> dict[str, Any]:
 
 def test_a_spread_over_a_label_that_no_node_has_names_the_label_and_the_closest_one() -> None:
     found = asked(node("n1", labels={"topology.kubernetes.io/zone": "a"}), **spread("topology.kubernetes.io/zones"))
-    assert "No node in the snapshot has the label topology.kubernetes.io/zones, which" in found.whole_text
-    assert "the closest label of the nodes is topology.kubernetes.io/zone" in found.whole_text
+    assert "No node in the snapshot has the label topology.kubernetes.io/zones, which" in found.full_text
+    assert "the closest label of the nodes is topology.kubernetes.io/zone" in found.full_text
     assert (
         "Use label topology.kubernetes.io/zone instead of topology.kubernetes.io/zones in the pods."
         in found.advice_texts
@@ -79,8 +79,8 @@ def test_a_spread_names_the_only_domain_that_it_allows_and_the_pods_of_the_other
         each["metadata"]["labels"] = {"app": "web"}
     snapshot = cluster(nodes, full, pod_group("web", phase="Running"), web, conf=CONF)
     found = explain_by_name(replay_cycle(snapshot), "default/web")
-    assert "topologySpreadConstraints (maxSkew 1) allows only zone b; matching pods: a 1, b 0." in found.whole_text
-    assert "n3 lacks the label zone, which topologySpreadConstraints requires (DoNotSchedule)." in found.whole_text
+    assert "topologySpreadConstraints (maxSkew 1) allows only zone b; matching pods: a 1, b 0." in found.full_text
+    assert "n3 lacks the label zone, which topologySpreadConstraints requires (DoNotSchedule)." in found.full_text
 
 
 def test_a_spread_over_more_domains_than_there_are_names_min_domains() -> None:
@@ -94,7 +94,7 @@ def test_a_spread_over_more_domains_than_there_are_names_min_domains() -> None:
         replay_cycle(cluster(nodes, pod_group("web", phase="Running"), web, conf=CONF)), "default/web"
     )
     allows = "topologySpreadConstraints (maxSkew 1) allows no zone; matching pods: a 1, b 1"
-    assert f"{allows}; minDomains 3, but nodes have 2." in found.whole_text
+    assert f"{allows}; minDomains 3, but nodes have 2." in found.full_text
 
 
 def test_neighbours_that_do_not_run_are_named_by_their_labels() -> None:
@@ -103,7 +103,7 @@ def test_neighbours_that_do_not_run_are_named_by_their_labels() -> None:
     found = asked(node("n1", labels={"zone": "a"}), affinity=affinity)
     assert (
         "Its required podAffinity needs pods with app=db in the same zone; no such pod runs on any node"
-        in found.whole_text
+        in found.full_text
     )
     assert "change the pod's nodeSelector" not in " ".join(found.advice_texts)
 
@@ -114,20 +114,20 @@ def test_a_resource_that_is_spelt_otherwise_is_found() -> None:
     assert [] == [line for line in found.advice_texts if line.startswith("ask for less")]
 
 
-def test_room_in_pieces_is_said_to_be_in_pieces() -> None:
+def test_explain_states_that_free_amounts_are_spread_over_nodes() -> None:
     nodes = [node(f"n{number}", gpu="4") for number in range(4)]
     old = [one for at in range(4) for one in (pod_group(f"o{at}", phase="Running"), *_on(f"o{at}", f"n{at}", gpus(2)))]
     found = asked(nodes, old, conf=conf_of("gang", "predicates"), requests=gpus(4))
-    assert "8 nvidia.com/gpu is free in total, but spread over 4 nodes" in found.whole_text
+    assert "8 nvidia.com/gpu is free in total, but spread over 4 nodes" in found.full_text
 
 
 def _on(group: str, where: str, requests: dict[str, str], **more: Any) -> list[Manifest]:
     return pods(group, 1, requests=requests, on=where, **more)
 
 
-def test_a_guarantee_that_nobody_uses_is_named_with_its_queue() -> None:
+def test_unused_guarantee_is_named_with_its_queue() -> None:
     found = asked(node("n1", cpu="16"), queue("idle", guarantee={"cpu": "14"}))
-    assert "Of the cluster's 16 cpu, queue idle is guaranteed 14 and uses 0." in found.whole_text
+    assert "Of the cluster's 16 cpu, queue idle is guaranteed 14 and uses 0." in found.full_text
     assert ("Queue idle: lower spec.guarantee.",) == found.advice_texts
 
 
@@ -136,7 +136,7 @@ def test_a_gang_that_asks_more_than_a_capability_is_told_what_it_asks_in_all() -
     group = [pod_group("train", queue="small", min_member=2), *pods("train", 2, cpu="4")]
     found = explain_by_name(replay_cycle(cluster(*objects, group, conf=CONF)), "default/train")
     assert "queue-not-allocatable" == found.cause_code
-    assert "The 2 pods still missing from the gang ask 8 cpu in total; the queue's hard limit is 6." in found.whole_text
+    assert "The 2 pods still missing from the gang ask 8 cpu in total; the queue's hard limit is 6." in found.full_text
     assert "make room" not in " ".join(found.advice_texts)
 
 
@@ -155,8 +155,8 @@ def test_a_full_ancestor_says_which_queue_below_it_holds_it() -> None:
     found = explain_by_name(
         replay_cycle(cluster(node("n1", cpu="32"), tree, leaves, old, wanted, conf=HIERARCHY)), "default/train"
     )
-    assert "parent queue org uses 8 of its capability 8" in found.whole_text
-    assert "Queue b uses 8 cpu and deserves 0." in found.whole_text
+    assert "parent queue org uses 8 of its capability 8" in found.full_text
+    assert "Queue b uses 8 cpu and deserves 0." in found.full_text
 
 
 def test_the_same_priority_is_what_keeps_victims_and_a_switch_of_drf_is_not_advised() -> None:
@@ -167,12 +167,12 @@ def test_the_same_priority_is_what_keeps_victims_and_a_switch_of_drf_is_not_advi
     ]
     wanted = [pod_group("train", priority_class="high"), *pods("train", 1, cpu="4", priority=1000)]
     found = explain_by_name(replay_cycle(cluster(node("n1", cpu="4"), high, old, wanted, conf=CONF)), "default/train")
-    assert "default/train has priority 1000, and the lowest candidate's job, default/old, has 1000" in found.whole_text
+    assert "default/train has priority 1000, and the lowest candidate's job, default/old, has 1000" in found.full_text
     assert "Give default/train a PriorityClass above 1000." == found.advice_texts[0]
     assert "enablePreemptable of drf" not in " ".join(found.advice_texts)
 
 
-def test_a_pod_of_another_queue_says_that_reclaim_is_not_there() -> None:
+def test_pod_of_another_queue_gives_missing_reclaim_as_cause() -> None:
     old = [pod_group("old", queue="a", phase="Running"), *pods("old", 1, cpu="4", on="n1", priority=1)]
     wanted = [pod_group("train", queue="b"), *pods("train", 1, cpu="4", priority=9)]
     snapshot = cluster(node("n1", cpu="4"), queue("a"), queue("b"), old, wanted, conf=CONF)
@@ -189,14 +189,14 @@ def test_a_gang_for_which_no_hypernode_is_large_enough_is_told_so_without_min_re
     conf = conf_of("priority gang network-topology-aware", "predicates proportion", actions="enqueue, allocate")
     found = explain_by_name(replay_cycle(cluster(nodes, tree, top, wanted, conf=conf)), "default/train")
     assert "no-hypernode" == found.cause_code
-    assert "no HyperNode up to tier 1 has room for its 4 pods (minMember) (32 cpu" in found.whole_text
+    assert "no HyperNode up to tier 1 has room for its 4 pods (minMember) (32 cpu" in found.full_text
 
 
-def test_a_window_that_is_shut_is_not_for_ever() -> None:
+def test_closed_tdm_window_is_named_with_its_hours() -> None:
     revocable = node("n1", labels={"volcano.sh/revocable-zone": "rz1"})
     found = asked(revocable, conf=WINDOWS, annotations={"volcano.sh/revocable-zone": "*"})
-    assert "ever" not in found.whole_text.split()
-    assert "n1 is in revocable zone rz1, open only 18:00-20:00" in found.whole_text
+    assert "ever" not in found.full_text.split()
+    assert "n1 is in revocable zone rz1, open only 18:00-20:00" in found.full_text
     assert found.advice_texts[0].startswith("Wait until 18:00, when revocable zone rz1 opens")
 
 
@@ -210,5 +210,5 @@ def test_a_class_that_does_not_exist_is_named_with_those_that_do() -> None:
     slow: Manifest = {"kind": "StorageClass", "metadata": {"name": "slow", "uid": "slow"}, "provisioner": "x"}
     volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
     found = asked(node("n1"), claim, slow, volumes=volumes)
-    assert "StorageClass fast is not in this snapshot (it has slow)" in found.whole_text
+    assert "StorageClass fast is not in this snapshot (it has slow)" in found.full_text
     assert "Create StorageClass fast, or name an existing one in the claim." in found.advice_texts

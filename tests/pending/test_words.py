@@ -55,8 +55,8 @@ def test_overcommit_speaks_of_the_scarcest_dimension_and_of_the_others_beside_it
     gpus = [node("n1", cpu="8", gpu="2")]
     found = asked([*gpus, *wanted(phase="Pending", min_resources={"cpu": "10", GPU: "9"})], second=OVERCOMMIT)
     assert "enqueue-overcommit" == found.cause_code
-    assert f"minResources asks 9 {GPU}; overcommit allows 2.4 more (2 x 1.2 - 0 used), 6.6 short." in found.whole_text
-    assert "That is more than the whole cluster's 2 nvidia.com/gpu x 1.2 = 2.4 nvidia.com/gpu" in found.whole_text
+    assert f"minResources asks 9 {GPU}; overcommit allows 2.4 more (2 x 1.2 - 0 used), 6.6 short." in found.full_text
+    assert "That is more than the whole cluster's 2 nvidia.com/gpu x 1.2 = 2.4 nvidia.com/gpu" in found.full_text
     assert (6.6, 0.4) == tuple(round(found.dominant.numbers[f"short.{each}"].value, 6) for each in (GPU, "cpu"))
 
 
@@ -71,7 +71,7 @@ def test_a_factor_that_is_not_under_arguments_is_not_advised_to_be_raised_where_
     assert [advised] == [line for line in found.advice_texts if "factor" in line]
 
 
-def test_where_nothing_is_taken_nothing_is_advised_to_be_freed() -> None:
+def test_no_advice_to_free_an_unused_resource() -> None:
     big = wanted(phase="Pending", min_resources={"cpu": "10"})
     found = asked([*nodes("n1"), *big], second=OVERCOMMIT)
     assert ("Request less in spec.minResources.", "Set overcommit-factor above 1.25.") == found.advice_texts
@@ -83,13 +83,13 @@ def test_a_quota_names_the_other_dimensions_that_it_is_exceeded_in() -> None:
     small = [queue("default", capability={"cpu": "2", "memory": "1Gi"})]
     found = asked([*nodes("n1"), *small, *wanted(phase="Pending", min_resources={"cpu": "4", "memory": "8Gi"})])
     assert "enqueue-queue-quota" == found.cause_code
-    assert "allocated or reserved (2 over; also over: memory)." in found.whole_text
+    assert "allocated or reserved (2 over; also over: memory)." in found.full_text
 
 
-def test_a_limit_of_nothing_says_that_no_node_has_any() -> None:
+def test_limit_of_0_states_that_no_node_provides_the_resource() -> None:
     waiting = wanted(phase="Pending", min_resources={GPU: "1"})
     found = asked([*nodes("n1"), *waiting])
-    assert f"0 of its limit 0 allocated or reserved (1 over). No node provides {GPU}." in found.whole_text
+    assert f"0 of its limit 0 allocated or reserved (1 over). No node provides {GPU}." in found.full_text
 
 
 def test_a_child_queue_is_limited_by_its_parent() -> None:
@@ -100,7 +100,7 @@ def test_a_child_queue_is_limited_by_its_parent() -> None:
     found = asked([*nodes("n1"), *tree, leaf, *waiting], second="predicates capacity nodeorder", more=hierarchy)
     assert (
         "leaf has 0 of its limit 4 allocated or reserved (2 over). The limit is what parent queue org and"
-        in found.whole_text
+        in found.full_text
     )
 
 
@@ -118,7 +118,7 @@ def test_a_queue_that_is_not_open_may_not_reclaim_and_must_be_opened() -> None:
     full = [*nodes("n1"), *running("a", "n1", queue="theirs")]
     found = asked([*queues, *full, *wanted(queue="mine")], RECLAIM)
     assert "preemptive" == found.cause_code
-    assert "queue mine is Closed; proportion allows reclaim only for Open queues" in found.whole_text
+    assert "queue mine is Closed; proportion allows reclaim only for Open queues" in found.full_text
     assert "Open queue mine: vcctl queue operate -a open -n mine" in found.advice_texts
 
 
@@ -156,9 +156,9 @@ def test_a_capability_that_forbids_reclaim_is_named() -> None:
     full = [*nodes("n1"), *running("a", "n1", queue="theirs")]
     found = asked([*queues, *full, *wanted(queue="mine")], RECLAIM, **CAPACITY)
     assert "queue-not-allocatable" == found.cause_code
-    assert "wanted-0 alone asks 4 cpu, more than the capability 2 of its queue mine" in found.whole_text
+    assert "wanted-0 alone asks 4 cpu, more than the capability 2 of its queue mine" in found.full_text
     (beside,) = [one for one in found.contributing if one.cause == "preemptive"]
-    assert "it would use 4 cpu of its capability 2 (capacity)" in beside.whole_text
+    assert "it would use 4 cpu of its capability 2 (capacity)" in beside.full_text
     assert any("Queue mine: raise spec.capability" in line for line in found.advice_texts)
 
 
@@ -179,7 +179,7 @@ def test_a_claim_is_refused_by_the_limit_only_where_the_release_asks_for_it(rele
         snapshot_at_release(cluster(*world, conf=conf(RECLAIM, "drf predicates capacity nodeorder")), release)
     )
     found = explain_by_name(recording, WANTED)
-    sentences = {found.cause_code: found.whole_text, **{one.cause: one.whole_text for one in found.contributing}}
+    sentences = {found.cause_code: found.full_text, **{one.cause: one.full_text for one in found.contributing}}
     assert says in sentences["preemptive"]
     seq = recording.index.seqs_at_point("Preemptive")[0]
     equation = equation_at(recording, seq)
@@ -193,7 +193,7 @@ def test_gangreclaim_is_asked_about_all_pods_at_once() -> None:
     full = [*nodes("n1", "n2"), *running("a", "n1", queue="theirs"), *running("b", "n2", queue="theirs")]
     found = asked([*queues, *full, *wanted(2, queue="mine")], "enqueue, allocate, gangreclaim")
     assert "preemptive" == found.cause_code
-    assert "may not reclaim for 2 pods at once: it would use 8 cpu and deserves 4 by weight 1 of 4" in found.whole_text
+    assert "may not reclaim for 2 pods at once: it would use 8 cpu and deserves 4 by weight 1 of 4" in found.full_text
 
 
 def test_gangpreempt_counts_the_pods_that_its_filter_excludes() -> None:
@@ -211,11 +211,11 @@ def test_gangpreempt_counts_the_pods_that_its_filter_excludes() -> None:
         "2 of jobs with equal or higher priority",
         '2 with volcano.sh/preemptable: "false"',
     )
-    assert [] == [part for part in parts if part not in found.whole_text]
-    assert "6 running pods: " in found.whole_text
+    assert [] == [part for part in parts if part not in found.full_text]
+    assert "6 running pods: " in found.full_text
 
 
-def test_pods_of_the_queue_that_could_not_make_room_do_not_make_preempt_the_last_hope() -> None:
+def test_preempt_is_not_the_cause_if_its_candidates_cannot_make_room() -> None:
     queues = [queue("mine", weight=3), queue("theirs", reclaimable=False)]
     full = [
         *nodes("n1"),
@@ -240,26 +240,26 @@ def test_the_minimum_that_is_advised_places_the_job(name: str, job: str) -> None
     assert "places" == explain_by_name(edited(recording, f"PodGroup/{other}:spec.minMember={least}"), job).cause_code
 
 
-def test_a_gang_that_would_have_to_go_whole_is_not_told_to_lower_its_minimum() -> None:
+def test_no_advice_to_lower_the_minimum_of_a_single_pod_gang() -> None:
     single = [*nodes("n1"), *running("a", "n1", 1, cpu="8")]
     found = asked([*single, *wanted(cpu="8")], "enqueue, allocate, preempt")
     assert "gang" == found.cause_code
     assert "Free room elsewhere: gang never allows evicting the only pod of default/a." in found.advice_texts
 
 
-def test_the_queue_refuses_the_pod_of_which_it_is_told() -> None:
+def test_queue_finding_names_the_refused_pod() -> None:
     roomy = [*nodes("n1", "n2"), queue("default", capability={"cpu": "6"})]
     found = asked([*roomy, *wanted(2, cpu="4")])
     refusals = [one for one in (found.dominant, *found.contributing) if one.cause == "queue-not-allocatable"]
-    assert [True] == ["wanted-1 asks 4 cpu; its queue default uses 4 of" in one.whole_text for one in refusals]
+    assert [True] == ["wanted-1 asks 4 cpu; its queue default uses 4 of" in one.full_text for one in refusals]
 
 
-def test_what_stopped_the_last_plan_of_a_gang_action_is_told() -> None:
+def test_explain_names_what_stopped_the_last_plan_of_a_gang_action() -> None:
     held = running("a", "n1", 1, cpu="2", annotations=FALSE)
     objects = [queue("default", capability={"cpu": "5"}), *nodes("n1"), *held, *running("b", "n1", 1, cpu="6")]
     found = asked([*objects, *wanted()], "enqueue, allocate, gangpreempt")
     assert "gang-discard" == found.cause_code
-    assert "Its queue has no quota left for wanted-0. No pod is evicted." in found.whole_text
+    assert "Its queue has no quota left for wanted-0. No pod is evicted." in found.full_text
     assert "proportion rejects wanted-0" in [evidence.text for evidence in found.dominant_evidence]
 
 
@@ -281,16 +281,16 @@ def reclaiming(theirs: dict[str, Any], count: int = 2, cpu: str = "4") -> Explan
     return asked([*queues, *full, *wanted(queue="mine")], RECLAIM, **tiers, more=silent)
 
 
-def test_capacity_keeps_what_a_queue_deserves() -> None:
+def test_capacity_protects_the_deserved_amount() -> None:
     found = reclaiming({"deserved": {"cpu": "8", "memory": "80G"}})
     assert "victims-not-above-deserved" == found.cause_code
-    assert "2 pods of queue theirs, which uses 8 of 8 cpu and " in found.whole_text
+    assert "2 pods of queue theirs, which uses 8 of 8 cpu and " in found.full_text
     assert 8.0 == found.dominant.numbers["queue.theirs.deserved.cpu"].value
 
 
-def test_capacity_keeps_what_a_queue_is_guaranteed() -> None:
+def test_capacity_protects_the_guarantee() -> None:
     found = reclaiming({"deserved": {"cpu": "1"}, "guarantee": {"cpu": "3"}}, 1, "8")
-    assert "of queue theirs, which would fall below its guarantee (3 cpu)" in found.whole_text
+    assert "of queue theirs, which would fall below its guarantee (3 cpu)" in found.full_text
     assert any("its spec.guarantee" in line for line in found.advice_texts)
 
 
@@ -303,8 +303,8 @@ def test_a_quota_of_the_namespace_is_named_with_its_figures() -> None:
     waiting = wanted(phase="Pending", min_resources={"cpu": "4", "memory": "8Gi"})
     found = asked([*nodes("n1", "n2"), quota, *waiting], first="priority gang resourcequota")
     assert "enqueue-resourcequota" == found.cause_code
-    assert "minResources asks 4 cpu; ResourceQuota team-quota has 7.5 of 10 used" in found.whole_text
-    assert "(1.5 over; also over: memory 4Gi)." in found.whole_text
+    assert "minResources asks 4 cpu; ResourceQuota team-quota has 7.5 of 10 used" in found.full_text
+    assert "(1.5 over; also over: memory 4Gi)." in found.full_text
     assert (1.5, "cores") == tuple(found.dominant.numbers["short.cpu"])
 
 
@@ -335,7 +335,7 @@ def test_a_device_quota_is_told_in_the_words_that_the_plugin_writes() -> None:
     limited = [queue("default", capability={"deviceclass/gpu": "2"})]
     found = asked([*nodes("n1"), *limited, claim, group, *members], second="predicates capacity nodeorder", more={})
     assert "enqueue-queue-quota" == found.cause_code
-    assert "dra-resource-exceeded" in found.whole_text
+    assert "dra-resource-exceeded" in found.full_text
 
 
 def test_a_closed_queue_is_not_to_blame_for_pods_that_are_not_preemptable_anyway() -> None:

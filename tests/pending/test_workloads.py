@@ -46,7 +46,7 @@ def test_a_pod_group_whose_pods_have_ended_is_named_and_deleted(phase: str, coun
 
 
 @pytest.mark.parametrize(("asks", "told"), [("5", True), ("3", False)])
-def test_a_holder_that_fits_no_node_now_is_said_to_reserve_in_vain(asks: str, told: bool) -> None:
+def test_inqueue_job_without_a_fitting_node_is_named_as_reserving_in_vain(asks: str, told: bool) -> None:
     held = [pod_group("held", min_resources={"cpu": asks}), *pods("held", 1, cpu=asks)]
     full = [pod_group("old", phase="Running"), *pods("old", 1, cpu="6", on="n1"), *pods("old", 1, prefix="o", on="n2")]
     waits = [pod_group("j", phase="Pending", min_resources={"cpu": "9"}), *pods("j", 1, cpu="9")]
@@ -71,7 +71,7 @@ def test_a_minimum_that_does_not_follow_its_pods_is_set_to_what_they_ask(
 def test_a_minimum_that_counts_pods_to_come_is_left_alone() -> None:
     group = owned([pod_group("j", phase="Pending", min_resources={"cpu": "40"})], "SparkApplication", "pi")
     snapshot = cluster(node("n1"), group, pods("j", 1, cpu="2"), conf=ENQUEUE)
-    assert "does not follow" not in explained(snapshot).whole_text
+    assert "does not follow" not in explained(snapshot).full_text
     assert not any("as its pods ask" in words for words in proven(snapshot, "default/j"))
 
 
@@ -315,7 +315,7 @@ def test_a_volume_that_is_attached_once_and_counted_per_pod_is_named_with_the_fl
     waits = [pod_group("j"), *pods("j", 1, volumes=mounts["data"])]
     snapshot = cluster(node("n1"), csi, volumes, claims, used, waits)
     shared = "PersistentVolumeClaim data is already mounted by r-0 on n1; Volcano counts an attachment for each pod"
-    assert (other == "data") is (shared in explained(snapshot).dominant.whole_text)
+    assert (other == "data") is (shared in explained(snapshot).dominant.full_text)
     flag = f"Start the scheduler with --ignored-provisioners={driver} (only predicates then count its volumes)"
     assert (other == "data") is (flag in proven(snapshot, "default/j"))
 
@@ -405,7 +405,7 @@ def test_a_claim_that_does_not_exist_is_named_with_the_closest_one_of_the_namesp
 
 
 @pytest.mark.parametrize("labels", [{"app": "web"}, {"app": "other"}])
-def test_what_only_a_predicate_objects_to_is_not_blamed_on_preempt(labels: dict[str, str]) -> None:
+def test_preempt_is_not_the_cause_of_a_predicate_refusal(labels: dict[str, str]) -> None:
     term = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": "kubernetes.io/hostname"}
     rules = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     replicas = [*pods("j", 1, on="n1"), *pods("j", 1, prefix="more", affinity=rules)]
@@ -425,14 +425,14 @@ def test_what_only_a_predicate_objects_to_is_not_blamed_on_preempt(labels: dict[
 def test_a_spark_application_without_a_minimum_is_told_where_to_state_it(kind: str, minimum: str | None) -> None:
     group = owned([pod_group("j", phase="Running", min_resources={"cpu": minimum} if minimum else None)], kind, "pi")
     snapshot = stated_by(kind, "pi", [*group, *pods("j", 1, on="n1"), *pods("j", 1, prefix="e", cpu="20")])
-    advised = [line.text for line in explained(snapshot).advised if line.beyond_replay]
+    advised = [line.text for line in explained(snapshot).advised if line.cannot_be_replayed]
     assert (kind == "SparkApplication" and not minimum) is any(
         "batchSchedulerOptions.resources" in one for one in advised
     )
 
 
 @pytest.mark.parametrize(("asked", "vain"), [("9", True), ("8", False)])
-def test_nobody_is_told_to_wait_where_an_empty_queue_would_not_admit_the_job(asked: str, vain: bool) -> None:
+def test_no_advice_to_wait_if_minresources_alone_exceed_the_queue_limit(asked: str, vain: bool) -> None:
     limited = queue("q", capability={"cpu": "8"})
     used = [pod_group("old", queue="q", phase="Running", min_resources={"cpu": "1"}), *pods("old", 1, cpu="1", on="n1")]
     waits = pod_group("j", queue="q", phase="Pending", min_resources={"cpu": asked})

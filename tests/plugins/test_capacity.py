@@ -36,7 +36,7 @@ def test_only_queues_with_jobs_take_part() -> None:
     assert 6000.0 == attr(ssn, "a").real_capability.milli_cpu
 
 
-def test_what_is_deserved_is_capped_by_the_limit_and_raised_to_the_guarantee() -> None:
+def test_deserved_amount_is_capped_by_the_limit_and_raised_to_the_guarantee() -> None:
     ssn = flat(
         node("n1"),
         queue("a", deserved=amounts("8"), capability=amounts("4")),

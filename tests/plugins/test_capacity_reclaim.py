@@ -33,12 +33,12 @@ def test_a_dimension_that_is_not_deserved_does_not_count() -> None:
     assert [] == reclaimed(ssn, "a-0", "b-0")
 
 
-def test_a_queue_that_deserves_nothing_gives_everything() -> None:
+def test_all_tasks_of_a_queue_without_deserved_amounts_are_reclaimable() -> None:
     ssn = flat(node("n1"), queue("a"), queue("b"), pending("a", 1), running("b", 3))
     assert ["b-2", "b-1", "b-0"] == reclaimed(ssn, "a-0", "b-0", "b-1", "b-2")
 
 
-def test_the_guarantee_stays_and_a_smaller_candidate_may_still_go() -> None:
+def test_guarantee_protects_a_large_candidate_and_allows_a_smaller_one() -> None:
     ssn = flat(
         node("n1"),
         queue("a"),
@@ -81,7 +81,7 @@ def test_a_scalar_deserved_as_0_is_exceeded_by_any_amount() -> None:
     assert [] == reclaimed(gpu_job(cpu="8"), "a-0", "b-0", "b-1")
 
 
-def test_without_the_reclaimers_job_nothing_is_offered() -> None:
+def test_reclaimable_abstains_for_a_reclaimer_without_a_job() -> None:
     ssn = flat(node("n1"), queue("a"), queue("b"), pending("a", 1), running("b", 1))
     orphan = task(ssn, "a-0").clone()
     orphan.job = "default/gone"
@@ -214,7 +214,7 @@ def test_a_queue_claims_what_an_ancestor_deserves_that_is_near_enough(level: int
 
 @pytest.mark.parametrize("level", [1, 2, 3, 9])
 @pytest.mark.parametrize("branch", ["b", "b1"])
-def test_the_root_neither_protects_nor_makes_relatives(branch: str, level: int) -> None:
+def test_root_queue_does_not_count_as_a_common_ancestor(branch: str, level: int) -> None:
     """The victim's queue is at another depth than the reclaimer's (b), or at the same (b1)."""
     ssn = tree(
         node("n1"),

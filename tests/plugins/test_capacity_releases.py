@@ -38,7 +38,7 @@ def in_tree(*objects: Objects) -> Session:
     ],
     ids=["capability", "deserved", "nothing", "guarantee", "cluster", "sum", "dimension", "root"],
 )
-def test_a_child_with_more_than_its_parent_stops_everything(queues: list[dict[str, object]]) -> None:
+def test_child_that_exceeds_its_parent_disables_the_old_plugin(queues: list[dict[str, object]]) -> None:
     ssn = in_tree(big_node(), *queues, pending("a", 1))
     assert not plugin(ssn).ready
     assert not ssn.ask_plugins(ALLOCATABLE, ssn.queues["a"], task(ssn, "a-0"))
@@ -46,7 +46,7 @@ def test_a_child_with_more_than_its_parent_stops_everything(queues: list[dict[st
     assert plugin(newer).ready
 
 
-def test_the_reason_is_said_as_upstream_says_it() -> None:
+def test_note_about_a_broken_tree_has_upstreams_text() -> None:
     queues = [queue("root"), queue("p", deserved=amounts("2")), queue("a", parent="p", deserved=amounts("5"))]
     conf = "actions: allocate\ntiers:\n- plugins:\n  - name: capacity\n    enableHierarchy: true\n"
     recording = replay_cycle(snapshot_at_release(cluster(big_node(), queues, pending("a", 1), conf=conf), "v1.13.3"))
@@ -76,7 +76,9 @@ def test_a_guarantee_does_not_raise_what_is_deserved_in_a_tree() -> None:
 
 
 @pytest.mark.parametrize(("release", "share", "order"), [("v1.13.3", 0.0, 0), ("v1.14.0", 1.0, 1)])
-def test_the_share_of_a_queue_that_deserves_nothing(release: str, share: float, order: int) -> None:
+def test_share_of_a_queue_without_deserved_amounts_depends_on_the_release(
+    release: str, share: float, order: int
+) -> None:
     queues = [queue("a"), queue("b", deserved=amounts("2"))]
     ssn = session(release, big_node(), *queues, running("a", 1), pending("b", 1))
     assert (share, order) == (attr(ssn, "a").share, ssn.ask_plugins(QUEUE_ORDER, ssn.queues["a"], ssn.queues["b"]))
@@ -90,7 +92,7 @@ def giving(release: str, deserved: dict[str, str], guarantee: dict[str, str] | N
     return names(ssn.ask_plugins(RECLAIMABLE, task(ssn, "a-0"), candidates) or [])
 
 
-def test_a_queue_gives_until_no_dimension_is_exceeded() -> None:
+def test_old_reclaimable_allows_victims_until_no_dimension_is_exceeded() -> None:
     assert ["b-0", "b-1"] == giving("v1.13.3", amounts("9", "2Gi"))
     assert [] == giving("v1.13.3", amounts("9", "4Gi"))
     assert ["b-0"] == giving("v1.13.3", amounts("1", "1Gi"), amounts("3", "3Gi"))

@@ -77,7 +77,7 @@ def test_sums_count_on_every_level() -> None:
     assert [0.0] * 3 == [attr(ssn, name).allocated.milli_cpu for name in ("a1", "a", "root")]
 
 
-def test_what_is_deserved_is_not_capped_by_the_limit() -> None:
+def test_deserved_amount_in_a_tree_is_not_capped_by_the_limit() -> None:
     ssn = tree(node("n1"), queue("a", deserved=amounts("8"), capability=amounts("4")), pending("a", 1))
     assert 8000.0 == attr(ssn, "a").deserved.milli_cpu
 
@@ -180,7 +180,7 @@ def broken(case: str) -> Session:
 
 
 @pytest.mark.parametrize("case", ["a job in a queue with children", "a job in the root", "a missing parent", "no root"])
-def test_a_broken_tree_refuses_everything(case: str) -> None:
+def test_broken_tree_rejects_every_hook(case: str) -> None:
     ssn = broken(case)
     wanted = task(ssn, "a1-0")
     ssn.ask_plugins(PRE_PREDICATE, wanted)
@@ -255,7 +255,7 @@ def test_asking_about_a_leaf_at_depth_6_makes_it_its_cousins_parent() -> None:
     assert [1000.0, 0.0] == [held.allocated[name].milli_cpu for name in ("y", "l")]  # type: ignore[attr-defined]
 
 
-def test_without_the_switch_there_is_no_tree() -> None:
+def test_queues_are_flat_without_the_hierarchy_switch() -> None:
     ssn = flat(node("n1"), queue("root"), family(capability=amounts("1")), pending("a1", 2))
     assert ["a1"] == list(plugin(ssn).queues)
     assert ssn.ask_plugins(ALLOCATABLE, ssn.queues["a1"], task(ssn, "a1-0"))

@@ -34,11 +34,11 @@ def test_a_running_pod_is_protected_until_its_cooldown_has_passed(text: str, exp
     assert expected == protected(annotation=text)
 
 
-def test_without_a_cooldown_nothing_is_protected() -> None:
+def test_pod_without_a_cooldown_is_not_protected() -> None:
     assert not protected()
 
 
-def test_a_label_that_does_not_parse_hides_the_annotation() -> None:
+def test_invalid_cooldown_label_hides_the_annotation() -> None:
     assert not protected(label="x", annotation="600s")
     assert protected(label="600s", annotation="x")
 

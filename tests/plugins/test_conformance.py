@@ -23,7 +23,7 @@ def session(*tiers: str) -> Session:
     )
 
 
-def test_every_victim_hook_spares_critical_classes_and_kube_system() -> None:
+def test_every_victim_hook_protects_critical_classes_and_kube_system() -> None:
     ssn = session("conformance")
     candidates = [t for job in ssn.jobs.values() for t in job.tasks.values() if t.node_name]
     context = EvictionContext(EvictionKind.GANG_PREEMPT, ssn.jobs["default/waiting"], "")
@@ -34,7 +34,7 @@ def test_every_victim_hook_spares_critical_classes_and_kube_system() -> None:
     assert expected == names(ssn.ask_plugins(UNIFIED_EVICTABLE, context, candidates))
 
 
-def test_a_later_tier_may_still_name_what_conformance_spared() -> None:
+def test_later_tier_may_allow_victims_that_conformance_protects() -> None:
     ssn = session("conformance", "gang")
     ssn.jobs["default/user"].min_available = 0
     assert ["critical"] == names(ssn.ask_plugins(PREEMPTABLE, task(ssn, "preemptor"), [task(ssn, "critical")]))

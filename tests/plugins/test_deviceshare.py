@@ -125,7 +125,7 @@ def test_a_pod_that_no_choice_of_cards_serves_is_refused(limits: dict[str, str],
     assert [SHORT] == refusal(opened(cards(), limited(limits, **notes), VGPUEnable="true"))
 
 
-def test_all_cores_need_an_unused_card_and_a_full_card_takes_nobody() -> None:
+def test_request_of_all_cores_needs_an_unused_card_and_a_full_card_accepts_no_pod() -> None:
     held = limited(vgpu(memory="10"), name="r-0", on="n1", vgpu_ids_new="gpu-a,NVIDIA,10,1:;gpu-b,NVIDIA,10,100:")
     exclusive = opened(cards(), held, limited(vgpu(memory="10", cores="100")), VGPUEnable="true")
     assert [("gpu-a", 1, 10, 1), ("gpu-b", 1, 10, 100)] == used(exclusive)
@@ -281,7 +281,7 @@ def bound_with(settings: dict[str, Any], cluster_node: Manifest, first: Manifest
         ),
     ],
 )
-def test_what_a_pod_was_given_in_an_earlier_cycle_is_taken(
+def test_cards_of_an_earlier_cycle_are_charged(
     settings: dict[str, Any], cluster_node: Manifest, limit: dict[str, str], says: str
 ) -> None:
     """The bind writes the annotation, and the next cycle's ledger reads it."""
@@ -309,7 +309,7 @@ def test_cards_are_chosen_as_older_releases_choose(
     assert expected == used(ssn)
 
 
-def test_spread_once_scored_cards_that_nobody_used() -> None:
+def test_older_spread_policy_scores_unused_cards() -> None:
     ssn = opened(
         cards(),
         limited(vgpu(memory="500")),

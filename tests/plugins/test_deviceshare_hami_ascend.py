@@ -143,7 +143,7 @@ def test_memory_comes_in_the_sizes_of_templates_and_what_no_card_has_is_nothing(
         ([asks("9"), asks("2", "12288")], UNSCHEDULABLE),
     ],
 )
-def test_what_two_cards_can_serve(limits: list[dict[str, str]], code: int) -> None:
+def test_requests_that_two_cards_can_serve(limits: list[dict[str, str]], code: int) -> None:
     assert ([(code, MESSAGE)] if code else []) == refusal(opened(npus(), limited(*limits)))
 
 
@@ -200,7 +200,7 @@ def test_hami_core_cuts_memory_as_asked_where_the_node_does_so(
 
 
 @pytest.mark.parametrize(("mode", "fits"), [("", True), ("false", False)])
-def test_the_configuration_says_it_for_nodes_that_do_not(mode: str, *, fits: bool) -> None:
+def test_configured_mode_applies_to_nodes_without_a_mode(mode: str, *, fits: bool) -> None:
     asked = limited(asks("2", "1000", "60", word=OTHER), notes={"huawei.com/vnpu-mode": "hami-core"})
     one = npus(card("a", OTHER), card("b", OTHER), word=OTHER, mode=mode)
     assert fits is accepts(opened(one, asked, config=MIXED))
@@ -222,7 +222,7 @@ def test_cards_count_while_some_are_allocatable(release: str, *, known: bool) ->
     assert known is bool(opened(one, release=release).nodes["n1"].devices)
 
 
-def test_a_card_that_is_nothing_ends_the_process_as_the_session_opens() -> None:
+def test_null_card_panics_at_session_open() -> None:
     one = npus()
     one["metadata"]["annotations"][f"hami.io/node-register-{WORD}"] = "[null]"
     with pytest.raises(SchedulerPanic, match="nil pointer"):
@@ -327,7 +327,7 @@ def test_equally_good_cards_come_in_the_order_that_is_known() -> None:
 @pytest.mark.parametrize(
     ("release", "users", "kept"), [("master", 0, False), ("v1.15.1", 1, True), ("v1.14.0", 1, True)]
 )
-def test_whether_a_discarded_placement_leaves_its_card_charged(release: str, users: int, *, kept: bool) -> None:
+def test_discarded_placement_keeps_its_charge_depending_on_the_release(release: str, users: int, *, kept: bool) -> None:
     ssn = opened(npus(card("a")), limited(asks("1")), release=release)
     placed(ssn).discard()
     assert [("a", users, users * 21527, 0)] == used(ssn)
@@ -346,7 +346,7 @@ def test_an_evicted_pod_frees_its_card(release: str, after_eviction: int, phase:
     assert [("a", after_eviction, after_eviction * 3072, 0)] == used(ssn)
 
 
-def test_an_eviction_may_erase_what_the_pod_says() -> None:
+def test_eviction_during_allocation_drops_the_charge_in_older_releases() -> None:
     def after(phase: str, release: str) -> list[tuple[str, int, int, int]]:
         runs = held(f"b,{WORD},3072,0:;", **{"hami.io/bind-phase": phase})
         ssn = opened(npus(), runs, release=release)
@@ -361,13 +361,13 @@ def test_an_eviction_may_erase_what_the_pod_says() -> None:
 
 
 @pytest.mark.parametrize(("release", "users"), [("master", 1), ("v1.14.4", 1), ("v1.14.3", 2), ("v1.15.0", 2)])
-def test_how_often_a_pod_is_charged_for_a_card(release: str, users: int) -> None:
+def test_repeated_card_entries_are_charged_depending_on_the_release(release: str, users: int) -> None:
     ssn = opened(npus(card("a")), held(f"a,{WORD},3072,0:a,{WORD},3072,0:;"), release=release)
     assert [("a", users, users * 3072, 0)] == used(ssn)
 
 
 @pytest.mark.parametrize(("release", "shared"), [("master", False), ("v1.15.0", False), ("v1.14.4", True)])
-def test_whether_a_copy_has_cards_of_its_own(release: str, *, shared: bool) -> None:
+def test_node_clone_shares_its_cards_depending_on_the_release(release: str, *, shared: bool) -> None:
     ssn = opened(npus(), limited(asks("1")), release=release)
     copy = ssn.nodes["n1"].clone()
     placed(ssn)
@@ -396,7 +396,7 @@ def test_the_bind_says_which_cards_were_given() -> None:
     assert {} == ledger(ssn).bind_annotations(task(ssn, "j-0").pod)
 
 
-def test_in_hami_core_mode_it_says_memory_and_cores() -> None:
+def test_bind_annotation_in_hami_core_mode_has_memory_and_cores() -> None:
     waits = limited(asks("1", "1000", "60"), notes={"huawei.com/vnpu-mode": "hami-core"})
     ssn = opened(npus(card("a"), mode="true"), waits)
     placed(ssn)
@@ -418,7 +418,7 @@ def test_memory_and_cores_are_no_resources_any_more(release: str, ends: tuple[st
     ]
 
 
-def test_pods_that_came_before_the_scheduler_keep_them() -> None:
+def test_pods_created_before_the_scheduler_keep_memory_and_core_requests() -> None:
     late = limited({}, name="j-1", created="2026-11-01T00:00:00Z")
     early = limited({}, name="j-0", created="2026-10-01T00:00:00Z")
     for one in (early, late):
@@ -440,14 +440,14 @@ def test_in_a_first_cycle_no_node_has_a_ledger() -> None:
 def test_the_cards_of_a_node_are_drawn() -> None:
     ssn = opened(npus(), held(f"b,{WORD},12288,2:;"), limited(asks("1", "12288"), asks("1")), limited(asks("2", "1")))
     shown = card_overview(ledger(ssn), Pod(limited(asks("1", "12288"), asks("1"))))
-    assert "1 card with 12288 memory, then 1 card with 21527 memory" == shown.asks
+    assert "1 card with 12288 memory, then 1 card with 21527 memory" == shown.request
     figures = [
         (one.name, one.memory, one.used_memory, one.used_cores, one.users, one.most_users) for one in shown.cards
     ]
     assert [("a", 21527, 0, 0, 0, 4), ("b", 21527, 12288, 2, 1, 4)] == figures
-    assert [((), ""), (("uid-r-0",), "its memory is short")] == [(one.pods, one.why) for one in shown.cards]
+    assert [((), ""), (("uid-r-0",), "its memory is short")] == [(one.pods, one.refusal) for one in shown.cards]
     assert [PARTIAL_CARDS, PARTIAL_CARDS] == [
-        one.why for one in card_overview(ledger(ssn), Pod(limited(asks("2", "1")))).cards
+        one.refusal for one in card_overview(ledger(ssn), Pod(limited(asks("2", "1")))).cards
     ]
 
 
@@ -459,7 +459,7 @@ def test_devices_of_mind_cluster_are_named_and_not_asked() -> None:
     assert ["deviceshare.AscendMindClusterVNPUEnable", "deviceshare.AscendHAMiVNPUEnable"] == fields
 
 
-def test_a_configuration_that_is_void_is_told() -> None:
+def test_unreadable_npu_configuration_is_a_problem() -> None:
     def problem_texts(config: str, release: str = "master") -> list[str]:
         problems = opened(npus(), config=config, release=release).plugins["deviceshare"].problems
         return [problem.what for problem in problems]

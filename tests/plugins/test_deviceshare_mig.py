@@ -93,7 +93,7 @@ def test_a_pod_gets_the_smallest_instance_of_the_geometry_in_use(
     assert gets == given(of, asking(memory))
 
 
-def test_what_a_session_gives_away_is_not_known_as_taken_before_the_next_one() -> None:
+def test_mig_instance_given_in_a_session_can_be_given_again_in_it() -> None:
     of = ledger()
     assert "gpu-a[small-0],NVIDIA,5000,0" == given(of, asking("5000", uid="one"))
     assert "gpu-a[small-0],NVIDIA,4000,0" == given(of, asking("4000", uid="other"))
@@ -151,11 +151,11 @@ def test_a_card_of_unknown_kind_is_unusable_in_mig_mode() -> None:
     of = ledger("gpu-b,7,40960,NVIDIA-H20,true,mig", A100)
     of.add_resource(held("gpu-a[whole-0]"))
     assert "not enough gpu fitted on this node" == of.allocate(asking("10"))
-    whys = [card.why for card in card_overview(of, asking("10")).cards]
+    whys = [card.refusal for card in card_overview(of, asking("10")).cards]
     assert ["no instance of that size is left", "its memory is short"] == whys
 
 
-def test_what_a_redacted_configuration_says_decides_the_same() -> None:
+def test_redacted_mig_configuration_gives_the_same_decisions() -> None:
     text = CONFIG.format(factor=4)
     again = dump_vgpu_config(read_vgpu_names(text), settings(4))
     assert (read_vgpu_names(text), settings(4)) == (read_vgpu_names(again), read_mig_settings(again))

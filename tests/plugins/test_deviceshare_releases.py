@@ -28,7 +28,7 @@ def on_one_card(release: str, *pods: Manifest) -> Session:
 
 
 @pytest.mark.parametrize(("release", "after"), [("", TAKEN), (V1_15, FREE), (V1_14, TAKEN), ("v1.15.0", FREE)])
-def test_what_a_discarded_placement_leaves_on_the_card(release: str, after: list[Any]) -> None:
+def test_discarded_placement_keeps_its_card_charged_depending_on_the_release(release: str, after: list[Any]) -> None:
     ssn = on_one_card(release, limited(vgpu()))
     placed(ssn).discard()
     assert after == used(ssn)
@@ -43,7 +43,7 @@ def test_a_pod_object_that_names_the_cards_is_charged_once_however_often_it_is_p
 
 
 @pytest.mark.parametrize(("release", "users"), [("", 2), (V1_15, 1), (V1_14, 2)])
-def test_a_pod_that_already_names_a_card_of_the_node(release: str, users: int) -> None:
+def test_pod_annotated_with_a_card_is_charged_depending_on_the_release(release: str, users: int) -> None:
     left_over = limited(vgpu(memory="100"), vgpu_node="n1", vgpu_ids_new="gpu-a,NVIDIA,100,0:")
     ssn = on_one_card(release, left_over)
     placed(ssn)
@@ -51,14 +51,16 @@ def test_a_pod_that_already_names_a_card_of_the_node(release: str, users: int) -
 
 
 @pytest.mark.parametrize(("release", "after"), [("", FREE), (V1_15, FREE), (V1_14, [("gpu-a", 1, 600, 0)])])
-def test_a_second_container_without_room(release: str, after: list[Any]) -> None:
+def test_failed_second_container_keeps_the_first_charge_depending_on_the_release(
+    release: str, after: list[Any]
+) -> None:
     ssn = on_one_card(release, limited(vgpu(memory="600"), vgpu(memory="600")))
     Statement(ssn).allocate(task(ssn, "j-0"), "n1")
     assert after == used(ssn)
 
 
 @pytest.mark.parametrize(("release", "refused"), [("", []), (V1_15, []), (V1_14, [SHORT])])
-def test_whether_an_eviction_frees_the_card_at_once(release: str, refused: list[str]) -> None:
+def test_eviction_frees_the_card_at_once_depending_on_the_release(release: str, refused: list[str]) -> None:
     runs = limited(vgpu(), name="r-0", on="n1", vgpu_ids_new="gpu-a,NVIDIA,1000,0:")
     ssn = on_one_card(release, runs, limited(vgpu()))
     Statement(ssn).evict(task(ssn, "r-0").clone(), "preempt")
@@ -66,13 +68,13 @@ def test_whether_an_eviction_frees_the_card_at_once(release: str, refused: list[
 
 
 @pytest.mark.parametrize(("release", "users"), [("", 1), (V1_15, 1), (V1_14, 2)])
-def test_several_entries_for_one_card(release: str, users: int) -> None:
+def test_repeated_card_entries_are_charged_depending_on_the_release(release: str, users: int) -> None:
     runs = limited(vgpu(), name="r-0", on="n1", vgpu_ids_new="gpu-a,NVIDIA,100,0:;gpu-a,NVIDIA,100,0:")
     assert [("gpu-a", users, users * 100, 0)] == used(on_one_card(release, runs))
 
 
 @pytest.mark.parametrize(("release", "copies"), [("", False), (V1_15, False), (V1_14, True)])
-def test_whether_a_copied_node_charges_the_same_cards(release: str, copies: bool) -> None:
+def test_node_clone_shares_its_cards_depending_on_the_release(release: str, copies: bool) -> None:
     node = on_one_card(release).nodes["n1"]
     assert copies is (node.devices["hamivgpu"] is node.clone().devices["hamivgpu"])
 
@@ -114,7 +116,7 @@ def of_memory(name: str, memory: str, on: str = "", **notes: str) -> Manifest:
 
 
 @pytest.mark.parametrize(("release", "held"), [("", []), (V1_15, ["default/j-0"])])
-def test_a_discarded_placement_on_a_shared_card(release: str, held: list[str]) -> None:
+def test_discarded_placement_keeps_its_shared_card_depending_on_the_release(release: str, held: list[str]) -> None:
     ssn = sharing(release, of_memory("j-0", "4"))
     placed(ssn).discard()
     ledger: Any = ssn.nodes["n1"].devices["GpuShare"]
@@ -154,7 +156,9 @@ def test_a_node_without_cards_is_scored_without_a_weight_and_in_a_first_cycle() 
 
 @pytest.mark.parametrize("limits", [vgpu("0"), {"volcano.sh/gpu-memory": "1"}])
 @pytest.mark.parametrize(("release", "ends"), [("", False), (V1_15, False), (V1_14, True)])
-def test_placing_a_pod_that_asks_for_cards_on_a_node_without(limits: dict[str, str], release: str, ends: bool) -> None:
+def test_placing_a_card_request_on_a_node_without_cards_panics_depending_on_the_release(
+    limits: dict[str, str], release: str, ends: bool
+) -> None:
     switch: dict[str, Any] = {"VGPUEnable" if "volcano.sh/vgpu-number" in limits else "GPUSharingEnable": "true"}
     ssn = opened(node("n1"), limited(limits), release=release, **switch)
     if not ends:
@@ -167,7 +171,7 @@ def test_placing_a_pod_that_asks_for_cards_on_a_node_without(limits: dict[str, s
 
 @pytest.mark.parametrize(("release", "ends"), [("", False), (V1_15, True), (V1_14, True)])
 @pytest.mark.parametrize(("notes", "counts"), [({"gpu_index": "0"}, True), ({"gpu_index": "x"}, False), ({}, False)])
-def test_a_pod_that_names_a_shared_card_of_a_node_without(
+def test_pod_annotated_with_a_shared_card_on_a_node_without_cards_panics_depending_on_the_release(
     notes: dict[str, str], counts: bool, release: str, ends: bool
 ) -> None:
     runs = limited({"volcano.sh/gpu-number": "1"}, name="r-0", on="n1", **notes)
@@ -179,7 +183,7 @@ def test_a_pod_that_names_a_shared_card_of_a_node_without(
 
 
 @pytest.mark.parametrize(("release", "seen"), [("", 0), (V1_15, 0), (V1_14, 1)])
-def test_whether_a_node_without_shared_cards_lets_an_evicted_pod_go(release: str, seen: int) -> None:
+def test_evicted_pod_leaves_a_node_without_shared_cards_depending_on_the_release(release: str, seen: int) -> None:
     runs = limited({"volcano.sh/gpu-memory": "1"}, name="r-0", on="n1")
     ssn = opened(node("n1"), runs, GPUSharingEnable="true", release=release)
     Statement(ssn).evict(task(ssn, "r-0").clone(), "preempt")
@@ -188,7 +192,7 @@ def test_whether_a_node_without_shared_cards_lets_an_evicted_pod_go(release: str
 
 
 @pytest.mark.parametrize(("release", "taken"), [("", 1), (V1_15, 2), (V1_14, 2)])
-def test_a_pod_that_asks_for_memory_and_for_whole_cards(release: str, taken: int) -> None:
+def test_request_for_card_memory_and_whole_cards_depends_on_the_release(release: str, taken: int) -> None:
     both = {"volcano.sh/gpu-memory": "1", "volcano.sh/gpu-number": "1"}
     ssn = opened(gpus(), limited(both), GPUSharingEnable="true", release=release)
     placed(ssn)

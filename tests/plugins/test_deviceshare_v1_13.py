@@ -36,7 +36,9 @@ def on_cards(release: str, *pods: Manifest, entries: tuple[str, ...] = (SMALL, L
         ({"percent": "101"}, [1000, 3000], [3000, 3000]),
     ],
 )
-def test_memory_that_a_container_asks_of_each_card(stated: dict[str, str], new: list[int], old: list[int]) -> None:
+def test_requested_memory_per_card_depends_on_the_release(
+    stated: dict[str, str], new: list[int], old: list[int]
+) -> None:
     names = {"memory": "volcano.sh/vgpu-memory", "percent": PERCENT.percentage}
     limits = {"volcano.sh/vgpu-number": "1", **{names[name]: text for name, text in stated.items()}}
     (request,) = requests_of(Pod(limited(limits)), PERCENT)
@@ -53,7 +55,7 @@ def test_cards_without_a_user_left_do_not_settle_the_memory() -> None:
 
 
 @pytest.mark.parametrize(("release", "known"), [(NEW, False), (OLD, True)])
-def test_whether_nodes_have_cards_in_a_first_cycle(release: str, known: bool) -> None:
+def test_nodes_have_cards_in_a_first_cycle_depending_on_the_release(release: str, known: bool) -> None:
     runs = limited(vgpu(memory="10"), name="r-0", on="n1", vgpu_ids_new="gpu-a,NVIDIA,10,0:")
     ssn = on_cards(release, runs, running=False)
     assert known is bool(ssn.nodes["n1"].devices)
@@ -89,19 +91,19 @@ def test_a_node_without_cards_refuses(switch: str, limits: dict[str, str], devic
 
 
 @pytest.mark.parametrize(("release", "users"), [("v1.13.1", 2), ("v1.13.2", 1), (NEW, 1)])
-def test_how_often_a_pod_is_charged_that_is_given_a_card(release: str, users: int) -> None:
+def test_pod_with_a_new_card_is_charged_depending_on_the_release(release: str, users: int) -> None:
     ssn = on_cards(release, limited(vgpu(memory="100")), entries=(SMALL,))
     placed(ssn)
     assert [("gpu-a", users, users * 100, 0)] == used(ssn)
 
 
 @pytest.mark.parametrize(("release", "known"), [(NEW, True), (OLD, False)])
-def test_whether_switches_of_ascend_cards_are_known(release: str, known: bool) -> None:
+def test_ascend_switches_are_read_depending_on_the_release(release: str, known: bool) -> None:
     ssn = opened(node("n1"), limited({"cpu": "1"}), release=release, AscendHAMiVNPUEnable="true")
     plugin: Any = ssn.plugins["deviceshare"]
     assert known is plugin.settings.hami_ascend
     assert known is ("deviceshare" in ssn.ask_plugins(BATCH_NODE_ORDER, task(ssn, "j-0"), ssn.all_rows()))
 
 
-def test_what_is_settled_asks_for_no_part() -> None:
+def test_settled_memory_replaces_the_percentage() -> None:
     assert ContainerRequest(1, 3000, 5) == ContainerRequest(1, 0, 5, 100).settle_memory(3000)

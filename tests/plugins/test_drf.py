@@ -72,7 +72,7 @@ def test_pods_are_a_dimension_and_what_the_cluster_lacks_is_none() -> None:
     assert {"default/exotic": (0.2, "cpu"), "default/tiny": (0.3, "pods")} == shares(ssn)
 
 
-def test_of_equal_shares_the_earlier_dimension_is_named() -> None:
+def test_dominant_dimension_of_equal_shares_is_the_earlier_one() -> None:
     ssn = flat(node("n1", cpu="10", memory="10G", pods="10"), pod_group("a"), pods("a", 1, on="n1"))
     assert {"default/a": (0.1, "cpu")} == shares(ssn)
 
@@ -101,7 +101,7 @@ def test_candidates_that_are_not_taken_count_against_later_ones() -> None:
     assert ["small"] == victims(ssn, "small", "big")
 
 
-def test_a_preemptor_without_a_job_gets_nobody() -> None:
+def test_preemptable_abstains_for_a_preemptor_without_a_job() -> None:
     ssn = preemption(pods("have", 3, on="n1"))
     orphan = task(ssn, "want-0").clone()
     orphan.job = "default/gone"

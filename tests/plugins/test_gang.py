@@ -43,7 +43,7 @@ def conditions(ssn: Session, job: str = "default/j") -> list[tuple[str, str]]:
     return [(c.type, c.message or c.reason) for c in ssn.jobs[job].pod_group.conditions]
 
 
-def test_a_gang_spares_only_what_it_has_beyond_its_minimum_and_order_decides_what() -> None:
+def test_gang_allows_only_tasks_beyond_its_minimum_in_candidate_order() -> None:
     ssn = one_job(pod_group("j", min_member=3), pods("j", 4, on="n1"))
     assert ["j-0"] == surplus(ssn, "j-0", "j-1", "j-2", "j-3")
     assert ["j-3"] == surplus(ssn, "j-3", "j-0")
@@ -74,7 +74,7 @@ def test_a_candidate_without_a_job_is_passed_over() -> None:
     assert ["j-1"] == names(ssn.ask_plugins(PREEMPTABLE, task(ssn, "preemptor"), [orphan, other]))
 
 
-def test_whole_gangs_may_go_where_the_action_bundles_them() -> None:
+def test_gang_allows_whole_gangs_for_gang_actions() -> None:
     ssn = one_job(pod_group("j", min_member=2), pods("j", 2, on="n1"))
     context = EvictionContext(EvictionKind.GANG_RECLAIM, ssn.jobs["default/other"], "")
     assert ["j-0", "j-1"] == names(ssn.ask_plugins(UNIFIED_EVICTABLE, context, tasks(ssn, "j-0", "j-1")))
@@ -145,7 +145,7 @@ def test_the_condition_tells_how_many_are_missing() -> None:
     assert "NotEnoughResources" == ssn.jobs["default/j"].pod_group.conditions[0].reason
 
 
-def test_places_of_a_discarded_statement_count_as_found() -> None:
+def test_condition_counts_tasks_of_a_discarded_statement_as_schedulable() -> None:
     ssn = one_job(pod_group("j", min_member=3), pods("j", 4))
     for name in ("j-0", "j-1"):
         task(ssn, name).last_transaction = TransactionContext("n1", False, "", TaskStatus.ALLOCATED)
@@ -153,12 +153,12 @@ def test_places_of_a_discarded_statement_count_as_found() -> None:
     assert [("Unschedulable", f"{message}; Pending: 2 Schedulable, 2 Unschedulable")] == conditions(ssn)
 
 
-def test_a_gang_on_its_way_out_gets_no_condition() -> None:
+def test_terminating_gang_gets_no_condition() -> None:
     ssn = one_job(pod_group("j", min_member=2), pods("j", 2, on="n1", deleting=True))
     assert [] == conditions(ssn)
 
 
-def test_a_gang_on_its_way_out_with_a_pending_member_is_unschedulable() -> None:
+def test_terminating_gang_with_a_pending_pod_is_unschedulable() -> None:
     ssn = one_job(pod_group("j", min_member=2), pods("j", 2, on="n1", deleting=True), pod("more", "j"))
     assert ["Unschedulable"] == [kind for kind, _ in conditions(ssn)]
 

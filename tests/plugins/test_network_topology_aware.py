@@ -180,7 +180,7 @@ def test_resources_count_by_their_weights() -> None:
     assert {TOP_HYPER_NODE: 100.0 * ((0.25 + 0.25 + 0.5) / 3.0)} == of_hyper_nodes(ssn, TOP_HYPER_NODE)
 
 
-def test_where_nothing_fits_the_share_of_placed_tasks_decides() -> None:
+def test_fraction_of_placed_tasks_decides_if_no_hypernode_fits() -> None:
     ssn = opened(TWO_LEAVES, pod_group("j", **topology(2)), pods("j", 3, cpu="9"), pod("j-9", "j", on="b1"))
     assert {"a": 0.0, "b": 25.0} == of_hyper_nodes(ssn, "a", "b")
 
@@ -331,7 +331,7 @@ def test_the_part_of_the_tasks_counts_only_where_several_nodes_are_nearest(
     chosen = [ssn.node_table.row_of[name] for name in offered]
     nodes = everything.select_where(np.isin(everything.rows, chosen))
     found = [plugin.node_nearness(wanted, nodes, row) for row in chosen]
-    assert tied == [each.near.tied for each in found if each is not None and each.near is not None]
+    assert tied == [each.near.is_tied for each in found if each is not None and each.near is not None]
 
 
 @pytest.mark.parametrize(("stated", "limit"), [(0, 8), (-3, 8), (1, 1), (12, 12)])

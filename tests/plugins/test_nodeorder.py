@@ -123,7 +123,7 @@ def test_soft_spread_prefers_the_emptier_zone() -> None:
     assert [100, 33, 33] == parts(opened(*three_nodes(), waiting))["PodTopologySpread"]
 
 
-def test_an_empty_spread_selector_counts_nobody() -> None:
+def test_empty_spread_selector_counts_no_pods() -> None:
     waiting = pod("j-0", "j", topologySpreadConstraints=soft_spread(ZONE, {}, max_skew=3))
     assert [100, 100, 100] == parts(opened(*three_nodes(), waiting))["PodTopologySpread"]
 
@@ -211,7 +211,7 @@ def test_an_unparsable_preference_loses_all_scores() -> None:
 
 
 @pytest.mark.parametrize(("release", "asked"), [("v1.14.4", False), ("v1.13.3", True)])
-def test_whether_a_scorer_is_asked_that_counts_nothing(release: str, asked: bool) -> None:
+def test_scorer_of_weight_0_is_asked_depending_on_the_release(release: str, asked: bool) -> None:
     constraint = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": BROKEN}
     weights = dict.fromkeys(WEIGHTS_OF_ONE, 0) | {"tainttoleration.weight": 1}
     member = pod("j-0", "j", topologySpreadConstraints=[constraint])

@@ -87,7 +87,7 @@ def test_only_admitted_jobs_reserve_and_inqueue_ones_reserve_twice_what_already_
     assert 12000.0 - 4000.0 == overcommit(ssn).idle.milli_cpu
 
 
-def test_what_gated_pods_request_is_not_reserved() -> None:
+def test_requests_of_gated_pods_are_not_reserved() -> None:
     gated = pods("j", 1, cpu="1", memory=None, schedulingGates=[{"name": "wait"}])
     ssn = session(TWO_CORES, pod_group("j", min_resources=amounts("3")), gated)
     assert 2000.0 == overcommit(ssn).inqueue.milli_cpu

@@ -78,6 +78,6 @@ def test_a_refused_pod_uses_up_its_other_budgets_all_the_same() -> None:
     assert ["a-1"] == victims(session(budget(2), spent))
 
 
-def test_without_the_feature_nothing_is_protected() -> None:
+def test_pdb_protects_nothing_without_the_feature() -> None:
     gate = SchedulerFlags(feature_gates={"PodDisruptionBudgetsSupport": False})
     assert 3 == len(victims(session(budget(0), flags=gate)))

@@ -185,7 +185,7 @@ def test_hard_spread_rejects_the_fuller_zone_and_nodes_without_the_label() -> No
     assert [[SKEWED], [], [missing]] == reasons(opened(*nodes, waiting, present))
 
 
-def test_an_empty_spread_selector_counts_nobody_but_itself() -> None:
+def test_empty_spread_selector_counts_only_the_incoming_pod() -> None:
     nodes = [node("n1", labels={ZONE: "a"}), node("n2", labels={ZONE: "b"})]
     waiting = pod("j-0", "j", topologySpreadConstraints=hard_spread({}))
     assert [[], []] == reasons(opened(*nodes, waiting, pod("r-0", "r", on="n1"), pod("r-1", "r", on="n1")))
@@ -242,7 +242,7 @@ def test_a_filter_without_its_state_is_an_error(off: tuple[str, ...], text: str)
     assert [(FitStatus(1, text),)] == judge(ssn)
 
 
-def test_the_equivalence_cache_forgets_the_reason() -> None:
+def test_equivalence_cache_answers_without_the_original_reason() -> None:
     template = {"volcano.sh/template-uid": "t"}
     objects = [
         node("n1", taints=[TAINT]),
@@ -333,7 +333,7 @@ def test_the_equivalence_cache_knows_nothing_of_nodes_that_a_search_did_not_reac
     assert [[], [], [], [TAINTED]] == reasons(ssn, "j-1")
 
 
-def test_oddities_leave_a_note() -> None:
+def test_quirks_of_pod_affinity_are_noted() -> None:
     earlier = labelled(pod("r-0", "r", on="n1", affinity=apart(term("w"))), app="a")
     guard = labelled(pod("j-1", "j", affinity=apart(term("v"))), app="a")
     ssn = opened(node("n1"), node("n2"), earlier, guard, labelled(pod("j-0", "j"), app="v"))

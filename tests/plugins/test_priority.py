@@ -72,7 +72,7 @@ def test_the_annotation_beats_the_pods_priority_and_the_default_is_1() -> None:
     assert 1 == ssn.ask_plugins(TASK_ORDER, task(ssn, "plain"), task(ssn, "unparsable"))
 
 
-def test_a_preemptor_without_a_job_gets_nobody() -> None:
+def test_preemptable_abstains_for_a_preemptor_without_a_job() -> None:
     ssn = two_jobs("low", "high")
     orphan = task(ssn, "waiting-0").clone()
     orphan.job = "default/gone"

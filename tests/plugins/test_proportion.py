@@ -60,7 +60,7 @@ def admits(ssn: Session) -> tuple[bool, list[str]]:
 # The deserved loop
 
 
-def test_what_a_small_queue_leaves_goes_to_the_others_by_weight() -> None:
+def test_unused_amount_of_a_small_queue_is_divided_by_weight() -> None:
     ssn = session(node("n1"), demand("a", 20, weight=1), demand("b", 1, weight=2), demand("c", 20, weight=3))
     assert [2250.0, 1000.0, 6750.0] == deserved_cpu(ssn, "a", "b", "c")
 
@@ -142,7 +142,7 @@ def test_priority_decides_before_the_share_with_its_raw_difference() -> None:
     assert [-4, 4] == [ssn.ask_plugins(QUEUE_ORDER, high, low), ssn.ask_plugins(QUEUE_ORDER, low, high)]
 
 
-def test_of_equal_priority_the_smaller_share_goes_first() -> None:
+def test_smaller_share_decides_at_equal_priority() -> None:
     ssn = session(
         node("n1", cpu="4"),
         demand("a", 4),
@@ -243,7 +243,7 @@ def running(minimum: dict[str, str] | None) -> list[Manifest]:
     return [queue("default", capability=amounts("4")), group, *pods("old", 8, on="n1")]
 
 
-def test_what_runs_without_a_minimum_is_elastic_and_does_not_count() -> None:
+def test_running_pods_without_a_minimum_are_elastic_and_not_counted() -> None:
     assert (True, []) == admits(session(node("n1"), running(None), new_job(amounts("4"))))
     message = "queue resource quota insufficient: insufficient cpu"
     assert (False, [message]) == admits(session(node("n1"), running(None), new_job(amounts("5"))))

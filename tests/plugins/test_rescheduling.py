@@ -153,8 +153,6 @@ def test_a_threshold_that_is_no_whole_number_panics_when_asked() -> None:
         ({"interval": "soon"}, 5 * MINUTE, "5m"),
     ],
 )
-def test_interval_and_period_are_read_and_are_five_minutes_where_nothing_is_said(
-    raw: dict[object, object], interval: int, period: str
-) -> None:
+def test_interval_and_period_default_to_five_minutes(raw: dict[object, object], interval: int, period: str) -> None:
     settings = ReschedulingSettings.read_arguments(raw)
     assert (interval, period) == (settings.interval, settings.period)

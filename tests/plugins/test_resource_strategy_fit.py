@@ -216,7 +216,7 @@ def test_an_argument_of_the_wrong_kind_ends_the_process(arguments: dict[str, Any
         opened(node("n1"), **arguments)
 
 
-def test_what_stays_idle_may_be_exactly_what_is_to_be_kept() -> None:
+def test_idle_amount_may_equal_the_amount_to_keep() -> None:
     assert KeptIdle("gpu", 1.0, (2.0, 2.0), (3.0, 3.0)).is_enough
     assert not KeptIdle("gpu", 1.0, (1.0, 2.0), (3.0, 3.0)).is_enough
     assert not KeptIdle("gpu", 1.0, (2.0, 2.0), (2.0, 3.0)).is_enough

@@ -27,7 +27,7 @@ def admits(ssn: Session, name: str = "a") -> bool:
     return ssn.ask_plugins(JOB_ENQUEUEABLE, ssn.jobs[f"default/{name}"])
 
 
-def test_what_is_used_and_the_minimum_may_reach_the_limit_exactly() -> None:
+def test_usage_plus_minimum_may_equal_the_hard_limit() -> None:
     quota = resource_quota({"cpu": "2"}, {"cpu": "1500m"})
     assert admits(session(quota, job({"cpu": "500m"})))
     assert not admits(session(quota, job({"cpu": "501m"})))

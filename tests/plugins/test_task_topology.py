@@ -109,7 +109,7 @@ def test_a_node_too_small_for_the_task_scores_nothing() -> None:
     assert [0.0, 100.0] == scores(ssn, "w-0")
 
 
-def test_what_is_being_released_counts_as_room() -> None:
+def test_releasing_amounts_count_as_room() -> None:
     leaving = pods("r", 1, cpu="10", on="n1", deleting=True)
     ssn = opened(node("n1"), pod_group("r"), leaving, group(affinity="w"), role("w", 2))
     assert [100.0] == scores(ssn, "w-0")

@@ -102,7 +102,7 @@ def test_only_a_task_of_every_zone_may_go_to_a_revocable_node(zone: str | None) 
     assert ["", "not allow to dispatch to revocable node"] == reasons(session(waiting(zone)))
 
 
-def test_preemptable_work_may_go_there_too() -> None:
+def test_preemptable_pods_fit_revocable_nodes() -> None:
     work = pod("w-0", "w", annotations={PREEMPTABLE_KEY: "true"})
     assert ["", ""] == reasons(session(group("w"), work))
 
@@ -112,14 +112,14 @@ def test_revocable_nodes_come_first_for_those_that_may_use_them() -> None:
         ssn = session(objects)
         scores = ssn.ask_plugins(NODE_ORDER, task(ssn, "w-0"), ssn.all_rows())["tdm"]
         assert expected == scores.total.tolist()
-        assert scores.failed is None
+        assert scores.failed_mask is None
 
 
 def test_a_shut_zone_fails_the_scoring_of_its_nodes() -> None:
     ssn = session(waiting(), clock="22:00:00")
     scores = ssn.ask_plugins(NODE_ORDER, task(ssn, "w-0"), ssn.all_rows())["tdm"]
-    assert scores.failed is not None
-    assert [False, True] == scores.failed.tolist()
+    assert scores.failed_mask is not None
+    assert [False, True] == scores.failed_mask.tolist()
 
 
 # Arguments
@@ -273,7 +273,7 @@ def test_the_victims_are_the_nodes_own_tasks_so_shuffle_panics() -> None:
 
 
 @pytest.mark.parametrize(("seed", "first"), [(None, "default/a-0"), (2, "default/b-0")])
-def test_who_is_shuffled_out_before_the_panic_is_chance(seed: int | None, first: str) -> None:
+def test_victim_of_shuffle_before_the_panic_depends_on_the_order_seed(seed: int | None, first: str) -> None:
     """The API server gets the eviction of the victim that the session then fails to remove from its node."""
     ssn = session(job("a", 1, "r"), job("b", 1, "r"), clock="22:00:00")
     conf = conf_of("tdm", actions="shuffle", arguments={"tdm": WINDOW})
@@ -281,7 +281,7 @@ def test_who_is_shuffled_out_before_the_panic_is_chance(seed: int | None, first:
     assert [first] == [one.task for one in cycle_effects(replay_cycle(snapshot)).evicted]
 
 
-def test_what_is_released_on_the_node_already_is_taken_for_the_victims() -> None:
+def test_releasing_tasks_of_the_node_count_as_victims() -> None:
     """The node subtracts and adds the request: no panic, and its future idle does not grow."""
     recording = bundled("shuffle-clears-nodes")
     clears = [

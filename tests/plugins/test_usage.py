@@ -281,5 +281,5 @@ def test_the_figures_behind_a_node_are_parts_of_what_was_measured(release: str) 
     plugin = ssn.plugins[NAME]
     assert isinstance(plugin, MeasuredUsage | Usage)
     load = plugin.node_load(task(ssn, "j-0"), ssn.all_rows())
-    assert [("cpu", 40.0, 0.4), ("memory", 60.0, 0.6)] == [(one.name, one.percent, one.load) for one in load.busy]
-    assert (score(ssn), True) == (load.score, load.fresh)
+    assert [("cpu", 40.0, 0.4), ("memory", 60.0, 0.6)] == [(one.name, one.percent, one.load) for one in load.loads]
+    assert (score(ssn), True) == (load.score, load.is_recent)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from vcdebug.explain.pending.explanation import explain_by_name
-from vcdebug.explain.questions.victims import why_evicted
+from vcdebug.explain.questions.victims import explain_eviction
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.releases.release_names import resolve_release
@@ -70,13 +70,13 @@ def evicted(action: str, *tiers: str, release: str = "", least: int = 2, **more:
 def test_a_plugin_that_would_have_protected_the_pod_is_named(
     recording: Recording, plugin: str, why: str, advice: str
 ) -> None:
-    victim = next(name for name in ("old-0", "old-1") if why_evicted(recording, name).data["evicted"])
+    victim = next(name for name in ("old-0", "old-1") if explain_eviction(recording, name).data["evicted"])
     answer = explain_by_name(recording, victim)
     named = [line for line in answer.dominant.facts if line.startswith(f"{plugin} (tier ")]
     assert len(named) == 1
     assert "would protect it (" in named[0]
     assert why in named[0]
-    assert named[0] in why_evicted(recording, victim).lines
+    assert named[0] in explain_eviction(recording, victim).lines
     assert any(line.startswith(advice) for line in answer.advice_texts)
 
 
@@ -89,7 +89,7 @@ def test_a_plugin_that_would_have_protected_the_pod_is_named(
     ids=["a gang above its minimum", "a cooldown that has ended"],
 )
 def test_a_plugin_that_would_have_allowed_it_is_no_protection(recording: Recording) -> None:
-    victim = next(name for name in ("old-0", "old-1") if why_evicted(recording, name).data["evicted"])
+    victim = next(name for name in ("old-0", "old-1") if explain_eviction(recording, name).data["evicted"])
     answer = explain_by_name(recording, victim)
-    assert "protect" not in answer.whole_text
+    assert "protect" not in answer.full_text
     assert not answer.advised

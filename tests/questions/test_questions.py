@@ -11,10 +11,10 @@ from tests.recorded import GOLDEN, bundled, golden
 from vcdebug.explain.decisions.evictions import planned_evictions
 from vcdebug.explain.job_view import NotFoundError
 from vcdebug.explain.questions import QUESTIONS
-from vcdebug.explain.questions.holders import who_holds
-from vcdebug.explain.questions.next_job import who_is_next
-from vcdebug.explain.questions.nodes import why_node, why_refused
-from vcdebug.explain.questions.victims import why_evicted, why_victim
+from vcdebug.explain.questions.holders import find_holders
+from vcdebug.explain.questions.next_job import find_next_job
+from vcdebug.explain.questions.nodes import explain_node, explain_refusal
+from vcdebug.explain.questions.victims import explain_eviction, explain_victim_choice
 from vcdebug.framework.record import OpEvent
 from vcdebug.recording.replay import replay_cycle
 
@@ -28,13 +28,13 @@ tiers:
 
 
 def victims(name: str) -> list[str]:
-    return [one.victim for one in planned_evictions(bundled(name)) if one.fate == "commit"]
+    return [one.victim for one in planned_evictions(bundled(name)) if one.statement_end == "commit"]
 
 
-def test_an_evicted_pod_names_for_whom_by_whom_and_what_came_of_it() -> None:
+def test_eviction_reply_names_preemptor_action_and_result() -> None:
     recording = bundled(WORKS)
-    one = next(each for each in planned_evictions(recording) if each.fate == "commit")
-    reply = why_evicted(recording, one.victim)
+    one = next(each for each in planned_evictions(recording) if each.statement_end == "commit")
+    reply = explain_eviction(recording, one.victim)
     assert (True, one.action, one.preemptor) == tuple(reply.data[key] for key in ("evicted", "action", "for"))
     assert f"{one.action} evicts {one.victim} on {one.node} to make room for {one.preemptor}." == reply.sentence
     assert "Allowed by priority, gang, conformance (tier 1)." == reply.lines[0]
@@ -45,7 +45,7 @@ def test_an_evicted_pod_names_for_whom_by_whom_and_what_came_of_it() -> None:
 def test_an_eviction_that_was_taken_back_is_no_eviction() -> None:
     recording = bundled(BLOCKED)
     planned = planned_evictions(recording)[0]
-    reply = why_evicted(recording, planned.victim)
+    reply = explain_eviction(recording, planned.victim)
     assert not reply.data["evicted"]
     where = f"preempt planned to evict it on {planned.node} for {planned.preemptor}"
     assert (
@@ -54,7 +54,7 @@ def test_an_eviction_that_was_taken_back_is_no_eviction() -> None:
     assert "research/llm-finetune did not benefit: none of its pods has a node after this cycle." == reply.lines[-1]
 
 
-def test_who_was_not_asked_could_not_protect() -> None:
+def test_reply_names_the_plugins_that_were_not_asked() -> None:
     snapshot = cluster(
         node("n1", cpu="2"),
         queue("default"),
@@ -65,7 +65,7 @@ def test_who_was_not_asked_could_not_protect() -> None:
         pod("high-0", "high", requests={"cpu": "2"}, priority=10),
         conf=PREEMPT,
     )
-    reply = why_evicted(replay_cycle(snapshot), "low-0")
+    reply = explain_eviction(replay_cycle(snapshot), "low-0")
     assert ["gang"] == reply.data["notAsked"]
     would = "would protect it (low has 1 ready and needs 1: it would break the gang)"
     assert f"gang (tier 2) {would}, but was not consulted: tier 1 decided." in reply.lines
@@ -73,23 +73,23 @@ def test_who_was_not_asked_could_not_protect() -> None:
 
 
 def test_a_pod_without_planned_eviction_is_said_not_to_be_evicted() -> None:
-    reply = why_evicted(bundled(BLOCKED), "platform/feature-etl-mapper-0")
+    reply = explain_eviction(bundled(BLOCKED), "platform/feature-etl-mapper-0")
     none = "is not evicted in this cycle, and no action planned to evict it."
     assert f"platform/feature-etl-mapper-0 {none}" == reply.sentence
 
 
-def test_a_victim_is_laid_beside_those_that_could_have_gone_instead() -> None:
+def test_reply_compares_a_victim_with_the_other_victims() -> None:
     for name in (WORKS, RECLAIMED):
         recording = bundled(name)
         for victim in victims(name):
-            reply = why_victim(recording, victim)
+            reply = explain_victim_choice(recording, victim)
             assert (victim, True) == (reply.data["pod"], reply.data["victim"])
             others = reply.data["others"]
             assert isinstance(others, list)
             assert victim not in others
 
 
-def test_another_node_that_would_have_done_is_named() -> None:
+def test_reply_names_another_node_with_a_victim_of_lower_priority() -> None:
     snapshot = cluster(
         node("n1", cpu="2"),
         node("n2", cpu="2"),
@@ -105,13 +105,14 @@ def test_another_node_that_would_have_done_is_named() -> None:
         conf=PREEMPT,
     )
     recording = replay_cycle(snapshot)
-    victim = next(one.victim for one in planned_evictions(recording) if one.fate == "commit")
+    victim = next(one.victim for one in planned_evictions(recording) if one.statement_end == "commit")
     other, at = {
         "default/mid-0": ("n2", "low-0 of priority 1"),
         "default/low-0": ("n1", "mid-0 of priority 5"),
     }[victim]
     assert any(
-        line.startswith(f"{other} would have done as well ({at})") for line in why_victim(recording, victim).lines
+        line.startswith(f"{other} would have done as well ({at})")
+        for line in explain_victim_choice(recording, victim).lines
     )
 
 
@@ -128,7 +129,7 @@ def placed(recording_name: str) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("name", GOLDEN[::4])
 def test_the_node_of_a_placed_pod_is_the_one_that_it_was_given(name: str) -> None:
     for task, where in placed(name):
-        reply = why_node(golden(name), task)
+        reply = explain_node(golden(name), task)
         assert where == reply.data["node"]
         difference = reply.data.get("difference")
         assert difference is None or isinstance(difference, float)
@@ -136,7 +137,7 @@ def test_the_node_of_a_placed_pod_is_the_one_that_it_was_given(name: str) -> Non
 
 @pytest.mark.parametrize("name", [name for name in GOLDEN if name.startswith("subgroup")])
 def test_a_plan_that_is_carried_out_later_is_told_by_the_scores_of_its_own_trial(name: str) -> None:
-    answers = [why_node(golden(name), task) for task, _ in placed(name)]
+    answers = [explain_node(golden(name), task) for task, _ in placed(name)]
     chosen = [one.data["node"] for one in answers if one.data.get("runnerUp")]
     assert chosen
     assert chosen == [
@@ -156,7 +157,7 @@ def test_equal_scores_are_said_to_be_chance() -> None:
         pod("j-0", "j", requests={"cpu": "1"}),
         conf="actions: allocate\ntiers:\n- plugins: [{name: gang}, {name: predicates}, {name: nodeorder}]\n",
     )
-    reply = why_node(replay_cycle(snapshot), "j-0")
+    reply = explain_node(replay_cycle(snapshot), "j-0")
     assert ["n1", "n2"] == reply.data["tied"]
     tie = "2 nodes tie at the top score 466. The real scheduler picks one of them at random."
     assert f"default/j-0 is placed on n1; {tie}" == reply.sentence
@@ -175,12 +176,12 @@ def test_holders_of_a_port_a_node_and_a_queue() -> None:
     )
     recording = replay_cycle(snapshot)
     for subject in ("port/4040", "node/n1", "queue/default", "b"):
-        holders = who_holds(recording, subject).data["holders"]
+        holders = find_holders(recording, subject).data["holders"]
         assert isinstance(holders, list)
         assert ["default/a-0"] == [one["pod"] for one in holders]
-    sheet = who_holds(recording, "b").sheets[0]
-    assert "port 4040" in sheet.rows[0][sheet.heads.index("holds")]
-    assert "No pod uses host port 9." == who_holds(recording, "port/9").sentence
+    sheet = find_holders(recording, "b").sheets[0]
+    assert "port 4040" in sheet.rows[0][sheet.titles.index("holds")]
+    assert "No pod uses host port 9." == find_holders(recording, "port/9").sentence
 
 
 def test_the_next_job_is_named_with_what_puts_it_first() -> None:
@@ -194,7 +195,7 @@ def test_the_next_job_is_named_with_what_puts_it_first() -> None:
         )
     ]
     conf = "actions: allocate\ntiers:\n- plugins: [{name: priority}, {name: predicates}]\n"
-    reply = who_is_next(replay_cycle(cluster(node("n1"), queue("default"), *waiting, conf=conf)), "")
+    reply = find_next_job(replay_cycle(cluster(node("n1"), queue("default"), *waiting, conf=conf)), "")
     assert [{"queue": "default", "jobs": ["default/b", "default/a"]}] == reply.data["jobs"]
     why = "default/b is before default/a by priority (priority), 100 to 10"
     assert f"default/b (queue default) is next: {why}." == reply.sentence
@@ -218,7 +219,7 @@ def test_the_order_is_the_one_in_which_allocate_popped_them() -> None:
         assert popped.name not in still or still.index(popped.name) == 0  # type: ignore[union-attr]
 
 
-def test_a_name_that_nothing_has_is_refused_by_every_question() -> None:
+def test_every_question_refuses_an_unknown_name() -> None:
     for question in QUESTIONS:
         with pytest.raises(NotFoundError):
             question.answer(bundled(WORKS), "nobody")
@@ -226,12 +227,12 @@ def test_a_name_that_nothing_has_is_refused_by_every_question() -> None:
 
 def test_pods_on_a_node_outside_the_session_are_named() -> None:
     recording = replay_cycle(cluster(node("n1"), queue("default"), pod_group("old"), pods("old", 1, on="gone")))
-    reply = who_holds(recording, "node/gone")
+    reply = find_holders(recording, "node/gone")
     assert "1 pod of 1 job (1 queue) uses node gone (outside the session)." == reply.sentence
 
 
 def test_each_node_says_why_it_refuses_a_pod() -> None:
-    reply = why_refused(bundled("pending-refused-by-filters"), "ml/serve-1")
+    reply = explain_refusal(bundled("pending-refused-by-filters"), "ml/serve-1")
     assert "ml/serve-1 fits none of 12 nodes checked; 12 reject it." == reply.sentence
     shown = {sheet.title.partition(":")[0]: [row[2] for row in sheet.rows] for sheet in reply.sheets}
     assert ["held by ml/proxy"] == shown["node-port-taken"]
@@ -239,13 +240,13 @@ def test_each_node_says_why_it_refuses_a_pod() -> None:
     assert 12 == len(shown)
 
 
-def test_what_the_error_cache_answered_is_told_by_the_search_that_asked() -> None:
-    data: Any = why_refused(bundled("preempt-blocked-by-gang"), "platform/feature-etl-mapper-1").data
+def test_answer_of_the_error_cache_is_explained_by_its_first_search() -> None:
+    data: Any = explain_refusal(bundled("preempt-blocked-by-gang"), "platform/feature-etl-mapper-1").data
     assert ("platform/feature-etl/mapper", [45]) == (data["cacheKey"], [*dict.fromkeys(data["cacheHits"].values())])
 
 
-def test_why_a_node_is_best_is_told_part_by_part() -> None:
-    reply = why_node(bundled("placed-by-score"), "shop/web-0")
+def test_best_node_is_explained_part_by_part() -> None:
+    reply = explain_node(bundled("placed-by-score"), "shop/web-0")
     shown_parts: Any = reply.data["parts"]
     parts = {part["name"]: part for part in shown_parts}
     inside = parts["nodeorder/batch/NodeAffinity"]["inside"]
@@ -271,7 +272,7 @@ def test_holders_are_listed_by_queue_then_by_priority_from_above_then_by_name() 
         pod("waits-0", "waits", requests={"cpu": "9"}),
         conf=PREEMPT,
     )
-    reply = who_holds(replay_cycle(snapshot), "waits")
+    reply = find_holders(replay_cycle(snapshot), "waits")
     expected = ["default/z-0", "default/low-0", "default/low-1", "default/y-0", "default/b1-0"]
     assert expected == [row[0] for row in reply.sheets[0].rows]
     assert isinstance(holders := reply.data["holders"], list)

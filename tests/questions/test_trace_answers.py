@@ -20,10 +20,10 @@ from tests.questions.trace_answers import (
 from tests.recorded import each_case, recorded
 from vcdebug.actions.preempt.topology import TIE_RULES
 from vcdebug.explain.decisions.dry_runs import BY_NAME, ONLY_CANDIDATE
-from vcdebug.explain.questions.holders import who_holds
-from vcdebug.explain.questions.next_job import who_is_next
-from vcdebug.explain.questions.nodes import why_node, why_refused
-from vcdebug.explain.questions.victims import why_evicted, why_victim
+from vcdebug.explain.questions.holders import find_holders
+from vcdebug.explain.questions.next_job import find_next_job
+from vcdebug.explain.questions.nodes import explain_node, explain_refusal
+from vcdebug.explain.questions.victims import explain_eviction, explain_victim_choice
 from vcdebug.recording.recording import Recording
 
 
@@ -40,7 +40,7 @@ def test_each_answer_is_what_the_trace_says(case: Path) -> None:
 def check_placements(recording: Recording, lines: Sequence[Line]) -> None:
     """`ask node` names the search that found the node, and for dry runs the first tie rule that separates nodes."""
     expected = read_placements(lines)
-    replies = {pod: why_node(recording, pod) for pod in expected}
+    replies = {pod: explain_node(recording, pod) for pod in expected}
     assert expected == {pod: told_placement(reply.data) for pod, reply in replies.items()}
     for pod, reading in expected.items():
         if reading.victims is not None:
@@ -58,11 +58,11 @@ def check_refusals(recording: Recording, lines: Sequence[Line]) -> None:
 def check_evictions(recording: Recording, lines: Sequence[Line]) -> None:
     """`ask evicted` names the preemptor; `ask victim` lists no candidate before a pod popped earlier."""
     for pod, read in read_evictions(lines).items():
-        told: dict[str, Any] = dict(why_evicted(recording, pod).data)  # Any: JSON
+        told: dict[str, Any] = dict(explain_eviction(recording, pod).data)  # Any: JSON
         assert (read.evicted, read.action, read.node) == (told["evicted"], told["action"], told["node"])
         assert told["for"] == read.preemptor or not read.preemptor
         assert set(told["offeredBy"]) <= set(read.allowed_by)
-        reply = why_victim(recording, pod)
+        reply = explain_victim_choice(recording, pod)
         orders: Any = reply.data["orders"]  # Any: JSON
         assert not [one for one in orders if one["sign"] < 0 and one["instead"] in read.popped_before]
         assert "only candidate" not in reply.sentence or not read.popped_before
@@ -71,14 +71,14 @@ def check_evictions(recording: Recording, lines: Sequence[Line]) -> None:
 def check_holders(recording: Recording, lines: Sequence[Line]) -> None:
     """`ask holders` names the pods that are on a node in the end."""
     for node, pods in read_holders(lines).items():
-        holders: Any = who_holds(recording, f"node/{node}").data["holders"]  # Any: JSON
+        holders: Any = find_holders(recording, f"node/{node}").data["holders"]  # Any: JSON
         assert pods == sorted(one["pod"] for one in holders)
 
 
 def check_next_jobs(recording: Recording, lines: Sequence[Line]) -> None:
     """`ask next` names the jobs with a Pending pod in the end."""
     if lines[-1]["ev"] == "close":
-        queues: Any = who_is_next(recording, "").data["jobs"]  # Any: JSON
+        queues: Any = find_next_job(recording, "").data["jobs"]  # Any: JSON
         assert read_pending_jobs(lines) == sorted(job for queue in queues for job in queue["jobs"])
 
 
@@ -93,7 +93,7 @@ def told_placement(reply: Mapping[str, object]) -> PlacementReading:
 
 def told_refusal(recording: Recording, pod: str) -> RefusalReading:
     """What the answer says, in the form of the reading."""
-    data: dict[str, Any] = dict(why_refused(recording, pod).data)  # Any: JSON
+    data: dict[str, Any] = dict(explain_refusal(recording, pod).data)  # Any: JSON
     evicting = [(one["action"], one["event"], one["feasible"], one["refused"]) for one in data["evictingSearches"]]
     refused = sorted(node for group in data["nodes"] for node in group["nodes"])
     return RefusalReading(data["event"], data["feasible"], refused, evicting)

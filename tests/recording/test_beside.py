@@ -76,7 +76,7 @@ def edits_of(snapshot: Snapshot, seed: int) -> Iterator[Snapshot]:
 
 
 @each_case
-def test_the_recording_is_the_same_beside_another_one(case: Path) -> None:
+def test_recording_is_the_same_with_and_without_reuse(case: Path) -> None:
     base = recorded(case)
     before = written(base)
     with ExitStack() as runs:
@@ -106,13 +106,13 @@ def searched(recording: Recording) -> list[str]:
     return [event.task for event in recording.record.events if isinstance(event, PredicateEvent)]
 
 
-def test_nothing_is_searched_again_where_nothing_is_edited(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reuse_without_edits_repeats_no_search(monkeypatch: pytest.MonkeyPatch) -> None:
     base = placing()
     again, made = searches(monkeypatch, replace(base.snapshot), base)
     assert (written(base), 0) == (written(again), made)
 
 
-def test_what_comes_before_the_edited_pod_is_not_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reuse_repeats_no_search_before_the_edited_pod(monkeypatch: pytest.MonkeyPatch) -> None:
     base = placing()
     tasks = searched(base)
     last = edited_snapshot(base.snapshot, [parse_edit(f'Pod/{tasks[-1]}:spec.nodeSelector={{"nowhere": "1"}}')])
@@ -120,7 +120,7 @@ def test_what_comes_before_the_edited_pod_is_not_searched_again(monkeypatch: pyt
     assert (1, True) == (made, len(tasks) > 2)
 
 
-def test_everything_is_searched_again_after_a_change_of_a_node(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_edited_node_repeats_every_search(monkeypatch: pytest.MonkeyPatch) -> None:
     base = placing()
     name = base.record.node_names[-1]
     changed = edited_snapshot(base.snapshot, [parse_edit(f"Node/{name}:spec.unschedulable=true")])
@@ -171,7 +171,7 @@ def states(recording: Recording) -> list[StateEvent]:
 
 
 @pytest.mark.parametrize("name", EVICTING)
-def test_a_cycle_that_evicts_changes_nothing_of_the_one_that_it_runs_beside(name: str) -> None:
+def test_evicting_replay_leaves_the_reused_recording_unchanged(name: str) -> None:
     whole = bundled(name)
     quiet = replay_cycle(edited_snapshot(whole.snapshot, [parse_edit('conf:actions="enqueue"')]))
     before = written(quiet), state_of(quiet)
@@ -182,7 +182,7 @@ def test_a_cycle_that_evicts_changes_nothing_of_the_one_that_it_runs_beside(name
 
 
 @pytest.mark.parametrize("name", EVICTING)
-def test_what_a_cycle_has_evicted_runs_again_in_one_beside_it(name: str) -> None:
+def test_evicted_task_runs_again_in_a_replay_that_reuses_the_recording(name: str) -> None:
     whole = bundled(name)
     quiet = edited_snapshot(whole.snapshot, [parse_edit('conf:actions="enqueue"')])
     assert state_of(replay_cycle(quiet, reuse_from=whole)) == state_of(replay_cycle(quiet))

@@ -28,7 +28,7 @@ def test_the_stack_goes_from_the_plugin_to_the_action() -> None:
     )
     assert ["plugins/gang/gang.go:97"] == list(
         dict.fromkeys(
-            function_at(master, seq).place
+            function_at(master, seq).file_line
             for seq, event in enumerate(master.events, start=1)
             if isinstance(event, HookEvent) and event.point == "Preemptable" and event.plugin == "gang"
         )

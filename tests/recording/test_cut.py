@@ -5,7 +5,7 @@ from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.framework.record import CutEvent, ScoreEvent
 from vcdebug.framework.replay_options import BYTES_PER_EVENT, RecordFullError, SizeBound
 from vcdebug.recording.effects import cycle_effects
-from vcdebug.recording.recording import CutOffError, Recording, cut_off_error, require_whole
+from vcdebug.recording.recording import CutOffError, Recording, cut_off_error, require_complete
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.recording.trace_schema import event_json
 from vcdebug.recording.writes import api_writes
@@ -27,7 +27,7 @@ def test_a_full_record_ends_with_the_bound_that_it_reached(events: int) -> None:
 
 
 @pytest.mark.parametrize("events", BOUNDS)
-def test_what_was_recorded_before_the_cut_is_what_a_whole_replay_records(events: int) -> None:
+def test_events_before_the_cut_equal_those_of_a_complete_replay(events: int) -> None:
     recording = cut_at(events)
     before = len(recording) - 1
     shared = [event_json(one, seq) for one in (bundled(), recording) for seq in range(1, before + 1)]
@@ -58,9 +58,9 @@ def test_the_error_says_how_many_events_where_and_what_to_do() -> None:
 def test_a_whole_recording_is_not_cut_off() -> None:
     recording = bundled()
     assert (None, None) == (recording.cut_event, cut_off_error(recording))
-    assert recording is require_whole(recording)
+    assert recording is require_complete(recording)
     with pytest.raises(CutOffError):
-        require_whole(cut_at(20))
+        require_complete(cut_at(20))
 
 
 def test_a_job_behind_the_cut_is_explained_by_the_cut() -> None:

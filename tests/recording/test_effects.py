@@ -5,7 +5,7 @@ from tests.builders import hyper_node, node, pod_group, pods
 from vcdebug.recording.effects import cycle_effects
 
 
-def test_what_an_action_has_bound_stays_bound_though_a_later_one_tries_it_again() -> None:
+def test_bound_task_stays_bound_if_a_later_action_tries_it() -> None:
     recording = ran(
         node("n1"),
         hyper_node("h", 1, nodes=["n1"]),

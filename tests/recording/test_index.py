@@ -70,7 +70,7 @@ def test_a_statement_concerns_its_tasks_their_jobs_and_nodes() -> None:
         assert seq in recording.index.seqs_about("node", node)
 
 
-def test_what_nothing_concerns_has_no_events() -> None:
+def test_index_of_an_unknown_subject_is_empty() -> None:
     assert [] == list(bundled().index.seqs_about("job", "no/such"))
     assert [] == list(bundled().index.seqs_at_point("BestNode"))
     assert (None, None) == (seq_after([], 1), seq_before([], 1))
@@ -90,7 +90,7 @@ def test_spans_lie_within_each_other(name: str) -> None:
         assert all(o.first <= i.first <= seq <= i.last <= o.last for o, i in pairwise(path))
 
 
-def test_at_the_first_event_of_several_spans_one_stands_before_the_largest() -> None:
+def test_first_event_of_several_spans_starts_the_largest() -> None:
     tree = SpanTree(nested((Level.CYCLE, 1, 6), (Level.ACTION, 2, 5), (Level.QUEUE, 2, 4), (Level.JOB, 3, 3)), 6)
     head = tree.span_starting_at(2)
     assert head is not None

@@ -9,7 +9,7 @@ from vcdebug.recording.replay import ProgressBound, replay_cycle
 from vcdebug.snapshot.loader import load_snapshot
 
 
-def test_the_action_its_jobs_and_the_events_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_names_the_action_its_jobs_and_the_events(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replay, "EVENTS_PER_REPORT", 10)
     said: list[str] = []
     jobs: list[tuple[int, int]] = []

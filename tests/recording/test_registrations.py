@@ -27,7 +27,7 @@ def test_a_switch_is_on_off_or_left_to_its_default() -> None:
 
 
 def test_a_misspelt_switch_stands_at_the_hook_that_it_meant() -> None:
-    found = [each for each in iter_registrations(opened(enablePreemptible=False)) if each.misspelt]
+    found = [each for each in iter_registrations(opened(enablePreemptible=False)) if each.misspelt_switch]
     assert [("gang", "Preemptable", "on by default")] == [(each.plugin, each.hook, each.state) for each in found]
     row = next(row for row in tiers_table(opened(enablePreemptible=False)).rows if row.key == "1 gang Preemptable")
     assert "enablePreemptible is not a switch" in row.cells[4].text
@@ -37,10 +37,10 @@ def test_plugins_that_are_told_of_operations_are_named() -> None:
     assert {"drf", "proportion"} == dict(event_handlers(opened())).keys()
 
 
-def test_what_takes_part_is_what_the_session_asks() -> None:
+def test_participating_plugins_are_those_that_the_session_calls() -> None:
     recording = opened(enablePreemptable=False)
     tiers_asked = [tier for found in recording.session.plugin_calls.values() for tier in found]
     asked = [ballot for tier in tiers_asked for ballot in tier]
     listed = [each for each in iter_registrations(recording) if each.takes_part]
     assert len(asked) == len(listed)
-    assert f"{len(listed)} take part" in text_of(tiers_table(recording).head[0])
+    assert f"{len(listed)} take part" in text_of(tiers_table(recording).header[0])

@@ -49,7 +49,7 @@ def test_the_total_is_what_the_scheduler_works_with() -> None:
     assert 2500.0 == task.resreq.milli_cpu
 
 
-def test_what_the_pod_itself_states_replaces_the_sum() -> None:
+def test_pod_level_request_replaces_the_sum() -> None:
     found = cpu(lines(resources={"requests": {"cpu": "3"}}))
     assert (3000.0, 3000.0) == (found["pod level"], found["Resreq"])
 

@@ -27,11 +27,11 @@ def every(step: SessionStep | None) -> Iterator[SessionStep]:
 
 
 def said(step: SessionStep | None, what: str) -> str:
-    return next(each.said for each in every(step) if each.what == what)
+    return next(each.result for each in every(step) if each.name == what)
 
 
 def stage(step: SessionStep | None, what: str) -> SessionStep:
-    return next(each for each in every(step) if each.what == what)
+    return next(each for each in every(step) if each.name == what)
 
 
 def left_out() -> Recording:
@@ -53,7 +53,7 @@ def left_out() -> Recording:
     )
 
 
-def test_who_is_left_out_is_named_with_the_reason() -> None:
+def test_opening_step_names_left_out_objects_with_the_reason() -> None:
     opened = opening_step(left_out())
     assert "left out: queue nowhere does not exist" == said(opened, "job default/lost")
     assert "left out: its PodGroup does not exist" == said(opened, "job default/gone")
@@ -71,11 +71,11 @@ def test_nodes_outside_the_selector_are_left_out() -> None:
 
 def test_plugins_open_tier_by_tier_with_what_they_register() -> None:
     opened = opening_step(left_out())
-    tiers = [each.what for each in stage(opened, "plugins open, tier by tier").inner_steps()]
+    tiers = [each.name for each in stage(opened, "plugins open, tier by tier").inner_steps()]
     assert ["tier 1: gang", "tier 1: nosuch", "tier 2: predicates", "tier 2: proportion"] == tiers
-    assert False is stage(opened, "tier 1: nosuch").good
-    assert "JobValid" in [each.what for each in stage(opened, "tier 1: gang").inner_steps()]
-    assert "event handler" in [each.what for each in stage(opened, "tier 2: predicates").inner_steps()]
+    assert False is stage(opened, "tier 1: nosuch").is_successful
+    assert "JobValid" in [each.name for each in stage(opened, "tier 1: gang").inner_steps()]
+    assert "event handler" in [each.name for each in stage(opened, "tier 2: predicates").inner_steps()]
 
 
 def test_a_job_that_is_not_valid_gets_no_cycle_state() -> None:
@@ -83,27 +83,27 @@ def test_a_job_that_is_not_valid_gets_no_cycle_state() -> None:
         cluster(node("n1"), queue("q"), pod_group("j", queue="q", min_member=3), pods("j", 1, cpu="1"))
     )
     stages = stage(opening_step(recording), "CycleState of each Pending pod").inner_steps()
-    assert [False] == [each.good for each in stages]
-    assert "no pod gets a state" in stages[0].said
+    assert [False] == [each.is_successful for each in stages]
+    assert "no pod gets a state" in stages[0].result
     assert "JobValid" == getattr(recording.event_at(stages[0].seq), "point", "")
 
 
 def test_the_close_tells_phases_by_their_rule_and_what_is_written() -> None:
     closed = closing_step(bundled("preempt-works"))
     group = stage(closed, "job assistants/chat-api")
-    assert "condition Unschedulable=True" in group.said
-    phases = [each.said for each in every(stage(closed, "JobUpdater")) if each.what == "phase"]
+    assert "condition Unschedulable=True" in group.result
+    phases = [each.result for each in every(stage(closed, "JobUpdater")) if each.name == "phase"]
     assert "Pending → Inqueue: 0 scheduled < minMember 2; Inqueue stays" == phases[0]
     assert "stays Running: 6 scheduled ≥ minMember 2, 0 of them finished" == phases[1]
-    assert {"gang"} == {each.what for each in stage(closed, "plugins close").inner_steps() if each.good}
+    assert {"gang"} == {each.name for each in stage(closed, "plugins close").inner_steps() if each.is_successful}
     assert "2 queues written" == said(closed, "queues' status.allocated")
 
 
 def test_the_keys_of_cycle_states_are_those_that_plugins_read() -> None:
     states = stage(closing_step(bundled("preempt-works")), "CycleStates").inner_steps()
     keys = "keys: VolumeBinding, DynamicResources, proportionState; filters skipped: NodeAffinity, NodePorts"
-    assert ["pod assistants/chat-api-server-0", "pod assistants/chat-api-server-1"] == [each.what for each in states]
-    assert all(each.said.startswith(keys) for each in states)
+    assert ["pod assistants/chat-api-server-0", "pod assistants/chat-api-server-1"] == [each.name for each in states]
+    assert all(each.result.startswith(keys) for each in states)
 
 
 def test_a_session_that_panics_never_closes() -> None:
@@ -132,7 +132,7 @@ def test_every_event_of_the_flow_stands_in_it_once() -> None:
 
 
 @pytest.mark.parametrize("seq", [1, 2, 5, 98])
-def test_where_one_stands_is_seen_while_session_opens_and_closes(seq: int) -> None:
+def test_flow_marks_the_current_row_at_opening_and_close(seq: int) -> None:
     recording = bundled("preempt-works")
     table = flow_table(recording, open_keys_around(recording, seq), seq)
     assert table.current == {1: "step 0", 2: "event 1", 5: "event 5", 98: "step 1"}[seq]

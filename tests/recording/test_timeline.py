@@ -150,7 +150,7 @@ def test_the_last_change_of_a_figure_is_found_without_a_scan() -> None:
     assert last("node", "gpu-a100-01", written[0] - 1) is None
 
 
-def test_what_a_state_does_not_know_is_a_key_error() -> None:
+def test_unknown_name_in_a_state_is_a_key_error() -> None:
     state = bundled().timeline.state_at(1)
     assert "no/such" not in state.tasks
     with pytest.raises(KeyError):
@@ -202,7 +202,7 @@ def test_each_rule_holds_in_a_recorded_case(name: str) -> None:
 
 
 @pytest.mark.parametrize("case", cases("random"), ids=lambda case: case.name)
-def test_what_an_admission_changes_is_written_by_the_plugins_own_answer(case: Path) -> None:
+def test_changes_by_an_admission_are_at_the_plugins_answer(case: Path) -> None:
     """Reservations change at JobEnqueued or, in older releases, at the vote; phases at the admission."""
     recording = recorded(case)
     admitting = (JOB_ENQUEUED.upstream, JOB_ENQUEUEABLE.upstream)

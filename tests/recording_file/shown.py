@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from vcdebug.cli.reports import cycle
 from vcdebug.debugger.driver import Driver
 from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
-from vcdebug.explain.questions.holders import who_holds
+from vcdebug.explain.questions.holders import find_holders
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.trace_schema import write_jsonl
 from vcdebug.views.event_view import subject_detail
@@ -39,7 +39,7 @@ def _answers(recording: Recording) -> Iterator[tuple[str, str]]:
     yield "survey", repr(survey_jobs(recording))
     for uid in recording.session.jobs:
         yield f"explain {uid}", repr(explain_by_name(recording, uid))
-        yield f"holders {uid}", repr(who_holds(recording, uid))
+        yield f"holders {uid}", repr(find_holders(recording, uid))
 
 
 def _panels(recording: Recording) -> Iterator[tuple[str, str]]:

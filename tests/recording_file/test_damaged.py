@@ -107,6 +107,6 @@ def test_an_attribute_of_pythons_own_is_refused() -> None:
 
 
 @pytest.mark.parametrize("thing", [lambda: 1, print, Directory])
-def test_what_has_no_name_is_not_stored(thing: object) -> None:
+def test_unnamed_objects_are_not_stored(thing: object) -> None:
     with pytest.raises((UnstorableError, AttributeError)):
         stored_name(thing)

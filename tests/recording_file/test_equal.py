@@ -64,14 +64,14 @@ def test_devices_for_claims_are_searched_for_again() -> None:
         assert shown(fresh) == shown(stored_at_once)
 
 
-def test_what_was_asked_before_storing_makes_no_difference() -> None:
+def test_earlier_answers_do_not_change_the_stored_recording() -> None:
     fresh = replay_cycle(load_snapshot(ROOT / "fixtures" / "preempt-works"))
     before = shown(fresh)
 
     assert before == shown(reopened(fresh))
 
 
-def test_what_was_opened_can_be_stored_again() -> None:
+def test_opened_recording_can_be_stored_again() -> None:
     once = reopened(bundled("reclaim-across-queues"))
 
     assert shown(bundled("reclaim-across-queues")) == shown(reopened(once))

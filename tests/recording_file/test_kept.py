@@ -76,7 +76,7 @@ def test_explain_reuses_cached_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(set(explained)) == len(explained) > 0
 
 
-def test_what_is_no_survey_is_not_taken_for_one() -> None:
+def test_invalid_cached_survey_is_recomputed() -> None:
     recording = replay_cycle(load_snapshot(SNAPSHOT))
     recording.answered["survey"] = "nobody waits"
     opened = open_stored_recording(b"".join(store_recording(recording, "this")), "this")
@@ -93,7 +93,7 @@ def test_another_edit_release_or_reading_is_another_recording(runs: list[str], o
     assert 3 == len(runs)
 
 
-def test_no_cache_neither_looks_nor_keeps(runs: list[str], tmp_path: Path) -> None:
+def test_option_no_cache_neither_reads_nor_writes_the_cache(runs: list[str], tmp_path: Path) -> None:
     call(["run", "preempt-works", "--no-cache"])
     call(["run", "preempt-works", "--max-events", "1000000"])
 
@@ -151,7 +151,7 @@ def test_a_packed_snapshot_is_as_large_as_it_is_unpacked(monkeypatch: pytest.Mon
     assert cache_key(packed, {}) is not None
 
 
-def test_what_was_not_used_for_longest_makes_room(tmp_path: Path) -> None:
+def test_cache_removes_the_least_recently_used_recording(tmp_path: Path) -> None:
     folder = RecordingCache(tmp_path, 1)
     for number, name in enumerate(("old", "older", "new")):
         folder.cache_recording(name, bundled())
@@ -189,7 +189,7 @@ def test_a_setting_that_is_no_number_is_one_line(monkeypatch: pytest.MonkeyPatch
     assert "VCDEBUG_CACHE: 'much' is not a size in MB" in call(["cache"])[2]
 
 
-def test_the_screen_opens_what_is_kept(tmp_path: Path) -> None:
+def test_screen_opens_the_cached_recording(tmp_path: Path) -> None:
     folder = RecordingCache(tmp_path)
     first, second = _opened(folder), _opened(folder)
 
@@ -202,7 +202,7 @@ def test_leaving_does_not_wait_for_the_recording_cache(tmp_path: Path) -> None:
     stop, keeping, said = worker.StopRequest(), RecordingCache(tmp_path), list[object]()
 
     def leave() -> None:
-        stop.asked = True
+        stop.is_requested = True
 
     worker.load_and_replay(str(SNAPSHOT), said.append, stop=stop, kept=keeping, drawn=leave)
 

@@ -25,7 +25,7 @@ from vcdebug.snapshot.snapshot import Snapshot
         ("victims-not-restarted", ["default/l-1"], []),
     ],
 )
-def test_who_is_evicted(change: str, newer: list[str], older: list[str]) -> None:
+def test_evicted_pods_depend_on_the_change(change: str, newer: list[str], older: list[str]) -> None:
     assert (newer, older) == tuple(map(evicted, both(change)))
 
 
@@ -39,7 +39,7 @@ def test_who_is_evicted(change: str, newer: list[str], older: list[str]) -> None
         ("filters-end-at-first", {"l-0": "n1"}, {"l-0": "n1", "j-0": "n1"}),
     ],
 )
-def test_where_pods_go(change: str, newer: dict[str, str], older: dict[str, str]) -> None:
+def test_placements_depend_on_the_change(change: str, newer: dict[str, str], older: dict[str, str]) -> None:
     assert (newer, older) == tuple(map(places, both(change)))
 
 
@@ -58,7 +58,7 @@ def test_a_card_with_too_many_cores_in_use_takes_another_pod() -> None:
     ("change", "newer", "older"),
     [("guarantees-beyond-total", False, True), ("volumes-refuse-at-once", True, False)],
 )
-def test_what_ends_the_process(change: str, newer: bool, older: bool) -> None:
+def test_panics_depend_on_the_change(change: str, newer: bool, older: bool) -> None:
     assert (newer, older) == tuple(map(panicked, both(change)))
 
 
@@ -101,7 +101,7 @@ def test_a_queue_counts_its_own_tasks() -> None:
         (shown.only_node_is_not_ready, "no node is in the session for j-0"),
     ],
 )
-def test_what_is_special_is_explained(snapshot: Callable[[], Snapshot], said: str) -> None:
+def test_explain_names_the_older_rule(snapshot: Callable[[], Snapshot], said: str) -> None:
     older = replay_cycle(snapshot_at_release(snapshot(), "v1.10.2"))
     job = next(iter(older.session.jobs))
     assert said in explain_by_name(older, job).sentence

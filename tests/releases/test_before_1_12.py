@@ -59,7 +59,7 @@ def panicked(recording: Recording) -> bool:
         ("gpushare-number-uncharged", {"r-0": "n1"}, {"r-0": "n1", "j-0": "n1"}),
     ],
 )
-def test_where_pods_go(change: str, newer: dict[str, str], older: dict[str, str]) -> None:
+def test_placements_depend_on_the_change(change: str, newer: dict[str, str], older: dict[str, str]) -> None:
     assert (newer, older) == tuple(map(places, both(change)))
 
 
@@ -71,7 +71,7 @@ def test_where_pods_go(change: str, newer: dict[str, str], older: dict[str, str]
         ("cdp-preempt-only", [], ["default/b-3"]),
     ],
 )
-def test_who_is_evicted(change: str, newer: list[str], older: list[str]) -> None:
+def test_evicted_pods_depend_on_the_change(change: str, newer: list[str], older: list[str]) -> None:
     assert (newer, older) == tuple(map(evicted, both(change)))
 
 
@@ -169,6 +169,6 @@ def message_of(snapshot: Snapshot) -> str | None:
         ("volumes-at-allocation", "default/j", "n1 was chosen for j-0 and then refused it"),
     ],
 )
-def test_what_no_condition_says_is_explained(change: str, job: str, said: str) -> None:
+def test_explain_names_the_older_rule_without_a_condition(change: str, job: str, said: str) -> None:
     older = both(change)[1]
     assert said in explain_by_name(older, job).sentence

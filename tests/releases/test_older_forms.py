@@ -121,7 +121,7 @@ def test_the_younger_job_loses_all_its_tasks_first() -> None:
 
 
 @pytest.mark.parametrize(("seed", "placed"), [(None, []), (2, ["default/second-0"])])
-def test_in_which_order_preempt_took_queues_is_chance(seed: int | None, placed: list[str]) -> None:
+def test_queue_order_of_older_preempt_is_chance(seed: int | None, placed: list[str]) -> None:
     """Upstream's loop over the first queue uses up the tasks of jobs in other queues."""
     snapshot = older(starving_in_two_queues(), "preempt-queue-order", "preempt-tasks-per-queue")
     recording = replay_cycle(replace(snapshot, chance=ChanceSettings(order_seed=seed)))
@@ -231,7 +231,7 @@ def permitted_and_refused() -> Snapshot:
 
 
 @pytest.mark.parametrize(("release", "reserved"), [("", [0.0, 0.0]), ("v1.15.1", [8000.0, 10000.0])])
-def test_what_a_permitted_and_refused_job_reserves_shows_at_its_vote(release: str, reserved: list[float]) -> None:
+def test_reservation_of_a_permitted_and_rejected_job_shows_at_its_vote(release: str, reserved: list[float]) -> None:
     recording = replay_cycle(
         snapshot_at_release(permitted_and_refused(), release) if release else permitted_and_refused()
     )
@@ -241,7 +241,7 @@ def test_what_a_permitted_and_refused_job_reserves_shows_at_its_vote(release: st
     assert reserved == [state.plugin_amount("proportion", "default", "inqueue").milli_cpu for state in states]
     whole = [total_reserved(reservation_ledger(recording, seq, "default")).milli_cpu for seq in votes]
     assert reserved == whole
-    why = [entry.why for entry in reservation_ledger(recording, votes[0], "default") if entry.reserved is not None]
+    why = [entry.reason for entry in reservation_ledger(recording, votes[0], "default") if entry.reserved is not None]
     assert (["permitted in this cycle, and not admitted: its whole minResources"] if release else []) == why
 
 

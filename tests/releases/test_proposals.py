@@ -36,7 +36,7 @@ def admitted(snapshot: Snapshot, *switches: str) -> bool:
 
 def test_no_release_has_a_proposal() -> None:
     releases = [NEWEST, *map(release_at_tag, SUPPORTED_TAGS)]
-    assert [] == [(release.name, one) for release in releases for one in PROPOSED if one in release.older]
+    assert [] == [(release.name, one) for release in releases for one in PROPOSED if one in release.older_forms]
     assert "v1.16" not in {change.history for change in CHANGES.values() if change.is_proposed}
 
 
@@ -54,12 +54,12 @@ def test_nearest_excuses_the_version_and_no_switch(name: str) -> None:
 
 def test_a_switched_release_is_near_and_names_only_older_rules_as_older() -> None:
     release = require_release("v1.15.1,+pr-5884").release
-    assert ("near", True) == (release.trust, "pr-5884" in release.older)
+    assert ("near", True) == (release.trust, "pr-5884" in release.older_forms)
     assert "pr-5884" not in release.build_document()["olderRules"]  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("action", ["preempt", "gangpreempt"])
-def test_a_queue_that_is_not_preemptable_evicts_nobody(action: str) -> None:
+def test_queue_that_is_not_preemptable_loses_no_pod(action: str) -> None:
     snapshot = queue_that_is_not_preemptable(action)
     assert ("evict", "default/low-0") in operations(snapshot)
     assert [] == operations(snapshot, "pr-5373")
@@ -71,7 +71,7 @@ def test_a_queue_keeps_its_own_parent_on_the_seventh_level() -> None:
     assert [("allocate", "default/j-0")] == operations(snapshot, "pr-5502")
 
 
-def test_a_job_with_pods_adds_nothing_to_a_quota() -> None:
+def test_job_with_pods_is_not_added_to_the_quota_usage() -> None:
     assert [False, True] == [admitted(quota(2)), admitted(quota(2), "pr-5744")]
     assert not admitted(quota(0), "pr-5744")
 

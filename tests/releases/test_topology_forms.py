@@ -45,7 +45,7 @@ def test_a_hard_job_stays_in_one_rack() -> None:
     assert recording.session.jobs["default/j"].allocated_hyper_node == "a"
 
 
-def test_the_annotation_says_where_the_rest_goes() -> None:
+def test_hypernode_annotation_decides_where_further_pods_are_placed() -> None:
     assert ["b"] == sorted({node[0] for node in nodes_of(old(job_that_says_where_it_is()), "j").values()})
 
 
@@ -101,7 +101,7 @@ def test_sub_groups_are_not_read() -> None:
     assert "" not in nodes_of(old(cluster(racks(), group, pods("j", 2), conf=TOPOLOGY)), "j").values()
 
 
-def test_the_log_tells_of_tiers() -> None:
+def test_log_has_the_tier_lines() -> None:
     said = [line.text for line in log_lines(old(hard_job()), 4) if line.message_key.startswith("allocate.tier-")]
     job, tries = 'jobName="default/j"', "Try to allocate resource for job in hyperNode"
     assert [

@@ -51,7 +51,7 @@ def test_each_replayed_release_is_in_the_table() -> None:
 def test_hooks_that_a_release_never_calls_or_no_plugin_implements(name: str) -> None:
     line = name.rpartition(".")[0]
     source = upstream_source(name)
-    reasons = {hook.upstream: source.reason_never_asked(hook.upstream, name) for hook in HOOKS}
+    reasons = {hook.upstream: source.never_asked_reason(hook.upstream, name) for hook in HOOKS}
     never = NEVER_CALLED | LATER.get(line, set())
     without = WITHOUT_PLUGIN | ({"HyperNodeOrder"} if line == NTA_WITHOUT_ORDER else set())
     assert {hook: f"{name} never calls {hook}" for hook in never} | {
@@ -61,7 +61,7 @@ def test_hooks_that_a_release_never_calls_or_no_plugin_implements(name: str) -> 
 
 def test_a_breakpoint_stops_at_every_hook_that_is_asked() -> None:
     recordings = [bundled("shuffle-clears-nodes"), *map(recorded, [*one_case_of_each_family(), *cases("random")[2::4]])]
-    asked = {hook.upstream for hook in HOOKS if not upstream_source("master").reason_never_asked(hook.upstream, "")}
+    asked = {hook.upstream for hook in HOOKS if not upstream_source("master").never_asked_reason(hook.upstream, "")}
     silent = {hook for hook in asked if not any(stops(hook, recording) for recording in recordings)}
     assert set() == silent
 
@@ -91,11 +91,11 @@ def test_each_plugin_and_action_that_is_replayed_has_functions() -> None:
 def test_functions_are_where_the_tags_have_them() -> None:
     older, master = upstream_source("v1.13.3"), upstream_source("master")
     assert ["actions/preempt/preempt.go:102-279"] == [
-        f"{one.file}:{one.first}-{one.last}" for one in older.functions_at("preempt.go", 103)
+        f"{one.file}:{one.first_line}-{one.last_line}" for one in older.functions_at("preempt.go", 103)
     ]
-    assert ["plugins/gang/gang.go:97"] == [one.place for one in master.functions_named("gang.preemptableFn")]
+    assert ["plugins/gang/gang.go:97"] == [one.file_line for one in master.functions_named("gang.preemptableFn")]
     assert ["framework/statement.go:402"] == [
-        one.place for one in master.functions_named("framework.(*Statement).Commit")
+        one.file_line for one in master.functions_named("framework.(*Statement).Commit")
     ]
 
 

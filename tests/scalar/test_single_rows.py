@@ -76,7 +76,7 @@ def test_shortages_of_changed_nodes_are_those_of_the_arrays(seed: int) -> None:
 
 
 @over(SEEDS)
-def test_what_leaves_a_node_counts_as_room_to_come(seed: int) -> None:
+def test_releasing_amounts_of_a_node_count_as_future_idle(seed: int) -> None:
     random = Random(seed)
     ssn = random_session(seed)
     table = ssn.node_table
@@ -104,8 +104,8 @@ def test_binpack_scores_one_node_as_all(seed: int) -> None:
 @over([1.0, 167_772.0, 167_773.0, 1_000_000_001.0, -1_000_000_001.0])
 def test_weighed_scores_keep_every_bit(weight: float) -> None:
     ssn = next(ssn for ssn in map(random_session, SEEDS) if ssn.view.complete)
-    rows = ssn.node_table.every
-    scores, plain = ResourceScores(ssn.view, ScoreWeights(least=weight)), ResourceScores(ssn.view)
+    rows = ssn.node_table.row_numbers
+    scores, plain = ResourceScores(ssn.view, ScoreWeights(least_requested=weight)), ResourceScores(ssn.view)
     pod = PodRequests(*[ScoredAmounts(250, 2**30, 0)] * 4)
     whole = plain.least_allocated(pod, rows).astype(np.float64)
     assert (whole * weight).tolist() == scores.least_allocated(pod, rows).tolist()

@@ -25,7 +25,7 @@ def known_of(ssn: Session) -> NodeVerdictCache:
 
 def searches(ssn: Session, random: Random) -> list[tuple[TaskInfo, NodeRows, NodeJudge]]:
     """One search per Pending task and kind of judge, over all nodes or some."""
-    some = ssn.node_table.every[np.array([random.random() < 0.7 for _ in ssn.nodes], dtype=np.bool_)]
+    some = ssn.node_table.row_numbers[np.array([random.random() < 0.7 for _ in ssn.nodes], dtype=np.bool_)]
     pending = [task for task in ssn.jobs["default/j"].tasks.values() if ssn.ask_plugins(PRE_PREDICATE, task) is None]
     return [
         (task, random.choice((ssn.all_rows(), NodeRows(ssn.node_table, some))), one)

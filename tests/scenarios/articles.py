@@ -461,7 +461,7 @@ def shown(each: Claim) -> str:
     texts: list[str] = []
     for answer in run_script(driver, each.commands):
         found = AnswerReport(answer, driver)
-        texts += [answer.text, found.table, found.explanation.whole_text if found.explanation is not None else ""]
+        texts += [answer.text, found.table, found.explanation.full_text if found.explanation is not None else ""]
     return "\n".join(texts)
 
 

@@ -48,7 +48,7 @@ def test_the_answer_is_the_cause_with_its_words_and_figures(question: Question) 
     found = explain_by_name(question.recording(), question.job)
     assert question.cause == found.cause_code
     assert (question.cause in GOT) == found.scheduled
-    assert [] == [words for words in question.says if words not in found.whole_text]
+    assert [] == [words for words in question.says if words not in found.full_text]
     figures = {name: round(found.dominant.numbers[name].value, 6) for name in question.numbers}
     assert dict(question.numbers) == figures
     text = "\n".join(found.dominant.lines)

@@ -121,11 +121,11 @@ def test_5131_every_cycle_plans_three_of_four_and_gives_all_of_it_back() -> None
         ops = Counter(event.op for event in recording.events if isinstance(event, OpEvent))
         assert (3, 3, 3, 3) == tuple(ops[op] for op in ("evict", "unevict", "pipeline", "unpipeline"))
         assert ([], {}) == (gone(recording), placed(recording))
-        assert "urgent-0 is not eligible to preempt" in explain_by_name(recording, "team/urgent").whole_text
+        assert "urgent-0 is not eligible to preempt" in explain_by_name(recording, "team/urgent").full_text
     found = find_repeat(cycles.recordings)
     assert found is not None
-    assert (1, ()) == (found.later - found.earlier, found.evicted)
-    assert ("team/old-0", "team/old-1", "team/old-2") == found.given_back
+    assert (1, ()) == (found.later_cycle - found.earlier_cycle, found.evicted)
+    assert ("team/old-0", "team/old-1", "team/old-2") == found.discarded_evictions
 
 
 def test_5044_every_statement_is_closed_and_the_next_job_gets_the_room() -> None:
@@ -161,7 +161,7 @@ def test_4949_the_two_queues_take_turns_for_ever() -> None:
     assert [True, False] * 2 == [("team/b-0" in placed(one)) for one in cycles.recordings][:4]
     found = find_repeat(cycles.recordings)
     assert found is not None
-    assert (2, ("team/a-0",)) == (found.later - found.earlier, found.evicted)
+    assert (2, ("team/a-0",)) == (found.later_cycle - found.earlier_cycle, found.evicted)
 
 
 def test_2814_the_job_that_holds_the_promise_can_never_run() -> None:

@@ -33,7 +33,7 @@ def in_turns(setting: PersistenceSetting) -> Snapshot:
 
 def restarted(setting: PersistenceSetting) -> Snapshot:
     """in_turns after its first cycle, seen by a restarted scheduler: a-0 terminates, b-0 is pipelined there."""
-    left = next_snapshot(replay_cycle(in_turns("on")), BetweenCycles(every=timedelta(seconds=0.5)))
+    left = next_snapshot(replay_cycle(in_turns("on")), BetweenCycles(interval=timedelta(seconds=0.5)))
     return replace(left, process=SchedulerProcess(), persistence=setting)
 
 

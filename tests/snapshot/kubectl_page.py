@@ -42,7 +42,7 @@ periods are counted from there.
 
 def page() -> str:
     """The whole page."""
-    rows = "".join(f"| {kind.name} | {kind.falsifies} |\n" for kind in (*KINDS, *WORKLOAD_KINDS))
+    rows = "".join(f"| {kind.name} | {kind.if_missing} |\n" for kind in (*KINDS, *WORKLOAD_KINDS))
     return f"{HEAD}{''.join(_commands())}{TAIL}{rows}"
 
 

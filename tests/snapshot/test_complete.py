@@ -24,7 +24,7 @@ def completed(*objects: Manifest, **meta: Any) -> dict[str, list[Manifest]]:
     return snapshot.objects
 
 
-def test_it_is_off_unless_asked_for() -> None:
+def test_completion_is_off_by_default() -> None:
     bare: Manifest = {"kind": "Node", "metadata": {"name": "a"}, "status": {"capacity": {"cpu": "1"}}}
     assert {"cpu": "1"} == completed(bare)["Node"][0]["status"]["allocatable"]
     assert "allocatable" not in snapshot_from_objects([bare]).objects_of("Node")[0]["status"]
@@ -119,7 +119,7 @@ def test_a_pod_group_gets_queue_phase_and_topology_defaults() -> None:
     assert [policy] == second["spec"]["subGroupPolicy"]
 
 
-def test_what_a_cluster_returns_is_left_alone_but_for_the_root_queue_and_copied_limits() -> None:
+def test_objects_of_a_cluster_are_unchanged_except_root_queue_and_copied_limits() -> None:
     done = snapshot_from_objects(cluster(), complete=True)
     plain = snapshot_from_objects(cluster())
     assert plain.objects_of("Node") == done.objects_of("Node")

@@ -156,7 +156,7 @@ def test_an_edit_changes_the_configuration(text: str, path: tuple[Any, ...], val
     assert value == at(yaml.safe_load(edited(text).scheduler_conf or ""), *path)
 
 
-def test_what_an_edit_of_the_configuration_does_not_touch_stays_as_it_is_written() -> None:
+def test_configuration_edit_keeps_the_other_text() -> None:
     conf = "actions: allocate\nflag: yes\nmode: 0644\nodd: y\ntiers: []\n"
     after = apply_edits(small(), [parse_edit("conf:actions=preempt")], conf).scheduler_conf
     assert conf.replace("allocate", "preempt") == after

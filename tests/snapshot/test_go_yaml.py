@@ -126,7 +126,7 @@ def test_a_value_has_the_type_that_it_looks_like(text: str, expected: object) ->
 @pytest.mark.parametrize(
     "text", ["010", "1_000", "0x1F", "1e3", "on", "true", "no", ".5", "1.", "-0", ".inf", "18446744073709551616"]
 )
-def test_where_a_text_is_wanted_it_is_as_it_is_written(text: str) -> None:
+def test_text_field_keeps_the_scalar_as_written(text: str) -> None:
     read = load_yaml(f"x: {text}\nm: {{{text}: 1}}", GoStruct({"x": TEXT, "m": GoMap(ANY)}))
     assert {"x": text, "m": {text: 1}} == read
 
@@ -180,7 +180,7 @@ def test_a_section_of_another_type_rejects_the_whole_file(text: str) -> None:
     assert parse_conf(f"{OTHER}{text}\n").built_in
 
 
-def test_what_is_no_field_is_not_decoded() -> None:
+def test_unknown_fields_are_not_decoded() -> None:
     conf = parse_conf(f"{ONE}    zzz: !!bool abc\nqqq: !!int x\n")
     assert (False, ["zzz"]) == (conf.built_in, [problem.field for problem in conf.problems])
 

@@ -106,13 +106,15 @@ ODD = {
 
 
 @pytest.mark.parametrize("case", ODD)
-def test_what_is_odd_is_read_as_ever(case: str, tmp_path: Path, large: Callable[[], None]) -> None:
+def test_odd_input_is_read_the_same_by_both_readers(case: str, tmp_path: Path, large: Callable[[], None]) -> None:
     whole, singly = both(ODD[case], tmp_path, large)
     assert whole == singly
 
 
 @pytest.mark.parametrize("case", DAMAGES, ids=lambda case: case.name[:60])
-def test_of_damage_the_same_is_left_and_said(case: Damaged, tmp_path: Path, large: Callable[[], None]) -> None:
+def test_damaged_input_is_reported_the_same_by_both_readers(
+    case: Damaged, tmp_path: Path, large: Callable[[], None]
+) -> None:
     path = case.write(tmp_path)
     whole = outcome(path)
     large()
@@ -126,7 +128,7 @@ PARTS: tuple[Any, ...] = ([], {}, [1], [None], {"a": None}, {"a": "b"}, [{"name"
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_any_value_in_any_place_is_read_alike(seed: int, tmp_path: Path, large: Callable[[], None]) -> None:
+def test_random_values_are_read_the_same_by_both_readers(seed: int, tmp_path: Path, large: Callable[[], None]) -> None:
     rng = random.Random(seed)
     objects = cluster()
     for one in rng.sample(objects, 6):
@@ -155,7 +157,7 @@ def test_bytes_that_are_no_text_are_replaced(tmp_path: Path, taken: list[str], l
     assert [] == taken
 
 
-def test_what_pods_of_one_template_state_alike_is_one(tmp_path: Path, large: Callable[[], None]) -> None:
+def test_equal_parts_of_pods_of_one_template_are_shared(tmp_path: Path, large: Callable[[], None]) -> None:
     path = tmp_path / "pods.ndjson"
     path.write_text("\n".join(json.dumps(one) for one in PODS))
     large()
@@ -199,5 +201,5 @@ def test_loading_is_followed_and_stopped_between_objects(
         f'{{"kind": "Pod", "spec": {"[" * 2000}{"]" * 2000}}}',
     ],
 )
-def test_what_no_shape_reads_is_in_doubt(text: str) -> None:
+def test_object_reader_gives_up_on_unknown_forms(text: str) -> None:
     assert ObjectReader(ObjectIntake()).read_object(Raw(text.encode()), {}) is None

@@ -269,7 +269,7 @@ def test_progress_is_told_file_by_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("source", ["nowhere", "/dev/null", "bad\0name"])
-def test_what_cannot_be_read_is_one_error_that_names_it(source: str) -> None:
+def test_unreadable_file_is_one_error_that_names_it(source: str) -> None:
     with pytest.raises(SnapshotError) as caught:
         load_snapshot(source)
     assert source == caught.value.where

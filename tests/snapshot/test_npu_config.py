@@ -59,7 +59,7 @@ NOTHING = NpuKind("", "", "", 0, 0, ())
         ("[", BUILT_IN_NPUS, None),
     ],
 )
-def test_which_kinds_there_are(text: str | None, newer: NpuConfig, older: NpuConfig | None) -> None:
+def test_npu_kinds_follow_the_configuration(text: str | None, newer: NpuConfig, older: NpuConfig | None) -> None:
     assert newer == read_npu_config(text)
     assert (newer if older is None else older) == read_npu_config(text, list_only=True)
     assert text is None or (newer is BUILT_IN_NPUS) is is_void(text)

@@ -63,7 +63,7 @@ def test_a_wrong_value_is_taken_out_and_named(change: str, value: Any, expected:
     assert [] == [problem for problem in again.problems if "not" in problem.what]
 
 
-def test_null_is_as_good_as_nothing() -> None:
+def test_null_field_counts_as_absent() -> None:
     snapshot = snapshot_of(change="Pod spec.affinity", value=None)
     assert [] == snapshot.problems
     assert "affinity" not in snapshot.objects_of("Pod")[0]["spec"]
@@ -86,7 +86,7 @@ def test_a_name_that_is_missing_leaves_the_object_out() -> None:
     assert 3 == len(snapshot.objects_of("Node"))
 
 
-def test_of_two_objects_with_one_name_the_last_counts() -> None:
+def test_last_of_two_objects_with_one_name_is_used() -> None:
     snapshot = snapshot_of(queue("research", 9))
     assert ["Queue research: duplicate; the last one is used"] == lines(snapshot)
     assert [("research", 9), ("default", 1)] == [
@@ -133,7 +133,7 @@ def test_kinds_that_nothing_reads_are_counted() -> None:
         ("Pod spec.volumes.0.persistentVolumeClaim.claimName", "none", "PersistentVolumeClaim none is not in the"),
     ],
 )
-def test_a_name_that_leads_nowhere_is_kept_and_explained(change: str, value: str, expected: str) -> None:
+def test_dangling_name_is_kept_and_explained(change: str, value: str, expected: str) -> None:
     snapshot = snapshot_of(change=change, value=value)
     kind, _, field = change.partition(" ")
     assert 1 == len(snapshot.problems)

@@ -28,7 +28,7 @@ PAST = {
 ANSWERS = {"predicate": {"*": {"status": "no"}}}
 
 
-def test_a_saved_snapshot_keeps_the_past_the_setting_and_the_answers(tmp_path: Path) -> None:
+def test_saved_snapshot_keeps_process_persistence_and_extender_answers(tmp_path: Path) -> None:
     snapshot = snapshot_from_objects([node("n1")], scheduler=PAST, persistence="off", extender=ANSWERS)
     save_snapshot(snapshot, tmp_path / "s.tar.gz")
     again = load_snapshot(tmp_path / "s.tar.gz")
@@ -150,7 +150,7 @@ def test_a_time_that_cannot_be_read_is_a_problem() -> None:
         ("reservedCpus", {}),
     ],
 )
-def test_what_is_no_memory_of_a_process_is_a_problem(key: str, value: object) -> None:
+def test_invalid_process_state_is_a_problem(key: str, value: object) -> None:
     snapshot = snapshot_from_objects([pod_group("j")], scheduler={key: value})
     assert SchedulerProcess() == snapshot.process
     assert [f"scheduler.{key}"] == [p.field for p in snapshot.problems if p.field.startswith("scheduler")]

@@ -103,7 +103,7 @@ def test_milli_value_is_thousandths_rounded_away_from_zero(text: object, expecte
 
 
 @pytest.mark.parametrize("text", [*NOT_QUANTITIES, True, [], {}, float("inf"), float("nan")])
-def test_what_is_no_quantity_is_refused(text: object) -> None:
+def test_invalid_quantity_is_refused(text: object) -> None:
     with pytest.raises(QuantityError):
         whole_value(text)
 

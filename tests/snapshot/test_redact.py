@@ -148,7 +148,7 @@ def everything(snapshot: Snapshot) -> str:
     return b"".join(data for _, data in saved_files(snapshot)).decode() + repr(snapshot)
 
 
-def test_nothing_that_is_planted_survives() -> None:
+def test_planted_texts_are_replaced() -> None:
     snapshot = planted()
     assert everything(snapshot).count(MARK) > 400
     assert MARK not in everything(redact_snapshot(snapshot))
@@ -297,7 +297,7 @@ def test_a_name_put_together_becomes_its_parts_put_together(texts: list[str]) ->
     assert "/".join(map(names.rewrite_text, texts)) == names.rewrite_text("/".join(texts))
 
 
-def test_what_the_scheduler_knows_stays_and_numbers_of_names_do_not() -> None:
+def test_names_known_to_the_scheduler_are_kept_and_numbers_in_names_are_not() -> None:
     names = Pseudonyms()
     kept = ("default", "kube-system", "system-node-critical", "nvidia.com/gpu", "volcano.sh/preemptable")
     for text in (*kept, "engineering", "worker-17", "4711"):
@@ -447,7 +447,7 @@ def test_a_pattern_of_a_hypernode_means_the_same_nodes() -> None:
     assert f"^({done.mapping['Node']['acme-1'].replace('-', chr(92) + '-')})$" == pattern
 
 
-def test_what_is_known_of_chance_speaks_of_the_pods_and_nodes_under_their_new_names() -> None:
+def test_chance_settings_use_the_pseudonyms() -> None:
     pod = {"metadata": {"name": f"{MARK}-0", "namespace": "team"}}
     known = ChanceSettings(
         choices={f"team/{MARK}-0": f"{MARK}-node"},
@@ -468,7 +468,7 @@ def test_the_configuration_keeps_what_decides_with_its_types() -> None:
     assert 'actions: "allocate"' in str(done)
 
 
-def test_a_configuration_that_is_none_stays_none() -> None:
+def test_invalid_configuration_stays_invalid() -> None:
     assert "{" == redact_snapshot(Snapshot("x", scheduler_conf=f"actions: [{MARK}")).scheduler_conf
     assert "{" == redact_snapshot(Snapshot("x", scheduler_conf=f"actions: !{MARK} x")).scheduler_conf
 
@@ -485,8 +485,8 @@ def test_a_configuration_that_is_none_stays_none() -> None:
 def test_the_release_survives_and_whose_build_it_is_does_not(stated: str, vendor_text: str) -> None:
     release = resolve_release(stated).release
     done = redact_snapshot(Snapshot("x", flags=SchedulerFlags(release=release)))
-    assert vendor_text == done.release.stated
-    assert release.older == done.release.older
+    assert vendor_text == done.release.stated_name
+    assert release.older_forms == done.release.older_forms
 
 
 def test_redacting_again_changes_names_only() -> None:

@@ -48,15 +48,15 @@ def test_a_mended_rule_is_new_from_the_first_tag_of_each_branch_that_has_it(tag:
 
 
 def test_an_older_form_that_still_older_releases_lack_begins_with_a_tag() -> None:
-    change = Change("b", "c", "v1.15.1; #1; L", since="v1.15.0")
+    change = Change("b", "c", "v1.15.1; #1; L", first_older_tag="v1.15.0")
     assert [False, True, False] == [change.is_in_force(Tag.from_text(tag)) for tag in ("v1.14.4", "v1.15.0", "v1.15.1")]
 
 
 def test_each_supported_release_has_more_older_forms_than_the_next_newer_one_of_its_branch() -> None:
     for newer, older in pairwise(SUPPORTED_TAGS):
         if newer.release_line == older.release_line:
-            began = {change.id for change in CHANGES.values() if change.since == str(newer)}
-            assert release_at_tag(newer).older - began <= release_at_tag(older).older
+            began = {change.id for change in CHANGES.values() if change.first_older_tag == str(newer)}
+            assert release_at_tag(newer).older_forms - began <= release_at_tag(older).older_forms
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_a_patch_release_mends_what_upstream_carried_back_to_it(older: str, newe
 
 
 def test_ids_are_unique_and_each_row_says_what_and_decides_what() -> None:
-    assert [] == [row.id for row in CHANGES.values() if not (row.what.endswith(".") and row.decides)]
+    assert [] == [row.id for row in CHANGES.values() if not (row.behavior.endswith(".") and row.affected_decisions)]
     assert [] == [row.id for row in CHANGES.values() if row.is_proposed is not row.id.startswith("pr-")]
 
 
@@ -142,8 +142,8 @@ TERMINATING = {"podgroup-phase-releasing", "gang-close-releasing"}
 )
 def test_a_patch_release_to_come_has_what_its_branch_has_mended(coming: str, newest: str, mended: set[str]) -> None:
     next_one, last = resolve_release(coming).release, resolve_release(newest).release
-    assert mended == last.older - next_one.older
-    assert next_one.older < last.older
+    assert mended == last.older_forms - next_one.older_forms
+    assert next_one.older_forms < last.older_forms
     trust = "near: not verified" if coming == "v1.13.4" else "replayed exactly"
     assert re.fullmatch(rf"release {coming} as of 2026-08-\d\d \({trust}\)", next_one.describe_trust())
 
@@ -173,7 +173,7 @@ def test_a_release_older_than_all_that_are_replayed_names_what_differs() -> None
         ("acme/vc-scheduler:main-20260801", "release unknown, replayed by the latest rules (master of 2026-08-20)"),
     ],
 )
-def test_an_image_says_the_release_and_how_far_it_is_trusted(image: str, said: str) -> None:
+def test_image_tag_gives_the_release_and_its_trust(image: str, said: str) -> None:
     snapshot = deployed(image)
     assert said == snapshot.release.describe_trust()
     unclear = [one.format_line() for one in snapshot.problems if "cannot derive the release" in one.what]
@@ -181,13 +181,13 @@ def test_an_image_says_the_release_and_how_far_it_is_trusted(image: str, said: s
     assert ([f"{asked}set the release with --release"] if "unknown, " in said else []) == unclear
 
 
-def test_a_switched_change_is_as_near_as_its_release() -> None:
+def test_trust_of_a_switched_release_is_at_most_near() -> None:
     named = {text: resolve_release(text).release.trust for text in ("v1.15.1,-csi-limit-key", "v1.9.0,-csi-limit-key")}
     assert ["near", "unknown"] == list(named.values())
     assert "near" == resolve_release("master,+csi-limit-key").release.trust
 
 
-def test_nothing_said_means_the_newest_rules_and_no_problem() -> None:
+def test_snapshot_without_a_release_uses_the_newest_rules_without_a_problem() -> None:
     snapshot = snapshot_from_objects([node("n1")])
     assert (NEWEST, True, []) == (snapshot.release, snapshot.release.is_assumed, snapshot.problems)
 
@@ -203,7 +203,7 @@ def test_nothing_said_means_the_newest_rules_and_no_problem() -> None:
         ("volcanosh/vc-scheduler:latest", ""),
     ],
 )
-def test_an_image_tells_its_tag(image: str, tag: str) -> None:
+def test_release_tag_is_read_from_the_image(image: str, tag: str) -> None:
     assert tag == release_of_image(image)
 
 
@@ -213,19 +213,19 @@ def test_the_deployments_image_says_it_unless_meta_does() -> None:
     assert ("v1.14.4", "v1.15.0") == found
 
 
-def test_what_is_replayed_is_named_line_by_line() -> None:
+def test_replayed_branches_are_listed() -> None:
     lines = "v1.15.1 to v1.15.0, v1.14.4 to v1.14.0, v1.13.3 to v1.13.0, v1.12.4 to v1.12.0, v1.11.2 to v1.11.0"
-    assert resolve_release("v1.9.1").what.endswith(f", {lines}, v1.10.2 to v1.10.0)")
+    assert resolve_release("v1.9.1").problem.endswith(f", {lines}, v1.10.2 to v1.10.0)")
 
 
-def test_what_the_table_does_not_reach_is_said() -> None:
+def test_release_older_than_the_table_is_replayed_with_a_notice() -> None:
     effects = {name: resolve_release(name).effect for name in ("v1.9.0", "v1.12.9")}
     assert effects["v1.9.0"].startswith("replayed as v1.10.")
     assert ["v1.9.0"] == [name for name, effect in effects.items() if effect.endswith("what changed before v1.10")]
 
 
 @pytest.mark.parametrize(("wanted", "said"), [(None, 1), ("v1.15.1", 0)])
-def test_what_was_said_of_a_release_is_not_said_again(wanted: str | None, said: int, tmp_path: Path) -> None:
+def test_saved_release_problem_is_loaded_once(wanted: str | None, said: int, tmp_path: Path) -> None:
     """The note is loaded once from a saved snapshot, and dropped if another release is requested."""
     path = tmp_path / "s.tar.gz"
     save_snapshot(stated("v1.9.0"), path)
@@ -233,14 +233,14 @@ def test_what_was_said_of_a_release_is_not_said_again(wanted: str | None, said: 
 
 
 @pytest.mark.parametrize("name", ["v1.14.4", "v1.9.0", "v1.15.1,-csi-limit-key"])
-def test_what_was_stated_is_saved(name: str, tmp_path: Path) -> None:
+def test_stated_release_is_saved(name: str, tmp_path: Path) -> None:
     snapshot = stated(name)
     save_snapshot(snapshot, tmp_path / "saved")
     again = load_snapshot(tmp_path / "saved")
     assert (snapshot.release, snapshot.problems) == (again.release, again.problems)
 
 
-def test_what_is_asked_for_wins(tmp_path: Path) -> None:
+def test_requested_release_takes_precedence_over_the_saved_one(tmp_path: Path) -> None:
     save_snapshot(stated("v1.14.4"), tmp_path / "saved")
     assert "v1.15.1" == load_snapshot(tmp_path / "saved", release="v1.15.1").release.name
 
@@ -267,7 +267,7 @@ def test_one_change_is_switched_alone_and_back() -> None:
 
 def test_a_change_that_does_not_exist_is_said() -> None:
     named = resolve_release("v1.15.1,+csi-limit-keys")
-    assert ("unknown change +csi-limit-keys: did you mean csi-limit-key?", "ignored") == (named.what, named.effect)
+    assert ("unknown change +csi-limit-keys: did you mean csi-limit-key?", "ignored") == (named.problem, named.effect)
 
 
 def test_defaults_of_flags_and_gates_follow_the_release() -> None:

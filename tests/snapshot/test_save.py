@@ -26,7 +26,7 @@ def rich_snapshot() -> Snapshot:
 
 
 @pytest.mark.parametrize("name", ["case.tar.gz", "case.tgz", "folder"])
-def test_what_is_saved_loads_as_it_was(name: str, tmp_path: Path) -> None:
+def test_saved_snapshot_loads_unchanged(name: str, tmp_path: Path) -> None:
     snapshot = rich_snapshot()
     save_snapshot(snapshot, tmp_path / name)
     loaded = load_snapshot(tmp_path / name)
@@ -74,7 +74,7 @@ def test_an_archive_is_replaced_and_nothing_is_left_beside_it(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("name", ["a.zip", "full", "missing/a.tar.gz"])
-def test_where_nothing_can_be_saved_the_error_names_the_place(name: str, tmp_path: Path) -> None:
+def test_error_of_a_failed_save_names_the_path(name: str, tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").touch()
     with pytest.raises(SnapshotError) as caught:
@@ -89,7 +89,7 @@ def test_every_kind_survives_a_round_trip(kind: object, tmp_path: Path) -> None:
     # The loader rejects a file without any object that the scheduler reads.
     queue = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "q", "uid": "q"}}
     objects = [{"apiVersion": row.api_version, "kind": row.name, "metadata": metadata}, queue]
-    snapshot = snapshot_from_objects(objects if not row.decides else objects[:1])
+    snapshot = snapshot_from_objects(objects if not row.is_read else objects[:1])
     save_snapshot(snapshot, tmp_path / "a.tar.gz")
     assert snapshot.objects == load_snapshot(tmp_path / "a.tar.gz").objects
     assert row.name in snapshot.objects

@@ -32,9 +32,7 @@ def test_pods_of_one_template_share_its_parts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("large", [0, 1 << 40])
-def test_what_nothing_reads_keeps_no_two_parts_apart(
-    large: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unread_fields_do_not_prevent_shared_parts(large: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gathered_objects, "LARGE_JSON_BYTES", large)
     manifests = [pod("a", f"p-{number}", "g") for number in range(2)]
     for number, manifest in enumerate(manifests):

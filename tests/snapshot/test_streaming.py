@@ -85,7 +85,7 @@ def test_values_that_cross_a_window_are_whole(cut: int, monkeypatch: pytest.Monk
     assert values == flat(read_documents(text.encode()))
 
 
-def test_what_stands_before_a_damage_in_a_large_list_is_kept(tmp_path: Path) -> None:
+def test_objects_before_a_damage_in_a_large_list_are_kept(tmp_path: Path) -> None:
     text = json.dumps({"kind": "List", "items": cluster()})
     path = tmp_path / "cluster.json"
     path.write_text(text[: len(text) * 3 // 4])

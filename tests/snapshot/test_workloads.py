@@ -93,7 +93,7 @@ def test_pods_of_other_owners_share_a_pod_group_of_one(manifest: Manifest, pods:
     assert (1, pods, [group["metadata"]["name"]]) == (group["spec"]["minMember"], len(made_pods), list(names))
 
 
-def test_what_is_submitted_is_scheduled_or_explained_in_the_same_cycle() -> None:
+def test_submitted_workload_is_scheduled_or_explained_in_the_same_cycle() -> None:
     small = submit_workloads(cluster(node("n1", cpu="9"), queue("default"), conf=CONF), [volcano_job()])
     assert explain_by_name(replay_cycle(small.snapshot), small.jobs[0]).scheduled
     large = submit_workloads(cluster(node("n1", cpu="1"), queue("default"), conf=CONF), [volcano_job()])

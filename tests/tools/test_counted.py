@@ -47,7 +47,7 @@ def test_a_terminal_shows_how_many_packages_pip_has_looked_at() -> None:
     assert "Obtaining" not in shown
 
 
-def test_what_went_wrong_is_shown_whole() -> None:
+def test_error_output_is_shown_in_full() -> None:
     code, shown = on_a_terminal(pip_that(3))
     assert code == 3
     assert all(line in shown for line in SAID)

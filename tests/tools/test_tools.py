@@ -14,6 +14,6 @@ TOOLS = (("mypy",), ("lint-imports",), ("ruff", "format", "--check", "."), ("ruf
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=" ".join)
-def test_a_tool_has_nothing_to_say(tool: tuple[str, ...]) -> None:
+def test_each_tool_reports_no_fault(tool: tuple[str, ...]) -> None:
     done = subprocess.run([BIN / tool[0], *tool[1:]], cwd=ROOT, capture_output=True, text=True, check=False)
     assert 0 == done.returncode, done.stdout + done.stderr

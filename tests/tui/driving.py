@@ -122,7 +122,7 @@ class Desk:
         if prompt.is_open:
             prompt.action_cancel()
         self.main.minimize()
-        self.main.say_line("")
+        self.main.show_message("")
         self.panel("flow").focus()
         await self.pause()
 
@@ -138,7 +138,7 @@ class Desk:
     async def until_at_rest(self) -> None:
         """Wait until no long work is running."""
         await self.until(
-            lambda: not self.main.work.about and not self.main.asking_again.running_text, "the work is done"
+            lambda: not self.main.work.work_description and not self.main.panel_rerun.running_text, "the work is done"
         )
 
     async def work(self, text: str) -> None:

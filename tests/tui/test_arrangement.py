@@ -84,7 +84,7 @@ def regions(desk: Desk) -> dict[str, PanelPlace]:
 
 
 def always(desk: Desk) -> tuple[str, ...]:
-    return screen_class(*layout_of(desk).size).always
+    return screen_class(*layout_of(desk).size).fixed_panels
 
 
 def layout_of(desk: Desk) -> MainLayout:
@@ -107,7 +107,7 @@ async def test_no_message_hint_or_command_line_moves_anything(size: tuple[int, i
         await desk.press("shift")
         assert not hint.display
         assert first == places_of_everything(desk)
-        desk.main.say_line("the cause of it " * 30)
+        desk.main.show_message("the cause of it " * 30)
         await desk.pause()
         assert first == places_of_everything(desk)
         assert (3, size[1]) == (status.region.height, status.region.bottom)

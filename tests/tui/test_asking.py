@@ -39,7 +39,7 @@ async def test_one_key_lists_the_questions_about_the_row_and_enter_asks() -> Non
         assert "no question 'nothing'" in desk.status()
 
 
-async def test_a_key_proves_what_lets_the_job_in_and_enter_makes_the_change() -> None:
+async def test_key_searches_tested_fixes_and_enter_applies_one() -> None:
     async with opened() as desk:
         await desk.press("5", "down", "exclamation_mark")
         await desk.until_at_rest()
@@ -96,7 +96,7 @@ async def test_esc_stops_the_search_and_nothing_has_changed(held: Held) -> None:
         assert "trying what lets research/llm-finetune in" in desk.screen()
         await desk.press("escape")
         assert "stopped: trying what lets research/llm-finetune in; no changes" in desk.status()
-        assert not desk.main.work.about
+        assert not desk.main.work.work_description
         held.go.set()
         await desk.until(lambda: not working(desk.app), "the thread has ended")
         assert 1 == held.begun

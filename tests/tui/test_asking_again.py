@@ -53,17 +53,17 @@ async def test_the_panel_says_that_the_cycle_runs_and_keys_answer_meanwhile(held
         await desk.command(f"goto {seq}")
         held.set()
         await until_answered(desk)
-        await desk.until(lambda: not desk.main.asking_again.running_text, "nothing runs")
+        await desk.until(lambda: not desk.main.panel_rerun.running_text, "nothing runs")
         assert "running the cycle again" not in desk.screen()
 
 
-async def test_what_was_asked_for_another_moment_is_not_shown(held: Event) -> None:
+async def test_rerun_result_of_another_event_is_not_shown(held: Event) -> None:
     async with opened(SNAPSHOT) as desk:
         await at_inside(desk)
         await desk.command("goto 1")
         before = desk.text("inside")
         held.set()
-        await desk.until(lambda: not desk.main.asking_again.running_text, "nothing runs")
+        await desk.until(lambda: not desk.main.panel_rerun.running_text, "nothing runs")
         await desk.pause()
         assert before == desk.text("inside")
 
@@ -74,7 +74,7 @@ async def test_esc_stops_it_and_the_panels_key_asks_again(held: Event) -> None:
         await desk.press("escape")
         assert "not asked again: i runs the cycle again up to here" in desk.text("inside")
         held.set()
-        await desk.until(lambda: not desk.main.asking_again.running_text, "nothing runs")
+        await desk.until(lambda: not desk.main.panel_rerun.running_text, "nothing runs")
         assert ANSWERED not in desk.text("inside")
         await desk.press("i")
         await until_answered(desk)
@@ -85,7 +85,7 @@ async def test_a_nodes_page_opens_when_the_cycle_has_run(held: Event) -> None:
         await desk.command("break predicate", "continue")
         await desk.press("6", "home", "enter")
         assert desk.main is desk.app.screen
-        assert f"running the cycle again up to event {desk.seq}" == desk.main.work.about
+        assert f"running the cycle again up to event {desk.seq}" == desk.main.work.work_description
         held.set()
         await desk.until(lambda: isinstance(desk.app.screen, DetailScreen), "the page is there")
         screen = desk.app.screen
@@ -97,4 +97,4 @@ async def test_a_short_cycle_is_run_at_once() -> None:
     async with opened(SNAPSHOT) as desk:
         await at_inside(desk)
         assert ANSWERED in desk.text("inside")
-        assert not desk.main.asking_again.running_text
+        assert not desk.main.panel_rerun.running_text

@@ -42,7 +42,7 @@ def many(tmp_path: Path) -> Path:
 
 
 @SIZES
-async def test_the_first_screen_counts_all_of_them_and_enter_leads_to_jobs_and_answer(
+async def test_first_screen_counts_pending_jobs_by_cause_and_enter_leads_to_them(
     many: Path, size: tuple[int, int]
 ) -> None:
     async with opened(str(many), size) as desk:
@@ -77,9 +77,7 @@ async def test_a_cause_has_room_and_below_it_stand_first_fix_and_queues_where_th
             assert below != ("more columns →" in desk.screen())
 
 
-async def test_it_is_the_page_of_three_commands_and_the_list_of_explain(
-    many: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_pending_waiting_and_board_show_the_same_page(many: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shown = []
     async with opened(str(many), WIDE) as desk:
         for name in ("pending", "waiting", "board"):
@@ -121,4 +119,4 @@ def test_a_cause_is_never_cut(width: int, height: int) -> None:
     for index, cause in enumerate(causes):
         lines = [line for line in layout.body if line.row == index and not line.widths]
         assert cause == " ".join(line.cells[0].text.strip() for line in lines)
-    assert layout.below == (height > 0 and len(layout.columns) < len(BOARD_COLUMNS))
+    assert layout.shows_hidden_cells == (height > 0 and len(layout.columns) < len(BOARD_COLUMNS))

@@ -30,7 +30,7 @@ def burst_of(random: Random) -> list[str]:
 def position_of(desk: Desk) -> tuple[object, ...]:
     """Every part of the position that keys can change."""
     set_here = (desk.moment.breakpoints, desk.moment.bookmarks, desk.main.query_one(Prompt).history)
-    panels = [(name, panel.filter_text, panel.cursor) for name, panel in desk.main.keeper.panels.items()]
+    panels = [(name, panel.filter_text, panel.cursor) for name, panel in desk.main.session_keeper.panels.items()]
     return desk.seq, desk.main.focused and desk.main.focused.id, set_here, panels, desk.status()
 
 

@@ -55,7 +55,7 @@ def test_a_file_that_was_named_has_to_be_there(tmp_path: Path) -> None:
         ("theme: [", "line 1: while parsing a flow node"),
     ],
 )
-def test_what_is_wrong_is_one_line_and_the_rest_holds(tmp_path: Path, text: str, line: str) -> None:
+def test_invalid_setting_is_one_line_and_the_others_apply(tmp_path: Path, text: str, line: str) -> None:
     found = settings(tmp_path, text)
     assert 1 == len(found.problems)
     assert "config.yaml: " in found.problems[0]
@@ -96,7 +96,7 @@ async def test_other_keys_work_and_footer_and_help_show_them(tmp_path: Path) -> 
         assert 1 == desk.seq
         await desk.press("s")
         assert 1 == desk.seq
-        footer = {entry.does: entry.key for entry in desk.main.query_one(Status).keys}
+        footer = {entry.effect: entry.key for entry in desk.main.query_one(Status).keys}
         assert ("J", "n") == (footer["over"], footer["into"])
         await desk.press("K")
         rows = {row.cells[1].text: row.cells[0].text for row in desk.app.screen.table.rows}  # type: ignore[attr-defined]
@@ -111,7 +111,7 @@ async def test_a_problem_in_the_file_is_said_at_the_start_and_in_the_help(tmp_pa
         assert "(1 more line: ?)" in desk.status()
         await desk.press("question_mark", "end")
         await desk.press("slash")
-        assert [] != [row for row in desk.main.keeper.lines if "mouse" in row]
+        assert [] != [row for row in desk.main.session_keeper.lines if "mouse" in row]
 
 
 async def test_each_theme_of_textual_can_be_chosen_by_command() -> None:
@@ -133,7 +133,7 @@ async def test_each_theme_of_textual_can_be_chosen_by_command() -> None:
         ("", None),
     ],
 )
-def test_a_theme_goes_by_its_name_or_its_first_letters(word: str, meant: str | None) -> None:
+def test_theme_is_chosen_by_name_or_prefix(word: str, meant: str | None) -> None:
     assert meant == find_theme(word)
 
 
@@ -190,4 +190,4 @@ async def test_tabs_and_frames_name_the_keys_in_force(tmp_path: Path) -> None:
 def test_up_to_four_keys_of_one_letter_stand_together_and_longer_ones_apart() -> None:
     hints = (KeyHint(("a", "b"), "both"), KeyHint(("a", "long"), "apart"), KeyHint(("none",), "nothing"))
     found = list(footer_entries(hints, {"a": ["n"], "b": ["s"], "long": ["f10"]}))
-    assert [("ns", "both"), ("n F10", "apart")] == [(entry.key, entry.does) for entry in found]
+    assert [("ns", "both"), ("n F10", "apart")] == [(entry.key, entry.effect) for entry in found]

@@ -57,7 +57,7 @@ async def test_the_command_that_explains_names_the_job_of_the_moment(no_tool: No
         assert "vcdebug explain preempt-works assistants/chat-api" == await copied(desk, "x")
 
 
-async def test_a_native_tool_gets_it_as_well(tool: Path) -> None:
+async def test_copying_also_uses_a_native_clipboard_tool(tool: Path) -> None:
     async with opened("preempt-works", goto=40) as desk:
         text = await copied(desk, "o")
         assert text == tool.read_text()
@@ -75,7 +75,7 @@ async def test_the_settings_choose_how(tool: Path, how: Clipboard, says: str, te
         assert terminal == (text != "")
 
 
-async def test_without_a_tool_native_says_so(no_tool: None) -> None:
+async def test_native_copying_without_a_tool_is_reported(no_tool: None) -> None:
     async with opened("preempt-works", settings=UserSettings(clipboard="native")) as desk:
         await copied(desk, "p")
         assert "nothing was copied: no clipboard tool works" in desk.status()
@@ -89,7 +89,7 @@ async def test_the_menu_can_write_a_file(no_tool: None, own_folders: Path) -> No
         assert clipboard.COPY_FILE in desk.status()
 
 
-async def test_leaving_the_menu_copies_nothing(no_tool: None) -> None:
+async def test_closing_the_copy_menu_copies_nothing(no_tool: None) -> None:
     async with opened("preempt-works") as desk:
         await desk.press("y", "escape")
         assert ("", "") == (desk.app.clipboard, desk.status())

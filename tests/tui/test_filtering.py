@@ -43,7 +43,7 @@ def shown(text: str) -> list[str]:
         ("", ["node-01", "node-02", "gpu-10", "gpu-2", "a(b"]),
     ],
 )
-def test_a_filter_keeps(text: str, keys: list[str]) -> None:
+def test_filter_keeps_the_matching_rows(text: str, keys: list[str]) -> None:
     assert keys == shown(text)
 
 
@@ -74,7 +74,7 @@ def test_figures_sort_by_size_names_by_their_numbers_and_what_is_missing_comes_l
     assert ["Node-1", "✗ node-2", "node-9", "node-10"] == [names[index] for index in by_name]
 
 
-def test_the_order_goes_up_then_down_then_as_it_was() -> None:
+def test_sorting_cycles_through_ascending_descending_and_original() -> None:
     up = next_order(None, 2)
     assert up == ColumnOrder(2)
     down = next_order(up, 2)
@@ -107,7 +107,7 @@ def test_numbers_in_names_go_before_words_and_with_zeros_before_them_count_as_mu
     assert ["a007", "A8", "a9", "a9b", "a10", "a-b"] == [names[index] for index in order]
 
 
-def test_what_compares_as_equal_stays_as_it_stood_in_both_directions() -> None:
+def test_sorting_is_stable_in_both_directions() -> None:
     texts = ["1k", "–", "7", "1000", "b", "✓ 7", "none", "B"]
     assert [2, 5, 0, 3, 4, 7, 1, 6] == rank_texts(texts).order_rows(range(8), descending=False)
     assert [4, 7, 0, 3, 2, 5, 1, 6] == rank_texts(texts).order_rows(range(8), descending=True)

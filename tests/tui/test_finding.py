@@ -32,7 +32,7 @@ async def test_a_line_is_completed() -> None:
         assert COMPLETED == {typed: complete_line(typed, desk.moment)[0] for typed in COMPLETED}
 
 
-async def test_a_condition_begins_with_what_one_sees() -> None:
+async def test_completion_of_a_condition_proposes_the_current_names() -> None:
     async with opened("preempt-works", NARROW, job="assistants/chat-api") as desk:
         assert 'break victim if job=="assistants/chat-api"' in complete_line("break victim if j", desk.moment)
 
@@ -109,7 +109,7 @@ FOUND = {
 """The first hit for twenty words that newcomers type, in preempt-works: (kind, name, key)."""
 
 
-async def test_twenty_words_of_newcomers_hit() -> None:
+async def test_palette_finds_the_expected_entry_for_twenty_words() -> None:
     async with opened("preempt-works") as desk:
         described = list(described_entries(desk.main))
         first = {word: find_entries(desk.main, described, word.split())[:1] for word in FOUND}
@@ -141,7 +141,7 @@ async def test_the_palette_yields_the_best_hundred_and_keys_run_where_they_hold(
         assert MAX_HITS == len(find_entries(desk.main, described, ["e"]))
         assert [] == find_entries(desk.main, described, [])
         [zoom] = [entry for entry in described if entry.kind == "key" and entry.name == "zoom"]
-        desk.app.call_later(zoom.run)
+        desk.app.call_later(zoom.run_entry)
         await desk.until(lambda: desk.main.maximized is not None, "the panel is alone")
         await desk.press("escape")
 
@@ -149,7 +149,7 @@ async def test_the_palette_yields_the_best_hundred_and_keys_run_where_they_hold(
 async def test_a_node_of_the_palette_opens_its_page_and_a_pod_its_answer() -> None:
     async with opened("preempt-works") as desk:
         for word, title in (("gpu-l40s-01", "Node gpu-l40s-01"), ("chat-api-server-0", "Why assistants/chat-api")):
-            find_entries(desk.main, (), [word])[0].run()
+            find_entries(desk.main, (), [word])[0].run_entry()
             await desk.pause()
             page = desk.app.screen
             assert isinstance(page, DetailScreen)
@@ -159,7 +159,7 @@ async def test_a_node_of_the_palette_opens_its_page_and_a_pod_its_answer() -> No
 
 async def test_a_command_of_the_palette_that_needs_words_opens_the_line() -> None:
     async with opened("preempt-works") as desk:
-        next(entry for entry in described_entries(desk.main) if entry.name.startswith("goto")).run()
+        next(entry for entry in described_entries(desk.main) if entry.name.startswith("goto")).run_entry()
         await desk.pause()
         assert "goto " == line(desk)
         await desk.type("44")
@@ -198,7 +198,7 @@ async def test_escape_on_the_main_screen_takes_message_zoom_filter_and_order_one
     async with opened("preempt-works", panel="nodes", filter="0") as desk:
         grid = desk.panel("nodes")
         await desk.press("comma", "z")
-        desk.main.say_line("something")
+        desk.main.show_message("something")
         steps = []
         for _ in range(4):
             await desk.press("escape")

@@ -106,7 +106,7 @@ async def test_only_lines_that_show_something_else_are_drawn_again() -> None:
 async def test_the_heads_stay_while_rows_scroll() -> None:
     app = GridApp()
     async with app.run_test(size=(80, 10)) as pilot:
-        app.grid.set_table(Table("Nodes", COLUMNS, [row(i) for i in range(50)], head=(make_line("before"),)))
+        app.grid.set_table(Table("Nodes", COLUMNS, [row(i) for i in range(50)], header=(make_line("before"),)))
         app.grid.focus()
         await pilot.pause()
         assert ["before", "  node"] == [text.rstrip()[:6] for text in app.shown()[:2]]
@@ -172,13 +172,13 @@ def test_a_row_has_one_line_unless_the_table_is_prose() -> None:
 
 
 def test_a_namespace_goes_into_the_head_before_names_are_cut_and_a_strange_one_stays() -> None:
-    table = Table("T", (Column("job", name=True), Column("why", flexible=True, least=30)))
+    table = Table("T", (Column("job", name=True), Column("why", flexible=True, min_width=30)))
     rows = [Row(str(i), (Piece(f"default/training-of-{i:03}"), Piece("for a reason that is long"))) for i in range(3)]
     assert "job in default" == lay_out(table, rows, 50).top[0].cells[0].text
     assert "job" == lay_out(table, rows, 90).top[0].cells[0].text
     other = [*rows, Row("x", (Piece("other/training-of-000"), Piece("")))]
     body = lay_out(table, other, 50).body
-    shown = [placed.cells[0].text for placed in body if placed.first]
+    shown = [placed.cells[0].text for placed in body if placed.is_first]
     assert ["default/training-of-000", "other/training-of-000"] == [shown[0], shown[-1]]
 
 

@@ -22,7 +22,7 @@ async def test_place_counts_and_path_all_have_room(size: tuple[int, int]) -> Non
 
 
 @pytest.mark.parametrize("size", [NARROW, (100, 30), (200, 60)])
-async def test_how_to_stop_is_never_cut_off(size: tuple[int, int]) -> None:
+async def test_header_never_cuts_the_key_that_stops(size: tuple[int, int]) -> None:
     async with opened(size=size) as desk:
         header = desk.main.query_one(Header)
         for moment in (desk.moment, None):

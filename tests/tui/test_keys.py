@@ -53,7 +53,7 @@ EFFECTS: dict[str, Callable[[Desk], bool]] = {
     "goto": prompt_open,
     "explain": page_open,
     "ask": lambda desk: isinstance(desk.app.screen, PageScreen),
-    "prove": lambda desk: bool(desk.main.work.about or desk.status()),
+    "prove": lambda desk: bool(desk.main.work.work_description or desk.status()),
     "panels": lambda desk: isinstance(desk.app.screen, PageScreen),
     "last_position": moved,
     "run_to_cursor": moved,
@@ -90,7 +90,7 @@ async def prepare(desk: Desk, action: str) -> None:
     if action == "panel":
         await desk.press("7")
     if action == "back":
-        desk.main.say_line("something to say")
+        desk.main.show_message("something to say")
 
 
 LEAVING = ("open", "quit")
@@ -179,7 +179,7 @@ async def test_the_footer_shows_keys_of_the_focused_panel_and_only_such_as_work_
             active = {key_name(key) for key in desk.main.active_bindings}
             shown = [name for entry in (*status.keys, *status.always) for name in entry.key.split()]
             assert [] == [name for name in shown if name not in active and not set(name) <= active]
-            words = [entry.does for entry in status.keys]
+            words = [entry.effect for entry in status.keys]
             assert [does for _, does in footer_keys(panel)] == words[: len(footer_keys(panel))]
             line = desk.screen().splitlines()[-1]
             assert "<?> help" in line
@@ -192,7 +192,7 @@ async def test_while_the_replay_runs_the_footer_names_only_what_works_then(monke
         await desk.pause()
         status = desk.main.query_one(Status)
         await desk.until(lambda: bool(status.keys), "the footer is there")
-        words = [entry.does for entry in (*status.keys, *status.always)]
+        words = [entry.effect for entry in (*status.keys, *status.always)]
         assert ["open", "quit"] == words
 
 
@@ -229,7 +229,7 @@ async def focus_panel_row(desk: Desk, panel: Panel, event: int) -> None:
     await desk.press(panel.key_in_force)
     rows = [row.seq for row in panel.shown_rows]
     panel.cursor = next((at for at, seq in enumerate(rows) if seq not in (0, event)), 0)
-    desk.main.say_line("")
+    desk.main.show_message("")
     await desk.pause()
 
 
@@ -270,7 +270,7 @@ async def test_each_key_of_a_panel_does_something() -> None:
         ("\x1bOP", "help"),
     ],
 )
-def test_what_terminals_send_for_function_keys_is_bound(sent: str, action: str) -> None:
+def test_key_codes_of_function_keys_are_bound(sent: str, action: str) -> None:
     keys = ANSI_SEQUENCES_KEYS[sent]
     assert isinstance(keys, tuple)
     assert action == BOUND[keys[0].value].action

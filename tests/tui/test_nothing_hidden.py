@@ -72,7 +72,7 @@ def faults(table: Table, width: int) -> Iterator[str]:
         yield f"{layout.columns} take {layout.widths} of {width} cells"
     if layout.columns[0] or (len(table.columns) > 1 and len(layout.columns) < 2):
         yield f"only columns {layout.columns} are in sight"
-    heads = next((line.cells for line in layout.top if line.heads), ())
+    heads = next((line.cells for line in layout.top if line.is_heading), ())
     yield from (
         f"head {head.text}" for head, room in zip(heads, layout.widths, strict=False) if cell_len(head.text) > room
     )

@@ -106,7 +106,7 @@ async def test_a_cell_without_a_figure_says_so() -> None:
 
 
 @SIZES
-async def test_what_is_watched_is_in_its_panel_and_enter_goes_to_the_last_change(size: tuple[int, int]) -> None:
+async def test_watch_panel_lists_watches_and_enter_goes_to_the_last_change(size: tuple[int, int]) -> None:
     async with opened(BLOCKED, size) as desk:
         await desk.command("goto 120")
         await on_cell(desk, "jobs", JOB, "reserved")
@@ -205,7 +205,7 @@ async def test_an_existing_report_is_overwritten_only_with_force(tmp_path: Path)
         await desk.until(lambda: ".md or .html" in desk.status(), "the form is refused")
 
 
-async def test_what_was_set_is_there_the_next_time(tmp_path: Path) -> None:
+async def test_notebook_is_restored_in_the_next_session(tmp_path: Path) -> None:
     async with opened(BLOCKED, store=SessionStore(tmp_path)) as desk:
         await desk.command("break data job llm-finetune waiting if new > old")
         await desk.command("watch node gpu-a100-01 idle gpu")

@@ -25,7 +25,7 @@ from vcdebug.tui.screens.pages import DetailScreen
 from vcdebug.tui.widgets.grid import Grid
 
 
-async def test_without_an_argument_one_chooses_among_the_bundled_snapshots() -> None:
+async def test_chooser_lists_the_bundled_snapshots_without_an_argument() -> None:
     async with opened(None) as desk:
         chooser = desk.app.screen
         assert isinstance(chooser, ChooserScreen)
@@ -46,7 +46,7 @@ async def test_the_chooser_opens_a_path_too() -> None:
         assert "preempt-works" == desk.moment.recording.snapshot.name
 
 
-async def test_of_a_folder_of_snapshots_one_is_chosen_and_begins_where_the_command_line_said(tmp_path: Path) -> None:
+async def test_chosen_snapshot_of_a_folder_begins_at_the_position_of_the_command_line(tmp_path: Path) -> None:
     for name in ("preempt-never", "preempt-works"):
         shutil.copytree(str(find_bundled(name)), tmp_path / name)
     async with opened(str(tmp_path), wait=False, goto=7) as desk:
@@ -82,7 +82,7 @@ async def test_another_snapshot_can_be_opened_by_command() -> None:
 
 
 @pytest.mark.memory
-async def test_a_snapshot_that_gave_way_to_another_takes_no_more_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_replaced_snapshot_is_freed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The memory is free once its timers have expired: asyncio keeps cancelled timers until then."""
     monkeypatch.setattr(driving, "NEVER", 1 / 60)
     async with opened("preempt-works") as desk:
@@ -102,11 +102,11 @@ async def test_a_snapshot_that_gave_way_to_another_takes_no_more_memory(monkeypa
 
 
 @pytest.mark.memory
-async def test_nor_while_modules_are_still_imported_for_its_first_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_replaced_snapshot_is_freed_while_modules_are_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     over = threading.Event()
     monkeypatch.setattr(background_work, "import_modules_ahead", lambda _: over.wait(PATIENCE))
     try:
-        await test_a_snapshot_that_gave_way_to_another_takes_no_more_memory(monkeypatch)
+        await test_replaced_snapshot_is_freed(monkeypatch)
     finally:
         over.set()
 
@@ -194,7 +194,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, list[worker.
         stop = next(one for one in arguments if isinstance(one, worker.StopRequest))
         stops.append(stop)
         for _ in range(100 * PATIENCE):
-            if stop.asked or ended.wait(0.01):
+            if stop.is_requested or ended.wait(0.01):
                 break
         ended.set()
 
@@ -235,7 +235,7 @@ async def test_leaving_while_a_snapshot_is_loaded_leaves_at_once(monkeypatch: py
         await desk.until(lambda: bool(stops), "the loading has begun")
         await desk.press("q")
         assert 0 == desk.app.return_value
-    assert stops[0].asked
+    assert stops[0].is_requested
     assert ended.wait(PATIENCE)
 
 

@@ -27,7 +27,7 @@ async def test_the_tabs_name_the_present_panel_its_group_and_the_way_to_all_othe
             await desk.press(panel.key)
             tabs = desk.main.query_one(Tabs)
             lines = ["".join(part.text for part in tabs.line_segments(number)) for number in range(tabs.size.height)]
-            has_place = panel.command_name in screen_class(*desk.main.query_one(MainLayout).size).always
+            has_place = panel.command_name in screen_class(*desk.main.query_one(MainLayout).size).fixed_panels
             assert has_place != (f"[{panel.key} {panel.title}]" in "".join(lines))
             assert lines[0].endswith("P panels")
             assert max(map(len, lines)) <= tabs.size.width

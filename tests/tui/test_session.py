@@ -50,7 +50,7 @@ async def test_a_session_goes_on_where_the_last_one_ended(store: SessionStore, s
         assert "event 40, as you left it" in desk.status()
 
 
-async def test_watches_and_bookmarks_are_there_too(store: SessionStore, snapshot: Path) -> None:
+async def test_watches_and_bookmarks_are_restored(store: SessionStore, snapshot: Path) -> None:
     async with opened(str(snapshot), store=store, goto=30) as desk:
         await desk.command("watch seq > 10")
         await desk.command("bookmark look here")
@@ -118,7 +118,7 @@ async def test_a_file_of_a_newer_version_is_left_as_it_is(store: SessionStore, s
     assert newer == path.read_text()
 
 
-async def test_what_cannot_be_read_in_a_file_is_said_and_still_there_afterwards(
+async def test_unreadable_entries_of_the_session_file_are_reported_and_kept(
     store: SessionStore, snapshot: Path
 ) -> None:
     await save_a_session(store, snapshot)
@@ -179,7 +179,7 @@ async def test_typing_finds_a_snapshot(store: SessionStore) -> None:
         assert desk.moment.recording.snapshot.name in ("pending-no-node-fits", "preempt-no-node-fits")
 
 
-async def test_what_cannot_be_opened_is_back_in_the_chooser_with_the_reason(tmp_path: Path) -> None:
+async def test_failed_opening_returns_to_the_chooser_with_the_reason(tmp_path: Path) -> None:
     path = tmp_path / "broken.yaml"
     path.write_text("{ not: [yaml")
     async with opened(None) as desk:
@@ -202,14 +202,14 @@ def test_a_snapshot_is_known_by_path_and_content(snapshot: Path) -> None:
     assert identify_snapshot(str(snapshot / "none")) is None
 
 
-def test_without_a_folder_nothing_is_kept(own_folders: Path, snapshot: Path) -> None:
+def test_no_session_is_saved_without_a_folder(own_folders: Path, snapshot: Path) -> None:
     store = SessionStore()
     assert "" == store.open_session(identify_snapshot(str(snapshot))).save_data({"event": 3})
     assert ([], {}) == (store.recent_snapshots(), store.typed_lines())
     assert [] == [*own_folders.parent.rglob("*.json")] or not own_folders.exists()
 
 
-async def test_what_was_saved_beside_a_snapshot_is_set_where_it_is_opened_first(
+async def test_session_saved_beside_a_snapshot_is_used_at_its_first_opening(
     store: SessionStore, snapshot: Path
 ) -> None:
     async with opened(str(snapshot), store=store) as desk:

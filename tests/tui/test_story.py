@@ -76,7 +76,7 @@ async def test_one_key_leads_from_an_opened_snapshot_to_why_the_first_job_waits(
 
 
 @SIZES
-async def test_stepping_back_along_the_way_one_came_shows_the_same_screen(size: tuple[int, int]) -> None:
+async def test_opposite_keys_show_the_same_screens_backward(size: tuple[int, int]) -> None:
     async with opened(size=size) as desk:
         await desk.command("goto 100")
         seen = []

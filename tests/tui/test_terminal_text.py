@@ -26,7 +26,9 @@ def faults(desk: Desk, what: str) -> list[tuple[str, object]]:
 
 
 @pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
-async def test_no_panel_page_or_message_writes_to_the_terminal(size: tuple[int, int], tmp_path: Path) -> None:
+async def test_no_panel_page_or_message_passes_control_characters_to_the_terminal(
+    size: tuple[int, int], tmp_path: Path
+) -> None:
     found: list[tuple[str, object]] = []
     seen = ""
     async with opened(str(write_hostile(tmp_path / "cluster")), size) as desk:
@@ -51,7 +53,7 @@ async def test_no_panel_page_or_message_writes_to_the_terminal(size: tuple[int, 
 
 
 @pytest.mark.parametrize("panel", ["problems", "nodes", "moment"])
-async def test_a_row_with_such_text_keeps_its_place_in_the_frame(panel: str, tmp_path: Path) -> None:
+async def test_row_with_control_characters_keeps_its_width_in_the_frame(panel: str, tmp_path: Path) -> None:
     async with opened(str(write_hostile(tmp_path / "cluster")), WIDE) as desk:
         await desk.command(f"panel {panel}")
         await desk.press("z")
@@ -63,13 +65,13 @@ async def test_a_row_with_such_text_keeps_its_place_in_the_frame(panel: str, tmp
 
 
 @pytest.mark.parametrize("text", ["plain", "größe 工作", "a\x1b[31mb", "\u202eab\u200b", "a\nb\tc", "\x9b\x9b"])
-def test_a_line_keeps_its_cells(text: str) -> None:
+def test_printable_line_keeps_its_width(text: str) -> None:
     segments = [Segment("| "), Segment(text), Segment(" rest of the line |")]
     drawn = PRINTABLE.apply(segments, Color(0, 0, 0))
     shown = "".join(segment.text for segment in drawn)
     assert (set(), Segment.get_line_length(segments)) == (obeyed(shown), Segment.get_line_length(drawn))
 
 
-def test_a_line_without_such_text_is_not_made_anew() -> None:
+def test_printable_line_is_not_copied() -> None:
     segments = [Segment("job"), Segment(" node")]
     assert PRINTABLE.apply(segments, Color(0, 0, 0)) is segments

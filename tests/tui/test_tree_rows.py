@@ -10,7 +10,7 @@ NAME, CAME, NUMBER = "│▾ worker-0", "□ gpu-a100-01", "14"
 
 def drawn(width: int, *, name: str = NAME, came: str = CAME, words: bool = True) -> str:
     found = spread_cells(
-        (Piece(name), Piece(came), Piece(NUMBER)), TreeRoom(width, width // 2, 3, close=True, words=words)
+        (Piece(name), Piece(came), Piece(NUMBER)), TreeRoom(width, width // 2, 3, close=True, shows_outcome_words=words)
     )
     assert width == sum(found.widths)
     cells = zip(found.cells, found.widths, strict=True)

@@ -64,14 +64,14 @@ async def test_an_edit_shows_the_branch_at_the_same_event_and_says_what_changed(
         assert "branch: 1 edit" in header(desk)
 
 
-async def test_beyond_the_first_difference_one_stands_at_it() -> None:
+async def test_edit_before_the_current_event_moves_the_cursor_to_the_first_difference() -> None:
     async with opened() as desk:
         await desk.command("goto 150")
         await desk.work(f"set {GANG_OFF}")
         assert ("branch", 1, VICTIMS) == shown(desk)
 
 
-async def test_x_goes_over_and_back_and_each_side_keeps_its_place() -> None:
+async def test_key_x_switches_sides_and_each_side_keeps_its_position() -> None:
     async with opened() as desk:
         await desk.command("goto 120")
         await desk.work(f"set {GANG_OFF}")
@@ -171,7 +171,7 @@ async def test_the_comparison_fits_a_narrow_screen() -> None:
         assert "branch: 1 edit" in desk.screen()
 
 
-async def test_without_edits_there_is_nothing_to_compare() -> None:
+async def test_comparison_is_refused_without_edits() -> None:
     async with opened() as desk:
         await desk.work("diff")
         assert "there are no edits to compare with" in desk.status()

@@ -21,7 +21,7 @@ def messages_of(source: str, stop: worker.StopRequest | None = None, at: str = "
 
     def post(message: Message) -> None:
         found.append(message)
-        asked.asked = asked.asked or (isinstance(message, Progress) and at in message.text)
+        asked.is_requested = asked.is_requested or (isinstance(message, Progress) and at in message.text)
 
     worker.load_and_replay(source, post, None, stop=asked)
     return found
@@ -51,7 +51,7 @@ def test_what_the_first_keys_need_is_built_once_the_picture_is_there() -> None:
 
 def test_a_stop_before_it_begins_ends_the_loading() -> None:
     stop = worker.StopRequest()
-    stop.asked = True
+    stop.is_requested = True
     *_, last = messages_of("preempt-works", stop)
     assert isinstance(last, CycleFailed)
     assert "loading was stopped" in last.line
@@ -68,7 +68,7 @@ def test_a_stop_while_a_file_is_read_ends_the_loading(tmp_path: Path, monkeypatc
     assert 2 > len(texts(cut))
 
 
-def test_how_far_it_is_is_said_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_posted_at_intervals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_documents, "WINDOW", 256)
     monkeypatch.setattr(worker, "PROGRESS_SECONDS", 3_600)
     path = tmp_path / "cluster.json"

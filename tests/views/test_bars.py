@@ -29,12 +29,12 @@ def cores(value: float) -> Resource:
     return Resource(milli_cpu=value * 1000)
 
 
-def test_a_promise_is_made_on_what_leaves_first() -> None:
+def test_bar_shows_pipelined_amounts_on_releasing_ones_first() -> None:
     amounts = NodeAmounts(idle=cores(2), used=cores(6), releasing=cores(2), pipelined=cores(3))
     assert "████▣▣□·" == node_bar(amounts, cores(8), CPU, 8)
 
 
-def test_nothing_offered_has_no_bar() -> None:
+def test_node_without_the_resource_has_no_bar() -> None:
     amounts = NodeAmounts(idle=cores(0), used=cores(0), releasing=cores(0), pipelined=cores(0))
     assert "" == node_bar(amounts, cores(0), CPU, 8)
 

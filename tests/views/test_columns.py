@@ -8,7 +8,7 @@ def test_marks_say_what_a_column_holds() -> None:
         Column("job", name=True),
         Column("pods", right=True),
         Column("why", flexible=True),
-        Column("first fix", flexible=True, least=24),
+        Column("first fix", flexible=True, min_width=24),
         Column("%", right=True),
         Column(""),
     ) == table_columns("job@", "pods#", "why~", "first fix~24", "%#", "")

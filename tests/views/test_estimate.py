@@ -22,7 +22,7 @@ def test_the_rest_takes_as_long_as_what_is_done_took() -> None:
     assert "" == estimate.time_left("allocate", 100, 100)
 
 
-def test_nothing_is_said_in_the_first_second_or_before_a_twentieth_is_done() -> None:
+def test_no_estimate_in_the_first_second_or_before_a_twentieth() -> None:
     clock = Clock()
     estimate = TimeEstimate(clock)
     estimate.time_left("reading", 0, 1000)

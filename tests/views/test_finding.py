@@ -22,7 +22,7 @@ def test_the_rows_are_the_events_at_which_the_breakpoint_would_stop() -> None:
 
 
 def test_outcomes_are_counted_above_the_rows() -> None:
-    heads = [text_of(entry).strip() for entry in found_table(bundled(), 1, LINE).head]
+    heads = [text_of(entry).strip() for entry in found_table(bundled(), 1, LINE).header]
     assert ["6 × Preemptable gang ✗ none", "1 × Preemptable gang ✓ allows 1 victim"] == heads
 
 
@@ -36,14 +36,14 @@ def test_all_evictions_are_one_question() -> None:
 def test_the_present_event_is_marked_and_nothing_found_is_said() -> None:
     assert "goto 120" == found_table(bundled(), 120, LINE).current
     nothing = found_table(bundled(), 1, 'predicate if job == "nobody/here"')
-    assert (0, "no event of this recording") == (len(nothing.rows), text_of(nothing.foot[0]))
+    assert (0, "no event of this recording") == (len(nothing.rows), text_of(nothing.footer[0]))
 
 
 def test_a_passed_over_quirk_is_named_in_its_row() -> None:
     assert "! view-lost-pod" in found_table(bundled(), 1, "quirk").rows[0].cells[-1].text
 
 
-def test_the_command_refuses_what_no_breakpoint_would_take() -> None:
+def test_find_refuses_invalid_breakpoint_words() -> None:
     driver, verb = Driver(bundled()), VERBS[0]
     with pytest.raises(CommandError, match="say what to find"):
         verb.run(driver, "")
@@ -55,7 +55,7 @@ def test_the_command_refuses_what_no_breakpoint_would_take() -> None:
 
 
 def test_starts_of_actions_are_counted_by_their_names() -> None:
-    heads = [text_of(entry).strip() for entry in found_table(bundled("preempt-works"), 1, "action start").head]
+    heads = [text_of(entry).strip() for entry in found_table(bundled("preempt-works"), 1, "action start").header]
     assert ["1 × enqueue starts", "1 × allocate starts", "1 × preempt starts", "1 × backfill starts"] == heads
 
 

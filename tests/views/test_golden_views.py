@@ -228,7 +228,7 @@ def stop(recording: Recording, words: str) -> Seq:
 
 
 @pytest.mark.parametrize(("name", "snapshot", "words", "view"), CASES, ids=[case[0] for case in CASES])
-def test_the_view_says_what_it_always_said(name: str, snapshot: str, words: str, view: View) -> None:
+def test_view_equals_its_golden_text(name: str, snapshot: str, words: str, view: View) -> None:
     recording = recording_of(snapshot)
     path = EXPECTED / f"{name}.txt"
     text = format_table(view(recording, stop(recording, words)))

@@ -21,7 +21,7 @@ def test_a_gang_is_drawn_pod_by_pod() -> None:
 
 def test_the_answer_and_the_page_of_a_job_begin_with_its_gang() -> None:
     blocked = bundled(BLOCKED)
-    assert text_of(explanation_table(blocked, "research/llm-finetune").head[0]).startswith("gang ––")
+    assert text_of(explanation_table(blocked, "research/llm-finetune").header[0]).startswith("gang ––")
     assert "gang ––  2 missing" in format_table(job_page(blocked, 1, "research/llm-finetune"))
 
 
@@ -33,7 +33,7 @@ def test_a_funnel_gets_narrower() -> None:
     driver.take_step("continue", back=False)
     table = funnel_table(bundled(BLOCKED), driver.current_state().seq)
     assert [sum(int(row.cells[2].text) for row in table.rows if row.cells[2].text.isdigit())] == [
-        int(text_of(entry).split()[-1]) for entry in table.head if text_of(entry).strip().startswith("on it")
+        int(text_of(entry).split()[-1]) for entry in table.header if text_of(entry).strip().startswith("on it")
     ]
 
 

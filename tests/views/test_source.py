@@ -33,7 +33,7 @@ def checkout(folder: Path, before: int) -> Path:
 
 
 def head_of(table: Table) -> list[str]:
-    return [text_of(line) for line in table.head]
+    return [text_of(line) for line in table.header]
 
 
 def test_without_a_checkout_it_names_function_file_release_and_rule() -> None:

@@ -43,8 +43,8 @@ def test_a_row_leads_to_the_change_and_names_its_figure() -> None:
     ]
 
 
-def test_nothing_that_is_watched_says_how_to_watch() -> None:
-    assert ":watch" in watched().foot[0][0].text
+def test_empty_watch_list_names_the_command() -> None:
+    assert ":watch" in watched().footer[0][0].text
 
 
 def test_bookmarks_stand_in_the_order_of_events_with_what_happened_there() -> None:

@@ -31,7 +31,7 @@ def test_hypernodes_are_told_in_order_and_with_their_scores(result: object, word
 
 
 @pytest.mark.parametrize("name", GOLDEN[::3])
-def test_no_view_shows_the_programs_own_data(name: str) -> None:
+def test_no_view_shows_python_objects(name: str) -> None:
     recording = golden(name)
     for seq in range(1, len(recording) + 1, 7):
         for view in (event_view, event_equation):
@@ -57,7 +57,7 @@ def test_scores_say_what_put_the_best_node_ahead_and_count_the_parts_below_their
     recording = bundled("placed-by-score")
     seq, event = next(recording.events_of_type(ScoreEvent))
     table = score_grid(recording, seq, event)
-    head = "".join(piece if isinstance(piece, str) else piece.text for piece in table.head[0])
+    head = "".join(piece if isinstance(piece, str) else piece.text for piece in table.header[0])
     assert "4 nodes  node-b1 leads node-b2 by 170.056: affinity +150, image +33, usage −17.5 and 5 more" == head
     leads = {row.cells[0].text: row.cells[3].text for row in table.rows}
     assert ("+170.056", "+149", "+150", "−17.5") == tuple(

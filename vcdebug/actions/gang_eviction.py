@@ -127,7 +127,7 @@ class GangEviction(ABC):
             if not need.less_equal(free.clone().add(sum_requests(victims))):
                 continue
             plan = planner.build_nomination_plan(domain, list(victims))
-            if plan is not None and statement.recover_operations(plan.saved) is None:
+            if plan is not None and statement.recover_operations(plan.statement) is None:
                 return plan.hyper_nodes
         return None
 
@@ -281,7 +281,7 @@ class Bundle:
     tasks: list[TaskInfo]
     local: Resource
     """The resources that evicting the bundle frees."""
-    everything: Resource
+    job_sum: Resource
     """The resources of all tasks of the job; empty for a safe bundle."""
 
 
@@ -297,14 +297,14 @@ class _GangSurplus:
         self._job = job
         self._tasks = job.ready_task_num() - job.min_available
         self._roles = _role_surplus(job)
-        self._broken: dict[SubJobId, None] = {}
+        self._broken_sub_jobs: dict[SubJobId, None] = {}
         self._groups: dict[str, int] = {}
         if job.min_sub_jobs:
             for sub_job in self._job.sub_jobs.values():
                 if sub_job.is_ready():
                     self._groups[sub_job.gid] = self._groups.get(sub_job.gid, 0) + 1
                 else:
-                    self._broken[sub_job.uid] = None
+                    self._broken_sub_jobs[sub_job.uid] = None
             for gid, minimum in self._job.min_sub_jobs.items():
                 self._groups[gid] = self._groups.get(gid, 0) - minimum
 
@@ -322,10 +322,10 @@ class _GangSurplus:
         uid = job.task_to_sub_job.get(task.uid, "") if job.min_sub_jobs else ""
         sub_job = job.sub_jobs.get(uid)
         if job.min_sub_jobs:
-            if sub_job is None or (uid not in self._broken and self._groups.get(sub_job.gid, 0) <= 0):
+            if sub_job is None or (uid not in self._broken_sub_jobs and self._groups.get(sub_job.gid, 0) <= 0):
                 return False
-            if uid not in self._broken:
-                self._broken[uid] = None
+            if uid not in self._broken_sub_jobs:
+                self._broken_sub_jobs[uid] = None
                 self._groups[sub_job.gid] -= 1
         self._tasks -= 1
         if task.task_role in self._roles:
@@ -415,7 +415,7 @@ def bundle_roi(bundle: Bundle, need: Resource) -> float:
     """What a bundle frees of the need, divided by what its job loses; infinite for a safe bundle.
     Upstream: actions/utils/bundle.bundleROI.
     """
-    loss = _score_against_need(bundle.everything, need, cap=False)
+    loss = _score_against_need(bundle.job_sum, need, cap=False)
     return float("inf") if loss == 0 else _score_against_need(bundle.local, need, cap=True) / loss
 
 

@@ -37,7 +37,7 @@ class ConnectionFailed(Exception):
 
     def __init__(self, message: str, *, broken_off: bool = False) -> None:
         super().__init__(message)
-        self.broken_off = broken_off
+        self.was_interrupted = broken_off
         """Whether an open connection was closed by the other side."""
 
 
@@ -138,7 +138,7 @@ class Api:
         for attempt in range(1, self._options.attempts + 1):
             last = attempt == self._options.attempts
             answer = self._send_once(path, query, last)
-            if answer is not None and (last or not _worth_repeating(answer)):
+            if answer is not None and (last or not _should_retry(answer)):
                 return answer
             pause = min(MAX_WAIT, retry_after_seconds(answer, wait))
             self._check_time(pause)
@@ -162,7 +162,7 @@ class Api:
         except ConnectionFailed as failure:
             self._check_time()
             # A server that has never answered is unreachable: repeating only makes the user wait for the error.
-            if (self.has_answered or failure.broken_off) and not last:
+            if (self.has_answered or failure.was_interrupted) and not last:
                 return None
             raise NoAnswer(
                 f"no response from the API server: {failure}",
@@ -182,7 +182,7 @@ class Api:
         self.clock = date if self.clock is None else max(self.clock, date)
 
 
-def _worth_repeating(answer: HttpAnswer) -> bool:
+def _should_retry(answer: HttpAnswer) -> bool:
     """Whether to ask again: the server is busy, or its JSON breaks off."""
     # This 504 means that the resource version is ahead of the server; a retry would not help in time.
     if answer.status == 504 and FUTURE_VERSION in answer.content:

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit
 from urllib.request import urlopen
 
 from vcdebug.capture.api_client import Api, ApiRefusal, CaptureOptions, NoAnswer, Progress, Transport
-from vcdebug.capture.listing import ClusterReading, read_at_one_moment, read_workloads
+from vcdebug.capture.listing import ClusterReading, read_consistent_state, read_workloads
 from vcdebug.capture.permission import PROBLEM_FILE
 from vcdebug.capture.scheduler_settings import SchedulerSettings, read_settings
 from vcdebug.plugins import USAGE
@@ -50,7 +50,7 @@ def capture_cluster(
     served = _server_version(api, problems)
     if announce is not None:
         announce(cluster_identity(api, options.namespace))
-    reading = read_at_one_moment(api, options, progress, version)
+    reading = read_consistent_state(api, options, progress, version)
     problems.extend(reading.problems)
     settings = read_settings(api, options, reading.objects)
     problems.extend(settings.problems)
@@ -100,10 +100,10 @@ def _build_provenance(
         started=api.started,
         finished=api.clock,
         resource_versions=reading.resource_versions,
-        consistent=reading.one_moment,
-        changed=() if reading.one_moment else reading.changed[:MAX_NAMED],
+        consistent=reading.is_consistent,
+        changed=() if reading.is_consistent else reading.changed_objects[:MAX_NAMED],
         schedulers=settings.schedulers,
-        missing=(*reading.missing, *settings.missing),
+        missing=(*reading.missing_kinds, *settings.missing),
     )
 
 

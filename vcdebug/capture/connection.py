@@ -72,7 +72,7 @@ class ClientTransport:
             )
             content = self._read_content(response.response)
         except (urllib3.exceptions.HTTPError, ApiException, OSError) as failure:
-            raise ConnectionFailed(reason_text(failure), broken_off=_broke_off(failure)) from failure
+            raise ConnectionFailed(reason_text(failure), broken_off=_was_connection_closed(failure)) from failure
         return HttpAnswer(response.status, {name.lower(): value for name, value in response.headers.items()}, content)
 
     def close(self) -> None:
@@ -100,7 +100,7 @@ class ClientTransport:
         return b"".join(parts)
 
 
-def _broke_off(failure: BaseException) -> bool:
+def _was_connection_closed(failure: BaseException) -> bool:
     """Whether an open connection was closed by the other side."""
     inner = getattr(failure, "reason", None) or failure
     return isinstance(inner, urllib3.exceptions.ProtocolError | ConnectionResetError)

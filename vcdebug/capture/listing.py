@@ -78,7 +78,7 @@ class Listing:
             return self._next_page("")
         exact = [("resourceVersion", self._version), ("resourceVersionMatch", "Exact")]
         try:
-            return self._take_page(self._api.get_object(self._path, [*self._query, *exact]))
+            return self._read_page(self._api.get_object(self._path, [*self._query, *exact]))
         except ApiRefusal as refusal:
             if refusal.status not in NOT_EXACT_STATUSES:
                 raise
@@ -97,7 +97,7 @@ class Listing:
             if refusal.status != EXPIRED_STATUS or not token:
                 raise
             return self._after_expiry(refusal)
-        return self._take_page(page)
+        return self._read_page(page)
 
     def _after_expiry(self, refusal: ApiRefusal) -> str:
         if not self._restarted:
@@ -111,7 +111,7 @@ class Listing:
         self.inconsistent = True
         return refusal.continue_token
 
-    def _take_page(self, page: Manifest) -> str:
+    def _read_page(self, page: Manifest) -> str:
         metadata = object_in(page.get("metadata"))
         self.resource_version = self.resource_version or str(metadata.get("resourceVersion") or "")
         api_version = page.get("apiVersion") or self.kind.api_version
@@ -162,16 +162,16 @@ class ClusterReading:
     objects: dict[str, list[Manifest]] = field(default_factory=dict)
     resource_versions: dict[str, str] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
-    missing: list[str] = field(default_factory=list)
-    one_moment: bool = True
+    missing_kinds: list[str] = field(default_factory=list)
+    is_consistent: bool = True
     """Whether every list shows the state of the first."""
-    changed: tuple[str, ...] = ()
+    changed_objects: tuple[str, ...] = ()
     """Objects that differ from the previous reading."""
     groups: dict[str, list[str]] | None = None
     """API group → versions that the server serves; None if they were not looked up."""
 
 
-def read_at_one_moment(
+def read_consistent_state(
     api: Api, options: CaptureOptions, progress: Progress | None, version: str = ""
 ) -> ClusterReading:
     """The objects of all kinds, at `version` if given; raises VersionGone if that state is not available.
@@ -180,21 +180,21 @@ def read_at_one_moment(
     two readings in a row are equal: then nothing changed between the end of the first and the begin of the second.
     """
     before = _read_once(api, options, progress, version)
-    if version and not before.one_moment:
+    if version and not before.is_consistent:
         raise VersionGone(version, api.server)
     for _ in range(MAX_READINGS - 1):
-        if before.one_moment:
+        if before.is_consistent:
             return before
         after = _read_once(api, options, progress)
-        after.changed = tuple(_find_differences(before, after))
-        after.one_moment = after.one_moment or not after.changed
+        after.changed_objects = tuple(_find_differences(before, after))
+        after.is_consistent = after.is_consistent or not after.changed_objects
         before = after
-    if not before.one_moment:
-        before.problems.append(_torn_problem(before.changed))
+    if not before.is_consistent:
+        before.problems.append(_inconsistency_problem(before.changed_objects))
     return before
 
 
-def _torn_problem(changed: tuple[str, ...]) -> Problem:
+def _inconsistency_problem(changed: tuple[str, ...]) -> Problem:
     return Problem(
         PROBLEM_FILE, "moment", "", Provenance(consistent=False, changed=changed).inconsistency_text(), TORN_EFFECT
     )
@@ -232,7 +232,7 @@ def _read_once(api: Api, options: CaptureOptions, progress: Progress | None, ver
     state, broken, hidden = version, 0, list[ResourceKind]()
     for kind in sorted((kind for kind in KINDS if not kind.settings), key=lambda kind: not kind.required):
         listings = [
-            Listing(api, kind, options.page_size, progress, state if kind.decides else "", selector, options.namespace)
+            Listing(api, kind, options.page_size, progress, state if kind.is_read else "", selector, options.namespace)
             for selector in kind.selectors or ("",)
         ]
         try:
@@ -247,7 +247,7 @@ def _read_once(api: Api, options: CaptureOptions, progress: Progress | None, ver
             if kind.required:
                 raise required_failed(api, kind, refusal, options.namespace) from refusal
             # Most clusters do not serve a gated kind, and lack nothing without it.
-            if (kind.gated or not kind.decides) and refusal.status == NOT_FOUND:
+            if (kind.gated or not kind.is_read) and refusal.status == NOT_FOUND:
                 continue
             if reading.groups is None and refusal.status == NOT_FOUND:
                 reading.groups = served_groups(api)
@@ -260,7 +260,7 @@ def _read_once(api: Api, options: CaptureOptions, progress: Progress | None, ver
         state = state or listings[0].resource_version
     if hidden:
         reading.problems.append(namespace_problem(hidden, options.namespace))
-        reading.missing.extend(kind.name for kind in hidden if kind.decides)
+        reading.missing_kinds.extend(kind.name for kind in hidden if kind.is_read)
     if "Event" in reading.objects:
         reading.objects["Event"] = events_about_pending(reading.objects)
     return reading
@@ -286,23 +286,23 @@ def _keep_listing(reading: ClusterReading, listing: Listing, state: str) -> None
     """Add one kind to the reading; `state` is the first list's resource version, or empty without one."""
     reading.objects[listing.kind.name] = [*reading.objects.get(listing.kind.name, ()), *listing.read_all()]
     # Events may lie in a store with other versions; kinds that decide nothing cannot make a reading inconsistent.
-    if not listing.kind.decides:
+    if not listing.kind.is_read:
         return
     reading.resource_versions[listing.kind.name] = listing.resource_version
     same = bool(listing.resource_version) and listing.resource_version == (state or listing.resource_version)
-    reading.one_moment = reading.one_moment and same and not listing.inconsistent
+    reading.is_consistent = reading.is_consistent and same and not listing.inconsistent
 
 
 def _skip_kind(reading: ClusterReading, kind: ResourceKind, problem: Problem) -> None:
     reading.problems.append(problem)
-    if kind.decides:
-        reading.missing.append(kind.name)
+    if kind.is_read:
+        reading.missing_kinds.append(kind.name)
 
 
 def _find_differences(before: ClusterReading, after: ClusterReading) -> Iterator[str]:
     """Objects that were added, removed or changed between two readings; a kind that only one has counts once."""
     for kind in dict.fromkeys([*before.objects, *after.objects]):
-        if not KIND_BY_NAME[kind].decides:
+        if not KIND_BY_NAME[kind].is_read:
             continue
         if (kind in before.objects) != (kind in after.objects):
             yield kind

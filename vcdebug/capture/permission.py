@@ -39,7 +39,7 @@ def required_failed(api: Api, kind: ResourceKind, refusal: ApiRefusal, namespace
 
 def _forbidden_error(api: Api, kind: ResourceKind, refusal: ApiRefusal, namespace: str) -> CaptureError:
     """The error with the refused permission and all other missing ones that the server reports."""
-    missing = [] if namespace else _also_missing(api, kind)
+    missing = [] if namespace else _further_missing_kinds(api, kind)
     scope = f" in namespace {namespace}" if namespace else " in all namespaces"
     message = (
         f'missing permission: verb "list", resource "{kind.plural}", API group "{kind.group}"'
@@ -58,7 +58,7 @@ def namespace_problem(hidden: list[ResourceKind], namespace: str) -> Problem:
     return Problem(PROBLEM_FILE, f"namespace {namespace}", "", f"its rights do not show {names}", effect)
 
 
-def _also_missing(api: Api, refused: ResourceKind) -> list[ResourceKind]:
+def _further_missing_kinds(api: Api, refused: ResourceKind) -> list[ResourceKind]:
     missing = []
     for kind in KINDS:
         if kind is refused:
@@ -89,7 +89,7 @@ def optional_failed(kind: ResourceKind, failure: VcdebugError) -> Problem:
 
 
 def _missing_effect(kind: ResourceKind) -> str:
-    return f"the replay can be wrong about {kind.falsifies}" if kind.decides else kind.falsifies.partition("; ")[2]
+    return f"the replay can be wrong about {kind.if_missing}" if kind.is_read else kind.if_missing.partition("; ")[2]
 
 
 def _absent_problem(kind: ResourceKind, groups: dict[str, list[str]]) -> Problem:
@@ -101,7 +101,7 @@ def _absent_problem(kind: ResourceKind, groups: dict[str, list[str]]) -> Problem
         fault = f"the cluster does not serve API group {kind.group}"
     else:
         fault = "the cluster does not serve this resource"
-    if kind.awaited:
+    if kind.is_awaited:
         return Problem(PROBLEM_FILE, kind.kubectl_resource, "", fault, AWAITED_EFFECT)
     return Problem(PROBLEM_FILE, kind.kubectl_resource, "", fault, UNUSED_EFFECT)
 

@@ -37,7 +37,7 @@ class CachedRecordings:
 
     def __init__(self, cache: RecordingCache, later: Callable[[Callable[[], object]], object]) -> None:
         self._cache = cache
-        self._later = later
+        self._open_cache = later
 
     def find_recording(self, source: Source, **options: object) -> tuple[str | None, Recording | None]:
         """The cache key of a source under these options, and its cached recording; each may be None."""
@@ -48,14 +48,14 @@ class CachedRecordings:
 
     def store_later(self, key: str, recording: Recording) -> None:
         """Store the recording when the answer is written."""
-        self._later(lambda: self._cache.cache_recording(key, recording))
+        self._open_cache(lambda: self._cache.cache_recording(key, recording))
 
 
 def cached_recordings(args: Namespace, output: Output) -> CachedRecordings | None:
     """The cache that the arguments choose; None if it is off, or if bounds may cut recordings off."""
     bounded = getattr(args, "max_events", None) or getattr(args, "max_memory", None)
     cache = None if bounded else open_cache(args)
-    return None if cache is None else CachedRecordings(cache, output.afterwards.append)
+    return None if cache is None else CachedRecordings(cache, output.exit_callbacks.append)
 
 
 def open_cache(args: Namespace | None = None) -> RecordingCache | None:
@@ -95,7 +95,7 @@ def snapshot_source(word: str) -> str | Path:
     return resolve_snapshot_path(word)
 
 
-def one_snapshot_source(word: str) -> str | Path:
+def single_snapshot_source(word: str) -> str | Path:
     """Like `snapshot_source`, but raises SnapshotError for a folder of several snapshots."""
     source = snapshot_source(word)
     return find_only_snapshot(source) if isinstance(source, Path) and source.is_dir() else source
@@ -300,8 +300,8 @@ def between_cycles(args: Namespace) -> BetweenCycles:
     from vcdebug.whatif.next_cycle import ONE_SECOND, BetweenCycles
 
     return BetweenCycles(
-        every=args.every or ONE_SECOND,
+        interval=args.every or ONE_SECOND,
         recreate=args.recreate,
-        finish=args.finish or "none",
+        finish_rule=args.finish or "none",
         arrivals={} if args.arrivals is None else read_arrivals(Path(args.arrivals)),
     )

@@ -31,17 +31,17 @@ class BatchResults(Generic[Result]):
     """The results of a folder of snapshots, by name and in order; a snapshot without a result was not run."""
 
     names: tuple[str, ...]
-    done: Mapping[str, Result | RunFailure]
+    results: Mapping[str, Result | RunFailure]
 
     @property
     def results_by_name(self) -> dict[str, Result]:
         """The results of the runs that did not fail."""
-        return {name: result for name, result in self.done.items() if not isinstance(result, RunFailure)}
+        return {name: result for name, result in self.results.items() if not isinstance(result, RunFailure)}
 
     @property
     def failures_by_name(self) -> dict[str, str]:
         """One line per failed run."""
-        return {name: result.line for name, result in self.done.items() if isinstance(result, RunFailure)}
+        return {name: result.line for name, result in self.results.items() if isinstance(result, RunFailure)}
 
     def report_failures(self, output: Output) -> None:
         """Write one notice per failure, which begins with the snapshot's name."""
@@ -53,7 +53,7 @@ class BatchResults(Generic[Result]):
         return [self._build_document(name, document) for name in self.names]
 
     def _build_document(self, name: str, document: Callable[[Result], Mapping[str, object]]) -> dict[str, object]:
-        result = self.done.get(name)
+        result = self.results.get(name)
         if result is None or isinstance(result, RunFailure):
             return {"snapshot": name, "error": "not checked" if result is None else result.line}
         return {"snapshot": name, "error": None, **document(result)}
@@ -100,9 +100,9 @@ def incomplete_outcome(runs: GatheredRuns[Result], words: str, output: Output) -
     if runs.interrupted:
         output.write_notice(f"interrupted: {words}")
         return CommandOutcome.INTERRUPTED
-    if runs.broken is not None:
-        output.write_notice(runs.broken.line)
-    return CommandOutcome.FAILED if runs.failures or runs.broken is not None else None
+    if runs.executor_failure is not None:
+        output.write_notice(runs.executor_failure.line)
+    return CommandOutcome.FAILED if runs.failures or runs.executor_failure is not None else None
 
 
 # Snapshots are sent as bytes: a worker of a cluster may not have access to our disks.

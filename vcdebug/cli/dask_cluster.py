@@ -35,13 +35,13 @@ class DaskExecutor:
 
     def __init__(self, address: str, narrate: Callable[[str], None]) -> None:
         self._address = address
-        self._narrate = narrate
+        self._show_progress = narrate
 
     def run_all(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Generator[RunAnswer[Result]]:
         with _silence_dask(), _connect_client(self._address) as client:
             _check_versions(client, self._address)
             if not client.nthreads():
-                self._narrate(f"{self._address}: waiting for a worker to connect")
+                self._show_progress(f"{self._address}: waiting for a worker to connect")
             campaign = _SubmittedRuns(client, self._address, function, items)
             try:
                 yield from campaign.iter_answers()
@@ -52,7 +52,7 @@ class DaskExecutor:
 class _Task(NamedTuple, Generic[Item]):
     number: int
     item: Item
-    alone: bool
+    runs_alone: bool
     """Whether this run is the only one, so that it is the cause if its worker is lost again."""
 
 
@@ -64,20 +64,20 @@ class _SubmittedRuns(Generic[Item, Result]):
 
         self._client = client
         self._address = address
-        self._packed = pickle.dumps(function)
+        self._pickled_function = pickle.dumps(function)
         self._function = self._submit_function()
-        self._fresh = enumerate(items)
+        self._new_items = enumerate(items)
         self._tasks: dict[Future[bytes], _Task[Item]] = {}
         self._completed = as_completed(loop=client.loop)
-        self._suspects: list[_Task[Item]] = []
+        self._suspected_tasks: list[_Task[Item]] = []
 
     def iter_answers(self) -> Generator[RunAnswer[Result]]:
         """Yield all answers; runs whose workers were lost repeatedly come last, each alone on the cluster."""
         self._fill_workers()
         yield from self._iter_arriving()
-        for suspect in self._suspects:
+        for suspect in self._suspected_tasks:
             self._function = self._submit_function()
-            self._submit_task(suspect._replace(alone=True))
+            self._submit_task(suspect._replace(runs_alone=True))
             yield from self._iter_arriving()
 
     def cancel_runs(self) -> None:
@@ -86,14 +86,14 @@ class _SubmittedRuns(Generic[Item, Result]):
 
     def _submit_function(self) -> Future[bytes]:
         """Submit the function as a task: unlike scattered data, Dask recomputes a task if its worker is lost."""
-        return self._client.submit(hold_function, self._packed, pure=False)
+        return self._client.submit(return_function, self._pickled_function, pure=False)
 
     def _fill_workers(self) -> None:
         """Submit further items up to the limit of the current workers."""
         workers: int = sum(self._client.nthreads().values())
         limit = RUNS_AHEAD_PER_WORKER * max(1, workers) + 1
-        for number, item in islice(self._fresh, max(0, limit - len(self._tasks))):
-            self._submit_task(_Task(number, item, alone=False))
+        for number, item in islice(self._new_items, max(0, limit - len(self._tasks))):
+            self._submit_task(_Task(number, item, runs_alone=False))
 
     def _iter_arriving(self) -> Generator[RunAnswer[Result]]:
         """Yield answers until no run is left; each finished run is replaced by a new one."""
@@ -104,7 +104,7 @@ class _SubmittedRuns(Generic[Item, Result]):
             task = self._tasks.pop(future)
             answer = self._read_answer(future, task)
             if answer is None:
-                self._suspects.append(task)
+                self._suspected_tasks.append(task)
             else:
                 yield answer
             self._fill_workers()
@@ -126,7 +126,7 @@ class _SubmittedRuns(Generic[Item, Result]):
         error = future.exception()
         if not isinstance(error, KilledWorker):
             raise VcdebugError(f"a Dask worker failed: {type(error).__name__}: {error}", INSTALL_HINT)
-        return RunAnswer(task.number, LOST_WORKER) if task.alone else None
+        return RunAnswer(task.number, LOST_WORKER) if task.runs_alone else None
 
 
 def _check_versions(client: Client, address: str) -> None:
@@ -152,7 +152,7 @@ def _version_of_scheduler(client: Client, package: str) -> object:
 INSTALL_HINT = f"install vcdebug {__version__} on the machines of the scheduler and the workers"
 
 
-def hold_function(function: bytes) -> bytes:
+def return_function(function: bytes) -> bytes:
     """Return the pickled function, which so becomes a result that workers fetch once."""
     return function
 

@@ -69,7 +69,7 @@ class Variable(NamedTuple):
 
     name: str
     value: str
-    inner: Callable[[], list[Variable]] | None = None
+    make_inner: Callable[[], list[Variable]] | None = None
     """Makes the inner variables; None if there are none."""
     figure: str = ""
     """Words of the shown figure, for data breakpoints; empty if the row shows none."""
@@ -79,16 +79,16 @@ class DebugAdapter:
     """One client's session."""
 
     def __init__(self, source_folder: str | None = None) -> None:
-        self.ended = False
+        self.has_ended = False
         """Whether the client has disconnected."""
         self._source_folder = source_folder
         self._driver: Driver | None = None
         self._stops_at_entry = True
         self._set: dict[str, list[int]] = {}
         """Owner of a list of breakpoints (a file's path, `functions`, `data`) → their numbers."""
-        self._inner: list[Callable[[], list[Variable]]] = []
+        self._variable_makers: list[Callable[[], list[Variable]]] = []
         """Functions behind variablesReference, which counts from 1; valid until the cursor moves."""
-        self._texts: list[SourceFunction] = []
+        self._source_functions: list[SourceFunction] = []
         """Functions behind sourceReference, which counts from 1."""
 
     @property
@@ -101,7 +101,7 @@ class DebugAdapter:
     def answer(self, request: JsonObject) -> Iterator[JsonDict]:
         """The response to a request and the events behind it; a request that fails has a response, too."""
         command, arguments = request["command"], request.get("arguments") or {}
-        reply = run_or_failure(lambda: self._handle(command, arguments))
+        reply = run_or_failure(lambda: self._handle_request(command, arguments))
         response = {"type": "response", "request_seq": request["seq"], "command": command}
         if isinstance(reply, RunFailure):
             body = {"error": {"id": 1, "format": reply.line.replace("{", "(").replace("}", ")"), "showUser": True}}
@@ -110,7 +110,7 @@ class DebugAdapter:
         yield {**response, "success": True, "body": reply.body}
         yield from ({"type": "event", "event": name, "body": body} for name, body in reply.events)
 
-    def _handle(self, command: str, arguments: JsonObject) -> Reply:
+    def _handle_request(self, command: str, arguments: JsonObject) -> Reply:
         if command in STEPS:
             return self._step(*STEPS[command], arguments)
         if command not in REQUESTS:
@@ -140,12 +140,12 @@ class DebugAdapter:
 
     def end_session(self, _: JsonObject) -> Reply:
         """Answer the request to disconnect."""
-        self.ended = True
+        self.has_ended = True
         return Reply()
 
     def _stopped_event(self, reason: str = "") -> tuple[str, JsonDict]:
         """The `stopped` event: where the cursor is, and why; earlier variable references become invalid."""
-        self._inner.clear()
+        self._variable_makers.clear()
         state = self.driver.current_state()
         hits = [point.number for point in state.breakpoints if point.enabled and state.seq in point.hits]
         at_breakpoint = state.reason.startswith("breakpoint ")
@@ -181,7 +181,7 @@ class DebugAdapter:
         if thread is not None and thread != _shown_thread(recordings):
             side, cycle = _thread_place(thread)
             self.driver.show_recordings(recordings.show_cycle(side, cycle), f"cycle {cycle}")
-            self._inner.clear()
+            self._variable_makers.clear()
 
     # Threads, frames, scopes and variables.
 
@@ -209,19 +209,25 @@ class DebugAdapter:
         if self._source_folder and source is not None and function.lines_in(source):
             path = expand_path(self._source_folder).absolute() / "pkg" / "scheduler" / function.file
             origin: JsonDict = {"name": name, "path": str(path)}
-            return {"id": number, "name": function.short_name, "line": function.first, "column": 1, "source": origin}
-        if function not in self._texts:
-            self._texts.append(function)
-        origin = {"name": function.place, "sourceReference": self._texts.index(function) + 1}
+            return {
+                "id": number,
+                "name": function.short_name,
+                "line": function.first_line,
+                "column": 1,
+                "source": origin,
+            }
+        if function not in self._source_functions:
+            self._source_functions.append(function)
+        origin = {"name": function.file_line, "sourceReference": self._source_functions.index(function) + 1}
         return {"id": number, "name": function.short_name, "line": 1, "column": 1, "source": origin}
 
     def read_source(self, arguments: JsonObject) -> Reply:
         """A text in place of a function's missing source: its place and rule."""
         number = (arguments.get("source") or arguments)["sourceReference"]
-        state, function = self.driver.current_state(), self._texts[number - 1]
+        state, function = self.driver.current_state(), self._source_functions[number - 1]
         if function != function_at(state.recording, state.seq):
             return Reply({"content": f"{function} in {state.recording.session.release.display_name()}"})
-        return Reply({"content": "\n".join(map(text_of, PANEL_VIEWS["source"](state).head))})
+        return Reply({"content": "\n".join(map(text_of, PANEL_VIEWS["source"](state).header))})
 
     def list_scopes(self, arguments: JsonObject) -> Reply:
         """Verdicts, equation, figures and fields of the event."""
@@ -241,19 +247,19 @@ class DebugAdapter:
     def _refer_to(self, inner: Callable[[], list[Variable]] | None) -> int:
         if inner is None:
             return 0
-        self._inner.append(inner)
-        return len(self._inner)
+        self._variable_makers.append(inner)
+        return len(self._variable_makers)
 
     def _variables_of(self, reference: int) -> list[Variable]:
-        if not 0 < reference <= len(self._inner):
+        if not 0 < reference <= len(self._variable_makers):
             raise VcdebugError("the cursor has moved since")
-        return self._inner[reference - 1]()
+        return self._variable_makers[reference - 1]()
 
     def list_variables(self, arguments: JsonObject) -> Reply:
         """The rows of a scope, or the inner variables of a row."""
         rows = self._variables_of(arguments["variablesReference"])
         bodies = [
-            {"name": row.name, "value": row.value, "variablesReference": self._refer_to(row.inner)} for row in rows
+            {"name": row.name, "value": row.value, "variablesReference": self._refer_to(row.make_inner)} for row in rows
         ]
         return Reply({"variables": bodies})
 
@@ -285,7 +291,7 @@ class DebugAdapter:
         answers = self._replace(path, list(zip(functions, points, strict=True)))
         for word, answer in zip(words, answers, strict=True):
             if answer["verified"]:
-                answer["line"] = require_function(self.driver.debugger.recording, word).first
+                answer["line"] = require_function(self.driver.debugger.recording, word).first_line
         return Reply({"breakpoints": answers})
 
     def set_function_breakpoints(self, arguments: JsonObject) -> Reply:
@@ -385,10 +391,10 @@ def _break_line(words: str, options: JsonObject) -> str:
 
 def _table_variables(table: Table) -> list[Variable]:
     """Variables of a table: its title with the lines above, one per row, and the lines below."""
-    heading = Variable("about", "  ".join(filter(None, (table.title, *map(text_of, table.head)))))
+    heading = Variable("about", "  ".join(filter(None, (table.title, *map(text_of, table.header)))))
     rows = [_row_variable(table, table.rows[row]) for row in range(min(len(table.rows), MAX_VARIABLES))]
     hidden = len(table.rows) - len(rows)
-    below = [Variable("result", "  ".join(map(text_of, table.foot)))] if table.foot else []
+    below = [Variable("result", "  ".join(map(text_of, table.footer)))] if table.footer else []
     return [heading, *rows, *([Variable("…", f"{hidden} more")] if hidden else []), *below]
 
 

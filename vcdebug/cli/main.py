@@ -82,7 +82,7 @@ def _run_command(argv: list[str], output: Output) -> int:
     args = _build_parser(commands, words).parse_args(words)
     code = EXIT_CODES[commands[args.command or DEFAULT_COMMAND].execute(args, output)]
     output.flush()
-    for task in output.afterwards:
+    for task in output.exit_callbacks:
         task()
     return code
 

@@ -41,7 +41,7 @@ class Output:
         self.err = err or sys.stderr or StringIO()
         self.started = time.perf_counter()
         """Seconds of perf_counter at which the command began."""
-        self.afterwards: list[Callable[[], object]] = []
+        self.exit_callbacks: list[Callable[[], object]] = []
         """Work that is done after the answer is written, such as caching a recording."""
 
     @property

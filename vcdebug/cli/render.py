@@ -95,9 +95,9 @@ def _plain_lines(block: Block) -> Iterator[str]:
             yield from text.split("\n")
         case Table():
             yield from ([block.title] if block.title else [])
-            yield from (_indent_line(line, block) for line in block.head)
+            yield from (_indent_line(line, block) for line in block.header)
             yield from _table_lines(block)
-            yield from (_indent_line(line, block) for line in block.foot)
+            yield from (_indent_line(line, block) for line in block.footer)
 
 
 def _indent_line(line: Line, table: Table) -> str:
@@ -148,7 +148,7 @@ def _write_rich_table(table: Table, console: Console) -> None:
 
     if table.title:
         console.print(Text(table.title, style=_COLOURS["title"]))
-    for line in table.head:
+    for line in table.header:
         _write_rich_line(line, table.indent, console)
     table, hidden = _fit_columns(table, console.width)
     for number, row in enumerate(_table_lines(table)):
@@ -158,7 +158,7 @@ def _write_rich_table(table: Table, console: Console) -> None:
     if hidden:
         words = f"{count_noun(len(hidden), 'column')} hidden, the terminal is too narrow: {', '.join(hidden)}"
         _write_rich_line((muted_piece(words),), table.indent, console)
-    for line in table.foot:
+    for line in table.footer:
         _write_rich_line(line, table.indent, console)
 
 

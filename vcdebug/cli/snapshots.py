@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from vcdebug.amount_text import TimeEstimate
-from vcdebug.cli.arguments import CachedRecordings, extender_client, one_snapshot_source, open_cache
+from vcdebug.cli.arguments import CachedRecordings, extender_client, open_cache, single_snapshot_source
 from vcdebug.cli.output import Output, StatusCallback, ignore_progress, status_line
 from vcdebug.errors import ConfigError, VcdebugError
 from vcdebug.files.recording_files import is_recording_file, open_recording
 from vcdebug.framework.replay_options import SizeBound
-from vcdebug.recording.recording import Recording, require_whole
+from vcdebug.recording.recording import Recording, require_complete
 from vcdebug.recording.replay import ProgressBound, parse_conf, replay_cycle
 from vcdebug.snapshot.cycle_inputs import ChanceSettings
 from vcdebug.snapshot.file_access import read_file
@@ -37,7 +37,7 @@ class ReplayedSnapshot(NamedTuple):
 
 def read_snapshot(word: str, complete: bool | None = None, release: str | None = None) -> Snapshot:
     """Read a snapshot by its name on the command line; raises SnapshotError when nothing in it can be replayed."""
-    return _load_source(one_snapshot_source(word), complete, release)
+    return _load_source(single_snapshot_source(word), complete, release)
 
 
 def _load_source(
@@ -122,7 +122,7 @@ def replay_snapshot(
     The seed draws what upstream leaves to chance. Without a bound a recording that reaches the limit raises
     CutOffError, else it ends there. The recording in a file is returned unless an option changes it.
     """
-    source = one_snapshot_source(origin) if isinstance(origin, str) else origin
+    source = single_snapshot_source(origin) if isinstance(origin, str) else origin
     if is_recording_file(source) and seed is None and not edits and extender_url is None:
         start = time.perf_counter()
         recording = _open_recording(source, complete, release)
@@ -145,11 +145,11 @@ def replay_snapshot(
             snapshot.chance = ChanceSettings.from_seed(seed)
         snapshot = with_edits(snapshot, edits)
         estimate = TimeEstimate(time.monotonic)
-        paced = bound or ProgressBound(partial(_tell_replay, show_status, estimate, snapshot.name))
+        paced = bound or ProgressBound(partial(_announce, show_status, estimate, snapshot.name))
         recording = replay_cycle(snapshot, clock=time.perf_counter, ask_extender=ask_extender, bound=paced)
     # `run` passes a bound, because it reports a recording that was cut off.
     if bound is None:
-        require_whole(recording)
+        require_complete(recording)
     if keeping is not None and key is not None:
         keeping.store_later(key, recording)
     return ReplayedSnapshot(recording, {"load": seconds, **recording.seconds})
@@ -182,5 +182,5 @@ def _expand_edits(edits: Sequence[str]) -> list[str]:
     return list(expand_edits(edits))
 
 
-def _tell_replay(show: StatusCallback, estimate: TimeEstimate, name: str, words: str, done: int, total: int) -> None:
+def _announce(show: StatusCallback, estimate: TimeEstimate, name: str, words: str, done: int, total: int) -> None:
     show(f"replaying {name}: {estimate.with_time_left(words, done, total)}")

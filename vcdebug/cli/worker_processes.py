@@ -51,7 +51,7 @@ class GatheredRuns(Generic[Result]):
     failures: Mapping[int, RunFailure]
     interrupted: bool = False
     """Whether Ctrl-C ended the batch before all runs were done."""
-    broken: RunFailure | None = None
+    executor_failure: RunFailure | None = None
     """Why the executor could not carry out the remaining runs; None if it could."""
 
 
@@ -128,12 +128,12 @@ class _Worker(Generic[Item, Result]):
         theirs.close()  # otherwise the pipe would stay open when the worker dies, and `recv` would never return
         self.task: _Task[Item] | None = None
 
-    def give_function(self, pickled: bytes) -> None:
+    def send_function(self, pickled: bytes) -> None:
         """Send the function, before the first task."""
         with suppress(OSError):
             self.connection.send_bytes(pickled)
 
-    def give_task(self, task: _Task[Item]) -> None:
+    def send_task(self, task: _Task[Item]) -> None:
         """Send a task; a process that has ended is detected when its answer is read."""
         self.task = task
         with suppress(OSError):
@@ -180,7 +180,7 @@ class WorkerPool(Generic[Item, Result]):
         """Give every idle worker a task and start missing workers; False when all is done."""
         for worker in self._workers:
             if worker.task is None and (task := self._next_task()) is not None:
-                worker.give_task(task)
+                worker.send_task(task)
         fresh: list[_Task[Item]] = []
         while len(self._workers) + len(fresh) < self._most_workers and (task := self._next_task()) is not None:
             fresh.append(task)
@@ -189,8 +189,8 @@ class WorkerPool(Generic[Item, Result]):
         for task in fresh:
             hired = self._starting.pop()
             self._workers.append(hired)
-            hired.give_function(self._pickled_function)
-            hired.give_task(task)
+            hired.send_function(self._pickled_function)
+            hired.send_task(task)
         return any(worker.task is not None for worker in self._workers)
 
     def iter_answers(self, seconds: float | None = None) -> Generator[RunAnswer[Result]]:
@@ -262,10 +262,10 @@ class TrialRounds(Generic[Item, Result]):
         self._trial = trial
         self._workers = workers or os.cpu_count() or 1
         # Workers load their modules while the first trial runs here.
-        self._ahead = WorkerPool(self._workers, trial) if expects_slow and self._workers > 1 else None
-        if self._ahead is not None:
-            self._ahead.start_workers(self._workers)
-        self._going = going
+        self._prepared_pool = WorkerPool(self._workers, trial) if expects_slow and self._workers > 1 else None
+        if self._prepared_pool is not None:
+            self._prepared_pool.start_workers(self._workers)
+        self._should_continue = going
         """Called between trials and while workers run; once it returns false, the remaining trials are skipped."""
         self._pool: WorkerPool[Item, Result] | None = None
 
@@ -273,21 +273,21 @@ class TrialRounds(Generic[Item, Result]):
         """One result per item; None for a trial that failed or was skipped."""
         results: list[Result | RunFailure] = []
         while self._pool is None and len(results) < len(items):
-            if not self._going():
+            if not self._should_continue():
                 return [*self._successful_results(results), *[None] * (len(items) - len(results))]
             start = time.perf_counter()
             results.append(run_or_failure(partial(self._trial, items[len(results)])))
             if self._workers > 1 and time.perf_counter() - start > SLOW_TRIAL_SECONDS:
-                self._pool, self._ahead = self._ahead or WorkerPool(self._workers, self._trial), None
+                self._pool, self._prepared_pool = self._prepared_pool or WorkerPool(self._workers, self._trial), None
         items_left = items[len(results) :]
         if items_left and self._pool is not None:
-            results += self._pool(items_left, self._going)
+            results += self._pool(items_left, self._should_continue)
         return self._successful_results(results)
 
     def _successful_results(self, results: list[Result | RunFailure]) -> list[Result | None]:
         return [None if isinstance(result, RunFailure) else result for result in results]
 
     def close(self) -> None:
-        for pool in (self._pool, self._ahead):
+        for pool in (self._pool, self._prepared_pool):
             if pool is not None:
                 pool.end_workers()

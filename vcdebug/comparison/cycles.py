@@ -324,7 +324,7 @@ class ObjectChange(NamedTuple):
 
     kind: str
     name: str
-    word: str
+    change_kind: str
 
 
 class CauseChange(NamedTuple):

@@ -56,11 +56,11 @@ class InvariantViolation(NamedTuple):
 def find_violations(recording: Recording) -> tuple[InvariantViolation, ...]:
     """Every event at which an invariant begins to be violated, or is violated in another way than before."""
     violations = [*_node_violations(recording), *_book_violations(recording), *_statement_violations(recording)]
-    explained = (violation._replace(quirk=_quirk_behind(recording, violation)) for violation in violations)
+    explained = (violation._replace(quirk=_quirk_of_violation(recording, violation)) for violation in violations)
     return tuple(sorted(explained, key=lambda violation: (violation.seq, violation.rule, violation.name)))
 
 
-def _quirk_behind(recording: Recording, violation: InvariantViolation) -> str:
+def _quirk_of_violation(recording: Recording, violation: InvariantViolation) -> str:
     codes = QUIRKS_BY_RULE[violation.rule]
     notes = (note.code for note in recording.notes if note.seq <= violation.seq and note.code in codes)
     return next(notes, "")
@@ -155,7 +155,7 @@ def _requests_at_opening(recording: Recording, jobs: Iterable[JobInfo]) -> Resou
     opening = recording.timeline.opening_tasks
     for job in jobs:
         for task in job.tasks.values():
-            if _holds_room(opening[task.key].status):
+            if _occupies_room(opening[task.key].status):
                 total.add(task.resreq)
     return total
 
@@ -164,15 +164,15 @@ def _task_moves(recording: Recording, jobs: Iterable[JobInfo]) -> Iterator[tuple
     """(event, 1 or -1, request) for each task that begins (1) or ceases (-1) to hold room."""
     for job in jobs:
         for key in recording.timeline.touched.get(job.uid, ()):
-            before = _holds_room(recording.timeline.opening_tasks[key].status)
+            before = _occupies_room(recording.timeline.opening_tasks[key].status)
             for seq in _seqs_within(recording, recording.timeline.seqs_written(event_index.TASK, key)):
-                after = _holds_room(recording.timeline.state_at(seq).tasks[key].status)
+                after = _occupies_room(recording.timeline.state_at(seq).tasks[key].status)
                 if after != before:
                     yield seq, 1 if after else -1, recording.timeline.tasks[key].resreq
                 before = after
 
 
-def _holds_room(status: TaskStatus) -> bool:
+def _occupies_room(status: TaskStatus) -> bool:
     return is_allocated_status(status) or status is TaskStatus.PIPELINED
 
 

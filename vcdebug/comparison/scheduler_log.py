@@ -31,9 +31,9 @@ class Disagreement:
 
     kind: DisagreementKind
     """Kind: different text, missing in the log, extra in the log, or two lines in another order."""
-    line: KlogLine | None
+    logged: KlogLine | None
     """The log's line at the difference; None at the end of the log."""
-    said: ReplayedLine | None
+    replayed: ReplayedLine | None
     """The replay's line at the difference; None after its last line."""
     agreed: KlogLine | None
     """The last line of the log that agrees; None if none does."""
@@ -46,9 +46,9 @@ class LogComparison:
     cycle: LogCycle
     level: int
     """The log's -v level, as its lines show it."""
-    compared: int
+    agreeing_count: int
     """Number of the log's lines that agree."""
-    covered: int
+    covered_count: int
     """Number of the log's lines whose messages are compared."""
     reordered: int
     """Number of lines of parallel workers that agree in another order."""
@@ -76,20 +76,20 @@ def compare_cycle(cycle: LogCycle, replayed: Sequence[ReplayedLine], level: int 
     disagreement = walk.find_disagreement()
     first = recognised[0].line.number if recognised else 0
     total = len([line for line in cycle.lines if line.number >= first])
-    return LogComparison(cycle, loudness, walk.at, len(log), walk.reordered, total, disagreement)
+    return LogComparison(cycle, loudness, walk.index, len(log), walk.reordered, total, disagreement)
 
 
 def inferred_level(lines: Iterable[KnownLine]) -> int:
     """The log's -v level: the highest level of its messages with a certain level; 0 without any."""
-    return max((line.message.level for line in lines if line.message.firm), default=0)
+    return max((line.message.level for line in lines if line.message.is_level_certain), default=0)
 
 
 def _compared_keys(lines: Sequence[KnownLine], replayed: Sequence[ReplayedLine], level: int) -> dict[str, None]:
     """Keys of the compared messages: those with a certain level, and others that both sides have."""
     logged = dict.fromkeys(line.message.key for line in lines)
     printed = dict.fromkeys(line.message_key for line in replayed)
-    firm = (key for key, message in MESSAGE_BY_KEY.items() if message.firm and message.level <= level)
-    shared = (key for key in logged if key in printed and not MESSAGE_BY_KEY[key].firm)
+    firm = (key for key, message in MESSAGE_BY_KEY.items() if message.is_level_certain and message.level <= level)
+    shared = (key for key in logged if key in printed and not MESSAGE_BY_KEY[key].is_level_certain)
     return dict.fromkeys((*firm, *shared))
 
 
@@ -105,34 +105,34 @@ class _LogWalk:
 
     def __init__(self, log: Sequence[KnownLine], expected: Sequence[ReplayedLine], *, complete: bool) -> None:
         self._log = log
-        self._expected = expected
+        self._replayed_lines = expected
         self._complete = complete
-        self.at = 0
+        self.index = 0
         """Number of lines that agree so far."""
         self.reordered = 0
 
     def find_disagreement(self) -> Disagreement | None:
         """The first disagreement; None if log and replay agree."""
-        while self.at < len(self._log) and self.at < len(self._expected):
+        while self.index < len(self._log) and self.index < len(self._replayed_lines):
             size = self._run_length()
             disagreement = self._compare_unordered(size) if size > 1 else self._compare_next()
             if disagreement is not None:
                 return disagreement
-        if self.at < len(self._log):
+        if self.index < len(self._log):
             return self._build_disagreement("extra")
-        if self.at < len(self._expected) and self._complete:
+        if self.index < len(self._replayed_lines) and self._complete:
             return self._build_disagreement("missing")
         return None
 
     def _lines_match(self, log: int, expected: int) -> bool:
-        if log >= len(self._log) or expected >= len(self._expected):
+        if log >= len(self._log) or expected >= len(self._replayed_lines):
             return False
-        return lines_agree(self._log[log].line.text, self._expected[expected].text)
+        return lines_agree(self._log[log].line.text, self._replayed_lines[expected].text)
 
     def _compare_next(self) -> Disagreement | None:
-        place = self.at
+        place = self.index
         if self._lines_match(place, place):
-            self.at += 1
+            self.index += 1
             return None
         if self._lines_match(place, place + 1):
             return self._build_disagreement("order" if self._lines_match(place + 1, place) else "missing")
@@ -140,17 +140,17 @@ class _LogWalk:
 
     def _run_length(self) -> int:
         """Number of the replay's next lines that belong to one event and may come in any order."""
-        seq = self._expected[self.at].seq
-        following = (self._expected[place] for place in range(self.at, len(self._expected)))
+        seq = self._replayed_lines[self.index].seq
+        following = (self._replayed_lines[place] for place in range(self.index, len(self._replayed_lines)))
         run = takewhile(lambda line: line.seq == seq and MESSAGE_BY_KEY[line.message_key].unordered, following)
         return len(list(run))
 
     def _compare_unordered(self, size: int) -> Disagreement | None:
         """Compare lines of parallel workers, which may come in any order."""
-        start, end = self.at, min(self.at + size, len(self._log))
+        start, end = self.index, min(self.index + size, len(self._log))
         # Most runs agree in order; matching all pairs takes time quadratic in the length of the run.
         if all(self._lines_match(start + step, start + step) for step in range(end - start)):
-            self.at = end
+            self.index = end
             return None
         matched: dict[int, int] = {}
         for expected in range(start, start + size):
@@ -160,7 +160,7 @@ class _LogWalk:
                 matched[log] = expected
         if len(matched) == end - start:
             self.reordered += len([log for log, expected in matched.items() if log != expected])
-            self.at = end
+            self.index = end
             return None
         return self._first_unmatched(start, size, matched)
 
@@ -170,14 +170,14 @@ class _LogWalk:
         for place in range(start, start + size):
             extra, missing = place not in matched, place not in written
             if extra or missing:
-                self.at = place
+                self.index = place
                 return self._build_disagreement("different" if extra and missing else "extra" if extra else "missing")
         raise AssertionError("a run without a difference")
 
     def _build_disagreement(self, kind: DisagreementKind) -> Disagreement:
-        line = self._log[self.at].line if self.at < len(self._log) else None
-        expected = self._expected[self.at] if self.at < len(self._expected) else None
-        agreed = self._log[self.at - 1].line if self.at else None
+        line = self._log[self.index].line if self.index < len(self._log) else None
+        expected = self._replayed_lines[self.index] if self.index < len(self._replayed_lines) else None
+        agreed = self._log[self.index - 1].line if self.index else None
         return Disagreement(kind, line, expected, agreed)
 
 
@@ -188,14 +188,14 @@ class _LogWalk:
 class LogCheck:
     """The comparison of a log with a replay, by its best cycle."""
 
-    best: LogComparison
+    best_comparison: LogComparison
     cycles: int
     """Number of cycles in the log."""
 
     @property
     def has_no_disagreement(self) -> bool:
         """Whether log and replay agree."""
-        return self.best.disagreement is None
+        return self.best_comparison.disagreement is None
 
 
 def check_log(lines: Iterable[str], recording: Recording, *, cycle: int | None = None) -> LogCheck:
@@ -218,7 +218,7 @@ def check_log(lines: Iterable[str], recording: Recording, *, cycle: int | None =
 
 
 def _match_rank(comparison: LogComparison) -> tuple[bool, int]:
-    return comparison.disagreement is None, comparison.compared
+    return comparison.disagreement is None, comparison.agreeing_count
 
 
 # Lines of a real scheduler's log, with any prefix before the klog header, split into cycles.

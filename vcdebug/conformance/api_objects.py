@@ -78,12 +78,12 @@ class ApiAddress(NamedTuple):
     def from_path(cls, path: str) -> ApiAddress:
         """Parse the path of a request."""
         words = path.strip("/").split("/")
-        group, rest = ("", words[1:]) if words[0] == "api" else (words[1] if len(words) > 1 else "", words[2:])
-        version, rest = (rest[0], rest[1:]) if rest else ("", [])
+        group, path_words = ("", words[1:]) if words[0] == "api" else (words[1] if len(words) > 1 else "", words[2:])
+        version, path_words = (path_words[0], path_words[1:]) if path_words else ("", [])
         namespace = ""
-        if rest[:1] == ["namespaces"] and len(rest) > 2 and rest[2] not in _PARTS_OF_NAMESPACES:
-            namespace, rest = rest[1], rest[2:]
-        plural, name, part = ([*rest, "", "", ""])[:3]
+        if path_words[:1] == ["namespaces"] and len(path_words) > 2 and path_words[2] not in _PARTS_OF_NAMESPACES:
+            namespace, path_words = path_words[1], path_words[2:]
+        plural, name, part = ([*path_words, "", "", ""])[:3]
         return cls(group, version, plural, namespace, name, part)
 
     @property
@@ -272,14 +272,14 @@ VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 
 
 class MessageField(NamedTuple):
-    """A field that is decoded; `parts` are the fields of a message inside it."""
+    """A field that is decoded; `fields` are the fields of a message inside it."""
 
     name: str
-    repeated: bool = False
-    parts: Mapping[int, MessageField] | None = None
+    is_repeated: bool = False
+    fields: Mapping[int, MessageField] | None = None
     pairs: bool = False
     """Whether the field is a map, with one entry per occurrence."""
-    yes: bool = False
+    is_bool: bool = False
     """Whether the value is a bool."""
 
 
@@ -292,7 +292,7 @@ _ENTRY: Final = _text_fields(key=1, value=2)
 _TYPE: Final = _text_fields(apiVersion=1, kind=2)
 _METADATA: Final = {
     **_text_fields(name=1, generateName=2, namespace=3, uid=5),
-    12: MessageField("annotations", parts=_ENTRY, pairs=True),
+    12: MessageField("annotations", fields=_ENTRY, pairs=True),
 }
 _CONDITION: Final = _text_fields(type=1, status=2, reason=5, message=6)
 _POD_STATUS: Final = {
@@ -300,14 +300,14 @@ _POD_STATUS: Final = {
     2: MessageField("conditions", True, _CONDITION),
 }
 _REFERENCE: Final = _text_fields(kind=1, namespace=2, name=3, uid=4, apiVersion=5)
-_VOLUME_SPEC: Final = {4: MessageField("claimRef", parts=_REFERENCE)}
-_OBJECT: Final = {1: MessageField("metadata", parts=_METADATA)}
-_AMOUNTS: Final = {1: MessageField("key"), 2: MessageField("value", parts={1: MessageField("")})}
+_VOLUME_SPEC: Final = {4: MessageField("claimRef", fields=_REFERENCE)}
+_OBJECT: Final = {1: MessageField("metadata", fields=_METADATA)}
+_AMOUNTS: Final = {1: MessageField("key"), 2: MessageField("value", fields={1: MessageField("")})}
 """A quantity is a message with one string field; it decodes to that string."""
 _DEVICE: Final = {
     **_text_fields(request=1, driver=2, pool=3, device=4, shareID=9),
-    5: MessageField("adminAccess", yes=True),
-    10: MessageField("consumedCapacity", parts=_AMOUNTS, pairs=True),
+    5: MessageField("adminAccess", is_bool=True),
+    10: MessageField("consumedCapacity", fields=_AMOUNTS, pairs=True),
 }
 _REQUIREMENT: Final = {**_text_fields(key=1, operator=2), 3: MessageField("values", True)}
 _TERM: Final = {
@@ -315,15 +315,15 @@ _TERM: Final = {
     2: MessageField("matchFields", True, _REQUIREMENT),
 }
 _ALLOCATION: Final = {
-    1: MessageField("devices", parts={1: MessageField("results", True, _DEVICE)}),
-    3: MessageField("nodeSelector", parts={1: MessageField("nodeSelectorTerms", True, _TERM)}),
+    1: MessageField("devices", fields={1: MessageField("results", True, _DEVICE)}),
+    3: MessageField("nodeSelector", fields={1: MessageField("nodeSelectorTerms", True, _TERM)}),
 }
 _USER: Final = _text_fields(apiGroup=1, resource=3, name=4, uid=5)
-_CLAIM_STATUS: Final = {1: MessageField("allocation", parts=_ALLOCATION), 2: MessageField("reservedFor", True, _USER)}
+_CLAIM_STATUS: Final = {1: MessageField("allocation", fields=_ALLOCATION), 2: MessageField("reservedFor", True, _USER)}
 _FIELDS_BY_KIND: Final[Mapping[str, Mapping[int, MessageField]]] = {
-    "Pod": {**_OBJECT, 3: MessageField("status", parts=_POD_STATUS)},
-    "ResourceClaim": {**_OBJECT, 3: MessageField("status", parts=_CLAIM_STATUS)},
-    "PersistentVolume": {**_OBJECT, 2: MessageField("spec", parts=_VOLUME_SPEC)},
+    "Pod": {**_OBJECT, 3: MessageField("status", fields=_POD_STATUS)},
+    "ResourceClaim": {**_OBJECT, 3: MessageField("status", fields=_CLAIM_STATUS)},
+    "PersistentVolume": {**_OBJECT, 2: MessageField("spec", fields=_VOLUME_SPEC)},
 }
 
 
@@ -342,12 +342,12 @@ def _decode_message(data: bytes, fields: Mapping[int, MessageField]) -> Body:
     body: Body = {}
     for number, value in _iter_fields(data):
         field = fields.get(number)
-        if field is None or isinstance(value, bytes) is field.yes:
+        if field is None or isinstance(value, bytes) is field.is_bool:
             continue
         read = _decode_value(field, value)
         if field.pairs and isinstance(read, dict):
             body.setdefault(field.name, {})[read.get("key", "")] = read.get("value", "")
-        elif field.repeated:
+        elif field.is_repeated:
             body.setdefault(field.name, []).append(read)
         else:
             body[field.name] = read
@@ -357,9 +357,9 @@ def _decode_message(data: bytes, fields: Mapping[int, MessageField]) -> Body:
 def _decode_value(field: MessageField, value: bytes | int) -> Json:
     if isinstance(value, int):
         return bool(value)
-    if field.parts is None:
+    if field.fields is None:
         return value.decode("utf-8", "replace")
-    message = _decode_message(value, field.parts)
+    message = _decode_message(value, field.fields)
     return message.get("", message)
 
 

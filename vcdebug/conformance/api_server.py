@@ -49,15 +49,15 @@ class ApiWrite(NamedTuple):
 
 @dataclass
 class ApiServer:
-    """The objects in `store`, and in `written` every write in order."""
+    """The objects in `store`, and in `writes` every write in order."""
 
     store: ObjectStore = field(default_factory=ObjectStore)
-    now: Callable[[], datetime] = lambda: datetime(2026, 11, 1, tzinfo=UTC)
+    clock: Callable[[], datetime] = lambda: datetime(2026, 11, 1, tzinfo=UTC)
     """The time for creation and deletion timestamps."""
     version: tuple[int, int] = (1, 36)
-    keeps: Callable[[ApiWrite], bool] | None = None
+    stores_write: Callable[[ApiWrite], bool] | None = None
     """Selects the writes that are stored and recorded (default: all); others are answered without effect."""
-    written: list[ApiWrite] = field(default_factory=list)
+    writes: list[ApiWrite] = field(default_factory=list)
     metrics: NodeMetrics | None = None
     """Answers Prometheus queries; without it they are refused."""
 
@@ -137,7 +137,7 @@ class ApiServer:
     def _create_object(self, request: ApiRequest, address: ApiAddress) -> ApiReply:
         body = dict(request.body or {})
         metadata = metadata_of(body)
-        metadata = {**metadata, "creationTimestamp": metadata.get("creationTimestamp") or api_time_text(self.now())}
+        metadata = {**metadata, "creationTimestamp": metadata.get("creationTimestamp") or api_time_text(self.clock())}
         metadata.setdefault("name", f"{metadata.get('generateName', '')}{self.store.revision}")
         if address.namespace:
             metadata["namespace"] = address.namespace
@@ -160,13 +160,13 @@ class ApiServer:
             spec = {**spec_of(pod), "nodeName": node}
             self._put_object(ApiWrite("bind", address, {**pod, "metadata": metadata, "spec": spec}))
         elif address.part == EVICTION:
-            self._put_object(ApiWrite("evict", address, mark_deleted(pod, self.now())))
+            self._put_object(ApiWrite("evict", address, mark_deleted(pod, self.clock())))
         else:
             return NOT_FOUND_REPLY
         return success_reply()
 
     def _delete_object(self, address: ApiAddress, before: Body) -> ApiReply:
-        written = ApiWrite("delete", address, mark_deleted(before, self.now()))
+        written = ApiWrite("delete", address, mark_deleted(before, self.clock()))
         if address.plural == "pods":
             return ApiReply(200, self._put_object(written))
         if self._note_write(written):
@@ -174,7 +174,7 @@ class ApiServer:
         return ApiReply(200, before)
 
     def _put_object(self, written: ApiWrite) -> Body:
-        """Store the object unless `keeps` rejects the write; returns the object as stored."""
+        """Store the object unless `stores_write` rejects the write; returns the object as stored."""
         address = written.address
         if not self._note_write(written):
             return written.body
@@ -183,9 +183,9 @@ class ApiServer:
         return self.store.get_object(address.collection_path, key_of(written.body)) or written.body
 
     def _note_write(self, written: ApiWrite) -> bool:
-        is_kept = self.keeps is None or self.keeps(written)
+        is_kept = self.stores_write is None or self.stores_write(written)
         if is_kept:
-            self.written.append(written)
+            self.writes.append(written)
         return is_kept
 
 

@@ -42,7 +42,7 @@ EVENTS_PATH, EVICT_REASON = "/api/v1/events", "Evict"
 class Patience:
     """How long to wait for the scheduler."""
 
-    longest: float = 60.0
+    max_seconds: float = 60.0
     """Maximum number of seconds before the second capture."""
     pause: float = 1.0
     """Seconds between two polls."""
@@ -108,7 +108,7 @@ def _wait_for_scheduler(
 ) -> PolledState:
     """Poll until the scheduler has written something, or until `patience.longest` has passed."""
     waited, evicted, pods = 0.0, dict[str, None](), list[Manifest]()
-    while waited < patience.longest:
+    while waited < patience.max_seconds:
         lists = {kind: Listing(api, KIND_BY_NAME[kind], options.page_size, None) for kind in WATCHED_KINDS}
         objects = {kind: listing.read_all() for kind, listing in lists.items()}
         pods = objects["Pod"]
@@ -185,7 +185,7 @@ def judge_captures(
         replace(observed, evicted=victims),
         _excuse_overtaken(followed.recording, judged, after, changes, early),
         tuple(chance_edits(followed.recording.snapshot.chance)),
-        followed.tried,
+        followed.replay_count,
         cycles=followed.cycles,
     )
 
@@ -208,7 +208,7 @@ def _excuse_overtaken(
     early: list[ForeignChange],
 ) -> tuple[JobVerdict, ...]:
     """Verdicts with `overtaken` instead of `differs` for jobs whose replayed decision the changes alter."""
-    if not (changes or early) or not any(verdict.word == "differs" for verdict in judged):
+    if not (changes or early) or not any(verdict.verdict_word == "differs" for verdict in judged):
         return judged
     # A busy cluster changes all the time: only changes that alter a job's decision count for the job.
     predicted, job_of = predicted_outcome(recording), job_lookup(recording)
@@ -217,7 +217,7 @@ def _excuse_overtaken(
         """The jobs whose decisions change if the replay starts with these changes."""
         with disposing(replay_cycle(_with_changes(recording.snapshot, after, foreign), reuse_from=recording)) as other:
             differences = find_differences(predicted, predicted_outcome(other), job_of)
-            return {each.job for each in differences if each.is_decision}
+            return {item.job for item in differences if item.is_decision}
 
     alone = [(change, jobs_affected([change])) for change in changes[:MAX_CHANGES]]
     together = [(foreign, jobs_affected(foreign)) for foreign in (early, changes) if foreign]
@@ -225,9 +225,9 @@ def _excuse_overtaken(
     for verdict in judged:
         own_changes = [change.text for change, jobs in alone if verdict.job in jobs]
         shared_changes = next((foreign for foreign, jobs in together if verdict.job in jobs), [])
-        if verdict.word == "differs" and (own_changes or shared_changes):
+        if verdict.verdict_word == "differs" and (own_changes or shared_changes):
             texts = own_changes or [change.text for change in shared_changes[:MAX_CHANGES]]
-            verdict = replace(verdict, word="overtaken", changes=tuple(texts))
+            verdict = replace(verdict, verdict_word="overtaken", changes=tuple(texts))
         verdicts.append(verdict)
     return tuple(verdicts)
 
@@ -290,12 +290,12 @@ def outcome_between(before: Snapshot, after: Snapshot, evicted: Collection[str] 
     # A pod of the same name with another uid is a new one: its controller has replaced the old one.
     later = {(key, _uid_of(pod)): pod for key, pod in _by_key(after, "Pod").items()}
     for key, pod in _by_key(before, "Pod").items():
-        now = later.get((key, _uid_of(pod)))
-        if now is None or _starts_terminating(pod, now):
-            if not _is_terminating(pod) and (now is None or _by_scheduler(now)):
-                outcome.evicted[key] = "" if now is not None or _uid_of(pod) in evicted else GONE
+        later_pod = later.get((key, _uid_of(pod)))
+        if later_pod is None or _starts_terminating(pod, later_pod):
+            if not _is_terminating(pod) and (later_pod is None or _by_scheduler(later_pod)):
+                outcome.evicted[key] = "" if later_pod is not None or _uid_of(pod) in evicted else GONE
         else:
-            _note_pod(outcome, key, pod, now)
+            _note_pod(outcome, key, pod, later_pod)
     groups = _by_key(after, "PodGroup")
     for key, group in _by_key(before, "PodGroup").items():
         if key in groups and is_new_status(PodGroup(group), PodGroup(groups[key])):
@@ -347,21 +347,21 @@ def foreign_changes(before: Snapshot, after: Snapshot, expected: Mapping[TaskKey
 def _iter_changed_pods(before: Snapshot, after: Snapshot, expected: Mapping[TaskKey, str]) -> Iterator[ForeignChange]:
     old, new = _by_key(before, "Pod"), _by_key(after, "Pod")
     for key in sorted({**old, **new}):
-        was, now = old.get(key), new.get(key)
-        if words := _pod_change(was, now, is_expected=key in expected):
-            yield ForeignChange(f"Pod {key} {words}", "Pod", was, now)
+        old_pod, new_pod = old.get(key), new.get(key)
+        if words := _pod_change(old_pod, new_pod, is_expected=key in expected):
+            yield ForeignChange(f"Pod {key} {words}", "Pod", old_pod, new_pod)
 
 
-def _pod_change(was: Manifest | None, now: Manifest | None, *, is_expected: bool) -> str:
+def _pod_change(old_pod: Manifest | None, new_pod: Manifest | None, *, is_expected: bool) -> str:
     """Another client's change of a pod, in words; empty for none."""
-    if was is None or (now is not None and _uid_of(now) != _uid_of(was)):
+    if old_pod is None or (new_pod is not None and _uid_of(new_pod) != _uid_of(old_pod)):
         return "was created"
-    if now is None:
+    if new_pod is None:
         return "" if is_expected else "disappeared"
-    if _starts_terminating(was, now) and not _by_scheduler(now):
+    if _starts_terminating(old_pod, new_pod) and not _by_scheduler(new_pod):
         return "is being deleted"
-    phase = _status_part(now, "phase")
-    return f"finished: {phase}" if phase in ENDED_PHASES and phase != _status_part(was, "phase") else ""
+    phase = _status_part(new_pod, "phase")
+    return f"finished: {phase}" if phase in ENDED_PHASES and phase != _status_part(old_pod, "phase") else ""
 
 
 def _by_key(snapshot: Snapshot, kind: str) -> dict[str, Manifest]:

@@ -50,9 +50,9 @@ class WatchedCycle(NamedTuple):
     """A line per cause, and per eviction and failed prediction since the previous capture."""
     reasons: tuple[str, ...]
     """Reasons to keep captures; empty if nothing is new."""
-    met: str
+    met_condition: str
     """Why the user's condition is newly met; empty if it is not met, or was met before."""
-    worth_keeping: tuple[Snapshot, ...]
+    captures_to_keep: tuple[Snapshot, ...]
     """Captures to keep; for a failed prediction, also the previous capture, whose replay made it."""
 
 
@@ -65,22 +65,22 @@ class ClusterWatch:
         self._namespace = namespace
         self._condition = condition
         self._was_met = False
-        self._before: Snapshot | None = None
-        self._foreseen: dict[TaskKey, str] = {}
+        self._previous: Snapshot | None = None
+        self._predicted: dict[TaskKey, str] = {}
         """Pod -> the action that evicts it in the replay of the last capture."""
-        self._recent: dict[object, None] = {}
+        self._recent_keys: dict[object, None] = {}
 
     def judge_capture(self, snapshot: Snapshot) -> WatchedCycle:
         """Compare a capture with the previous one, replay it, and explain Pending workloads."""
         lines, reasons, captures = list[str](), list[str](), list[Snapshot]()
-        if self._before is not None and self._judge_changes(self._before, snapshot, lines, reasons):
-            captures.append(self._before)
+        if self._previous is not None and self._judge_changes(self._previous, snapshot, lines, reasons):
+            captures.append(self._previous)
         with disposing(replay_cycle(snapshot)) as recording:
             self._count_pending(recording, lines, reasons)
             met_reason = self._condition(recording) if self._condition is not None else ""
-            self._foreseen = {effect.task: effect.action for effect in cycle_effects(recording).evicted}
+            self._predicted = {effect.task: effect.action for effect in cycle_effects(recording).evicted}
         newly_met, self._was_met = "" if self._was_met else met_reason, bool(met_reason)
-        self._before = snapshot
+        self._previous = snapshot
         self.figures.readings += 1
         captures += [snapshot] if reasons or newly_met else []
         return WatchedCycle(tuple(lines), tuple(reasons), newly_met, tuple(captures))
@@ -105,7 +105,7 @@ class ClusterWatch:
     def _judge_changes(self, before: Snapshot, after: Snapshot, lines: list[str], reasons: list[str]) -> bool:
         """Whether a prediction failed between two captures; adds lines and reasons."""
         observed = outcome_between(before, after)
-        evicted = [pod for pod in sorted(observed.evicted) if observed.evicted[pod] != GONE or pod in self._foreseen]
+        evicted = [pod for pod in sorted(observed.evicted) if observed.evicted[pod] != GONE or pod in self._predicted]
         self._count_evictions(before, evicted, lines, reasons)
         # Only if the scheduler decided something: following its choices takes many replays.
         if not (observed.bound or evicted or observed.nominated):
@@ -113,7 +113,11 @@ class ClusterWatch:
         verification = judge_captures(before, after)
         with disposing(verification.recording):
             names = workload_names(before)
-            differing = [one.job for one in verification.jobs if one.word == "differs" and self._is_watched(one.job)]
+            differing = [
+                judged.job
+                for judged in verification.jobs
+                if judged.verdict_word == "differs" and self._is_watched(judged.job)
+            ]
             self.figures.mismatches += len(differing)
             lines.extend(
                 f"{names.get(job, job)}: the scheduler decided differently than the replay" for job in differing
@@ -129,7 +133,7 @@ class ClusterWatch:
         names, workloads = workload_names(before), dict[str, None]()
         jobs = {pod.key: pod.job_id or pod.key for pod in map(Pod, before.objects_of("Pod"))}
         for pod in filter(self._is_watched, evicted):
-            action, workload = self._foreseen.get(pod, UNFORESEEN), names.get(jobs[pod], jobs[pod])
+            action, workload = self._predicted.get(pod, UNFORESEEN), names.get(jobs[pod], jobs[pod])
             workloads[workload] = None
             self.figures.evictions[action] += 1
             lines.append(f"{pod} of {workload} was evicted ({action})")
@@ -140,10 +144,10 @@ class ClusterWatch:
 
     def _is_new(self, key: object) -> bool:
         """Whether the key is new; the key is remembered."""
-        is_new = key not in self._recent
+        is_new = key not in self._recent_keys
         # Keys seen again are moved to the end, so that only outdated ones are forgotten.
-        self._recent.pop(key, None)
-        self._recent[key] = None
-        if len(self._recent) > MAX_REMEMBERED:
-            del self._recent[next(iter(self._recent))]
+        self._recent_keys.pop(key, None)
+        self._recent_keys[key] = None
+        if len(self._recent_keys) > MAX_REMEMBERED:
+            del self._recent_keys[next(iter(self._recent_keys))]
         return is_new

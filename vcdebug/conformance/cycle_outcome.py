@@ -46,7 +46,7 @@ class WrittenStatus(NamedTuple):
     """(type, status, reason, message) of each condition."""
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """The status in one text, without its random parts."""
         conditions = [
             f"{kind}={status} {reason}: {certain_part(message)}" for kind, status, reason, message in self.conditions
@@ -120,7 +120,9 @@ def predicted_outcome(recording: Recording) -> CycleOutcome:
     outcome.evicted = {write.object: "" for write in api_writes(recording) if write.verb == "evict"}
     outcome.opened_gates = dict.fromkeys(recording.session.opened_gates, "yes")
     groups = map(PodGroup, recording.snapshot.objects_of("PodGroup"))
-    outcome.not_admitted = tuple([f"{one.namespace}/{one.name}" for one in groups if one.phase in WAITING_PHASES])
+    outcome.not_admitted = tuple(
+        [f"{group.namespace}/{group.name}" for group in groups if group.phase in WAITING_PHASES]
+    )
     outcome.events = predicted_events(recording, outcome.bound)
     if recording.session.close is None:
         return outcome
@@ -150,7 +152,7 @@ def group_status(group: PodGroup) -> WrittenStatus:
 
 def is_new_status(before: PodGroup, after: PodGroup) -> bool:
     """Whether phase or conditions differ, apart from random parts."""
-    return not is_alike(group_status(before).words, group_status(after).words)
+    return not is_alike(group_status(before).text, group_status(after).text)
 
 
 def is_new_condition(condition: tuple[str, str], pod: Manifest) -> bool:
@@ -197,7 +199,7 @@ def observed_outcome(written: Iterable[ApiWrite], before: Snapshot) -> CycleOutc
     unchanged = [
         key
         for key, status in outcome.groups.items()
-        if key in groups and is_alike(group_status(PodGroup(groups[key])).words, status.words)
+        if key in groups and is_alike(group_status(PodGroup(groups[key])).text, status.text)
     ]
     for key in unchanged:
         del outcome.groups[key]
@@ -239,14 +241,14 @@ def is_alike(left: str, right: str) -> bool:
 
 def _count_parts(message: str) -> tuple[list[str], int]:
     """(other parts in order, number of nodes short of a scalar resource)."""
-    others, short = [], 0
+    other_parts, short = [], 0
     for part in MESSAGE_PARTS.split(message):
         match = INSUFFICIENT.fullmatch(part)
         if match is not None and match[2] not in (CPU, MEMORY):
             short += int(match[1])
         else:
-            others.append(part)
-    return others, short
+            other_parts.append(part)
+    return other_parts, short
 
 
 EventSubject = tuple[str, str, str]
@@ -303,7 +305,7 @@ GROUP_FIELDS: Final = {"phase": "", "running": 0, "failed": 0, "succeeded": 0}
 def predicted_statuses(recording: Recording, close: CloseEvent) -> Statuses:
     """The statuses after the replayed cycle."""
     statuses = stated_statuses(*(recording.snapshot.objects_of(kind) for kind, _ in (QUEUE, POD_GROUP)))
-    statuses |= {(QUEUE[0], name): _whole_amounts(allocated) for name, allocated in close.queues.items()}
+    statuses |= {(QUEUE[0], name): _amount_texts(allocated) for name, allocated in close.queues.items()}
     # Newer releases keep the job's HyperNode in the process, and leave the annotation as it is.
     is_written = recording.session.release.has_older_form(ALLOCATED_HYPERNODE_ANNOTATION)
     for uid, job in recording.session.jobs.items():
@@ -317,7 +319,7 @@ def predicted_statuses(recording: Recording, close: CloseEvent) -> Statuses:
 
 def stated_statuses(queues: Iterable[Manifest], groups: Iterable[Manifest]) -> Statuses:
     """The statuses in manifests; the last one if an object occurs several times."""
-    statuses = {(QUEUE[0], key_of(body)): _whole_amounts(status_of(body).get("allocated") or {}) for body in queues}
+    statuses = {(QUEUE[0], key_of(body)): _amount_texts(status_of(body).get("allocated") or {}) for body in queues}
     for body in groups:
         status = {name: str(status_of(body).get(name) or absent) for name, absent in GROUP_FIELDS.items()}
         statuses[POD_GROUP[0], key_of(body)] = status
@@ -326,7 +328,7 @@ def stated_statuses(queues: Iterable[Manifest], groups: Iterable[Manifest]) -> S
     return statuses
 
 
-def _whole_amounts(allocated: Mapping[str, str]) -> dict[str, str]:
+def _amount_texts(allocated: Mapping[str, str]) -> dict[str, str]:
     """Amounts in one unit, without zeros.
 
     A scheduler keeps what its first cycle, which saw no jobs, has written, and writes 0 only once.
@@ -343,7 +345,7 @@ def allocated_devices(recording: Recording, bound: Collection[TaskKey]) -> PodDe
     """Claims of the bound pods with their devices; left out where upstream's order of slices is random."""
     devices: PodDevices = {}
     for claim, reserved in reserved_claims(recording).items():
-        if reserved.allocation is not None and reserved.pod in bound and reserved.allocation.certain:
+        if reserved.allocation is not None and reserved.pod in bound and reserved.allocation.is_order_certain:
             words = _allocation_words(reserved.allocation.results, reserved.allocation.selector)
             devices.setdefault(reserved.pod, {})[claim] = words
     return devices

@@ -49,7 +49,7 @@ class LoopbackServer:
     api: ApiServer
     token: str
     lock: threading.Condition = field(default_factory=threading.Condition)
-    closing: bool = False
+    is_closing: bool = False
     requests: int = 0
     """Requests so far, without queries for metrics."""
     last_list: str = ""
@@ -69,7 +69,7 @@ class LoopbackServer:
     def _hold_last_list(self) -> None:
         end = time.monotonic() + MAX_HOLD
         before = -1
-        while before != self.requests and time.monotonic() < end and not self.closing:
+        while before != self.requests and time.monotonic() < end and not self.is_closing:
             before, until = self.requests, time.monotonic() + STILL_SECONDS
             while (seconds_left := until - time.monotonic()) > 0:
                 self.lock.wait(seconds_left)
@@ -78,7 +78,7 @@ class LoopbackServer:
         """The watch events after the requested revision as they come, and {} whenever WATCH_WAIT passes without one."""
         address, since = api_objects.ApiAddress.from_path(request.path), int(request.query.get("resourceVersion") or 0)
         end = time.monotonic() + min(MAX_WATCH, float(request.query.get("timeoutSeconds") or MAX_WATCH))
-        while time.monotonic() < end and not self.closing:
+        while time.monotonic() < end and not self.is_closing:
             with self.lock:
                 events = self.api.list_changes(address, request, since)
                 since = self.api.store.revision
@@ -98,7 +98,7 @@ def serve_on_loopback(wire: LoopbackServer) -> Iterator[str]:
     try:
         yield f"http://{LOOPBACK}:{server.server_address[1]}/{wire.token}"
     finally:
-        wire.closing = True
+        wire.is_closing = True
         with wire.lock:
             wire.lock.notify_all()
         server.shutdown()
@@ -123,14 +123,14 @@ def _handler_class(wire: LoopbackServer) -> type[BaseHTTPRequestHandler]:
     class Handler(_Connection):
         pass
 
-    Handler.wire = wire
+    Handler.loopback_server = wire
     return Handler
 
 
 class _Connection(BaseHTTPRequestHandler):
     """One client's connection."""
 
-    wire: LoopbackServer
+    loopback_server: LoopbackServer
     protocol_version = "HTTP/1.1"
     # Headers and body are sent at once: Nagle's algorithm would delay the second packet.
     disable_nagle_algorithm = True
@@ -143,12 +143,12 @@ class _Connection(BaseHTTPRequestHandler):
         request = self._read_request()
         if request is None:
             self._send_reply(api_objects.refusal_reply(415, "UnsupportedMediaType", "neither JSON nor protobuf"))
-        elif not self.path.startswith(f"/{self.wire.token}/"):
+        elif not self.path.startswith(f"/{self.loopback_server.token}/"):
             self._send_reply(api_objects.UNAUTHORIZED_REPLY)
         elif request.query.get("watch") in ("1", "true"):
             self._send_watch(request)
         else:
-            self._send_reply(self.wire.answer_request(request))
+            self._send_reply(self.loopback_server.answer_request(request))
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = _handle_any  # noqa: N815 (the base class's names)
 
@@ -164,7 +164,7 @@ class _Connection(BaseHTTPRequestHandler):
             body: Json = self._decode_body(content) if content else None
         except ValueError:
             return None
-        path = address.path.removeprefix(f"/{self.wire.token}")
+        path = address.path.removeprefix(f"/{self.loopback_server.token}")
         return api_objects.ApiRequest(self.command, path, query, dict(self.headers), body)
 
     def _decode_body(self, content: bytes) -> Json:
@@ -190,7 +190,7 @@ class _Connection(BaseHTTPRequestHandler):
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         try:
-            for event in self.wire.watch_changes(request):
+            for event in self.loopback_server.watch_changes(request):
                 self._send_chunk(json.dumps(event).encode() + b"\n" if event else b"")
             self._send_chunk(b"", last=True)
         except OSError:

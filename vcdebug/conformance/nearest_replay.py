@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from vcdebug.conformance import verdicts
 from vcdebug.conformance.cycle_outcome import CycleOutcome, chosen_cards, predicted_outcome
 from vcdebug.framework.replay_options import AskExtender
-from vcdebug.recording.recording import Recording, require_whole
+from vcdebug.recording.recording import Recording, require_complete
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.cycle_inputs import NAMED_FIELDS, ChanceSettings
 from vcdebug.snapshot.snapshot import Snapshot
@@ -39,7 +39,7 @@ class NearestReplay:
     recording: Recording
     outcome: CycleOutcome
     differences: list[verdicts.OutcomeDifference]
-    tried: int
+    replay_count: int
     cycles: int = 1
     """Number of replayed cycles whose combined outcome is compared."""
 
@@ -52,7 +52,7 @@ class NearestReplay:
 
         Statuses count only in the second number: where decisions differ, they are not compared.
         """
-        decisions = len([each for each in self.differences if each.is_decision and each.what != verdicts.STATUS])
+        decisions = len([each for each in self.differences if each.is_decision and each.part != verdicts.STATUS])
         return decisions + self.ends_otherwise, len(self.differences) + self.ends_otherwise
 
 
@@ -85,39 +85,44 @@ def follow_scheduler(
         # What is nearest under one order of maps can be out of reach under all others.
         for base in (nearest, exact) if exact != nearest else (nearest,):
             search.try_seeds(base, min(seeds, max(MIN_SEEDS, MAX_EFFORT // max(1, size))))
-    return replace(search.nearest_run, tried=search.tried)
+    return replace(search.nearest_run, replay_count=search.replay_count)
 
 
 class _ReplaySearch:
     """Runs replays and keeps the nearest."""
 
     def __init__(
-        self, snapshot: Snapshot, seen: CycleOutcome, cycles: int, ask_extender: AskExtender | None, tell: TellProgress
+        self,
+        snapshot: Snapshot,
+        observed: CycleOutcome,
+        cycles: int,
+        ask_extender: AskExtender | None,
+        tell: TellProgress,
     ) -> None:
         self._snapshot = snapshot
-        self._observed = seen
+        self._observed = observed
         self._cycles = cycles
-        self._ask = ask_extender
-        self._tell = tell
-        self._best: NearestReplay | None = None
-        self.tried = 0
+        self._ask_extender = ask_extender
+        self._show_progress = tell
+        self._nearest_replay: NearestReplay | None = None
+        self.replay_count = 0
 
     @property
     def nearest_run(self) -> NearestReplay:
         """The nearest replay so far."""
-        assert self._best is not None
-        return self._best
+        assert self._nearest_replay is not None
+        return self._nearest_replay
 
     def run_replay(self, chance: ChanceSettings) -> NearestReplay:
         """Replay with these random choices; returns the comparison of a single cycle."""
-        self.tried += 1
-        first = require_whole(replay_cycle(replace(self._snapshot, chance=chance), ask_extender=self._ask))
-        runs = list(_compare_cycles(first, self._observed, self._cycles, self.tried))
+        self.replay_count += 1
+        first = require_complete(replay_cycle(replace(self._snapshot, chance=chance), ask_extender=self._ask_extender))
+        runs = list(_compare_cycles(first, self._observed, self._cycles, self.replay_count))
         for run in runs:
-            if self._best is None or run.difference_rank < self._best.difference_rank:
-                self._best = run
-        self._tell(
-            f"replay {self.tried}: {runs[0].difference_rank[0]} decisions differ, "
+            if self._nearest_replay is None or run.difference_rank < self._nearest_replay.difference_rank:
+                self._nearest_replay = run
+        self._show_progress(
+            f"replay {self.replay_count}: {runs[0].difference_rank[0]} decisions differ, "
             f"{self.nearest_run.difference_rank[0]} at best"
         )
         return runs[0]
@@ -126,7 +131,7 @@ class _ReplaySearch:
         """`chance` with sampled searches that drop the nodes which would beat the scheduler's choices."""
         run = self.run_replay(chance)
         for _ in range(MAX_REFINEMENTS):
-            elsewhere = {each.subject: each.observed for each in run.differences if each.is_decision}
+            elsewhere = {item.subject: item.observed for item in run.differences if item.is_decision}
             better = verdicts.with_drops(run.recording, chance, elsewhere) if chance.searches else chance
             if better == chance:
                 break
@@ -154,17 +159,19 @@ class _ReplaySearch:
         before: list[verdicts.OutcomeDifference] | None = None
         for seed in range(1, VICTIM_FACTOR * seeds + 1):
             nearest = self.nearest_run
-            late = seed > seeds and not other_victims(nearest.differences)
+            late = seed > seeds and not have_different_victims(nearest.differences)
             if late or not nearest.difference_rank[1] or alike == ENOUGH_ALIKE:
                 return
             run = self.run_replay(replace(chosen, order_seed=seed, tie_seed=seed))
-            differences, hopeful = run.differences, run.ends_otherwise or other_victims(run.differences)
+            differences, hopeful = run.differences, run.ends_otherwise or have_different_victims(run.differences)
             alike, before = (alike + 1 if differences == before and not hopeful else 0), differences
 
 
-def other_victims(differences: Iterable[verdicts.OutcomeDifference]) -> bool:
+def have_different_victims(differences: Iterable[verdicts.OutcomeDifference]) -> bool:
     """Whether the evicted pods differ: few seeds match then, since few task orders protect the same gang."""
-    return {verdicts.NOTHING_DONE, "yes"} <= {one.observed for one in differences if one.what == verdicts.EVICTED}
+    return {verdicts.NOTHING_DONE, "yes"} <= {
+        difference.observed for difference in differences if difference.part == verdicts.EVICTED
+    }
 
 
 def _compare_cycles(first: Recording, observed: CycleOutcome, cycles: int, tried: int) -> Iterator[NearestReplay]:

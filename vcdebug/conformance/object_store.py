@@ -170,10 +170,10 @@ def pass_between_cycles(
     over, or are recreated, unused claims are released, and objects arrive.
     """
     pods = store.objects_at(PODS_PATH)
-    finishing = between.finishing_pods(pods, (), number, now + between.every)
+    finishing = between.finishing_pods(pods, (), number, now + between.interval)
     for pod in pods:
         started = bound_pod(pod, bound[key_of(pod)], now) if key_of(pod) in bound else pod
-        after = next(iter_pods_after(started, finishing, now + between.every, between), None)
+        after = next(iter_pods_after(started, finishing, now + between.interval, between), None)
         # A successor has the name of its predecessor: a watch must tell one from the other.
         if after is None or uid_of(after) != uid_of(pod):
             store.delete_object(PODS_PATH, key_of(pod))
@@ -224,7 +224,7 @@ class NodeMetrics:
     _rounds: int = 0
 
     @property
-    def is_taken(self) -> bool:
+    def is_round_complete(self) -> bool:
         """Whether a round of queries about all nodes is complete, so that the scheduler has cached the values."""
         return self._rounds > 0 or not self.nodes
 

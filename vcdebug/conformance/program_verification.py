@@ -29,7 +29,7 @@ from vcdebug.conformance.verdicts import (
 from vcdebug.errors import VcdebugError
 from vcdebug.framework.quirks import CLAIMS_UNDECIDED
 from vcdebug.framework.replay_options import AskExtender
-from vcdebug.recording.recording import Recording, require_whole
+from vcdebug.recording.recording import Recording, require_complete
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.cycle_inputs import ChanceSettings
 from vcdebug.snapshot.manifest import JsonObject
@@ -66,13 +66,13 @@ def verify_cycles(
 
 def _with_memory(snapshot: Snapshot, earlier: Recording, between: BetweenCycles, number: int) -> Snapshot:
     """The snapshot of cycle `number` with the memory of the process after its earlier cycle."""
-    after = next_snapshot(earlier, structs.replace(between, every=snapshot.now - earlier.snapshot.now), number)
+    after = next_snapshot(earlier, structs.replace(between, interval=snapshot.now - earlier.snapshot.now), number)
     chance = ChanceSettings(search_start=after.chance.search_start)
     return replace(snapshot, process=after.process, persistence=after.persistence, chance=chance)
 
 
 def _verify_cycle(cycle: ObservedCycle, ask_extender: AskExtender | None, tell: TellProgress) -> Verification:
-    outcome = replace(observed_outcome(cycle.written, cycle.snapshot), panic=cycle.ended)
+    outcome = replace(observed_outcome(cycle.writes, cycle.snapshot), panic=cycle.early_end)
     followed = follow_scheduler(
         cycle.snapshot, outcome, logged_chance=cycle.logged_chance, ask_extender=ask_extender, tell=tell
     )
@@ -85,9 +85,9 @@ def _verify_cycle(cycle: ObservedCycle, ask_extender: AskExtender | None, tell: 
         outcome,
         judge_jobs(recording, differences),
         tuple(chance_edits(recording.snapshot.chance)),
-        followed.tried,
+        followed.replay_count,
         parting,
-        cycle.ended,
+        cycle.early_end,
         cycle.seconds,
         cycle.log,
         notes=(*_iter_comparison_notes(cycle, recording, uncompared), *cut_off),
@@ -101,27 +101,27 @@ ELSEWHERE = "both panic, after different steps of a random order; the statuses w
 def _sent_differences(cycle: ObservedCycle, followed: NearestReplay) -> tuple[list[OutcomeDifference], tuple[str, ...]]:
     """(differences without those that a panicking process causes by chance, notes about the omitted ones)."""
     panic = followed.outcome.panic
-    if not (cycle.ended and panic):
+    if not (cycle.early_end and panic):
         return followed.differences, ()
     if followed.recording.session.close is not None:
-        others = [each for each in followed.differences if each.what != STATUS]
+        comparable_differences = [item for item in followed.differences if item.part != STATUS]
         # The same sum fails at other amounts: with so many orders, no seed reproduces the same place.
-        elsewhere = panic not in cycle.ended and panic.partition(AMOUNTS)[0] in cycle.ended
-        return (others, (ELSEWHERE,)) if elsewhere else (followed.differences, ())
+        elsewhere = panic not in cycle.early_end and panic.partition(AMOUNTS)[0] in cycle.early_end
+        return (comparable_differences, (ELSEWHERE,)) if elsewhere else (followed.differences, ())
     # Volcano binds and evicts in goroutines, some of which may not have sent their requests yet.
-    unsent = [each for each in followed.differences if each.is_decision and each.observed == NOTHING_DONE]
-    comparable = [each for each in followed.differences if each not in unsent]
+    unsent = [item for item in followed.differences if item.is_decision and item.observed == NOTHING_DONE]
+    comparable = [item for item in followed.differences if item not in unsent]
     text = f"{count_noun(len(unsent), 'predicted write')} may have been in flight when the process exited"
     return comparable, (text,) if unsent else ()
 
 
 def _verify_early_end(early: EndedEarly, ask_extender: AskExtender | None) -> Verification:
     """A program that ends before its cycle agrees with a replay that panics; otherwise raise `early`."""
-    recording = require_whole(replay_cycle(early.snapshot, ask_extender=ask_extender))
+    recording = require_complete(replay_cycle(early.snapshot, ask_extender=ask_extender))
     outcome = predicted_outcome(recording)
     if not outcome.panic:
         raise early
-    return Verification(recording, outcome, CycleOutcome(), judge_jobs(recording, []), ended=early.message)
+    return Verification(recording, outcome, CycleOutcome(), judge_jobs(recording, []), early_end=early.message)
 
 
 def _iter_comparison_notes(cycle: ObservedCycle, recording: Recording, uncompared: str) -> Iterator[str]:
@@ -165,13 +165,13 @@ def _compare_log(cycle: ObservedCycle, recording: Recording) -> tuple[LogDiffere
     if chance.dry_runs:
         return None, "dry runs were taken from the log, and parallel ones are logged in any order"
     try:
-        disagreement = check_log(cycle.log, recording, cycle=cycle.counted).best.disagreement
+        disagreement = check_log(cycle.log, recording, cycle=cycle.counted_cycle).best_comparison.disagreement
     except VcdebugError as error:
         return None, error.message
     if disagreement is None:
         return None, ""
-    ours = disagreement.said
-    line = disagreement.line.text if disagreement.line is not None else ""
+    ours = disagreement.replayed
+    line = disagreement.logged.text if disagreement.logged is not None else ""
     return LogDifference(ours.seq if ours is not None else None, line, ours.text if ours is not None else ""), ""
 
 
@@ -184,7 +184,7 @@ CONDITION = ("type", "status", *REASON)
 
 def write_case(verification: Verification, folder: Path) -> None:
     """Write a case into a new folder; raises VcdebugError for an unfinished cycle or an existing case."""
-    if verification.ended:
+    if verification.early_end:
         raise VcdebugError("no case from a process that exited within its cycle", "its writes can be incomplete")
     save_snapshot(verification.recording.snapshot, folder / SNAPSHOT_FOLDER)
     text = json.dumps(outcome_document(verification.observed), indent=1, ensure_ascii=False)

@@ -59,7 +59,7 @@ class SchedulerLog:
         self.jobs = None
 
     @property
-    def is_whole(self) -> bool:
+    def has_all_lines(self) -> bool:
         """Whether all lines of the log are kept."""
         return self.count == len(self._head) + len(self._tail)
 
@@ -157,8 +157,8 @@ class DryRunLog:
     """The winning node of each dry run of topology-aware preemption, by pod."""
 
     def __init__(self) -> None:
-        self._won: dict[TaskKey, list[NodeName]] = {}
-        self._begun = False
+        self._winners: dict[TaskKey, list[NodeName]] = {}
+        self._has_begun = False
         self._task: TaskKey = ""
 
     def read_line(self, line: str) -> None:
@@ -167,16 +167,16 @@ class DryRunLog:
         Nodes of a dry run are logged by goroutines in any order; only the placement after it is unambiguous.
         """
         if DRY_RUN_BEGUN in line:
-            self._begun, self._task = True, ""
-        elif self._begun and (match := DRY_RUN_VICTIM.search(line)):
+            self._has_begun, self._task = True, ""
+        elif self._has_begun and (match := DRY_RUN_VICTIM.search(line)):
             self._task = match[1]
         elif self._task and (match := DRY_RUN_PLACED.search(line)) and match[1] == self._task:
-            self._won.setdefault(self._task, []).append(match[2])
-            self._begun, self._task = False, ""
+            self._winners.setdefault(self._task, []).append(match[2])
+            self._has_begun, self._task = False, ""
 
     def chance_texts(self) -> dict[TaskKey, str]:
         """Pod -> `ChanceSettings.dry_runs` text."""
-        return {task: ";".join(nodes) for task, nodes in self._won.items()}
+        return {task: ";".join(nodes) for task, nodes in self._winners.items()}
 
 
 SEARCH_MARK = "] Considering Task <"

@@ -79,7 +79,7 @@ class SchedulerProgram:
     path: str
     arguments: tuple[str, ...] = ()
     """Further arguments, which override all others."""
-    patience: float = 120.0
+    timeout_seconds: float = 120.0
     """Seconds in which the program must finish."""
     cycles: int = 1
     """Number of cycles with jobs that are observed."""
@@ -106,13 +106,13 @@ class ObservedCycle:
 
     snapshot: Snapshot
     """The snapshot at the beginning of the cycle."""
-    written: list[ApiWrite]
+    writes: list[ApiWrite]
     log: list[str]
     """The lines of the cycle's log; the middle of a long log is left out."""
-    ended: str
+    early_end: str
     """Why the cycle is not whole; empty if it is."""
     seconds: float
-    counted: int = COUNTED_CYCLE
+    counted_cycle: int = COUNTED_CYCLE
     """The number of the cycle in its process."""
     logged: int = 0
     """Number of lines that the cycle logged."""
@@ -126,60 +126,60 @@ class ObservedCycle:
 class _ProgramRun:
     """One process under observation; `wire.lock` guards it."""
 
-    wire: loopback_server.LoopbackServer
+    server: loopback_server.LoopbackServer
     process: subprocess.Popen[str]
     log: SchedulerLog
-    begun: list[datetime] = field(default_factory=list)
-    ended: int = 0
-    over: bool = False
-    counted: int = COUNTED_CYCLE
+    cycle_starts: list[datetime] = field(default_factory=list)
+    ended_count: int = 0
+    has_ended: bool = False
+    counted_cycle: int = COUNTED_CYCLE
     started: float = field(default_factory=time.monotonic)
 
     def read_log(self) -> None:
         """Read the log until the program closes it."""
         for line in self.process.stderr or ():
-            with self.wire.lock:
+            with self.server.lock:
                 if BEGIN_MARK in line:
-                    self.begun.append(datetime.now(UTC))
-                counts = len(self.begun) <= self.counted
+                    self.cycle_starts.append(datetime.now(UTC))
+                counts = len(self.cycle_starts) <= self.counted_cycle
                 if BEGIN_MARK in line and counts:
                     self.log.begin_cycle()
                 self.log.add_line(line.rstrip("\n"), counts=counts)
-                self.ended += END_MARK in line
+                self.ended_count += END_MARK in line
                 if BEGIN_MARK in line or END_MARK in line:
-                    self.wire.lock.notify_all()
-        with self.wire.lock:
-            self.over = True
-            self.wire.lock.notify_all()
+                    self.server.lock.notify_all()
+        with self.server.lock:
+            self.has_ended = True
+            self.server.lock.notify_all()
 
     def is_counted(self, written: ApiWrite) -> bool:
         """Whether a write may belong to the observed cycle, because the next one has not begun."""
-        return len(self.begun) <= self.counted and written.address.group != LEASE_GROUP
+        return len(self.cycle_starts) <= self.counted_cycle and written.address.group != LEASE_GROUP
 
     def wait_until(self, until: Callable[[], bool], seconds: float) -> bool:
         """Wait until the condition holds, the program ends or the time is over; returns the condition."""
-        with self.wire.lock:
-            self.wire.lock.wait_for(lambda: until() or self.over, max(0.0, seconds))
+        with self.server.lock:
+            self.server.lock.wait_for(lambda: until() or self.has_ended, max(0.0, seconds))
             return until()
 
     def wait_for_quiet(self, seconds: float) -> None:
         """Wait until no request has come for a while, at most `seconds`."""
         end, before = time.monotonic() + seconds, -1
-        while time.monotonic() < end and before != self.wire.requests and not self.is_beyond:
-            before = self.wire.requests
-            self.wait_until(lambda: self.is_beyond, quiet_after(self.wire.api.written))
+        while time.monotonic() < end and before != self.server.requests and not self.are_writes_over:
+            before = self.server.requests
+            self.wait_until(lambda: self.are_writes_over, quiet_after(self.server.api.writes))
 
     @property
-    def is_beyond(self) -> bool:
+    def are_writes_over(self) -> bool:
         """Whether the cycle's writes are over: the next cycle has begun, or the program has ended."""
-        return self.over or len(self.begun) > self.counted
+        return self.has_ended or len(self.cycle_starts) > self.counted_cycle
 
     def await_metrics(self, seconds: float) -> None:
         """Wait until the scheduler has queried the usage of every node, and the cycle during it is over."""
-        metrics = self.wire.api.metrics
+        metrics = self.server.api.metrics
         if metrics is not None:
-            self.wait_until(lambda: metrics.is_taken, seconds)
-            self.wait_until(lambda: self.ended == len(self.begun), seconds)
+            self.wait_until(lambda: metrics.is_round_complete, seconds)
+            self.wait_until(lambda: self.ended_count == len(self.cycle_starts), seconds)
 
 
 def quiet_after(written: Sequence[ApiWrite]) -> float:
@@ -198,9 +198,9 @@ def observe_program(
     started = datetime.now(UTC).replace(microsecond=0)
     present = loopback_server.moved_to_present(snapshot, started)
     program = replace(program, between=_in_present(program.between, present, present.now - snapshot.now))
-    api = ApiServer(now=lambda: datetime.now(UTC), version=snapshot.flags.server_version)
+    api = ApiServer(clock=lambda: datetime.now(UTC), version=snapshot.flags.server_version)
     held_groups = fill_server(api, present)
-    api.keeps = _only_queues
+    api.stores_write = _only_queues
     api.metrics = metrics_of(present)
     wire = loopback_server.LoopbackServer(api, secrets.token_urlsafe(24), last_list=KIND_BY_NAME["Pod"].api_path)
     with (
@@ -258,40 +258,44 @@ def _observe_cycles(
 ) -> list[ObservedCycle]:
     since = time.monotonic()
     early = loopback_server.at_cycle(present, datetime.now(UTC), started, ())
-    if not run.wait_until(lambda: run.ended > 0, program.patience):
-        if run.log.panic_line or run.over:  # os.Exit says no more than any other line
+    if not run.wait_until(lambda: run.ended_count > 0, program.timeout_seconds):
+        if run.log.panic_line or run.has_ended:  # os.Exit says no more than any other line
             raise EndedEarly(f"exited before the first cycle: {run.log.last_words()}", program.path, early)
         raise VcdebugError(f"did not start scheduling: {run.log.last_words()}", SCHEDULER_HINT, program.path)
-    run.await_metrics(program.patience - (time.monotonic() - since))
+    run.await_metrics(program.timeout_seconds - (time.monotonic() - since))
     _count_next(run, api, {NODES_PATH: api.store.objects_at(NODES_PATH), KIND_BY_NAME[HELD_KIND].api_path: held_groups})
-    tell(f"first cycle finished; sent {count_noun(len(held_groups), 'PodGroup')}, cycle {run.counted} is compared")
-    run.wait_until(lambda: run.ended >= run.counted, program.patience - (time.monotonic() - since))
+    tell(
+        f"first cycle finished; sent {count_noun(len(held_groups), 'PodGroup')}, cycle {run.counted_cycle} is compared"
+    )
+    run.wait_until(lambda: run.ended_count >= run.counted_cycle, program.timeout_seconds - (time.monotonic() - since))
     while _is_missed(run, api, held_groups):
-        tell(f"cycle {run.counted} began before the PodGroups had arrived; the next one is compared")
+        tell(f"cycle {run.counted_cycle} began before the PodGroups had arrived; the next one is compared")
         _count_next(run, api)
-        run.wait_until(lambda: run.ended >= run.counted, program.patience - (time.monotonic() - since))
-    if run.over and len(run.begun) < run.counted:
+        run.wait_until(
+            lambda: run.ended_count >= run.counted_cycle, program.timeout_seconds - (time.monotonic() - since)
+        )
+    if run.has_ended and len(run.cycle_starts) < run.counted_cycle:
         raise EndedEarly(f"exited before the compared cycle: {run.log.last_words()}", program.path, early)
-    earlier = run.begun[: run.counted - 1]
+    earlier = run.cycle_starts[: run.counted_cycle - 1]
     cycles = [_read_cycle(run, api, program, tell, lambda at: loopback_server.at_cycle(present, at, started, earlier))]
-    while len(cycles) < program.cycles and not cycles[-1].ended:
-        between = structs.replace(program.between, every=timedelta(seconds=_period_seconds(present, program)))
+    while len(cycles) < program.cycles and not cycles[-1].early_end:
+        between = structs.replace(program.between, interval=timedelta(seconds=_period_seconds(present, program)))
         snapshot = _advance_to_next_cycle(run, api, present, between, len(cycles) + 1)
-        run.wait_until(lambda: run.ended >= run.counted, program.patience)
+        run.wait_until(lambda: run.ended_count >= run.counted_cycle, program.timeout_seconds)
         cycles.append(_read_cycle(run, api, program, tell, partial(_at_time, snapshot)))
     return cycles
 
 
 def _count_next(run: _ProgramRun, api: ApiServer, sent: Mapping[str, Iterable[Manifest]] = NO_OBJECTS) -> None:
     """Observe the next cycle from now on; `sent` are objects that the scheduler receives before it."""
-    with run.wire.lock:
-        run.counted = len(run.begun) + 1
-        api.keeps = run.is_counted
-        api.written.clear()
+    with run.server.lock:
+        run.counted_cycle = len(run.cycle_starts) + 1
+        api.stores_write = run.is_counted
+        api.writes.clear()
         for path, manifests in sent.items():
             for manifest in manifests:
                 api.store.put_object(path, manifest)
-        run.wire.lock.notify_all()
+        run.server.lock.notify_all()
 
 
 def _at_time(snapshot: Snapshot, now: datetime) -> Snapshot:
@@ -302,11 +306,13 @@ def _advance_to_next_cycle(
     run: _ProgramRun, api: ApiServer, present: Snapshot, between: BetweenCycles, number: int
 ) -> Snapshot:
     """Let the time between two cycles pass; returns the snapshot for the next one, without process state."""
-    with run.wire.lock:
-        if run.is_beyond:
+    with run.server.lock:
+        if run.are_writes_over:
             hint = "--every 20s leaves more time"
-            raise VcdebugError(f"cycle {run.counted + 1} began before the writes of {run.counted} were in", hint)
-        bound = {key_of(write.body): spec_of(write.body)["nodeName"] for write in api.written if write.verb == "bind"}
+            raise VcdebugError(
+                f"cycle {run.counted_cycle + 1} began before the writes of {run.counted_cycle} were in", hint
+            )
+        bound = {key_of(write.body): spec_of(write.body)["nodeName"] for write in api.writes if write.verb == "bind"}
         pass_between_cycles(api.store, bound, datetime.now(UTC), between, number)
         _count_next(run, api)
         arrived = [kind for cycle, arrivals in between.arrivals.items() if cycle <= number for kind in arrivals]
@@ -321,18 +327,20 @@ def _read_cycle(
     snapshot_at: Callable[[datetime], Snapshot],
 ) -> ObservedCycle:
     """The cycle that counts, once all of it is written; `snapshot_at` gives the snapshot as it began."""
-    run.wait_for_quiet(program.patience)
-    tell(f"cycle {run.counted} finished: {count_noun(len(api.written), 'request')}, {run.log.count} log lines")
-    with run.wire.lock:
-        began = run.begun[run.counted - 1] if len(run.begun) >= run.counted else datetime.now(UTC)
+    run.wait_for_quiet(program.timeout_seconds)
+    tell(f"cycle {run.counted_cycle} finished: {count_noun(len(api.writes), 'request')}, {run.log.count} log lines")
+    with run.server.lock:
+        began = (
+            run.cycle_starts[run.counted_cycle - 1] if len(run.cycle_starts) >= run.counted_cycle else datetime.now(UTC)
+        )
         snapshot = with_metrics(snapshot_at(began), api.metrics, began)
         return ObservedCycle(
             snapshot,
-            list(api.written),
+            list(api.writes),
             list(run.log),
             _end_reason(run),
             time.monotonic() - run.started,
-            run.counted,
+            run.counted_cycle,
             run.log.count,
             run.log.jobs,
             run.log.drawn_chance([key_of(node) for node in snapshot.objects_of("Node")]),
@@ -341,18 +349,18 @@ def _read_cycle(
 
 def _is_missed(run: _ProgramRun, api: ApiServer, held_groups: list[Manifest]) -> bool:
     """Whether the cycle began before the PodGroups arrived, and wrote nothing about pods or PodGroups."""
-    with run.wire.lock:
-        late = bool(held_groups) and run.log.jobs == 0 and run.counted < COUNTED_CYCLE + MAX_MISSED
-        idle = not any(write.address.plural in (PODS, GROUPS) for write in api.written)
-        return late and idle and run.ended == run.counted == len(run.begun) and not run.over
+    with run.server.lock:
+        late = bool(held_groups) and run.log.jobs == 0 and run.counted_cycle < COUNTED_CYCLE + MAX_MISSED
+        idle = not any(write.address.plural in (PODS, GROUPS) for write in api.writes)
+        return late and idle and run.ended_count == run.counted_cycle == len(run.cycle_starts) and not run.has_ended
 
 
 def _end_reason(run: _ProgramRun) -> str:
     """Why the cycle is not whole; empty if it is."""
     # Go runs deferred calls on a panic: the log line that ends a cycle does not prove that the cycle was whole.
-    if run.over or run.log.panic_line:
+    if run.has_ended or run.log.panic_line:
         return f"the scheduler exited: {run.log.last_words()}"
-    return "" if run.ended >= run.counted else "the cycle did not finish in time"
+    return "" if run.ended_count >= run.counted_cycle else "the cycle did not finish in time"
 
 
 def fill_server(api: ApiServer, snapshot: Snapshot) -> list[Manifest]:

@@ -38,7 +38,7 @@ class OutcomeDifference(NamedTuple):
     job: JobId
     subject: str
     """The pod that differs, or the job itself."""
-    what: str
+    part: str
     """bound, evicted, nominated, devices, admitted, scheduling gate, status (where these are alike); PodGroup,
     PodScheduled, event: words about them.
     """
@@ -48,7 +48,7 @@ class OutcomeDifference(NamedTuple):
     @property
     def is_decision(self) -> bool:
         """Whether a decision differs, not only its wording."""
-        return self.what in DECISIONS
+        return self.part in DECISIONS
 
 
 class ReplayDecision(NamedTuple):
@@ -63,7 +63,7 @@ class JobVerdict:
     """The verdict on one job."""
 
     job: JobId
-    word: VerdictWord
+    verdict_word: VerdictWord
     differences: tuple[OutcomeDifference, ...] = ()
     decision: ReplayDecision | None = None
     changes: tuple[str, ...] = ()
@@ -96,7 +96,7 @@ def find_differences(
         *_iter_event_differences(predicted, observed, owner),
     ]
     # If decisions differ, the statuses that follow from them differ as well, so they are not compared.
-    if any(each.is_decision for each in differences):
+    if any(item.is_decision for item in differences):
         return differences
     return [*_iter_status_differences(predicted, observed), *differences]
 
@@ -171,7 +171,7 @@ def _iter_device_differences(
 
 
 def _group_words(outcome: CycleOutcome) -> dict[JobId, str]:
-    return {job: status.words for job, status in outcome.groups.items()}
+    return {job: status.text for job, status in outcome.groups.items()}
 
 
 def _pending_messages(outcome: CycleOutcome) -> dict[TaskKey, str]:
@@ -185,7 +185,7 @@ def judge_jobs(recording: Recording, differences: list[OutcomeDifference]) -> tu
     for difference in differences:
         by_job.setdefault(difference.job, []).append(difference)
     judged = [_judge_job(recording, job, by_job[job], sampled) for job in sorted(by_job)]
-    differing = [place for place, verdict in enumerate(judged) if verdict.word == "differs"]
+    differing = [place for place, verdict in enumerate(judged) if verdict.verdict_word == "differs"]
     for place in differing[:MAX_EXPLAINED]:
         first = next(each for each in judged[place].differences if each.is_decision)
         judged[place] = replace(judged[place], decision=find_decision(recording, first))
@@ -194,7 +194,7 @@ def judge_jobs(recording: Recording, differences: list[OutcomeDifference]) -> tu
 
 def _is_elsewhere(difference: OutcomeDifference) -> bool:
     """Whether replay and scheduler chose different nodes for the pod."""
-    placed = difference.what in (BOUND, NOMINATED)
+    placed = difference.part in (BOUND, NOMINATED)
     return placed and NOTHING_DONE not in (difference.predicted, difference.observed)
 
 
@@ -239,9 +239,9 @@ def _order_decision(recording: Recording, decided: list[OutcomeDifference]) -> R
 def find_decision(recording: Recording, difference: OutcomeDifference) -> ReplayDecision:
     """The replay's decision about a pod: its eviction, its node, or why its job stays pending."""
     pod, effects = difference.subject, cycle_effects(recording)
-    if difference.what == STATUS:
+    if difference.part == STATUS:
         return ReplayDecision(len(recording), f"as the session closes, {pod} has {difference.predicted or 'nothing'}")
-    if difference.what == EVICTED and difference.predicted != NOTHING_DONE:
+    if difference.part == EVICTED and difference.predicted != NOTHING_DONE:
         seq = next((effect.seq for effect in effects.evicted if effect.task == pod), None)
         return ReplayDecision(seq, f"the replay evicts {pod}")
     placements = (*effects.bound, *effects.pipelined, *effects.held)
@@ -357,12 +357,12 @@ class Verification:
     predicted: CycleOutcome
     observed: CycleOutcome
     jobs: tuple[JobVerdict, ...]
-    chance: tuple[str, ...] = ()
+    chance_edits: tuple[str, ...] = ()
     """The scheduler's random choices that the replay follows, as edits."""
-    tried: int = 1
+    replay_count: int = 1
     """Number of replays that were compared."""
-    parting: LogDifference | None = None
-    ended: str = ""
+    log_difference: LogDifference | None = None
+    early_end: str = ""
     """Why the scheduler did not finish; empty if it did."""
     seconds: float = 0.0
     log: Sequence[str] = ()
@@ -375,12 +375,12 @@ class Verification:
 
     def count_verdicts(self, word: str) -> int:
         """The number of jobs with this verdict."""
-        return len([verdict for verdict in self.jobs if verdict.word == word])
+        return len([verdict for verdict in self.jobs if verdict.verdict_word == word])
 
     @property
     def is_inconclusive(self) -> bool:
         """Whether no verdict is possible: all decisions were overtaken, or neither side decided anything."""
-        words = {verdict.job: verdict.word for verdict in self.jobs}
+        words = {verdict.job: verdict.verdict_word for verdict in self.jobs}
         judged = any(words.get(job, "overtaken") != "overtaken" for job in self._decided_jobs)
         # A program's cycle was observed, but between two captures of a cluster there may have been no cycle.
         seen_idle = self.observed.statuses is not None and "overtaken" not in words.values()
@@ -402,5 +402,5 @@ class Verification:
     @property
     def is_agreed(self) -> bool:
         """Whether no job differs, and both or neither of scheduler and replay panicked."""
-        same = not any(verdict.word == "differs" for verdict in self.jobs)
-        return same and bool(self.ended) == bool(self.predicted.panic)
+        same = not any(verdict.verdict_word == "differs" for verdict in self.jobs)
+        return same and bool(self.early_end) == bool(self.predicted.panic)

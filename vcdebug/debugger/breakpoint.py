@@ -48,14 +48,16 @@ class HitCount(Struct, frozen=True):
 
     sign: str
     number: int
-    every: int = 0
+    interval: int = 0
 
     def is_met(self, hit: int) -> bool:
         """Whether the breakpoint stops at this hit, counted from 1."""
-        return HIT_COMPARISONS[self.sign](hit % self.every if self.every else hit, self.number)
+        return HIT_COMPARISONS[self.sign](hit % self.interval if self.interval else hit, self.number)
 
     def __str__(self) -> str:
-        return f"hits % {self.every} {self.sign} {self.number}" if self.every else f"hits {self.sign} {self.number}"
+        return (
+            f"hits % {self.interval} {self.sign} {self.number}" if self.interval else f"hits {self.sign} {self.number}"
+        )
 
 
 @dataclass(slots=True)
@@ -93,7 +95,7 @@ class Breakpoint:
         """The nearest hit beyond an event, in either direction."""
         # Counting needs every hit from the start; without a count the nearest one is found without reading the others.
         if self.hit_count is not None or self._hits is not None:
-            return next(_iter_seqs_beyond(self.hit_seqs(recording), seq, step), None)
+            return next(_iter_seqs_after(self.hit_seqs(recording), seq, step), None)
         return next(self._iter_matches(recording, seq, step), None)
 
     def hit_seqs(self, recording: Recording) -> Seqs:
@@ -135,7 +137,7 @@ class Breakpoint:
         return lambda name: kind.field_value(recording, seq, name) if name in kind.FIELDS else fields(name)
 
     def _iter_matches(self, recording: Recording, seq: Seq, step: Step) -> Iterator[Seq]:
-        for candidate in _iter_seqs_beyond(self._candidate_seqs(recording), seq, step):
+        for candidate in _iter_seqs_after(self._candidate_seqs(recording), seq, step):
             if self._matches_at(recording, candidate) and self._is_first(recording, candidate):
                 yield candidate
 
@@ -194,7 +196,7 @@ def _narrow_candidates(recording: Recording, candidates: Seqs, field: str, name:
     return sorted(narrowed)
 
 
-def _iter_seqs_beyond(seqs: Seqs, seq: Seq, step: Step) -> Iterator[Seq]:
+def _iter_seqs_after(seqs: Seqs, seq: Seq, step: Step) -> Iterator[Seq]:
     positions = (
         range(bisect_right(seqs, seq), len(seqs)) if step == FORWARD else range(bisect_left(seqs, seq) - 1, -1, -1)
     )
@@ -253,7 +255,7 @@ def _quote_bare_log(line: str) -> str:
 
 
 def _read_kind(reader: expression_tokens.TokenReader) -> BreakpointKind:
-    token = reader.take_token()
+    token = reader.read_token()
     name = KIND_ALIASES.get(token.text, token.text)
     if name not in BREAKPOINT_KINDS and resolve_reference(_IS_FUNCTION)(token.text):
         kind: type[BreakpointKind] = resolve_reference(BREAKPOINT_KINDS["function"])
@@ -266,13 +268,13 @@ def _read_kind(reader: expression_tokens.TokenReader) -> BreakpointKind:
     while reader.next_token.kind == "text" or (
         reader.next_token.kind == "name" and reader.next_token.text not in BREAKPOINT_OPTIONS
     ):
-        words.append(reader.take_token().text_content)
+        words.append(reader.read_token().text_content)
     kind = resolve_reference(BREAKPOINT_KINDS[name])
     return kind.parse_words(words)
 
 
 def _read_option(reader: expression_tokens.TokenReader, point: Breakpoint, recording: Recording | None) -> None:
-    token = reader.take_token()
+    token = reader.read_token()
     if token.text == "if":
         start = reader.next_token.position
         point.kind.has_condition = True
@@ -304,14 +306,14 @@ def _hit_count(reader: expression_tokens.TokenReader) -> HitCount:
 
 
 def _read_whole_number(reader: expression_tokens.TokenReader) -> int:
-    token = reader.take_token()
+    token = reader.read_token()
     if token.kind != "number" or not token.text.isdigit():
         raise reader.error_at("expected a whole number", token)
     return int(token.text)
 
 
 def _read_log_text(reader: expression_tokens.TokenReader, field_names: Sequence[str]) -> str:
-    token = reader.take_token()
+    token = reader.read_token()
     if token.kind != "text":
         raise reader.error_at("log needs a text in quotes", token)
     unknown = [name for name in _FIELD_IN_TEXT.findall(token.text_content) if name not in field_names]

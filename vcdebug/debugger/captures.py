@@ -20,20 +20,20 @@ class NewCapture(Struct, frozen=True):
     """A capture, and a function that reads it again after it is closed."""
 
     snapshot: Snapshot
-    read: ReadCapture
+    capture: ReadCapture
 
 
 @dataclass
 class CaptureSeries:
     """The source of captures; the first `open_count` original recordings are captures, the rest forecast cycles."""
 
-    again: Callable[[], NewCapture] | None = None
+    take_capture: Callable[[], NewCapture] | None = None
     """Captures the cluster once more; None for captures that lie in a folder."""
-    earlier: list[ReadCapture] = field(default_factory=list)
+    earlier_captures: list[ReadCapture] = field(default_factory=list)
     """Captures before the first open one, oldest first."""
     open: list[ReadCapture] = field(default_factory=list)
     """Open captures, oldest first."""
-    later: list[ReadCapture] = field(default_factory=list)
+    later_captures: list[ReadCapture] = field(default_factory=list)
     """Captures after the last open one, oldest first."""
     newest: Recording | None = None
     """Recording of the newest capture if that is not open; the next capture is compared with it."""
@@ -50,7 +50,7 @@ class CaptureSeries:
     @property
     def all_captures(self) -> list[ReadCapture]:
         """Every capture, from the oldest to the newest."""
-        return [*self.earlier, *self.open, *self.later]
+        return [*self.earlier_captures, *self.open, *self.later_captures]
 
 
 def append_capture(
@@ -65,8 +65,8 @@ def append_capture(
         raise NoRecordingError("the edits are about a cycle that was foreseen", "undo them, then capture again")
     follows = open_.side == ORIGINAL and open_.cycle >= captures.open_count
     surplus = captures.open_count + 1 - MAX_OPEN_CAPTURES
-    if captures.later or surplus > _count_closable(open_, captures.open_count if follows else open_.cycle - 1):
-        captures.later.append(read)
+    if captures.later_captures or surplus > _count_closable(open_, captures.open_count if follows else open_.cycle - 1):
+        captures.later_captures.append(read)
         captures.newest = recording
         return open_
     return _open_another(open_, captures, recording, read, captures.open_count + 1 if follows else open_.cycle)
@@ -85,16 +85,16 @@ def _open_another(
     line = (*open_.original[: captures.open_count], recording)
     captures.open.append(read)
     surplus = max(0, min(captures.open_count - MAX_OPEN_CAPTURES, _count_closable(open_, cycle - 1)))
-    captures.earlier.extend(captures.open[:surplus])
+    captures.earlier_captures.extend(captures.open[:surplus])
     del captures.open[:surplus]
     start = open_.start - surplus if open_.branch else open_.start
-    return replace(open_, original=line[surplus:], start=start, cycle=cycle - surplus, found=None)
+    return replace(open_, original=line[surplus:], start=start, cycle=cycle - surplus, comparison=None)
 
 
 def open_next_capture(open_: OpenRecordings, captures: CaptureSeries, recording: Recording) -> OpenRecordings:
     """Open and show the capture after the last open one."""
-    read = captures.later.pop(0)
-    if not captures.later:
+    read = captures.later_captures.pop(0)
+    if not captures.later_captures:
         captures.newest = None
     return _open_another(replace(open_, side=ORIGINAL), captures, recording, read, captures.open_count + 1)
 
@@ -102,15 +102,15 @@ def open_next_capture(open_: OpenRecordings, captures: CaptureSeries, recording:
 def open_previous_capture(open_: OpenRecordings, captures: CaptureSeries, recording: Recording) -> OpenRecordings:
     """Open and show the capture before the first open one; beyond the limit the last one is closed."""
     line = (recording, *open_.original)
-    captures.open.insert(0, captures.earlier.pop())
+    captures.open.insert(0, captures.earlier_captures.pop())
     start = open_.start + 1 if open_.branch else open_.start
     # With edits the last capture stays open, because the branch is compared with its cycles.
     if captures.open_count > MAX_OPEN_CAPTURES and not open_.branch:
         # Kept in memory although it is closed: the next capture of the cluster is compared with it.
         captures.newest = captures.newest or line[captures.open_count - 1]
-        captures.later.insert(0, captures.open.pop())
+        captures.later_captures.insert(0, captures.open.pop())
         line = line[: captures.open_count]
-    return replace(open_, original=line, start=start, side=ORIGINAL, cycle=1, found=None)
+    return replace(open_, original=line, start=start, side=ORIGINAL, cycle=1, comparison=None)
 
 
 def open_only_capture(
@@ -119,6 +119,10 @@ def open_only_capture(
     """Close all captures but the one at `index` of `all_captures`."""
     last = captures.last_recording(open_)
     every = captures.all_captures
-    captures.earlier, captures.open, captures.later = every[:index], every[index : index + 1], every[index + 1 :]
-    captures.newest = last if captures.later else None
-    return replace(open_, original=(recording,), side=ORIGINAL, cycle=1, found=None)
+    captures.earlier_captures, captures.open, captures.later_captures = (
+        every[:index],
+        every[index : index + 1],
+        every[index + 1 :],
+    )
+    captures.newest = last if captures.later_captures else None
+    return replace(open_, original=(recording,), side=ORIGINAL, cycle=1, comparison=None)

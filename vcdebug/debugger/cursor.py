@@ -83,7 +83,7 @@ MOVES: Final[Mapping[MoveVerb, Callable[[Recording, Seq, Step], Seq | None]]] = 
 class InnerSteps(NamedTuple):
     """Kind and number of the steps inside an event: the comparisons of a pop, or the parts of a scoring pass."""
 
-    what: str
+    step_noun: str
     total: int
 
 

@@ -37,7 +37,7 @@ class Debugger:
 
     def __init__(self, recording: Recording, breakpoints: BreakpointList | None = None, *, first: Seq = 1) -> None:
         self.recording = recording
-        self.first = first
+        self.first_seq = first
         """The starting position: the first event, or the overview before it."""
         self.position = cursor.Position(first)
         self.breakpoints = breakpoints if breakpoints is not None else BreakpointList()
@@ -45,7 +45,7 @@ class Debugger:
         """Log lines of breakpoints so far."""
         self.at_start = True
         """Whether the cursor is at the starting position: since the beginning, or after a step back to it."""
-        self._trail: list[_StepTaken] = []
+        self._steps_taken: list[_StepTaken] = []
         self.last_jump = cursor.Position(first)
         """The position before the last jump; the same object until the next jump."""
 
@@ -83,11 +83,11 @@ class Debugger:
 
     def place_at(self, seq: Seq) -> None:
         """Place the cursor at an event; this counts neither as a step nor as a jump."""
-        self._trail.clear()
-        self._move_to(self._within(seq), "")
+        self._steps_taken.clear()
+        self._move_to(self._clamp_seq(seq), "")
 
-    def _within(self, seq: Seq) -> Seq:
-        return min(max(seq, self.first), self.last_seq)
+    def _clamp_seq(self, seq: Seq) -> Seq:
+        return min(max(seq, self.first_seq), self.last_seq)
 
     def step_into(self, *, back: bool = False) -> MoveResult:
         """The next event, however deep."""
@@ -117,16 +117,16 @@ class Debugger:
 
     def _take_step(self, verb: cursor.MoveVerb, step: cursor.Step) -> MoveResult:
         seq, _, inside = self.position
-        last = self._trail[-1] if self._trail and not inside else None
+        last = self._steps_taken[-1] if self._steps_taken and not inside else None
         if last is not None and (last.verb, last.step, last.target) == (verb, -step, seq):
-            self._trail.pop()
+            self._steps_taken.pop()
             return self._move_to(last.origin, "step", last.inside)
         target = self._target_of(verb, step)
         reason = "step"
         if target is None:
-            target, reason = (self.first, "start") if step == cursor.BACKWARD else (self.last_seq, "end")
+            target, reason = (self.first_seq, "start") if step == cursor.BACKWARD else (self.last_seq, "end")
         if (target, 0) != (seq, inside):
-            self._trail.append(_StepTaken(verb, step, seq, target, inside))
+            self._steps_taken.append(_StepTaken(verb, step, seq, target, inside))
         return self._move_to(target, reason)
 
     def _target_of(self, verb: cursor.MoveVerb, step: cursor.Step) -> Seq | None:
@@ -139,15 +139,15 @@ class Debugger:
     def went_up(self) -> bool:
         """Whether the last step was a backward step out, which a forward step out undoes."""
         return (
-            bool(self._trail)
-            and self._trail[-1].target == self.position.seq
-            and self._trail[-1][:2] == ("out", cursor.BACKWARD)
+            bool(self._steps_taken)
+            and self._steps_taken[-1].target == self.position.seq
+            and self._steps_taken[-1][:2] == ("out", cursor.BACKWARD)
         )
 
     @property
     def last_verb(self) -> cursor.MoveVerb:
         """The verb of the last step, whose opposite undoes it; `over` if there was no step."""
-        return self._trail[-1].verb if self._trail and self._trail[-1].target == self.seq else "over"
+        return self._steps_taken[-1].verb if self._steps_taken and self._steps_taken[-1].target == self.seq else "over"
 
     def continue_(self, *, back: bool = False) -> MoveResult:
         """Go to the nearest enabled breakpoint; without one the cursor stays, and the reason says so."""
@@ -175,7 +175,7 @@ class Debugger:
 
     def goto_event(self, seq: Seq) -> MoveResult:
         """Go to an event by number; numbers out of range go to the first or last event."""
-        return self._jump_to(self._within(seq), "goto")
+        return self._jump_to(self._clamp_seq(seq), "goto")
 
     def next_about(self, selection: cursor.CursorSelection | None = None, *, back: bool = False) -> MoveResult:
         """The next event that concerns a task, job, node, queue or plugin, by default the selected one."""
@@ -217,7 +217,7 @@ class Debugger:
         return self.breakpoints[number].hit_seqs(self.recording)
 
     def _jump_to(self, seq: Seq, reason: str) -> MoveResult:
-        self._trail.clear()
+        self._steps_taken.clear()
         self.last_jump = self.position
         return self._move_to(seq, reason)
 

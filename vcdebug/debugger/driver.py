@@ -76,7 +76,7 @@ class DebuggerState(Struct, frozen=True):
         elsewhere = tuple(mark for mark in notebook.bookmarks if mark not in bookmarks)
         set_here = (breakpoints, tuple(notebook.watches), bookmarks, elsewhere)
         number = debugger.position.seq
-        at_overview = number == OVERVIEW or (number == debugger.first and debugger.at_start)
+        at_overview = number == OVERVIEW or (number == debugger.first_seq and debugger.at_start)
         position = (debugger.recording, debugger.seq, reason, job, task, queue, node)
         return cls(*position, *set_here, recordings, source, at_overview, number, debugger.position.inside)
 
@@ -118,7 +118,9 @@ class Driver:
 
     def _count_captures(self) -> None:
         """Tell the bookmarks how many captures come before the first open one."""
-        self.notebook.bookmarks.before = len(self._captures.earlier) if self._captures is not None else 0
+        self.notebook.bookmarks.earlier_count = (
+            len(self._captures.earlier_captures) if self._captures is not None else 0
+        )
 
     def current_state(self) -> DebuggerState:
         """The current state: position, reason, and open recordings."""
@@ -133,9 +135,9 @@ class Driver:
         self.workbench.show_recordings(recordings, divergence)
         if divergence is None and recordings.shown_recording is not previous:
             debugger = self.debugger
-            if debugger.first == OVERVIEW:
+            if debugger.first_seq == OVERVIEW:
                 debugger.place_at(OVERVIEW)
-            debugger.at_start = debugger.position.seq == debugger.first
+            debugger.at_start = debugger.position.seq == debugger.first_seq
         return self._after_switch(reason)
 
     def goto_in(self, recordings: OpenRecordings, seq: Seq) -> DebuggerState:
@@ -270,13 +272,13 @@ class Workbench:
 
     def __init__(self, recording: Recording, first: Seq = 1) -> None:
         self.recordings = OpenRecordings((recording,))
-        self._first = first
+        self._first_seq = first
         """Starting position in each recording: the first event, or the overview before it."""
         self.breakpoints = BreakpointList()
         self.saved: tuple[str, ...] = ()
         """Texts of the edits that were last written to a file."""
         self._debuggers = {id(recording): Debugger(recording, self.breakpoints, first=first)}
-        self._previous: tuple[Recording, Position] | None = None
+        self._previous_place: tuple[Recording, Position] | None = None
         """(recording shown before, last jump of the shown debugger at the switch); None before any switch."""
 
     @property
@@ -302,14 +304,14 @@ class Workbench:
         after = self.debugger
         if after is before:
             return
-        self._previous = before.recording, after.last_jump
+        self._previous_place = before.recording, after.last_jump
         self._forget_closed()
         if divergence is not None and not (has_debugger and min(before.seq, after.seq) >= divergence):
             after.place_at(min(before.position.seq, divergence))
 
     def go_back(self) -> bool:
         """Show the previous recording, unless a jump was made since; returns whether it is shown."""
-        previous = self._previous
+        previous = self._previous_place
         if previous is None or self.debugger.last_jump is not previous[1]:
             return False
         place = self._place_of(previous[0])
@@ -329,7 +331,7 @@ class Workbench:
         """The debugger of an open recording, which keeps its position."""
         debugger = self._debuggers.get(id(recording))
         if debugger is None:
-            debugger = self._debuggers[id(recording)] = Debugger(recording, self.breakpoints, first=self._first)
+            debugger = self._debuggers[id(recording)] = Debugger(recording, self.breakpoints, first=self._first_seq)
         return debugger
 
     def _forget_closed(self) -> None:
@@ -338,8 +340,8 @@ class Workbench:
         open_ids = {id(recording) for recording in open_recordings}
         self._debuggers = {key: debugger for key, debugger in self._debuggers.items() if key in open_ids}
         # Without this a closed recording, often hundreds of megabytes, would stay in memory.
-        if self._previous is not None and id(self._previous[0]) not in open_ids:
-            self._previous = None
+        if self._previous_place is not None and id(self._previous_place[0]) not in open_ids:
+            self._previous_place = None
 
 
 class CommandError(VcdebugError):
@@ -349,7 +351,7 @@ class CommandError(VcdebugError):
 class CommandReply(Struct, frozen=True):
     """The result of a command: a new state, text for the status line, a page to open, or background work."""
 
-    moment: DebuggerState | None = None
+    state: DebuggerState | None = None
     text: str = ""
     show: str = ""
     """The view that the front end opens: help, explain, panel, log, filter, open, quit."""
@@ -357,7 +359,7 @@ class CommandReply(Struct, frozen=True):
     """Argument of the view: a job, a panel's name, a log level, a snapshot."""
     work: Callable[[], CommandReply] | None = None
     """Long work that returns the final reply; a screen runs it in the background and shows `text` meanwhile."""
-    then: Callable[[], CommandReply] | None = None
+    apply: Callable[[], CommandReply] | None = None
     """Applies the result of the work; called after it, in the thread that runs commands."""
 
 

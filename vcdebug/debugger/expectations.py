@@ -147,12 +147,12 @@ class _CycleResult:
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
-        self.done: Effects = cycle_effects(recording)
-        self.placed: Sequence[Effect] = (*self.done.bound, *self.done.pipelined)
-        self.evicted = dict.fromkeys(effect.task for effect in self.done.evicted)
+        self.effects: Effects = cycle_effects(recording)
+        self.placements: Sequence[Effect] = (*self.effects.bound, *self.effects.pipelined)
+        self.evicted = dict.fromkeys(effect.task for effect in self.effects.evicted)
         self.totals: Mapping[str, Callable[[], int]] = {
             "evictions": lambda: len(self.evicted),
-            "nodes": lambda: len(dict.fromkeys(effect.node for effect in self.placed)),
+            "nodes": lambda: len(dict.fromkeys(effect.node for effect in self.placements)),
             "waiting": lambda: len(survey_jobs(recording).unscheduled_jobs),
         }
 
@@ -176,7 +176,7 @@ def _iter_job_verdicts(cycle: _CycleResult, name: str, fields: Mapping[str, obje
         for field, value in fields.items():
             yield ExpectationVerdict(f"job {name}", field, value, "no such job", False)
         return
-    placed = [effect for effect in cycle.placed if effect.job == explanation.job]
+    placed = [effect for effect in cycle.placements if effect.job == explanation.job]
     nodes = sorted(dict.fromkeys(effect.node for effect in placed))
     actual: dict[str, object] = {
         "placed": explanation.scheduled,

@@ -323,7 +323,7 @@ class _Parser:
     def parse_moment(self, word: ExpressionToken) -> Expression:
         """Parse the rest of `old(node("n1").idle.cpu)`."""
         self.reader.expect_token("(")
-        kind = self.reader.take_token()
+        kind = self.reader.read_token()
         if kind.text not in FIGURE_WORDS or self.reader.next_token.text != "(":
             raise self.reader.error_at(f'{word.text} needs a figure, such as node("n1").idle.cpu', kind)
         figure = self.parse_figure(kind)
@@ -331,7 +331,7 @@ class _Parser:
         return FieldReference(f"old {figure.name}") if word.text == "old" else figure
 
     def parse_pattern(self, left: Expression) -> Expression:
-        token = self.reader.take_token()
+        token = self.reader.read_token()
         if token.kind != "text":
             raise self.reader.error_at("matches needs a pattern in quotes", token)
         # Patterns are compiled to a matcher with linear time; the bound keeps the matcher itself small.
@@ -373,13 +373,13 @@ class _Parser:
     def parse_figure(self, kind: ExpressionToken) -> FieldReference:
         """`node("n1").idle.cpu`, or `task(it).priority` in `any` and `all`."""
         self.reader.expect_token("(")
-        name = self.reader.take_token()
+        name = self.reader.read_token()
         if name.text == IT and IT in self.known:
             name = ExpressionToken("text", f'"{EACH}"', name.position)
         if name.kind != "text" or not name.text_content.strip() or len(name.text_content.split()) > 1:
             raise self.reader.error_at(f"{kind.text} needs a name in quotes", name)
         self.reader.expect_token(")")
-        parts = self.reader.take_token()
+        parts = self.reader.read_token()
         words = parts.text.split(".", 2)
         if parts.kind != "part" or not all(words[1:]):
             example = f'{kind.text}("{name.text_content}").PART, such as node("n1").idle.cpu'
@@ -398,7 +398,7 @@ class _Parser:
             raise self.reader.error_at(": ".join(filter(None, (error.message, error.hint))), token) from error
 
     def parse_operand(self) -> Expression:
-        token = self.reader.take_token()
+        token = self.reader.read_token()
         if token.text == "-" and token.kind == "sign":
             return ArithmeticExpression(ConstantValue(0), "-", self.parse_number(token))
         if token.kind == "text":
@@ -454,7 +454,7 @@ class _Parser:
 
     def parse_list_items(self) -> Iterator[str]:
         while self.reader.next_token.kind == "text":
-            yield self.reader.take_token().text_content
+            yield self.reader.read_token().text_content
             if self.reader.accept_token(",") is None:
                 break
         self.reader.expect_token("]")

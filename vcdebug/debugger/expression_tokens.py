@@ -78,7 +78,7 @@ class TokenReader:
         """The token that comes next."""
         return self._tokens[self._next]
 
-    def take_token(self) -> ExpressionToken:
+    def read_token(self) -> ExpressionToken:
         """Move past the next token."""
         token = self.next_token
         if token.kind != "end":
@@ -87,7 +87,7 @@ class TokenReader:
 
     def accept_token(self, *texts: str) -> ExpressionToken | None:
         """Move past the next token if it is one of these words or signs."""
-        return self.take_token() if self.next_token.kind in ("name", "sign") and self.next_token.text in texts else None
+        return self.read_token() if self.next_token.kind in ("name", "sign") and self.next_token.text in texts else None
 
     def expect_token(self, text: str) -> None:
         """Move past the next token; raises ExpressionError unless it is `text`."""

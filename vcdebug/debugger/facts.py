@@ -127,7 +127,7 @@ def _request_fields(recording: Recording, figure: Figure) -> Iterator[FieldFact]
                 stated_amounts = (container.get("resources") or {}).get(amounts) or {}
                 if figure.dim in stated_amounts or (not figure.dim and stated_amounts):
                     steps = ("spec", part, place, "resources", amounts, *((figure.dim,) if figure.dim else ()))
-                    yield FieldFact("Pod", figure.name, steps, _format_value(_at(pod, steps)))
+                    yield FieldFact("Pod", figure.name, steps, _format_value(_value_at(pod, steps)))
                     # A limit counts as request only if the container states no request.
                     break
 
@@ -173,7 +173,7 @@ def find_manifest(recording: Recording, kind: str, name: str) -> JsonObject | No
 
 def read_field(kind: str, manifest: JsonObject, *steps: str | int) -> FieldFact | None:
     """A field of a manifest; None where it is not stated."""
-    value = _at(manifest, steps)
+    value = _value_at(manifest, steps)
     name = key_of(manifest) if metadata_of(manifest).get("namespace") else name_of(manifest)
     return None if value is None else FieldFact(kind, name, steps, _format_value(value))
 
@@ -182,7 +182,7 @@ def _format_value(value: object) -> str:
     return ", ".join(f"{key}: {inner}" for key, inner in value.items()) if isinstance(value, dict) else str(value)
 
 
-def _at(manifest: object, steps: Iterable[str | int]) -> object:
+def _value_at(manifest: object, steps: Iterable[str | int]) -> object:
     for step in steps:
         if isinstance(manifest, dict):
             manifest = manifest.get(step)

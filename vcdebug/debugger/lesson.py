@@ -30,17 +30,17 @@ class LessonError(VcdebugError):
 class LessonStep(Struct, frozen=True):
     """One question at an event."""
 
-    at: str
+    breakpoint_words: str
     """The words of a breakpoint: the step is at its first hit."""
     question: str
-    answer: str
+    answer_expression: str
     """A figure or an expression, as in `watch`, whose value at the event is the answer."""
     explanation: str
     article: str = ""
     """How the article differs from the replayed release."""
     choices: tuple[str, ...] = ()
     """The possible answers, of which the recording confirms one; without choices the answer is typed."""
-    holds: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
     """Conditions that are true at the event."""
     figures: Mapping[str, str] = field(default_factory=dict)
     """Figures and expressions with their values at the event."""
@@ -65,7 +65,7 @@ class StepVerdict(Struct, frozen=True):
 
     right: bool
     answer: str
-    proof: tuple[str, ...]
+    checked_facts: tuple[str, ...]
     """The checked facts, one line each."""
 
 
@@ -146,15 +146,17 @@ def show_cycle(open_: OpenRecordings, number: int) -> OpenRecordings:
     """Cycle `number` without edits; runs the cycles that are missing."""
     from vcdebug.whatif.cycles import append_cycles
 
-    original = replace(open_, side=ORIGINAL, cycle=min(number, len(open_.original)), found=None)
+    original = replace(open_, side=ORIGINAL, cycle=min(number, len(open_.original)), comparison=None)
     return append_cycles(original, number - original.cycle) if number > original.cycle else original
 
 
 def find_place(step: LessonStep, recording: Recording) -> Seq:
     """The event of a step; raises LessonError where its breakpoint never stops."""
-    hits = parse_breakpoint(step.at, 1).hit_seqs(recording)
+    hits = parse_breakpoint(step.breakpoint_words, 1).hit_seqs(recording)
     if not hits:
-        raise LessonError(f"break {step.at}: no hits in this recording", "open the lesson's snapshot unchanged")
+        raise LessonError(
+            f"break {step.breakpoint_words}: no hits in this recording", "open the lesson's snapshot unchanged"
+        )
     return hits[0]
 
 
@@ -164,7 +166,7 @@ def judge_reply(step: LessonStep, recording: Recording, reply: str) -> StepVerdi
     if letter and letter in LETTERS[: len(step.choices)]:
         reply = step.choices[LETTERS.index(letter)]
     seq = find_place(step, recording)
-    answer = evaluate_text(recording, seq, step.answer)
+    answer = evaluate_text(recording, seq, step.answer_expression)
     return StepVerdict(_names_of(reply) == _names_of(answer), answer, tuple(_proof_lines(step, seq, answer)))
 
 
@@ -176,8 +178,8 @@ def _names_of(text: str) -> list[str]:
 def _proof_lines(step: LessonStep, seq: Seq, answer: str) -> list[str]:
     place = f"event {seq}" if step.cycle == 1 else f"cycle {step.cycle}, event {seq}"
     return [
-        f"{place}: {step.answer} = {answer}",
-        *(f"{place}: {condition}" for condition in step.holds),
+        f"{place}: {step.answer_expression} = {answer}",
+        *(f"{place}: {condition}" for condition in step.conditions),
         *(f"{place}: {text} = {value}" for text, value in step.figures.items()),
         *(f"break {line}: {count_noun(count, 'hit')}" for line, count in step.stops.items()),
     ]
@@ -193,5 +195,5 @@ def verdict_text(step: LessonStep, verdict: StepVerdict) -> str:
     """Whether the reply is right, the explanation, the difference from the article, and the proof."""
     first = f"✓ Right: {verdict.answer}." if verdict.right else f"✗ Not right. The recording says: {verdict.answer}."
     article = f"The article: {step.article}" if step.article else ""
-    parts = [first, step.explanation, article, "Proof:\n" + "\n".join(f"  {line}" for line in verdict.proof)]
+    parts = [first, step.explanation, article, "Proof:\n" + "\n".join(f"  {line}" for line in verdict.checked_facts)]
     return "\n\n".join(filter(None, parts))

@@ -32,9 +32,9 @@ class Notebook:
         self.breakpoints = breakpoints if breakpoints is not None else BreakpointList()
         self.watches = WatchList()
         self.bookmarks = BookmarkList()
-        self._unread: dict[str, list[Json]] = {}
+        self._unread_entries: dict[str, list[Json]] = {}
         """Entries that this version cannot read, saved again unchanged."""
-        self._other: JsonDict = {}
+        self._other_data: JsonDict = {}
         """Sections that this version does not know, saved again unchanged."""
 
     def to_data(self) -> JsonDict:
@@ -44,10 +44,10 @@ class Notebook:
             "watches": [watch.text for watch in self.watches],
             "bookmarks": [_bookmark_data(mark) for mark in self.bookmarks.absolute_bookmarks()],
         }
-        parts = {part: [*entries, *self._unread.get(part, ())] for part, entries in written.items()}
+        parts = {part: [*entries, *self._unread_entries.get(part, ())] for part, entries in written.items()}
         return {
             "version": NOTEBOOK_VERSION,
-            **self._other,
+            **self._other_data,
             **{part: entries for part, entries in parts.items() if entries},
         }
 
@@ -55,7 +55,7 @@ class Notebook:
         """Add the entries of a file; returns one line per entry that cannot be read."""
         if not isinstance(data, Mapping):
             return ["it does not hold breakpoints, watches and bookmarks"]
-        self._other.update({key: entry for key, entry in data.items() if key not in (*NOTEBOOK_PARTS, "version")})
+        self._other_data.update({key: entry for key, entry in data.items() if key not in (*NOTEBOOK_PARTS, "version")})
         readers: dict[str, Callable[[Json], object]] = {
             "breakpoints": self._read_breakpoint,
             "watches": self._read_watch,
@@ -76,7 +76,7 @@ class Notebook:
             read(entry)
         # A file can come from another version or an editor: one bad entry must not discard the others.
         except (VcdebugError, TypeError, ValueError, KeyError) as error:
-            self._unread.setdefault(part, []).append(entry)
+            self._unread_entries.setdefault(part, []).append(entry)
             reason = error.format_line() if isinstance(error, VcdebugError) else "not in a form that this version knows"
             return f"{part}: {entry!r}: {reason}"
         return ""
@@ -92,7 +92,7 @@ class Notebook:
         if seq < 1 or cycle < 1:
             raise ValueError(seq)
         # Files count cycles from the first capture, the notebook from the first open one.
-        own_cycle = cycle - self.bookmarks.before
+        own_cycle = cycle - self.bookmarks.earlier_count
         self.bookmarks.set_bookmark(
             seq, _checked_text(entry.get("note", "")), own_cycle, branch=bool(entry.get("branch", False))
         )
@@ -177,7 +177,7 @@ class BookmarkList(NumberedList[Bookmark]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.before = 0
+        self.earlier_count = 0
         """Number of captures before the first open one."""
 
     def __iter__(self) -> Iterator[Bookmark]:
@@ -188,7 +188,7 @@ class BookmarkList(NumberedList[Bookmark]):
         return sorted(self._entries.values(), key=lambda mark: (mark.branch, mark.cycle, mark.seq))
 
     def _relative_bookmark(self, mark: Bookmark) -> Bookmark:
-        return mark._replace(cycle=mark.cycle - self.before)
+        return mark._replace(cycle=mark.cycle - self.earlier_count)
 
     def __getitem__(self, number: int) -> Bookmark:
         return self._relative_bookmark(super().__getitem__(number))
@@ -209,7 +209,7 @@ class BookmarkList(NumberedList[Bookmark]):
             bookmark = Bookmark(self._last, seq, note.strip(), cycle, branch)
         elif note.strip():
             bookmark = bookmark._replace(note=note.strip())
-        self._entries[bookmark.number] = bookmark._replace(cycle=bookmark.cycle + self.before)
+        self._entries[bookmark.number] = bookmark._replace(cycle=bookmark.cycle + self.earlier_count)
         return bookmark
 
 
@@ -310,7 +310,7 @@ class WatchValue(Struct, frozen=True):
     """A watch at an event, in words."""
 
     watch: Watch
-    now: str
+    current: str
     before: str
     """The value before the event."""
     change: FigureChange | None = None
@@ -358,7 +358,7 @@ def evaluate_watch(recording: Recording, seq: Seq, watch: Watch) -> WatchValue:
 
 def evaluate_text(recording: Recording, seq: Seq, text: str) -> str:
     """The value of a figure or an expression at an event; raises VcdebugError for what is neither."""
-    return evaluate_watch(recording, seq, Watch(0, normalize_watch(recording, text))).now
+    return evaluate_watch(recording, seq, Watch(0, normalize_watch(recording, text))).current
 
 
 def _token_words(text: str) -> tuple[str, ...]:

@@ -101,7 +101,7 @@ def _figure_origin(recording: Recording, figure: Figure, seq: Seq) -> Origin:
         return Origin("idle + releasing − pipelined", figure_parts(figure, ("idle", "releasing", "pipelined"), seq))
     if figure.kind == QUEUE and figure.part == "share":
         share = queue_share(recording, seq, figure.name)
-        dim = share.deciding or ""
+        dim = share.deciding_name or ""
         rule = f"{share.formula}{f'; {dim} decides' if dim else ''}"
         return Origin(rule, figure_parts(figure._replace(dim=dim), ("allocated", "deserved"), seq))
     at_the_end = (figure.kind, figure.part) == (TASK, "status") and seq == len(recording)
@@ -184,7 +184,7 @@ def _(event: record.OpEvent, recording: Recording, seq: Seq) -> Origin:
     if event.op in record.PLACING_OPS:
         decision = find_search(recording, seq)
         freed = (("makes room", eviction) for eviction in _evictions_for(recording, seq, event))
-        steps = (("search", decision.passed), ("scores", decision.scores), ("choice", decision.choice), *freed)
+        steps = (("search", decision.predicate_seq), ("scores", decision.scores), ("choice", decision.choice), *freed)
         return Origin(f"{decision.action} places it", _steps(steps))
     if event.op == record.EVICT_OP:
         question = victim_question_before(recording, seq)
@@ -274,7 +274,7 @@ def _(event: record.ScoreEvent, recording: Recording, seq: Seq) -> Origin:
 @_event_origin.register
 def _(event: record.PredicateEvent, recording: Recording, seq: Seq) -> Origin:
     equation = equation_at(recording, seq)
-    dim = "" if equation is None or equation.deciding is None else equation.deciding
+    dim = "" if equation is None or equation.deciding_name is None else equation.deciding_name
     request = Source("request", FigureFact(Figure(TASK, event.task, "request", dim), seq))
     nodes = [recording.node_names[row] for row in event.failed.tolist()]
     rooms = (Source("refuses", FigureFact(Figure(NODE, name, FUTURE_IDLE, dim), seq - 1)) for name in nodes if dim)
@@ -284,12 +284,12 @@ def _(event: record.PredicateEvent, recording: Recording, seq: Seq) -> Origin:
 @_event_origin.register
 def _(event: record.PopEvent, recording: Recording, seq: Seq) -> Origin:
     equation, rival = equation_at(recording, seq), next_rival(recording, seq)
-    if equation is None or rival is None or equation.deciding is None:
+    if equation is None or rival is None or equation.deciding_name is None:
         part = {TASK: "status", JOB: "phase", QUEUE: "weight"}.get(event.kind)
         is_known = part is not None and event.name in figures.object_names(recording, event.kind)
         state = figure_parts(Figure(event.kind, event.name, ""), (part,), seq) if is_known and part else ()
         return Origin("the only one left in the queue" if rival is None else "", state)
-    kind, criterion = pop_kind(recording, seq) or TASK, equation.deciding
+    kind, criterion = pop_kind(recording, seq) or TASK, equation.deciding_name
     sources: list[Source] = []
     for name in (event.name, rival.name):
         compared = named_figures(recording, event.kind, name, criterion.rpartition(" ")[2], "")
@@ -334,7 +334,7 @@ def _(event: record.ActionEvent, recording: Recording, seq: Seq) -> Origin:
 
 def _operands(recording: Recording, seq: Seq, equation: Equation) -> Iterator[Source]:
     """The figures of the deciding line; where none decides, of the first dimension or of each check, task or queue."""
-    lines = [term for term in equation.terms if term.holds is not None] or list(equation.terms)
+    lines = [term for term in equation.terms if term.is_met is not None] or list(equation.terms)
     terms = [equation.deciding_term] if equation.deciding_term else lines[:1] if equation.kind == "dimension" else lines
     facts: dict[Fact, None] = {}
     for term in terms:

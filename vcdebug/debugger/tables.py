@@ -30,7 +30,7 @@ PLACE_FIELDS: Final = ("action", "queue", "job", "task", "node")
 class RecordedTable(Struct, frozen=True):
     """A table of a recording: `types` has the type of each column, as conditions name types."""
 
-    about: str
+    description: str
     types: Mapping[str, str]
     iter_rows: Callable[[Recording], Iterator[RecordedRow]]
 

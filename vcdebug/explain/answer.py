@@ -62,13 +62,13 @@ class Advice(NamedTuple):
     harm: AdviceHarm
     edits: tuple[str, ...] = ()
     """Edits in the form of --set; empty where the reader has to choose an amount or an object."""
-    risky: bool = False
+    is_risky: bool = False
     """Whether the advice overrides a taint or a cordon of a node; risky advice is sorted last."""
     last_resort: bool = False
     """Whether the advice helps any job, so that it is shown only if no other safe advice exists."""
     repairs: bool = False
     """Whether the advice corrects a wrong manifest or setting; such advice is tried and shown first."""
-    beyond_replay: bool = False
+    cannot_be_replayed: bool = False
     """Whether the advice changes something outside the scheduler, so that no replay can test it."""
 
 
@@ -89,16 +89,16 @@ def cluster_admin_advice(text: str, *edits: str) -> Advice:
 
 def outside_advice(text: str, harm: AdviceHarm = AdviceHarm.JOB) -> Advice:
     """Advice about a controller, kubelet or driver, which is shown even next to fixes that replays have tested."""
-    return Advice(text, harm, beyond_replay=True)
+    return Advice(text, harm, cannot_be_replayed=True)
 
 
 def sort_by_harm(lines: Iterable[Advice]) -> tuple[Advice, ...]:
     """Distinct lines, least harmful first and risky ones last; last resorts only if all other lines are risky."""
     by_text = {line.text: line for line in lines}
-    shown = [line for line in by_text.values() if not line.last_resort]
-    if all(line.risky for line in shown):
-        shown = list(by_text.values())
-    return tuple(sorted(shown, key=lambda line: (line.risky, line.harm)))
+    advice = [line for line in by_text.values() if not line.last_resort]
+    if all(line.is_risky for line in advice):
+        advice = list(by_text.values())
+    return tuple(sorted(advice, key=lambda line: (line.is_risky, line.harm)))
 
 
 def add_nodes_advice(request: Resource | None = None) -> Advice:
@@ -187,7 +187,7 @@ class Finding(Struct, frozen=True):
         return self.headline.reason
 
     @property
-    def whole_text(self) -> str:
+    def full_text(self) -> str:
         """The headline and the facts as one paragraph."""
         return " ".join((self.sentence, *self.facts))
 
@@ -256,9 +256,9 @@ class Explanation(Struct, frozen=True):
         return self.dominant.sentence
 
     @property
-    def whole_text(self) -> str:
+    def full_text(self) -> str:
         """The first line and the facts that prove it."""
-        return self.dominant.whole_text
+        return self.dominant.full_text
 
     @property
     def dominant_evidence(self) -> tuple[Evidence, ...]:
@@ -316,7 +316,7 @@ class ReplySheet(Struct, frozen=True):
     """A table of an answer; a head that ends in `#` marks a column of numbers."""
 
     title: str
-    heads: tuple[str, ...]
+    titles: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
 
@@ -335,9 +335,9 @@ class NamedQuestion(Struct, frozen=True):
     """A question by its name: one word on the command line, one row in a menu."""
 
     name: str
-    words: str
+    question_text: str
     """The question as a person would ask it."""
-    about: tuple[str, ...]
+    subject_kinds: tuple[str, ...]
     """Kinds of subjects: pod, job, queue, node, port, claim or quota; empty for the whole cycle."""
     answer: Callable[[Recording, str], QuestionReply]
     """Answers the question about a subject by name; raises NotFoundError if no object has this name."""

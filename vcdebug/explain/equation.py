@@ -13,7 +13,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from vcdebug import amount_text
-from vcdebug.amount_text import decimals_apart, format_number
+from vcdebug.amount_text import distinct_decimals, format_number
 from vcdebug.explain import answer as amounts
 from vcdebug.explain.answer import Number
 from vcdebug.framework.hooks import PRE_PREDICATE, SIMULATE_ADD_TASK, SIMULATE_REMOVE_TASK
@@ -78,7 +78,7 @@ class Term(Struct, frozen=True):
     name: str
     """A dimension (cpu, memory, nvidia.com/gpu), a check, or a task (namespace/name); see the equation's `kind`."""
     figures: tuple[TermFigure, ...]
-    holds: bool | None
+    is_met: bool | None
     """Whether this line satisfies the formula; None if the plugin does not judge it."""
     note: str = ""
     """What this term lacks or why it is not judged, in words."""
@@ -94,17 +94,17 @@ class Equation(Struct, frozen=True):
     kind: TermKind
     terms: tuple[Term, ...]
     verdict: EquationVerdict
-    deciding: str | None = None
+    deciding_name: str | None = None
     """The name of the term that decided; None if no single term did."""
     note: str = ""
     """What else decided: a rule that applies before the arithmetic, or a quirk of upstream."""
-    compared: str = ""
+    comparison_name: str = ""
     """The upstream comparison of resources that judges the terms; empty if none does."""
 
     @property
     def deciding_term(self) -> Term | None:
-        """The term named by `deciding`; None without one."""
-        return next((term for term in self.terms if term.name == self.deciding), None)
+        """The term named by `deciding_name`; None without one."""
+        return next((term for term in self.terms if term.name == self.deciding_name), None)
 
 
 JOB_NOT_IN_SESSION = "its job is not in the session"
@@ -114,13 +114,13 @@ def victim_equation(
     title: str, formula: str, columns: tuple[str, ...], terms: Sequence[Term], note: str = ""
 ) -> Equation:
     """The equation of a vote on victims: one term per candidate, in call order; the verdict lists those that hold."""
-    victims = tuple(term.name for term in terms if term.holds)
+    victims = tuple(term.name for term in terms if term.is_met)
     return Equation(title, formula, columns, "task", tuple(terms), victims, None, note)
 
 
 def first_failing(terms: tuple[Term, ...]) -> str | None:
     """The name of the first term that does not hold; None if all hold."""
-    return next((term.name for term in terms if term.holds is False), None)
+    return next((term.name for term in terms if term.is_met is False), None)
 
 
 def all_hold(terms: tuple[Term, ...]) -> bool:
@@ -158,11 +158,11 @@ def format_figure(
     if not isinstance(figure, float):
         return str(figure)
     dimension = _dimension_of(equation, term, figure)
-    floats = (each for each in term.figures if isinstance(each, float))
+    floats = (other for other in term.figures if isinstance(other, float))
     # Rounding both sides of a comparison to the same text would show a refusal as `4 > 4`.
-    comparable = [float(each) for each in floats if _dimension_of(equation, term, each) == dimension]
+    comparable = [float(other) for other in floats if _dimension_of(equation, term, other) == dimension]
     if not dimension:
-        return amount_text.format_number(figure, decimals_apart(comparable))
+        return amount_text.format_number(figure, distinct_decimals(comparable))
     if isinstance(figure, UnitAmount):
         return amount_text.format_unit_amount(dimension, figure, *comparable)
     return amount_text.format_amounts_apart(dimension, figure, *comparable)[0]
@@ -179,7 +179,9 @@ def format_figures(equation: Equation, term: Term) -> str:
     """`used 4, request 2, allocatable 8`; columns without a figure are left out."""
     pairs = zip(equation.columns, term.figures, strict=False)
     return ", ".join(
-        f"{head} {format_figure(equation, term, figure)}".strip() for head, figure in pairs if figure not in (None, "")
+        f"{column} {format_figure(equation, term, figure)}".strip()
+        for column, figure in pairs
+        if figure not in (None, "")
     )
 
 
@@ -193,15 +195,15 @@ def equation_json(equation: Equation) -> dict[str, object]:
             {
                 "name": term.name,
                 "figures": [_plain_figure(figure) for figure in term.figures],
-                "holds": term.holds,
+                "holds": term.is_met,
                 **({"note": term.note} if term.note else {}),
             }
             for term in equation.terms
         ],
         "verdict": _plain_figure(equation.verdict),
-        **({"deciding": equation.deciding} if equation.deciding else {}),
+        **({"deciding": equation.deciding_name} if equation.deciding_name else {}),
         **({"note": equation.note} if equation.note else {}),
-        **({"compared": equation.compared} if equation.compared else {}),
+        **({"compared": equation.comparison_name} if equation.comparison_name else {}),
     }
 
 
@@ -267,13 +269,13 @@ def limit_terms(check: LimitCheck, names: Iterable[str], prefix: str = "") -> It
         if name in judged:
             yield Term(prefix + name, check.figures_of(name), name not in exceeded)
         else:
-            reason = PODS_IGNORED if name == PODS and check.asked.get(name) > 0 else NOT_REQUESTED
+            reason = PODS_IGNORED if name == PODS and check.requested.get(name) > 0 else NOT_REQUESTED
             yield Term(prefix + name, check.figures_of(name), None, reason)
 
 
 def limit_columns(check: LimitCheck, limit: str) -> tuple[str, ...]:
     """The column heads of the terms of `limit_terms`."""
-    return (*(name for name, _ in check.parts), "sum", limit)
+    return (*(name for name, _ in check.summands), "sum", limit)
 
 
 def admission_equation(
@@ -345,29 +347,29 @@ class QueueCheck:
 
     def format_limit(self, name: str) -> str:
         """The limit of a dimension, such as `8`."""
-        return self._written(name, self.check.limit)
+        return self._format_amount(name, self.check.limit)
 
     @cached_property
     def taken(self) -> Resource:
         """The usage without the request."""
-        return self.check.counted_already
+        return self.check.sum_without_request
 
-    def format_taken(self, name: str) -> str:
+    def format_usage(self, name: str) -> str:
         """The usage of a dimension without the request, such as `4`."""
-        return self._written(name, self.taken)
+        return self._format_amount(name, self.taken)
 
     def request_of(self, name: str) -> str:
         """The request in a dimension, such as `2`."""
-        return self._written(name, self.check.request)
+        return self._format_amount(name, self.check.request)
 
     def total_of(self, name: str) -> str:
         """The usage including the request: `6`."""
-        return self._written(name, self.check.total)
+        return self._format_amount(name, self.check.total)
 
-    def _written(self, name: str, resource: Resource) -> str:
+    def _format_amount(self, name: str, resource: Resource) -> str:
         """The text of an amount, with enough digits to differ from usage, request and limit."""
         compared = (resource, self.check.request, self.taken, self.check.total, self.check.limit)
-        return amount_text.format_amounts_apart(name, *[each.get(name) for each in compared])[0]
+        return amount_text.format_amounts_apart(name, *[amounts.get(name) for amounts in compared])[0]
 
     def format_excess(self, name: str) -> str:
         """The amount by which the request would exceed the limit in a dimension."""
@@ -399,11 +401,11 @@ class QueueCheck:
 
     def _arithmetic_line(self, name: str) -> str:
         parts = " ".join(
-            f"{'-' if part == ELASTIC else '+'} {part} {self._written(name, amount)}"
-            for part, amount in self.check.parts
+            f"{'-' if part == ELASTIC else '+'} {part} {self._format_amount(name, amount)}"
+            for part, amount in self.check.summands
             if part not in (REQUEST, MINIMUM)
         )
-        request, limit = self.request_of(name), self._written(name, self.check.limit)
+        request, limit = self.request_of(name), self._format_amount(name, self.check.limit)
         return f"queue {self.queue}, {name}: request {request} {parts} > {self.limit_kind(name)} {limit}"
 
     def excess_numbers(self) -> dict[str, Number]:
@@ -421,7 +423,7 @@ class QueueCheck:
 
 def first_exceeded(checks: list[QueueCheck]) -> QueueCheck:
     """The first check of the queue and its ancestors that is exceeded; the queue's own if none is."""
-    return next((each for each in checks if each.exceeded_dimensions), checks[0])
+    return next((check for check in checks if check.exceeded_dimensions), checks[0])
 
 
 SIMULATED_EXCHANGES = {SIMULATE_ADD_TASK.upstream: True, SIMULATE_REMOVE_TASK.upstream: False}
@@ -430,7 +432,7 @@ SIMULATED_EXCHANGES = {SIMULATE_ADD_TASK.upstream: True, SIMULATE_REMOVE_TASK.up
 def dry_run_start(recording: Recording, seq: Seq, plugin: str, task: TaskKey) -> Seq | None:
     """The last PrePredicate event of a plugin for the task, at which its simulations start; None without one."""
     calls = recording.filter_events(HookEvent, seqs_before(recording.index.seqs_about(TASK, task), seq))
-    starts = (at for at, event in calls if (event.plugin, event.point) == (plugin, PRE_PREDICATE.upstream))
+    starts = (at_seq for at_seq, event in calls if (event.plugin, event.point) == (plugin, PRE_PREDICATE.upstream))
     return next(starts, None)
 
 

@@ -80,7 +80,7 @@ class JobView:
         return [task for task in self.pending_at_open if task.status in PLACED_STATUSES]
 
     @cached_property
-    def left_over(self) -> list[TaskInfo]:
+    def unplaced_tasks(self) -> list[TaskInfo]:
         """Tasks that were without a node at the opening and are not placed when the cycle ends."""
         return [task for task in self.pending_at_open if task.status not in PLACED_STATUSES]
 
@@ -116,7 +116,7 @@ class JobView:
             return self.tasks[self.pod]
         failed_keys = [self.tasks[attempt.task] for attempt in self.failed_tries() if attempt.task in self.tasks]
         unplaced = [task for task in failed_keys if task.status not in PLACED_STATUSES]
-        pending = [task for task in self.left_over if not task.sch_gated] or self.left_over
+        pending = [task for task in self.unplaced_tasks if not task.sch_gated] or self.unplaced_tasks
         return unplaced[0] if unplaced else (pending[0] if pending else None)
 
     def action_starts(self, action: str) -> Seq | None:
@@ -155,11 +155,11 @@ class JobView:
 
 
 @per_recording()
-def action_seqs(recording: Recording, what: str) -> Mapping[str, Seq]:
+def action_seqs(recording: Recording, moment_name: str) -> Mapping[str, Seq]:
     """The event with which each action first starts, or ends."""
     first_seqs: dict[str, Seq] = {}
     for seq, event in recording.events_of_type(ActionEvent):
-        if event.what == what:
+        if event.what == moment_name:
             first_seqs.setdefault(event.action, seq)
     return first_seqs
 
@@ -429,15 +429,18 @@ def _event_sentence(recording: Recording, event: Manifest) -> str:
 @per_recording()
 def _known_workloads(recording: Recording) -> Mapping[str, WorkloadFacts]:
     """Workloads by `namespace/Kind name`, including Volcano Jobs."""
-    jobs = ((f"{_namespace_of(one)}/Job {name_of(one)}", one) for one in recording.snapshot.objects_of("Job"))
-    return {**recording.snapshot.workloads, **{name: WorkloadFacts.of_manifest(one) for name, one in jobs}}
+    jobs = (
+        (f"{_namespace_of(manifest)}/Job {name_of(manifest)}", manifest)
+        for manifest in recording.snapshot.objects_of("Job")
+    )
+    return {**recording.snapshot.workloads, **{name: WorkloadFacts.of_manifest(manifest) for name, manifest in jobs}}
 
 
 def workloads_of(recording: Recording, manifest: JsonObject) -> Iterator[tuple[str, WorkloadFacts]]:
     """Yields (`PyTorchJob mnist`, facts of that workload) for each owner of an object that the snapshot contains."""
-    known = _known_workloads(recording)
+    facts_by_name = _known_workloads(recording)
     for name in owner_names(manifest):
-        if facts := known.get(f"{_namespace_of(manifest)}/{name}"):
+        if facts := facts_by_name.get(f"{_namespace_of(manifest)}/{name}"):
             yield name, facts
 
 
@@ -446,33 +449,37 @@ class MissingRole(Struct, frozen=True):
 
     owner: str
     role: str
-    wanted: int
-    first: str
+    required_count: int
+    earlier_role: str
     """The role that has to run before this one; empty if none is known."""
 
     def order_words(self, state: str = "runs") -> str:
         """`Job a creates its role audio (2 pods) only once first runs`."""
-        pods = count_noun(self.wanted, "pod")
-        return f"{self.owner} creates its role {self.role} ({pods}) only once {self.first} {state}"
+        pods = count_noun(self.required_count, "pod")
+        return f"{self.owner} creates its role {self.role} ({pods}) only once {self.earlier_role} {state}"
 
 
 def missing_roles(recording: Recording, job: JobInfo) -> Iterator[MissingRole]:
     """The roles of the job's owner without pods; roles that depend on another role come first."""
     present = [(task.task_role.lower(), f"-{task.name}-".lower()) for task in job.tasks.values()]
-    found = [
-        MissingRole(owner, role, wanted, facts.after.get(role, ""))
+    missing = [
+        MissingRole(owner, role, replicas, facts.after.get(role, ""))
         for owner, facts in workloads_of(recording, job.pod_group.manifest)
-        for role, wanted in facts.replicas.items()
-        if present and wanted and not any(role.lower() == own or f"-{role.lower()}-" in name for own, name in present)
+        for role, replicas in facts.replicas.items()
+        if present
+        and replicas
+        and not any(role.lower() == pod_role or f"-{role.lower()}-" in name for pod_role, name in present)
     ]
-    return iter(sorted(found, key=lambda one: not one.first))
+    return iter(sorted(missing, key=lambda missing_role: not missing_role.earlier_role))
 
 
 def condition_facts(view: JobView) -> tuple[str, ...]:
     """A sentence about the pods for which a cluster autoscaler adds no node, if a gang fits in part; else empty."""
-    reasons = [view.job.task_scheduling_reason(task.uid)[0] for task in view.left_over]
+    reasons = [view.job.task_scheduling_reason(task.uid)[0] for task in view.unplaced_tasks]
     placed = reasons.count("Schedulable")
     if not 0 < placed < len(reasons):
         return ()
-    seen = f"{len(reasons) - placed} of the {count_noun(len(reasons), 'Pending pod')}"
-    return (f'A cluster autoscaler adds nodes for {seen}: the condition of the other {placed} says "Schedulable".',)
+    unplaced_pods = f"{len(reasons) - placed} of the {count_noun(len(reasons), 'Pending pod')}"
+    return (
+        f'A cluster autoscaler adds nodes for {unplaced_pods}: the condition of the other {placed} says "Schedulable".',
+    )

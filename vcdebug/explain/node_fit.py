@@ -50,7 +50,7 @@ class NodeFits:
         self.task = task
         self.seq = seq
         self.state = view.recording.timeline.state_at(seq)
-        self.since = view.recording.timeline.earliest_same_seq(seq)
+        self.earliest_seq = view.recording.timeline.earliest_same_seq(seq)
         """The first event with this state: the key of caches, so that neighbouring events share their entries."""
         self._filters: dict[str, action_module.CandidateFilter] = {}
         event = view.recording.event_at(seq)
@@ -71,14 +71,17 @@ class NodeFits:
         objections = {**predicate_objections(self.view.recording, self.task)}
         # A predicate called now sees the end of the cycle; the recorded reasons of the search are exact and replace it.
         objections.update(self._recorded_objections())
-        table = fits_by_amounts(self.view.recording, self.since, tuple(self.task.init_resreq.items()))
+        table = fits_by_amounts(self.view.recording, self.earliest_seq, tuple(self.task.init_resreq.items()))
         if self._within is not None:
             table = FitTable([node for node in table.nodes if node.name in self._within], table.request)
         if not objections:
             return table
-        get, verdicts = objections.get, {said: objections_kind(said) for said in dict.fromkeys(objections.values())}
+        get, verdicts = (
+            objections.get,
+            {refusal: objections_kind(refusal) for refusal in dict.fromkeys(objections.values())},
+        )
         refusals = ((fit, get(fit.name)) for fit in table.nodes)
-        nodes = [self._with_refusal(fit, said, verdicts[said]) if said else fit for fit, said in refusals]
+        nodes = [self._with_refusal(fit, refusal, verdicts[refusal]) if refusal else fit for fit, refusal in refusals]
         return FitTable(nodes, table.request)
 
     def _recorded_objections(self) -> Iterator[tuple[NodeName, tuple[FitStatus, ...]]]:
@@ -109,7 +112,9 @@ class NodeFits:
 
     def refused_for(self, reason: str) -> list[NodeFit]:
         """Nodes that predicates refuse with a reason that contains this text."""
-        matching = {said for said in self._distinct_objections if any(reason in status.reason for status in said)}
+        matching = {
+            refusal for refusal in self._distinct_objections if any(reason in status.reason for status in refusal)
+        }
         return [node for node in self.node_fits if node.statuses in matching] if matching else []
 
     @property
@@ -134,7 +139,7 @@ class NodeFits:
 
     def tasks_on(self, node: NodeName) -> Sequence[TaskInfo]:
         """Tasks on a node in this state."""
-        return tasks_by_node(self.view.recording, self.since).get(node, ())
+        return tasks_by_node(self.view.recording, self.earliest_seq).get(node, ())
 
     def victim_candidates(self, action: str, node: NodeName) -> Sequence[TaskInfo]:
         """Tasks on the node that the action's own filter would accept."""
@@ -143,7 +148,7 @@ class NodeFits:
     def judge_node(self, action: str, node: NodeName) -> JudgedNode:
         """The verdict of the action's own filter on every pod of the node."""
         recording = self.view.recording
-        key, cache = (action, self._asker_kind, node), _judged_nodes(recording, self.since)
+        key, cache = (action, self._asker_kind, node), _judged_nodes(recording, self.earliest_seq)
         judged = cache.get(key)
         # Cached, since each of a thousand similar Pending jobs would check every pod of the cluster.
         if judged is None:
@@ -174,7 +179,8 @@ class NodeFits:
         return [
             node
             for node in self.waiting_nodes
-            if (found := self.judge_node(action, node.name)).candidates and self.task.init_resreq.less_equal(found.room)
+            if (judged := self.judge_node(action, node.name)).candidates
+            and self.task.init_resreq.less_equal(judged.future_idle)
         ]
 
 
@@ -190,7 +196,7 @@ def predicate_objections(recording: Recording, task: TaskInfo) -> Mapping[NodeNa
     if not session.plugin_calls:
         return {}
     # These calls are not part of the cycle, so they must not become events of the recording.
-    session.record.silent += 1
+    session.record.running_call_count += 1
     try:
         error = session.ask_plugins(PRE_PREDICATE, task)
         if error is not None:
@@ -200,7 +206,7 @@ def predicate_objections(recording: Recording, task: TaskInfo) -> Mapping[NodeNa
     except PANICS:
         return {}
     finally:
-        session.record.silent -= 1
+        session.record.running_call_count -= 1
     names, statuses_of = session.node_table.names, session.reasons.statuses_of
     return {names[row]: statuses_of(codes.item(row)) for row in np.flatnonzero(codes).tolist()}
 
@@ -208,9 +214,9 @@ def predicate_objections(recording: Recording, task: TaskInfo) -> Mapping[NodeNa
 class CardShortage(NamedTuple):
     """The cards that a node has, and how many different cards the task requests."""
 
-    have: int
-    asked: int
-    who: str
+    available: int
+    requested: int
+    user_names: str
     """The pods that use this resource on the cards, in words."""
 
 
@@ -219,7 +225,7 @@ def card_shortage(node: NodeInfo, task: TaskInfo) -> CardShortage | None:
     if not node.devices:
         return None
     shortage = _npu_shortage(node, task) or _virtual_gpu_shortage(node, task)
-    return shortage if shortage is not None and shortage.asked > shortage.have else None
+    return shortage if shortage is not None and shortage.requested > shortage.available else None
 
 
 def _virtual_gpu_shortage(node: NodeInfo, task: TaskInfo) -> CardShortage | None:
@@ -246,7 +252,7 @@ def _npu_shortage(node: NodeInfo, task: TaskInfo) -> CardShortage | None:
         requests = ledger.resource_reqs(task.pod, next(iter(ledger.cards.values())))
         requested = sum(max(request.number, 1) for request in requests)
         shortages.append(CardShortage(len(ledger.cards), requested, "A pod takes each of its NPUs"))
-    return max(shortages, key=lambda shortage: shortage.asked - shortage.have, default=None)
+    return max(shortages, key=lambda shortage: shortage.requested - shortage.available, default=None)
 
 
 def npu_parts_request(node: NodeInfo, task: TaskInfo) -> tuple[int, int] | None:
@@ -279,7 +285,7 @@ class NodeFit(NamedTuple):
     kind: FitKind
     statuses: tuple[FitStatus, ...]
     """The reasons for which the predicates refuse the node."""
-    future: Resource
+    future_idle: Resource
     """The node's future idle: idle + releasing - pipelined."""
     allocatable: Resource
     short: MissingItems
@@ -302,7 +308,7 @@ class NodeFit(NamedTuple):
     def with_objections(self, statuses: tuple[FitStatus, ...], objection_kind: FitKind) -> NodeFit:
         """A copy with the predicates' reasons and the kind of misfit that follows from them."""
         kind = objection_kind if objection_kind == "unresolvable" or self.kind == "free" else self.kind
-        return NodeFit(self.name, kind, statuses, self.future, self.allocatable, self.short)
+        return NodeFit(self.name, kind, statuses, self.future_idle, self.allocatable, self.short)
 
 
 class FitTable:
@@ -341,7 +347,7 @@ class FitTable:
 class NodeIdle(Struct, frozen=True):
     """A node's future idle and allocatable amounts."""
 
-    future: Resource
+    future_idle: Resource
     allocatable: Resource
 
 
@@ -378,7 +384,7 @@ def fits_by_amounts(recording: Recording, seq: Seq, request: RequestItems) -> Fi
     size_lacks = _lacks_by_node(requested, [_allocatable_column(recording, name) for name, _ in requested], len(rooms))
     idle_lacks = _lacks_by_node(requested, [_future_column(recording, seq, name) for name, _ in requested], len(rooms))
     nodes = [
-        NodeFit(name, _fit_kind(small, short), (), room.future, room.allocatable, small or short)
+        NodeFit(name, _fit_kind(small, short), (), room.future_idle, room.allocatable, small or short)
         for (name, room), small, short in zip(rooms.items(), size_lacks, idle_lacks, strict=True)
     ]
     return FitTable(nodes, request)
@@ -402,7 +408,7 @@ def _allocatable_column(recording: Recording, name: str) -> FloatArray:
 
 @per_recording(most=64)
 def _future_column(recording: Recording, seq: Seq, name: str) -> FloatArray:
-    return np.array([room.future.get(name) for room in room_by_node(recording, seq).values()], dtype=np.float64)
+    return np.array([room.future_idle.get(name) for room in room_by_node(recording, seq).values()], dtype=np.float64)
 
 
 @per_recording(most=8)

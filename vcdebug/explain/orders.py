@@ -41,7 +41,7 @@ def tie_differences(kind: ElementKind, left: object, right: object) -> Iterator[
         yield smaller_first(NAME_INDEX, *indexes)
     key = tie_key(TIES_BY_KIND[kind])
     left_key, right_key = key(left), key(right)
-    comparisons = zip((tie.words for tie in TIES_BY_KIND[kind]), left_key, right_key, strict=True)
+    comparisons = zip((tie.description for tie in TIES_BY_KIND[kind]), left_key, right_key, strict=True)
     yield from iter_differences((left_key > right_key) - (left_key < right_key), comparisons)
 
 
@@ -87,7 +87,7 @@ class OrderComparison(Struct, frozen=True):
     def deciding_words(self) -> str:
         """` (priority)`: what decides; empty where everything is equal."""
         step = self.deciding_step
-        return "" if step is None else f" ({step.difference.what})"
+        return "" if step is None else f" ({step.difference.label})"
 
     @property
     def order_sign(self) -> int:
@@ -98,7 +98,7 @@ class OrderComparison(Struct, frozen=True):
     @property
     def is_certain(self) -> bool:
         """False if a plugin compared something that a recording does not keep."""
-        return all(step.difference.known for step in self.steps)
+        return all(step.difference.is_recorded for step in self.steps)
 
 
 def pop_kind(recording: Recording, seq: Seq) -> ElementKind | None:
@@ -240,7 +240,7 @@ def _owner_of(recording: Recording, kind: ElementKind, name: str) -> str:
     return recording.owners.jobs[name] if kind == "task" else ""
 
 
-def pops_asking(recording: Recording, hook: str) -> Iterator[Seq]:
+def pops_of_hook(recording: Recording, hook: str) -> Iterator[Seq]:
     """The pops of elements that a comparison hook orders; none for other hooks."""
     orders = [*ORDERS.items(), *(("victim", order) for order in _VICTIM_ORDERS)]
     kinds = [kind for kind, order in orders if order.upstream == hook]
@@ -291,7 +291,7 @@ def _compare_steps(moment: OrderMoment, kind: ElementKind, left: object, right: 
 def _plugin_steps(moment: OrderMoment, hook: AnyHook, left: object, right: object) -> Iterator[OrderStep]:
     """The comparison of each plugin; one without an explainer leaves an unknown step."""
     for tier, plugin in _asked_plugins(moment, hook):
-        unknown = OrderDifference(f"{plugin}'s own order", None, None, 0, known=False)
+        unknown = OrderDifference(f"{plugin}'s own order", None, None, 0, is_recorded=False)
         comparator = explainer_for(plugin).comparators.get(hook.method)
         for difference in comparator(moment, left, right) if comparator is not None else (unknown,):
             yield OrderStep(difference, hook.upstream, tier, plugin)
@@ -350,8 +350,8 @@ def find_order_circle(recording: Recording, tasks: Iterable[TaskKey]) -> tuple[T
     seq = _first_pop_of(recording, members)
     if seq is None or len(members) < 2 or len({_queue_key(recording, task) for task in members}) > 1:
         return ()
-    others = [event.name for _, event in recording.filter_events(PopEvent, sibling_pops(recording, seq))]
-    queue = list(dict.fromkeys([*members, *others]))
+    sibling_tasks = [event.name for _, event in recording.filter_events(PopEvent, sibling_pops(recording, seq))]
+    queue = list(dict.fromkeys([*members, *sibling_tasks]))
     if len(queue) > MAX_COMPARED_TASKS:
         return ()
     # An order that is not transitive has no sorted result, so a path in each direction proves the cycle.
@@ -386,13 +386,13 @@ def _shortest_paths(
     # The list grows while it is iterated: it is the queue of a breadth-first search.
     for task in reached:
         for other in list(unreached):
-            if _goes_before(recording, seq, *((task, other) if later else (other, task))):
+            if _comes_before(recording, seq, *((task, other) if later else (other, task))):
                 paths[other] = (*paths[task], other)
                 reached.append(other)
                 del unreached[other]
     return paths
 
 
-def _goes_before(recording: Recording, seq: Seq, left: TaskKey, right: TaskKey) -> bool:
+def _comes_before(recording: Recording, seq: Seq, left: TaskKey, right: TaskKey) -> bool:
     order = order_of(recording, seq, "task", left, right)
     return order.order_sign < 0 and order.is_certain

@@ -83,17 +83,21 @@ def _affinity_reasons(constraints: NodeConstraints, node: NodeInfo) -> Iterator[
     if terms is None or any(term.matches_node(node.labels, node.name) for term in terms):
         return
     for number, term in enumerate(terms, start=1):
-        failing = [one for one in term.labels.requirements if not one.matches_labels(node.labels)]
-        failures = [_requirement_against(one, node) for one in failing]
-        failures += [f"{one.field} is not {one.value}" for one in term.fields if not one.matches_name(node.name)]
+        failing = [required for required in term.labels.requirements if not required.matches_labels(node.labels)]
+        failures = [_requirement_against(required, node) for required in failing]
+        failures += [
+            f"{required.field} is not {required.value}"
+            for required in term.fields
+            if not required.matches_name(node.name)
+        ]
         yield f"affinity term {number}: {'; '.join(failures) or 'it never matches'}"
 
 
 def _requirement_against(requirement: Requirement, node: NodeInfo) -> str:
     """`zone In (a, b), the node has zone=c`."""
     values = f" ({', '.join(requirement.values)})" if requirement.values else ""
-    has = f"has {requirement.key}={node.labels[requirement.key]}" if requirement.key in node.labels else ABSENT
-    return f"{requirement.key} {requirement.operator}{values}, the node {has}"
+    node_fact = f"has {requirement.key}={node.labels[requirement.key]}" if requirement.key in node.labels else ABSENT
+    return f"{requirement.key} {requirement.operator}{values}, the node {node_fact}"
 
 
 def _port_reasons(recording: Recording, seq: Seq, task: TaskInfo, node: NodeName) -> Iterator[str]:
@@ -109,9 +113,9 @@ class NodeShortage(Struct, frozen=True):
     """One node without enough of one dimension."""
 
     node: NodeName
-    has: float
+    available: float
     """The node's future idle: idle + releasing - pipelined."""
-    lacks: float
+    shortage: float
 
 
 class DimensionRoom(Struct, frozen=True):
@@ -146,7 +150,7 @@ def dimension_rooms(recording: Recording, seq: Seq) -> Sequence[DimensionRoom]:
     for dimension, request in task_of(recording, event.task).init_resreq.items():
         amounts = {name: future.get(dimension) for name, future in futures.items()}
         lacking = [NodeShortage(name, has, request - has) for name, has in amounts.items() if not at_most(request, has)]
-        shortages = tuple(sorted(lacking, key=lambda shortage: shortage.lacks))
+        shortages = tuple(sorted(lacking, key=lambda shortage: shortage.shortage))
         rooms.append(DimensionRoom(dimension, request, shortages, amounts))
     return rooms
 
@@ -154,7 +158,7 @@ def dimension_rooms(recording: Recording, seq: Seq) -> Sequence[DimensionRoom]:
 def exhausted_dimensions(recording: Recording, seq: Seq) -> Sequence[DimensionRoom]:
     """Dimensions that some visited node lacks before the pass, the one that most of them lack first."""
     exhausted = [room for room in dimension_rooms(recording, seq) if room.nodes]
-    return sorted(exhausted, key=lambda each: -len(each.nodes))
+    return sorted(exhausted, key=lambda exhausted_dimension: -len(exhausted_dimension.nodes))
 
 
 def format_requirement(requirement: Requirement) -> str:
@@ -167,7 +171,7 @@ def format_requirement(requirement: Requirement) -> str:
 
 def format_selector(selector: Selector) -> str:
     """The requirements of a selector in words; `no pod` for a missing one, empty for one that matches every pod."""
-    if selector.nothing:
+    if selector.matches_nothing:
         return "no pod"
     return ", ".join(format_requirement(requirement) for requirement in selector.requirements)
 
@@ -179,9 +183,11 @@ def format_field(field: FieldRequirement) -> str:
 
 def format_node_term(term: NodeTerm) -> str:
     """A term of node affinity."""
-    if term.never:
+    if term.matches_nothing:
         return "a term that never matches"
-    texts = [format_requirement(one) for one in term.labels.requirements] + [format_field(one) for one in term.fields]
+    texts = [format_requirement(requirement) for requirement in term.labels.requirements] + [
+        format_field(requirement) for requirement in term.fields
+    ]
     return ", ".join(texts) or "any node"
 
 

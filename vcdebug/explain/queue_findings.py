@@ -132,8 +132,10 @@ def broken_tree_finding(view: JobView, seq: Seq, plugin: str) -> answer.Finding 
     circle = circle_of_queues(view.recording)
     facts = [f"{capitalize_first(text)}." for text in (fault, circle_text(circle) if circle else "") if text]
     if over := next(queue_index.oversized_capabilities(view.recording), None):
-        capability, maximum = format_amounts_apart(over.resource, over.stated, over.most)
-        bound = f"the cluster has {maximum}" if over.above == ROOT_QUEUE else f"its parent {over.above} has {maximum}"
+        capability, maximum = format_amounts_apart(over.resource, over.stated_amount, over.ancestor_limit)
+        bound = (
+            f"the cluster has {maximum}" if over.ancestor == ROOT_QUEUE else f"its parent {over.ancestor} has {maximum}"
+        )
         facts = [f"Queue {over.queue} states capability {capability} {over.resource}, and {bound}.", *facts]
     headline = answer.pending_headline(
         view.job.uid, f"{plugin} rejects every job because of an error in the queue tree"
@@ -197,8 +199,8 @@ def sibling_facts(view: JobView, seq: Seq, plugin: str, limit: QueueCheck) -> tu
         ]
     ]
     locked = [queue for queue in holders if not queues[queue].reclaimable]
-    have = f"{join_names(locked)} {verb_for(len(locked), 'has')} spec.reclaimable: false"
-    note = f"; {have}, so reclaim cannot evict pods there" if locked else ""
+    locked_queues = f"{join_names(locked)} {verb_for(len(locked), 'has')} spec.reclaimable: false"
+    note = f"; {locked_queues}, so reclaim cannot evict pods there" if locked else ""
     return (f"{capitalize_first(join_names(parts))}{note}.",)
 
 
@@ -225,7 +227,7 @@ def not_above_share(
             for n in deserved.resource_names()
             for used, due in [format_amounts_apart(n, allocated.get(n), deserved.get(n))]
         ]
-        use, share = (amount_text.format_resource(each, ("cpu", "memory")) for each in (allocated, deserved))
+        use, share = (amount_text.format_resource(amounts, ("cpu", "memory")) for amounts in (allocated, deserved))
         parts.append(f"Queue {queue} uses {use}, not more than it deserves ({share})")
         numbers.update(answer.numbers(f"queue.{queue}.allocated", allocated))
         numbers.update(answer.numbers(f"queue.{queue}.deserved", deserved))
@@ -270,7 +272,7 @@ def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer
     name, minimum = limit.first_dimension, limit.check.request
     figure, *source = _limit_source(view, plugin, limit)
     reason = (
-        f"minResources asks {limit.request_of(name)} {name}; queue {limit.queue} has {limit.format_taken(name)} of its "
+        f"minResources asks {limit.request_of(name)} {name}; queue {limit.queue} has {limit.format_usage(name)} of its "
         f"{figure} {limit.format_limit(name)} allocated or reserved"
     )
     siblings, holders = sibling_facts(view, seq, plugin, limit), holder_facts(view, seq, limit)
@@ -288,7 +290,7 @@ def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer
 def _elastic_facts(limit: QueueCheck) -> tuple[str, ...]:
     """A sentence if the queue does not count pods above minMember; else empty."""
     name = limit.first_dimension
-    uncounted = next((amount.get(name) for part, amount in limit.check.parts if part == ELASTIC), 0.0)
+    uncounted = next((amount.get(name) for part, amount in limit.check.summands if part == ELASTIC), 0.0)
     return (f"{format_named_amount(name, uncounted)} of pods above minMember is not counted.",) if uncounted > 0 else ()
 
 

@@ -27,9 +27,9 @@ from vcdebug.snapshot.manifest import key_of, owner_keys, spec_of
 class _Holding(NamedTuple):
     """The resources that the pods of one job hold."""
 
-    place: int
+    job_index: int
     """The job's index in the session."""
-    who: str
+    holder: str
     """The job's name, or that of its only pod that holds resources."""
     amount: Resource
 
@@ -45,12 +45,12 @@ def queues_below(recording: Recording, queue: QueueName) -> Sequence[QueueName]:
     """The queue and its descendants; every queue for the root."""
     if queue == ROOT_QUEUE:
         return list(recording.session.queues)
-    below, seen, children = [queue], {queue}, children_of(recording)
+    below, visited, children = [queue], {queue}, children_of(recording)
     for name in below:
         # Parents may form a circle.
-        lower = [each for each in children.get(name, ()) if each not in seen]
+        lower = [child for child in children.get(name, ()) if child not in visited]
         below += lower
-        seen.update(lower)
+        visited.update(lower)
     return below
 
 
@@ -89,12 +89,12 @@ def turns_at_end(recording: Recording, queue: QueueName, jobs: tuple[JobId, ...]
 
 
 def _turn_sentence(
-    queue: QueueName, others: Sequence[JobId], uid: JobId, orders: Mapping[tuple[JobId, JobId], tuple[int, str]]
+    queue: QueueName, queue_jobs: Sequence[JobId], uid: JobId, orders: Mapping[tuple[JobId, JobId], tuple[int, str]]
 ) -> str:
-    earlier = [other for other in others if orders[uid, other][0] > 0]
-    _, reason = orders[uid, (earlier or others)[0]]
+    earlier = [other for other in queue_jobs if orders[uid, other][0] > 0]
+    _, reason = orders[uid, (earlier or queue_jobs)[0]]
     if not earlier:
-        return f"Of the {len(others) + 1} jobs with Pending pods in queue {queue}, it is tried first{reason}."
+        return f"Of the {len(queue_jobs) + 1} jobs with Pending pods in queue {queue}, it is tried first{reason}."
     return f"{join_names(earlier)} of the same queue {verb_for(len(earlier), 'is')} tried before it{reason}."
 
 
@@ -122,30 +122,32 @@ def started_rejected_jobs(recording: Recording, queue: QueueName) -> Sequence[Jo
 def largest_holders(recording: Recording, seq: Seq, queue: QueueName, name: str) -> Sequence[tuple[str, float]]:
     """(job or pod, amount) of a dimension held in a queue and its descendants after an event, largest first."""
     holdings = _holdings_by_queue(recording, seq)
-    below = chain.from_iterable(holdings.get(each, ()) for each in queues_below(recording, queue))
-    return rank_by_amount({holding.who: value for holding in sorted(below) if (value := holding.amount.get(name)) > 0})
+    below = chain.from_iterable(holdings.get(descendant, ()) for descendant in queues_below(recording, queue))
+    return rank_by_amount(
+        {holding.holder: value for holding in sorted(below) if (value := holding.amount.get(name)) > 0}
+    )
 
 
 @per_recording(most=64)
 def _holdings_by_queue(recording: Recording, seq: Seq) -> Mapping[QueueName, Sequence[_Holding]]:
     tasks, holdings = recording.timeline.state_at(seq).tasks, dict[QueueName, list[_Holding]]()
     for place, (uid, job) in enumerate(recording.session.jobs.items()):
-        holding_tasks = [each for each in job.tasks.values() if is_allocated_status(tasks[each.key].status)]
+        holding_tasks = [task for task in job.tasks.values() if is_allocated_status(tasks[task.key].status)]
         holder = holding_tasks[0].key if len(holding_tasks) == 1 else uid
-        amount = sum_resources(each.resreq for each in holding_tasks)
+        amount = sum_resources(task.resreq for task in holding_tasks)
         if holding_tasks:
             holdings.setdefault(job.queue, []).append(_Holding(place, holder, amount))
     return holdings
 
 
 class OversizedCapability(Struct, frozen=True):
-    """A capability that exceeds that of the ancestor `above`; the root queue's is the cluster's total."""
+    """A capability that exceeds that of the ancestor `ancestor`; the root queue's is the cluster's total."""
 
     queue: QueueName
     resource: str
-    stated: float
-    most: float
-    above: QueueName
+    stated_amount: float
+    ancestor_limit: float
+    ancestor: QueueName
 
 
 def queue_and_ancestors(recording: Recording, queue: QueueInfo) -> list[QueueInfo]:
@@ -228,7 +230,9 @@ def hopeless_facts(view: JobView, stuck: Sequence[JobInfo], *, lasting: bool = T
 def _refused_facts(view: JobView, stuck: Sequence[JobInfo]) -> tuple[str, ...]:
     """A sentence if the first Pending pod of the first job fits no node even without evictable pods; else empty."""
     job = stuck[0]
-    task = next((one for one in job.tasks.values() if one.status is TaskStatus.PENDING), None)
+    task = next(
+        (pending_task for pending_task in job.tasks.values() if pending_task.status is TaskStatus.PENDING), None
+    )
     if task is None:
         return ()
     fits = NodeFits(JobView(view.recording, job.uid), task, len(view.recording))
@@ -249,5 +253,5 @@ def find_left_behind(recording: Recording, jobs: Sequence[JobInfo]) -> dict[JobI
 
 def suspended_owners(recording: Recording, jobs: Sequence[JobInfo]) -> dict[JobId, str]:
     """Job without pods → its suspended owner, which did not reset the PodGroup."""
-    found = ((job.uid, workloads_of(recording, job.pod_group.manifest)) for job in jobs if not job.tasks)
-    return {uid: owner for uid, owners in found for owner, facts in owners if facts.suspended}
+    owners_by_job = ((job.uid, workloads_of(recording, job.pod_group.manifest)) for job in jobs if not job.tasks)
+    return {uid: owner for uid, owners in owners_by_job for owner, facts in owners if facts.suspended}

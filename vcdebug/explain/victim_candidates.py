@@ -23,7 +23,7 @@ class JudgedNode(Struct, frozen=True):
     """The verdict of an evicting action's own filter on the pods of one node."""
 
     candidates: Sequence[TaskInfo]
-    room: Resource
+    future_idle: Resource
     """The node's future idle if all candidates are evicted."""
     objections: Mapping[SkippedVictim, Sequence[TaskInfo]]
     """Reason → the pods that the filter skips for it."""
@@ -34,7 +34,7 @@ class JudgedNode(Struct, frozen=True):
 class FilterObjection(NamedTuple):
     """A reason and the pods that the filter skips for it."""
 
-    why: SkippedVictim
+    skipped_victim: SkippedVictim
     pods: list[TaskInfo]
 
 
@@ -47,7 +47,10 @@ def rank_objections(skipped: Iterable[tuple[SkippedVictim, Sequence[TaskInfo]]])
     by_skip: dict[SkippedVictim, list[TaskInfo]] = {}
     for skip, pods in skipped:
         by_skip.setdefault(skip, []).extend(pods)
-    return sorted((FilterObjection(*one) for one in by_skip.items()), key=lambda one: (-len(one.pods), one.why.text))
+    return sorted(
+        (FilterObjection(*objection) for objection in by_skip.items()),
+        key=lambda objection: (-len(objection.pods), objection.skipped_victim.text),
+    )
 
 
 NEVER_CANDIDATE_RULES: Final = (
@@ -80,13 +83,13 @@ def victim_filter_of(
     job = session.jobs.get(asker.job)
     if job is None:
         return lambda _: action_module.NO_JOB
-    kind: type[Action] = resolve_reference(recording.conf.known[action])
+    kind: type[Action] = resolve_reference(recording.conf.registry[action])
     return kind.victim_filter(session, job, asker, within=within)
 
 
 def gang_victim_filter(recording: Recording, action: str, job: JobId) -> action_module.CandidateFilter:
     """The filter of gangpreempt or gangreclaim."""
-    eviction = resolve_reference(recording.conf.known[action])(recording.conf.arguments_of(action))
+    eviction = resolve_reference(recording.conf.registry[action])(recording.conf.arguments_of(action))
     return partial(eviction.skip_reason, recording.session, recording.session.jobs[job])
 
 

@@ -106,7 +106,7 @@ TICK_UNITS: Final = 4
 def _iter_picture_lines(picture: Picture) -> Iterator[str]:
     yield f'<figure><figcaption>{escape(picture.title)}</figcaption><ul class="strips">'
     for strip in picture.strips:
-        yield f"<li><span>{escape(strip.label)}</span>{_strip_svg(strip)}<span>{escape(strip.words)}</span></li>"
+        yield f"<li><span>{escape(strip.label)}</span>{_strip_svg(strip)}<span>{escape(strip.alt_text)}</span></li>"
     yield f'</ul><p class="muted">{escape(picture.legend)}</p></figure>'
 
 
@@ -122,7 +122,7 @@ def _mark_svg(mark: Mark) -> str:
     size = f'width="{max(TICK_UNITS, mark.width * UNITS - 1):.4g}" height="{mark.height * ROW_UNITS - 1}"'
     kind = f' class="{CSS_CLASSES[mark.style]}"' if mark.style in CSS_CLASSES else ""
     shade = f' fill-opacity="{mark.shade:.2g}"' if mark.shade < 1 else ""
-    tip = f"><title>{escape(mark.tip)}</title></rect>" if mark.tip else "/>"
+    tip = f"><title>{escape(mark.tooltip)}</title></rect>" if mark.tooltip else "/>"
     return f'<rect x="{x}" y="{y}" {size}{kind}{shade}{tip}'
 
 
@@ -137,20 +137,20 @@ def _piece_html(piece: Piece) -> str:
 
 def _iter_table_lines(table: Table, label: str) -> Iterator[str]:
     """The HTML of a table; if it is wider than the page, it scrolls by itself, also by keys."""
-    if not table.rows and not table.head and not table.foot:
+    if not table.rows and not table.header and not table.footer:
         return
     yield '<div class="table">'
     title = escape(table.title)
     if title:
         yield f'<p class="title">{title}</p>'
-    yield from _iter_lines_html(table.head)
+    yield from _iter_lines_html(table.header)
     if table.rows:
         yield f'<div class="scroll" tabindex="0" role="region" aria-label="{title or escape(label)}"><table>'
         yield from _iter_head_row_lines(table.columns)
         yield "<tbody>"
         yield from (_row_html(table, row) for row in table.rows)
         yield "</tbody></table></div>"
-    yield from _iter_lines_html(table.foot)
+    yield from _iter_lines_html(table.footer)
     yield "</div>"
 
 

@@ -100,22 +100,22 @@ def _piece_text(piece: Piece) -> str:
 
 def _iter_table_parts(table: Table) -> Iterator[str]:
     """A Markdown table; a panel becomes a block of text, as on the screen."""
-    if not table.rows and not table.head and not table.foot:
+    if not table.rows and not table.header and not table.footer:
         return
     if _is_panel(table):
         yield fence_code(format_table(table).strip("\n"))
         return
     if table.title:
         yield f"**{escape_text(table.title)}**"
-    yield from (_paragraph_text(line) for line in table.head if text_of(line).strip())
+    yield from (_paragraph_text(line) for line in table.header if text_of(line).strip())
     if table.rows:
         yield _rows_text(table)
-    yield from (_paragraph_text(line) for line in table.foot if text_of(line).strip())
+    yield from (_paragraph_text(line) for line in table.footer if text_of(line).strip())
 
 
 def _is_panel(table: Table) -> bool:
     """Whether a table is a panel: it has lines around its rows, or a current row, or only lines."""
-    return bool(table.title and (table.head or table.current)) or not table.rows
+    return bool(table.title and (table.header or table.current)) or not table.rows
 
 
 def _rows_text(table: Table) -> str:

@@ -39,9 +39,9 @@ class Accounts:
     """The figures that an operation on a task changes."""
     admission: tuple[str, ...] = ()
     """The figures that the admission of a job changes."""
-    above: str = ""
+    ancestors_attribute: str = ""
     """The account's attribute that names the ancestor accounts to which its sums are added; empty if there are none."""
-    summed: tuple[str, ...] = ()
+    summed_figures: tuple[str, ...] = ()
     """The figures of an operation that are added to the ancestor accounts."""
 
 
@@ -59,15 +59,15 @@ class AccountLedger:
         self._plugin = plugin
         self._jobs = jobs
         self._all: Figures = getattr(plugin, accounts.kept_in) if accounts.kept_in else {"": plugin}
-        self._read = _figure_reader(accounts, tuple(accounts.figures))
+        self._read_figures = _figure_reader(accounts, tuple(accounts.figures))
         self._operation = _tuple_reader(accounts, accounts.operation)
         self._admission = _figure_reader(accounts, accounts.admission)
-        self._summed = _tuple_reader(accounts, accounts.summed)
-        self._above = attrgetter(accounts.above) if accounts.above else None
+        self._read_summed = _tuple_reader(accounts, accounts.summed_figures)
+        self._read_ancestors = attrgetter(accounts.ancestors_attribute) if accounts.ancestors_attribute else None
         self._owner_is_job = accounts.owner == JOB
-        self._last: Figures = {}
+        self._last_figures: Figures = {}
         """Each job's figures at the last read: few of many jobs change in between."""
-        self.stale: dict[str, None] = {}
+        self.stale_names: dict[str, None] = {}
         """Jobs whose figures may have changed since the last read."""
 
     def changed_by_operation(self, job: JobId, queue: QueueName) -> tuple[Value, ...]:
@@ -79,9 +79,9 @@ class AccountLedger:
     def changed_above(self, job: JobId, queue: QueueName) -> Iterator[tuple[Value, ...]]:
         """Yield (owner, figures...) for each ancestor account of the task's account."""
         account = self._all.get(job if self._owner_is_job else queue)
-        if account is not None and self._above is not None:
-            for other in self._above(account):
-                yield other, *self._summed(self._all[other])
+        if account is not None and self._read_ancestors is not None:
+            for other in self._read_ancestors(account):
+                yield other, *self._read_summed(self._all[other])
 
     def changed_by_admission(self, job: JobInfo) -> Iterator[tuple[str, Figures]]:
         """Yield (owner, copied figures) for each account in which the admitted job counts, ancestors included."""
@@ -90,44 +90,44 @@ class AccountLedger:
         if account is None or not self.accounts.admission:
             return
         yield name, _copy_figures(self._admission(account))
-        for other in self._above(account) if self._above is not None else ():
+        for other in self._read_ancestors(account) if self._read_ancestors is not None else ():
             yield other, _copy_figures(self._admission(self._all[other]))
 
     def all_figures(self) -> Figures:
         """Copies of all figures of all accounts: {"queues": by name}, {"jobs": by id}, or the plugin's own figures."""
         if self.accounts.owner == WHOLE:
-            return _copy_figures(self._read(self._plugin))
+            return _copy_figures(self._read_figures(self._plugin))
         if self.accounts.owner == QUEUE:
-            return {"queues": {name: _copy_figures(self._read(account)) for name, account in self._all.items()}}
-        stale = self._all if len(self._last) != len(self._all) else self.stale
+            return {"queues": {name: _copy_figures(self._read_figures(account)) for name, account in self._all.items()}}
+        stale = self._all if len(self._last_figures) != len(self._all) else self.stale_names
         if stale:
-            figures = {name: _copy_figures(self._read(self._all[name])) for name in stale if name in self._all}
-            self._last = {**self._last, **figures}
-            self.stale.clear()
-        return {"jobs": self._last}
+            figures = {name: _copy_figures(self._read_figures(self._all[name])) for name in stale if name in self._all}
+            self._last_figures = {**self._last_figures, **figures}
+            self.stale_names.clear()
+        return {"jobs": self._last_figures}
 
 
 class OpenAccounts:
     """The accounts of all plugins of an open session, by plugin name."""
 
     def __init__(self, plugins: Mapping[str, AccountHolder], jobs: Mapping[JobId, JobInfo]) -> None:
-        self._all = [
+        self._ledgers = [
             (name, AccountLedger(plugins[name], accounts, jobs))
             for name in sorted(plugins)
             for accounts in plugins[name].accounts
         ]
         self._jobs = jobs
-        owned = [(name, ledger) for name, ledger in self._all if ledger.accounts.owner != WHOLE]
-        self._operating = [
+        owned = [(name, ledger) for name, ledger in self._ledgers if ledger.accounts.owner != WHOLE]
+        self._operation_heads = [
             (FigureHead(name, LEDGER, (ledger.accounts.owner, *ledger.accounts.operation)), ledger)
             for name, ledger in owned
             if ledger.accounts.operation
         ]
-        self._stale_jobs = [ledger.stale for _, ledger in self._operating if ledger.accounts.owner == JOB]
-        self._summed = [
-            (FigureHead(name, RIPPLE, ("", *ledger.accounts.summed)), ledger)
+        self._stale_jobs = [ledger.stale_names for _, ledger in self._operation_heads if ledger.accounts.owner == JOB]
+        self._ripple_heads = [
+            (FigureHead(name, RIPPLE, ("", *ledger.accounts.summed_figures)), ledger)
             for name, ledger in owned
-            if ledger.accounts.summed
+            if ledger.accounts.summed_figures
         ]
         """Ledgers whose operations also change figures of ancestor accounts, with the heads of those figures."""
 
@@ -141,14 +141,14 @@ class OpenAccounts:
         job, queue = task.job, self._queue_of(task)
         heads: list[FigureHead] = []
         values: list[Value] = []
-        for head, ledger in self._operating:
+        for figure_head, ledger in self._operation_heads:
             changed = ledger.changed_by_operation(job, queue)
             if changed:
-                heads.append(head)
+                heads.append(figure_head)
                 values += changed
-        for head, ledger in self._summed:
+        for figure_head, ledger in self._ripple_heads:
             for changed in ledger.changed_above(job, queue):
-                heads.append(head)
+                heads.append(figure_head)
                 values += changed
         return (*heads,), values
 
@@ -159,12 +159,14 @@ class OpenAccounts:
 
     def changed_by_admission(self, job: JobInfo) -> Ripples:
         """(plugin, owner, copied figures) of every account that the admission of a job changes."""
-        return [(name, key, changed) for name, ledger in self._all for key, changed in ledger.changed_by_admission(job)]
+        return [
+            (name, key, changed) for name, ledger in self._ledgers for key, changed in ledger.changed_by_admission(job)
+        ]
 
     def plugin_books(self) -> Books:
         """(plugin, all its figures) for every plugin with accounts."""
         books: dict[str, dict[str, Value]] = {}
-        for name, ledger in self._all:
+        for name, ledger in self._ledgers:
             books.setdefault(name, {}).update(ledger.all_figures())
         return tuple(books.items())
 

@@ -59,7 +59,7 @@ class Arguments:
         self.raw = TrackedMapping(raw or {})
         self.defaults: dict[str, object] = {}
         """Default values of the keys that were looked up and are not in the configuration."""
-        self.replaced: dict[str, object] = {}
+        self.replaced_defaults: dict[str, object] = {}
         """Default values of the keys whose configured value was rejected."""
         self._quoted = quoted
 
@@ -73,7 +73,7 @@ class Arguments:
             return default
         value = read(self.raw[key])
         if value is None:
-            value = self.replaced[key] = default
+            value = self.replaced_defaults[key] = default
         return value
 
     def get_int(self, key: str, default: int) -> int:
@@ -84,7 +84,7 @@ class Arguments:
         """The key's integer, 1 by default; a negative one is replaced by 1."""
         weight = self.get_int(key, 1)
         if weight < 0:
-            weight = self.replaced[key] = 1
+            weight = self.replaced_defaults[key] = 1
         return weight
 
     def get_float64(self, key: str, default: float) -> float:

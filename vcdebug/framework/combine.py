@@ -76,7 +76,7 @@ class RecordedAnswer(NamedTuple):
 
     tier: int
     """Number of the tier, from 1."""
-    place: int
+    position: int
     """Position among the tier's participating plugins, from 0."""
     plugin: str
     seq: Seq
@@ -96,12 +96,12 @@ def last_answer(answers: Answers, tier: int) -> RecordedAnswer | None:
 class CombiningRule(ABC, Generic[R]):
     """How the answers of several plugins are combined, and how the combination is explained from a recording."""
 
-    words: str = ""
+    description: str = ""
     """The rule in words, for users."""
-    silence: ClassVar[Answer]
+    answer_if_silent: ClassVar[Answer]
     """The combined answer if no plugin takes part or all abstain."""
     decided_by: ClassVar[Literal["plugin", "tier", ""]] = "plugin"
-    """What decides an outcome other than `silence`: one plugin or one tier; empty if every plugin is always asked."""
+    """What decides an outcome other than `answer_if_silent`: one plugin or one tier; empty if every plugin is asked."""
 
     @staticmethod
     @abstractmethod
@@ -112,7 +112,7 @@ class CombiningRule(ABC, Generic[R]):
 
     def find_decider(self, answers: Answers, outcome: Answer) -> Decider:
         """The tier and plugin that decided the outcome; `answers` must not be empty."""
-        if not self.decided_by or outcome == self.silence:
+        if not self.decided_by or outcome == self.answer_if_silent:
             return NO_DECIDER
         return answers[-1].tier, answers[-1].plugin if self.decided_by == "plugin" else None
 
@@ -132,8 +132,8 @@ class CombiningRule(ABC, Generic[R]):
 class _FirstDifference(CombiningRule[int]):
     """The first non-zero comparison result, else 0."""
 
-    words = "the first difference decides"
-    silence = 0
+    description = "the first difference decides"
+    answer_if_silent = 0
 
     @staticmethod
     def combine(tiers: Tiers, args: Args, /) -> int:
@@ -147,8 +147,8 @@ class _FirstDifference(CombiningRule[int]):
 class _FirstFailure(CombiningRule[ValidateResult | None]):
     """The first answer that is a failure."""
 
-    words = "the first failure decides"
-    silence = None
+    description = "the first failure decides"
+    answer_if_silent = None
 
     @staticmethod
     def combine(tiers: Tiers, args: Args, /) -> ValidateResult | None:
@@ -168,8 +168,8 @@ class _FirstFailure(CombiningRule[ValidateResult | None]):
 class _AllTrue(CombiningRule[bool]):
     """AND over all tiers; stops at the first False."""
 
-    words = "all must agree; the first no ends it"
-    silence = True
+    description = "all must agree; the first no ends it"
+    answer_if_silent = True
 
     @staticmethod
     def combine(tiers: Tiers, args: Args, /) -> bool:
@@ -186,8 +186,8 @@ class _AllTrue(CombiningRule[bool]):
 class _AnyTrue(CombiningRule[bool]):
     """OR over all tiers; stops at the first True."""
 
-    words = "one yes is enough"
-    silence = False
+    description = "one yes is enough"
+    answer_if_silent = False
 
     @staticmethod
     def combine(tiers: Tiers, args: Args, /) -> bool:
@@ -202,8 +202,8 @@ class _AnyTrue(CombiningRule[bool]):
 class _FirstTierAll(CombiningRule[bool]):
     """AND within the first tier that has a participant; later tiers are not asked."""
 
-    words = "only the first tier with a voter is asked; all of it must agree"
-    silence = False
+    description = "only the first tier with a voter is asked; all of it must agree"
+    answer_if_silent = False
 
     @staticmethod
     def combine(tiers: Tiers, args: Args, /) -> bool:
@@ -227,8 +227,8 @@ class _FirstTierAll(CombiningRule[bool]):
 class _Vote(CombiningRule[bool]):
     """Votes: a reject decides at once; a tier with a permit decides before later tiers; all abstaining gives True."""
 
-    words = "a reject ends it; a tier with a permit ends it; all abstaining passes"
-    silence = True
+    description = "a reject ends it; a tier with a permit ends it; all abstaining passes"
+    answer_if_silent = True
 
     @staticmethod
     def combine(tiers: Tiers, args: Args, /) -> bool:
@@ -261,8 +261,8 @@ class _Vote(CombiningRule[bool]):
 class _CallAll(CombiningRule[None]):
     """Call every plugin; there is no answer."""
 
-    words = "every plugin is notified"
-    silence = None
+    description = "every plugin is notified"
+    answer_if_silent = None
     decided_by = ""
 
     @staticmethod
@@ -274,8 +274,8 @@ class _CallAll(CombiningRule[None]):
 class _FirstAnswer(CombiningRule[Answer]):
     """The first participating plugin decides alone, even with an empty answer."""
 
-    words = "the first participant decides"
-    silence = None
+    description = "the first participant decides"
+    answer_if_silent = None
 
     @staticmethod
     def combine(tiers: Tiers, args: Args, /) -> Answer:
@@ -288,10 +288,10 @@ class _FirstAnswer(CombiningRule[Answer]):
 class _FirstNotNone(CombiningRule[Answer]):
     """The first answer that is not None (an error, an objection or a node) decides."""
 
-    silence = None
+    answer_if_silent = None
 
     def __init__(self, words: str, ended_by: str) -> None:
-        self.words = words
+        self.description = words
         self._ended_by = ended_by
 
     @staticmethod
@@ -310,7 +310,7 @@ class _FirstNotNone(CombiningRule[Answer]):
 class _EachAnswer(CombiningRule[dict[str, Answer]]):
     """Answers by plugin; no combined answer."""
 
-    silence: ClassVar[Answer] = {}
+    answer_if_silent: ClassVar[Answer] = {}
     decided_by = ""
 
     @staticmethod
@@ -324,8 +324,8 @@ class _TierIntersection(CombiningRule[list[TaskInfo] | None]):
     An empty answer only ends its own tier, and a disjoint one lets the next plugin of the tier start over.
     """
 
-    words = "the victims that all voters of a tier allow; the first tier with any decides"
-    silence = None
+    description = "the victims that all voters of a tier allow; the first tier with any decides"
+    answer_if_silent = None
     decided_by = "tier"
 
     @staticmethod
@@ -384,8 +384,8 @@ def _intersection(victims: list[TaskInfo], candidates: list[TaskInfo]) -> list[T
 class _FirstUnion(CombiningRule[list[TaskInfo]]):
     """Union of the tasks of all plugins in the first tier that returns any; each task object once."""
 
-    words = "the first tier that names a pod decides"
-    silence: ClassVar[Answer] = []
+    description = "the first tier that names a pod decides"
+    answer_if_silent: ClassVar[Answer] = []
     decided_by = "tier"
 
     @staticmethod

@@ -75,12 +75,12 @@ class SchedulerConf:
     """Whether this is the built-in default configuration."""
     metrics: Mapping[str, str] = field(default_factory=dict)
     """The section `metrics`: the source and the interval of node usage."""
-    known: Registry = field(default_factory=dict, compare=False, repr=False)
+    registry: Registry = field(default_factory=dict, compare=False, repr=False)
     """The actions that the release has, by name."""
 
     def facts_of(self, action: str) -> ActionFacts:
         """What an action does, according to its class in this release."""
-        return facts_of(self.known, action)
+        return facts_of(self.registry, action)
 
     def arguments_of(
         self, action: str, release: Release = NEWEST, later: Mapping[str, Change] | None = None
@@ -126,7 +126,7 @@ def read_conf(text: str | None, known_actions: Registry, *, skips: bool = False)
 def _built_in_conf(problems: tuple[Problem, ...], known_actions: Registry) -> SchedulerConf:
     conf = _parse_conf(DEFAULT_CONF, known_actions)
     text = DEFAULT_CONF.strip() + "\n"
-    return SchedulerConf(conf.actions, conf.tiers, {}, text, problems, built_in=True, known=known_actions)
+    return SchedulerConf(conf.actions, conf.tiers, {}, text, problems, built_in=True, registry=known_actions)
 
 
 def _parse_conf(text: str, known_actions: Registry, *, skips: bool = False) -> SchedulerConf:
@@ -146,7 +146,7 @@ def _parse_conf(text: str, known_actions: Registry, *, skips: bool = False) -> S
     for entry in map(object_in, document.get("configurations") or ()):
         arguments.setdefault(entry.get("name") or "", entry.get("arguments") or {})
     return SchedulerConf(
-        actions, tiers, arguments, text, tuple(problems), metrics=document.get("metrics") or {}, known=known_actions
+        actions, tiers, arguments, text, tuple(problems), metrics=document.get("metrics") or {}, registry=known_actions
     )
 
 

@@ -145,13 +145,13 @@ def run_session(
             close_session(ssn)
             tick("close")
         except PANICS as panic:
-            record.silent = 0
+            record.running_call_count = 0
             record.append(panic_event(panic))
             # Upstream defers the close only after the session is open.
             if in_action and isinstance(panic, SchedulerPanic):
                 close_after_panic(ssn)
         except RecordFullError as full:
-            record.silent = 0
+            record.running_call_count = 0
             record.append(CutEvent(str(full)))
             return
         finally:
@@ -226,7 +226,9 @@ def _open_plugin(ssn: Session, kind: type[Plugin], arguments: Mapping[object, ob
     ssn.plugins[plugin.name] = plugin
     ssn.withdrawn = {method: None for method, change in kind.later_methods.items() if release.has_older_form(change)}
     plugin.on_session_open(ssn)
-    absent = [hook.method for hook in hooks.HOOKS if hook.later is not None and release.has_older_form(hook.later)]
+    absent = [
+        hook.method for hook in hooks.HOOKS if hook.added_by is not None and release.has_older_form(hook.added_by)
+    ]
     register_hooks(ssn.functions, plugin, {**ssn.withdrawn, **dict.fromkeys(absent)})
     for method, handlers in (("allocate_func", ssn.allocate_handlers), ("deallocate_func", ssn.deallocate_handlers)):
         if method not in ssn.withdrawn and hasattr(plugin, method):
@@ -238,12 +240,12 @@ _NODE_HOOKS = (hooks.PREDICATE, hooks.NODE_ORDER, hooks.BATCH_NODE_ORDER, hooks.
 
 def find_previous_cycle(old: Session, new: Session) -> PreviousCycle | None:
     """The recorded searches of session `old`, for reuse in `new`, whose plugins must be open; None if inputs differ."""
-    if old.snapshot.answers or new.persistence.on or not _judges_by_pod(new):
+    if old.snapshot.answers or new.persistence.is_on or not _judges_by_pod(new):
         return None
     pods, new_pods = old.snapshot.objects_of(POD), new.snapshot.objects_of(POD)
     same_pods = pods is new_pods
     inputs = [
-        search_inputs(ssn.snapshot, ssn.conf, restores=ssn.persistence.on, same_pods=same_pods) for ssn in (old, new)
+        search_inputs(ssn.snapshot, ssn.conf, restores=ssn.persistence.is_on, same_pods=same_pods) for ssn in (old, new)
     ]
     if inputs[0] != inputs[1]:
         return None
@@ -309,7 +311,7 @@ def panic_event(panic: SchedulerPanic | ProcessExit) -> PanicEvent:
 
     Both are read from the traceback: a raise deep in the arithmetic of amounts knows neither the plugin nor the pod.
     """
-    frames = list(_frames(panic))
+    frames = list(_traceback_frames(panic))
     calls = dict.fromkeys(name for frame in frames for name in _upstream_names(frame))
     objects: dict[str, str] = {}
     for frame in frames:
@@ -318,10 +320,10 @@ def panic_event(panic: SchedulerPanic | ProcessExit) -> PanicEvent:
     return PanicEvent(panic.message, tuple(calls), panic.objects or tuple(objects.items()), panic.change)
 
 
-def _frames(panic: BaseException) -> Iterator[FrameType]:
+def _traceback_frames(panic: BaseException) -> Iterator[FrameType]:
     """The frames of the traceback, innermost first; frames of a panic that this one replaces come before its own."""
     if panic.__cause__ is not None:
-        yield from _frames(panic.__cause__)
+        yield from _traceback_frames(panic.__cause__)
     frames = []
     step = panic.__traceback__
     while step is not None:

@@ -51,7 +51,7 @@ class FigureCell(NamedTuple):
     """The position of a figure in a row and its kind: a float, an amount of a given shape, or an object."""
 
     kind: FigureKind
-    at: int
+    offset: int
 
 
 class FigureEntry(NamedTuple):
@@ -183,7 +183,7 @@ class FigureLog:
     def _owner_names(self, entry: FigureEntry, numbers: FloatArray, places: IntArray) -> Sequence[str]:
         names = [""] * len(places)
         for cell in reversed(entry.owner_cells()):
-            cell_names = map(self._objects.__getitem__, numbers[places + cell.at].astype(np.int64).tolist())
+            cell_names = map(self._objects.__getitem__, numbers[places + cell.offset].astype(np.int64).tolist())
             names = [str(name) if name else other for name, other in zip(cell_names, names, strict=True)]
         return names
 
@@ -199,7 +199,7 @@ class FigureLog:
         return next((str(name) for name in names if name), "")
 
     def _cell_value(self, place: RowPlace, cell: FigureCell) -> Value:
-        start, numbers = place + cell.at, self._numbers
+        start, numbers = place + cell.offset, self._numbers
         if cell.kind is float:
             return numbers[start]
         if isinstance(cell.kind, type):
@@ -218,12 +218,16 @@ def _row_packer(count: int) -> Callable[..., bytes]:
 def _build_layout(heads: tuple[FigureHead, ...], kinds: Sequence[FigureKind]) -> FigureLayout:
     """The position of each figure in a row: the node's amounts first, then the figures that the heads name."""
     cells = _consecutive_cells(kinds, NODE_CELL)
-    position = len(kinds) - sum(len(head.names) for head in heads)  # exact: ints
+    position = len(kinds) - sum(len(figure_head.names) for figure_head in heads)  # exact: ints
     node, entries = tuple(cells[:position]), []
-    for head in heads:
-        named_cells = dict(zip(head.names, cells[position : position + len(head.names)], strict=True))
-        entries.append(FigureEntry(head.plugin, head.ripple, named_cells, tuple(name for name in head.names if name)))
-        position += len(head.names)
+    for figure_head in heads:
+        named_cells = dict(zip(figure_head.names, cells[position : position + len(figure_head.names)], strict=True))
+        entries.append(
+            FigureEntry(
+                figure_head.plugin, figure_head.ripple, named_cells, tuple(name for name in figure_head.names if name)
+            )
+        )
+        position += len(figure_head.names)
     return FigureLayout(node, tuple(entries))
 
 

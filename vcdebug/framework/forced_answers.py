@@ -32,14 +32,14 @@ class ForcedAnswers:
     def __init__(self, answers: Sequence[ForcedAnswer], record: Record) -> None:
         self._pending: dict[Seq, ForcedAnswer] = {answer.seq: answer for answer in answers}
         self._record = record
-        self._used: list[ForcedAnswer] = []
+        self._used_answers: list[ForcedAnswer] = []
 
     def take_answer(self, hook: str, plugin: str) -> ForcedAnswer | None:
         """The forced answer for the next event if it is for this plugin and hook, else None."""
         answer = self._pending.get(self._record.next_seq)
         if answer is None or answer.hook not in ("", hook) or answer.plugin not in ("", plugin):
             return None
-        self._used.append(answer)
+        self._used_answers.append(answer)
         return self._pending.pop(answer.seq)
 
     def note_forced(self, plugin: str, own_answer: object, result: object) -> None:
@@ -51,7 +51,7 @@ class ForcedAnswers:
     def check_all_given(self) -> None:
         """Check that every answer applied; raises EditError if its event is missing or is a different call."""
         events = self._record.events
-        for answer in sorted([*self._pending.values(), *self._used]):
+        for answer in sorted([*self._pending.values(), *self._used_answers]):
             if answer.seq > len(events):
                 raise answer.make_error(f"event {answer.seq} does not exist in the edited run ({len(events)} events)")
             event = events[answer.seq - 1]
@@ -68,27 +68,27 @@ class ForcedAnswers:
 class ForcedCall:
     """A recorded plugin call whose answer is forced at some events."""
 
-    __slots__ = ("_answers", "_call", "_function", "_plugin", "_point", "_record", "_gives", "_show")
+    __slots__ = ("_forced_answers", "_call", "_function", "_plugin", "_point", "_record", "_answer_form", "_show")
 
     def __init__(self, call: RecordedCall, hook: AnyHook, answers: ForcedAnswers) -> None:
         self._call = bind_recorded(call)
         self._function, self._plugin, self._point, self._show, self._record = call
-        self._gives = hook.gives
-        self._answers = answers
+        self._answer_form = hook.answer_form
+        self._forced_answers = answers
 
     def __call__(self, *args: object) -> Answer:
         record = self._record
-        forced = None if record.silent else self._answers.take_answer(self._point, self._plugin)
+        forced = None if record.running_call_count else self._forced_answers.take_answer(self._point, self._plugin)
         if forced is None:
             return self._call(*args)
-        record.silent = 1
+        record.running_call_count = 1
         try:
             own_answer = self._function(*args)
         finally:
-            record.silent = 0
-        answer = forced_value(self._gives, forced, args)
+            record.running_call_count = 0
+        answer = forced_value(self._answer_form, forced, args)
         subject, result = self._show(args, answer)
-        self._answers.note_forced(self._plugin, self._show(args, own_answer)[1], result)
+        self._forced_answers.note_forced(self._plugin, self._show(args, own_answer)[1], result)
         record.append(HookEvent(self._point, self._plugin, subject, result))
         return answer
 
@@ -96,24 +96,26 @@ class ForcedCall:
 class ForcedPredicate:
     """PredicateFn of a plugin whose answers about a single node, outside a search, may be forced."""
 
-    __slots__ = ("_answers", "_ballot", "_record")
+    __slots__ = ("_forced_answers", "_plugin_call", "_record")
 
     def __init__(self, plugin_call: PluginCall, answers: ForcedAnswers, record: Record) -> None:
-        self._ballot = plugin_call
-        self._answers = answers
+        self._plugin_call = plugin_call
+        self._forced_answers = answers
         self._record = record
 
     def __call__(self, task: TaskInfo, nodes: NodeRows) -> Codes:
-        codes: Codes = self._ballot.call(task, nodes)
-        plugin = self._ballot.plugin
-        alone = self._record.silent == 1 and len(nodes) == 1
-        forced = self._answers.take_answer(PREDICATE.upstream, plugin) if alone else None
+        codes: Codes = self._plugin_call.call(task, nodes)
+        plugin = self._plugin_call.plugin
+        alone = self._record.running_call_count == 1 and len(nodes) == 1
+        forced = self._forced_answers.take_answer(PREDICATE.upstream, plugin) if alone else None
         if forced is None:
             return codes
-        statuses = forced_value(PREDICATE.gives, forced, (task, nodes))
+        statuses = forced_value(PREDICATE.answer_form, forced, (task, nodes))
         reasons = self._record.reasons
-        own, code = reasons.statuses_of(int(codes[0])), reasons.code_of(statuses) if statuses else 0
-        self._answers.note_forced(plugin, hooks.status_documents(own) or None, hooks.status_documents(statuses) or None)
+        own_statuses, code = reasons.statuses_of(int(codes[0])), reasons.code_of(statuses) if statuses else 0
+        self._forced_answers.note_forced(
+            plugin, hooks.status_documents(own_statuses) or None, hooks.status_documents(statuses) or None
+        )
         return np.array([code], dtype=np.uint16)
 
 

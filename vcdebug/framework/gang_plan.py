@@ -27,7 +27,7 @@ EVICT_PURPOSE = 1
 class GangPlan(NamedTuple):
     """The saved operations that make a job pipelined, and the hypernode of each sub job."""
 
-    saved: Statement
+    statement: Statement
     hyper_nodes: dict[SubJobId, str]
 
 

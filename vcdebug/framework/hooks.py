@@ -197,13 +197,13 @@ class Hook(Generic[P, R]):
     switches: tuple[str, ...]
     """Configuration keys, one of which must be on; empty if upstream has no switch."""
     rule: CombiningRule[R]
-    gives: AnswerForm
+    answer_form: AnswerForm
     """The form of a plugin's answer."""
     show: ShowFunction | None = None
     """Converts a call to its form in the trace; None if the trace does not list the calls."""
-    later: Change | None = None
+    added_by: Change | None = None
     """The change that introduced the extension point: releases with its older form lack the point."""
-    earlier: tuple[Change, ShowFunction] | None = None
+    older_form: tuple[Change, ShowFunction] | None = None
     """(change, show) for releases with the older form of the change."""
     rule_of_node: CombiningRule[Any] | None = None  # Any: it is asked about recorded answers only
     """The rule that combines answers about a single node, if the trace lists only these."""
@@ -224,7 +224,11 @@ class Hook(Generic[P, R]):
 
     def show_for(self, release: Release) -> ShowFunction | None:
         """The `show` function of the release."""
-        return self.earlier[1] if self.earlier is not None and release.has_older_form(self.earlier[0]) else self.show
+        return (
+            self.older_form[1]
+            if self.older_form is not None and release.has_older_form(self.older_form[0])
+            else self.show
+        )
 
 
 AnyHook = Hook[Any, Any]  # Any: the table has hooks of each form
@@ -236,13 +240,13 @@ QUEUE_ORDER: Hook[[QueueInfo, QueueInfo], int] = Hook(
     "QueueOrder", ("enableQueueOrder",), combine.FIRST_DIFFERENCE, "comparison"
 )
 VICTIM_QUEUE_ORDER: Hook[[QueueInfo, QueueInfo, QueueInfo], int] = Hook(
-    "VictimQueueOrder", (), combine.FIRST_DIFFERENCE, "comparison", later=CAPACITY_TREE_ABSENT
+    "VictimQueueOrder", (), combine.FIRST_DIFFERENCE, "comparison", added_by=CAPACITY_TREE_ABSENT
 )
 TASK_ORDER: Hook[[TaskInfo, TaskInfo], int] = Hook(
     "TaskOrder", ("enableTaskOrder",), combine.FIRST_DIFFERENCE, "comparison"
 )
 SUB_JOB_ORDER: Hook[[SubJobInfo, SubJobInfo], int] = Hook(
-    "SubJobOrder", ("enabledSubJobOrder",), combine.FIRST_DIFFERENCE, "comparison", later=SUBJOBS_ABSENT
+    "SubJobOrder", ("enabledSubJobOrder",), combine.FIRST_DIFFERENCE, "comparison", added_by=SUBJOBS_ABSENT
 )
 CLUSTER_ORDER: Hook[[str, str], int] = Hook(
     "ClusterOrder", ("enabledClusterOrder",), combine.FIRST_DIFFERENCE, "comparison"
@@ -308,7 +312,7 @@ HYPER_NODE_GRADIENT_FOR_JOB: Hook[[JobInfo, str, int], HyperNodeRows | None] = H
     "rows",
     show_gradient_job,
     NTA_NODE_SCORE_ONLY,
-    earlier=(GANG_EVICTION, without_purpose(show_gradient_job)),
+    older_form=(GANG_EVICTION, without_purpose(show_gradient_job)),
 )
 HYPER_NODE_GRADIENT_FOR_SUB_JOB: Hook[[SubJobInfo, str, int], HyperNodeRows | None] = Hook(
     "HyperNodeGradientForSubJob",
@@ -317,7 +321,7 @@ HYPER_NODE_GRADIENT_FOR_SUB_JOB: Hook[[SubJobInfo, str, int], HyperNodeRows | No
     "rows",
     show_gradient_sub_job,
     NTA_NODE_SCORE_ONLY,
-    earlier=(GANG_EVICTION, without_purpose(show_gradient_sub_job)),
+    older_form=(GANG_EVICTION, without_purpose(show_gradient_sub_job)),
 )
 TARGET_JOB: Hook[[list[JobInfo]], JobInfo | None] = Hook("TargetJob", ("enableTargetJob",), combine.FIRST_ANSWER, "job")
 RESERVED_NODES: Hook[[], None] = Hook("ReservedNodes", ("enableReservedNodes",), combine.CALL_ALL, "nothing")

@@ -26,21 +26,21 @@ class NodeQuestion(NamedTuple):
     """The conditions under which an action accepts a node."""
 
     action: int
-    room: bool
+    needs_room: bool
     """Whether the node must have room before the plugin is asked."""
 
 
 class NodeVerdictCache:
     """The cached answers about every node of a session."""
 
-    __slots__ = ("_answers", "_judge", "_passing_codes", "_reasons", "_table")
+    __slots__ = ("_codes", "_judge", "_passing_codes", "_reasons", "_table")
 
     def __init__(self, table: NodeTable, reasons: ReasonTable, judge: NodeJudge) -> None:
         self._table = table
         self._reasons = reasons
         self._judge = judge
         self._passing_codes: dict[tuple[int, int], tuple[Codes, Codes]] = {}
-        self._answers: RowCache[np.uint16] = RowCache(len(table), table.changes)
+        self._codes: RowCache[np.uint16] = RowCache(len(table), table.changes)
 
     def plugin_codes(self, task: TaskInfo) -> Codes | None:
         """The plugin's code for every node; None if the plugin must be asked. Read-only."""
@@ -54,9 +54,9 @@ class NodeVerdictCache:
         # A writable array belongs to this task alone, so caching results of it is useless.
         if codes.flags.writeable:
             passing = self._mask_passing(codes, question.action)
-            return self._with_room_uncached(task, passing) if question.room else passing
+            return self._with_room_uncached(task, passing) if question.needs_room else passing
         passing = self._cached_passing(codes, question.action)
-        return self._with_room(task, passing) if question.room else passing
+        return self._with_room(task, passing) if question.needs_room else passing
 
     def _with_room_uncached(self, task: TaskInfo, passing: Codes) -> Codes:
         """As _with_room, for codes that are not cached."""
@@ -80,7 +80,7 @@ class NodeVerdictCache:
         """Per node the first dimension of InitResreq that FutureIdle lacks, else the plugin's code."""
         table = self._table
         request, field = table.request_amounts(task.init_resreq), table.room_field()
-        return self._answers.cached_values(
+        return self._codes.cached_values(
             (id(passing), field, request),
             lambda rows: self._row_codes(request, field, passing, rows),
             lambda row: self._row_code(request, field, passing, row),

@@ -85,7 +85,7 @@ class PriorityQueue(Generic[T]):
 
     def _show_comparison(self, first: T, second: T) -> None:
         record = self._record
-        if record.watch_comparison is not None and not record.silent:
+        if record.watch_comparison is not None and not record.running_call_count:
             names = self._name(first), self._name(second)
             record.watch_comparison(record.next_seq, HeapComparison(self._kind, *names))
 

@@ -25,7 +25,7 @@ class AnnotationPatch(NamedTuple):
 
 def clamp_request(ssn: Session, plugin: str, holder: str, holdings: Resource, request: Resource) -> Resource:
     """The request with each amount limited to what the holder has; unchanged if persistence is off."""
-    if not ssn.persistence.on:
+    if not ssn.persistence.is_on:
         return request
     names = [name for name, amount in request.items() if holdings.get(name) < amount]
     if not names:
@@ -40,7 +40,7 @@ def clamp_request(ssn: Session, plugin: str, holder: str, holdings: Resource, re
 def counted_request(ssn: Session, queue: QueueName, request: Resource) -> Resource:
     """The part of a request that counts for the queue's limits; with persistence, only configured scalars."""
     info = ssn.queues.get(queue)
-    if not ssn.persistence.on or info is None:
+    if not ssn.persistence.is_on or info is None:
         return request
     configured = {**(info.capability or {}), **(info.deserved or {}), **(info.guarantee or {})}
     scalars = {name: amount for name, amount in (request.scalars or {}).items() if name in configured}
@@ -50,7 +50,7 @@ def counted_request(ssn: Session, queue: QueueName, request: Resource) -> Resour
 def limiting_queues(ssn: Session) -> dict[QueueName, QueueInfo]:
     """The session's queues; with persistence, the root queue comes without its own limits."""
     root = ssn.queues.get(ROOT_QUEUE)
-    if not ssn.persistence.on or root is None:
+    if not ssn.persistence.is_on or root is None:
         return ssn.queues
     spec = {key: value for key, value in root.spec.items() if key not in ("capability", "deserved", "guarantee")}
     return {**ssn.queues, ROOT_QUEUE: QueueInfo({**root.manifest, "spec": spec})}
@@ -58,7 +58,7 @@ def limiting_queues(ssn: Session) -> dict[QueueName, QueueInfo]:
 
 def bind_conflict(ssn: Session, task: TaskInfo, host: str) -> str | None:
     """The error of binding the pod if it is already bound to another node; None if bound to `host`, or not bound."""
-    bound = ssn.snapshot.bound.get(task.key, "") if ssn.persistence.on else ""
+    bound = ssn.snapshot.bound.get(task.key, "") if ssn.persistence.is_on else ""
     if not bound:
         return None
     if bound == host:
@@ -72,7 +72,7 @@ def bind_conflict(ssn: Session, task: TaskInfo, host: str) -> str | None:
 
 def annotation_patches(ssn: Session) -> tuple[AnnotationPatch, ...]:
     """One patch per pod whose annotations would change; empty if persistence is off."""
-    if not ssn.persistence.on:
+    if not ssn.persistence.is_on:
         return ()
     return tuple(patch for task in _iter_tasks(ssn) if (patch := _task_patch(ssn, task)) is not None)
 

@@ -114,10 +114,10 @@ def _judge_with_room(action: int, ssn: Session, task: TaskInfo, nodes: NodeRows)
 allocate_judge: NodeJudge = partial(_judge_with_room, ALLOCATE)
 gang_judge: NodeJudge = partial(_judge_with_room, PREEMPT)
 QUESTION_OF_JUDGE: dict[NodeJudge, NodeQuestion] = {
-    predicate_for_allocate_action: NodeQuestion(ALLOCATE, room=False),
-    predicate_for_preempt_action: NodeQuestion(PREEMPT, room=False),
-    allocate_judge: NodeQuestion(ALLOCATE, room=True),
-    gang_judge: NodeQuestion(PREEMPT, room=True),
+    predicate_for_allocate_action: NodeQuestion(ALLOCATE, needs_room=False),
+    predicate_for_preempt_action: NodeQuestion(PREEMPT, needs_room=False),
+    allocate_judge: NodeQuestion(ALLOCATE, needs_room=True),
+    gang_judge: NodeQuestion(PREEMPT, needs_room=True),
 }
 """Function that checks nodes → its question to NodeVerdictCache."""
 
@@ -125,16 +125,16 @@ QUESTION_OF_JUDGE: dict[NodeJudge, NodeQuestion] = {
 class PredicateHelper:
     """Node searches that share one error cache. Upstream: util/predicate_helper.NewPredicateHelper."""
 
-    __slots__ = ("_cache", "_cache_on", "_exact", "_flags", "_sampled", "_ssn", "_wants")
+    __slots__ = ("_cache", "_cache_on", "_remembers_rows", "_flags", "_sampled", "_ssn", "_feasible_counts")
 
     def __init__(self, ssn: Session, *, cache_on: bool) -> None:
         self._ssn = ssn
         self._flags = ssn.flags
-        self._wants: dict[int, int] = {}
+        self._feasible_counts: dict[int, int] = {}
         """Number of nodes → number of feasible nodes that ends a search."""
         self._cache_on = cache_on
         self._sampled = False
-        self._exact = ssn.remembers_rows
+        self._remembers_rows = ssn.remembers_rows
         self._cache: dict[str, Codes] = {}
         ssn.log("search.helper", cache_on)
         ssn.record.search_helpers.append(SearchHelper(len(ssn.record.events), cache_on))
@@ -195,7 +195,7 @@ class PredicateHelper:
         cached_errors = self._cached_errors(task, group)
         if cached_errors is not None:
             codes = np.where(cached_errors, cached_errors, codes)
-        return codes if nodes.rows is nodes.table.every else codes[nodes.rows]
+        return codes if nodes.rows is nodes.table.row_numbers else codes[nodes.rows]
 
     def _search_cached(self, task: TaskInfo, nodes: NodeRows, start: int, codes: Codes) -> PredicateEvent:
         """As _search_from, for known codes of all nodes."""
@@ -214,9 +214,9 @@ class PredicateHelper:
         return fast_tuple(PredicateEvent, (task.key, size, len(around), feasible, failed, around[failing]))
 
     def _nodes_to_find(self, nodes: int) -> int:
-        count = self._wants.get(nodes)
+        count = self._feasible_counts.get(nodes)
         if count is None:
-            count = self._wants[nodes] = num_feasible_nodes_to_find(self._flags, nodes)
+            count = self._feasible_counts[nodes] = num_feasible_nodes_to_find(self._flags, nodes)
         return count
 
     def _search_as_sampled(
@@ -241,7 +241,7 @@ class PredicateHelper:
         self, task: TaskInfo, nodes: NodeRows, event: PredicateEvent, judge: NodeJudge, group: str
     ) -> PredicateEvent:
         """If the search missed the node that a real scheduler chose, a search from that node on, if that finds it."""
-        if event.processed == len(nodes) or self._exact:
+        if event.processed == len(nodes) or self._remembers_rows:
             return event
         chosen_row = self._chosen_row(task)
         if chosen_row < 0 or chosen_row in event.feasible:
@@ -272,7 +272,7 @@ class PredicateHelper:
         feasible_count = begin = 0
         while begin < len(order):
             # A plugin that remembers rows must not be asked about nodes that upstream does not visit.
-            chunk = want - feasible_count + 1 if self._exact else max(MIN_CHUNK_ROWS, 2 * want)
+            chunk = want - feasible_count + 1 if self._remembers_rows else max(MIN_CHUNK_ROWS, 2 * want)
             codes = self._check_nodes(task, order[begin : begin + chunk], judge, cached_errors)
             begin += chunk
             passed = (codes == 0).nonzero()[0]
@@ -291,9 +291,9 @@ class PredicateHelper:
         ssn = self._ssn
         # No try/finally around `silent`: run_session resets it after a panic, and this runs for every search.
         if cached_errors is None and self._ssn.sharding != "hard":
-            ssn.record.silent += 1
+            ssn.record.running_call_count += 1
             answer = judge(ssn, task, NodeRows(ssn.node_table, rows))
-            ssn.record.silent -= 1
+            ssn.record.running_call_count -= 1
             return answer
         codes: Codes = np.zeros(len(rows), dtype=np.uint16) if cached_errors is None else cached_errors[rows]
         unknown = codes == 0
@@ -301,9 +301,9 @@ class PredicateHelper:
             outside = unknown & ~np.isin(rows, ssn.shard_rows())
             codes[outside] = ssn.reasons.error_code(NOT_IN_SHARD)
             unknown &= ~outside
-        ssn.record.silent += 1
+        ssn.record.running_call_count += 1
         codes[unknown] = judge(ssn, task, NodeRows(ssn.node_table, rows[unknown]))
-        ssn.record.silent -= 1
+        ssn.record.running_call_count -= 1
         return codes
 
     def _cached_errors(self, task: TaskInfo, group: str) -> Codes | None:
@@ -323,9 +323,9 @@ def predicate_node(ssn: Session, task: TaskInfo, node: NodeInfo) -> int:
     record, subject = ssn.record, task.pod.subject + node.subject
     for tier in ssn.plugin_calls[PREDICATE.method]:
         for plugin_call in tier:
-            record.silent += 1
+            record.running_call_count += 1
             code: int = plugin_call.call(task, row).item(0)
-            record.silent -= 1
+            record.running_call_count -= 1
             result = ssn.status_documents_of(code) if code else None
             record.append(fast_tuple(HookEvent, (PREDICATE.upstream, plugin_call.plugin, subject, result)))
             if code:

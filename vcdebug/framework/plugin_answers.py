@@ -48,8 +48,8 @@ class NodeScores(NamedTuple):
 
     total: FloatArray
     parts: tuple[tuple[str, KeptScores], ...] = ()
-    failed: BoolArray | None = None
-    everywhere: bool = False
+    failed_mask: BoolArray | None = None
+    zero_everywhere: bool = False
     """Whether the trace lists the plugin with 0 for every node of the session."""
 
 

@@ -15,8 +15,8 @@ class Quirk(NamedTuple):
     """A quirk: what happens, which decisions it can change, and in which releases."""
 
     code: str
-    what: str
-    decides: str
+    description: str
+    affected_decision: str
     absent_with: Change | None = None
     """The change in whose older form the quirk does not occur."""
 

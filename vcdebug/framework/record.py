@@ -349,7 +349,7 @@ class Record:
         "pod_group_events",
         "reasons",
         "search_helpers",
-        "silent",
+        "running_call_count",
         "spans",
         "watch_comparison",
     )
@@ -376,7 +376,7 @@ class Record:
 
         None in a cycle that is only recorded: they are many, and few are looked at.
         """
-        self.silent = 0
+        self.running_call_count = 0
         """Above 0 while a recorded call runs: events inside the call are not recorded."""
 
     @property
@@ -386,17 +386,17 @@ class Record:
 
     def append(self, event: Event) -> None:
         """Append an event, unless a recorded call is running."""
-        if not self.silent:
+        if not self.running_call_count:
             self.events.append(event)
 
     @contextmanager
     def silence_recording(self) -> Iterator[None]:
         """Record no events inside the block."""
-        self.silent += 1
+        self.running_call_count += 1
         try:
             yield
         finally:
-            self.silent -= 1
+            self.running_call_count -= 1
 
     def add_change(self, kind: str, key: object, value: object, seq: Seq | None = None) -> None:
         """Add a figure's new value, which holds from event `seq` on, by default the next event."""
@@ -418,7 +418,7 @@ class Record:
 
     def add_last_note(self, code: str, text: str, *values: object) -> None:
         """Note a quirk at the last event, unless a recorded call is running."""
-        if not self.silent:
+        if not self.running_call_count:
             self.notes.append(len(self.events), code, text, values)
 
     def log_line(self, key: str, *values: object) -> None:

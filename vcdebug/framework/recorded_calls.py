@@ -25,14 +25,14 @@ def _call_and_record(
     function: Call, plugin: str, point: str, show: ShowFunction, record: Record, *args: object
 ) -> Answer:
     """Call the function and record the call, unless another recorded call is running."""
-    if record.silent:
+    if record.running_call_count:
         return function(*args)
     # Set to 1, not += 1: nested calls have returned above.
-    record.silent = 1
+    record.running_call_count = 1
     try:
         answer = function(*args)
     finally:
-        record.silent = 0
+        record.running_call_count = 0
     subject, result = show(args, answer)
     record.events.append(fast_tuple(HookEvent, (point, plugin, subject, result)))
     return answer

@@ -27,12 +27,12 @@ class RecordFullError(Exception):
 class SizeBound:
     """A limit in events and in estimated megabytes, checked when a span opens."""
 
-    __slots__ = ("_events", "_megabytes", "_weighed", "array_bytes", "next_look")
+    __slots__ = ("_events", "_megabytes", "_measured", "array_bytes", "next_look")
 
     def __init__(self, events: int = MAX_EVENTS, megabytes: int = MAX_MEGABYTES) -> None:
         self._events = events
         self._megabytes = megabytes
-        self._weighed = 0
+        self._measured = 0
         self.array_bytes = 0
         """Total bytes of the arrays counted so far."""
         self.next_look = min(events, EVENTS_PER_CHECK)
@@ -42,10 +42,10 @@ class SizeBound:
         """Add the size of the events since the last check; raises RecordFullError at the limit."""
         count = len(events)
         # Neighbouring events may share arrays, which are counted once.
-        arrays = [_event_arrays(event) for event in events[self._weighed :] if event.__class__ in EVENTS_WITH_ARRAYS]
+        arrays = [_event_arrays(event) for event in events[self._measured :] if event.__class__ in EVENTS_WITH_ARRAYS]
         sizes = {id(array): array.nbytes for event_arrays in arrays for array in event_arrays}
         self.array_bytes += sum(sizes.values())  # exact: ints
-        self._weighed = count
+        self._measured = count
         if count >= self._events:
             raise RecordFullError(f"{self._events:,} events")
         if (self.array_bytes + count * BYTES_PER_EVENT) >> 20 >= self._megabytes:

@@ -111,7 +111,7 @@ class OperationStep(NamedTuple):
 class SearchStep(NamedTuple):
     """A search over nodes for a task."""
 
-    found: PredicateEvent
+    predicate_event: PredicateEvent
     scores: ScoreEvent | None
     """The scores of the first group of nodes that was scored, if any."""
 
@@ -129,26 +129,26 @@ class PreviousCycle:
         self._pods = pods
         self._old_reasons = old.reasons
         self._new_reasons = new.reasons
-        self._last: SearchStep | None = None
+        self._last_step: SearchStep | None = None
 
     def repeat_step(self, step: PlainStep) -> None:
         """Take a step that is not a search; after the first step that differs, no search is reused."""
-        self._last = None
+        self._last_step = None
         if next(self._steps, None) != step:
             self._steps = iter(())
 
     def find_search(self, task: TaskInfo, nodes: NodeRows) -> PredicateEvent | None:
         """The earlier result of a search over these nodes; None if the search must run."""
         step = next(self._steps, None)
-        self._last = None
-        if not isinstance(step, SearchStep) or not self._is_same_search(step.found, task, nodes):
+        self._last_step = None
+        if not isinstance(step, SearchStep) or not self._is_same_search(step.predicate_event, task, nodes):
             self._steps = iter(())
             return None
         # A search for a pod with claims chooses volumes and devices, which placing the pod reads later.
         if _has_claims(task):
             return None
-        self._last = step
-        return step.found
+        self._last_step = step
+        return step.predicate_event
 
     def _is_same_search(self, event: PredicateEvent, task: TaskInfo, nodes: NodeRows) -> bool:
         """Whether the earlier search was for the same pod and all nodes, and its reason codes can be adopted."""
@@ -162,7 +162,7 @@ class PreviousCycle:
 
     def find_scores(self, task: TaskInfo, nodes: NodeRows) -> ScoreEvent | None:
         """The earlier scores of these nodes, if the last search was reused; None if the plugins must be asked."""
-        scores = None if self._last is None else self._last.scores
+        scores = None if self._last_step is None else self._last_step.scores
         if scores is None or scores.task != task.key:
             return None
         return scores if scores.rows is nodes.rows or np.array_equal(scores.rows, nodes.rows) else None

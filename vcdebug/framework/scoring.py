@@ -51,7 +51,7 @@ def prioritize_nodes(ssn: Session, task: TaskInfo, nodes: NodeRows) -> ScoredNod
         return ScoredNodes(nodes, event.total)
     parts: ScoreParts = []
     everywhere: list[str] = []
-    ssn.record.silent += 1
+    ssn.record.running_call_count += 1
     try:
         total = _add_scores(
             _node_order_scores(ssn, task, nodes, parts), _batch_node_order_scores(ssn, task, nodes, parts, everywhere)
@@ -60,7 +60,7 @@ def prioritize_nodes(ssn: Session, task: TaskInfo, nodes: NodeRows) -> ScoredNod
         ssn.note_quirk(SCORES_DROPPED, f"all scores of {task.key} are lost: {error}", at_last=True)
         return None
     finally:
-        ssn.record.silent -= 1
+        ssn.record.running_call_count -= 1
     shrunk_parts = tuple([(name, shrink_scores(scores)) for name, scores in parts]) if len(nodes) else ()
     ssn.record.append(ScoreEvent(task.key, nodes.rows, shrunk_parts, total, tuple(everywhere)))
     return ScoredNodes(nodes, total)
@@ -106,10 +106,10 @@ def _node_order_scores(ssn: Session, task: TaskInfo, nodes: NodeRows, parts: Sco
             scores: NodeScores = plugin_call.call(task, nodes)
             plugin_total = scores.total if failed is None else np.where(failed, np.nan, scores.total)
             # The total drops a failed node at the end; the parts keep what each plugin said before the failure.
-            if scores.failed is not None:
+            if scores.failed_mask is not None:
                 before = np.zeros(len(nodes), dtype=np.bool_) if failed is None else failed
-                plugin_total = np.where(scores.failed & ~before, 0.0, plugin_total)
-                failed = before | scores.failed
+                plugin_total = np.where(scores.failed_mask & ~before, 0.0, plugin_total)
+                failed = before | scores.failed_mask
             parts.append((plugin_call.plugin, plugin_total))
             parts.extend(scores.parts)
             total = _add_scores(total, scores.total)
@@ -124,7 +124,7 @@ def _batch_node_order_scores(
     for tier in ssn.plugin_calls[BATCH_NODE_ORDER.method]:
         for plugin_call in tier:
             scores: NodeScores | None = plugin_call.call(task, nodes)
-            if scores is not None and scores.everywhere:
+            if scores is not None and scores.zero_everywhere:
                 everywhere.append(_batch_part(plugin_call.plugin))
             elif scores is not None:
                 parts.append((_batch_part(plugin_call.plugin), scores.total))

@@ -267,7 +267,7 @@ class Session:
         errors: list[str] = []
         if self._accounts is not None:
             self._accounts.mark_stale(task)
-        self.record.silent += 1
+        self.record.running_call_count += 1
         try:
             event = Event(task)
             for handler in handlers:
@@ -276,7 +276,7 @@ class Session:
                     errors.append(event.err)
                     event.err = None
         finally:
-            self.record.silent -= 1
+            self.record.running_call_count -= 1
         return errors
 
     @property

@@ -17,7 +17,7 @@ _ATOI: Final = re.compile(r"[+-]?[0-9]+")
 class TieField(NamedTuple):
     """A field that breaks ties: the element with the smaller value goes first."""
 
-    words: str
+    description: str
     field: str
 
 

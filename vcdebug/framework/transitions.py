@@ -37,7 +37,7 @@ def record_op(
 ) -> None:
     """Record an operation that has happened, with the figures that it changed."""
     record = ssn.record
-    if record.silent:
+    if record.running_call_count:
         return
     if ssn.previous_cycle is not None:
         ssn.previous_cycle.repeat_step(OperationStep(op, task.key, node))

@@ -56,7 +56,7 @@ class ClaimState:
     """The requests of `unallocated` and the devices in use; None if nothing needs or can be allocated."""
     undecided: str = ""
     """The reason why the replay cannot know the pod's devices, in which case every node passes; else empty."""
-    found: dict[NodeName, list[ClaimAllocation]] = field(default_factory=dict)
+    allocations: dict[NodeName, list[ClaimAllocation]] = field(default_factory=dict)
     """Node → the allocations found by the search on that node."""
 
 
@@ -134,7 +134,7 @@ class DynamicResources:
         if unknown:
             state.undecided = f"the devices of {unknown[0]} are not known"
             return
-        devices = [device for claim in reserved if claim.allocation is not None for device in claim.allocation.held]
+        devices = [device for claim in reserved if claim.allocation is not None for device in claim.allocation.devices]
         state.undecided = self._device_allocators.unknown
         if not state.undecided:
             state.requested = self._device_allocators.allocation_request(state.unallocated, devices)
@@ -146,7 +146,7 @@ class DynamicResources:
             refused = self._allocate_on_node(state, state.requested, labels, node)
         # A refusal of the search is reported before one of an allocated claim, as upstream returns it first.
         if refused is None and not is_available_on(state, labels, node):
-            state.found.pop(node, None)
+            state.allocations.pop(node, None)
             return UNAVAILABLE_STATUS
         return refused
 
@@ -155,7 +155,7 @@ class DynamicResources:
     ) -> FitStatus | None:
         """Search devices for all claims on one node; the result replaces an earlier one."""
         try:
-            state.found[node] = self._device_allocators.allocate(requested, node, labels)
+            state.allocations[node] = self._device_allocators.allocate(requested, node, labels)
         except NoDevicesError as error:
             return FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, str(error))
         except AllocationError as error:
@@ -182,13 +182,13 @@ class DynamicResources:
             namespace = metadata_of(claim).get("namespace")
             holders.update((f"{namespace}/{user.get('name')}", None) for user in users_of(claim))
         for reserved in self.in_flight_claims.values():
-            if reserved.allocation is not None and any(device.id in devices for device in reserved.allocation.held):
+            if reserved.allocation is not None and any(device.id in devices for device in reserved.allocation.devices):
                 holders[reserved.pod] = None
         return sorted(holders)
 
     def score(self, state: ClaimState, node: NodeName) -> int:
         """The score of the alternatives found on the node; raises DynamicResourcesError."""
-        allocations = state.found.get(node)
+        allocations = state.allocations.get(node)
         return 0 if allocations is None else _score_alternatives(state.claims, allocations)
 
     def _pod_claims(self, pod: Pod) -> Iterator[Manifest]:
@@ -209,7 +209,7 @@ class DynamicResources:
         """
         if not state.unallocated:
             return None
-        allocations = state.found.get(node)
+        allocations = state.allocations.get(node)
         if allocations is None and not (state.undecided and node):
             return NO_ALLOCATION
         for place, claim in enumerate(state.unallocated):
@@ -310,7 +310,9 @@ def _score_alternatives(claims: Sequence[Manifest], allocations: Sequence[ClaimA
         for request in (spec_of(claim).get("devices") or {}).get("requests") or ():
             if request.get("exactly") is None:
                 names = [f"{request.get('name')}/{part.get('name')}" for part in request.get("firstAvailable") or ()]
-                score += sum(MAX_ALTERNATIVES - at for at, name in enumerate(names) if name in chosen)  # exact: ints
+                score += sum(
+                    MAX_ALTERNATIVES - index for index, name in enumerate(names) if name in chosen
+                )  # exact: ints
     return score
 
 

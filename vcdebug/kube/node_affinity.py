@@ -46,16 +46,16 @@ class NodeTerm:
 
     labels: Selector = SELECTS_EVERYTHING
     fields: tuple[FieldRequirement, ...] = ()
-    never: bool = False
+    matches_nothing: bool = False
 
     def matches_node(self, labels: Labels, node_name: str) -> bool:
         """Whether the node meets all conditions of the term."""
-        if self.never or not self.labels.matches_labels(labels):
+        if self.matches_nothing or not self.labels.matches_labels(labels):
             return False
         return all(requirement.matches_name(node_name) for requirement in self.fields)
 
 
-NEVER_MATCHES = NodeTerm(never=True)
+NEVER_MATCHES = NodeTerm(matches_nothing=True)
 
 
 def node_term(raw: JsonObject) -> NodeTerm:

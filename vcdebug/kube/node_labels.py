@@ -78,7 +78,7 @@ class NodeLabels:
 
     def rows_matching(self, selector: Selector) -> BoolArray:
         """Mask of the rows whose labels match the selector."""
-        if selector.nothing:
+        if selector.matches_nothing:
             return ~self.all_rows()
         rows = self.all_rows()
         for requirement in selector.requirements:
@@ -95,7 +95,7 @@ class NodeLabels:
 
     def matching_term(self, term: NodeTerm) -> BoolArray:
         """Mask of the rows that match a node selector term."""
-        if term.never:
+        if term.matches_nothing:
             return ~self.all_rows()
         rows = self.rows_matching(term.labels)
         for field in term.fields:

@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 class ResourceColumns:
     """Milli cpu, memory and GPUs of every node, as integers."""
 
-    __slots__ = ("both", "gpu", "memory", "milli_cpu")
+    __slots__ = ("cpu_and_memory", "gpu", "memory", "milli_cpu")
 
     def __init__(self, size: int) -> None:
-        self.both: IntArray = np.zeros((2, size), dtype=np.int64)
+        self.cpu_and_memory: IntArray = np.zeros((2, size), dtype=np.int64)
         """Shape (2, nodes): milli cpu, then memory; the next two are views of it."""
-        self.milli_cpu: IntArray = self.both[0]
-        self.memory: IntArray = self.both[1]
+        self.milli_cpu: IntArray = self.cpu_and_memory[0]
+        self.memory: IntArray = self.cpu_and_memory[1]
         self.gpu: IntArray = np.zeros(size, dtype=np.int64)
 
     def add_amounts(self, row: Row, amounts: ScoredAmounts, sign: int) -> None:

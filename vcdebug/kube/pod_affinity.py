@@ -311,14 +311,14 @@ class WeightedTerm(NamedTuple):
     per_row: IntArray
     """Per node, the pods that the pod's own term selects, or the owners of a placed pod's term."""
     weight: int
-    own: bool
+    is_incoming: bool
 
 
 class ScoreContribution(NamedTuple):
     """One term's contribution to a node's raw score."""
 
     term: AffinityTerm
-    own: bool
+    is_incoming: bool
     domain: str | None
     """The node's value of the topology key; None if it lacks the label."""
     pods: int

@@ -28,12 +28,12 @@ class PodQuestion(Protocol):
 
 
 class _QuestionCount:
-    __slots__ = ("matched", "per_row", "seen")
+    __slots__ = ("match_by_group", "per_row", "log_position")
 
-    def __init__(self, size: int, seen: int) -> None:
+    def __init__(self, size: int, log_position: int) -> None:
         self.per_row: IntArray = np.zeros(size, dtype=np.int64)
-        self.matched: dict[LabelGroup, bool] = {}
-        self.seen = seen
+        self.match_by_group: dict[LabelGroup, bool] = {}
+        self.log_position = log_position
 
 
 class PodCounts:
@@ -67,14 +67,14 @@ class PodCounts:
         count = self._counts.get(question)
         if count is None:
             return self._count_first(question)
-        matched = count.matched
-        for group, row, sign in self._log[count.seen :]:
+        matched = count.match_by_group
+        for group, row, sign in self._log[count.log_position :]:
             answer = matched.get(group)
             if answer is None:
                 answer = matched[group] = question.matches_group(group)
             if answer:
                 count.per_row[row] += sign
-        count.seen = len(self._log)
+        count.log_position = len(self._log)
         return count.per_row
 
     def _count_first(self, question: PodQuestion) -> IntArray:
@@ -82,7 +82,7 @@ class PodCounts:
         rows: list[Row] = []
         numbers: list[int] = []
         for group in self._selected_groups(question.selector):
-            answer = count.matched[group] = question.matches_group(group)
+            answer = count.match_by_group[group] = question.matches_group(group)
             if answer:
                 rows.extend(self._rows_of[group])
                 numbers.extend(self._rows_of[group].values())
@@ -92,7 +92,7 @@ class PodCounts:
 
     def _selected_groups(self, selector: Selector) -> Iterable[LabelGroup]:
         """Groups that the selector may match: groups with one of the values of its first `In` requirement."""
-        if selector.nothing:
+        if selector.matches_nothing:
             return ()
         requirement = next((requirement for requirement in selector.requirements if requirement.operator == "In"), None)
         if requirement is None:

@@ -59,8 +59,8 @@ class BalancePart(NamedTuple):
     allocatable: int
     requested: int
     added: int
-    before: float
-    after: float
+    fraction_before: float
+    fraction_after: float
     """The requested fraction of the allocatable amount without and with the pod, at most 1."""
 
 
@@ -68,8 +68,8 @@ class BalancedScore(NamedTuple):
     """The balanced allocation score of one node."""
 
     filled: tuple[BalancePart, ...]
-    before: int
-    after: int
+    score_before: int
+    score_after: int
     """The balance in hundredths without and with the pod."""
     absolute: bool
     """Whether the score is the final balance instead of the improvement."""
@@ -79,8 +79,8 @@ class BalancedScore(NamedTuple):
 class ScoreWeights(NamedTuple):
     """The weights of the three scores."""
 
-    least: float = 1.0
-    most: float = 1.0
+    least_requested: float = 1.0
+    most_requested: float = 1.0
     balanced: float = 1.0
 
     @property
@@ -108,7 +108,7 @@ class ResourceScores:
         self._weights = weights
         self._absolute = absolute
         self._best_effort = best_effort
-        self._before: RowCache[np.int64] = RowCache(len(view), view.changes)
+        self._scores_before: RowCache[np.int64] = RowCache(len(view), view.changes)
         self._scores: RowCache[np.float64] = RowCache(len(view), view.changes)
         self._score_pairs: RowCache[np.float64 | np.float32] = RowCache(len(view), view.changes)
         self.has_overflow = False
@@ -118,12 +118,12 @@ class ResourceScores:
         """Scores of the function `least_allocated` for these rows, times the weight."""
         if self._view.has_immense_amounts:
             return self._score_row_by_row(
-                lambda row: self._average_of_one(pod, row, _least_of_one), rows, self._weights.least
+                lambda row: self._average_of_one(pod, row, _least_of_one), rows, self._weights.least_requested
             )
         if self._view.complete and not pod.incoming.gpu:
             least: KeptScores = self._plain_scores(pod)[LEAST_ROW][rows]
             return least
-        amounts, weight = pod.incoming_non_zero, self._weights.least
+        amounts, weight = pod.incoming_non_zero, self._weights.least_requested
         return self._scores.cached_values(
             ("least", amounts),
             lambda changed: weighted_rows(least_allocated(self._view, amounts, changed), weight),
@@ -132,7 +132,7 @@ class ResourceScores:
 
     def most_allocated(self, pod: PodRequests, rows: IntArray) -> FloatArray:
         """Scores of the function `most_allocated` for these rows, times the weight."""
-        amounts, weight = pod.incoming_non_zero, self._weights.most
+        amounts, weight = pod.incoming_non_zero, self._weights.most_requested
         if self._view.has_immense_amounts:
             return self._score_row_by_row(lambda row: self._average_of_one(pod, row, _most_of_one), rows, weight)
         return self._scores.cached_values(
@@ -181,18 +181,18 @@ class ResourceScores:
     def _plain_scores_of_row(self, pod: PodRequests, row: Row) -> tuple[float, float]:
         """As _plain_scores, for one node."""
         view, added = self._view, pod.incoming_non_zero
-        cpu, memory = view.allocatable.both[:, row].tolist()
-        used_cpu, used_memory = view.non_zero_requested.both[:, row].tolist()
+        cpu, memory = view.allocatable.cpu_and_memory[:, row].tolist()
+        used_cpu, used_memory = view.non_zero_requested.cpu_and_memory[:, row].tolist()
         free_cpu, free_memory = cpu - used_cpu - added.milli_cpu, memory - used_memory - added.memory
         # Plain // is correct: both operands are positive, where it equals Go's truncation.
         least = free_cpu * MAX_SCORE // cpu if free_cpu > 0 else 0  # exact: ints
         least += free_memory * MAX_SCORE // memory if free_memory > 0 else 0  # exact: ints
-        used_cpu, used_memory = view.requested.both[:, row].tolist()
+        used_cpu, used_memory = view.requested.cpu_and_memory[:, row].tolist()
         incoming = pod.incoming
         balanced = _balance_of_two((used_cpu + incoming.milli_cpu) / cpu, (used_memory + incoming.memory) / memory)
         if not self._absolute:
             balanced = balance_improvement(_balance_of_two(used_cpu / cpu, used_memory / memory), balanced)
-        return least // 2 * self._weights.least, balanced * self._weights.balanced  # exact: ints
+        return least // 2 * self._weights.least_requested, balanced * self._weights.balanced  # exact: ints
 
     def _balanced_one(self, pod: ScoredAmounts, row: Row) -> int:
         gpu = pod.gpu != 0
@@ -206,9 +206,14 @@ class ResourceScores:
         if not (any(pod) or self._best_effort):
             return None
         view, gpu = self._view, pod.gpu != 0
-        looked = [one for one in _requested_figures(view, pod, row, gpu=gpu) if one[1]]
+        looked = [figures for figures in _requested_figures(view, pod, row, gpu=gpu) if figures[1]]
         filled = tuple(
-            [BalancePart(*one, _filled_share(one[1], one[2]), _filled_share(one[1], one[2] + one[3])) for one in looked]
+            [
+                BalancePart(
+                    *figures, _filled_share(figures[1], figures[2]), _filled_share(figures[1], figures[2] + figures[3])
+                )
+                for figures in looked
+            ]
         )
         before, after = (balance_of_one(view, added, row, gpu=gpu) for added in (_NO_AMOUNTS, pod))
         score = after if self._absolute else balance_improvement(before, after)
@@ -219,7 +224,7 @@ class ResourceScores:
         gpu = pod.gpu != 0
         if self._absolute:
             return _balance_of_rows(self._view, pod, rows, gpu=gpu)
-        before = self._before.cached_values(
+        before = self._scores_before.cached_values(
             gpu,
             lambda changed: _balance_of_rows(self._view, _NO_AMOUNTS, changed, gpu=gpu),
             lambda row: balance_of_one(self._view, _NO_AMOUNTS, row, gpu=gpu),
@@ -233,15 +238,15 @@ def plain_scores(
 ) -> KeptScores:
     """Least allocated and balanced allocation of complete nodes for a pod without GPUs, shape (2, rows)."""
     # In place and without np.where: this is nodeorder's hottest array code.
-    allocatable = view.allocatable.both.take(rows, axis=1)
-    free = allocatable - view.non_zero_requested.both.take(rows, axis=1)
+    allocatable = view.allocatable.cpu_and_memory.take(rows, axis=1)
+    free = allocatable - view.non_zero_requested.cpu_and_memory.take(rows, axis=1)
     free -= _column_of(pod.incoming_non_zero)
     np.maximum(free, 0, out=free)
     free *= MAX_SCORE
     free //= allocatable  # exact: ints
     scores: KeptScores = np.empty((2, len(rows)), dtype=weights.score_dtype)
-    scores[LEAST_ROW] = (free[0] + free[1]) // 2 * weights.least  # exact: ints
-    requested = view.requested.both.take(rows, axis=1)
+    scores[LEAST_ROW] = (free[0] + free[1]) // 2 * weights.least_requested  # exact: ints
+    requested = view.requested.cpu_and_memory.take(rows, axis=1)
     filled: FloatArray = np.empty((2, *allocatable.shape))
     np.divide(requested, allocatable, out=filled[0])
     np.divide(requested + _column_of(pod.incoming), allocatable, out=filled[1])
@@ -333,9 +338,9 @@ def average_parts(view: NodeView, pod: ScoredAmounts, row: Row, *, least: bool) 
     score = _least_of_one if least else _most_of_one
     portions = tuple(
         [
-            AveragePart(*one, score(one[1], wrap_int64(one[2] + one[3])))
-            for one in _defaulted_figures(view, pod, row)
-            if one[1]
+            AveragePart(*figures, score(figures[1], wrap_int64(figures[2] + figures[3])))
+            for figures in _defaulted_figures(view, pod, row)
+            if figures[1]
         ]
     )
     return AverageScore(portions, average_of_one(view, pod, row, score))

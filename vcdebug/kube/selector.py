@@ -55,19 +55,19 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """Requirements that must all be met; `nothing` marks the selector of a missing LabelSelector: it matches none."""
+    """Requirements that must all be met; `matches_nothing` marks the selector of a missing LabelSelector."""
 
     requirements: tuple[Requirement, ...] = ()
-    nothing: bool = False
+    matches_nothing: bool = False
 
     @property
     def is_empty(self) -> bool:
         """Upstream's Empty(): true for `{}`, false for a missing selector."""
-        return not self.nothing and not self.requirements
+        return not self.matches_nothing and not self.requirements
 
     def matches_labels(self, labels: Labels) -> bool:
         """Whether every requirement is met."""
-        if self.nothing:
+        if self.matches_nothing:
             return False
         for requirement in self.requirements:  # noqa: SIM110  # a generator costs twice as much here
             if not requirement.matches_labels(labels):
@@ -76,10 +76,10 @@ class Selector:
 
     def with_requirements(self, requirements: Iterable[Requirement]) -> Selector:
         """A selector with further requirements; NOTHING stays NOTHING."""
-        return self if self.nothing else Selector((*self.requirements, *requirements))
+        return self if self.matches_nothing else Selector((*self.requirements, *requirements))
 
 
-SELECTS_NOTHING = Selector(nothing=True)
+SELECTS_NOTHING = Selector(matches_nothing=True)
 SELECTS_EVERYTHING = Selector()
 
 

@@ -104,11 +104,11 @@ class SpreadDomains(NamedTuple):
     column: LabelColumn
     per_value: IntArray
     """Number of matching pods per value of the topology key."""
-    known: BoolArray
+    present: BoolArray
     """Mask of the values that participating nodes have."""
-    lowest: int
+    min_match_num: int
     """The smallest number of pods in a domain; 0 if there are fewer than minDomains domains."""
-    itself: int
+    self_match_num: int
     """1 if the constraint selects the incoming pod itself, else 0."""
 
 
@@ -138,7 +138,7 @@ def spread_domains(
 
 
 def _constraint_verdicts(constraint: SpreadConstraint, domains: SpreadDomains) -> IntArray:
-    skew = domains.column.spread_over_rows(domains.per_value) + domains.itself - domains.lowest
+    skew = domains.column.spread_over_rows(domains.per_value) + domains.self_match_num - domains.min_match_num
     answer = np.where(skew > constraint.max_skew, SKEWED, FITS)
     answer[~domains.column.rows_present] = MISSING_LABEL
     return answer
@@ -180,7 +180,7 @@ class SpreadResult(NamedTuple):
     """The scores of all candidates, with their parts."""
 
     parts: tuple[SpreadPart, ...]
-    ignored: BoolArray
+    ignored_mask: BoolArray
     raw: IntArray
     """The rounded sum of the parts."""
     scores: IntArray

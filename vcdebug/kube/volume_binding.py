@@ -71,9 +71,9 @@ class ClaimFit(NamedTuple):
 class VolumeState:
     """The claims of one pod, and Filter's decisions per node."""
 
-    bound: list[Manifest] = field(default_factory=list)
-    delayed: list[Manifest] = field(default_factory=list)
-    immediate: bool = False
+    bound_claims: list[Manifest] = field(default_factory=list)
+    delayed_claims: list[Manifest] = field(default_factory=list)
+    has_immediate_claims: bool = False
     """Whether a claim must be bound before scheduling; PreFilter rejects such a pod."""
     candidates: dict[str, list[Manifest]] = field(default_factory=dict)
     """Volumes by storage class at the time of PreFilter."""
@@ -93,7 +93,7 @@ class VolumeBinding:
         self._knows_attributes = listers.flags.is_gate_on("VolumeAttributesClass")
         self._assumed: dict[str, str] = {}
         """Volume name → key of the claim to which the volume is assumed to be bound."""
-        self._selected: dict[str, NodeName] = {}
+        self._selected_nodes: dict[str, NodeName] = {}
         """Claim key → node on which the claim is assumed to be provisioned."""
 
     def pre_filter(self, pod: Pod) -> VolumeState | None:
@@ -102,7 +102,7 @@ class VolumeBinding:
         if not names:
             return None
         state = self._sort_claims([self._checked_claim(pod, name) for name in names])
-        if state.immediate:
+        if state.has_immediate_claims:
             raise VolumeBindingError(UNBOUND_IMMEDIATE)
         return state
 
@@ -117,12 +117,12 @@ class VolumeBinding:
         state = VolumeState()
         for claim in claims:
             if is_fully_bound(claim):
-                state.bound.append(claim)
+                state.bound_claims.append(claim)
             elif self._is_delayed(claim) and not spec_of(claim).get("volumeName"):
-                state.delayed.append(claim)
+                state.delayed_claims.append(claim)
             else:
-                state.immediate = True
-        for claim in state.delayed:
+                state.has_immediate_claims = True
+        for claim in state.delayed_claims:
             state.candidates[storage_class_name(claim)] = self._volumes_of(storage_class_name(claim))
         return state
 
@@ -199,7 +199,7 @@ class VolumeBinding:
         return None
 
     def _bound_reachable(self, state: VolumeState, node_labels: Labels) -> tuple[bool, bool]:
-        for claim in state.bound:
+        for claim in state.bound_claims:
             volume = self._listers.volumes.get(spec_of(claim).get("volumeName") or "")
             if volume is None:
                 return True, False
@@ -212,7 +212,7 @@ class VolumeBinding:
     ) -> tuple[bool, bool, PodVolumes]:
         to_provision: list[Manifest] = []
         to_match: list[Manifest] = []
-        for claim in state.delayed:
+        for claim in state.delayed_claims:
             # A claim that waits for a provisioner is pinned to the node for which provisioning began.
             selected = self._selected_node(claim)
             if selected is not None and selected != node:
@@ -228,7 +228,7 @@ class VolumeBinding:
 
     def claim_fits(self, state: VolumeState, node: NodeName, node_labels: Labels) -> Iterator[ClaimFit]:
         """For each claim of the pod, whether it fits the node."""
-        for claim in state.bound:
+        for claim in state.bound_claims:
             name = spec_of(claim).get("volumeName") or ""
             volume = self._listers.volumes.get(name)
             if volume is None:
@@ -236,9 +236,9 @@ class VolumeBinding:
             else:
                 fits = is_reachable(volume, node_labels)
                 yield ClaimFit(key_of(claim), name, fits, "bound" if fits else f"bound; {_affinity_text(volume)}")
-        unselected = [claim for claim in state.delayed if self._selected_node(claim) is None]
+        unselected = [claim for claim in state.delayed_claims if self._selected_node(claim) is None]
         bindings = dict(self._match_claims(state, unselected, node_labels)[0])
-        for claim in state.delayed:
+        for claim in state.delayed_claims:
             yield self._delayed_fit(claim, node, node_labels, bindings)
 
     def _delayed_fit(self, claim: Manifest, node: NodeName, node_labels: Labels, bindings: dict[str, str]) -> ClaimFit:
@@ -256,7 +256,7 @@ class VolumeBinding:
         return ClaimFit(key, "", allowed and has_room, words if has_room else "the driver has too little storage here")
 
     def _selected_node(self, claim: Manifest) -> NodeName | None:
-        return self._selected.get(key_of(claim), annotations_of(claim).get(SELECTED_NODE))
+        return self._selected_nodes.get(key_of(claim), annotations_of(claim).get(SELECTED_NODE))
 
     def _check_attributes(self, claims: list[Manifest]) -> None:
         """Raise VolumeBindingError for a claim with volume attributes if the feature gate is off."""
@@ -301,13 +301,13 @@ class VolumeBinding:
         for claim_key, volume_name in volumes.bindings:
             self._assumed[volume_name] = claim_key
         for claim_key in volumes.provisions:
-            self._selected[claim_key] = node
+            self._selected_nodes[claim_key] = node
 
     def reserved_volumes(self) -> dict[str, str]:
         """Claim → the assumed volume in words, or the node on which a new volume is assumed."""
         volumes = self._listers.volumes
         texts = {claim: volume_words(volumes[name]) for name, claim in self._assumed.items()}
-        return texts | {claim: f"{NEW_VOLUME}{node}" for claim, node in self._selected.items()}
+        return texts | {claim: f"{NEW_VOLUME}{node}" for claim, node in self._selected_nodes.items()}
 
     def unreserve(self, state: VolumeState, node: NodeName) -> None:
         """Release the bindings and provisions assumed for the node."""
@@ -315,7 +315,7 @@ class VolumeBinding:
         for _, volume_name in volumes.bindings:
             self._assumed.pop(volume_name, None)
         for claim_key in volumes.provisions:
-            self._selected.pop(claim_key, None)
+            self._selected_nodes.pop(claim_key, None)
 
 
 class CacheVolumes:
@@ -333,7 +333,7 @@ class CacheVolumes:
         """
         if not pod.spec.get("volumes"):
             return None
-        state = VolumeState(immediate=True)
+        state = VolumeState(has_immediate_claims=True)
         try:
             state = self._check.read_claims(pod)
             status = self._check.filter(state, node, node_labels)
@@ -343,7 +343,7 @@ class CacheVolumes:
         if refused is None:
             self._check.reserve(state, node)
             self._assumed[pod.uid] = (state, node)
-        elif not at_once and (state.delayed or state.immediate):
+        elif not at_once and (state.delayed_claims or state.has_immediate_claims):
             # Upstream assumes volumes that were not found and reads them from nil.
             raise SchedulerPanic(NIL_POINTER_TEXT)
         return refused

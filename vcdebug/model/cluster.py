@@ -68,7 +68,7 @@ class ClusterInfo:
         self._read_queues()
         self._read_nodes()
         self.persistence = TaskStatePersistence(snapshot, self.nodes)
-        self._shared = running_tasks_are_read_only and not self.persistence.on
+        self._shared = running_tasks_are_read_only and not self.persistence.is_on
         self._read_jobs()
         if opening is not None and opening.can_fill(self):
             opening.fill_cluster(self)
@@ -127,7 +127,7 @@ class ClusterInfo:
         uids, keys = (set(map(attrgetter(name), tasks.values())) for name in ("uid", "key"))
         self.distinct = len(uids) == len(keys) == len(tasks) and "" not in uids
         ordered = sorted(tasks.values(), key=attrgetter("key"))
-        if self.persistence.on:
+        if self.persistence.is_on:
             for task in ordered:
                 if task.job in self.jobs:
                     self._restore_placement(task)
@@ -233,14 +233,14 @@ class ReusableCluster:
         self._cluster = cluster
         self._amounts = amounts
         tables = [node.table for node in cluster.nodes.values() if node.table is not None][:1]
-        self._changed = dict.fromkeys(tables[0].changes) if tables else {}
+        self._changed_rows = dict.fromkeys(tables[0].changes) if tables else {}
 
     def can_fill(self, cluster: ClusterInfo) -> bool:
         """Whether a cluster without pods so far would begin with the same pods on the same nodes."""
         old = self._cluster
         if pod_inputs(old.snapshot, old.ignored) != pod_inputs(cluster.snapshot, cluster.ignored):
             return False
-        if old.persistence.on or cluster.persistence.on or not old.distinct:
+        if old.persistence.is_on or cluster.persistence.is_on or not old.distinct:
             return False
         same = all(old.snapshot.shares_list(kind, cluster.snapshot) for kind in _TASK_KINDS)
         return same and self._has_same_nodes(cluster)
@@ -270,7 +270,7 @@ class ReusableCluster:
         amounts = node.last_amounts = self._amounts[node.name]
         node.idle, node.used = amounts.idle.clone(), amounts.used.clone()
         node.releasing, node.pipelined = amounts.releasing.clone(), amounts.pipelined.clone()
-        node.tasks = dict(_initial_tasks(old) if old.row in self._changed else old.tasks)
+        node.tasks = dict(_initial_tasks(old) if old.row in self._changed_rows else old.tasks)
 
 
 def _initial_tasks(node: NodeInfo) -> Iterator[tuple[TaskKey, TaskInfo]]:

@@ -39,7 +39,7 @@ class _UnfinishedHyperNode(NamedTuple):
     """A HyperNode whose real nodes are being collected."""
 
     members: Iterator[JsonObject]
-    real: dict[NodeName, None]
+    real_nodes: dict[NodeName, None]
 
 
 class HyperNodes:
@@ -85,7 +85,7 @@ class HyperNodes:
                 self.real_nodes[name] = real
                 del chain[name]
                 if chain:
-                    next(reversed(chain.values())).real.update(real)
+                    next(reversed(chain.values())).real_nodes.update(real)
                 continue
             selector = member.get("selector") or {}
             if member.get("type") == "Node":

@@ -305,11 +305,11 @@ class JobInfo(TaskSet):
 
     def ready_sub_jobs(self) -> list[MinimumCount]:
         """Ready sub jobs of each policy that states a minimum."""
-        return [policy for policy in self._sub_job_minimums(SubJobInfo.is_ready) if policy.least]
+        return [policy for policy in self._sub_job_minimums(SubJobInfo.is_ready) if policy.minimum]
 
     def pipelined_sub_jobs(self) -> list[MinimumCount]:
         """Pipelined sub jobs of each policy that states a minimum."""
-        return [policy for policy in self._sub_job_minimums(SubJobInfo.is_pipelined) if policy.least]
+        return [policy for policy in self._sub_job_minimums(SubJobInfo.is_pipelined) if policy.minimum]
 
     def check_sub_job_valid(self) -> bool:
         """Whether each policy has at least its minimum of sub jobs. Upstream: api/job_info.CheckSubJobValid."""

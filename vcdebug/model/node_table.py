@@ -32,7 +32,7 @@ class NodeTable:
     """One row per node (names ascending), one column per (field, dimension); a missing dimension reads as 0."""
 
     __slots__ = (
-        "_alone",
+        "_single_rows",
         "_amounts",
         "_columns",
         "_shortages",
@@ -43,7 +43,7 @@ class NodeTable:
         "changes",
         "future_differs",
         "dims",
-        "every",
+        "row_numbers",
         "names",
         "no_rows",
         "nodes",
@@ -65,11 +65,11 @@ class NodeTable:
         self._changes_read = 0
         self._request_columns: dict[RequestAmounts, tuple[IntArray, FloatArray]] = {}
         self._request_amounts: dict[int, tuple[Resource, RequestAmounts]] = {}
-        self._alone: dict[Row, NodeRows] = {}
+        self._single_rows: dict[Row, NodeRows] = {}
         self.no_rows = NodeRows(self, np.zeros(0, dtype=np.int64))
-        self.every: IntArray = np.arange(len(self.nodes), dtype=np.int64)
+        self.row_numbers: IntArray = np.arange(len(self.nodes), dtype=np.int64)
         """The rows of all nodes; read only."""
-        self.every.flags.writeable = False
+        self.row_numbers.flags.writeable = False
         self._shortages: RowCache[np.uint16] = RowCache(len(self.nodes), self.changes)
         self._columns: dict[NodeField, FloatArray] = {}
         for row, node in enumerate(self.nodes):
@@ -89,7 +89,7 @@ class NodeTable:
     def break_cycles(self) -> None:
         """Drop the references between table, nodes and rows, so that refcounting frees a finished session."""
         self.nodes.clear()
-        self._alone.clear()
+        self._single_rows.clear()
         del self.no_rows
 
     def _fill_table(self) -> None:
@@ -228,20 +228,20 @@ class NodeTable:
 
     def all_rows(self) -> NodeRows:
         """Every node, ascending by name."""
-        return NodeRows(self, self.every)
+        return NodeRows(self, self.row_numbers)
 
     def single_row(self, row: Row) -> NodeRows:
         """One node alone."""
-        alone = self._alone.get(row)
+        alone = self._single_rows.get(row)
         if alone is None:
-            alone = self._alone[row] = NodeRows(self, np.array([row], dtype=np.int64))
+            alone = self._single_rows[row] = NodeRows(self, np.array([row], dtype=np.int64))
         return alone
 
     def rows_named(self, names: Sequence[NodeName]) -> NodeRows:
         """The nodes of these names, in the order given."""
         rows = np.array([self.row_of[name] for name in names], dtype=np.int64)
         # With the shared array of all rows, later checks use whole columns.
-        return NodeRows(self, self.every if np.array_equal(rows, self.every) else rows)
+        return NodeRows(self, self.row_numbers if np.array_equal(rows, self.row_numbers) else rows)
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -329,12 +329,12 @@ MAX_SINGLE_ROWS = 6
 
 
 class _CachedRows(Generic[T]):
-    __slots__ = ("by_row", "seen", "values")
+    __slots__ = ("by_row", "change_count", "values")
 
-    def __init__(self, values: np.ndarray[tuple[int, ...], np.dtype[T]], seen: int) -> None:
+    def __init__(self, values: np.ndarray[tuple[int, ...], np.dtype[T]], change_count: int) -> None:
         self.values = values
         self.by_row = values.T
-        self.seen = seen
+        self.change_count = change_count
 
 
 class RowCache(Generic[T]):
@@ -343,29 +343,29 @@ class RowCache(Generic[T]):
     `changes` is the owner's growing log of changed rows: a later question computes only these again.
     """
 
-    __slots__ = ("_all", "_answers", "_changes")
+    __slots__ = ("_all_rows", "_columns_by_key", "_changes")
 
     def __init__(self, size: int, changes: list[Row]) -> None:
-        self._all: IntArray = np.arange(size, dtype=np.int64)
+        self._all_rows: IntArray = np.arange(size, dtype=np.int64)
         self._changes = changes
-        self._answers: dict[Hashable, _CachedRows[T]] = {}
+        self._columns_by_key: dict[Hashable, _CachedRows[T]] = {}
 
     def cached_values(
         self, question: Hashable, compute: ComputeRows[T], compute_one: ComputeRow
     ) -> np.ndarray[tuple[int, ...], np.dtype[T]]:
         """Values for all rows. Read only; later calls update the array in place, so copy it to keep it."""
         change_count = len(self._changes)
-        answer = self._answers.get(question)
+        answer = self._columns_by_key.get(question)
         if answer is None:
-            answer = self._answers[question] = _CachedRows(compute(self._all), change_count)
-        elif answer.seen < change_count:
-            rows = dict.fromkeys(self._changes[answer.seen :])
-            answer.seen = change_count
+            answer = self._columns_by_key[question] = _CachedRows(compute(self._all_rows), change_count)
+        elif answer.change_count < change_count:
+            rows = dict.fromkeys(self._changes[answer.change_count :])
+            answer.change_count = change_count
             if len(rows) <= MAX_SINGLE_ROWS:
                 for row in rows:
                     answer.by_row[row] = compute_one(row)
-            elif 2 * len(rows) > len(self._all):
-                answer = self._answers[question] = _CachedRows(compute(self._all), change_count)
+            elif 2 * len(rows) > len(self._all_rows):
+                answer = self._columns_by_key[question] = _CachedRows(compute(self._all_rows), change_count)
             else:
                 changed = np.fromiter(rows, dtype=np.int64, count=len(rows))
                 answer.by_row[changed] = compute(changed).T

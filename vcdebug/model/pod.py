@@ -153,9 +153,12 @@ class Pod:
         if not self.has_resized_container:
             return ""
         spec, status = self.spec, self.status
-        names = [[one.get("name") for one in spec.get(field) or ()] for field in ("containers", "initContainers")]
+        names = [[item.get("name") for item in spec.get(field) or ()] for field in ("containers", "initContainers")]
         statuses = [
-            [(one.get("name"), one.get("resources"), one.get("allocatedResources")) for one in status.get(field) or ()]
+            [
+                (item.get("name"), item.get("resources"), item.get("allocatedResources"))
+                for item in status.get(field) or ()
+            ]
             for field in ("containerStatuses", "initContainerStatuses")
         ]
         return repr((names, statuses, is_resize_infeasible(status)))
@@ -328,27 +331,27 @@ def _count_carriers(snapshot: Snapshot) -> int:
 class TaskStatePersistence:
     """Whether pipelined tasks are restored, why, and the problems of their annotations."""
 
-    __slots__ = ("nodes", "on", "problems", "why")
+    __slots__ = ("nodes", "is_on", "problems", "reason")
 
     def __init__(self, snapshot: Snapshot, nodes: Mapping[NodeName, object]) -> None:
         self.nodes = nodes
         self.problems: list[Problem] = []
         carriers = _count_carriers(snapshot)
-        self.on = snapshot.persistence == "on" or (snapshot.persistence == "auto" and carriers > 0)
+        self.is_on = snapshot.persistence == "on" or (snapshot.persistence == "auto" and carriers > 0)
         pods = "1 pod carries" if carriers == 1 else f"{carriers or 'no'} pods carry"
         origin = "set in meta.json" if not snapshot.process.sessions else "as in the cycles before"
-        self.why = f"{pods} its annotations" if snapshot.persistence == "auto" else origin
+        self.reason = f"{pods} its annotations" if snapshot.persistence == "auto" else origin
 
     @property
     def setting_text(self) -> str:
         """The setting in words."""
-        return f"task state persistence: {'on' if self.on else 'off'} ({self.why})"
+        return f"task state persistence: {'on' if self.is_on else 'off'} ({self.reason})"
 
     def find_placement(self, pod: Pod) -> PersistedPlacement | None:
         """The placement of an unbound pod that has not terminated; None means that its phase decides."""
         notes = pod.annotations
         if (
-            not self.on
+            not self.is_on
             or pod.node_name
             or pod.deleting
             or pod.phase in ENDED_PHASES

@@ -112,7 +112,7 @@ class DeviceClaims:
         self._enabled = flags.is_gate_on("DynamicResourceAllocation")
         self._consumable = flags.is_gate_on("DRAConsumableCapacity")
         self._wraps = flags.release.has_older_form(DRA_COUNT_WRAPS)
-        self._holds_at_least_one = flags.release.has_older_form(DRA_CAPACITY_MUL)
+        self._requests_at_least_one = flags.release.has_older_form(DRA_CAPACITY_MUL)
 
     def build_task_dra_info(self, pod: Pod) -> TaskDemand | None:
         """The pod's demand, or None without one; raises ClaimPendingError, ClaimMissingError and SchedulerPanic.
@@ -151,7 +151,7 @@ class DeviceClaims:
             for classes in (in_claim, with_capacity):
                 if not classes.setdefault(name, bool(capacity)) and capacity:
                     raise SchedulerPanic(NIL_MAP_PANIC)
-            times = max(count, 1) if self._holds_at_least_one else count
+            times = max(count, 1) if self._requests_at_least_one else count
             amounts = {dim: nano_value(text) * times for dim, text in capacity.items()}
             amount = DeviceAmount(count, amounts, wraps=self._wraps)
             amount.first_texts = {dim: str(text) for dim, text in capacity.items()}

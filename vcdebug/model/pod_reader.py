@@ -38,7 +38,7 @@ class PodInputs(NamedTuple):
     started: datetime | None
     """Pods without a change since then were read before the first node, and keep what is ignored; None: all were, or
     nothing is ignored."""
-    last_kept: TaskKey | None = None
+    last_restored_pod: TaskKey | None = None
     """The last pod by name that keeps ignored resources; None if all of them do."""
 
 
@@ -85,7 +85,7 @@ class PodReader:
         self._earlier_tasks: Mapping[int, TaskInfo] = {}
         self._same_volumes = self._same_claims = False
         inputs = pod_inputs(snapshot, ignored)
-        self._last_kept = inputs.last_kept
+        self._last_kept = inputs.last_restored_pod
         if earlier is not None and earlier.inputs == inputs:
             self._earlier_tasks = earlier.by_manifest
             self._same_volumes = all(snapshot.shares_list(kind, earlier.snapshot) for kind in VOLUME_KINDS)

@@ -60,19 +60,19 @@ REQUEST, MINIMUM = "request", "min resources"
 class LimitCheck(NamedTuple):
     """A sum of amounts that is compared with a limit, dimension by dimension, for a plugin's verdict."""
 
-    parts: tuple[tuple[str, Resource], ...]
+    summands: tuple[tuple[str, Resource], ...]
     """The summands of the total with their names, the request among them; ELASTIC is subtracted."""
     total: Resource
     limit: Resource
     request: Resource
-    asked: Resource
+    requested: Resource
     """Amounts whose dimensions above 0 are compared with the limit."""
 
     @property
     def is_within_limit(self) -> bool:
         """Whether the total is at most the limit in every judged dimension."""
         # Computed without lists, since nearly every check passes: names are only needed for a rejection.
-        limit, total, judged = self.limit, self.total, self.asked
+        limit, total, judged = self.limit, self.total, self.requested
         if judged.milli_cpu > 0 and total.milli_cpu > limit.milli_cpu:
             return False
         if judged.memory > 0 and total.memory > limit.memory:
@@ -86,12 +86,12 @@ class LimitCheck(NamedTuple):
     @property
     def exceeded_dimensions(self) -> list[str]:
         """The judged dimensions in which the total is above the limit."""
-        return self.total.less_equal_with_dimension_and_resources_name(self.limit, self.asked)[1]
+        return self.total.less_equal_with_dimension_and_resources_name(self.limit, self.requested)[1]
 
     @property
     def judged_dimensions(self) -> list[str]:
         """The dimensions that are compared with the limit."""
-        return judged_dimensions(self.asked)
+        return judged_dimensions(self.requested)
 
     def is_empty_dimension(self, name: str) -> bool:
         """Whether neither total nor limit has an amount of this dimension."""
@@ -102,10 +102,10 @@ class LimitCheck(NamedTuple):
         return self.total.get(name) - self.limit.get(name)
 
     @property
-    def counted_already(self) -> Resource:
+    def sum_without_request(self) -> Resource:
         """The sum of all parts except the request."""
         total = Resource()
-        for name, amount in self.parts:
+        for name, amount in self.summands:
             if name == ELASTIC:
                 total.sub_without_assert(amount)
             elif name not in (REQUEST, MINIMUM):
@@ -114,7 +114,7 @@ class LimitCheck(NamedTuple):
 
     def figures_of(self, name: str) -> tuple[float, ...]:
         """The amounts of every part, the total and the limit in one dimension."""
-        parts = (amount.get(name) for _, amount in self.parts)
+        parts = (amount.get(name) for _, amount in self.summands)
         return (*parts, self.total.get(name), self.limit.get(name))
 
 
@@ -163,11 +163,11 @@ def check_admission(
 class QueueLimit(NamedTuple):
     """A queue's real capability: whole - guaranteed + own guarantee, at most the stated capability."""
 
-    whole: Resource
+    total: Resource
     guaranteed: Resource
     """The sum of the guarantees of all queues that share the whole."""
-    own: Resource
-    left: Resource
+    own_guarantee: Resource
+    remaining: Resource
     capability: Resource | None
     """The stated capability; None without one."""
     limit: Resource

@@ -21,13 +21,13 @@ class MinimumCount(NamedTuple):
     """A count and the minimum that the gang needs: pods of a role, or sub jobs of a policy."""
 
     name: str
-    have: int
-    least: int
+    actual: int
+    minimum: int
 
     @property
     def is_reached(self) -> bool:
         """Whether the count reaches the minimum."""
-        return self.have >= self.least
+        return self.actual >= self.minimum
 
 
 StatusIndex = dict[TaskStatus, dict[TaskId, TaskInfo]]

@@ -29,13 +29,13 @@ class BinpackPart(NamedTuple):
     """One resource's part of a node's score."""
 
     name: str
-    wanted: float
+    used_after: float
     """Used plus requested amount."""
     capacity: float
     weight: int
     share: float
     """The weighted fraction of the capacity that would be used."""
-    fits: bool | None
+    request_fits: bool | None
     """Whether the request fits; None if the resource does not count."""
 
 
@@ -106,7 +106,7 @@ class Binpack(Plugin):
         score, weights = 0.0, 0
         for part in parts:
             score, weights = score + part.share, weights + part.weight
-        full = any(part.fits is False for part in parts)
+        full = any(part.request_fits is False for part in parts)
         return BinpackScore(parts, weights, 0.0 if full else self._average_score(score, weights))
 
     def _part_values(self, request: Resource, used: Resource, allocatable: Resource) -> Iterator[PartValues]:

@@ -112,15 +112,17 @@ class ShareExchange(NamedTuple):
     """The share that the preemptor's job would reach, and the share that the candidate's job would keep."""
 
     task: TaskInfo
-    wanted: float
+    preemptor_share: float
     dominant: str = ""
-    kept: float | None = None
+    own_share: float | None = None
     """The share that the candidate's job would keep; None for a candidate without a job."""
 
     @property
     def is_fair(self) -> bool:
         """Whether the candidate's job would keep at least the share that the preemptor's job would reach."""
-        return self.kept is not None and (self.wanted < self.kept or abs(self.wanted - self.kept) <= SHARE_DELTA)
+        return self.own_share is not None and (
+            self.preemptor_share < self.own_share or abs(self.preemptor_share - self.own_share) <= SHARE_DELTA
+        )
 
 
 def iter_exchanges(

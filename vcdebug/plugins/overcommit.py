@@ -29,7 +29,7 @@ class Overcommit(Plugin):
         self.configured_factor = arguments.get_float64(FACTOR_KEY, DEFAULT_FACTOR)
         self.factor = self.configured_factor
         if self.configured_factor < 1.0:
-            self.factor = arguments.replaced[FACTOR_KEY] = DEFAULT_FACTOR
+            self.factor = arguments.replaced_defaults[FACTOR_KEY] = DEFAULT_FACTOR
         self.total = Resource()
         self.idle = Resource()
         self.inqueue = Resource()

@@ -63,16 +63,16 @@ class Priority(Plugin):
 class PriorityRank(NamedTuple):
     """The compared priorities of a candidate victim and of the preemptor's job or task."""
 
-    whose: str
+    compared_kind: str
     """Whether priorities of jobs or of tasks are compared: "job" or "task"."""
     candidate: int | None
     """The candidate's priority; None if it has no job."""
-    asker: int
+    preemptor: int
 
     @property
     def is_lower(self) -> bool:
         """Whether the candidate has the lower priority."""
-        return self.candidate is not None and self.candidate < self.asker
+        return self.candidate is not None and self.candidate < self.preemptor
 
 
 def rank_candidate(

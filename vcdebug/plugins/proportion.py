@@ -58,7 +58,7 @@ class ProportionQueueAttr:
     request: Resource = field(default_factory=Resource)
     elastic: Resource = field(default_factory=Resource)
     inqueue: Resource = field(default_factory=Resource)
-    bound: queue_limits.QueueLimit | None = None
+    limit_derivation: queue_limits.QueueLimit | None = None
     """How the real capability was computed."""
     keeps_zeros: bool = True
     """Whether a deserved scalar of 0 is kept as 0 instead of being dropped."""
@@ -179,7 +179,7 @@ class Proportion(Plugin):
         capability = Resource() if bound.capability is None else bound.capability
         keeps_zeros = not self.ssn.release.has_older_form(ZERO_DESERVED_DROPPED)
         return ProportionQueueAttr(
-            queue.weight, capability, bound.limit, bound.own, bound=bound, keeps_zeros=keeps_zeros
+            queue.weight, capability, bound.limit, bound.own_guarantee, limit_derivation=bound, keeps_zeros=keeps_zeros
         )
 
     def queue_order(self, left: QueueInfo, right: QueueInfo) -> int:
@@ -217,7 +217,7 @@ class Proportion(Plugin):
         """Candidates of queues that exceed their deserved amount in some dimension, in order, less earlier victims."""
         minimum = least_holding(self.ssn.release, reclaimer)
         holdings = iter_holdings(self.jobs, self.queues, candidates, minimum)
-        return [holding.task for holding in holdings if holding.surplus], PERMIT
+        return [holding.task for holding in holdings if holding.has_surplus], PERMIT
 
     def job_enqueueable(self, job: JobInfo) -> int:
         """Whether the job's minimum fits the queue's limit beside its inelastic allocations."""
@@ -334,7 +334,7 @@ class QueueHolding(NamedTuple):
     allocated: Resource = NO_RESOURCE
     """Valid only until the next candidate, for which the same object is modified."""
     deserved: Resource = NO_RESOURCE
-    surplus: bool = False
+    has_surplus: bool = False
     """Whether the queue exceeds its deserved amount in some dimension."""
 
     @property
@@ -392,10 +392,10 @@ class DealRound(NamedTuple):
     """The sum of the weights of the queues in this round."""
     remaining: Resource
     """The amount divided in this round."""
-    dealt: tuple[DealtShare, ...]
-    left: Resource
+    shares: tuple[DealtShare, ...]
+    remaining_amount: Resource
     """The amount left after the round."""
-    last: bool
+    is_last: bool
     """Whether this is the last round: nothing is left, or no queue can use it."""
 
 

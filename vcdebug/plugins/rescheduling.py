@@ -93,7 +93,7 @@ class EvictionStep(NamedTuple):
     budget: Mapping[str, int]
     """The amounts that idle nodes can still take, in milli-cores and bytes."""
     victim: TaskInfo | None
-    why: str
+    refusal: str
     """The reason why the pod is not evicted; empty for a victim."""
 
 
@@ -189,7 +189,7 @@ class Rescheduling(Plugin):
         capacity = status_of(busy.node.manifest).get("capacity") or {}
         pods = [task.pod for task in busy.node.tasks_in_order()]
         # Go's sort exactly: the comparison is no order for best-effort pods, so the algorithm decides.
-        for pod in sort_slice(pods, self._goes_before):
+        for pod in sort_slice(pods, self._is_evicted_before):
             is_above = any(busy.percents[name] >= target[name] for name in MEASURED_DIMENSIONS)
             measures = dict(busy.percents), dict(budget)
             if not is_above or any(room == 0 for room in budget.values()):
@@ -208,7 +208,7 @@ class Rescheduling(Plugin):
                 busy.percents[dim] = busy.percents[dim] - _capacity_percent(dim, amount, capacity)
         return steps
 
-    def _goes_before(self, left: Pod, right: Pod) -> bool:
+    def _is_evicted_before(self, left: Pod, right: Pod) -> bool:
         """Whether the left pod is evicted first: no or lower priority, then weaker QoS; both ways True for best-effort.
         Upstream: plugins/rescheduling/node_utilization_util.sortPods.
         """

@@ -35,11 +35,11 @@ class FitPart(NamedTuple):
     name: str
     strategy: Strategy
     capacity: FloatArray
-    wanted: FloatArray
+    used_after: FloatArray
     """Used plus requested amount."""
     part: FloatArray
     """The weighted fraction that is used, or that is left, by strategy."""
-    full: BoolArray
+    full_mask: BoolArray
     """Mask of the nodes on which the resource does not fit."""
 
 
@@ -105,7 +105,7 @@ class ResourceStrategyFit(Plugin):
         full: BoolArray = np.zeros(len(nodes), dtype=np.bool_)
         for part in self.fit_parts(task, nodes):
             weights += part.strategy.weight
-            full |= part.full
+            full |= part.full_mask
             score = score + part.part
         if weights > 0:
             score = score / float(weights)

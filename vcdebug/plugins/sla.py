@@ -21,7 +21,7 @@ class Sla(Plugin):
         """Waiting time in nanoseconds for jobs that set none; None without a default."""
         self.configured_time = arguments.raw.get(WAITING_TIME_KEY)
         if self.configured_time is not None and self.waiting_time is None:
-            arguments.replaced[WAITING_TIME_KEY] = ""
+            arguments.replaced_defaults[WAITING_TIME_KEY] = ""
         self.now = 0
 
     def on_session_open(self, ssn: Session) -> None:

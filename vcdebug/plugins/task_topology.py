@@ -30,9 +30,9 @@ class BucketScores(NamedTuple):
     """For several nodes, how many tasks of a task's bucket each holds or has room for."""
 
     bucket: Bucket
-    present: IntArray
+    tasks_on_node: IntArray
     """Tasks of the bucket on the node, less the tasks that the role avoids."""
-    left_out: IntArray
+    left_out_count: IntArray
     """Number of tasks to leave out before the rest of the bucket fits."""
     small: BoolArray
     """Mask of the nodes without room for the task itself."""
@@ -95,7 +95,7 @@ class TaskTopology(Plugin):
             return None
         room = IdleAndReleasing(nodes)
         small = room.too_small(task.resreq)
-        left_out = self._left_out(task, bucket, room, small)
+        left_out = self._left_out_counts(task, bucket, room, small)
         present = self._tasks_present(task, buckets, bucket, nodes)
         score = present + len(bucket.tasks) - left_out
         weighted = (score * self._weight).astype(np.float64)
@@ -117,7 +117,7 @@ class TaskTopology(Plugin):
         present: IntArray = counts[nodes.rows]
         return present
 
-    def _left_out(self, task: TaskInfo, bucket: Bucket, room: IdleAndReleasing, ignored: BoolArray) -> IntArray:
+    def _left_out_counts(self, task: TaskInfo, bucket: Bucket, room: IdleAndReleasing, ignored: BoolArray) -> IntArray:
         """Per node, the number of other tasks to remove from the bucket, one by one, until the rest fits."""
         fits = room.request_fits(bucket.request) | ignored
         left_out: IntArray = np.zeros(len(fits), dtype=np.int64)
@@ -183,7 +183,7 @@ KIBIS_PER_MEBI = 1024
 class Bucket:
     """Pending tasks, and the number of placed tasks per node. Upstream: plugins/task-topology/bucket.NewBucket."""
 
-    __slots__ = ("bound", "index", "nodes", "request", "request_score", "roles", "tasks")
+    __slots__ = ("bound_count", "index", "nodes", "request", "request_score", "roles", "tasks")
 
     def __init__(self, index: int) -> None:
         self.index = index
@@ -192,7 +192,7 @@ class Bucket:
         self.roles: dict[Role, int] = {}
         self.request = Resource()
         self.request_score = 0.0
-        self.bound = 0
+        self.bound_count = 0
         self.nodes: dict[NodeName, int] = {}
 
     def add_task(self, role: Role, task: TaskInfo) -> None:
@@ -215,7 +215,7 @@ class Bucket:
 
     def _count_bound(self, node: NodeName) -> None:
         self.nodes[node] = self.nodes.get(node, 0) + 1
-        self.bound += 1
+        self.bound_count += 1
 
 
 class JobBuckets:
@@ -249,7 +249,7 @@ class JobBuckets:
             bucket = self._new_bucket(task.node_name)
         self._bucket_of[task.uid] = bucket
         bucket.add_task(role, task)
-        self.largest = max(self.largest, len(bucket.tasks) + bucket.bound)
+        self.largest = max(self.largest, len(bucket.tasks) + bucket.bound_count)
 
     def _new_bucket(self, node: NodeName) -> Bucket:
         """Upstream: plugins/task-topology/manager.NewBucket."""
@@ -325,11 +325,11 @@ class RoleTopology:
     """Pairs of roles with affinity or anti-affinity, and the rank of each role."""
 
     def __init__(self, affinity: RoleGroups, anti_affinity: RoleGroups, order: list[Role]) -> None:
-        self._near: RolePairs = {}
-        self._apart: RolePairs = {}
+        self._near_pairs: RolePairs = {}
+        self._anti_pairs: RolePairs = {}
         self.priority: dict[Role, int] = {}
-        self._add_groups(affinity, self._near, SELF_PRIORITY, INTER_PRIORITY)
-        self._add_groups(anti_affinity, self._apart, SELF_ANTI_PRIORITY, INTER_ANTI_PRIORITY)
+        self._add_groups(affinity, self._near_pairs, SELF_PRIORITY, INTER_PRIORITY)
+        self._add_groups(anti_affinity, self._anti_pairs, SELF_ANTI_PRIORITY, INTER_ANTI_PRIORITY)
         self._order = {role: len(order) - index for index, role in enumerate(order)}
 
     def _add_groups(self, groups: RoleGroups, pairs: RolePairs, alone: int, together: int) -> None:
@@ -346,12 +346,12 @@ class RoleTopology:
 
     def role_affinity(self, role: Role, counts: Mapping[Role, int]) -> int:
         """The number of these tasks that the role has affinity to, less those with anti-affinity."""
-        liked = sum(count for other, count in counts.items() if (role, other) in self._near)  # exact: ints
+        liked = sum(count for other, count in counts.items() if (role, other) in self._near_pairs)  # exact: ints
         return liked + self.role_repulsion(role, counts)
 
     def role_repulsion(self, role: Role, counts: Mapping[Role, int]) -> int:
         """Minus the number of these tasks to which the role has anti-affinity."""
-        return -sum(count for other, count in counts.items() if (role, other) in self._apart)  # exact: ints
+        return -sum(count for other, count in counts.items() if (role, other) in self._anti_pairs)  # exact: ints
 
 
 def read_topology(job: JobInfo) -> RoleTopology | None:

@@ -113,7 +113,7 @@ class Tdm(Plugin):
         zones = [node.revocable_zone for node in nodes.node_infos]
         is_shut = np.array([self._errors.get(zone) is not None for zone in zones], dtype=np.bool_)
         usable = np.array([bool(zone) for zone in zones], dtype=np.bool_) & ~is_shut & bool(task.revocable_zone)
-        return NodeScores(np.where(usable, MAX_SCORE, 0.0), failed=is_shut if is_shut.any() else None)
+        return NodeScores(np.where(usable, MAX_SCORE, 0.0), failed_mask=is_shut if is_shut.any() else None)
 
     # Victims
 

@@ -32,13 +32,13 @@ class StackPlace(NamedTuple):
     """A hook's name, an operation, or `pop job`, `best node`, `commit` and the like."""
     level: Level
     """Level of the innermost span around the event."""
-    before: str
+    previous: str
     """Key of the preceding event."""
     question: int
     """At job level: number of the question to plugins since the last task, from 0; -1 elsewhere."""
     phase: str
     """In a search of HyperNodes: `sub` while sub jobs are tried, `job` while the job is checked, then `done`."""
-    older: bool
+    has_old_allocate: bool
     """Whether the release has allocate in its form before v1.14, without allocateForJob."""
     by_domains: bool
     """Whether the action preempts topology-aware or searches HyperNodes."""
@@ -115,7 +115,7 @@ def _in_dry_run(place: StackPlace) -> bool:
 def _is_task_run(place: StackPlace) -> bool:
     if place.key in (hooks.JOB_READY.upstream, hooks.JOB_PIPELINED.upstream) and place.level == Level.JOB:
         pipelined = place.key == hooks.JOB_PIPELINED.upstream and (place.question == 1 or not place.by_domains)
-        return place.older or place.question == 0 or pipelined
+        return place.has_old_allocate or place.question == 0 or pipelined
     return place.level >= Level.TASK or place.key in ("pop task", *_READY) or _ends_task_run(place)
 
 
@@ -130,7 +130,7 @@ def _is_recovery(place: StackPlace) -> bool:
 def _ends_task_run(place: StackPlace) -> bool:
     if place.key not in ("discard", *_UNDONE):
         return False
-    return not place.by_domains or place.before in (hooks.SUB_JOB_PIPELINED.upstream, hooks.JOB_PIPELINED.upstream)
+    return not place.by_domains or place.previous in (hooks.SUB_JOB_PIPELINED.upstream, hooks.JOB_PIPELINED.upstream)
 
 
 def _asks(*keys: str, level: Level) -> Callable[[StackPlace], bool]:
@@ -338,7 +338,7 @@ def _rows_that_run(recording: Recording, seq: Seq, action: str) -> list[ActionRo
     before, level = key_before(recording, seq), level_of(recording, seq)
     older = source_of(recording).find_function("actions/allocate", "allocateForJob") is None
     question = _question_since_task(recording, seq) if level is Level.JOB else -1
-    by_domains = _goes_by_domains(recording, seq, action)
+    by_domains = _tries_domains(recording, seq, action)
     phase = domain_phase(recording, seq) if by_domains and level is Level.JOB else SUB
     place = StackPlace(event_key(event), level, before, question, phase, older, by_domains)
     return [row for row in ROWS.get(f"actions/{action}", ()) if row.runs(place)]
@@ -398,9 +398,9 @@ def key_before(recording: Recording, seq: Seq) -> str:
     return event_key(recording.event_at(seq - 1)) if seq > 1 else ""
 
 
-def _goes_by_domains(recording: Recording, seq: Seq, action: str) -> bool:
+def _tries_domains(recording: Recording, seq: Seq, action: str) -> bool:
     """Whether preempt is topology-aware, or allocate tries HyperNodes for the job."""
-    from vcdebug.actions.allocate.domains import goes_by_domains
+    from vcdebug.actions.allocate.domains import tries_hyper_nodes
     from vcdebug.actions.preempt import TOPOLOGY_AWARE_KEY, Preempt
 
     session = recording.session
@@ -411,23 +411,23 @@ def _goes_by_domains(recording: Recording, seq: Seq, action: str) -> bool:
     if job is None:
         return False
     by_tiers = session.release.has_older_form(ALLOCATE_TOPOLOGY_TIERS)
-    return job.contains_hard_topology() if by_tiers else goes_by_domains(session, job)
+    return job.contains_hard_topology() if by_tiers else tries_hyper_nodes(session, job)
 
 
 class EventPlace(NamedTuple):
     """Place of an event in its action, which decides the functions below the action's."""
 
-    inner: str
+    innermost_function: str
     """The innermost function of the action."""
     level: Level
-    before: str
+    previous: str
 
 
 def _event_functions(source: UpstreamSource, event: record.Event, place: EventPlace) -> list[SourceFunction | None]:
     """Functions that the event itself calls: the session's and the plugin's, or a statement's operation."""
     key = event_key(event)
     if isinstance(event, record.HookEvent):
-        names = (_FIRST_ASKED.get((place.inner, key), ""), *source.asking.get(key, ())[-1:])
+        names = (_FIRST_ASKED.get((place.innermost_function, key), ""), *source.asking.get(key, ())[-1:])
         called = [source.find_function(SESSION, name) or source.find_function(SESSION_PLUGINS, name) for name in names]
         return [*called, source.find_plugin_function(key, event.plugin)]
     if isinstance(event, record.PopEvent):
@@ -446,7 +446,7 @@ def _outer_operation(key: str, place: EventPlace, *, undoes_itself: bool) -> str
     """The statement's function that calls an operation; empty where the action calls it."""
     if key == record.BIND_OP:
         return "Commit"
-    if key in _UNDONE and (place.before in ("discard", *_UNDONE) or place.level <= Level.JOB):
+    if key in _UNDONE and (place.previous in ("discard", *_UNDONE) or place.level <= Level.JOB):
         return "Discard"
     if key in record.PLACING_OPS and place.level == Level.JOB:
         return "RecoverOperations"

@@ -29,11 +29,11 @@ class WaitingSummary(NamedTuple):
 
     jobs: tuple[JobId, ...]
     """Jobs of PodGroups, and of pods that name a missing PodGroup."""
-    lone: tuple[TaskKey, ...]
+    pods_without_job: tuple[TaskKey, ...]
     """Pods of this scheduler without a node and without a job."""
     pods_without_node: Mapping[str, int]
     """Job, or pod without a job → how many of its pods had no node before the cycle."""
-    broken: Mapping[JobId, None]
+    incomplete_jobs: Mapping[JobId, None]
     """Jobs of the session with unserved pods after the cycle, or too few pods for their gang before it."""
 
 

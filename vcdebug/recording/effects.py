@@ -205,9 +205,9 @@ class StatementSpan(NamedTuple):
 
     ops: tuple[Seq, ...]
     end: Seq
-    fate: str
+    ending: str
     """`commit` or `discard`; empty if the recording ends before the statement."""
-    undone: Seq
+    undone_at: Seq
     """The last event of the rollback after a discard; equal to `end` if nothing is rolled back."""
 
 
@@ -236,7 +236,7 @@ CARRIED_OUT_FATES = ("commit", "at once")
 """The fates of evictions that are carried out."""
 
 
-def fate_of(recording: Recording, seq: Seq, event: record.OpEvent) -> tuple[str, Seq]:
+def ending_of(recording: Recording, seq: Seq, event: record.OpEvent) -> tuple[str, Seq]:
     """(`commit`, `discard`, `at once` or empty, event) of the statement of an operation."""
     if event.via is not None:
         return "at once", seq
@@ -250,7 +250,7 @@ def _fates_by_seq(recording: Recording, first: Seq, last: Seq) -> Mapping[Seq, t
     fates: dict[Seq, tuple[str, Seq]] = {}
     for span in statements_between(recording, first, last):
         for seq in span.ops:
-            fates.setdefault(seq, (span.fate, span.end))
+            fates.setdefault(seq, (span.ending, span.end))
     return fates
 
 
@@ -273,7 +273,7 @@ class EvictOperation(NamedTuple):
 def evict_operations(recording: Recording) -> Sequence[EvictOperation]:
     """Every planned eviction of the cycle, in order."""
     evictions = recording.filter_events(record.OpEvent, timeline_marks(recording).evictions)
-    return [EvictOperation(seq, event, *fate_of(recording, seq, event)) for seq, event in evictions]
+    return [EvictOperation(seq, event, *ending_of(recording, seq, event)) for seq, event in evictions]
 
 
 # The outcome of each action, counted once for the whole recording: an action may have most of its events.

@@ -56,7 +56,7 @@ def _replaced_arguments(recording: Recording) -> Iterator[Problem]:
     plugins = {f"plugin {name}": plugin.arguments for name, plugin in recording.session.plugins.items()}
     actions = {f"action {name}": arguments for name, arguments in recording.session.action_arguments.items()}
     for owner, arguments in {**actions, **plugins}.items():
-        for key, value in arguments.replaced.items():
+        for key, value in arguments.replaced_defaults.items():
             fault = f"the scheduler does not use the value {arguments.raw[key]!r}"
             yield Problem(CONF_FILE, owner, f"arguments.{key}", fault, f"{format_setting(value)} is in force")
 
@@ -226,4 +226,4 @@ def circle_of_queues(recording: Recording) -> tuple[QueueName, ...]:
         return ()
     from vcdebug.plugins.capacity import Capacity  # a session without the plugin does not load it
 
-    return plugin.circle if isinstance(plugin, Capacity) else ()
+    return plugin.circular_queues if isinstance(plugin, Capacity) else ()

@@ -218,7 +218,7 @@ def cut_off_error(recording: Recording) -> CutOffError | None:
     )
 
 
-def require_whole(recording: Recording) -> Recording:
+def require_complete(recording: Recording) -> Recording:
     """Returns the recording; raises CutOffError if it was cut off before the end of the cycle."""
     error = cut_off_error(recording)
     if error is not None:

@@ -78,8 +78,8 @@ class StageTimes:
 
     def __init__(self, clock: Clock | None) -> None:
         self._clock = clock
-        self._last = clock() if clock else 0.0
-        self._start = self._last
+        self._last_time = clock() if clock else 0.0
+        self._start = self._last_time
         self.seconds: dict[str, float] = {}
 
     def end_stage(self, stage: str) -> None:
@@ -87,9 +87,9 @@ class StageTimes:
         if self._clock is None:
             return
         now = self._clock()
-        self.seconds[stage] = self.seconds.get(stage, 0.0) + (now - self._last)
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + (now - self._last_time)
         self.seconds["cycle"] = now - self._start
-        self._last = now
+        self._last_time = now
 
 
 @lru_cache(maxsize=64)
@@ -135,16 +135,16 @@ class _ObservedEvents(list[Event]):
 
     def __init__(self, look: Callable[[Seq, Event], None]) -> None:
         super().__init__()
-        self._look = look
-        self._over = False
+        self._observe = look
+        self._is_over = False
 
     def append(self, event: Event, /) -> None:
-        if self._over:
+        if self._is_over:
             return
         try:
-            self._look(len(self) + 1, event)
+            self._observe(len(self) + 1, event)
         except EventReachedError:
-            self._over = True
+            self._is_over = True
             raise
         super().append(event)
 
@@ -282,7 +282,7 @@ def _run_up_to(recording: Recording, seq: Seq, watch: ComparisonWatcher | None =
 
 def _stop_at(found: list[Session], until: Seq, going: ShouldContinue, session: Session, seq: Seq, _: Event) -> None:
     if seq == until:
-        session.record.silent = 1
+        session.record.running_call_count = 1
         found.append(session)
         raise EventReachedError("the event is reached")
     if not seq % CANCEL_CHECK_INTERVAL and not going(seq, until):  # exact: ints

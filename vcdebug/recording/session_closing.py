@@ -28,7 +28,7 @@ def closing_step(recording: Recording) -> SessionStep | None:
     if not isinstance(recording.last_event, CloseEvent):
         return None
     job_count = count_noun(len(recording.session.jobs), "job")
-    return SessionStep("session closes", job_count, seq=len(recording), parts=partial(_closing_stages, recording))
+    return SessionStep("session closes", job_count, seq=len(recording), make_steps=partial(_closing_stages, recording))
 
 
 @per_recording()
@@ -51,14 +51,14 @@ def _plugins_step(recording: Recording) -> SessionStep:
         "plugins close",
         f"{count_noun(len(names), 'plugin')}, by name",
         seq=len(recording),
-        parts=lambda: [_plugin_step(recording, name) for name in names],
+        make_steps=lambda: [_plugin_step(recording, name) for name in names],
     )
 
 
 def _plugin_step(recording: Recording, name: str) -> SessionStep:
     writes = CLOSING_PLUGINS[name](recording) if name in CLOSING_PLUGINS else ()
     words = count_noun(len(writes), "write") if writes else WRITES_NOTHING
-    return SessionStep(name, words, True if writes else None, len(recording), parts=lambda: writes)
+    return SessionStep(name, words, True if writes else None, len(recording), make_steps=lambda: writes)
 
 
 def _gang_condition_steps(recording: Recording) -> Sequence[SessionStep]:
@@ -108,7 +108,7 @@ def _job_updater_step(recording: Recording) -> SessionStep:
     written = len([job for job in jobs if pod_group_changes(job)])
     same = f", {len(jobs) - written} as before" if written < len(jobs) else ""
     text = f"{count_noun(written, 'PodGroup')} written{same}"
-    return SessionStep("JobUpdater", text, seq=len(recording), parts=partial(_job_steps, recording))
+    return SessionStep("JobUpdater", text, seq=len(recording), make_steps=partial(_job_steps, recording))
 
 
 @per_recording()
@@ -164,7 +164,7 @@ def _pod_writes_step(recording: Recording) -> SessionStep:
         "Pending pods",
         f"{count_noun(len(writes), 'write')}, conditions and annotations" if writes else WRITES_NOTHING,
         seq=len(recording),
-        parts=partial(_write_steps, writes, "task"),
+        make_steps=partial(_write_steps, writes, "task"),
     )
 
 
@@ -173,7 +173,7 @@ def _queue_writes_step(recording: Recording) -> SessionStep:
     same = len(recording.session.queues) - len(writes)
     text = f"{count_noun(len(writes), 'queue')} written" + (f", {same} as before" if same else "")
     return SessionStep(
-        "queues' status.allocated", text, seq=len(recording), parts=partial(_write_steps, writes, "queue")
+        "queues' status.allocated", text, seq=len(recording), make_steps=partial(_write_steps, writes, "queue")
     )
 
 
@@ -198,7 +198,7 @@ def _write_steps(writes: Sequence[ClusterWrite], subject: str) -> Sequence[Sessi
 def _cycle_states_step(recording: Recording) -> SessionStep:
     names = _written_states(recording)
     text = f"{count_noun(len(names), 'pod')}, discarded with the session" if names else "no pod had a state with keys"
-    return SessionStep("CycleStates", text, seq=len(recording), parts=partial(_state_key_steps, recording))
+    return SessionStep("CycleStates", text, seq=len(recording), make_steps=partial(_state_key_steps, recording))
 
 
 @per_recording()

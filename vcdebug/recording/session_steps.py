@@ -40,13 +40,15 @@ def opening_step(recording: Recording) -> SessionStep:
     session = recording.session
     sizes = ((session.jobs, "job"), (session.nodes, "node"))
     counts = ", ".join(count_noun(len(members), noun) for members, noun in sizes)
-    return SessionStep("session opens", counts, seq=1, parts=partial(_opening_stages, recording))
+    return SessionStep("session opens", counts, seq=1, make_steps=partial(_opening_stages, recording))
 
 
 @per_recording()
 def _opening_stages(recording: Recording) -> Sequence[SessionStep]:
     words = "JobValid is asked of every job first"
-    states = SessionStep("CycleState of each Pending pod", words, seq=1, parts=partial(_cycle_state_steps, recording))
+    states = SessionStep(
+        "CycleState of each Pending pod", words, seq=1, make_steps=partial(_cycle_state_steps, recording)
+    )
     amounts = ", ".join(f"{name} {text}" for name, text in quantity_texts(recording.session.total_resource).items())
     nodes = count_noun(len(recording.session.nodes), "node")
     return (
@@ -67,7 +69,7 @@ def _snapshot_step(recording: Recording) -> SessionStep:
         "snapshot of the cluster",
         "copied from the cache; later changes of the cluster wait for the next session",
         seq=1,
-        parts=partial(_copied_steps, recording),
+        make_steps=partial(_copied_steps, recording),
     )
 
 
@@ -105,7 +107,7 @@ def _session_lists(recording: Recording) -> Iterator[SessionStep]:
 def _kind_step(kind: str, count: int, remarks: Sequence[SessionStep], parts: Sequence[SessionStep] = ()) -> SessionStep:
     text = f"{count} in the session" + (f", {len(remarks)} with a remark" if remarks else "")
     listed = parts or remarks
-    return SessionStep(kind, text, seq=1, parts=(lambda: listed) if listed else None)
+    return SessionStep(kind, text, seq=1, make_steps=(lambda: listed) if listed else None)
 
 
 def _job_steps(recording: Recording) -> Iterator[SessionStep]:
@@ -126,7 +128,7 @@ def _restored_pod_steps(recording: Recording) -> Iterator[SessionStep]:
             if uid in cluster.restored:
                 key = job.tasks[uid].key
                 text = f"Pipelined on {cluster.restored[uid]}, restored from its annotations"
-                yield SessionStep(f"pod {key}", text, good=True, seq=1, subject=("task", key))
+                yield SessionStep(f"pod {key}", text, is_successful=True, seq=1, subject=("task", key))
 
 
 # Topology and the Kubernetes view
@@ -136,7 +138,7 @@ def _topology_step(recording: Recording) -> SessionStep:
     tree = recording.session.hyper_nodes
     real = len(tree.by_name) - 1
     text = f"{count_noun(real, 'HyperNode')} and a root over all nodes" if tree.ready else tree.problem
-    return SessionStep("HyperNodes", text, tree.ready or None, seq=1, parts=partial(_hyper_node_steps, recording))
+    return SessionStep("HyperNodes", text, tree.ready or None, seq=1, make_steps=partial(_hyper_node_steps, recording))
 
 
 def _hyper_node_steps(recording: Recording) -> Sequence[SessionStep]:
@@ -158,7 +160,7 @@ def _plugins_step(recording: Recording) -> SessionStep:
         "plugins open, tier by tier",
         f"{count_noun(len(recording.session.plugins), 'plugin')} in {count_noun(len(tiers), 'tier')}",
         seq=1,
-        parts=partial(_opened_plugins, recording),
+        make_steps=partial(_opened_plugins, recording),
     )
 
 
@@ -182,18 +184,18 @@ def _plugin_step(
 ) -> SessionStep:
     title = f"tier {tier}: {name}"
     if name not in recording.session.plugins:
-        return SessionStep(title, UNKNOWN_PLUGIN, good=False, seq=1)
+        return SessionStep(title, UNKNOWN_PLUGIN, is_successful=False, seq=1)
     off = len([hook for hook in hooks if not hook.takes_part])
     text = f"{count_noun(len(hooks), 'hook')} registered" + (f", {off} switched off" if off else "")
     parts = [_hook_step(hook) for hook in hooks]
     if handler:
-        parts.append(SessionStep("event handler", handler, good=True, seq=1))
-    return SessionStep(title, text + (", an event handler" if handler else ""), seq=1, parts=lambda: parts)
+        parts.append(SessionStep("event handler", handler, is_successful=True, seq=1))
+    return SessionStep(title, text + (", an event handler" if handler else ""), seq=1, make_steps=lambda: parts)
 
 
 def _hook_step(hook: HookRegistration) -> SessionStep:
     switch = f" ({hook.switch})" if hook.switch else ""
-    wrong = f"; {hook.misspelt} is not a switch" if hook.misspelt else ""
+    wrong = f"; {hook.misspelt_switch} is not a switch" if hook.misspelt_switch else ""
     return SessionStep(hook.hook, f"{hook.state}{switch}{wrong}", hook.takes_part and not wrong, seq=1)
 
 
@@ -230,21 +232,21 @@ def _cycle_state_step(
 class SessionStep(NamedTuple):
     """One step of the session's opening or closing; steps form a tree."""
 
-    what: str
-    said: str = ""
+    name: str
+    result: str = ""
     """The result of the step."""
-    good: bool | None = None
+    is_successful: bool | None = None
     """Whether the step succeeded; None where nothing is judged."""
     seq: Seq = 0
     """The event that shows the step; 0 for none."""
     subject: tuple[str, str] = ("", "")
     """(kind, name) of the job, task, node or queue of the step."""
-    parts: Callable[[], Sequence[SessionStep]] | None = None
+    make_steps: Callable[[], Sequence[SessionStep]] | None = None
     """Makes the inner steps; called when the step is unfolded."""
 
     def inner_steps(self) -> Sequence[SessionStep]:
         """The inner steps; empty if there are none."""
-        return self.parts() if self.parts is not None else ()
+        return self.make_steps() if self.make_steps is not None else ()
 
 
 # Objects of the snapshot that the session leaves out, and why.
@@ -255,7 +257,7 @@ def iter_nodes_left_out(recording: Recording) -> Iterator[SessionStep]:
     for manifest in recording.snapshot.objects_of("Node"):
         name = name_of(manifest)
         if name not in recording.session.nodes:
-            yield SessionStep(f"node {name}", "left out: excluded by --node-selector", good=False)
+            yield SessionStep(f"node {name}", "left out: excluded by --node-selector", is_successful=False)
         elif ready := noteworthy_nodes(recording).get(name, ""):
             remark = f"in the session: the condition Ready is {ready}, but only taints keep pods away"
             yield SessionStep(f"node {name}", remark, subject=("node", name))
@@ -271,10 +273,10 @@ def iter_jobs_left_out(recording: Recording) -> Iterator[SessionStep]:
         if job not in recording.session.jobs:
             queue = group.queue or recording.snapshot.flags.default_queue
             reason = f"queue {queue} does not exist" if queue not in recording.session.queues else "it cannot be read"
-            yield SessionStep(f"job {job}", f"left out: {reason}", good=False)
+            yield SessionStep(f"job {job}", f"left out: {reason}", is_successful=False)
     missing = (task.job for task in recording.session.cluster.orphans if task.job not in pod_group_jobs)
     for job in dict.fromkeys(missing):
-        yield SessionStep(f"job {job}", "left out: its PodGroup does not exist", good=False)
+        yield SessionStep(f"job {job}", "left out: its PodGroup does not exist", is_successful=False)
 
 
 def iter_pods_left_out(recording: Recording) -> Iterator[SessionStep]:
@@ -290,7 +292,7 @@ def iter_pods_left_out(recording: Recording) -> Iterator[SessionStep]:
                     f"pod {pod.key}", f"on {pod.node_name}, which the session does not have", subject=subject
                 )
             continue
-        yield SessionStep(f"pod {pod.key}", f"left out: {_pod_left_out_reason(recording, pod)}", good=False)
+        yield SessionStep(f"pod {pod.key}", f"left out: {_pod_left_out_reason(recording, pod)}", is_successful=False)
 
 
 def _pod_left_out_reason(recording: Recording, pod: Pod) -> str:
@@ -324,7 +326,7 @@ class HookRegistration(NamedTuple):
     hook: str
     switch: str
     state: SwitchState
-    misspelt: str
+    misspelt_switch: str
     """An unknown switch in the configuration that is closest to this hook's."""
 
     @property
@@ -346,7 +348,7 @@ def iter_registrations(recording: Recording) -> Iterator[HookRegistration]:
 def unregistered_points(recording: Recording) -> list[str]:
     """Extension points of the release that no plugin of the session registered."""
     release, registered = recording.snapshot.release, dict.fromkeys(method for method, _ in recording.session.functions)
-    release_hooks = [hook for hook in HOOKS if hook.later is None or not release.has_older_form(hook.later)]
+    release_hooks = [hook for hook in HOOKS if hook.added_by is None or not release.has_older_form(hook.added_by)]
     return [hook.upstream for hook in release_hooks if hook.method not in registered]
 
 

@@ -29,7 +29,7 @@ def refusals_in(calls: Iterable[NumberedCall]) -> list[NumberedCall]:
     return [call for call in calls if not call[1].result]
 
 
-def says_no(event: record.HookEvent) -> bool:
+def is_rejection(event: record.HookEvent) -> bool:
     """Whether a call of one of POST_VICTIM_POINTS rejects the task; for predicates, the result None accepts it."""
     return event.result is not None if event.point.endswith(hooks.PREDICATE.upstream) else not event.result
 

@@ -122,7 +122,7 @@ def pod_status_writes(job: JobInfo) -> Iterator[PodStatusWrite]:
             job_message = job_message or job.fit_error() or ALL_NODES_UNAVAILABLE
             message = job_message
         renominated = bool(nominated) and nominated != str(task.pod.status.get("nominatedNodeName") or "")
-        if renominated or not _already_says(task, reason, message):
+        if renominated or not _has_condition(task, reason, message):
             yield PodStatusWrite(task.key, reason, message, nominated if renominated else "")
 
 
@@ -133,7 +133,7 @@ def _pod_conditions(job: JobInfo, seq: Seq) -> Iterator[ClusterWrite]:
         yield ClusterWrite(seq, "Pod", status.pod, "condition", text)
 
 
-def _already_says(task: TaskInfo, reason: str, message: str) -> bool:
+def _has_condition(task: TaskInfo, reason: str, message: str) -> bool:
     for condition in task.pod.status.get("conditions") or ():
         if condition.get("type") == POD_SCHEDULED:
             stated_condition = (condition.get("status"), condition.get("reason") or "", condition.get("message") or "")

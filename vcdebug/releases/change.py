@@ -38,17 +38,17 @@ class Tag(NamedTuple):
 class Change(NamedTuple):
     """The older form of a rule, and the first releases without it."""
 
-    what: str
+    behavior: str
     """The behavior of the older form, in one sentence."""
-    decides: str
+    affected_decisions: str
     """The decisions that it can change."""
     history: str
     """`fixed_in; pull; weight`, e.g. `v1.14.5 v1.15.0; #5067; H`; without `fixed_in` for an open pull request."""
-    since: str = ""
+    first_older_tag: str = ""
     """The first tag with the older form; empty if all older releases have it."""
     replayed: bool = True
     """Whether the replay supports the older form."""
-    unshown: str = ""
+    unshown_reason: str = ""
     """Why no recording shows the older form; required for a change that is not replayed."""
     id: str = ""
     """As switches and `diff --release` name it: by default the constant's name, `vgpu-uuid-lists`."""
@@ -70,7 +70,7 @@ class Change(NamedTuple):
 
     @property
     def is_proposed(self) -> bool:
-        """Whether it is an open pull request: `what` is then its behavior, which no release has yet.
+        """Whether it is an open pull request: `behavior` is then its behavior, which no release has yet.
 
         `master,+pr-5884` replays the latest rules with that one merged.
         """
@@ -78,7 +78,7 @@ class Change(NamedTuple):
 
     def is_in_force(self, tag: Tag) -> bool:
         """Whether the release with this tag has the older form."""
-        if self.since and tag < Tag.from_text(self.since):
+        if self.first_older_tag and tag < Tag.from_text(self.first_older_tag):
             return False
         fixes = [Tag.from_text(text) for text in self.fixed_in]
         # A fix on the release's own branch decides: v1.14.5 may have a backport that v1.15.0 lacks.

@@ -24,7 +24,7 @@ VGPU_DUPLICATE_ALLOCATE = Change(
     "A pod that already names vGPU cards of the node gets no new cards.",
     "cards of a pod that is placed a second time",
     "v1.16; #5588; M",
-    since="v1.15.0",
+    first_older_tag="v1.15.0",
 )
 VGPU_UUID_LISTS = Change(
     "The annotations that select or exclude vGPU cards are not read.",
@@ -62,7 +62,7 @@ DEVICESHARE_NIL_LEDGER_BATCH = Change(
     "the best node of pods with NPUs",
     "v1.16; #5217; L",
     replayed=False,
-    unshown=ASCEND,
+    unshown_reason=ASCEND,
 )
 HAMI_ASCEND = Change(
     "A lack of Ascend cards is an error, so preempt skips the node.",
@@ -91,7 +91,7 @@ VGPU_MIG_COPY = Change(
     "topology-aware preemption with MIG",
     "v1.16; #5550; L",
     replayed=False,
-    unshown=MIG,
+    unshown_reason=MIG,
 )
 DEVICES_SHARED_WITH_CACHE = Change(
     "Session, dry runs and cache share one record of cards.",
@@ -152,7 +152,7 @@ VGPU_SECOND_CONTAINER_FREE = Change(
     "A pod's card is allocated for its first container only; removing a pod with further containers causes a panic.",
     "card availability for later tasks; scheduler panic",
     "v1.13.0; #4633; M",
-    since="v1.12.0",
+    first_older_tag="v1.12.0",
 )
 VGPU_FIXED_NAMES = Change(
     "vGPU resource names are fixed: the device configuration cannot rename them.",
@@ -164,7 +164,7 @@ GPUSHARE_ALWAYS_CHARGED = Change(
     "scheduler panic if a pod names a shared GPU of a node without any",
     "v1.13.0; v1.13.0; L",
     replayed=False,
-    unshown="The panic happens while the cluster is read, before the first cycle.",
+    unshown_reason="The panic happens while the cluster is read, before the first cycle.",
 )
 DEVICESHARE_SCORE_LOST = Change(
     "Cards are scored only with a policy, and the score is discarded.",
@@ -218,7 +218,7 @@ VGPU_CHARGED_TWICE = Change(
     "Virtual GPUs of a placed pod are allocated twice until the next cycle.",
     "card availability for later tasks of the session",
     "v1.14.0 v1.13.2 v1.12.3; fe1988d1b; M",
-    since="v1.12.0",
+    first_older_tag="v1.12.0",
 )
 VGPU_MODES_ABSENT = Change(
     "Virtual GPUs have no modes: neither what a pod asks for nor MIG is read. Removing a pod from a card "
@@ -262,7 +262,7 @@ VGPU_REGISTER_PANICS = Change(
     "scheduler panic",
     "v1.11.0; #3924; L",
     replayed=False,
-    unshown="The panic happens while the cluster is read, before the first cycle.",
+    unshown_reason="The panic happens while the cluster is read, before the first cycle.",
 )
 VGPU_SCALARS_TILL_FIRST_HELD = Change(
     "Of the pods that existed before the scheduler started, only those up to the first that is on a node, by name, "

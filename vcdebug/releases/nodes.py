@@ -31,7 +31,7 @@ PRESCORE_WRAPPING = Change(
     "trace output",
     "v1.16; #5728; T",
     replayed=False,
-    unshown="PreScore fails only with the gate StorageCapacityScoring, which is off in every release.",
+    unshown_reason="PreScore fails only with the gate StorageCapacityScoring, which is off in every release.",
 )
 VOLUMEBINDING_CAPACITY = Change(
     "CSIStorageCapacity is checked only with --csi-storage and the gate CSIStorage, both off by default.",
@@ -53,7 +53,7 @@ DRA_TIMEOUT_CODE = Change(
     "nodes that preempt and reclaim check",
     "v1.16; #5287; L",
     replayed=False,
-    unshown="A replay has no clock: no search times out.",
+    unshown_reason="A replay has no clock: no search times out.",
 )
 FEATURE_GATES_1_35 = Change(
     "Kubernetes' feature gates have at most the defaults of 1.35, whatever the server's version.",
@@ -65,7 +65,7 @@ FEATURE_GATES_1_34 = Change(
     "Kubernetes' feature gates have at most the defaults of 1.34, whatever the server's version.",
     "features of Kubernetes 1.35",
     "v1.15.0; k8s 1.34.1; M",
-    unshown="Kubernetes 1.35 enables no gate that a rule of the scheduler reads.",
+    unshown_reason="Kubernetes 1.35 enables no gate that a rule of the scheduler reads.",
     id="feature-gate-ceiling-1.34",
 )
 FEATURE_GATES_1_33 = Change(
@@ -84,7 +84,7 @@ RESIZE_OF_NOTHING = Change(
     "scheduler panic",
     "v1.14.0; k8s 1.33.2; L",
     replayed=False,
-    unshown="No kubelet adds requests to a container without any: a resize cannot add the first one.",
+    unshown_reason="No kubelet adds requests to a container without any: a resize cannot add the first one.",
 )
 DEVICE_FEATURES_1_33 = Change(
     "The only supported feature of resource claims is adminAccess, whatever the gates: a request with "
@@ -108,7 +108,7 @@ FEATURE_GATES_1_31 = Change(
     "Kubernetes' feature gates have the defaults of 1.31, whatever the server's version.",
     "features of Kubernetes 1.32",
     "v1.12.0; k8s 1.31.3; L",
-    unshown="Kubernetes 1.32 switches no gate on that a rule of the scheduler reads.",
+    unshown_reason="Kubernetes 1.32 switches no gate on that a rule of the scheduler reads.",
     id="feature-gate-ceiling-1.31",
 )
 SIDECARS_AS_INIT = Change(
@@ -121,7 +121,7 @@ CSI_LIMITS_OF_NODES = Change(
     "feasible nodes of pods with CSI volumes",
     "v1.12.0; k8s 1.31.3; L",
     replayed=False,
-    unshown="A task that needs more than the node states is refused before the filters.",
+    unshown_reason="A task that needs more than the node states is refused before the filters.",
 )
 DRA_ABSENT = Change(
     "Resource claims are not checked, whatever the configuration says.",
@@ -143,14 +143,14 @@ SPREAD_CONSTRAINTS_SHARE_KEY = Change(
     "feasible nodes of pods with two hard constraints over one key",
     "v1.13.0; k8s 1.32.2; L",
     replayed=False,
-    unshown="An API server rejects pods with two identical constraints over one key.",
+    unshown_reason="An API server rejects pods with two identical constraints over one key.",
 )
 STORAGE_SCORING_OLD = Change(
     "Volumes are scored with the gate VolumeCapacityPriority, the fuller the better.",
     "the best node of pods with volumes",
     "v1.13.0; k8s 1.32.2; L",
     replayed=False,
-    unshown="The gate is off in every release.",
+    unshown_reason="The gate is off in every release.",
 )
 VOLUME_AFFINITY_TEXT = Change(
     "The message for a volume that is not reachable from a node is about a node affinity conflict.",
@@ -171,7 +171,7 @@ METRICS_UNREGISTERED = Change(
     "nodeorder panics if predicates is not configured, or its enablePredicate is off.",
     "scheduler panic",
     "v1.13.0 v1.12.2; 981e18b26; L",
-    since="v1.12.0",
+    first_older_tag="v1.12.0",
 )
 PROPORTIONAL_PREDICATE = Change(
     "predicates reserves cpu and memory in proportion to idle accelerators; resource-strategy-fit does not exist.",
@@ -192,7 +192,7 @@ PREDICATES_BATCH_ALL_NODES = Change(
     "The batch score of predicates names every node of the session, each with 0.",
     "trace output",
     "v1.15.1; #5497; T",
-    since="v1.14.0",
+    first_older_tag="v1.14.0",
 )
 PREFILTER_REGISTRATIONS = Change(
     "NodeAffinity, NodeVolumeLimits and VolumeZone have no PreFilter: their checks fail node by node.",
@@ -204,7 +204,7 @@ STABLE_SKIP = Change(
     "nothing",
     "v1.15.1; #5542; T",
     replayed=False,
-    unshown="Filters that PreFilter skips never reject.",
+    unshown_reason="Filters that PreFilter skips never reject.",
 )
 DRA_PREDICATE_SWITCH = Change(
     "Resource claims are checked only with predicate.DynamicResourceAllocationEnable: true.",
@@ -221,7 +221,7 @@ POD_AFFINITY_UNRESOLVABLE = Change(
     "Nodes that inter-pod affinity rejects are treated as not helped by evictions; later filters do not run.",
     "nodes on which preempt and reclaim search for victims; the reasons of such nodes",
     "v1.13.0; #4279; H",
-    since="v1.10.1",
+    first_older_tag="v1.10.1",
 )
 SIMULATE_WITHOUT_DEVICES = Change(
     "Topology-aware preemption ignores devices in its dry run.",
@@ -232,13 +232,13 @@ PREDICATE_ORDER = Change(
     "Filters and Reserve run in Go map order, which changes from run to run; replayed by name.",
     "which of several reasons a node shows",
     "v1.15.0 v1.14.2; #5259; L",
-    since="v1.14.0",
+    first_older_tag="v1.14.0",
 )
 IMAGE_STATES = Change(
     "Scorers do not know the images on nodes: image locality is 0.",
     "the best node of pods with an image on some nodes only",
     "v1.15.0 v1.14.3; da013e545; M",
-    since="v1.14.0",
+    first_older_tag="v1.14.0",
 )
 SUBJOB_GRADIENT_SHORTCUT = Change(
     "A job without sub groups is tried in its HyperNode as a whole; it is never narrowed to a lower one.",
@@ -272,7 +272,7 @@ NODEGROUP_NIL_ATTR = Change(
     "scheduler panic",
     "v1.15.0; #4982; L",
     replayed=False,
-    unshown="Actions pass only tasks of jobs and queues in the session to plugins.",
+    unshown_reason="Actions pass only tasks of jobs and queues in the session to plugins.",
 )
 FEATURE_GATES_1_30 = Change(
     "Kubernetes' feature gates have the defaults of 1.30, whatever the server's version.",

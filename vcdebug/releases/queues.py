@@ -45,7 +45,7 @@ ROOT_DESERVED_OVERWRITTEN = Change(
     "spec of the root queue",
     "v1.13.0; #4354; L",
     replayed=False,
-    unshown="Recordings hold no changes of a queue's spec.",
+    unshown_reason="Recordings hold no changes of a queue's spec.",
 )
 EXTENDER_BASIC = Change(
     "The extender is called for every task, and is not notified of placements.",
@@ -91,7 +91,7 @@ DRA_COUNT_WRAPS = Change(
     "Sums of device counts overflow at 2^63.",
     "quotas with extreme counts",
     "v1.15.1; #5621; L",
-    since="v1.15.0",
+    first_older_tag="v1.15.0",
 )
 DRA_CAPACITY_MUL = Change(
     "A claim for no devices counts the capacity of one.",
@@ -129,7 +129,7 @@ CAPACITY_CYCLE = Change(
     "nothing",
     "v1.14.0; #4697; L",
     replayed=False,
-    unshown="The search for such a cycle in newer releases never finds one.",
+    unshown_reason="The search for such a cycle in newer releases never finds one.",
 )
 ROOT_INFINITE = Change(
     "The root queue's limit is the cluster's total, whatever its spec states.",

@@ -48,21 +48,21 @@ class Release:
     name: str = MASTER
     """A tag or `master`, then the switched changes: `v1.15.1,-csi-limit-key`."""
     # Not hashed: the name determines the set, and caches hash releases often.
-    older: frozenset[str] = field(default=frozenset(), hash=False)
+    older_forms: frozenset[str] = field(default=frozenset(), hash=False)
     """Ids of the changes whose older form is in force."""
-    stated: str = ""
+    stated_name: str = ""
     """The release named by the snapshot or the user; empty if neither names one."""
     trust: Trust = field(default="unknown", compare=False)
     """How far the replay of the stated release can be trusted."""
 
     def has_older_form(self, change: Change) -> bool:
         """Whether the release has the older form of the change."""
-        return change.id in self.older
+        return change.id in self.older_forms
 
     @property
     def is_assumed(self) -> bool:
         """Whether neither the snapshot nor the user names a release."""
-        return not self.stated
+        return not self.stated_name
 
     @property
     def kubernetes_version(self) -> tuple[int, int]:
@@ -71,7 +71,7 @@ class Release:
 
     def changes_in_force(self) -> Iterator[Change]:
         """The changes whose older form is in force, in the order of the table."""
-        return (change for change in CHANGES.values() if change.id in self.older)
+        return (change for change in CHANGES.values() if change.id in self.older_forms)
 
     def unreplayed_changes(self) -> tuple[Change, ...]:
         """The changes whose older form the release has but the replay does not support."""
@@ -94,15 +94,15 @@ class Release:
         name = self.display_name()
         if self.is_assumed:
             return f"release unknown, replayed by the latest rules ({name})"
-        if self.stated not in (self.name, self.name.removeprefix("v")):
-            name = f"{self.stated}, replayed as {name}"
+        if self.stated_name not in (self.name, self.name.removeprefix("v")):
+            name = f"{self.stated_name}, replayed as {name}"
         return f"release {name} ({TRUST_WORDS[self.trust]})"
 
     def build_document(self) -> dict[str, object]:
-        """The release as a JSON document; `stated` is null if no release is named."""
+        """The release as a JSON document; `stated_name` is null if no release is named."""
         return {
             "name": self.name,
-            "stated": self.stated or None,
+            "stated": self.stated_name or None,
             "trust": self.trust,
             "kubernetes": ".".join(map(str, self.kubernetes_version)),
             "olderRules": [change.id for change in self.changes_in_force() if not change.is_proposed],
@@ -113,7 +113,7 @@ class Release:
         """The release with one change switched to its older or newer form."""
         if self.has_older_form(change) is older:
             return self
-        forms = self.older | {change.id} if older else self.older - {change.id}
+        forms = self.older_forms | {change.id} if older else self.older_forms - {change.id}
         switch, opposite = (f"{sign}{change.id}" for sign in ((_OLDER, _NEWER) if older else (_NEWER, _OLDER)))
         parts = self.name.split(",")
         # Switching a change back drops the opposite switch from the name, so that equal rules have equal names.

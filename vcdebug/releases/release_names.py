@@ -35,7 +35,7 @@ class NamedRelease(NamedTuple):
     """The release that a name resolves to, with the problem of the name, if any."""
 
     release: Release
-    what: str = ""
+    problem: str = ""
     """The problem of the name; empty for a supported release."""
     effect: str = ""
     readable: bool = True
@@ -53,7 +53,7 @@ def resolve_release(text: str) -> NamedRelease:
         if switch != NEAREST:
             resolved = _apply_switch(resolved, switch)
     name = ",".join(part for part in (base, *switches) if part != NEAREST)
-    return resolved._replace(release=replace(resolved.release, stated=name))
+    return resolved._replace(release=replace(resolved.release, stated_name=name))
 
 
 def _resolve_base(text: str) -> NamedRelease:
@@ -95,7 +95,7 @@ def require_release(text: str) -> NamedRelease:
         ways = f"releases: {', '.join(release_names())}"
         # If the name has `nearest` already, the fault is in a switch.
         nearest = "" if f",{NEAREST}" in text else f"; {version},{NEAREST} replays the nearest of them"
-        raise VcdebugError(resolved.what, f"{name_hint} {ways}{nearest}".strip(), "--release")
+        raise VcdebugError(resolved.problem, f"{name_hint} {ways}{nearest}".strip(), "--release")
     return resolved
 
 
@@ -122,7 +122,7 @@ def _nearest_release(tag: Tag) -> Release:
     older_forms = frozenset(change.id for change in CHANGES.values() if change.is_in_force(tag))
     candidates = (NEWEST, *map(release_at_tag, SUPPORTED_TAGS))
     # min returns the first of equal candidates, which are ordered from newest to oldest.
-    return min(candidates, key=lambda release: len(older_forms ^ release.older))
+    return min(candidates, key=lambda release: len(older_forms ^ release.older_forms))
 
 
 def _format_differences(tag: Tag, release: Release) -> str:
@@ -149,9 +149,9 @@ def _apply_switch(base: NamedRelease, switch: str) -> NamedRelease:
         hint = f": did you mean {meant}?" if meant else ""
         if re.match(r"[+-]pr-?\d", switch):
             hint = f"; open pull requests are {', '.join(one.id for one in CHANGES.values() if one.is_proposed)}"
-        return base._replace(what=f"unknown change {_shorten_name(switch)}{hint}", effect="ignored", readable=False)
+        return base._replace(problem=f"unknown change {_shorten_name(switch)}{hint}", effect="ignored", readable=False)
     if not change.replayed:
-        return base._replace(what=f"the old behavior of {change.id} is not replayed", effect="ignored")
+        return base._replace(problem=f"the old behavior of {change.id} is not replayed", effect="ignored")
     return base._replace(release=base.release.with_change(change, older=match[1] == "+"))
 
 

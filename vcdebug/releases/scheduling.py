@@ -44,7 +44,7 @@ UNKNOWN_ACTION_SKIPPED = Change(
     "An unknown action is ignored; the other settings of the configuration are used.",
     "the whole configuration",
     "v1.14.0; #4661; M",
-    since="v1.12.0",
+    first_older_tag="v1.12.0",
 )
 HEADER_NOT_READY = Change(
     'A gang\'s message begins with "pod group is not ready" although it is ready.',
@@ -61,22 +61,22 @@ VICTIMS_WITHOUT_ORPHAN_RULE = Change(
     "scheduler panic",
     "v1.14.0; #4999; L",
     replayed=False,
-    unshown="No action passes a task without a job to plugins.",
+    unshown_reason="No action passes a task without a job to plugins.",
 )
 PQ_CLONE_REPUSH = Change(
     "The copy of a heap is made by pushing its items again.",
     "nothing",
     "v1.14.0; #4728; L",
     replayed=False,
-    unshown="A heap that is pushed in the order of its array comes out as the same array.",
+    unshown_reason="A heap that is pushed in the order of its array comes out as the same array.",
 )
 ROOT_QUEUE_WRITTEN = Change(
     "What the queue root deserves and is guaranteed is written to its spec as the cycle ends.",
     "the spec of the queue root in later cycles",
     "v1.15.0 v1.14.2; #4973; L",
-    since="v1.11.0",
+    first_older_tag="v1.11.0",
     replayed=False,
-    unshown="A snapshot has the queue after the last cycle, and a cycle does not read its own writes.",
+    unshown_reason="A snapshot has the queue after the last cycle, and a cycle does not read its own writes.",
 )
 RECLAIM_IMMEDIATE = Change(
     "reclaim evicts immediately, task by task, ignoring free resources and gangs.",
@@ -114,14 +114,14 @@ STATEMENT_KEEPS_OPERATIONS = Change(
     "nothing",
     "v1.15.0; #5180; T",
     replayed=False,
-    unshown="No action finishes a statement twice.",
+    unshown_reason="No action finishes a statement twice.",
 )
 EVICT_NIL_PODGROUP = Change(
     "A pod of a job without PodGroup is deleted before its eviction is rejected.",
     "a pod is deleted that the session still counts",
     "v1.15.0; #5002; L",
     replayed=False,
-    unshown="A session has no job without PodGroup: only one that is deleted while the cycle runs has none.",
+    unshown_reason="A session has no job without PodGroup: only one that is deleted while the cycle runs has none.",
 )
 OVERHEAD_BEFORE_INIT = Change(
     "A pod's overhead is added to its containers only, not where an init container needs more.",
@@ -147,7 +147,7 @@ PVC_MISSING_DROPS_POD = Change(
     "A pod with a missing PersistentVolumeClaim is ignored by the scheduler.",
     "the job lacks a task, and the node has more free resources",
     "v1.15.1; #5725; M",
-    since="v1.15.0",
+    first_older_tag="v1.15.0",
 )
 GETBOOL_STRINGS = Change(
     "A quoted boolean argument is rejected, and its default is used.",
@@ -174,14 +174,14 @@ NIL_PODGROUP = Change(
     "scheduler panic",
     "v1.15.1 v1.14.4; #5575; L",
     replayed=False,
-    unshown="A session has no job without PodGroup: only one that is deleted while the cycle runs has none.",
+    unshown_reason="A session has no job without PodGroup: only one that is deleted while the cycle runs has none.",
 )
 RESOURCE_STRING_MAX = Change(
     "Unlimited amounts are printed as numbers.",
     "log lines",
     "v1.15.1 v1.14.3; #5276; T",
     replayed=False,
-    unshown="No log line that is written names an unlimited amount.",
+    unshown_reason="No log line that is written names an unlimited amount.",
 )
 LOG_NAMES = Change(
     "Log lines and errors of dry runs name neither the plugin that writes them nor a nominated hypernode.",
@@ -244,14 +244,14 @@ LIVE_CACHE_DELETE = Change(
     "nothing",
     "v1.13.0; v1.13.0; L",
     replayed=False,
-    unshown="A snapshot has the current pods, not earlier deletions.",
+    unshown_reason="A snapshot has the current pods, not earlier deletions.",
 )
 ROLES_KEPT = Change(
     "Roles that were removed from a PodGroup's minTaskMember still count.",
     "gangs with a PodGroup that changed while the scheduler ran",
     "v1.14.0 v1.13.1 v1.12.3; 138f853c7; L",
     replayed=False,
-    unshown="A snapshot has the current PodGroups, not their changes.",
+    unshown_reason="A snapshot has the current PodGroups, not their changes.",
 )
 HIGHEST_TIER_NAME_SUBGROUP = Change(
     "A sub group's highestTierName is not translated: its topology is not hard.",
@@ -283,21 +283,21 @@ HYPERNODE_UPDATE_REBUILD = Change(
     "HyperNodes with two parents, and moves between parents",
     "v1.16; #5076; L",
     replayed=False,
-    unshown="A snapshot has the current HyperNodes, not their changes.",
+    unshown_reason="A snapshot has the current HyperNodes, not their changes.",
 )
 BIND_NUMA_ANNOTATION_REVERT = Change(
     "A task with a NUMA decision that cannot be written stays Binding in the cache.",
     "practically nothing",
     "v1.16; #5525; L",
     replayed=False,
-    unshown="A NUMA decision can always be written.",
+    unshown_reason="A NUMA decision can always be written.",
 )
 EVENT_TEXT_AS_FORMAT = Change(
     "A percent sign in an event's message is garbled.",
     "texts of events",
     "v1.16; #5287; T",
     replayed=False,
-    unshown="Recordings hold conditions, which are not affected, and no texts of Kubernetes events.",
+    unshown_reason="Recordings hold conditions, which are not affected, and no texts of Kubernetes events.",
 )
 NOMINATION_UNHEEDED = Change(
     "allocate does not try a task's nominated node first: it is a node like any other.",

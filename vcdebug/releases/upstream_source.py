@@ -20,8 +20,8 @@ class SourceFunction(NamedTuple):
 
     file: str
     name: str
-    first: int
-    last: int
+    first_line: int
+    last_line: int
 
     @property
     def short_name(self) -> str:
@@ -29,17 +29,17 @@ class SourceFunction(NamedTuple):
         return f"{self.file.rpartition('/')[2].removesuffix('.go')}.{self.name}"
 
     @property
-    def place(self) -> str:
+    def file_line(self) -> str:
         """The file and first line, e.g. `plugins/gang/gang.go:90`."""
-        return f"{self.file}:{self.first}"
+        return f"{self.file}:{self.first_line}"
 
     def lines_in(self, source: Callable[[str], Sequence[str]]) -> Sequence[str]:
         """The function's lines in `source`; empty if the files, perhaps of another release, do not have it there."""
-        lines = source(self.file)[self.first - 1 : self.last]
+        lines = source(self.file)[self.first_line - 1 : self.last_line]
         return lines if lines and self.name in lines[0] else ()
 
     def __str__(self) -> str:
-        return f"{self.short_name} ({self.file}:{self.first}-{self.last})"
+        return f"{self.short_name} ({self.file}:{self.first_line}-{self.last_line})"
 
 
 @dataclass(slots=True)
@@ -54,7 +54,7 @@ class UpstreamSource:
     """(hook, plugin's folder) → names of the functions registered for the hook."""
     asking: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Hook → the session's functions that ask the plugins."""
-    called: set[str] = field(default_factory=set)
+    called_hooks: set[str] = field(default_factory=set)
     """The hooks that an action or another function of the scheduler calls."""
 
     def find_function(self, file: str, name: str) -> SourceFunction | None:
@@ -80,11 +80,13 @@ class UpstreamSource:
     def functions_at(self, file: str, line: int) -> list[SourceFunction]:
         """The functions around a line in files whose path ends like this; outer functions come first."""
         suffix = f"/{file.rpartition('pkg/scheduler/')[2].lstrip('/')}"
-        return [one for one in self.functions if one.first <= line <= one.last and f"/{one.file}".endswith(suffix)]
+        return [
+            one for one in self.functions if one.first_line <= line <= one.last_line and f"/{one.file}".endswith(suffix)
+        ]
 
-    def reason_never_asked(self, hook: str, release: str) -> str:
+    def never_asked_reason(self, hook: str, release: str) -> str:
         """The reason why this release never calls the hook; empty if it does."""
-        if hook not in self.called:
+        if hook not in self.called_hooks:
             return f"{release} never calls {hook}"
         return "" if any(name == hook for name, _ in self.registered) else f"no plugin of {release} implements {hook}"
 
@@ -118,7 +120,7 @@ def upstream_source(release: str) -> UpstreamSource:
         elif row[0] == "!":
             hook, *callers = row[1:].split()
             source.asking[hook] = tuple(name for name in callers if name != _NEVER_CALLED)
-            source.called.update([hook] if callers[-1] != _NEVER_CALLED else [])
+            source.called_hooks.update([hook] if callers[-1] != _NEVER_CALLED else [])
         else:
             name, first, last = row.split()
             function = SourceFunction(file, name, int(first), int(last))

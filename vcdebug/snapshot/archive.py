@@ -74,7 +74,7 @@ class CountedGzip(io.RawIOBase):
     """A gzip stream that checks budget and compression ratio while it is read, against gzip bombs."""
 
     def __init__(self, packed: IO[bytes], budget: UnpackBudget, name: str) -> None:
-        self._packed = packed
+        self._packed_file = packed
         self._start = packed.tell()
         self._stream = gzip.GzipFile(fileobj=packed)
         self._budget = budget
@@ -93,7 +93,7 @@ class CountedGzip(io.RawIOBase):
     def _count_data(self, data: bytes) -> bytes:
         self._count += len(data)
         self._budget.take_bytes(len(data), self._name)
-        packed = max(1, self._packed.tell() - self._start)
+        packed = max(1, self._packed_file.tell() - self._start)
         if self._count > RATIO_FREE_BYTES and self._count > MAX_RATIO * packed:
             raise SnapshotError(f"compression ratio exceeds {MAX_RATIO} (rejected as unsafe)", where=self._name)
         return data
@@ -104,9 +104,9 @@ def gunzip_bytes(data: bytes, budget: UnpackBudget, name: str) -> bytes:
     return CountedGzip(io.BytesIO(data), budget, name).read()
 
 
-def is_tar(head: bytes) -> bool:
+def is_tar(first_bytes: bytes) -> bool:
     """Whether the first 512 bytes are a tar header."""
-    return head[257:262] == b"ustar"
+    return first_bytes[257:262] == b"ustar"
 
 
 class _StrictTarInfo(tarfile.TarInfo):

@@ -65,7 +65,7 @@ class MigSettings(NamedTuple):
 
     factor: int = 0
     """Memory units per unit of a request, if above 1."""
-    known: tuple[KnownCards, ...] = ()
+    cards: tuple[KnownCards, ...] = ()
 
 
 NAME_FIELDS: Final = ("resourceCountName", "resourceMemoryName", "resourceCoreName", "resourceMemoryPercentageName")
@@ -178,9 +178,9 @@ def dump_vgpu_config(names: VgpuNames, settings: MigSettings) -> str:
     section: dict[str, object] = {field: name for field, name in zip(NAME_FIELDS, names, strict=True) if name}
     if settings.factor:
         section[FACTOR_FIELD] = settings.factor
-    if settings.known:
+    if settings.cards:
         section[KNOWN_FIELD] = [
-            {"models": list(kind.models), ALLOWED_FIELD: _dump_geometries(kind.geometries)} for kind in settings.known
+            {"models": list(kind.models), ALLOWED_FIELD: _dump_geometries(kind.geometries)} for kind in settings.cards
         ]
     return yaml.safe_dump({VGPU_SECTION: section})
 

@@ -73,22 +73,22 @@ class Edit:
 def parse_edit(text: str) -> Edit:
     """Read one edit; raises EditError."""
     text = text.strip()
-    target, colon, rest = text.partition(":")
+    target, colon, change_text = text.partition(":")
     if not colon:
         raise EditError("missing ':' after the object", text, len(text), f"write {EDIT_FORMS}")
     kind, name = _parse_target(text, target)
     start = len(target) + 1
-    if not rest:
+    if not change_text:
         raise EditError("missing path", text, start, f"write {EDIT_FORMS}")
-    if kind not in SETTING_KINDS and rest == "-":
+    if kind not in SETTING_KINDS and change_text == "-":
         return Edit(text, kind, name, (), "delete")
-    if kind not in SETTING_KINDS and rest.startswith("+="):
-        return Edit(text, kind, name, (), "add", rest[2:].strip(), start + 2)
+    if kind not in SETTING_KINDS and change_text.startswith("+="):
+        return Edit(text, kind, name, (), "add", change_text[2:].strip(), start + 2)
     end = find_path_end(text, start)
     if end < len(text):
         path = PathReader(text, start, end).read_steps()
         return Edit(text, kind, name, path, "set", text[end + 1 :].strip(), end + 1)
-    if not rest.endswith("-"):
+    if not change_text.endswith("-"):
         PathReader(text, start, end).read_steps()
         raise EditError("missing =VALUE, or - to remove the field", text, end)
     return Edit(text, kind, name, PathReader(text, start, end - 1).read_steps(), "delete")
@@ -96,8 +96,8 @@ def parse_edit(text: str) -> Edit:
 
 def expand_short_edit(text: str) -> str:
     """`queue research weight=4` as `Queue/research:spec.weight=4`; any other text is unchanged."""
-    kind, _, rest = text.strip().partition(" ")
-    name, _, change = rest.strip().partition(" ")
+    kind, _, words = text.strip().partition(" ")
+    name, _, change = words.strip().partition(" ")
     change = change.strip()
     if ":" in kind or not change or kind.lower() not in _KINDS:
         return text.strip()
@@ -182,7 +182,7 @@ def edit_conf_text(text: str, edit: Edit) -> str:
         raise edit.make_error("the configuration is not YAML") from error
     root = yaml.MappingNode(_MAP, []) if root is None else root
     steps = list(edit.path)
-    if steps[0].text == PLUGINS_KEY and not steps[0].bracketed:
+    if steps[0].text == PLUGINS_KEY and not steps[0].is_bracketed:
         _edit_plugins(root, steps[1:], edit)
     else:
         _change_node(root, steps, edit)
@@ -275,7 +275,7 @@ def _change_entry(node: yaml.MappingNode, step: PathStep, edit: Edit) -> None:
 
 
 def _change_element(node: yaml.SequenceNode, step: PathStep, edit: Edit) -> None:
-    if step.bracketed and step.text == APPEND_SIGN and edit.change == "set":
+    if step.is_bracketed and step.text == APPEND_SIGN and edit.change == "set":
         node.value.append(_value_node(edit))
         return
     place = node.value.index(_find_element(node, step, edit))

@@ -28,15 +28,15 @@ class PathStep(NamedTuple):
     text: str
     position: int
     """The index of its first character in the edit."""
-    bracketed: bool = False
+    is_bracketed: bool = False
 
     @property
     def is_index(self) -> bool:
         """Whether the step can only mean an element of a list."""
-        return self.bracketed and (self.text == APPEND_SIGN or self.text.isdecimal())
+        return self.is_bracketed and (self.text == APPEND_SIGN or self.text.isdecimal())
 
     def __str__(self) -> str:
-        return f"[{self.text}]" if self.bracketed else self.text
+        return f"[{self.text}]" if self.is_bracketed else self.text
 
 
 class PathReader:
@@ -85,7 +85,7 @@ class PathReader:
         if not content:
             raise EditError("the brackets are empty", self._text, start)
         self._position = end
-        return PathStep(content, start, bracketed=True)
+        return PathStep(content, start, is_bracketed=True)
 
 
 def find_path_end(text: str, start: int) -> int:
@@ -129,7 +129,7 @@ class EditWalk:
 
     def _apply_to_list(self, item: list[Any], path: Sequence[PathStep]) -> list[Any]:
         step = path[0]
-        if step.bracketed and step.text == APPEND_SIGN:
+        if step.is_bracketed and step.text == APPEND_SIGN:
             if self._change == "delete":
                 raise self._make_error("a new element cannot be removed", step)
             return [*item, self.apply_to(None, path[1:])]

@@ -114,7 +114,7 @@ def _check_edited(edit: Edit, before: Manifest, after: Manifest) -> Manifest:
 
 def _dotted_hint(edit: Edit) -> str:
     """A hint for resource and label names that are written without brackets."""
-    unbracketed = any("/" in step.text and not step.bracketed for step in edit.path)
+    unbracketed = any("/" in step.text and not step.is_bracketed for step in edit.path)
     return "put names with dots in brackets: [nvidia.com/gpu]" if unbracketed else ""
 
 
@@ -166,7 +166,7 @@ def _with_release(snapshot: Snapshot, edit: Edit) -> Snapshot:
     text = edit.value.strip("\"'")
     resolved = resolve_release(text)
     if not resolved.readable:
-        raise edit.make_error(resolved.what, edit.value_at, f"releases: {', '.join(release_names())}")
+        raise edit.make_error(resolved.problem, edit.value_at, f"releases: {', '.join(release_names())}")
     return snapshot_at_release(snapshot, text)
 
 

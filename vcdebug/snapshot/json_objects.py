@@ -131,7 +131,7 @@ class ObjectReader:
 
 def _is_open(shape: Shape) -> TypeGuard[Struct]:
     """Whether a value is decoded field by field; other values, except texts, are parts that objects share."""
-    return isinstance(shape, Struct) and bool(shape.fields) and not shape.alike
+    return isinstance(shape, Struct) and bool(shape.fields) and not shape.is_shared
 
 
 def _type_of(shape: Shape) -> Any:
@@ -176,18 +176,18 @@ def _reader_of(shape: Shape, intake: ObjectIntake) -> Callable[[bytes], Any]:
 class _FieldFinisher:
     """Parses the fields of one shape that the decoder has left as text."""
 
-    __slots__ = ("_inner", "_once", "_parts")
+    __slots__ = ("_inner", "_share_text", "_parts")
 
     def __init__(self, shape: Struct, intake: ObjectIntake) -> None:
-        self._once = intake.once
+        self._share_text = intake.share_text
         self._inner = {name: _FieldFinisher(field, intake) for name, field in shape.fields.items() if _is_open(field)}
         self._parts = {name: _PartCache(field, intake) for name, field in shape.fields.items()}
 
     def finish_fields(self, fields: Manifest) -> Manifest:
-        once, parts, inner = self._once, self._parts, self._inner
+        share_text, parts, inner = self._share_text, self._parts, self._inner
         for name, value in fields.items():
             if type(value) is str:
-                fields[name] = once(value, value)
+                fields[name] = share_text(value, value)
             elif type(value) is Raw:
                 fields[name] = parts[name][bytes(value)]
             else:

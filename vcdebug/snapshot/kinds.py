@@ -12,17 +12,17 @@ class ResourceKind:
     version: str
     plural: str
     namespaced: bool
-    falsifies: str
+    if_missing: str
     """What may be wrong in a replay if objects of this kind are missing."""
     required: bool = False
     """Whether a replay is impossible without it."""
     settings: bool = False
     """Whether the kind only holds the scheduler's settings, so that its objects are not in the snapshot."""
-    awaited: bool = False
+    is_awaited: bool = False
     """Whether the scheduler starts no cycle until the API server serves this kind."""
     gated: bool = False
     """Whether the scheduler reads the kind only with a feature gate that is off by default."""
-    decides: bool = True
+    is_read: bool = True
     """Whether the scheduler reads the kind; other kinds are used only for explanations."""
     selectors: tuple[str, ...] = ()
     """Field selectors of a capture's list requests; empty to list all objects."""
@@ -77,8 +77,8 @@ KINDS: tuple[ResourceKind, ...] = (
     ResourceKind(
         "PodDisruptionBudget", "policy", "v1", "poddisruptionbudgets", True, "victims protected by plugin pdb"
     ),
-    ResourceKind(*("HyperNode", "topology.volcano.sh", "v1alpha1", "hypernodes", False, _TOPOLOGY), awaited=True),
-    ResourceKind(*("Numatopology", "nodeinfo.volcano.sh", "v1alpha1", "numatopologies", False, _NUMA), awaited=True),
+    ResourceKind(*("HyperNode", "topology.volcano.sh", "v1alpha1", "hypernodes", False, _TOPOLOGY), is_awaited=True),
+    ResourceKind(*("Numatopology", "nodeinfo.volcano.sh", "v1alpha1", "numatopologies", False, _NUMA), is_awaited=True),
     ResourceKind("NodeShard", "shard.volcano.sh", "v1alpha1", "nodeshards", False, "sharded scheduling"),
     ResourceKind("CSINode", _STORAGE, "v1", "csinodes", False, _VOLUMES),
     ResourceKind("PersistentVolume", "", "v1", "persistentvolumes", False, _VOLUMES),
@@ -97,15 +97,15 @@ KINDS: tuple[ResourceKind, ...] = (
     ResourceKind(*("DeviceTaintRule", _DRA, "v1beta2", "devicetaintrules", False, _DEVICES), gated=True),
     ResourceKind(
         *("Job", "batch.volcano.sh", "v1alpha1", "jobs", True, "nothing; answers lack Volcano Jobs without a PodGroup"),
-        decides=False,
+        is_read=False,
     ),
     ResourceKind(
         *("JobFlow", "flow.volcano.sh", "v1alpha1", "jobflows", True, "nothing; answers do not know it by name"),
-        decides=False,
+        is_read=False,
     ),
     ResourceKind(
         *("Event", "", "v1", "events", True, "nothing; answers lack what other components report about Pending pods"),
-        decides=False,
+        is_read=False,
         selectors=_WARNINGS,
     ),
     ResourceKind("ConfigMap", "", "v1", "configmaps", True, "actions, tiers and plugins", settings=True),
@@ -123,7 +123,7 @@ _WORKLOADS = (
     ("FlinkDeployment", "flink.apache.org", "v1beta1", "flinkdeployments"),
 )
 WORKLOAD_KINDS: tuple[ResourceKind, ...] = tuple(
-    ResourceKind(*each, True, "nothing; answers know less about their pods", decides=False) for each in _WORKLOADS
+    ResourceKind(*each, True, "nothing; answers know less about their pods", is_read=False) for each in _WORKLOADS
 )
 """Kinds of operators whose objects own PodGroups or pods; a snapshot keeps only WorkloadFacts of them."""
 

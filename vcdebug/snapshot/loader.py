@@ -55,7 +55,7 @@ def _load_files(
         if notice is not None and (warning := yaml_warning(file)):
             notice(warning)
         gathered.add_file(file, meter.reader_callback(file))
-    if not any(KIND_BY_NAME[kind].decides for kind in gathered.objects):
+    if not any(KIND_BY_NAME[kind].is_read for kind in gathered.objects):
         gathered.note_unknown_kinds(also=gathered.objects)
         raise _nothing_found_error(report.all_problems(), _source_origin(source))
     snapshot = build_snapshot(gathered, complete, release, from_files=True)
@@ -241,10 +241,10 @@ class LoadMeter:
         self._total = 0
         self._name = ""
 
-    def begin_file(self, done: int, total: int, name: str) -> None:
-        """Note that a file begins after `done` of `total` bytes."""
-        self._done_bytes, self._total, self._name = done, total, name
-        self._report_progress(done, total, name)
+    def begin_file(self, done_bytes: int, total: int, name: str) -> None:
+        """Note that a file begins after `done_bytes` of `total` bytes."""
+        self._done_bytes, self._total, self._name = done_bytes, total, name
+        self._report_progress(done_bytes, total, name)
 
     def reader_callback(self, file: SourceFile) -> ReadSoFar | None:
         """The callback for the reader of a file; a member of an archive has its own total."""
@@ -254,8 +254,8 @@ class LoadMeter:
         before, total = (self._done_bytes, self._total) if is_current else (0, len(file.data))
         return lambda read: self._report_progress(before + read, total, file.name)
 
-    def _report_progress(self, done: int, total: int, name: str) -> None:
-        if self._progress is not None and self._progress(done, total, name) is False:
+    def _report_progress(self, done_bytes: int, total: int, name: str) -> None:
+        if self._progress is not None and self._progress(done_bytes, total, name) is False:
             raise LoadStoppedError("loading was stopped", where=name)
 
 
@@ -290,7 +290,7 @@ class FieldLines:
         """The place of a field, such as `nodes.yaml:12`; empty if the files cannot be read again or lack the field."""
         for file, object_kind, node in self._objects:
             if (object_kind, name) in ((kind, _name_of(node)), (kind, _scalar(node, "metadata", "name"))):
-                field = _walk(node, steps)
+                field = _find_value_node(node, steps)
                 if field is not None:
                     return f"{file}:{field.start_mark.line + 1}"
         return ""
@@ -310,7 +310,7 @@ class FieldLines:
 def _read_objects(file: str, data: bytes) -> Iterator[tuple[str, str, yaml.Node]]:
     try:
         for document in yaml.compose_all(data.decode("utf-8", "replace"), Loader=SAFE_LOADER):
-            items = _walk(document, ("items",))
+            items = _find_value_node(document, ("items",))
             kind = _scalar(document, "kind")
             for item in items.value if isinstance(items, yaml.SequenceNode) else (document,):
                 yield file, _scalar(item, "kind") or kind.removesuffix("List"), item
@@ -319,7 +319,7 @@ def _read_objects(file: str, data: bytes) -> Iterator[tuple[str, str, yaml.Node]
         return
 
 
-def _walk(node: yaml.Node | None, steps: Sequence[str | int]) -> yaml.Node | None:
+def _find_value_node(node: yaml.Node | None, steps: Sequence[str | int]) -> yaml.Node | None:
     """The value's node at the end of a path; None where the path ends early."""
     for step in steps:
         if isinstance(node, yaml.MappingNode):
@@ -332,7 +332,7 @@ def _walk(node: yaml.Node | None, steps: Sequence[str | int]) -> yaml.Node | Non
 
 
 def _scalar(node: yaml.Node | None, *steps: str) -> str:
-    field = _walk(node, steps)
+    field = _find_value_node(node, steps)
     return str(field.value) if isinstance(field, yaml.ScalarNode) else ""
 
 

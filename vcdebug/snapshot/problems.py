@@ -36,7 +36,7 @@ class _Sort(NamedTuple):
     kind: str
     field: str
     effect: str
-    what: str
+    fault: str
     """The fault; empty for Problems of a named object, whose text often quotes a value of the object."""
 
 
@@ -46,7 +46,7 @@ class ProblemReport:
     def __init__(self) -> None:
         self._listed: dict[Problem, int] = {}
         """Listed Problem → number of times that it was added."""
-        self._alike: dict[_Sort, list[str]] = {}
+        self._files_by_sort: dict[_Sort, list[str]] = {}
         """Sort → the file of each of its Problems."""
 
     def add_problem(self, fault: str, effect: str, *, file: str = "", object: str = "", field: str = "") -> None:
@@ -57,7 +57,7 @@ class ProblemReport:
             return
         # Indexes in the field and names of objects are left out of the sort: they make alike faults look different.
         kind, _, name = object.partition(" ")
-        files = self._alike.setdefault(_Sort(kind, _INDEX.sub("[]", field), effect, "" if name else fault), [])
+        files = self._files_by_sort.setdefault(_Sort(kind, _INDEX.sub("[]", field), effect, "" if name else fault), [])
         files.append(file)
         if len(files) <= MAX_ALIKE:
             self._listed[problem] = 1
@@ -68,13 +68,15 @@ class ProblemReport:
             problem if times == 1 else replace(problem, what=f"{problem.what} ({times} times)")
             for problem, times in self._listed.items()
         ]
-        return problems + [_count_of_rest(sort, files) for sort, files in self._alike.items() if len(files) > MAX_ALIKE]
+        return problems + [
+            _unlisted_problem(sort, files) for sort, files in self._files_by_sort.items() if len(files) > MAX_ALIKE
+        ]
 
 
-def _count_of_rest(sort: _Sort, files: list[str]) -> Problem:
+def _unlisted_problem(sort: _Sort, files: list[str]) -> Problem:
     """One Problem that counts the unlisted ones of a sort; it names their file if all share it."""
-    rest = list(dict.fromkeys(files[MAX_ALIKE:]))
-    same = list(dict.fromkeys(files)) == rest[:1]
-    in_files = "" if same else f", in {len(rest)} {'file' if len(rest) == 1 else 'files'}"
+    unlisted_files = list(dict.fromkeys(files[MAX_ALIKE:]))
+    is_one_file = list(dict.fromkeys(files)) == unlisted_files[:1]
+    in_files = "" if is_one_file else f", in {len(unlisted_files)} {'file' if len(unlisted_files) == 1 else 'files'}"
     fault = f"{len(files) - MAX_ALIKE} more with the same problem{in_files}"
-    return Problem(rest[0] if same else "", sort.kind, sort.field, fault, sort.effect)
+    return Problem(unlisted_files[0] if is_one_file else "", sort.kind, sort.field, fault, sort.effect)

@@ -139,25 +139,25 @@ class Pseudonyms:
     """The pseudonym of every word of a snapshot: collect all texts first, then choose, then rewrite."""
 
     def __init__(self, ago: timedelta = timedelta(0), count: int = 0) -> None:
-        self.ago = ago
+        self.clock_shift = ago
         """Time span that is added to every time."""
         self._count = max(count, SMALL_COUNT)
-        self._words: dict[str, None] = {}
-        self._fixed: dict[str, None] = dict.fromkeys(
+        self._all_words: dict[str, None] = {}
+        self._fixed_words: dict[str, None] = dict.fromkeys(
             word for beginning in COMPOSED_PREFIXES for word in _iter_words(beginning)
         )
-        self._become: Mapping[str, str] = {}
+        self._pseudonym_by_word: Mapping[str, str] = {}
         self._indexed: dict[str, None] = {}
         """Names whose last number is a pod's index."""
-        self._compared: dict[str, None] = {}
+        self._compared_names: dict[str, None] = {}
         """Integers that the scheduler compares: they get numbers as pseudonyms in every text."""
         self._numbers: dict[str, str] = {}
 
     def collect_words(self, text: str) -> str:
         """Note a text's words; returns the text, so that it can replace rewrite_text."""
-        self._words.update(dict.fromkeys(_iter_words(text)))
+        self._all_words.update(dict.fromkeys(_iter_words(text)))
         for part in _known_parts(text):
-            self._fixed.update(dict.fromkeys(_iter_words(part)))
+            self._fixed_words.update(dict.fromkeys(_iter_words(part)))
         return text
 
     def collect_numbers(self, text: str) -> str:
@@ -176,26 +176,26 @@ class Pseudonyms:
     def keep_integer(self, text: str) -> None:
         """Replace this integer by an integer, because the scheduler compares it."""
         if match := INTEGER.fullmatch(text):
-            self._compared[match[1]] = None
+            self._compared_names[match[1]] = None
             self._numbers[match[1]] = ""
 
     def choose_pseudonyms(self) -> None:
         """Choose the pseudonyms of all collected words; no text may be collected afterwards."""
         # Between two fixed words the free ones are renamed in order, so that the order of all words is kept. A number
         # is fixed and free: it is an index in one name, and part of an address in another.
-        self._numbers = _renumber(self._numbers, self._words)
-        become = {word: word for word in self._fixed}
+        self._numbers = _renumber(self._numbers, self._all_words)
+        become = {word: word for word in self._fixed_words}
         fixed = sorted((become | self._numbers).items())
-        free = sorted(word for word in self._words if word not in self._fixed)
+        free = sorted(word for word in self._all_words if word not in self._fixed_words)
         fixed_words = [word for word, _ in fixed]
         for place, words in groupby(free, lambda word: bisect_right(fixed_words, word)):
             low, high = fixed[place - 1][1] if place else "", fixed[place][1] if place < len(fixed) else ""
             become.update(_name_words(list(words), low, high))
-        self._become = become
+        self._pseudonym_by_word = become
 
     def rewrite_text(self, text: str) -> str:
         """The text with pseudonyms, also for numbers; raises KeyError for a word that was not collected."""
-        return self._replace_words(text, self._become.__getitem__)
+        return self._replace_words(text, self._pseudonym_by_word.__getitem__)
 
     def rewrite_numbers(self, text: str) -> str:
         """A text whose numbers the scheduler reads: numbers are kept, times are moved, words get pseudonyms."""
@@ -214,7 +214,7 @@ class Pseudonyms:
         if moment is None:
             return text
         try:
-            shifted = datetime.fromisoformat(moment[1].replace(".", "-").upper()) + self.ago
+            shifted = datetime.fromisoformat(moment[1].replace(".", "-").upper()) + self.clock_shift
         except (ValueError, OverflowError):
             return text
         return shifted.strftime(f"%Y{moment[2]}%m{moment[2]}%d{text[10]}%H:%M:%S") + moment[3]
@@ -226,7 +226,7 @@ class Pseudonyms:
         """The pseudonym of a compared integer, or of an index at the end of its name; empty for other words."""
         number = self._numbers.get(word[0], "")
         name = word.string[word.string.rfind("/", 0, word.start()) + 1 : word.end()] if number else ""
-        return number if word[0] in self._compared or name in self._indexed else ""
+        return number if word[0] in self._compared_names or name in self._indexed else ""
 
     def rewrite_sentence(self, text: str) -> str:
         """A message with pseudonyms for names; amounts, sentence words and kept texts stay."""
@@ -241,7 +241,7 @@ class Pseudonyms:
             or (piece.isascii() and not DIGIT.search(piece) and _sentence_words().issuperset(map(str.lower, words)))
         ):
             return piece
-        return self._replace_words(piece, lambda word: self._become.get(word, word))
+        return self._replace_words(piece, lambda word: self._pseudonym_by_word.get(word, word))
 
     def _is_amount(self, piece: str) -> bool:
         """Whether a piece is a small count or an amount; a large number without unit may be confidential."""

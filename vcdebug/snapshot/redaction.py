@@ -44,11 +44,11 @@ class Redaction:
 
     snapshot: Snapshot
     mapping: PseudonymMap
-    replaced: int
+    replaced_count: int
     """Number of distinct texts that were replaced."""
-    kept: int
+    kept_count: int
     """Number of distinct texts that were kept."""
-    dropped: tuple[tuple[str, int], ...]
+    dropped_counts: tuple[tuple[str, int], ...]
     """Fields that were dropped, with counts."""
     names: Pseudonyms
     """Pseudonyms for further texts, such as an answer about the original snapshot."""
@@ -82,7 +82,7 @@ def make_redaction(snapshot: Snapshot) -> Redaction:
         {part: texts for part, texts in mapping.items() if texts},
         replaced,
         len(every) - replaced,
-        tuple(sorted(rewriter.dropped.items())),
+        tuple(sorted(rewriter.dropped_counts.items())),
         names,
     )
 
@@ -139,7 +139,7 @@ def _rewrite_snapshot(snapshot: Snapshot, rewriter: ManifestRewriter) -> Snapsho
         origin="",
         description="",
         objects=objects,
-        now=snapshot.now + rewriter.ago,
+        now=snapshot.now + rewriter.clock_shift,
         scheduler_conf=None if conf is None else redact_conf(conf, rewriter.rewrite_numbers),
         flags=_rewrite_flags(snapshot.flags, rewriter),
         answers=tuple(
@@ -200,9 +200,9 @@ def _rewrite_device_config(text: str | None, rewriter: ManifestRewriter) -> str 
 def _rewrite_mig_settings(settings: device_config.MigSettings, rewriter: ManifestRewriter) -> device_config.MigSettings:
     kinds = [
         device_config.KnownCards(tuple([rewriter.rewrite_numbers(model) for model in kind.models]), kind.geometries)
-        for kind in settings.known
+        for kind in settings.cards
     ]
-    return settings._replace(known=tuple(kinds))
+    return settings._replace(cards=tuple(kinds))
 
 
 def _rewrite_flags(flags: SchedulerFlags, rewriter: ManifestRewriter) -> SchedulerFlags:
@@ -222,12 +222,12 @@ def _rewrite_flags(flags: SchedulerFlags, rewriter: ManifestRewriter) -> Schedul
 
 def _rewrite_release(release: Release) -> Release:
     """The release with the same rules; the name of a private build becomes `VERSION-fork`."""
-    version, *switches = release.stated.split(",")
+    version, *switches = release.stated_name.split(",")
     if not PUBLIC_VERSION.fullmatch(version) and (match := VERSION.match(version)):
         version = f"{match[0]}-fork"
     elif not PUBLIC_VERSION.fullmatch(version):
         version, switches = str(release.name) if version else "", []
-    return Release(release.name, release.older, ",".join([version, *switches]))
+    return Release(release.name, release.older_forms, ",".join([version, *switches]))
 
 
 def _rewrite_process(process: SchedulerProcess, rewriter: ManifestRewriter) -> SchedulerProcess:
@@ -245,7 +245,7 @@ def _rewrite_process(process: SchedulerProcess, rewriter: ManifestRewriter) -> S
         process,
         hyper_nodes=hyper_nodes,
         reserved_cpus=reserved,
-        **{name: time + rewriter.ago for name, time in times.items() if time is not None},
+        **{name: time + rewriter.clock_shift for name, time in times.items() if time is not None},
     )
 
 
@@ -271,8 +271,8 @@ def _rewrite_provenance(provenance: Provenance | None, rewriter: ManifestRewrite
         server="",
         user="",
         namespace=rewriter.rewrite_value(provenance.namespace) if provenance.namespace else "",
-        started=provenance.started and provenance.started + rewriter.ago,
-        finished=provenance.finished and provenance.finished + rewriter.ago,
+        started=provenance.started and provenance.started + rewriter.clock_shift,
+        finished=provenance.finished and provenance.finished + rewriter.clock_shift,
         resource_versions={kind: rewriter.rewrite_value(one) for kind, one in provenance.resource_versions.items()},
         changed=tuple(rewriter.sentence(name) for name in provenance.changed),
         schedulers=tuple(rewriter.rewrite_value(name) for name in provenance.schedulers),
@@ -312,16 +312,16 @@ def redact_conf(text: str, rewrite: RewriteText) -> str:
     return str(yaml.serialize(root, Dumper=SAFE_DUMPER))
 
 
-def _iter_nodes(node: yaml.Node, done: dict[int, None]) -> Iterator[yaml.Node]:
+def _iter_nodes(node: yaml.Node, visited: dict[int, None]) -> Iterator[yaml.Node]:
     """Yield each node once, however many aliases refer to it."""
-    if id(node) in done:
+    if id(node) in visited:
         return
-    done[id(node)] = None
+    visited[id(node)] = None
     yield node
     if isinstance(node, yaml.CollectionNode):
         for item in node.value:
             for inner in item if isinstance(item, tuple) else (item,):
-                yield from _iter_nodes(inner, done)
+                yield from _iter_nodes(inner, visited)
 
 
 LABEL_MAPS = ("labels", "matchLabels", "nodeSelector", "selector", "annotations")
@@ -347,9 +347,9 @@ class ManifestRewriter:
         self.sentence = names.collect_words if collecting else names.rewrite_sentence
         self.rewrite_numbers = names.collect_numbers if collecting else names.rewrite_numbers
         self.move_time = names.move_time
-        self.ago = names.ago
+        self.clock_shift = names.clock_shift
         self.texts: PseudonymMap = {}
-        self.dropped: dict[str, int] = {}
+        self.dropped_counts: dict[str, int] = {}
         self._kind = ""
         self._objects: Objects = {}
 
@@ -401,7 +401,7 @@ class ManifestRewriter:
     def note_dropped(self, path: tuple[str, ...], field: str) -> None:
         """Count a dropped field."""
         name = ".".join((self._kind, *path, field))
-        self.dropped[name] = self.dropped.get(name, 0) + 1
+        self.dropped_counts[name] = self.dropped_counts.get(name, 0) + 1
 
     def _note_text(self, part: str, text: str) -> str:
         new = self.texts.setdefault(part, {})[text] = self._rewrite(text)

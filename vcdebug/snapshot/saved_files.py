@@ -105,7 +105,7 @@ def _meta_document(snapshot: Snapshot) -> Manifest:
 
 
 def _release_document(snapshot: Snapshot) -> Manifest:
-    return {} if snapshot.release.is_assumed else {"release": snapshot.release.stated}
+    return {} if snapshot.release.is_assumed else {"release": snapshot.release.stated_name}
 
 
 def _process_document(process: SchedulerProcess) -> Manifest:
@@ -173,14 +173,14 @@ class CaptureHistory:
 
     def __init__(self, folder: Path, most: int = MAX_CAPTURES) -> None:
         self.folder = folder
-        self._most = most
+        self._max_files = most
 
     def add_capture(self, snapshot: Snapshot) -> Path:
         """Write a capture and delete the oldest ones beyond the limit; returns the new file."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         target = self.folder / self._free_name(capture_file_name(snapshot.name, snapshot.now))
         save_snapshot(snapshot, target)
-        for old in self.list_captures()[: -self._most]:
+        for old in self.list_captures()[: -self._max_files]:
             old.unlink(missing_ok=True)
         return target
 

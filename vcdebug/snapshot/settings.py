@@ -120,8 +120,8 @@ def with_release(
     from vcdebug.releases.release_names import resolve_release  # most snapshots name none: its patterns cost a start
 
     resolved = resolve_release(text if isinstance(text, str) else describe_value(text))
-    if resolved.what:
-        report.add_problem(resolved.what, resolved.effect, file=file, field=field)
+    if resolved.problem:
+        report.add_problem(resolved.problem, resolved.effect, file=file, field=field)
     return replace(flags, release=resolved.release)
 
 
@@ -196,7 +196,7 @@ def _names_by_name(value: Any) -> dict[str, str] | None:
 def _read_workloads(value: Any) -> dict[str, WorkloadFacts] | None:
     if not isinstance(value, dict):
         return None
-    return {str(name): WorkloadFacts.of_document(object_in(one)) for name, one in value.items()}
+    return {str(name): WorkloadFacts.of_document(object_in(document)) for name, document in value.items()}
 
 
 def _list_or_empty(value: Any) -> list[Any]:

@@ -61,11 +61,11 @@ MAX_PARTS: Final = 1 << 14
 class ObjectIntake:
     """Shares equal texts, and equal lists and mappings, between objects: thousands of pods fit in little memory."""
 
-    __slots__ = ("_parts", "once", "repaired")
+    __slots__ = ("_parts", "share_text", "repaired")
 
     def __init__(self, *, repaired: bool = False) -> None:
         texts: dict[Any, Any] = {}
-        self.once = texts.setdefault
+        self.share_text = texts.setdefault
         """once(text, text) returns the first equal text; the bound setdefault saves a call per text."""
         self._parts: dict[Shape, dict[bytes, Any]] = {}
         self.repaired = repaired
@@ -74,7 +74,7 @@ class ObjectIntake:
     def of_repaired(self) -> ObjectIntake:
         """An intake for repaired objects that shares the texts of this one."""
         other = ObjectIntake(repaired=True)
-        other.once = self.once
+        other.share_text = self.share_text
         return other
 
     def share_part(self, item: Any, shape: Shape, slim: Callable[[Any, ObjectIntake], Any]) -> Any:
@@ -159,7 +159,7 @@ class Scalar:
     def slim_value(self, item: Any, intake: ObjectIntake) -> Any:
         if not self._test(item) and not (intake.repaired and self is QUANTITY):
             raise MisfitError
-        return intake.once(item, item) if type(item) is str else item
+        return intake.share_text(item, item) if type(item) is str else item
 
     def rename_texts(self, item: Any, path: FieldPath, names: TextRenamer) -> Any:
         if not self._test(item):
@@ -202,12 +202,12 @@ class QuantityMap:
         return intake.share_part(item, self, self._slim_amounts)
 
     def _slim_amounts(self, item: dict[Any, Any], intake: ObjectIntake) -> dict[Any, Any]:
-        once = intake.once
+        share_text = intake.share_text
         amounts: dict[Any, Any] = {}
         for name, amount in item.items():
             if not _is_valid_amount(name, amount) and not intake.repaired:
                 raise MisfitError
-            amounts[once(name, name)] = once(amount, amount) if type(amount) is str else amount
+            amounts[share_text(name, name)] = share_text(amount, amount) if type(amount) is str else amount
         return amounts
 
     def rename_texts(self, item: Any, path: FieldPath, names: TextRenamer) -> Any:
@@ -220,14 +220,14 @@ class QuantityMap:
 class ListOf:
     """A list whose elements have one shape."""
 
-    __slots__ = ("_fits", "item")
+    __slots__ = ("_fits_item", "item")
 
     def __init__(self, item: Shape) -> None:
         self.item = item
-        self._fits = item.fits_type
+        self._fits_item = item.fits_type
 
     def fits_type(self, item: Any) -> bool:
-        return type(item) is list and all(map(self._fits, item))
+        return type(item) is list and all(map(self._fits_item, item))
 
     def repair_value(self, item: Any, path: str, complain: Complain) -> Any:
         if type(item) is not list:
@@ -258,14 +258,14 @@ class ListOf:
 class MapOf:
     """A mapping with free keys whose values have one shape."""
 
-    __slots__ = ("_fits", "item")
+    __slots__ = ("_fits_item", "item")
 
     def __init__(self, item: Shape) -> None:
         self.item = item
-        self._fits = item.fits_type
+        self._fits_item = item.fits_type
 
     def fits_type(self, item: Any) -> bool:
-        return type(item) is dict and all(map(self._fits, item.values()))
+        return type(item) is dict and all(map(self._fits_item, item.values()))
 
     def repair_value(self, item: Any, path: str, complain: Complain) -> Any:
         if type(item) is not dict:
@@ -283,12 +283,12 @@ class MapOf:
         return intake.share_part(item, self, self._slim_entries)
 
     def _slim_entries(self, item: dict[Any, Any], intake: ObjectIntake) -> dict[Any, Any]:
-        slim, once = self.item.slim_value, intake.once
+        slim, share_text = self.item.slim_value, intake.share_text
         if self.item is not TEXT:
-            return {once(key, key): slim(element, intake) for key, element in item.items()}
+            return {share_text(key, key): slim(element, intake) for key, element in item.items()}
         if not all(type(element) is str for element in item.values()):
             raise MisfitError
-        return {once(key, key): once(element, element) for key, element in item.items()}
+        return {share_text(key, key): share_text(element, element) for key, element in item.items()}
 
     def rename_texts(self, item: Any, path: FieldPath, names: TextRenamer) -> Any:
         if type(item) is not dict:
@@ -305,18 +305,20 @@ class MapOf:
 class Struct:
     """A mapping with named fields; fields that nothing reads may be anything."""
 
-    __slots__ = ("_fits", "_slims", "alike", "fields")
+    __slots__ = ("_fits_by_name", "_slim_by_name", "is_shared", "fields")
 
     def __init__(self, fields: Mapping[str, Shape], *, alike: bool = False) -> None:
         self.fields = fields
-        self.alike = alike
-        self._fits = {name: shape.fits_type for name, shape in fields.items()}
-        self._slims = {name: (name, None if shape is TEXT else shape.slim_value) for name, shape in fields.items()}
+        self.is_shared = alike
+        self._fits_by_name = {name: shape.fits_type for name, shape in fields.items()}
+        self._slim_by_name = {
+            name: (name, None if shape is TEXT else shape.slim_value) for name, shape in fields.items()
+        }
 
     def fits_type(self, item: Any) -> bool:
         if type(item) is not dict:
             return False
-        checks = self._fits
+        checks = self._fits_by_name
         for name, element in item.items():  # noqa: SIM110 - a generator would take twice the time here
             if name in checks and not checks[name](element):
                 return False
@@ -349,11 +351,11 @@ class Struct:
     def slim_value(self, item: Any, intake: ObjectIntake) -> Any:
         if type(item) is not dict:
             raise MisfitError
-        return intake.share_part(item, self, self._slim_fields) if self.alike else self._slim_fields(item, intake)
+        return intake.share_part(item, self, self._slim_fields) if self.is_shared else self._slim_fields(item, intake)
 
     def _slim_fields(self, item: dict[str, Any], intake: ObjectIntake) -> dict[str, Any]:
         """The slim copy of a mapping; texts, the most frequent values, are copied without a call each."""
-        slims, once = self._slims, intake.once
+        slims, share_text = self._slim_by_name, intake.share_text
         if not slims:
             return item
         fields: dict[str, Any] = {}
@@ -363,7 +365,7 @@ class Struct:
                 if slim is not None:
                     fields[name] = slim(element, intake)
                 elif type(element) is str:
-                    fields[name] = once(element, element)
+                    fields[name] = share_text(element, element)
                 else:
                     raise MisfitError
         return fields

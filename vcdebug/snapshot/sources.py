@@ -105,10 +105,10 @@ def _gzip_files(
     data: bytes, name: str, budget: archive.UnpackBudget, report: ProblemReport
 ) -> Iterator[archive.SourceFile]:
     try:
-        head = archive.CountedGzip(io.BytesIO(data), budget, name).read(_TAR_BLOCK)
-        if _is_recording(head):
+        first_bytes = archive.CountedGzip(io.BytesIO(data), budget, name).read(_TAR_BLOCK)
+        if _is_recording(first_bytes):
             raise SnapshotError("is a recording, not a snapshot", where=name)
-        if not archive.is_tar(head):
+        if not archive.is_tar(first_bytes):
             yield archive.SourceFile(name.removesuffix(".gz"), archive.gunzip_bytes(data, budget, name))
             return
     except archive.ARCHIVE_ERRORS as error:
@@ -122,12 +122,12 @@ def _folder_files(
 ) -> Iterator[archive.SourceFile]:
     paths = [path for path in _folder_paths(folder, budget, report) if is_wanted(path.name)]
     sizes = [path.stat().st_size for path in paths]
-    total, done = sum(sizes), 0
+    total, done_bytes = sum(sizes), 0
     for path, size in zip(paths, sizes, strict=True):
         name = path.relative_to(folder).as_posix()
         if begins:
-            begins(done, total, archive.printable_name(name))
-        done += size
+            begins(done_bytes, total, archive.printable_name(name))
+        done_bytes += size
         yield from _wanted_files(_read_file(path, archive.printable_name(name), budget, report), budget, report)
 
 
@@ -200,8 +200,8 @@ def is_wanted(name: str) -> bool:
     return PurePosixPath(path.name.removesuffix(".gz")).suffix.lower() in READ_SUFFIXES
 
 
-def _is_recording(head: bytes) -> bool:
-    return head.startswith(_RECORDING_STARTS)
+def _is_recording(first_bytes: bytes) -> bool:
+    return first_bytes.startswith(_RECORDING_STARTS)
 
 
 MAX_ENTRIES: Final = 1_000_000

@@ -270,7 +270,7 @@ def _single_pod(snapshot: Snapshot, pod: Manifest) -> Iterator[Manifest]:
     yield _make_pod(snapshot, pod, name, spec, annotations, metadata.get("labels") or {})
 
 
-def _own_group(snapshot: Snapshot, group: Manifest) -> Iterator[Manifest]:
+def _group_of_pod(snapshot: Snapshot, group: Manifest) -> Iterator[Manifest]:
     metadata = metadata_of(group)
     annotations, labels = metadata.get("annotations") or {}, metadata.get("labels") or {}
     yield _make_pod_group(snapshot, group, str(metadata.get("name")), spec_of(group), annotations, labels)
@@ -341,6 +341,6 @@ WORKLOADS: Final[Mapping[str, Callable[[Snapshot, Manifest], Iterator[Manifest]]
     "ReplicaSet": _replicated_pods,
     "StatefulSet": _replicated_pods,
     "Pod": _single_pod,
-    "PodGroup": _own_group,
+    "PodGroup": _group_of_pod,
 }
 """Kinds that can be submitted; a Job of batch.volcano.sh is Volcano's own."""

@@ -50,12 +50,12 @@ class _KubernetesLoader(SAFE_LOADER):  # type: ignore[misc]
         assert self.report_repeated is not None
         if len({key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)}) == len(node.value):
             return
-        seen: dict[str, None] = {}
+        known_keys: dict[str, None] = {}
         for key, _ in node.value:
             text = self._key_text(key)
-            if text in seen:
+            if text in known_keys:
                 self.report_repeated(text, key.start_mark.line + 1)
-            seen[text] = None
+            known_keys[text] = None
 
     def _key_text(self, node: yaml.Node) -> str:
         if isinstance(node, yaml.ScalarNode):

@@ -66,18 +66,18 @@ class VcdebugApp(App[int]):
         super().__init__()
         self.start = start
         self._source_code = source_code
-        self._kept = kept
+        self._recording_cache = kept
         """The cache of recordings; None where it is off."""
         self.settings = settings if settings is not None else UserSettings()
         self.store = store if store is not None else SessionStore()
-        self._asked: Start | None = None
+        self._requested_start: Start | None = None
         """The start whose folder has several snapshots, while the user chooses one of them."""
-        self._after = False
+        self._has_opened = False
         """Whether a snapshot was open before."""
         # Animated scrolling would delay the frame that answers a key.
         self.animation_level = "none"
         self._type_ahead = TypeAhead(self, self._deliver_key, self._must_key_wait)
-        theme = self.settings.asked_theme or self.store.remembered_theme(self.settings.theme)
+        theme = self.settings.requested_theme or self.store.remembered_theme(self.settings.theme)
         self.theme = find_theme(theme) or require_theme(DEFAULT_THEME)
         self.set_keymap(self.settings.keys)
 
@@ -134,7 +134,7 @@ class VcdebugApp(App[int]):
         if captures:
             self.push_screen(self._new_main_screen(start.newest_capture(captures)), self._after_main_screen)
         elif len(choices) > 1:
-            self._asked = start
+            self._requested_start = start
             self._push_chooser(self._open_chosen_among, among=choices)
         else:
             self.push_screen(
@@ -142,19 +142,21 @@ class VcdebugApp(App[int]):
             )
 
     def _open_chosen_among(self, name: str | None) -> None:
-        if name and self._asked is not None:
-            self.open_snapshot(self._asked.with_source(name))
+        if name and self._requested_start is not None:
+            self.open_snapshot(self._requested_start.with_source(name))
         else:
             self.exit(0)
 
     def _new_main_screen(self, start: Start) -> MainScreen:
         return MainScreen(
-            replace(start, after=self._after, kept=self._kept, source_code=self._source_code), self.settings, self.store
+            replace(start, after=self._has_opened, kept=self._recording_cache, source_code=self._source_code),
+            self.settings,
+            self.store,
         )
 
     def _after_main_screen(self, next_screen: NextScreen | None) -> None:
         """Open the snapshot that the main screen closed with, or the chooser."""
-        self._after = True
+        self._has_opened = True
         if next_screen is not None and next_screen.snapshot:
             self.open_snapshot(Start(next_screen.snapshot, Path(next_screen.snapshot).name, lesson=next_screen.lesson))
         else:
@@ -164,14 +166,14 @@ class VcdebugApp(App[int]):
         """Show which key quits, instead of quitting: Ctrl+C might lose edits."""
         main = next((screen for screen in self.screen_stack if isinstance(screen, MainScreen)), None)
         if main is not None:
-            main.say_line(f"{key_names(main_screen_keys('quit', self.settings.keys))} quits")
+            main.show_message(f"{key_names(main_screen_keys('quit', self.settings.keys))} quits")
 
     async def on_event(self, event: events.Event) -> None:
         """Queue keys until the effects of the last one are done."""
         if isinstance(event, events.Key) and not event.is_forwarded:
             self._type_ahead.add_key(event)
             if self._must_key_wait(event) and isinstance(self.screen, MainScreen):
-                self.screen.say_line(WAITING_KEYS_TEXT)
+                self.screen.show_message(WAITING_KEYS_TEXT)
         else:
             await super().on_event(event)
 
@@ -270,9 +272,9 @@ class TerminalWatch:
 
     def __init__(self, leave: Callable[[int], object]) -> None:
         """`leave` takes the exit code and ends the application."""
-        self._leave = leave
+        self._end_app = leave
         self._signalled_before = False
-        self._ending: threading.Timer | None = None
+        self._end_timer: threading.Timer | None = None
 
     def handle_signals(self) -> None:
         """Handle signals in the running event loop."""
@@ -298,19 +300,19 @@ class TerminalWatch:
         elif is_second:  # leaving may wait for a thread: the second signal does not
             self._end_soon(EXIT_INTERRUPTED, restore_terminal)
         else:
-            self._leave(EXIT_INTERRUPTED if number is signal.SIGINT else 0)
+            self._end_app(EXIT_INTERRUPTED if number is signal.SIGINT else 0)
 
     def _leave_without_terminal(self) -> None:
         if is_hung_up(0):
             discard_output()
         self._end_soon(0, lambda: None)
-        self._leave(0)
+        self._end_app(0)
 
     def _end_soon(self, code: int, cleanup: Callable[[], object]) -> None:
-        if self._ending is None:
-            self._ending = threading.Timer(EXIT_TIMEOUT_SECONDS, _end, (code, cleanup))
-            self._ending.daemon = True
-            self._ending.start()
+        if self._end_timer is None:
+            self._end_timer = threading.Timer(EXIT_TIMEOUT_SECONDS, _end, (code, cleanup))
+            self._end_timer.daemon = True
+            self._end_timer.start()
 
 
 def _end(code: int, cleanup: Callable[[], object]) -> None:

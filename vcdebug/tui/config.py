@@ -59,12 +59,12 @@ class UserSettings(Struct, frozen=True):
     """Keys by the id of a binding, where they differ from the default."""
     problems: tuple[str, ...] = ()
     """One line per fault of the file."""
-    asked_theme: str = ""
+    requested_theme: str = ""
     """The theme of the command line, which is not saved."""
 
     def with_flags(self, *, theme: str | None = None, mouse: bool | None = None) -> UserSettings:
         """A copy with the options of the command line, which override the file."""
-        return replace(self, asked_theme=theme or "", mouse=self.mouse if mouse is None else mouse)
+        return replace(self, requested_theme=theme or "", mouse=self.mouse if mouse is None else mouse)
 
 
 def read_settings(path: Path | None = None) -> UserSettings:
@@ -215,28 +215,30 @@ def readable_variables(theme: Theme, variables: Mapping[str, str]) -> dict[str, 
     grounds = (background, surface, cursor)
     inks = {name: _readable_ink(Color.parse(variables[name]), extreme, grounds).hex for name in _INKS}
     foreground = _readable_ink(foreground, extreme, grounds)
-    muted = next(_fitting(_mixtures(background.blend(foreground, 0.5), foreground), grounds), foreground)
+    muted = next(
+        _readable_colours(_colour_mixtures(background.blend(foreground, 0.5), foreground), grounds), foreground
+    )
     changed = {"foreground": foreground.hex, MUTED_INK: muted.hex, CURSOR_GROUND: cursor.hex}
     return {**variables, **inks, **changed}
 
 
 def _readable_ink(ink: Color, extreme: Color, grounds: Iterable[Color]) -> Color:
     """The text colour, moved towards white or black until it is readable on all backgrounds."""
-    return next(_fitting(_mixtures(ink, extreme), grounds), extreme)
+    return next(_readable_colours(_colour_mixtures(ink, extreme), grounds), extreme)
 
 
 def _cursor_ground(background: Color, primary: Color, foreground: Color) -> Color:
     """Background of the cursor's row: as much of the theme's primary colour as keeps plain text readable."""
-    mixtures = list(_mixtures(background, background.blend(primary, 0.3)))
+    mixtures = list(_colour_mixtures(background, background.blend(primary, 0.3)))
     readable = (ground for ground in reversed(mixtures) if contrast_ratio(foreground, ground) >= CURSOR_CONTRAST)
     return next(readable, mixtures[len(mixtures) // 2])
 
 
-def _mixtures(start: Color, end: Color) -> Iterator[Color]:
+def _colour_mixtures(start: Color, end: Color) -> Iterator[Color]:
     return (start.blend(end, share) for share in _SHARES)
 
 
-def _fitting(inks: Iterable[Color], grounds: Iterable[Color]) -> Iterator[Color]:
+def _readable_colours(inks: Iterable[Color], grounds: Iterable[Color]) -> Iterator[Color]:
     grounds = tuple(grounds)
     return (ink for ink in inks if min(contrast_ratio(ink, ground) for ground in grounds) >= LEAST_CONTRAST)
 

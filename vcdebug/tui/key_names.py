@@ -93,7 +93,7 @@ class KeyHint(Struct, frozen=True):
     """The ids of bindings, and one word for what they do."""
 
     ids: tuple[str, ...]
-    does: str
+    effect: str
 
 
 def keys_by_binding(active: Mapping[str, ActiveBinding]) -> dict[str, list[str]]:
@@ -105,7 +105,7 @@ def keys_by_binding(active: Mapping[str, ActiveBinding]) -> dict[str, list[str]]
 
 def hint_line(active: Mapping[str, ActiveBinding], hints: tuple[KeyHint, ...]) -> str:
     """The last line of a dialog or page, with the keys in force."""
-    return "   ".join(f"{entry.key} {entry.does}" for entry in footer_entries(hints, keys_by_binding(active)))
+    return "   ".join(f"{entry.key} {entry.effect}" for entry in footer_entries(hints, keys_by_binding(active)))
 
 
 class KeyLine(Label):
@@ -138,4 +138,4 @@ def footer_entries(hints: tuple[KeyHint, ...], keys: Mapping[str, list[str]]) ->
         names = [key_name(key) for key in active_keys]
         if names:
             separator = "" if len(names) <= MAX_JOINED_LETTERS and all(len(name) == 1 for name in names) else " "
-            yield FooterKey(separator.join(names), hint.does, tuple(zip(names, active_keys, strict=True)))
+            yield FooterKey(separator.join(names), hint.effect, tuple(zip(names, active_keys, strict=True)))

@@ -41,12 +41,12 @@ class KeyScope(Struct, frozen=True):
 class ConfigProblem(Struct, frozen=True):
     """A fault in the settings: the setting, the fault, and the value used instead."""
 
-    about: str
+    setting: str
     problem: str
     effect: str
 
     def __str__(self) -> str:
-        return f"{self.about}: {self.problem}; {self.effect}"
+        return f"{self.setting}: {self.problem}; {self.effect}"
 
 
 def key_scopes() -> tuple[KeyScope, ...]:

@@ -57,7 +57,7 @@ class WorkDone(Message):
 
     reply: CommandReply | None
     error: str = ""
-    ticket: int = 0
+    work_number: int = 0
     """The number of the work; results of stopped work are not shown."""
 
 
@@ -66,9 +66,9 @@ class PanelRerunNeeded(Message):
     """A panel needs a rerun of the cycle up to an event."""
 
     panel: str
-    moment: DebuggerState
+    state: DebuggerState
     seq: Seq
-    view: Callable[[], Table]
+    make_table: Callable[[], Table]
     """Reruns the cycle and builds the table."""
 
 
@@ -76,5 +76,5 @@ class PanelRerunNeeded(Message):
 class PanelDrawn(Message):
     """The table of a rerun."""
 
-    asked: PanelRerunNeeded
+    rerun: PanelRerunNeeded
     table: Table

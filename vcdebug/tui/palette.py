@@ -82,14 +82,14 @@ class PaletteEntry(Struct, frozen=True):
     kind: str
     name: str
     help: str
-    run: Callable[[], object]
+    run_entry: Callable[[], object]
     key: str = ""
-    words: str = ""
+    search_words: str = ""
     """Further words by which the entry is found."""
 
     def rank_words(self, words: Sequence[str], letters: re.Pattern[str]) -> int | None:
         """Rank of the entry for the typed words, 0 is best; None if neither words nor letters in order match."""
-        name, name_and_words = self.name.casefold(), f" {self.name} {self.words}".casefold()
+        name, name_and_words = self.name.casefold(), f" {self.name} {self.search_words}".casefold()
         if all(f" {word}" in name_and_words for word in words):
             return 0 if name.startswith(words[0]) else 1
         if all(word in name_and_words for word in words):
@@ -109,13 +109,13 @@ class PaletteProvider(Provider):
     async def discover(self) -> Hits:
         """Before anything is typed: panels, commands and keys."""
         for entry in self._entries:
-            yield DiscoveryHit(format_entry(entry, ()), entry.run, entry.name)
+            yield DiscoveryHit(format_entry(entry, ()), entry.run_entry, entry.name)
 
     async def search(self, query: str) -> Hits:
         """The best hits, the best first."""
         words = query.casefold().split()
         for place, entry in enumerate(find_entries(self._main_screen, self._entries, words)):
-            yield Hit(1 - place / (2 * MAX_HITS), format_entry(entry, words), entry.run, entry.name)
+            yield Hit(1 - place / (2 * MAX_HITS), format_entry(entry, words), entry.run_entry, entry.name)
 
     @property
     def _main_screen(self) -> PaletteScreen:
@@ -188,7 +188,7 @@ def described_entries(main: PaletteScreen) -> Iterator[PaletteEntry]:
         yield PaletteEntry("breakpoint", line, resolve_reference(module).HELP, partial(main.type_command, f"{line} "))
     for question in QUESTIONS:
         line = f"ask {question.name}"
-        yield PaletteEntry("question", line, f"{question.words}?", partial(main.run_command, line))
+        yield PaletteEntry("question", line, f"{question.question_text}?", partial(main.run_command, line))
     for name in THEME_NAMES:
         yield PaletteEntry(
             "theme", f"theme {name}", "colours of the screen", partial(main.run_command, f"theme {name}")

@@ -53,7 +53,7 @@ class RecentSnapshot(NamedTuple):
     path: str
     opened: str
     """Date and time, to the minute."""
-    about: str
+    size_text: str
     """The size of its cluster in words."""
 
 

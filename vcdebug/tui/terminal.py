@@ -53,45 +53,45 @@ class TypeAhead:
         self._app = app
         self._give = deliver
         self._must_wait = must_wait
-        self._waiting: deque[events.Key] = deque()
-        self._turn = 0
+        self._waiting_keys: deque[events.Key] = deque()
+        self._turn_number = 0
         """The number of the current key; callbacks of earlier keys are ignored."""
         self._limit: Timer | None = None
-        self._at_work = False
-        self._waited_on: MessagePump | None = None
+        self._is_delivering = False
+        self._awaited_pump: MessagePump | None = None
         """The widget whose message queue holds the callback."""
 
     def add_key(self, key: events.Key) -> None:
-        if self._waiting and not self._must_wait(key) and self._must_wait(self._waiting[0]):
-            self._waiting.clear()  # this key leaves the screen on which they wait
-        self._waiting.append(key)
+        if self._waiting_keys and not self._must_wait(key) and self._must_wait(self._waiting_keys[0]):
+            self._waiting_keys.clear()  # this key leaves the screen on which they wait
+        self._waiting_keys.append(key)
         self.deliver_waiting()
 
     def deliver_waiting(self) -> None:
         """Deliver the first key, unless it still has to wait or an earlier one has effects to come."""
-        if self._at_work or not self._waiting or self._must_wait(self._waiting[0]):
+        if self._is_delivering or not self._waiting_keys or self._must_wait(self._waiting_keys[0]):
             return
-        self._at_work = True
-        self._turn += 1
-        self._waited_on = self._app
+        self._is_delivering = True
+        self._turn_number += 1
+        self._awaited_pump = self._app
         self._start_timer()
-        self._app.call_later(self._deliver_key, self._waiting.popleft())
+        self._app.call_later(self._deliver_key, self._waiting_keys.popleft())
 
     async def _deliver_key(self, key: events.Key) -> None:
         path = self._focus_path()
         await self._give(key)
-        self._follow_key(self._turn, path, FOLLOW_LAPS)
+        self._follow_key(self._turn_number, path, FOLLOW_LAPS)
 
     def _focus_path(self) -> tuple[MessagePump, ...]:
         """The message pumps that a key passes, from the focused widget up to the application."""
         return tuple((self._app.focused or self._app.screen).ancestors_with_self)
 
     def _follow_key(self, turn: int, path: tuple[MessagePump, ...], laps: int) -> None:
-        if turn != self._turn or not self._at_work:
+        if turn != self._turn_number or not self._is_delivering:
             return
         while path:
             pump, path = path[0], path[1:]
-            self._waited_on = pump
+            self._awaited_pump = pump
             # A closed queue rejects call_later: the callback then goes to the next widget up the tree.
             if pump.call_later(self._follow_key, turn, path, laps):
                 return
@@ -105,7 +105,7 @@ class TypeAhead:
 
     def _check_follower(self) -> None:
         """Give up the callback if its message queue is closed; wait longer for a slow one."""
-        if self._waited_on is not None and self._waited_on.is_running:
+        if self._awaited_pump is not None and self._awaited_pump.is_running:
             self._start_timer()
         else:
             self._finish_key()
@@ -113,7 +113,7 @@ class TypeAhead:
     def _finish_key(self) -> None:
         if self._limit is not None:
             self._limit.stop()
-        self._limit, self._waited_on, self._at_work = None, None, False
+        self._limit, self._awaited_pump, self._is_delivering = None, None, False
         self.deliver_waiting()
 
 

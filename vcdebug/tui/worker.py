@@ -44,7 +44,7 @@ class StopRequest:
     """A flag that the screen sets and the thread reads, to stop loading."""
 
     def __init__(self) -> None:
-        self.asked = False
+        self.is_requested = False
 
 
 class ReplayStoppedError(VcdebugError):
@@ -53,15 +53,15 @@ class ReplayStoppedError(VcdebugError):
 
 def stoppable_bound(stop: StopRequest, tell: ReportProgress, limits: RecordingLimits = DEFAULT_LIMITS) -> ProgressBound:
     """The bound of a recording, which raises ReplayStoppedError at the next progress report after a stop."""
-    return ProgressBound(partial(_tell_unless_stopped, stop, tell), *limits)
+    return ProgressBound(partial(_post_unless_stopped, stop, tell), *limits)
 
 
 def _raise_if_stopped(stop: StopRequest) -> None:
-    if stop.asked:
+    if stop.is_requested:
         raise ReplayStoppedError("the replay was stopped")
 
 
-def _tell_unless_stopped(stop: StopRequest, report: ReportProgress, words: str, done: int, total: int) -> None:
+def _post_unless_stopped(stop: StopRequest, report: ReportProgress, words: str, done: int, total: int) -> None:
     _raise_if_stopped(stop)
     report(words, done, total)
 
@@ -124,25 +124,25 @@ class _SnapshotCache:
     """The cache entry of one snapshot."""
 
     def __init__(self, recording_cache: RecordingCache | None, options: LoadOptions) -> None:
-        self._kept = recording_cache
+        self._recording_cache = recording_cache
         self._options = options
         self._key: str | None = None
-        self._found = False
+        self._was_cached = False
 
     def find_recording(self, source: SnapshotSource) -> Recording | None:
         """The cached recording; None without one."""
         origin = _source_path(source)
-        if self._kept is None or not isinstance(origin, str | Path):
+        if self._recording_cache is None or not isinstance(origin, str | Path):
             return None
         self._key = cache_key(origin, self._options._asdict())
-        recording = None if self._key is None else self._kept.find_recording(self._key)
-        self._found = recording is not None
+        recording = None if self._key is None else self._recording_cache.find_recording(self._key)
+        self._was_cached = recording is not None
         return recording
 
     def store_recording(self, recording: Recording, raise_if_stopped: Callable[[], object]) -> None:
         """Store the recording, unless it came from the cache."""
-        if self._kept is not None and self._key is not None and not self._found:
-            self._kept.cache_recording(self._key, recording, raise_if_stopped)
+        if self._recording_cache is not None and self._key is not None and not self._was_cached:
+            self._recording_cache.cache_recording(self._key, recording, raise_if_stopped)
 
 
 def _replay_source(
@@ -170,10 +170,10 @@ class ProgressReporter:
 
     def __init__(self, post_message: Callable[[Message], object], stop: StopRequest) -> None:
         self.post = post_message
-        self._stop = stop
+        self._stop_request = stop
         self._notice = ""
-        self._said = ""
-        self._at = -inf
+        self._posted_text = ""
+        self._posted_at = -inf
         """The time of the last message."""
         self._replayed = ""
         self._estimate = TimeEstimate(monotonic)
@@ -191,23 +191,23 @@ class ProgressReporter:
 
     def set_notice(self, text: str) -> None:
         """Show a notice with the progress from now on, the first time at once."""
-        self._notice, self._at = text, -inf
+        self._notice, self._posted_at = text, -inf
 
     def report_reading(self, done: int, total: int, name: str) -> bool:
         """The progress callback of `load_snapshot`; returns False to stop it."""
         percent = f" {format_percent(done, total)}" if total else ""
         text = self._notice + percent if self._notice else f"reading {Path(name).name}{percent}"
         time_left = self._estimate.time_left(name, done, total)
-        if text != self._said and self._is_time():
-            self._said = text
+        if text != self._posted_text and self._is_time():
+            self._posted_text = text
             self._post_text(text + time_left)
-        return not self._stop.asked
+        return not self._stop_request.is_requested
 
     def _is_time(self) -> bool:
-        return monotonic() - self._at >= PROGRESS_SECONDS
+        return monotonic() - self._posted_at >= PROGRESS_SECONDS
 
     def _post_text(self, text: str) -> None:
-        self._at = monotonic()
+        self._posted_at = monotonic()
         self.post(Progress(text))
 
 

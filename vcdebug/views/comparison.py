@@ -18,7 +18,7 @@ from vcdebug.recording.recording import Recording
 from vcdebug.views.headline import answer_piece, bare_name, event_headline, path_words, placing_words, task_list_or
 from vcdebug.views.pieces import Line, Piece, Style, make_line, muted_piece
 from vcdebug.views.table import Column, Row, Table, table_columns
-from vcdebug.views.votes import asked_about, outcome_words
+from vcdebug.views.votes import outcome_words, subject_text
 from vcdebug.whatif.branch import BRANCH, ORIGINAL, OpenRecordings
 
 ABSENT_TEXT = "not there"
@@ -105,7 +105,7 @@ def iter_divergence_tables(
     side_lines = tuple(
         _side_line(word, recording, side) for word, (recording, side) in zip(("before", "after "), sides, strict=True)
     )
-    yield Table(title, head=side_lines)
+    yield Table(title, header=side_lines)
     questions = question_of(divergence.before), question_of(divergence.after)
     if any(questions):
         yield _votes_table(questions, before, after)
@@ -135,7 +135,7 @@ def _side_line(word: str, recording: Recording, side: cycles.DivergenceSide | No
         f"event {side.seq}  ",
         muted_piece(location),
         "  ",
-        Piece(headline.what, "strong"),
+        Piece(headline.event_text, "strong"),
         "  ",
         headline.outcome,
     )
@@ -146,7 +146,7 @@ def side_cell(side: cycles.DivergenceSide | None) -> Piece:
     if side is None:
         return muted_piece("nothing more of this kind")
     headline = event_headline(side.event)
-    return Piece(f"{headline.what}  {headline.outcome.text}".rstrip(), headline.outcome.style)
+    return Piece(f"{headline.event_text}  {headline.outcome.text}".rstrip(), headline.outcome.style)
 
 
 def iter_answer_cells(
@@ -187,14 +187,14 @@ def _tier_of(place: tuple[int, str]) -> int:
 
 
 def _asked_title(recording: Recording, call: HookCallGroup) -> str:
-    event = recording.event_at(call.first)
-    return f"{call.point} {asked_about(event)}".strip() if isinstance(event, HookEvent) else call.point
+    event = recording.event_at(call.first_seq)
+    return f"{call.point} {subject_text(event)}".strip() if isinstance(event, HookEvent) else call.point
 
 
 def _answer_cell(recording: Recording, vote: PluginAnswer) -> Piece:
     event = recording.event_at(vote.seq) if vote.seq is not None else None
     if vote.seq is None or not isinstance(event, HookEvent):
-        return muted_piece(f"{vote.state}: {vote.why}")
+        return muted_piece(f"{vote.state}: {vote.silence_reason}")
     cell = answer_piece(event)
     forced = any(note.code == FORCED_CODE for note in recording.notes_at(vote.seq))
     return cell._replace(text=f"{cell.text} (forced)") if forced else cell
@@ -220,13 +220,15 @@ SeqPair = tuple[Seq, Seq]
 def edits_table(here: DebuggerState) -> Table:
     """Edits in force and undone, and the `vcdebug diff` command that makes the same comparison."""
     open_ = here.recordings
-    if open_ is None or not (open_.edits or open_.undone):
-        return Table("Edits", foot=(make_line(muted_piece("none yet: w or :set changes something, :force an answer")),))
+    if open_ is None or not (open_.edits or open_.undone_edits):
+        return Table(
+            "Edits", footer=(make_line(muted_piece("none yet: w or :set changes something, :force an answer")),)
+        )
     rows = [_edit_row(number, edit.text, "in force", "good") for number, edit in enumerate(open_.edits, start=1)]
-    undone = [_edit_row(0, edit.text, "undone", "muted") for edit in reversed(open_.undone)]
+    undone = [_edit_row(0, edit.text, "undone", "muted") for edit in reversed(open_.undone_edits)]
     cycle_words = "" if open_.start == 1 else f" of cycle {open_.start}"
     return Table(
-        f"Edits{cycle_words}", EDIT_COLUMNS, [*rows, *undone], foot=(make_line(muted_piece(command_line(open_))),)
+        f"Edits{cycle_words}", EDIT_COLUMNS, [*rows, *undone], footer=(make_line(muted_piece(command_line(open_))),)
     )
 
 
@@ -248,13 +250,13 @@ def difference_table(here: DebuggerState, moments: str = "") -> Table:
         return _moments_table(here.recording, *sorted(map(int, moments.split())))
     open_ = here.recordings
     if open_ is None or not open_.branch:
-        return Table("Original and branch", foot=(make_line(muted_piece("no branch: w or :set creates one")),))
+        return Table("Original and branch", footer=(make_line(muted_piece("no branch: w or :set creates one")),))
     sides = open_.both_sides()
-    comparison = open_.found if open_.found is not None else cycles.compare_cycles(*sides)
+    comparison = open_.comparison if open_.comparison is not None else cycles.compare_cycles(*sides)
     edit_lines = tuple(make_line(muted_piece("set "), text) for text in open_.edit_texts)
     rows = [*_iter_divergence_rows(sides, comparison), *_iter_change_rows(sides, comparison)]
     title = f"Original and branch, cycle {open_.cycle}: {summarize_comparison(comparison)}"
-    return Table(title, SIDE_COLUMNS, rows, head=edit_lines)
+    return Table(title, SIDE_COLUMNS, rows, header=edit_lines)
 
 
 def _moments_table(recording: Recording, first: Seq, last: Seq) -> Table:

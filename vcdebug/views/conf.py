@@ -30,7 +30,9 @@ def conf_table(recording: Recording) -> Table:
     """The configuration in force, in the order in which the scheduler reads it."""
     entries = list(_iter_conf_entries(recording))
     rows = [Row(str(i), (muted_piece(part), name, value)) for i, (part, name, value) in enumerate(entries)]
-    return Table("Conf", CONF_COLUMNS, rows, (_source_line(recording.conf),), foot=tuple(_iter_sticky_lines(recording)))
+    return Table(
+        "Conf", CONF_COLUMNS, rows, (_source_line(recording.conf),), footer=tuple(_iter_sticky_lines(recording))
+    )
 
 
 def _iter_sticky_lines(recording: Recording) -> Iterator[Line]:
@@ -82,9 +84,13 @@ def _iter_release_entries(release: Release) -> Iterator[EntryCells]:
     version = ".".join(map(str, release.kubernetes_version))
     yield "release", Piece(release.display_name(), "strong"), muted_piece(f"Kubernetes {version}{assumed_words}")
     for change in release.changes_in_force():
-        yield "open pull request" if change.is_proposed else "older rule", Piece(change.id), Piece(change.what)
+        yield "open pull request" if change.is_proposed else "older rule", Piece(change.id), Piece(change.behavior)
     for change in release.unreplayed_changes():
-        yield "older rule", Piece(f"{WRONG_MARK} {change.id}", "warn"), Piece(f"not replayed: {change.what}", "warn")
+        yield (
+            "older rule",
+            Piece(f"{WRONG_MARK} {change.id}", "warn"),
+            Piece(f"not replayed: {change.behavior}", "warn"),
+        )
 
 
 def _iter_default_entries(arguments_by_name: Mapping[str, Arguments]) -> Iterator[EntryCells]:
@@ -98,7 +104,7 @@ def _iter_default_entries(arguments_by_name: Mapping[str, Arguments]) -> Iterato
 def _iter_replaced_entries(arguments_by_name: Mapping[str, Arguments]) -> Iterator[EntryCells]:
     """Arguments whose stated values are not used."""
     for name, arguments in arguments_by_name.items():
-        for key, value in arguments.replaced.items():
+        for key, value in arguments.replaced_defaults.items():
             words = f"{key}: {format_setting(value)}, since {arguments.raw[key]!r} cannot be used"
             yield "in force", Piece(f"{WRONG_MARK} {name}", "warn"), Piece(words, "warn")
 

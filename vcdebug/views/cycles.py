@@ -40,9 +40,9 @@ def shown_cycles_table(here: DebuggerState) -> Table:
 def cycle_table(recordings: tuple[Recording, ...], present: int, title: str) -> Table:
     """A row per cycle, the `present` one marked, and below whether a cycle repeats an earlier one."""
     repeat = find_repeat(recordings)
-    largest_size = max((_drawn_size(cycle_effects(recording)) for recording in recordings), default=1)
+    largest_size = max((_bar_length(cycle_effects(recording)) for recording in recordings), default=1)
     rows = [_cycle_row(number, recording, repeat, largest_size) for number, recording in enumerate(recordings, start=1)]
-    return Table(title, CYCLE_COLUMNS, rows, foot=_repeat_foot(repeat, len(recordings)), current=f"cycle {present}")
+    return Table(title, CYCLE_COLUMNS, rows, footer=_repeat_foot(repeat, len(recordings)), current=f"cycle {present}")
 
 
 def _cycle_row(number: int, recording: Recording, repeat: CycleRepeat | None, largest_size: int) -> Row:
@@ -59,7 +59,7 @@ def _cycle_row(number: int, recording: Recording, repeat: CycleRepeat | None, la
     return Row(f"cycle {number}", cells)
 
 
-def _drawn_size(effects: Effects) -> int:
+def _bar_length(effects: Effects) -> int:
     """The length of a cycle's bar: bound and pipelined pods, plus unscheduled jobs."""
     return len(effects.bound) + sum(job.waiting for job in effects.jobs) + count_unscheduled(effects)  # exact: ints
 
@@ -79,8 +79,8 @@ def count_unscheduled(effects: Effects) -> int:
 def _cycle_remark(number: int, effects: Effects, repeat: CycleRepeat | None) -> Piece:
     if effects.panic is not None:
         return Piece("the real scheduler panics", "bad")
-    if repeat is not None and number == repeat.later:
-        return Piece(f"repeats cycle {repeat.earlier}", "warn")
+    if repeat is not None and number == repeat.later_cycle:
+        return Piece(f"repeats cycle {repeat.earlier_cycle}", "warn")
     return Piece("")
 
 
@@ -101,7 +101,9 @@ def capture_changes(here: DebuggerState) -> Table:
     """The changes in the cluster between the previous capture and the shown one."""
     open_ = here.recordings
     if open_ is None or open_.cycle == 1:
-        return Table("Changes", CAPTURE_COLUMNS, [], foot=(make_line(muted_piece("there is nothing before this one")),))
+        return Table(
+            "Changes", CAPTURE_COLUMNS, [], footer=(make_line(muted_piece("there is nothing before this one")),)
+        )
     before, after = open_.cycles_of(open_.side)[open_.cycle - 2 : open_.cycle]
     changes = compare_captures(before, after)
     span = f"from {open_.cycle - 1} ({_clock_text(before)}) to {open_.cycle} ({_clock_text(after)})"
@@ -119,7 +121,7 @@ def iter_change_rows(changes: CaptureChanges, workloads: Mapping[JobId, str]) ->
         cells = ("cause", workloads.get(cause.job, cause.job), before, after)
         yield Row(f"cause {cause.job}", tuple(Piece(cell) for cell in cells), subject=("job", cause.job))
     for change in changes.objects:
-        cells = (change.kind, change.name, NO_VALUE if change.word == "new" else "", change.word)
+        cells = (change.kind, change.name, NO_VALUE if change.change_kind == "new" else "", change.change_kind)
         yield Row(f"object {change.kind} {change.name}", tuple(Piece(cell) for cell in cells))
 
 

@@ -44,14 +44,14 @@ class Mark(NamedTuple):
     row: int = 0
     height: int = 1
     shade: float = 1.0
-    tip: str = ""
+    tooltip: str = ""
 
 
 class Strip(NamedTuple):
     """One labelled line of a picture, made of marks."""
 
     label: str
-    words: str
+    alt_text: str
     """The content of the marks as text, for readers and formats without pictures."""
     marks: tuple[Mark, ...]
     rows: int = 1
@@ -66,7 +66,7 @@ class Picture(Struct, frozen=True):
 
     def to_table(self) -> Table:
         """The picture as a table of labels and words."""
-        rows = [Row(strip.label, (Piece(strip.label), Piece(strip.words))) for strip in self.strips]
+        rows = [Row(strip.label, (Piece(strip.label), Piece(strip.alt_text))) for strip in self.strips]
         return Table(self.title, table_columns("", "~"), rows)
 
 
@@ -152,7 +152,7 @@ def make_block_printable(block: Block) -> Block:
 
 
 def _make_strip_printable(strip: Strip) -> Strip:
-    marks = tuple(mark._replace(tip=make_line_printable(mark.tip)) for mark in strip.marks)
+    marks = tuple(mark._replace(tooltip=make_line_printable(mark.tooltip)) for mark in strip.marks)
     return strip._replace(label=make_line_printable(strip.label), marks=marks)
 
 
@@ -171,8 +171,8 @@ def _make_table_printable(table: Table) -> Table:
         title=make_printable(table.title),
         columns=tuple(structs.replace(column, title=make_printable(column.title)) for column in table.columns),
         rows=[_make_row_printable(row) for row in table.rows],
-        head=tuple(map(_make_pieces_printable, table.head)),
-        foot=tuple(map(_make_pieces_printable, table.foot)),
+        header=tuple(map(_make_pieces_printable, table.header)),
+        footer=tuple(map(_make_pieces_printable, table.footer)),
     )
 
 

@@ -25,7 +25,7 @@ class _EditedField(NamedTuple):
 
     kind: str
     path: str
-    otherwise: str
+    default: str
     """The suggested value if the manifest has none."""
     by_dim: bool = False
     """Whether the path ends with a dimension."""
@@ -62,7 +62,7 @@ def suggested_edit(
     field = _field_of_figure(figure) or FIELD_BY_HEAD.get((kind, head)) or USUAL_FIELDS.get(kind)
     if field is not None and name:
         value = _present_value(here.recording.snapshot, field, name)
-        return f"set {field.kind}/{name}:{field.path}={value or field.otherwise}"
+        return f"set {field.kind}/{name}:{field.path}={value or field.default}"
     event = None if here.number == OVERVIEW else here.recording.event_at(here.seq)
     return f"force {_other_answer(event)}" if isinstance(event, HookEvent) else "set "
 
@@ -101,7 +101,7 @@ def iter_answer_words(here: DebuggerState) -> Iterator[str]:
         yield from ("allow", "none", "abstain")
     elif isinstance(event.result, bool):
         yield from ("yes", "no")
-    elif "permit" in choice_text(HOOK_AT[event.point].gives):
+    elif "permit" in choice_text(HOOK_AT[event.point].answer_form):
         yield from ("permit", "reject", "abstain")
     else:
         yield from ("yes", "no", "none")

@@ -15,7 +15,7 @@ from vcdebug.views.pieces import EVICT, HERE, SKIPPED, YES, Line, Piece, Style, 
 from vcdebug.views.table import Column, Row, RowsOnDemand, Table, table_columns
 
 _WRITE_COLUMNS = table_columns("", "event#", "write")
-EFFECT_COLUMNS = (*_WRITE_COLUMNS, Column("object", name=True), Column("what", flexible=True, least=24))
+EFFECT_COLUMNS = (*_WRITE_COLUMNS, Column("object", name=True), Column("what", flexible=True, min_width=24))
 _SUBJECTS = {"Pod": "task", "PodGroup": "job", "Queue": "queue"}
 _STYLES: dict[str, Style] = {"bind": "good", "evict": "bad"}
 _seq_of = attrgetter("seq")
@@ -29,7 +29,7 @@ def effects_table(recording: Recording, seq: Seq) -> Table:
     before, written = bisect_left(writes, seq, key=_seq_of), bisect_right(writes, seq, key=_seq_of)
     current = keys[before] if before < written else ""
     sought, summary = keys[max(written - 1, 0)] if writes else "", (_effects_summary(writes, written),)
-    return Table("Effects", EFFECT_COLUMNS, rows, summary, current=current, sought=sought, figures=subject_figure)
+    return Table("Effects", EFFECT_COLUMNS, rows, summary, current=current, target=sought, figures=subject_figure)
 
 
 def _effects_summary(writes: Sequence[ClusterWrite], written: int) -> Line:
@@ -67,13 +67,13 @@ def evictions_table(recording: Recording, seq: Seq) -> Table:
     past = [eviction for eviction in evictions if eviction.seq <= seq]
     current = keys[len(past) - 1] if past and past[-1].seq == seq else ""
     sought, summary = keys[max(len(past) - 1, 0)] if evictions else "", (_evictions_summary(evictions),)
-    return Table("Evictions", EVICTION_COLUMNS, rows, summary, current=current, sought=sought, figures=subject_figure)
+    return Table("Evictions", EVICTION_COLUMNS, rows, summary, current=current, target=sought, figures=subject_figure)
 
 
 def _evictions_summary(evictions: tuple[Eviction, ...]) -> Line:
     if not evictions:
         return make_line(muted_piece("this cycle plans no eviction"))
-    carried_out = [eviction for eviction in evictions if eviction.fate in ("commit", "at once")]
+    carried_out = [eviction for eviction in evictions if eviction.statement_end in ("commit", "at once")]
     # A victim can be planned again after its statement was discarded, so pods are counted and not plans.
     victims = len(dict.fromkeys(eviction.victim for eviction in carried_out))
     undone = len(evictions) - len(carried_out)
@@ -82,7 +82,7 @@ def _evictions_summary(evictions: tuple[Eviction, ...]) -> Line:
 
 
 def _eviction_row(eviction: Eviction, seq: Seq) -> Row:
-    words, fate_style = FATE_WORDS[eviction.fate]
+    words, fate_style = FATE_WORDS[eviction.statement_end]
     style: Style = "muted" if eviction.seq > seq else ""
     preemptor = bare_name(eviction.preemptor) or "no pod: a plugin wants it evicted"
     cells = (
@@ -90,7 +90,7 @@ def _eviction_row(eviction: Eviction, seq: Seq) -> Row:
         Piece(eviction.victim, style or "strong"),
         Piece(preemptor, style if eviction.preemptor else "muted"),
         Piece(words, style or fate_style),
-        muted_piece(str(eviction.end) if eviction.fate and eviction.fate != "at once" else "–"),
+        muted_piece(str(eviction.end) if eviction.statement_end and eviction.statement_end != "at once" else "–"),
         Piece(eviction.action, style),
         muted_piece(str(eviction.tier) if eviction.tier is not None else "–"),
         Piece(eviction.node, style),

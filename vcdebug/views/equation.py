@@ -35,7 +35,7 @@ def event_equation(recording: Recording, seq: Seq, inside: int = 0) -> Table:
     if node is not None and task is not None and node.name in recording.session.nodes:
         return room_table(recording, seq, task.name, node.name)
     rule = origin_of(recording, EventFact(seq)).rule
-    return Table(EQUATION_TITLE, foot=(make_line(muted_piece(rule or "nothing is compared here")),))
+    return Table(EQUATION_TITLE, footer=(make_line(muted_piece(rule or "nothing is compared here")),))
 
 
 def equation_table(equation: Equation) -> Table:
@@ -44,7 +44,7 @@ def equation_table(equation: Equation) -> Table:
     columns = (Column(""), Column(FIRST_COLUMN[equation.kind]), *figures, Column("", flexible=True))
     rows = [_term_row(equation, term) for term in equation.terms]
     head, foot = (make_line(muted_piece(short_names(equation.formula))),), tuple(_iter_equation_foot(equation))
-    return Table(short_names(equation.title), columns, rows, head, foot, sought=equation.deciding or "")
+    return Table(short_names(equation.title), columns, rows, head, foot, target=equation.deciding_name or "")
 
 
 def short_names(text: str) -> str:
@@ -58,12 +58,12 @@ def _is_name(word: str) -> bool:
 
 
 def _term_row(equation: Equation, term: Term) -> Row:
-    decides = term.name == equation.deciding
-    judged = any(other.holds is not None for other in equation.terms)
-    mark = Piece(YES, "good") if term.holds else Piece(NO, "bad")
-    if term.holds is None:
+    decides = term.name == equation.deciding_name
+    judged = any(other.is_met is not None for other in equation.terms)
+    mark = Piece(YES, "good") if term.is_met else Piece(NO, "bad")
+    if term.is_met is None:
         mark = muted_piece("–" if judged else "")
-    style: Style = "strong" if decides else "muted" if judged and term.holds is None else ""
+    style: Style = "strong" if decides else "muted" if judged and term.is_met is None else ""
     cells = (
         mark,
         Piece(f"{row_name(equation, term)} {DECIDING_MARK if decides else ''}".rstrip(), style),
@@ -96,8 +96,8 @@ def _iter_equation_foot(equation: Equation) -> Iterator[Line]:
         yield make_line(Piece(f"{DECIDING_MARK} {row_name(equation, term)} decides{note_text}", "accent"))
     if equation.note:
         yield make_line(muted_piece(equation.note))
-    if equation.compared:
-        yield make_line(muted_piece(f"compared by {equation.compared}"))
+    if equation.comparison_name:
+        yield make_line(muted_piece(f"compared by {equation.comparison_name}"))
 
 
 def room_table(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> Table:
@@ -107,27 +107,27 @@ def room_table(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) ->
     """
     room = node_room(recording, seq, task, node)
     request, amounts = room.request, room.amounts
-    away_title = ("+ away",) if room.away else ()
+    away_title = ("+ away",) if room.removed_tasks else ()
     heads = ("future idle", "= idle", "+ releasing", "− pipelined", *away_title, "need", "short")
     columns = (Column(""), Column(""), *(Column(name, right=True) for name in heads))
     rows = []
-    for dim in used_dimensions((request, amounts.idle, amounts.releasing, amounts.pipelined, room.freed)):
-        need, future = request.get(dim), room.future.get(dim)
-        freed = (room.freed.get(dim),) if room.away else ()
+    for dim in used_dimensions((request, amounts.idle, amounts.releasing, amounts.pipelined, room.freed_amounts)):
+        need, future = request.get(dim), room.future_idle.get(dim)
+        freed = (room.freed_amounts.get(dim),) if room.removed_tasks else ()
         parts = (future, amounts.idle.get(dim), amounts.releasing.get(dim), amounts.pipelined.get(dim), *freed, need)
         is_enough = need <= future or need - future < MIN_RESOURCE
         mark = muted_piece("–") if not need else Piece(YES, "good") if is_enough else Piece(NO, "bad")
         short = Piece("" if is_enough or not need else format_amount(dim, need - future), "accent")
         rows.append(Row(dim, (mark, Piece(short_name(dim)), *map(Piece, format_amounts_apart(dim, *parts)), short)))
     title = f"{EQUATION_TITLE}  room for {bare_name(task)} on {node}"
-    return Table(title, columns, rows, foot=tuple(_iter_room_foot(room)), figures=partial(room_figure, node, columns))
+    return Table(title, columns, rows, footer=tuple(_iter_room_foot(room)), figures=partial(room_figure, node, columns))
 
 
 def _iter_room_foot(room: NodeRoom) -> Iterator[Line]:
-    if room.away:
-        yield make_line(muted_piece(f"away in the dry run: {task_list(room.away)}"))
-    if room.placed:
-        yield make_line(muted_piece(f"as it was before event {room.placed}, which placed it here"))
+    if room.removed_tasks:
+        yield make_line(muted_piece(f"away in the dry run: {task_list(room.removed_tasks)}"))
+    if room.placed_seq:
+        yield make_line(muted_piece(f"as it was before event {room.placed_seq}, which placed it here"))
 
 
 def task_objections(recording: Recording, seq: Seq) -> dict[str, str]:
@@ -135,7 +135,7 @@ def task_objections(recording: Recording, seq: Seq) -> dict[str, str]:
     equation = equation_at(recording, seq)
     if equation is None or equation.kind != "task":
         return {}
-    return {term.name: _objection_text(equation, term) for term in equation.terms if term.holds is False}
+    return {term.name: _objection_text(equation, term) for term in equation.terms if term.is_met is False}
 
 
 def _objection_text(equation: Equation, term: Term) -> str:

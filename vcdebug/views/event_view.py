@@ -40,7 +40,7 @@ def action_table(recording: Recording, seq: Seq, event: record.ActionEvent) -> T
     names = " → ".join(f"[{name}]" if name == event.action else name for name in recording.conf.actions)
     foot = () if rows else (make_line(muted_piece("no queue had anything for it")),)
     return Table(
-        f"Action {event.action} {event.what}s", TASK_COLUMNS, rows, head=(make_line(muted_piece(names)),), foot=foot
+        f"Action {event.action} {event.what}s", TASK_COLUMNS, rows, header=(make_line(muted_piece(names)),), footer=foot
     )
 
 
@@ -62,7 +62,7 @@ def state_table(recording: Recording, seq: Seq, event: record.StateEvent) -> Tab
     )
     actions = make_line(muted_piece("actions "), ", ".join(recording.conf.actions))
     head = (actions, *tiers) if event.when == "open" else ()
-    return Table(title, JOB_COLUMNS, rows, head=head, figures=subject_figure)
+    return Table(title, JOB_COLUMNS, rows, header=head, figures=subject_figure)
 
 
 def close_table(recording: Recording, seq: Seq, event: record.CloseEvent) -> Table:
@@ -87,7 +87,7 @@ def panic_table(recording: Recording, seq: Seq, event: record.PanicEvent) -> Tab
         make_line(event.message),
         *(make_line(text) for text in crash_lines(recording, event)),
     )
-    return Table("Panic", head=head)
+    return Table("Panic", header=head)
 
 
 def cut_table(recording: Recording, seq: Seq, event: record.CutEvent) -> Table:
@@ -96,14 +96,14 @@ def cut_table(recording: Recording, seq: Seq, event: record.CutEvent) -> Table:
     words = error.format_line() if error is not None else event.bound
     return Table(
         "Stopped at the limit",
-        head=(make_line(Piece(f"{NO} the recording ends here, the cycle does not", "bad")), make_line(words)),
+        header=(make_line(Piece(f"{NO} the recording ends here, the cycle does not", "bad")), make_line(words)),
     )
 
 
 def random_table(recording: Recording, seq: Seq, event: record.RandomEvent) -> Table:
     """A random number that upstream draws; the replay uses 0."""
     words = f"the real scheduler picks a random number below {event.n}; the replay uses 0, one of the possible runs"
-    return Table("Random choice", head=(make_line(words),))
+    return Table("Random choice", header=(make_line(words),))
 
 
 def operations_table(recording: Recording, seq: Seq, event: record.StatementEvent) -> Table:
@@ -122,7 +122,7 @@ def operations_table(recording: Recording, seq: Seq, event: record.StatementEven
     style: Style = "bad" if event.what == "discard" else "good" if event.what == "commit" else ""
     count = Piece(f"{event.what}: {count_noun(len(event.ops), 'operation')}", style)
     head = (make_line(count, muted_piece(f"  {words.get(event.what, '')}")),)
-    return Table(f"Statement {event.what}", OP_COLUMNS, rows, head=head, figures=subject_figure)
+    return Table(f"Statement {event.what}", OP_COLUMNS, rows, header=head, figures=subject_figure)
 
 
 def _hook_view(recording: Recording, seq: Seq, event: record.HookEvent) -> Table:
@@ -153,7 +153,7 @@ def event_view(recording: Recording, seq: Seq) -> Table:
     quirks = tuple(make_line(_note_text(note)) for note in recording.notes if note.seq == seq)
     if not quirks:
         return table
-    return replace(table, foot=(*table.foot, *quirks))
+    return replace(table, footer=(*table.footer, *quirks))
 
 
 def _note_text(note: record.Note) -> str:

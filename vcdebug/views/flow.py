@@ -34,8 +34,8 @@ from vcdebug.views.table import MAX_CACHED_TABLES, Column, Row, RowsOnDemand, Ta
 # The steps of the session's opening and closing as rows of a tree.
 
 SESSION_TITLE = "Session"
-_RESULT_COLUMN = Column("what comes of it", flexible=True, least=1)
-SESSION_COLUMNS = (Column("step", flexible=True, least=24, name=True), _RESULT_COLUMN, Column("event", right=True))
+_RESULT_COLUMN = Column("what comes of it", flexible=True, min_width=1)
+SESSION_COLUMNS = (Column("step", flexible=True, min_width=24, name=True), _RESULT_COLUMN, Column("event", right=True))
 
 
 class OpenedKeys(Protocol):
@@ -64,7 +64,7 @@ def walk_steps(branch: StepBranch, opened: OpenedKeys, depth: int = 1) -> Iterat
         # An inner step has no events of its own: an empty range keeps it from being found by event.
         inner = StepBranch(f"{branch.key}.{number}", step, branch.first, branch.first - 1)
         yield depth, inner
-        if step.parts is not None and inner.key in opened:
+        if step.make_steps is not None and inner.key in opened:
             yield from walk_steps(inner, opened, depth + 1)
 
 
@@ -77,15 +77,15 @@ def step_row(branch: StepBranch, indent: str, opened: OpenedKeys) -> Row:
 
 def _step_label(branch: StepBranch, indent: str, opened: OpenedKeys) -> Piece:
     step = branch.step
-    mark = " " if step.parts is None else OPEN if branch.key in opened else CLOSED
-    style: Style = "title" if not indent else "strong" if step.parts is not None else ""
-    return Piece(f"{indent}{mark} {step.what}", style)
+    mark = " " if step.make_steps is None else OPEN if branch.key in opened else CLOSED
+    style: Style = "title" if not indent else "strong" if step.make_steps is not None else ""
+    return Piece(f"{indent}{mark} {step.name}", style)
 
 
 def _step_result(step: SessionStep) -> Piece:
-    if step.good is None:
-        return muted_piece(step.said)
-    return Piece(f"{YES if step.good else NO} {step.said}", "good" if step.good else "bad")
+    if step.is_successful is None:
+        return muted_piece(step.result)
+    return Piece(f"{YES if step.is_successful else NO} {step.result}", "good" if step.is_successful else "bad")
 
 
 def session_table(recording: Recording, seq: Seq) -> Table:
@@ -117,15 +117,15 @@ def _all_steps(recording: Recording) -> _SessionSteps:
 
 def _full_step_row(depth: int, branch: StepBranch) -> Row:
     step = branch.step
-    style: Style = "title" if not depth else "strong" if step.parts is not None else ""
+    style: Style = "title" if not depth else "strong" if step.make_steps is not None else ""
     seq = muted_piece(str(step.seq)) if step.seq else muted_piece("")
     return Row(
-        branch.key, (Piece(f"{'  ' * depth}{step.what}", style), _step_result(step), seq), step.seq, step.subject
+        branch.key, (Piece(f"{'  ' * depth}{step.name}", style), _step_result(step), seq), step.seq, step.subject
     )
 
 
-_LABEL_COLUMN = Column("", flexible=True, least=18, name=True)
-FLOW_COLUMNS = (_LABEL_COLUMN, Column("", flexible=True, least=1), Column("ev", right=True))
+_LABEL_COLUMN = Column("", flexible=True, min_width=18, name=True)
+FLOW_COLUMNS = (_LABEL_COLUMN, Column("", flexible=True, min_width=1), Column("ev", right=True))
 TREE_GUIDE = "│ "
 _SUBJECTS = {Level.QUEUE: "queue", Level.JOB: "job", Level.TASK: "task", Level.NODE: "node"}
 
@@ -166,13 +166,13 @@ def _build_tree(recording: Recording, opened: OpenedKeys) -> FlowTree:
 def _tree_table(recording: Recording, tree: FlowTree, seq: Seq) -> Table:
     current = _current_key(recording, tree.shown, seq)
     columns = _flow_columns(recording)
-    return Table("Flow", columns, tree.rows, current=current, one_line=True, wraps=False, depths=tree.depths)
+    return Table("Flow", columns, tree.rows, current=current, is_one_line_per_row=True, wraps=False, depths=tree.depths)
 
 
 def _flow_columns(recording: Recording) -> tuple[Column, ...]:
     """The columns of the tree; the count column is as wide as the number of events of the cycle."""
     # A width that depends on the visible rows would change whenever a row opens or closes.
-    return (*FLOW_COLUMNS[:-1], replace(FLOW_COLUMNS[-1], least=len(format_count(len(recording)))))
+    return (*FLOW_COLUMNS[:-1], replace(FLOW_COLUMNS[-1], min_width=len(format_count(len(recording)))))
 
 
 def whole_flow(recording: Recording, seq: Seq) -> Table:
@@ -288,7 +288,7 @@ def _run_words(recording: Recording, run: EventRun) -> tuple[str, Piece]:
     events = [recording.event_at(seq) for seq in range(run.first, run.last + 1)]
     words = event_headline(events[-1])
     if len(events) == 1:
-        return words.what, words.outcome
+        return words.event_text, words.outcome
     hooks = [event for event in events if isinstance(event, HookEvent)]
     points = list(dict.fromkeys(event.point for event in hooks))
     words_of_run = f"{', '.join(points)} ×{len(events)}"

@@ -25,7 +25,7 @@ _TRUTH_WORDS = {
 class Headline(Struct, frozen=True):
     """An event in a few words: what happened, and its outcome."""
 
-    what: str
+    event_text: str
     outcome: Piece
 
 

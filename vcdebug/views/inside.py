@@ -70,11 +70,11 @@ def inside_table(recording: Recording, seq: Seq, node: NodeName = "", inside: in
         return empty_table(INSIDE_TITLE, WEBHOOK_ANSWERED)
     heads = (first_node, *((other,) if other else ()))
     scores = (Column(f"{BEST} {name}" if name == best else name, right=True) for name in heads)
-    columns = (Column("", flexible=True, least=18), *scores, Column("how", flexible=True, least=20))
+    columns = (Column("", flexible=True, min_width=18), *scores, Column("how", flexible=True, min_width=20))
     rows = list(_iter_part_rows(parts, against, heads))
     title = f"{INSIDE_TITLE} of the scores for {bare_name(event.task)}"
     head = (make_line(muted_piece("each plugin asked again, in the session as it stood then")),)
-    return Table(title, columns, rows, head=head, current=parts[inside - 1].name if inside else "")
+    return Table(title, columns, rows, header=head, current=parts[inside - 1].name if inside else "")
 
 
 def _gang_or_share_table(recording: Recording, seq: Seq) -> Table:
@@ -93,7 +93,7 @@ def _iter_part_rows(
 ) -> Iterator[Row]:
     for part, other in zip_longest(parts, against):
         sides = (part, other) if len(heads) > 1 else (part,)
-        equations = [side.inside if side is not None else None for side in sides]
+        equations = [side.equation if side is not None else None for side in sides]
         equation = next((candidate for candidate in equations if candidate is not None), None)
         cells = tuple(Piece(_score_text(side), "strong") for side in sides)
         how = muted_piece(equation.formula if equation is not None else SUM_OF_PARTS if _is_sum(parts, part) else "")
@@ -163,33 +163,33 @@ BUNDLE_COLUMNS = table_columns("", "bundle~18", "frees", "its job loses", "frees
 def bundle_table(bundles: DomainBundles, title: str) -> Table:
     """A row per bundle in upstream's order, its tasks below."""
     rows = [row for place, bundle in enumerate(bundles.bundles, start=1) for row in _iter_bundle_rows(place, bundle)]
-    need, free = short_resource_text(bundles.need), short_resource_text(bundles.free)
+    need, free = short_resource_text(bundles.needed), short_resource_text(bundles.free)
     words = "safe: tasks that the gang can spare; whole: the rest of a gang, which is evicted as a whole or not at all"
     head = (
         make_line(f"domain {bundles.domain}: needs {need}; idle + releasing {free}"),
         make_line(muted_piece(words)),
     )
-    return Table(f"{title} of the bundles for {bare_name(bundles.job)}", BUNDLE_COLUMNS, rows, head=head)
+    return Table(f"{title} of the bundles for {bare_name(bundles.job)}", BUNDLE_COLUMNS, rows, header=head)
 
 
 def _iter_bundle_rows(place: int, bundle: BundleOutcome) -> Iterator[Row]:
     name = f"{place}. {'safe' if bundle.safe else 'whole'} of {bare_name(bundle.job)}"
-    words = "; ".join(text for text in (bundle.why, _enough_words(bundle)) if text)
-    amounts = (short_resource_text(bundle.frees), short_resource_text(bundle.loses), format_number(bundle.roi), words)
-    verdict = Piece(YES, "good") if bundle.kept else Piece(NO, "bad")
+    words = "; ".join(text for text in (bundle.cut_reason, _enough_words(bundle)) if text)
+    amounts = (short_resource_text(bundle.freed), short_resource_text(bundle.lost), format_number(bundle.roi), words)
+    verdict = Piece(YES, "good") if bundle.allowed else Piece(NO, "bad")
     yield Row(f"bundle {place}", (verdict, Piece(name, "strong"), *map(Piece, amounts)), subject=("job", bundle.job))
     blank = (Piece(""), Piece(""), Piece(""))
     for task in bundle.tasks:
-        mark, state = ("", "") if task in bundle.kept else (NO, "kept by the plugins")
+        mark, state = ("", "") if task in bundle.allowed else (NO, "kept by the plugins")
         cells = (muted_piece(mark), Piece(f"   {bare_name(task)}"), *blank, muted_piece(state))
         yield Row(f"bundle {place} {task}", cells, subject=("task", task))
 
 
 def _enough_words(bundle: BundleOutcome) -> str:
-    if not bundle.kept:
+    if not bundle.allowed:
         return ""
     enough_words = "there is room with those before it: a plan is tried unless one was found"
-    return enough_words if bundle.enough else "not enough yet"
+    return enough_words if bundle.makes_room else "not enough yet"
 
 
 # Hierarchical drf as a tree of paths and jobs.

@@ -87,7 +87,7 @@ def job_page(recording: Recording, seq: Seq, name: JobId) -> Table:
     rows += [_visit_row(recording, span) for span in recording.index.spans_of(Level.JOB, name)]
     rows += _iter_eviction_rows(recording, name)
     figures = partial(task_figure, TASK_COLUMNS)
-    return Table(f"Job {name}", TASK_COLUMNS, rows, head=(*head, ()), figures=figures)
+    return Table(f"Job {name}", TASK_COLUMNS, rows, header=(*head, ()), figures=figures)
 
 
 def _labelled_line(*parts: tuple[str, str]) -> Line:
@@ -97,11 +97,11 @@ def _labelled_line(*parts: tuple[str, str]) -> Line:
 
 def _visit_row(recording: Recording, span: Span) -> Row:
     label = Piece(f"→ {recording.span_tree.name_around(span.first, Level.ACTION)}", "accent")
-    event, turn = muted_piece(f"event {span.first}"), muted_piece(_turn_words(recording, span))
+    event, turn = muted_piece(f"event {span.first}"), muted_piece(_queue_place_text(recording, span))
     return Row(f"span {span.index}", (label, span_outcome(recording, span.index), event, turn), span.first)
 
 
-def _turn_words(recording: Recording, span: Span) -> str:
+def _queue_place_text(recording: Recording, span: Span) -> str:
     """The job's place among the pops of its queue, and the comparison with its neighbour; empty without a pop."""
     # The pop of the job is the event before its visit.
     pop_seq = span.first - 1
@@ -135,7 +135,7 @@ def _iter_eviction_rows(recording: Recording, name: JobId) -> Iterator[Row]:
         reason = f"for {bare_name(eviction.preemptor)}" if eviction.preemptor else "it should go anyway"
         cells = (
             Piece(f"▲ {bare_name(eviction.victim)}", "warn"),
-            Piece(FATE_WORDS[eviction.fate][0], "bad" if eviction.fate == "discard" else ""),
+            Piece(FATE_WORDS[eviction.statement_end][0], "bad" if eviction.statement_end == "discard" else ""),
             Piece(eviction.node),
             muted_piece(f"evicted {reason} by {eviction.action}"),
         )
@@ -168,7 +168,7 @@ def request_table(recording: Recording, task: TaskKey) -> Table:
     lines = list(request_lines(recording, task))
     dims = used_dimensions(line.amount for line in lines)
     amounts = (Column(short_name(dim), right=True) for dim in dims)
-    columns = (*table_columns("part", "name"), *amounts, Column("how it counts", flexible=True, least=20))
+    columns = (*table_columns("part", "name"), *amounts, Column("how it counts", flexible=True, min_width=20))
     rows = [_request_row(line, dims) for line in lines]
     return Table(f"{REQUEST_TITLE} of {bare_name(task)}", columns, rows)
 

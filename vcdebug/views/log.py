@@ -28,7 +28,7 @@ class LogExtract(Struct, frozen=True):
     lines: Sequence[ReplayedLine]
     seqs: Sequence[Seq]
     keys: Sequence[str]
-    whole: bool
+    is_complete: bool
 
 
 class LogReading:
@@ -37,7 +37,7 @@ class LogReading:
     def __init__(self, recording: Recording, *, with_comparisons: bool) -> None:
         self._source = islice(log_lines(recording, LOG_LEVELS[-1], with_comparisons=with_comparisons), MAX_LINES)
         self.lines: list[ReplayedLine] = []
-        self.done = False
+        self.is_done = False
 
     def read_lines(self, most: int = MAX_LINES) -> bool:
         """Generate at most `most` more lines; returns whether the log is complete."""
@@ -45,8 +45,8 @@ class LogReading:
         # Many small objects that all stay alive: garbage collections in between would only cost time.
         with collector_paused():
             self.lines += islice(self._source, most)
-        self.done = self.done or len(self.lines) - before < most or len(self.lines) == MAX_LINES
-        return self.done
+        self.is_done = self.is_done or len(self.lines) - before < most or len(self.lines) == MAX_LINES
+        return self.is_done
 
 
 def log_reading(recording: Recording, level: int) -> LogReading:
@@ -82,13 +82,13 @@ def log_so_far(recording: Recording, seq: Seq, level: int) -> Table:
     sought = extract.keys[max(first - 1, 0)] if extract.keys else ""
     own_count = f"-v={level}: {count_noun(behind - first, 'line')} of this event"
     head = [make_line(own_count, muted_piece(f", {len(extract.lines)} in total"))]
-    if not extract.whole:
+    if not extract.is_complete:
         words = f"! only the first {count_noun(MAX_LINES, 'line')} of the cycle are written"
         head.append(make_line(Piece(words, "warn")))
-    if not reading.done:
+    if not reading.is_done:
         head.append(make_line(muted_piece("still being written")))
     rows = RowsOnDemand(extract.keys, lambda i: _log_row(extract.keys[i], extract.lines[i], seq))
-    return Table(f"Log at -v={level}", LOG_COLUMNS, rows, tuple(head), current=current, sought=sought)
+    return Table(f"Log at -v={level}", LOG_COLUMNS, rows, tuple(head), current=current, target=sought)
 
 
 def quietest_level_at(recording: Recording, seq: Seq, level: int) -> int:

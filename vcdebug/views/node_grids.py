@@ -8,7 +8,13 @@ from typing import Final
 import numpy as np
 
 from vcdebug.amount_text import count_noun, format_amount, format_number, join_names, short_name
-from vcdebug.explain.decisions.equations import inner_parts, order_by_total, score_leads, scores_before, summands_of
+from vcdebug.explain.decisions.equations import (
+    compare_summands,
+    inner_parts,
+    order_by_total,
+    scores_before,
+    summands_of,
+)
 from vcdebug.explain.predicate_reasons import DimensionRoom, exhausted_dimensions
 from vcdebug.framework.record import BestEvent, PredicateEvent, ScoreEvent
 from vcdebug.model.fit_errors import FitStatus
@@ -41,7 +47,7 @@ def predicate_grid(recording: Recording, seq: Seq, event: PredicateEvent) -> Tab
         Column("node", name=True),
         Column(""),
         Column("".join(dict.fromkeys(letter[0] for letter in letters.values()))),
-        Column("reason", flexible=True, least=24),
+        Column("reason", flexible=True, min_width=24),
     )
     bars = [*_iter_reason_rows(event, reasons, letters), *_iter_short_rows(recording, seq)]
     verdicts = _node_verdicts(recording, event, [status for status, _ in reasons])
@@ -53,7 +59,7 @@ def predicate_grid(recording: Recording, seq: Seq, event: PredicateEvent) -> Tab
         Piece(f"{YES if fitting else NO} {fitting} fit", "good" if fitting else "bad"),
         f"  of {tried} tried" + (f", {untried} {UNTRIED}" if untried else ""),
     )
-    return Table(f"Predicates for {bare_name(event.task)}", columns, rows, head=(head,), wraps=False)
+    return Table(f"Predicates for {bare_name(event.task)}", columns, rows, header=(head,), wraps=False)
 
 
 def _count_reasons(recording: Recording, event: PredicateEvent) -> ReasonCounts:
@@ -188,7 +194,7 @@ def _failed_row(recording: Recording, seq: Seq, node: NodeName, code: int) -> Ro
     for lack in exhausted_dimensions(recording, seq):
         short = lack.shortage_of(node)
         if short is not None:
-            return _list_row(node, lack.dimension, (lack.request, short.has, short.lacks), words)
+            return _list_row(node, lack.dimension, (lack.request, short.available, short.shortage), words)
     return _list_row(node, "", None, words)
 
 
@@ -199,7 +205,7 @@ def _short_list(recording: Recording, event: PredicateEvent, lack: DimensionRoom
     for short in lack.nodes:
         code = codes.get(row_of[short.node])
         words = ", ".join(status.reason for status in recording.reason_table.statuses_of(code)) if code else "fits"
-        rows.append(_list_row(short.node, lack.dimension, (lack.request, short.has, short.lacks), words))
+        rows.append(_list_row(short.node, lack.dimension, (lack.request, short.available, short.shortage), words))
     title = f"Short of {short_name(lack.dimension)}: {count_noun(len(rows), 'node')}, the one that lacks least first"
     return Table(title, LIST_COLUMNS, rows)
 
@@ -218,7 +224,7 @@ def score_grid(recording: Recording, seq: Seq, event: ScoreEvent) -> Table:
     """A row per part of the scores; columns for the best node, the runner-up, the lead, and the next nodes."""
     title = f"Scores for {bare_name(event.task)}"
     if not len(event.rows):
-        return Table(title, foot=(make_line(muted_piece("no node was left to score")),))
+        return Table(title, footer=(make_line(muted_piece("no node was left to score")),))
     order = order_by_total(event)[:MAX_SCORED_COLUMNS]
     names = [recording.node_names[int(event.rows[index])] for index in order]
     heads = [Column(f"{BEST} {names[0]}" if number == 0 else name, right=True) for number, name in enumerate(names)]
@@ -226,11 +232,11 @@ def score_grid(recording: Recording, seq: Seq, event: ScoreEvent) -> Table:
     parts = _ordered_parts(event, order)
     rows = [_score_row("total", event.total, order, "strong"), *(_score_row(*part, order) for part in parts)]
     tied = int(np.count_nonzero(event.total == event.total[order[0]]))
-    words = f"  {tied} tie at the top" if tied > 1 else _lead_words(event, order, names)
+    words = f"  {tied} tie at the top" if tied > 1 else _lead_text(event, order, names)
     head = (make_line(count_noun(len(event.rows), "node"), muted_piece(words)),)
     hidden = len(event.rows) - len(order)
     foot = (make_line(muted_piece(f"{count_noun(hidden, 'more node')}, none with a higher total")),) if hidden else ()
-    return Table(title, columns, rows, head=head, foot=foot)
+    return Table(title, columns, rows, header=head, footer=foot)
 
 
 def _ordered_parts(event: ScoreEvent, order: Sequence[int]) -> Iterator[tuple[str, KeptScores]]:
@@ -240,7 +246,7 @@ def _ordered_parts(event: ScoreEvent, order: Sequence[int]) -> Iterator[tuple[st
     def by_lead(names: Iterable[str]) -> list[str]:
         return sorted(names, key=lambda name: -abs(_lead(values[name], order)))
 
-    inner = {part.name: inner_parts(summands, place) for place, part in enumerate(summands) if part.top}
+    inner = {part.name: inner_parts(summands, place) for place, part in enumerate(summands) if part.is_term}
     details = {name: [part.name for part in parts if part.name in nonzero] for name, parts in inner.items()}
     for name in by_lead(name for name in details if name in nonzero or details[name]):
         if len(details[name]) == 1:
@@ -256,11 +262,11 @@ def _lead(values: KeptScores, order: Sequence[int]) -> float:
     return float(values[order[0]]) - float(values[order[1]]) if len(order) > 1 else 0.0
 
 
-def _lead_words(event: ScoreEvent, order: Sequence[int], names: Sequence[NodeName]) -> str:
+def _lead_text(event: ScoreEvent, order: Sequence[int], names: Sequence[NodeName]) -> str:
     """`  n1 leads n2 by 170: affinity +150, usage −17.5`; empty for one node."""
     if len(order) < 2:
         return ""
-    leads = [part for part in score_leads(event, *order[:2]) if part.lead]
+    leads = [part for part in compare_summands(event, *order[:2]) if part.lead]
     leads.sort(key=lambda part: -abs(part.lead))
     parts = join_names(f"{short_part(part.name)} {_signed_text(part.lead)}" for part in leads)
     return f"  {names[0]} leads {names[1]} by {format_number(_lead(event.total, order))}{f': {parts}' if parts else ''}"
@@ -299,7 +305,7 @@ def best_grid(recording: Recording, seq: Seq, event: BestEvent) -> Table:
         best = make_line(
             "best ", Piece(f"{BEST} {event.name}", "accent"), f" with {format_number(event.score)}", muted_piece(drawn)
         )
-        return replace(table, head=(best, *table.head))
+        return replace(table, header=(best, *table.header))
     columns = (Column(event.kind), Column("score", right=True))
     rows = [Row(name, (Piece(name), Piece(format_number(event.score)))) for name in event.tied]
     return Table(f"Best {event.kind}: {event.name}", columns, rows)

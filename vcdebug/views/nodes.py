@@ -53,7 +53,7 @@ def nodes_table(recording: Recording, seq: Seq, current: str = "") -> Table:
     heads_by_title = {_head_title(head): head for head in heads}
     figures = partial(node_figure, heads_by_title, columns)
     head = (make_line(muted_piece(f"idle/max  {LEGEND}")),)
-    return Table("Nodes", columns, rows, head=head, current=current, figures=figures)
+    return Table("Nodes", columns, rows, header=head, current=current, figures=figures)
 
 
 @per_recording()
@@ -79,7 +79,7 @@ def _node_column(head: tuple[str, str]) -> Column:
     kind, dim = head
     if dim:
         return Column(_head_title(head), right=kind == IDLE)
-    return Column(kind, flexible=True, least=MIN_REMARK_WIDTH if kind == REMARKS else 0)
+    return Column(kind, flexible=True, min_width=MIN_REMARK_WIDTH if kind == REMARKS else 0)
 
 
 @per_recording(most=MAX_CACHED_TABLES)
@@ -159,7 +159,7 @@ def _overfull_text(amounts: NodeAmounts) -> str:
     return f"idle below 0: {' '.join(below)}" if below else ""
 
 
-_REQUESTS_COLUMN = Column("requests", flexible=True, least=20)
+_REQUESTS_COLUMN = Column("requests", flexible=True, min_width=20)
 NODE_TASK_COLUMNS = (Column("task", name=True), *table_columns("status", "priority#"), _REQUESTS_COLUMN)
 PAGE_BAR_WIDTH = 24
 
@@ -243,8 +243,8 @@ def _task_row(recording: Recording, key: TaskKey, state: ClusterState) -> Row:
 
 def _refusal_row(refusal: Refusal) -> Row:
     tasks = muted_piece(count_noun(len(refusal.tasks), "task"))
-    cells = (Piece(f"{NO} {refusal.job}", "bad"), Piece(refusal.action), tasks, Piece(refusal.why))
-    return Row(f"refused {refusal.seq} {refusal.why}", cells, refusal.seq, ("job", refusal.job))
+    cells = (Piece(f"{NO} {refusal.job}", "bad"), Piece(refusal.action), tasks, Piece(refusal.reason))
+    return Row(f"refused {refusal.seq} {refusal.reason}", cells, refusal.seq, ("job", refusal.job))
 
 
 # The panel HyperNodes: the network topology as a tree of tiers and nodes.
@@ -300,7 +300,7 @@ def hypernodes_table(recording: Recording, node: NodeName = "", job: JobId = "",
     # Every session has a virtual top HyperNode, also without any in the cluster.
     if all(name == TOP_HYPER_NODE for name in hyper_nodes.by_name):
         foot = (make_line(muted_piece("no HyperNodes in the snapshot: all nodes are equally near to each other")),)
-        return Table("HyperNodes", HYPERNODE_COLUMNS, foot=foot)
+        return Table("HyperNodes", HYPERNODE_COLUMNS, footer=foot)
     places = _topology_places(recording)
     keys = tuple(place.row_key for place in places)
     current = next((place.row_key for place in places if node and place.node == node), "")

@@ -30,7 +30,7 @@ def bookmarks_table(
     rows = [*(_bookmark_row(recording, mark) for mark in marks), *map(_row_elsewhere, elsewhere)]
     current = next((str(mark.number) for mark in marks if mark.seq == seq), "")
     foot = () if rows else (make_line(muted_piece("no bookmarks: m marks this event, or :bookmark NOTE")),)
-    return Table("Bookmarks", BOOKMARK_COLUMNS, rows, foot=foot, current=current)
+    return Table("Bookmarks", BOOKMARK_COLUMNS, rows, footer=foot, current=current)
 
 
 def _bookmark_row(recording: Recording, mark: Bookmark) -> Row:
@@ -59,7 +59,7 @@ def _row_elsewhere(mark: Bookmark) -> Row:
 def event_words(recording: Recording, seq: Seq) -> str:
     """An event in a few words: what happened and its outcome."""
     headline = event_headline(recording.event_at(seq))
-    return f"{headline.what} {headline.outcome.text}".strip()
+    return f"{headline.event_text} {headline.outcome.text}".strip()
 
 
 # Breakpoints.
@@ -73,7 +73,7 @@ def breakpoints_table(breakpoints: Iterable[BreakpointStatus]) -> Table:
     """A row per breakpoint with the number of events at which it stops."""
     cells = ((str(stop.number), YES if stop.enabled else NO, stop.text, str(len(stop.hits))) for stop in breakpoints)
     rows = [Row(words[0], tuple(map(Piece, words))) for words in cells]
-    return Table("Breaks", BREAKPOINT_COLUMNS, rows, foot=() if rows else (make_line(muted_piece(NO_BREAKPOINTS)),))
+    return Table("Breaks", BREAKPOINT_COLUMNS, rows, footer=() if rows else (make_line(muted_piece(NO_BREAKPOINTS)),))
 
 
 _KIND_BY_POINT = {
@@ -114,19 +114,19 @@ def watches_table(recording: Recording, seq: Seq, watched: Sequence[Watch]) -> T
     rows = [_watch_row(evaluate_watch(recording, seq, watch), seq) for watch in watched]
     hint = "nothing is watched: A watches the number under the cursor, :watch any other"
     foot = () if rows else (make_line(muted_piece(hint)),)
-    return Table("Watch", WATCH_COLUMNS, rows, foot=foot, figures=partial(_watch_figure, recording, watched))
+    return Table("Watch", WATCH_COLUMNS, rows, footer=foot, figures=partial(_watch_figure, recording, watched))
 
 
 def _watch_row(watched: WatchValue, seq: Seq) -> Row:
     """A watch with its value and last change; a change by the event itself is highlighted."""
     number, value = (
         Piece(str(watched.watch.number)),
-        Piece(watched.now, "strong" if watched.now != watched.before else ""),
+        Piece(watched.current, "strong" if watched.current != watched.before else ""),
     )
     name = Piece(_short_watch(watched.watch))
     change = watched.change
     if change is None:
-        was = "" if watched.now == watched.before or not watched.before else f"{watched.before} → {watched.now}"
+        was = "" if watched.current == watched.before or not watched.before else f"{watched.before} → {watched.current}"
         never = muted_piece("–")
         return Row(number.text, (number, name, value, muted_piece("–"), Piece(was, "warn") if was else never))
     here = change.seq == seq
@@ -166,7 +166,7 @@ class FoundEvent(NamedTuple):
 
     recording: Recording
     seq: Seq
-    place: str
+    place_text: str
 
 
 def found_page(here: DebuggerState, words: str) -> Table:
@@ -188,7 +188,7 @@ def found_table(recording: Recording, seq: Seq, words: str) -> Table:
 
 
 def _list_found(found: Sequence[FoundEvent], here: str, words: str) -> Table:
-    keys = tuple(f"goto {one.place}" for one in found)
+    keys = tuple(f"goto {one.place_text}" for one in found)
     rows = RowsOnDemand(keys, lambda i: _found_row(found[i], here))
     foot = () if found else (make_line(muted_piece("no event of this recording")),)
     title, head = f"find {words}: {count_noun(len(found), 'event')}", tuple(_iter_outcome_lines(found))
@@ -205,7 +205,7 @@ def _found_row(found: FoundEvent, here: str) -> Row:
         Piece(place),
         Piece(HERE if place == here else "", "here"),
         Piece(_event_place(recording, seq, bare_name(subject[1]))),
-        Piece(what.what, "strong"),
+        Piece(what.event_text, "strong"),
         _outcome_piece(recording, seq, what.outcome),
     )
     # The number of an event of another cycle means another event here.
@@ -242,7 +242,7 @@ def _outcome_words(event: Event) -> str:
         return f"{event.point} {event.plugin} {YES} allows {count_noun(len(event.victims), 'victim')}"
     if isinstance(event, HookEvent):
         return f"{event.point} {outcome}"
-    return f"{headline.what} {outcome}" if isinstance(event, StatementEvent) else outcome or headline.what
+    return f"{headline.event_text} {outcome}" if isinstance(event, StatementEvent) else outcome or headline.event_text
 
 
 def _iter_outcome_lines(found: Sequence[FoundEvent]) -> Iterator[Line]:

@@ -37,7 +37,7 @@ def pops_table(recording: Recording, seq: Seq, event: PopEvent) -> Table:
         make_line("pop ", Piece(bare_name(event.name), "strong"), f"  {words}"),
         make_line(muted_piece(_comparator_words(recording, kind))),
     )
-    return Table(f"Order: {kind}s", ORDER_COLUMNS, rows, head=head, current=f"event {seq}")
+    return Table(f"Order: {kind}s", ORDER_COLUMNS, rows, header=head, current=f"event {seq}")
 
 
 def orders_table(recording: Recording, seq: Seq) -> Table:
@@ -73,12 +73,12 @@ def comparisons_table(recording: Recording, seq: Seq, event: PopEvent, title: st
         make_line(muted_piece(text)) for text in (*cut, *none, *leave_words, *((words,) if comparisons else ()))
     )
     title, current = f"{title} of the pop of {bare_name(event.name)}", f"comparison {inside}" if inside else ""
-    return Table(title, COMPARISON_COLUMNS, rows, foot=foot, current=current)
+    return Table(title, COMPARISON_COLUMNS, rows, footer=foot, current=current)
 
 
 def _comparison_row(number: int, order: orders.OrderComparison, popped: str) -> Row:
     decided = order.deciding_step
-    equal = (f"{step.difference.what} equal" for step in order.steps if not step.order_sign and step.plugin)
+    equal = (f"{step.difference.label} equal" for step in order.steps if not step.order_sign and step.plugin)
     reasons = ", ".join((*((step_words(decided),) if decided is not None else ()), *equal))
     kind = order.kind if order.kind in ("job", "queue", "task") else "task" if order.kind == "victim" else ""
     cells = (
@@ -105,11 +105,11 @@ def _iter_pop_rows(recording: Recording, pops: Sequence[Seq], current: Seq) -> I
     for index, seq in enumerate(pops[first : place + ROWS_AROUND + 1], start=first):
         yield _pop_row(recording, seq, index - place)
     if place + ROWS_AROUND >= len(pops):
-        for task in _left_behind(recording, pops[-1]):
+        for task in _unpopped_victims(recording, pops[-1]):
             yield _staying_row(recording, pops[-1], task)
 
 
-def _left_behind(recording: Recording, seq: Seq) -> tuple[TaskKey, ...]:
+def _unpopped_victims(recording: Recording, seq: Seq) -> tuple[TaskKey, ...]:
     """Victims that were never popped, since there was enough room without evicting them."""
     choice = victim_choice_before(recording, seq) if orders.pop_kind(recording, seq) == "victim" else None
     if choice is None:
@@ -161,13 +161,13 @@ def _decision_cells(recording: Recording, seq: Seq) -> tuple[Piece, str]:
 
 
 def _decider_words(order: orders.OrderComparison, decided: orders.OrderStep) -> str:
-    unknown = [step.plugin for step in order.steps if not step.difference.known]
+    unknown = [step.plugin for step in order.steps if not step.difference.is_recorded]
     return f"{format_asker(decided)}, unless {', '.join(unknown)}" if unknown else format_asker(decided)
 
 
 def step_words(step: orders.OrderStep) -> str:
     """`priority 100 > 10`, `drf share 0.31 < 0.5`, `created 10:02:00 before 10:05:00`."""
-    figure_name, left, right = step.difference.what, step.difference.left, step.difference.right
+    figure_name, left, right = step.difference.label, step.difference.left, step.difference.right
     # bool before int: True is an int in Python.
     if isinstance(left, bool) or isinstance(right, bool):
         return f"{figure_name}: {'yes' if left else 'no'} before {'yes' if right else 'no'}"

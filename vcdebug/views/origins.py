@@ -31,7 +31,7 @@ FOOT: Final = "Fields of the snapshot end the tree. Enter asks the same about a 
 class OriginLine(Struct, frozen=True):
     """One line of the tree: a fact as text."""
 
-    guides: str
+    tree_prefix: str
     """The characters that draw the tree in front of the fact."""
     fact: Fact
     text: str
@@ -45,19 +45,19 @@ class OriginTree:
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self._lines = FieldLines(recording.snapshot.origin)
-        self._known: dict[Fact, None] = {}
+        self._shown_facts: dict[Fact, None] = {}
 
     def write_lines(
         self, fact: Fact, depth: int = WHY_DEPTH, role: str = "", guides: tuple[str, str] = ("", "")
     ) -> Iterator[OriginLine]:
         """Yields the lines of a fact and its sources down to `depth` levels; `guides` are those of fact and sources."""
         text = f"{role}: {self._fact_text(fact)}" if role else self._fact_text(fact)
-        if fact in self._known:
+        if fact in self._shown_facts:
             yield OriginLine(guides[0], fact, text, "see above")
             return
         rule, sources = origin_of(self._recording, fact)
         if sources:
-            self._known[fact] = None
+            self._shown_facts[fact] = None
         fields = [source.fact for source in sources if isinstance(source.fact, FieldFact)]
         if not rule and len(fields) == len(sources) == 1:
             yield OriginLine(guides[0], fact, text, self._field_text(fields[0], fact))
@@ -74,7 +74,7 @@ class OriginTree:
             return self._field_text(fact)
         if isinstance(fact, EventFact):
             headline = event_headline(self._recording.event_at(fact.seq))
-            return f"event {fact.seq}: {headline.what} {headline.outcome.text}".rstrip()
+            return f"event {fact.seq}: {headline.event_text} {headline.outcome.text}".rstrip()
         value = format_figure(fact.figure, figure_value(self._recording, *fact))
         # A figure that no event changes needs no time.
         moves = figure_history(self._recording, fact.figure).changes
@@ -96,11 +96,11 @@ def why_table(here: DebuggerState, words: str = "") -> Table:
     rows = [
         Row(
             "" if isinstance(line.fact, FieldFact) else fact_words(line.fact),
-            (Piece(line.guides + line.text), muted_piece(line.reason)),
+            (Piece(line.tree_prefix + line.text), muted_piece(line.reason)),
         )
         for line in OriginTree(here.recording).write_lines(fact)
     ]
-    return Table("Why", COLUMNS, rows, foot=(make_line(muted_piece(FOOT)),))
+    return Table("Why", COLUMNS, rows, footer=(make_line(muted_piece(FOOT)),))
 
 
 def why_commands(row: Row) -> tuple[str, ...]:
@@ -111,9 +111,9 @@ def why_commands(row: Row) -> tuple[str, ...]:
 def why_blocks(recording: Recording, fact: Fact, depth: int) -> Iterator[Block]:
     """The text report: a line per fact, with the reason below it."""
     for line in OriginTree(recording).write_lines(fact, depth):
-        yield make_paragraph(f"{line.guides}{line.text}", "" if line.guides else "title")
+        yield make_paragraph(f"{line.tree_prefix}{line.text}", "" if line.tree_prefix else "title")
         if line.reason:
-            below = line.guides.replace("├", "│").replace("└", " ")
+            below = line.tree_prefix.replace("├", "│").replace("└", " ")
             yield make_paragraph(f"{below}    {line.reason}", "muted")
 
 
@@ -122,7 +122,7 @@ def why_document(recording: Recording, fact: Fact, depth: int) -> dict[str, obje
     return {
         "facts": [
             {
-                "depth": len(line.guides) // 2,
+                "depth": len(line.tree_prefix) // 2,
                 "text": line.text,
                 "because": line.reason,
                 **({"event": line.fact.seq} if not isinstance(line.fact, FieldFact) else {}),
@@ -144,7 +144,7 @@ NO_CHECKOUT: Final = "--source DIR or VCDEBUG_SOURCE, a checkout of Volcano, sho
 def source_table(recording: Recording, seq: Seq, source: SourceReader | None) -> Table:
     """The function's place and rule; with a checkout, its text."""
     function, release = function_at(recording, seq), recording.session.release.display_name()
-    place = f"{function.file}:{function.first}-{function.last}"
+    place = f"{function.file}:{function.first_line}-{function.last_line}"
     head = [make_line(Piece(function.short_name, "strong"), f" {place}", muted_piece(f" in {release}"))]
     if rule := origin_of(recording, EventFact(seq)).rule:
         head.append(make_line(f"rule: {rule}"))
@@ -154,8 +154,8 @@ def source_table(recording: Recording, seq: Seq, source: SourceReader | None) ->
     elif not lines:
         commit = source_of(recording).commit
         head.append(make_line(Piece(f"! the checkout has something else there: git checkout {commit} has it", "warn")))
-    rows = [_line_row(number, line) for number, line in enumerate(lines, function.first)]
-    return Table("Source", SOURCE_COLUMNS, rows, tuple(head), current=str(function.first))
+    rows = [_line_row(number, line) for number, line in enumerate(lines, function.first_line)]
+    return Table("Source", SOURCE_COLUMNS, rows, tuple(head), current=str(function.first_line))
 
 
 def _line_row(number: int, line: str) -> Row:

@@ -44,7 +44,10 @@ def overview_table(recording: Recording) -> Table:
         *_first_rows(_iter_quirk_lines(recording), "panel quirks", "all quirks"),
     ]
     return Table(
-        f"Overview of {recording.snapshot.name or 'the cycle'}", OVERVIEW_COLUMNS, rows, head=_overview_head(recording)
+        f"Overview of {recording.snapshot.name or 'the cycle'}",
+        OVERVIEW_COLUMNS,
+        rows,
+        header=_overview_head(recording),
     )
 
 
@@ -88,7 +91,7 @@ class OverviewLine(Struct, frozen=True):
     command: str
     mark: Piece
     name: str
-    words: str
+    text: str
     kind: str = ""
     subject: str = ""
     """The name of the job, task, node or queue of that kind; empty for none."""
@@ -97,7 +100,7 @@ class OverviewLine(Struct, frozen=True):
         """The row of the overview."""
         seq = int(self.command.removeprefix("goto ")) if self.command.startswith("goto ") else 0
         subject = (self.kind, self.subject) if self.subject else ("", "")
-        return Row(self.command, (self.mark, Piece(f"{self.name}  {self.words}")), seq, subject)
+        return Row(self.command, (self.mark, Piece(f"{self.name}  {self.text}")), seq, subject)
 
 
 def iter_pending_lines(recording: Recording) -> Iterator[OverviewLine]:
@@ -219,15 +222,15 @@ def _first_table(recording: Recording) -> Table:
     overview_row = Row(
         "overview", (muted_piece("… evictions, placements, problems"), *[Piece("")] * (len(BOARD_COLUMNS) - 1))
     )
-    head = (*_overview_head(recording)[1:-1], *board.head)
-    return replace(board, rows=[*board.rows, overview_row], head=head)
+    head = (*_overview_head(recording)[1:-1], *board.header)
+    return replace(board, rows=[*board.rows, overview_row], header=head)
 
 
 def arithmetic_table(recording: Recording, seq: Seq, at_overview: bool, inside: int) -> Table:
     """The panel Equation: the arithmetic of the event or of a step inside it; empty at the overview."""
     if at_overview:
         return Table(
-            "Equation", foot=(make_line(muted_piece("the overview has no arithmetic: s goes to the first event")),)
+            "Equation", footer=(make_line(muted_piece("the overview has no arithmetic: s goes to the first event")),)
         )
     from vcdebug.views.equation import event_equation
 

@@ -65,9 +65,9 @@ class PanelView(Struct, frozen=True):
     """The key that opens the panel, unless the settings name another one."""
     function: str
     """`module:function` in vcdebug.views, imported when the panel is first shown."""
-    of: tuple[str, ...] = ("recording", "seq")
+    fields: tuple[str, ...] = ("recording", "seq")
     """The fields of DebuggerState that the function takes."""
-    leads: bool = False
+    leads_to_events: bool = False
     """Whether rows of the panel lead to events."""
     keeps_row: bool = False
     """Whether the cursor stays on its row when another recording is shown, instead of moving to the event's row."""
@@ -86,45 +86,56 @@ class PanelView(Struct, frozen=True):
 
     def build_table(self, here: DebuggerState) -> Table:
         """The panel's table at a state of the debugger."""
-        table: Table = resolve_reference(f"vcdebug.views.{self.function}")(*(getattr(here, name) for name in self.of))
+        table: Table = resolve_reference(f"vcdebug.views.{self.function}")(
+            *(getattr(here, name) for name in self.fields)
+        )
         if self.keeps_row and here.at_overview and here.number == OVERVIEW:
             # The overview next to the panel shows the end of the cycle and has no current row; Pending jobs come first.
-            sought = "" if "job" in self.of else table.current
-            return replace(table, title=f"{table.title} before the cycle", current="", sought=sought)
+            sought = "" if "job" in self.fields else table.current
+            return replace(table, title=f"{table.title} before the cycle", current="", target=sought)
         return table
 
 
 PANELS: Final[tuple[PanelView, ...]] = (
-    PanelView("Flow", "1", "flow:flow_at", leads=True),
-    PanelView("Moment", "2", "overview:moment_table", of=("recording", "seq", "at_overview", "inside")),
-    PanelView("Equation", "3", "overview:arithmetic_table", of=("recording", "seq", "at_overview", "inside")),
-    PanelView("Inside", "i", "inside:inside_table", of=("recording", "seq", "node", "inside")),
+    PanelView("Flow", "1", "flow:flow_at", leads_to_events=True),
+    PanelView("Moment", "2", "overview:moment_table", fields=("recording", "seq", "at_overview", "inside")),
+    PanelView("Equation", "3", "overview:arithmetic_table", fields=("recording", "seq", "at_overview", "inside")),
+    PanelView("Inside", "i", "inside:inside_table", fields=("recording", "seq", "node", "inside")),
     PanelView("Statement", "4", "statement:statement_table"),
-    PanelView("Order", "O", "order:orders_table", leads=True),
-    PanelView("Funnel", "V", "victim_search:funnel_table", leads=True),
-    PanelView("DryRun", "D", "victim_search:dry_run_table", leads=True),
-    PanelView("Session", "Z", "flow:session_table", leads=True),
-    PanelView("Effects", "0", "effects:effects_table", leads=True),
-    PanelView("Evictions", "E", "effects:evictions_table", leads=True),
-    PanelView("Log", "v", "log:log_table", leads=True),
+    PanelView("Order", "O", "order:orders_table", leads_to_events=True),
+    PanelView("Funnel", "V", "victim_search:funnel_table", leads_to_events=True),
+    PanelView("DryRun", "D", "victim_search:dry_run_table", leads_to_events=True),
+    PanelView("Session", "Z", "flow:session_table", leads_to_events=True),
+    PanelView("Effects", "0", "effects:effects_table", leads_to_events=True),
+    PanelView("Evictions", "E", "effects:evictions_table", leads_to_events=True),
+    PanelView("Log", "v", "log:log_table", leads_to_events=True),
     PanelView("Request", "W", "jobs:event_request_table"),
-    PanelView("Source", "K", "origins:source_table", of=("recording", "seq", "source")),
-    PanelView("Quirks", "Q", "problems:quirks_table", leads=True),
-    PanelView("Jobs", "5", "jobs:jobs_table", of=("recording", "seq", "job"), keeps_row=True, group="cluster"),
-    PanelView("Nodes", "6", "nodes:nodes_table", of=("recording", "seq", "node"), keeps_row=True, group="cluster"),
-    PanelView("Queues", "7", "queues:queues_table", of=("recording", "seq", "queue"), keeps_row=True, group="cluster"),
-    PanelView("HyperNodes", "H", "nodes:hypernodes_table", of=("recording", "node", "job", "seq"), group="cluster"),
-    PanelView("Problems", "9", "problems:problems_table", of=("recording",), leads=True, group="cluster"),
-    PanelView("Conf", "p", "conf:conf_table", of=("recording",), group="cluster"),
-    PanelView("Tiers", "T", "votes:tiers_table", of=("recording",), group="cluster"),
-    PanelView("Breaks", "8", "notebook:breakpoints_table", of=("breakpoints",), group="debugger"),
-    PanelView("Watch", "a", "notebook:watches_table", of=("recording", "seq", "watches"), leads=True, group="debugger"),
+    PanelView("Source", "K", "origins:source_table", fields=("recording", "seq", "source")),
+    PanelView("Quirks", "Q", "problems:quirks_table", leads_to_events=True),
+    PanelView("Jobs", "5", "jobs:jobs_table", fields=("recording", "seq", "job"), keeps_row=True, group="cluster"),
+    PanelView("Nodes", "6", "nodes:nodes_table", fields=("recording", "seq", "node"), keeps_row=True, group="cluster"),
+    PanelView(
+        "Queues", "7", "queues:queues_table", fields=("recording", "seq", "queue"), keeps_row=True, group="cluster"
+    ),
+    PanelView("HyperNodes", "H", "nodes:hypernodes_table", fields=("recording", "node", "job", "seq"), group="cluster"),
+    PanelView("Problems", "9", "problems:problems_table", fields=("recording",), leads_to_events=True, group="cluster"),
+    PanelView("Conf", "p", "conf:conf_table", fields=("recording",), group="cluster"),
+    PanelView("Tiers", "T", "votes:tiers_table", fields=("recording",), group="cluster"),
+    PanelView("Breaks", "8", "notebook:breakpoints_table", fields=("breakpoints",), group="debugger"),
+    PanelView(
+        "Watch",
+        "a",
+        "notebook:watches_table",
+        fields=("recording", "seq", "watches"),
+        leads_to_events=True,
+        group="debugger",
+    ),
     PanelView(
         "Bookmarks",
         "M",
         "notebook:bookmarks_table",
-        of=("recording", "seq", "bookmarks", "bookmarks_elsewhere"),
-        leads=True,
+        fields=("recording", "seq", "bookmarks", "bookmarks_elsewhere"),
+        leads_to_events=True,
         group="debugger",
     ),
 )

@@ -51,7 +51,7 @@ def explanation_table(recording: Recording, word: str, tested: Sequence[str] | N
     table = pending_table(answer, tested)
     if answer.job not in recording.session.jobs or not recording.session.jobs[answer.job].tasks:
         return table
-    return replace(table, head=(gang_line(recording, len(recording), answer.job), *table.head))
+    return replace(table, header=(gang_line(recording, len(recording), answer.job), *table.header))
 
 
 def pending_table(answer: Explanation, tested: Sequence[str] | None = None) -> Table:
@@ -60,7 +60,7 @@ def pending_table(answer: Explanation, tested: Sequence[str] | None = None) -> T
     for finding in answer.contributing:
         rows += _iter_evidence_rows(finding, finding.cause)
     title = f"Why {answer.job} is {'scheduled' if answer.scheduled else 'Pending'}"
-    return Table(title, PENDING_COLUMNS, rows, head=tuple(_iter_pending_head(answer, tested)))
+    return Table(title, PENDING_COLUMNS, rows, header=tuple(_iter_pending_head(answer, tested)))
 
 
 def _iter_pending_head(answer: Explanation, tested: Sequence[str] | None) -> Iterator[Line]:
@@ -123,9 +123,9 @@ def waiting_table(here: DebuggerState, cause: str = "") -> Table:
         )
     rows = [_pending_row(job) for job in jobs]
     # The full texts, which a row of the board may cut.
-    head = tuple(make_line(text) for group in chosen for text in (group.words, group.first_fix) if text)
+    head = tuple(make_line(text) for group in chosen for text in (group.text, group.first_fix) if text)
     title = f"Jobs {format_count(len(rows))}: {cause}, oldest first"
-    return Table(title, PENDING_JOBS_COLUMNS, rows, head=head, wraps=False)
+    return Table(title, PENDING_JOBS_COLUMNS, rows, header=head, wraps=False)
 
 
 def board_table(survey: Survey) -> Table:
@@ -137,13 +137,13 @@ def board_table(survey: Survey) -> Table:
     partly = f"{count_noun(more, 'more job')} with pods missing above minMember" if more else ""
     jobs = f"{format_count(len(survey.unscheduled_jobs))} of {count_noun(survey.jobs, 'job')}"
     head = (make_line(muted_piece(partly)),) if partly else ()
-    return Table(f"Pending by cause: {jobs}", BOARD_COLUMNS, rows, head=head, wraps=False, rest_below=True)
+    return Table(f"Pending by cause: {jobs}", BOARD_COLUMNS, rows, header=head, wraps=False, rest_below=True)
 
 
 def _cause_row(group: CauseGroup) -> Row:
-    mark = Piece(f"{SOME} {group.words}", "warn") if group.scheduled else Piece(f"{NO} {group.words}", "bad")
+    mark = Piece(f"{SOME} {group.text}", "warn") if group.scheduled else Piece(f"{NO} {group.text}", "bad")
     numbers = map(format_count, (len(group.jobs), group.pods))
-    cells = (mark, *map(Piece, numbers), Piece(group.oldest), Piece(group.first_fix or "–"))
+    cells = (mark, *map(Piece, numbers), Piece(group.oldest_age), Piece(group.first_fix or "–"))
     return Row(f"pending {group.cause}", (*cells, muted_piece(join_names(group.queues) or "–")))
 
 
@@ -151,7 +151,7 @@ def _jobs_table(survey: Survey) -> Table:
     """A row per job or pod with pending pods, unscheduled ones first."""
     rows = [_pending_row(surveyed) for surveyed in (*survey.unscheduled_jobs, *survey.partly_waiting_jobs)]
     title = f"Jobs with missing pods: {len(rows)} of {survey.jobs}"
-    return Table(title, PENDING_JOBS_COLUMNS, rows, foot=() if rows else (_none_pending_line(survey),), wraps=False)
+    return Table(title, PENDING_JOBS_COLUMNS, rows, footer=() if rows else (_none_pending_line(survey),), wraps=False)
 
 
 def _pending_row(surveyed: SurveyedJob) -> Row:
@@ -206,7 +206,7 @@ def _fix_row(number: int, tried: TriedPlan) -> Row:
 
 # Questions about the cursor's row, and their answers.
 
-_QUESTION_COLUMN: Final = Column("question", flexible=True, least=20)
+_QUESTION_COLUMN: Final = Column("question", flexible=True, min_width=20)
 MENU_COLUMNS: Final = (_QUESTION_COLUMN, Column("about", name=True), Column("command", name=True))
 PROOF_COLUMNS: Final = table_columns("event#", "what it shows~")
 SUBJECT_KINDS: Final = {"job": "job", "pod": "task", "node": "node", "queue": "queue"}
@@ -223,7 +223,7 @@ def questions_table(here: DebuggerState, kind: str = "", name: str = "") -> Tabl
     for question in QUESTIONS:
         subject = subject_of(here, question, kind, name)
         if subject or question.name == "next":
-            questions.append((question.words, subject, f"ask {question.name} {subject}".rstrip()))
+            questions.append((question.question_text, subject, f"ask {question.name} {subject}".rstrip()))
     if kind == "node" and (pod := here.task or _first_waiting_pod(here.recording)):
         refused = ("Why does it reject the pod", pod, f"ask refused {pod}")
         questions = [refused, *(question_row for question_row in questions if question_row[-1] != refused[-1])]
@@ -254,7 +254,7 @@ def _first_waiting_pod(recording: Recording) -> TaskKey:
 def subject_of(here: DebuggerState, question: NamedQuestion, kind: str = "", name: str = "") -> str:
     """The default subject of a question: the row's subject if it fits, else the current object; empty for none."""
     current = {"job": here.job, "task": here.task, "node": here.node, "queue": here.queue}
-    fitting = [SUBJECT_KINDS[subject_kind] for subject_kind in question.about if subject_kind in SUBJECT_KINDS]
+    fitting = [SUBJECT_KINDS[subject_kind] for subject_kind in question.subject_kinds if subject_kind in SUBJECT_KINDS]
     if name and kind in fitting:
         subject_kind, subject = kind, name
     else:
@@ -289,8 +289,8 @@ def answer_table(question: NamedQuestion, subject: str, reply: QuestionReply) ->
         Row(f"proof {number}", (Piece(str(proof.seq)), Piece(proof.text)), proof.seq)
         for number, proof in enumerate(reply.evidence)
     ]
-    title = f"{capitalize_first(question.words)}: {subject}" if subject else question.words
-    return Table(title, PROOF_COLUMNS, rows, head=(*head, ()))
+    title = f"{capitalize_first(question.question_text)}: {subject}" if subject else question.question_text
+    return Table(title, PROOF_COLUMNS, rows, header=(*head, ()))
 
 
 def _iter_sheet_lines(sheet: ReplySheet) -> Iterator[Line]:
@@ -298,4 +298,6 @@ def _iter_sheet_lines(sheet: ReplySheet) -> Iterator[Line]:
 
     yield make_line(Piece(sheet.title, "title"))
     # The first line of a listing is its title, which is empty.
-    yield from (make_line(f"  {text}") for text in format_table(make_listing(sheet.heads, sheet.rows)).splitlines()[1:])
+    yield from (
+        make_line(f"  {text}") for text in format_table(make_listing(sheet.titles, sheet.rows)).splitlines()[1:]
+    )

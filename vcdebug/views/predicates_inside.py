@@ -34,21 +34,21 @@ def predicates_inside(recording: Recording, seq: Seq, event: PredicateEvent, tit
     groups, visited = _reason_groups(recording, event), _visited_nodes(recording, event)
     asked = next((asked for node in visited if (asked := asked_node_at(recording, seq, node))), None)
     if asked is None:
-        return Table(title, foot=(make_line(muted_piece(WEBHOOK_ANSWERED if visited else NOTHING_TRIED)),))
+        return Table(title, footer=(make_line(muted_piece(WEBHOOK_ANSWERED if visited else NOTHING_TRIED)),))
     hits = checks.cache_hits(recording, seq)
     rows = list(_iter_prefilter_rows(asked))
     for number, (statuses, nodes) in enumerate(groups[:MAX_GROUPS]):
         rows += _iter_group_rows(recording, seq, number, statuses, nodes, hits)
     words = make_line(muted_piece("each plugin asked again, in the session as it stood then"))
     head = (words, *_iter_cache_lines(recording, event, hits))
-    return Table(f"{title} of the predicates for {bare_name(event.task)}", CHECK_COLUMNS, rows, head=head)
+    return Table(f"{title} of the predicates for {bare_name(event.task)}", CHECK_COLUMNS, rows, header=head)
 
 
 def filter_answer(recording: Recording, seq: Seq, event: HookEvent, title: str) -> Table:
     """One plugin's answer about one node, which preempt or reclaim asks outside a pass over nodes."""
     node_checks = checks.filter_checks(recording, seq)
     if node_checks is None:
-        return Table(title, foot=(make_line(muted_piece(WEBHOOK_ANSWERED)),))
+        return Table(title, footer=(make_line(muted_piece(WEBHOOK_ANSWERED)),))
     refused = event.result is not None
     style: Style = "bad" if refused else "good"
     words = Piece(answer_piece(event).text.removeprefix(f"{NO} ") if refused else "fits", style)
@@ -56,15 +56,15 @@ def filter_answer(recording: Recording, seq: Seq, event: HookEvent, title: str) 
     words_above = f"{event.plugin} asked again about this node alone, in the session as it stood then"
     head = (make_line(muted_piece(words_above)),)
     rows = [first, *_check_rows(event.node, node_checks)]
-    return Table(f"{title} of the filter {event.plugin} for {bare_name(event.task)}", CHECK_COLUMNS, rows, head=head)
+    return Table(f"{title} of the filter {event.plugin} for {bare_name(event.task)}", CHECK_COLUMNS, rows, header=head)
 
 
 def dry_run_answer(recording: Recording, seq: Seq, event: HookEvent, title: str) -> Table:
     """The checks of a dry run on its copy of a node, and the tasks removed from the copy so far."""
     node_checks, run = checks.simulated_checks(recording, seq), dry_run_at(recording, seq)
     if node_checks is None or run is None:
-        return Table(title, foot=(make_line(muted_piece(WEBHOOK_ANSWERED)),))
-    away = run.tasks_away(seq)
+        return Table(title, footer=(make_line(muted_piece(WEBHOOK_ANSWERED)),))
+    away = run.removed_at(seq)
     away_words = f"away: {', '.join(map(bare_name, away))}" if away else "no pod is away"
     fits = all(not check.is_refused for check in node_checks)
     style: Style = "good" if fits else "bad"
@@ -72,7 +72,7 @@ def dry_run_answer(recording: Recording, seq: Seq, event: HookEvent, title: str)
     words = "a copy of the node and of what PreFilter counted, as the dry run has them by then"
     head = (make_line(muted_piece(words)),)
     rows = [first, *_check_rows(run.node, node_checks, folded=False)]
-    return Table(f"{title} of the dry run for {bare_name(event.task)}", CHECK_COLUMNS, rows, head=head)
+    return Table(f"{title} of the dry run for {bare_name(event.task)}", CHECK_COLUMNS, rows, header=head)
 
 
 def node_checks(recording: Recording, seq: Seq, node: NodeName) -> list[Row]:
@@ -117,7 +117,7 @@ def _iter_prefilter_rows(asked_node: AskedNode) -> Iterator[Row]:
     for prepared in filters:
         if not prepared.skipped:
             words = Piece(
-                ": ".join(words for words in (prepared.key, prepared.found) if words) or "asked on every node"
+                ": ".join(words for words in (prepared.key, prepared.prefilter_text) if words) or "asked on every node"
             )
             yield Row(f"PreFilter {prepared.filter}", (Piece(YES, "good"), Piece(f"  {prepared.filter}"), words))
     skipped = ", ".join(prepared.filter for prepared in filters if prepared.skipped)
@@ -155,11 +155,13 @@ def _iter_hit_rows(hit: checks.CacheHit) -> Iterator[Row]:
 
 def _check_rows(node: NodeName, results: Sequence[checks.NodeCheck], *, folded: bool = True) -> Iterator[Row]:
     """Passed checks in one line, then each other check with its terms; without `folded` every check with its terms."""
-    passed = ", ".join(_check_title(check.inside, node) for check in results if folded and check.inside.verdict is True)
+    passed = ", ".join(
+        _check_title(check.equation, node) for check in results if folded and check.equation.verdict is True
+    )
     if passed:
         yield Row(f"{node} passed", (Piece(YES, "good"), Piece("  holds"), muted_piece(passed)))
     for number, check in enumerate(results):
-        inside, key = check.inside, f"{node} {number}"
+        inside, key = check.equation, f"{node} {number}"
         if folded and inside.verdict is True:
             continue
         mark = Piece(NO, "bad") if check.is_refused else muted_piece(SKIPPED) if folded else Piece(YES, "good")
@@ -169,7 +171,7 @@ def _check_rows(node: NodeName, results: Sequence[checks.NodeCheck], *, folded: 
 
 
 def _formula_text(inside: Equation) -> str:
-    return f"{inside.formula}; {inside.compared}" if inside.compared else inside.formula
+    return f"{inside.formula}; {inside.comparison_name}" if inside.comparison_name else inside.formula
 
 
 def _check_title(inside: Equation, node: NodeName) -> str:
@@ -181,8 +183,8 @@ def _check_title(inside: Equation, node: NodeName) -> str:
 
 
 def _term_row(key: str, inside: Equation, term: Term) -> Row:
-    mark = muted_piece("") if term.holds is None else Piece(YES, "good") if term.holds else Piece(NO, "bad")
-    style: Style = "accent" if term.holds is False else ""
+    mark = muted_piece("") if term.is_met is None else Piece(YES, "good") if term.is_met else Piece(NO, "bad")
+    style: Style = "accent" if term.is_met is False else ""
     figures = (
         f"{head} {figure_text(inside, term, figure)}".strip()
         for head, figure in zip(inside.columns, term.figures, strict=False)

@@ -36,7 +36,7 @@ def problems_table(recording: Recording) -> Table:
         rows.append(Row(f"invariant {number}", cells, violation.seq))
     foot: tuple[Line, ...] = () if checked else (make_line(muted_piece(UNCHECKED_SUMS)),)
     foot += () if rows else (make_line(Piece(f"{YES} nothing wrong in the snapshot, no quirk occurred", "good")),)
-    return Table("Problems", PROBLEM_COLUMNS, rows, foot=foot)
+    return Table("Problems", PROBLEM_COLUMNS, rows, footer=foot)
 
 
 QUIRK_COLUMNS = table_columns("event#", "", "quirk", "what happened~24", "can change~16", "where~")
@@ -47,7 +47,7 @@ def quirks_table(recording: Recording, seq: Seq) -> Table:
     rows = [_quirk_row(recording, number, seq) for number in range(len(recording.notes))]
     codes = dict.fromkeys(note.code for note in recording.notes)
     quirks = [QUIRKS[code] for code in codes if code in QUIRKS]
-    head = tuple(make_line(Piece(f"~ {quirk.code}", "warn"), f"  {quirk.what}") for quirk in quirks)
+    head = tuple(make_line(Piece(f"~ {quirk.code}", "warn"), f"  {quirk.description}") for quirk in quirks)
     foot = () if rows else (make_line(Piece(f"{YES} no quirk of the scheduler occurred in this cycle", "good")),)
     current = next((row.key for row in rows if row.seq == seq), "")
     return Table("Quirks", QUIRK_COLUMNS, rows, head, foot, current=current)
@@ -61,7 +61,7 @@ def _quirk_row(recording: Recording, number: int, current: Seq) -> Row:
         Piece(HERE if note.seq == current else "", "here"),
         Piece(note.code, "warn"),
         Piece(note.text),
-        Piece(quirk.decides if quirk is not None else ""),
+        Piece(quirk.affected_decision if quirk is not None else ""),
         muted_piece(f" {PATH} ".join(path_words(recording, note.seq)) or "between actions"),
     )
     return Row(f"quirk {number}", cells, note.seq)

@@ -58,7 +58,7 @@ def queues_table(recording: Recording, seq: Seq, current: str = "") -> Table:
         columns, rows = QUEUE_COLUMNS, [row._replace(cells=row.cells[:-1]) for row in rows]
     foot = (*_iter_cluster_words(state), *_iter_queues_foot(recording, seq, plugin))
     figures = partial(queue_figure, recording, plugin, columns)
-    return Table("Queues", columns, rows, foot=foot, current=f"{current} cpu" if current else "", figures=figures)
+    return Table("Queues", columns, rows, footer=foot, current=f"{current} cpu" if current else "", figures=figures)
 
 
 def _iter_queues_foot(recording: Recording, seq: Seq, plugin: str) -> Iterator[Line]:
@@ -76,8 +76,8 @@ def _iter_queues_foot(recording: Recording, seq: Seq, plugin: str) -> Iterator[L
 
 def iter_pair_lines(pairs: Sequence[queue_figures.StarvedPair]) -> Iterator[Line]:
     """A line per pair of a queue below its deserved amount and one above it."""
-    for (starved, above), entries in group_by_key(((pair.starved, pair.above), pair) for pair in pairs).items():
-        lacks = short_amounts([(pair.dimension, pair.lacks) for pair in entries])
+    for (starved, above), entries in group_by_key(((pair.starved, pair.richer), pair) for pair in pairs).items():
+        lacks = short_amounts([(pair.dimension, pair.shortage) for pair in entries])
         start = (Piece(f"{NO} {starved}", "bad"), Piece(f" lacks {lacks} of what it deserves; "))
         if not above:
             yield make_line(*start, muted_piece("no queue holds more of it than it deserves"))
@@ -120,7 +120,7 @@ def _share_text(recording: Recording, seq: Seq, name: str, figures: Figures) -> 
     if figures.get("share") is None:
         return "–"
     share = queue_figures.queue_share(recording, seq, name)
-    dimension_words = f" {short_name(share.deciding)}" if share.deciding else ""
+    dimension_words = f" {short_name(share.deciding_name)}" if share.deciding_name else ""
     return f"{value_text(figures['share'])}{dimension_words}"
 
 
@@ -224,7 +224,7 @@ def queue_page(recording: Recording, seq: Seq, name: QueueName) -> Table:
     head = [_about_line(recording, name), *_iter_queue_parts(recording, seq, name, plugin)]
     if plugin and not queue_figures.tree_is_broken(recording):
         head += _ledger_head(f"Inqueue of queue {name}", entries)
-    return Table(f"Queue {name}", LEDGER_COLUMNS, rows, head=tuple(head))
+    return Table(f"Queue {name}", LEDGER_COLUMNS, rows, header=tuple(head))
 
 
 def cluster_page(recording: Recording, seq: Seq) -> Table:
@@ -242,11 +242,11 @@ def cluster_page(recording: Recording, seq: Seq) -> Table:
         for name in queue_figures.finite_dimensions(total, idle)
     ]
     head = [
-        *embed_table(Table("Room for admission", columns, rows, head=(make_line(muted_piece(formula)),))),
+        *embed_table(Table("Room for admission", columns, rows, header=(make_line(muted_piece(formula)),))),
         *_ledger_head("Inqueue", entries),
     ]
     ledger = [_entry_row(recording, entry) for entry in entries]
-    return Table("Cluster (overcommit)", LEDGER_COLUMNS, ledger, head=tuple(head))
+    return Table("Cluster (overcommit)", LEDGER_COLUMNS, ledger, header=tuple(head))
 
 
 def _room_row(name: str, enlarged: float, idle: float, reserved: float) -> Row:
@@ -335,7 +335,7 @@ def _rounds_table(name: QueueName, portions: Sequence[QueuePortion]) -> Table:
     head = (make_line(muted_piece(words)),)
     more_words = f"+{len(portions) - MAX_ROUNDS} more rounds" if len(portions) > MAX_ROUNDS else ""
     foot = (make_line(muted_piece(more_words)),) if more_words else ()
-    return Table(f"What queue {name} deserves, round by round", ROUND_COLUMNS, rows, head=head, foot=foot)
+    return Table(f"What queue {name} deserves, round by round", ROUND_COLUMNS, rows, header=head, footer=foot)
 
 
 def _round_row(portion: QueuePortion, dim: str) -> Row:
@@ -352,7 +352,7 @@ def _round_row(portion: QueuePortion, dim: str) -> Row:
 
 
 def _iter_pair_lines(recording: Recording, seq: Seq, name: QueueName) -> Iterator[Line]:
-    pairs = [pair for pair in queue_figures.starved_pairs(recording, seq) if name in (pair.starved, pair.above)]
+    pairs = [pair for pair in queue_figures.starved_pairs(recording, seq) if name in (pair.starved, pair.richer)]
     yield from iter_pair_lines(pairs)
     if pairs:
         yield ()
@@ -370,9 +370,9 @@ def _entry_row(recording: Recording, entry: queue_figures.LedgerEntry) -> Row:
     cells = (
         Piece(f"{YES if counts else '–'} {entry.job}", "strong" if counts else "muted"),
         Piece(entry.phase or "–"),
-        Piece(age_since(recording, entry.created)),
+        Piece(age_since(recording, entry.created_text)),
         Piece(short_resource_text(entry.reserved)) if entry.reserved is not None else muted_piece("–"),
-        Piece(entry.why if counts else f"does not count: {entry.why}", "" if counts else "muted"),
+        Piece(entry.reason if counts else f"does not count: {entry.reason}", "" if counts else "muted"),
         Piece("–" if entry.minimum is None else short_resource_text(entry.minimum)),
     )
     return Row(entry.job, cells, entry.seq, ("job", entry.job))
@@ -380,6 +380,6 @@ def _entry_row(recording: Recording, entry: queue_figures.LedgerEntry) -> Row:
 
 def _refusal_row(refusal: Refusal) -> Row:
     of = f" for {count_noun(len(refusal.tasks), 'task')}" if refusal.tasks else ""
-    job, reason = Piece(f"{NO} {refusal.job}", "bad"), Piece(f"refused: {refusal.why}{of}", "bad")
+    job, reason = Piece(f"{NO} {refusal.job}", "bad"), Piece(f"refused: {refusal.reason}{of}", "bad")
     cells = (job, Piece(refusal.action), Piece(""), muted_piece("–"), reason, Piece(""))
-    return Row(f"refused {refusal.seq} {refusal.why}", cells, refusal.seq, ("job", refusal.job))
+    return Row(f"refused {refusal.seq} {refusal.reason}", cells, refusal.seq, ("job", refusal.job))

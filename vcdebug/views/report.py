@@ -81,13 +81,13 @@ def _explained_jobs(subject: ReportSubject) -> list[SurveyedJob]:
 
 def _without_title(table: Table) -> Table:
     """The table without its title, which the section's heading repeats."""
-    return Table("", table.columns, table.rows, table.head, table.foot)
+    return Table("", table.columns, table.rows, table.header, table.footer)
 
 
 def _shorten_table(table: Table, max_rows: int) -> Table:
     """The first `max_rows` rows, and the number of the others."""
     total = len(table.rows)
-    return replace(table, rows=table.rows[:max_rows], foot=(*table.foot, *_more_foot(total, max_rows)))
+    return replace(table, rows=table.rows[:max_rows], footer=(*table.footer, *_more_foot(total, max_rows)))
 
 
 def _iter_lead_blocks(subject: ReportSubject, explained: Sequence[SurveyedJob], effects: Effects) -> Iterator[Block]:
@@ -215,10 +215,10 @@ def _cycle_section(recording: Recording, effects: Effects) -> Section:
     ):
         if entries:
             rows = [_move_row(entry) for entry in entries[:MAX_MOVES]]
-            blocks.append(Table(title, MOVE_COLUMNS, rows, foot=_more_foot(len(entries), MAX_MOVES)))
+            blocks.append(Table(title, MOVE_COLUMNS, rows, footer=_more_foot(len(entries), MAX_MOVES)))
     blocks += victims_matrix(recording)
     jobs = [_job_row(job) for job in effects.jobs[:MAX_JOBS]]
-    blocks.append(Table("Jobs after the cycle", JOB_COLUMNS, jobs, foot=_more_foot(len(effects.jobs), MAX_JOBS)))
+    blocks.append(Table("Jobs after the cycle", JOB_COLUMNS, jobs, footer=_more_foot(len(effects.jobs), MAX_JOBS)))
     return Section("What the cycle did", tuple(blocks))
 
 
@@ -328,7 +328,7 @@ def _used_shares(recording: Recording, names: Iterable[NodeName], dim: str) -> l
 def _cell(recording: Recording, dim: str, number: int, names: Sequence[NodeName], shares: Sequence[float]) -> Mark:
     columns = _column_count(recording)
     row, column = divmod(number, columns)
-    share = max(shares, default=0.0) if len(shares) < 2 else _mean(shares)
+    share = max(shares, default=0.0) if len(shares) < 2 else _mean_value(shares)
     if len(names) > 1:
         tip = f"{names[0]} to {names[-1]}: {share:.0%} used" if shares else f"{names[0]} to {names[-1]}: none"
     else:
@@ -340,10 +340,10 @@ def _cell(recording: Recording, dim: str, number: int, names: Sequence[NodeName]
             else f"{names[0]}: none"
         )
     style: Style = "bad" if share > 1 else "accent" if shares else ""
-    return Mark(column / columns, 1 / columns, style, row, shade=0.1 + 0.9 * min(share, 1.0), tip=tip)
+    return Mark(column / columns, 1 / columns, style, row, shade=0.1 + 0.9 * min(share, 1.0), tooltip=tip)
 
 
-def _mean(shares: Sequence[float]) -> float:
+def _mean_value(shares: Sequence[float]) -> float:
     total = 0.0
     for share in shares:
         total += share

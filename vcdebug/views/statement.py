@@ -44,11 +44,11 @@ def statement_at(recording: Recording, seq: Seq) -> StatementSpan | None:
     """The statement that is open at an event, or ends there; None without one."""
     first, last = _action_range(recording, seq)
     around = [
-        span for span in statements_between(recording, first, last) if span.ops and span.ops[0] <= seq <= span.undone
+        span for span in statements_between(recording, first, last) if span.ops and span.ops[0] <= seq <= span.undone_at
     ]
     if around:
         # A trial on one node is a statement inside the job's statement.
-        return min(around, key=lambda span: span.undone - span.ops[0])
+        return min(around, key=lambda span: span.undone_at - span.ops[0])
     event = recording.event_at(seq)
     if isinstance(event, record.StatementEvent) and event.what in ("commit", "discard"):
         return StatementSpan((), seq, event.what, seq)
@@ -88,7 +88,7 @@ def _operation_row(recording: Recording, op: Seq, seq: Seq, span: StatementSpan)
     event = recording.event_at(op)
     assert isinstance(event, record.OpEvent)
     style: Style = "muted" if op > seq else ""
-    undone = span.fate == "discard" and seq > span.end
+    undone = span.ending == "discard" and seq > span.end
     remark = "undone" if undone else "to come" if op > seq else _operation_reason(event)
     words = (_OPERATION_LABELS[event.op], bare_name(event.task), event.node)
     cells = (*(Piece(word, style) for word in words), muted_piece(remark), muted_piece(str(op)))
@@ -105,11 +105,11 @@ def _operation_reason(event: record.OpEvent) -> str:
 
 def _end_words(recording: Recording, seq: Seq, span: StatementSpan) -> str:
     """The statement's outcome, short enough for a title."""
-    if not span.fate:
+    if not span.ending:
         return "the recording ends before its commit or discard"
-    mark = COMMIT if span.fate == "commit" else DISCARD
+    mark = COMMIT if span.ending == "commit" else DISCARD
     tense = "" if span.end <= seq else "will be "
-    word = "committed" if span.fate == "commit" else "discarded"
+    word = "committed" if span.ending == "commit" else "discarded"
     return f"{mark} {tense}{word} at {span.end}{_gate_words(recording, span)}"
 
 

@@ -44,7 +44,7 @@ class Column(Struct, frozen=True):
     title: str
     right: bool = False
     flexible: bool = False
-    least: int = 0
+    min_width: int = 0
     """The minimum width of a flexible column."""
     name: bool = False
     """Whether the cells are names: a common namespace is dropped, and names are shortened in the middle."""
@@ -60,7 +60,7 @@ def table_columns(*heads: str) -> tuple[Column, ...]:
     """
     found = [match for head in heads if (match := _COLUMN_HEAD.fullmatch(head)) is not None]
     return tuple(
-        Column(title, right=bool(number), flexible=bool(flexible), least=int(least or 0), name=bool(name))
+        Column(title, right=bool(number), flexible=bool(flexible), min_width=int(least or 0), name=bool(name))
         for title, number, name, flexible, least in (match.groups() for match in found)
     )
 
@@ -72,11 +72,11 @@ class Table:
     title: str
     columns: tuple[Column, ...] = ()
     rows: Sequence[Row] = ()
-    head: tuple[Line, ...] = ()
-    foot: tuple[Line, ...] = ()
+    header: tuple[Line, ...] = ()
+    footer: tuple[Line, ...] = ()
     current: str = ""
     """The key of the event's row."""
-    sought: str = ""
+    target: str = ""
     """The key of the row to scroll to if no row is current."""
     indent: int = 0
     """Spaces before each printed line below the title."""
@@ -85,7 +85,7 @@ class Table:
     rest_below: bool = False
     """Whether the first column is never cut: it wraps, columns give way to it, and the cells of those that do not fit
     are shown on a line below the row, if the height allows it."""
-    one_line: bool = False
+    is_one_line_per_row: bool = False
     """Whether each row has one line, in which the first column takes all free width."""
     depths: Sequence[int] = ()
     """The depth of each row of a tree."""
@@ -96,7 +96,7 @@ class Table:
 def empty_table(title: str, words: str, thing: str = "", following: Seq | None = None) -> Table:
     """A table with one line for a panel without content; the line leads to the next event with content."""
     if following is None:
-        return Table(title, foot=(make_line(muted_piece(words)),))
+        return Table(title, footer=(make_line(muted_piece(words)),))
     row = Row("next", (muted_piece(f"{words}; next {thing} at {following}: t goes there"),), following)
     return Table(title, (Column("", flexible=True),), (row,))
 
@@ -104,13 +104,13 @@ def empty_table(title: str, words: str, thing: str = "", following: Seq | None =
 class RowsOnDemand(Sequence[Row]):
     """A sequence whose rows are built on first access, since a panel of 100,000 rows draws only about 50."""
 
-    __slots__ = ("_made", "_make", "_size", "keys")
+    __slots__ = ("_row_by_index", "_make_row", "_size", "keys")
 
     def __init__(self, keys: Sequence[str], make: Callable[[int], Row]) -> None:
         self.keys = keys
         self._size = len(keys)
-        self._make = make
-        self._made: dict[int, Row] = {}
+        self._make_row = make
+        self._row_by_index: dict[int, Row] = {}
 
     def __len__(self) -> int:
         return self._size
@@ -126,15 +126,15 @@ class RowsOnDemand(Sequence[Row]):
             index += self._size
         if not 0 <= index < self._size:
             raise IndexError(index)
-        row = self._made.get(index)
+        row = self._row_by_index.get(index)
         # Cached, since a panel asks for the same rows at every key press.
         if row is None:
-            row = self._made[index] = self._make(index)
+            row = self._row_by_index[index] = self._make_row(index)
         return row
 
     def fresh_row(self, index: int) -> Row:
         """Build the row without caching it, for searches that visit every row once."""
-        return self._made.get(index) or self._make(index)
+        return self._row_by_index.get(index) or self._make_row(index)
 
 
 def position_of(rows: Sequence[Row], key: str) -> int:
@@ -151,13 +151,13 @@ def format_table(table: Table) -> str:
 
 def _iter_plain_lines(table: Table) -> Iterator[str]:
     yield table.title
-    yield from (text_of(entry).rstrip() for entry in table.head)
+    yield from (text_of(entry).rstrip() for entry in table.header)
     if table.columns:
         lines = [*_plain_heads(table), *(row.cells for row in table.rows)]
         widths = [max((len(cells[i].text) for cells in lines), default=0) for i in range(len(table.columns))]
         rows = (pad_cells([cell.text for cell in cells], table.columns, widths) for cells in lines)
         yield from ("  ".join(row).rstrip() for row in rows)
-    yield from (text_of(entry).rstrip() for entry in table.foot)
+    yield from (text_of(entry).rstrip() for entry in table.footer)
 
 
 def _plain_heads(table: Table) -> list[tuple[Piece, ...]]:
@@ -178,7 +178,7 @@ COLUMN_GAP = "  "
 
 def embed_table(table: Table) -> list[Line]:
     """A small table as lines for the head of a page, with an empty line at the end."""
-    return [(Piece(table.title, "title"),), *table.head, *_iter_embedded_rows(table), *table.foot, ()]
+    return [(Piece(table.title, "title"),), *table.header, *_iter_embedded_rows(table), *table.footer, ()]
 
 
 def _iter_embedded_rows(table: Table) -> Iterator[Line]:

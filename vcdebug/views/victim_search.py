@@ -17,7 +17,7 @@ from vcdebug.views.pieces import BEST, NO, SKIPPED, YES, Line, Piece, make_line,
 from vcdebug.views.table import Column, Row, Table, empty_table, table_columns
 
 FUNNEL_TITLE = "Funnel"
-OUTCOME_COLUMN = Column("outcome", flexible=True, least=12)
+OUTCOME_COLUMN = Column("outcome", flexible=True, min_width=12)
 TASK_COLUMNS = table_columns("task@", "refused#", "tried#", "never#", "where it ends~16", "event#")
 NOBODY_STARVES = "no starving job has a task to place (see JobStarving)"
 NO_SEARCH = "no search for victims here"
@@ -50,40 +50,40 @@ def _no_search_text(recording: Recording, seq: Seq) -> str:
 
 
 def _task_table(funnel: victim_funnel.VictimFunnel, seq: Seq) -> Table:
-    names = [stage.name for stage in funnel.tried[0].stages] if funnel.tried else []
+    names = [stage.name for stage in funnel.tried_nodes[0].stages] if funnel.tried_nodes else []
     columns = (Column("node", name=True), OUTCOME_COLUMN, *(Column(name, right=True) for name in names))
-    rows = [_node_row(node_visit) for node_visit in funnel.tried] + [
-        _never_row(node, len(names)) for node in funnel.never
+    rows = [_node_row(node_visit) for node_visit in funnel.tried_nodes] + [
+        _untried_nodes_row(node, len(names)) for node in funnel.untried_nodes
     ]
-    visits_so_far = [node_visit for node_visit in funnel.tried if node_visit.first <= seq]
+    visits_so_far = [node_visit for node_visit in funnel.tried_nodes if node_visit.first_seq <= seq]
     current = _visit_key(visits_so_far[-1]) if visits_so_far else ""
     title = f"{FUNNEL_TITLE}: {funnel.action} for {bare_name(funnel.task)}"
     # Only the first visit of each node counts: the winner of dry runs is visited again to evict its victims.
     first: dict[NodeName, victim_funnel.NodeFunnel] = {}
-    for visit in funnel.tried:
+    for visit in funnel.tried_nodes:
         first.setdefault(visit.node, visit)
     sums = [
-        (name, sum(node_visit.stages[stage_index].left or 0 for node_visit in first.values()))
+        (name, sum(node_visit.stages[stage_index].remaining or 0 for node_visit in first.values()))
         for stage_index, name in enumerate(names)
     ]  # exact: ints
     return Table(title, columns, rows, (*_iter_funnel_head(funnel), *stage_lines(sums)), current=current)
 
 
 def _iter_funnel_head(funnel: victim_funnel.VictimFunnel) -> Iterator[Line]:
-    if funnel.stopped:
-        yield make_line(Piece(f"{NO} {funnel.stopped}", "bad"))
+    if funnel.end_reason:
+        yield make_line(Piece(f"{NO} {funnel.end_reason}", "bad"))
         return
-    tried = dict.fromkeys(visit.node for visit in funnel.tried)
-    feasible = len(tried) + len(funnel.never)
+    tried = dict.fromkeys(visit.node for visit in funnel.tried_nodes)
+    feasible = len(tried) + len(funnel.untried_nodes)
     yield make_line(
-        f"{count_noun(funnel.considered, 'node')} → ",
+        f"{count_noun(funnel.considered_count, 'node')} → ",
         Piece(f"{feasible} pass the predicates", "bad" if not feasible else ""),
         f" → {len(tried)} tried",
-        muted_piece(f", {len(funnel.never)} never tried" if funnel.never else ""),
+        muted_piece(f", {len(funnel.untried_nodes)} never tried" if funnel.untried_nodes else ""),
     )
-    yield make_line(muted_piece(f"{_phase_words(funnel)}in reach: {funnel.reach}"))
-    words = [visit.outcome_words for visit in funnel.tried]
-    if words and not any(visit.outcome == victim_funnel.PLACED for visit in funnel.tried):
+    yield make_line(muted_piece(f"{_phase_words(funnel)}in reach: {funnel.candidate_jobs}"))
+    words = [visit.outcome_words for visit in funnel.tried_nodes]
+    if words and not any(visit.outcome == victim_funnel.PLACED for visit in funnel.tried_nodes):
         # dict.fromkeys, not set: of equally frequent outcomes the first one, in every run the same.
         commonest = max(dict.fromkeys(words), key=words.count)
         yield make_line(
@@ -93,57 +93,57 @@ def _iter_funnel_head(funnel: victim_funnel.VictimFunnel) -> Iterator[Line]:
 
 def _phase_words(funnel: victim_funnel.VictimFunnel) -> str:
     """The phase of an action with two phases; empty for any other action."""
-    if not funnel.two_turns:
+    if not funnel.visits_jobs_twice:
         return ""
-    return "phase 2, inside the job; " if funnel.within else "phase 1, between jobs; "
+    return "phase 2, inside the job; " if funnel.is_within_job else "phase 1, between jobs; "
 
 
 def _visit_key(visit: victim_funnel.NodeFunnel) -> str:
-    return f"{visit.node} {visit.first}"
+    return f"{visit.node} {visit.first_seq}"
 
 
 def _node_row(visit: victim_funnel.NodeFunnel) -> Row:
-    is_good = (visit.outcome == victim_funnel.PLACED and visit.fate != "discard") or visit.is_candidate
+    is_good = (visit.outcome == victim_funnel.PLACED and visit.statement_end != "discard") or visit.is_candidate
     words = f"{YES if is_good else NO} {visit.outcome_words}"
     cells = (
         Piece(visit.node, "strong"),
         Piece(words, "good" if is_good else "bad"),
         *(_stage_cell(stage, visit) for stage in visit.stages),
     )
-    return Row(_visit_key(visit), cells, visit.first, ("node", visit.node))
+    return Row(_visit_key(visit), cells, visit.first_seq, ("node", visit.node))
 
 
 def _stage_cell(stage: victim_funnel.FunnelStage, visit: victim_funnel.NodeFunnel) -> Piece:
     """The number of tasks that a stage leaves; the stage that leaves none is marked."""
-    if stage.left is None:
+    if stage.remaining is None:
         return muted_piece(SKIPPED)
-    if stage.left == 0 and not visit.outcome and stage.name == visit.stopped_at:
+    if stage.remaining == 0 and not visit.outcome and stage.name == visit.stopped_at:
         return Piece(f"{NO} 0", "bad")
-    return Piece(str(stage.left), "" if stage.left else "muted")
+    return Piece(str(stage.remaining), "" if stage.remaining else "muted")
 
 
-def _never_row(node: NodeName, stages: int) -> Row:
+def _untried_nodes_row(node: NodeName, stages: int) -> Row:
     cells = (muted_piece(node), muted_piece("never tried"), *(muted_piece(SKIPPED) for _ in range(stages)))
     return Row(f"{node} never", cells, subject=("node", node))
 
 
 def _search_row(funnel: victim_funnel.VictimFunnel) -> Row:
-    placed = next((visit for visit in funnel.tried if visit.outcome == victim_funnel.PLACED), None)
-    if placed is not None and placed.fate == "discard":
+    placed = next((visit for visit in funnel.tried_nodes if visit.outcome == victim_funnel.PLACED), None)
+    if placed is not None and placed.statement_end == "discard":
         end = Piece(f"{NO} placed on {placed.node}, then discarded at {placed.end}", "bad")
     elif placed is not None:
         end = Piece(f"{YES} placed on {placed.node}", "good")
-    elif funnel.stopped:
-        end = Piece(f"{NO} {funnel.stopped}", "bad")
-    elif not funnel.tried:
+    elif funnel.end_reason:
+        end = Piece(f"{NO} {funnel.end_reason}", "bad")
+    elif not funnel.tried_nodes:
         end = Piece(f"{NO} no node passes the predicates", "bad")
     else:
-        last = [visit.outcome_words for visit in funnel.tried]
+        last = [visit.outcome_words for visit in funnel.tried_nodes]
         commonest = max(dict.fromkeys(last), key=last.count)
         end = Piece(f"{NO} {commonest} on {last.count(commonest)} of {count_noun(len(last), 'node')}", "bad")
     cells = (
-        Piece(f"{bare_name(funnel.task)}{'  (own job)' if funnel.within else ''}", "strong"),
-        *(Piece(str(number)) for number in (funnel.refused, len(funnel.tried), len(funnel.never))),
+        Piece(f"{bare_name(funnel.task)}{'  (own job)' if funnel.is_within_job else ''}", "strong"),
+        *(Piece(str(number)) for number in (funnel.refused, len(funnel.tried_nodes), len(funnel.untried_nodes))),
         end,
         muted_piece(str(funnel.seq)),
     )
@@ -175,7 +175,7 @@ def dry_run_table(recording: Recording, seq: Seq) -> Table:
 def _iter_dry_run_head(search: DryRunSearch) -> Iterator[Line]:
     candidates = [run for run in search.runs if run.victims]
     yield make_line(
-        f"{count_noun(search.nodes, 'node')}, {count_noun(search.wanted, 'candidate')} wanted → ",
+        f"{count_noun(search.nodes, 'node')}, {count_noun(search.wanted_candidates, 'candidate')} wanted → ",
         f"{len(search.runs)} simulated → {count_noun(len(candidates), 'candidate')}",
     )
     if search.winner:
@@ -187,13 +187,13 @@ def _iter_dry_run_head(search: DryRunSearch) -> Iterator[Line]:
 def _iter_dry_run_rows(search: DryRunSearch, run: NodeDryRun) -> Iterator[Row]:
     good, best = bool(run.victims), run.node == search.winner
     words = Piece(f"{BEST if best else YES if good else NO} {run.outcome_words}", "good" if good else "bad")
-    cells = (Piece(run.node, "strong"), words, _seq_piece(run.first))
-    yield Row(f"{run.node} {run.first}", cells, run.first, ("node", run.node))
+    cells = (Piece(run.node, "strong"), words, _seq_piece(run.first_seq))
+    yield Row(f"{run.node} {run.first_seq}", cells, run.first_seq, ("node", run.node))
     yield from map(_trial_row, run.trials)
 
 
 def _trial_row(trial: TaskTrial) -> Row:
-    reason = f": {trial.why}" if trial.why else ""
+    reason = f": {trial.refusal}" if trial.refusal else ""
     words = Piece(f"{YES if trial.fits else NO} {trial.verdict_text}{reason}", "good" if trial.fits else "bad")
     cells = (Piece(f"  {trial.verb} {bare_name(trial.task)}"), words, _seq_piece(trial.seq))
     return Row(f"{trial.task} {trial.verb} {trial.seq}", cells, trial.seq, ("task", trial.task))

@@ -31,10 +31,10 @@ VICTIM_COLUMNS = table_columns("tier", "plugin", "allows", "answer~")
 
 def rule_words(point: str) -> str:
     """How the answers of a hook point combine, in words."""
-    return HOOK_AT[point].recorded_rule.words
+    return HOOK_AT[point].recorded_rule.description
 
 
-def asked_about(event: HookEvent) -> str:
+def subject_text(event: HookEvent) -> str:
     """The subject of a hook call in words: job, sub job, task and queue, then the other task and the node."""
     parts = [bare_name(name) for name in (event.job, event.sub_job, event.task, event.queue) if name]
     if event.other:
@@ -47,13 +47,13 @@ def asked_about(event: HookEvent) -> str:
 def votes_table(recording: Recording, seq: Seq, event: HookEvent) -> Table:
     """The answer of each plugin, why others were not asked, and the combined answer."""
     call = hook_calls_at(recording, seq)
-    title = f"{event.point} for {asked_about(event)}" if asked_about(event) else event.point
+    title = f"{event.point} for {subject_text(event)}" if subject_text(event) else event.point
     if call is None:
         answer = PluginAnswer(0, event.plugin, "answered", seq, event.result, "")
         return Table(title, VOTE_COLUMNS, [_vote_row(recording, answer)])
     rows = [_vote_row(recording, vote) for vote in call.votes]
     foot = (_outcome_line(call), make_line(muted_piece(f"rule: {rule_words(event.point)}")))
-    return Table(title, VOTE_COLUMNS, rows, foot=foot, current=f"event {seq}")
+    return Table(title, VOTE_COLUMNS, rows, footer=foot, current=f"event {seq}")
 
 
 def _vote_row(recording: Recording, vote: PluginAnswer) -> Row:
@@ -61,7 +61,7 @@ def _vote_row(recording: Recording, vote: PluginAnswer) -> Row:
     if isinstance(event, HookEvent):
         cell, remark = answer_piece(event), _remark_piece(recording, vote.seq or 0, event)
         return Row(f"event {vote.seq}", (_tier_piece(vote), Piece(vote.plugin, "strong"), cell, remark), vote.seq or 0)
-    cells = (_tier_piece(vote), Piece(vote.plugin), muted_piece(f"– {vote.state}"), muted_piece(vote.why))
+    cells = (_tier_piece(vote), Piece(vote.plugin), muted_piece(f"– {vote.state}"), muted_piece(vote.silence_reason))
     return Row(f"{vote.tier} {vote.plugin}", cells)
 
 
@@ -119,12 +119,12 @@ def victims_table(recording: Recording, seq: Seq, event: HookEvent) -> Table:
     if call is None:
         return Table(title)
     rows = [row for tier in call.tiers for row in _iter_tier_rows(recording, call, tier)]
-    rows = [row._replace(subject=(VICTIMS_SUBJECT, str(call.first))) for row in rows]
+    rows = [row._replace(subject=(VICTIMS_SUBJECT, str(call.first_seq))) for row in rows]
     head = (
         make_line(muted_piece("candidates  "), task_list_or(call.candidates, "no pod passes the action's own filter")),
     )
     foot = (_victim_outcome(call), make_line(muted_piece(f"rule: {rule_words(event.point)}")))
-    return Table(title, VICTIM_COLUMNS, rows, head=head, foot=foot, current=f"event {seq}")
+    return Table(title, VICTIM_COLUMNS, rows, header=head, footer=foot, current=f"event {seq}")
 
 
 def _search_words(recording: Recording, seq: Seq, event: HookEvent) -> str:
@@ -145,7 +145,7 @@ def _iter_tier_rows(recording: Recording, call: HookCallGroup, tier: int) -> Ite
 def _answer_row(recording: Recording, vote: PluginAnswer, candidates: Sequence[TaskKey], *, first: bool) -> Row:
     tier = Piece(str(vote.tier)) if first else Piece("")
     if vote.seq is None:
-        cells = (tier, Piece(vote.plugin), muted_piece("–"), muted_piece(f"{vote.state}: {vote.why}"))
+        cells = (tier, Piece(vote.plugin), muted_piece("–"), muted_piece(f"{vote.state}: {vote.silence_reason}"))
         return Row(f"{vote.tier} {vote.plugin}", cells)
     key = f"event {vote.seq}"
     if vote.state == "abstained":
@@ -212,9 +212,9 @@ def candidates_table(recording: Recording, first: Seq) -> Table | None:
     choice = victim_choice(recording, first)
     if choice is None:
         return None
-    rows = [row for fate in choice.fates for row in _candidate_rows(choice, fate)]
-    protected = len([fate for fate in choice.fates if not fate.is_victim])
-    head = make_line(f"{count_noun(len(choice.fates), 'candidate')}", muted_piece(f", {protected} protected"))
+    rows = [row for fate in choice.outcomes for row in _candidate_rows(choice, fate)]
+    protected = len([fate for fate in choice.outcomes if not fate.is_victim])
+    head = make_line(f"{count_noun(len(choice.outcomes), 'candidate')}", muted_piece(f", {protected} protected"))
     on = f" on {choice.node}" if choice.node else ""
     title = f"Candidates for {bare_name(choice.preemptor or choice.question.point)}{on}"
     return Table(title, CANDIDATE_COLUMNS, rows, (head,))
@@ -225,7 +225,7 @@ def _candidate_rows(choice: VictimDecision, fate: CandidateOutcome) -> list[Row]
     if not fate.objections:
         tier, reason = muted_piece(str(choice.deciding_tier or "")), muted_piece("every voter allows it")
         cells = (Piece(fate.task, "strong"), verdict, tier, Piece(""), reason, Piece(""))
-        return [Row(fate.task, cells, choice.question.first, ("task", fate.task))]
+        return [Row(fate.task, cells, choice.question.first_seq, ("task", fate.task))]
     return [
         Row(
             f"{fate.task} {objection.seq}",
@@ -234,7 +234,7 @@ def _candidate_rows(choice: VictimDecision, fate: CandidateOutcome) -> list[Row]
                 verdict if not place else Piece(""),
                 muted_piece(str(objection.tier)),
                 Piece(objection.plugin),
-                Piece(objection.why or "does not allow it"),
+                Piece(objection.reason or "does not allow it"),
                 muted_piece(str(objection.seq)),
             ),
             objection.seq,
@@ -255,13 +255,13 @@ def victims_matrix(recording: Recording) -> Iterator[Table]:
     if not judged:
         return
     plugins = list(
-        dict.fromkeys(offer.vote.plugin for choice, _ in judged for tier in choice.tiers for offer in tier.offers)
+        dict.fromkeys(offer.vote.plugin for choice, _ in judged for tier in choice.tiers for offer in tier.votes)
     )
     columns = (Column("candidate victim"), Column("node"), Column("for"), *map(Column, plugins), Column("outcome"))
     rows = [_judged_row(choice, place, plugins) for choice, place in judged[:MAX_JUDGED]]
     note = f"{YES} allows, {NO} protects, {SKIPPED} was not consulted or abstained"
     limit_words = f"; the first {MAX_JUDGED} of the cycle" if len(judged) > MAX_JUDGED else ""
-    yield Table("Candidate victims", columns, rows, foot=(make_line(muted_piece(note + limit_words)),))
+    yield Table("Candidate victims", columns, rows, footer=(make_line(muted_piece(note + limit_words)),))
 
 
 def _iter_judged(recording: Recording) -> Iterator[tuple[VictimDecision, int]]:
@@ -270,22 +270,22 @@ def _iter_judged(recording: Recording) -> Iterator[tuple[VictimDecision, int]]:
     for seq, event in recording.events_of_type(HookEvent):
         choice = victim_choice(recording, seq) if seq > judged and is_victims(event) else None
         if choice is not None:
-            judged = choice.question.last
-            yield from ((choice, place) for place in range(len(choice.fates)))
+            judged = choice.question.last_seq
+            yield from ((choice, place) for place in range(len(choice.outcomes)))
 
 
 def _judged_row(choice: VictimDecision, place: int, plugins: Sequence[str]) -> Row:
-    fate = choice.fates[place]
+    fate = choice.outcomes[place]
     answers: dict[str, Piece] = {}
     for tier in choice.tiers:
-        for offer in tier.offers:
+        for offer in tier.votes:
             if offer.vote.state == "answered":
-                allows = fate.task in offer.offered
+                allows = fate.task in offer.allowed
                 answers[offer.vote.plugin] = Piece(YES, "good") if allows else Piece(NO, "bad")
     outcome = Piece("victim", "warn") if fate.is_victim else muted_piece("protected")
     cells = (Piece(fate.task), Piece(choice.node or ""), Piece(choice.preemptor or ""))
     judged = (answers.get(plugin, muted_piece(SKIPPED)) for plugin in plugins)
-    return Row(f"{choice.question.first} {place}", (*cells, *judged, outcome), choice.question.first)
+    return Row(f"{choice.question.first_seq} {place}", (*cells, *judged, outcome), choice.question.first_seq)
 
 
 # The hooks that each plugin registered, and whether the configuration enables them.
@@ -301,7 +301,7 @@ def tiers_table(recording: Recording) -> Table:
     rows = [*map(_registration_row, registrations), *_iter_handler_rows(recording)]
     taking_part = [registration for registration in registrations if registration.takes_part]
     head = (make_line(f"{count_noun(len(registrations), 'hook')} registered, {len(taking_part)} take part"),)
-    return Table(TIERS_TITLE, TIER_COLUMNS, rows, head=head, foot=tuple(_iter_unused_lines(recording)))
+    return Table(TIERS_TITLE, TIER_COLUMNS, rows, header=head, footer=tuple(_iter_unused_lines(recording)))
 
 
 def _iter_unused_lines(recording: Recording) -> Iterator[Line]:
@@ -318,8 +318,8 @@ def _registration_row(registration: session_steps.HookRegistration) -> Row:
     state = Piece(
         f"{YES if registration.takes_part else NO} {registration.state}", "good" if registration.takes_part else "bad"
     )
-    misspelt = Piece(f"{registration.switch}  ! {registration.misspelt} is not a switch", "warn")
-    switch = misspelt if registration.misspelt else muted_piece(registration.switch)
+    misspelt = Piece(f"{registration.switch}  ! {registration.misspelt_switch} is not a switch", "warn")
+    switch = misspelt if registration.misspelt_switch else muted_piece(registration.switch)
     cells = (
         Piece(str(registration.tier)),
         Piece(registration.plugin, "strong"),

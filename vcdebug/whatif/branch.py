@@ -58,7 +58,7 @@ def with_edits(open_: OpenRecordings, texts: Iterable[str]) -> OpenRecordings:
         )
     start = open_.start if open_.edits else open_.cycle
     edits = (*open_.edits, *map(parse_edit, texts))
-    return _rerun_branch(replace(open_, start=start, undone=()), edits)
+    return _rerun_branch(replace(open_, start=start, undone_edits=()), edits)
 
 
 def undo_last_edit(open_: OpenRecordings) -> OpenRecordings:
@@ -66,27 +66,27 @@ def undo_last_edit(open_: OpenRecordings) -> OpenRecordings:
     if not open_.edits:
         raise NoRecordingError("no edit to undo")
     # The whole branch runs again from the original, since an edit has no inverse.
-    undone = (*open_.undone, open_.edits[-1])
-    return _rerun_branch(replace(open_, undone=undone), open_.edits[:-1])
+    undone = (*open_.undone_edits, open_.edits[-1])
+    return _rerun_branch(replace(open_, undone_edits=undone), open_.edits[:-1])
 
 
 def undo_all_edits(open_: OpenRecordings) -> OpenRecordings:
     """Undo all edits, the last one first."""
     if not open_.edits:
         return open_
-    return _rerun_branch(replace(open_, undone=(*open_.undone, *reversed(open_.edits))), ())
+    return _rerun_branch(replace(open_, undone_edits=(*open_.undone_edits, *reversed(open_.edits))), ())
 
 
 def redo_edit(open_: OpenRecordings) -> OpenRecordings:
     """Make the edit again that was undone last; raises NoRecordingError without one."""
-    if not open_.undone:
+    if not open_.undone_edits:
         raise NoRecordingError("no edit to redo")
-    return _rerun_branch(replace(open_, undone=open_.undone[:-1]), (*open_.edits, open_.undone[-1]))
+    return _rerun_branch(replace(open_, undone_edits=open_.undone_edits[:-1]), (*open_.edits, open_.undone_edits[-1]))
 
 
 def _rerun_branch(open_: OpenRecordings, edits: tuple[Edit, ...]) -> OpenRecordings:
     """Show the branch that these edits make, replayed from the original; without edits show the original."""
-    open_ = replace(open_, edits=edits, cycle=open_.start, found=None)
+    open_ = replace(open_, edits=edits, cycle=open_.start, comparison=None)
     if not edits:
         return replace(open_, branch=(), side=ORIGINAL)
     base = open_.original[open_.start - 1]
@@ -98,14 +98,14 @@ def with_comparison(open_: OpenRecordings) -> OpenRecordings:
     """Add the comparison of the shown cycle; raises NoRecordingError if a side does not have the cycle."""
     from vcdebug.comparison.cycles import compare_cycles
 
-    return open_ if open_.found is not None else replace(open_, found=compare_cycles(*open_.both_sides()))
+    return open_ if open_.comparison is not None else replace(open_, comparison=compare_cycles(*open_.both_sides()))
 
 
 def divergence_seq(before: OpenRecordings, after: OpenRecordings) -> Seq:
     """The first event that differs between the shown recordings; one after the last event if none differs."""
     from vcdebug.comparison.cycles import find_divergence
 
-    comparison = after.found if after.found is not None else before.found
+    comparison = after.comparison if after.comparison is not None else before.comparison
     if comparison is not None and _compares_both(
         found_in=after, one=before.shown_recording, other=after.shown_recording
     ):
@@ -142,11 +142,11 @@ class OpenRecordings(Struct, frozen=True):
     """The cycle that the edits are about."""
     edits: tuple[Edit, ...] = ()
     """The edits in force, in order."""
-    undone: tuple[Edit, ...] = ()
+    undone_edits: tuple[Edit, ...] = ()
     """Edits that redo would bring back, the next one last."""
     side: RecordingSide = ORIGINAL
     cycle: int = 1
-    found: CycleComparison | None = None
+    comparison: CycleComparison | None = None
     """The comparison of the shown cycle of both sides; None until it is computed."""
 
     @property
@@ -191,4 +191,4 @@ class OpenRecordings(Struct, frozen=True):
         if not 1 <= cycle <= last_cycle:
             available_cycles = "there is only cycle 1" if last_cycle == 1 else f"there are cycles 1 to {last_cycle}"
             raise NoRecordingError(f"cycle {cycle} does not exist", f"{available_cycles}; advance runs the next one")
-        return replace(self, side=side, cycle=cycle, found=self.found if cycle == self.cycle else None)
+        return replace(self, side=side, cycle=cycle, comparison=self.comparison if cycle == self.cycle else None)

@@ -13,7 +13,7 @@ from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.pod import Pod
 from vcdebug.model.pod_group import PodGroup
 from vcdebug.recording.effects import cycle_effects
-from vcdebug.recording.recording import Recording, require_whole
+from vcdebug.recording.recording import Recording, require_complete
 from vcdebug.recording.replay import Clock, replay_cycle
 from vcdebug.snapshot.manifest import owners_of
 from vcdebug.snapshot.snapshot import Snapshot
@@ -24,11 +24,11 @@ from vcdebug.whatif.next_cycle import NO_CHANGES, BetweenCycles, next_snapshot
 class CycleRepeat(Struct, frozen=True):
     """The numbers of a cycle and of the earlier one that it repeats, counted from 1."""
 
-    earlier: int
-    later: int
+    earlier_cycle: int
+    later_cycle: int
     evicted: tuple[TaskKey, ...]
     """Pods that each repetition evicts."""
-    given_back: tuple[TaskKey, ...]
+    discarded_evictions: tuple[TaskKey, ...]
     """Pods that each repetition evicts in a statement and discards again."""
 
 
@@ -59,9 +59,9 @@ class CycleChain:
         bound: SizeBound | None = None,
     ) -> None:
         self._recordings = [first]
-        self._between = between or NO_CHANGES
+        self._between_cycles = between or NO_CHANGES
         self._clock = clock
-        self._bound = bound
+        self._bound_elsewhere = bound
 
     @property
     def recordings(self) -> Sequence[Recording]:
@@ -76,7 +76,9 @@ class CycleChain:
     def run_next(self) -> Recording:
         """Run one more cycle."""
         number = len(self._recordings) + 1
-        recording = replay_next_cycle(self._recordings[-1], self._between, number, clock=self._clock, bound=self._bound)
+        recording = replay_next_cycle(
+            self._recordings[-1], self._between_cycles, number, clock=self._clock, bound=self._bound_elsewhere
+        )
         self._recordings.append(recording)
         return recording
 
@@ -93,7 +95,7 @@ def first_different_cycle(
     chains = CycleChain(before, between), CycleChain(after, between)
     for number in range(1, count + 1):
         # A truncated recording would look like a difference between the two processes.
-        pair = tuple(require_whole(chain.recordings[-1]) for chain in chains)
+        pair = tuple(require_complete(chain.recordings[-1]) for chain in chains)
         if (
             number == count
             or any(chain.has_panicked for chain in chains)
@@ -109,8 +111,8 @@ class _CycleOperations(Struct, frozen=True):
     """Evictions and placements of a cycle, in order."""
 
     evicted: tuple[TaskKey, ...]
-    given_back: tuple[TaskKey, ...]
-    placed: tuple[tuple[TaskKey, NodeName], ...]
+    discarded_evictions: tuple[TaskKey, ...]
+    placements: tuple[tuple[TaskKey, NodeName], ...]
     """Pods bound and pipelined, with their nodes."""
 
 
@@ -124,11 +126,11 @@ def find_repeat(recordings: Sequence[Recording]) -> CycleRepeat | None:
     numbers_by_key: dict[object, int] = {}
     for number, recording in enumerate(recordings, start=1):
         deeds = _collect_operations(recording)
-        if not (deeds.evicted or deeds.given_back):
+        if not (deeds.evicted or deeds.discarded_evictions):
             continue
         for key in (deeds, _nameless_key(recording, deeds)):
             if key in numbers_by_key:
-                return CycleRepeat(numbers_by_key[key], number, deeds.evicted, deeds.given_back)
+                return CycleRepeat(numbers_by_key[key], number, deeds.evicted, deeds.discarded_evictions)
             numbers_by_key.setdefault(key, number)
     return None
 
@@ -149,8 +151,8 @@ def _nameless_key(recording: Recording, deeds: _CycleOperations) -> object:
         # A frozenset, because only equality counts; nothing iterates over it.
         frozenset(state_counts(recording.snapshot).items()),
         tuple(sorted(kinds[task] for task in deeds.evicted)),
-        tuple(sorted(kinds[task] for task in deeds.given_back)),
-        tuple(sorted((kinds[task], node) for task, node in deeds.placed)),
+        tuple(sorted(kinds[task] for task in deeds.discarded_evictions)),
+        tuple(sorted((kinds[task], node) for task, node in deeds.placements)),
     )
 
 
@@ -159,7 +161,7 @@ def append_cycles(open_: OpenRecordings, count: int = 1, between: BetweenCycles 
     recordings = [*open_.cycles_of(open_.side)]
     for _ in range(count):
         recordings.append(replay_next_cycle(recordings[-1], between, len(recordings) + 1))
-    extended = replace(open_, cycle=len(recordings), found=None)
+    extended = replace(open_, cycle=len(recordings), comparison=None)
     if open_.side == BRANCH:
         return replace(extended, branch=tuple(recordings[open_.start - 1 :]))
     return replace(extended, original=tuple(recordings))

@@ -31,7 +31,7 @@ class AloneFit(Struct, frozen=True):
     """The result of placing the job on the cluster without this scheduler's other pods."""
 
     tasks: int
-    placed: int
+    placed_count: int
     explanation: Explanation
 
     @property
@@ -49,8 +49,8 @@ class FittingCopies(NamedTuple):
     """The number of copies of the job that fit on the cluster, and the number tried."""
 
     fitting: int
-    tried: int
-    stopped: str
+    tried_count: int
+    stop_reason: str
     """Why the next copy does not fit; empty if all tried copies fit."""
 
 

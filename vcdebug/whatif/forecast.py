@@ -19,7 +19,7 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo, TaskStatus
-from vcdebug.recording.recording import Recording, disposing, require_whole
+from vcdebug.recording.recording import Recording, disposing, require_complete
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.snapshot import Snapshot
@@ -34,9 +34,9 @@ OVERDUE_AFTER: Final = timedelta(minutes=1)
 class ForecastAssumptions(Struct, frozen=True):
     """The assumptions of a forecast."""
 
-    each: timedelta | None = None
+    default_run_time: timedelta | None = None
     """The run time of every pod; by default twice its age, or an hour for a pod that has just started."""
-    stated: Mapping[JobId | TaskKey, timedelta] = field(default_factory=dict)
+    stated_run_times: Mapping[JobId | TaskKey, timedelta] = field(default_factory=dict)
     recreate: bool = True
     """Whether controllers recreate evicted pods."""
     cycles: int = MAX_CYCLES
@@ -64,7 +64,7 @@ def run_forecast(
     """Forecast without pods that finish; if that does not place the job, forecast again with assumed run times."""
     between = _assumed_interval(recording.snapshot, assumptions)
     course = _run_course(JobCourse(recording, subject, between), assumptions, report)
-    run_times = RunTimes(recording.snapshot.now, assumptions.each, assumptions.stated)
+    run_times = RunTimes(recording.snapshot.now, assumptions.default_run_time, assumptions.stated_run_times)
     ending_pods = [
         pod.key
         for pod in map(Pod, recording.snapshot.objects_of("Pod"))
@@ -102,9 +102,11 @@ def _assumed_interval(snapshot: Snapshot, assumptions: ForecastAssumptions) -> B
 def _assumption_words(assumptions: ForecastAssumptions, snapshot: Snapshot) -> list[str]:
     """The assumptions about run times, in words."""
     default_time = f"{int(DEFAULT_RUN_TIME.total_seconds()) // 3600}h"  # exact: ints
-    words = [f"{name} runs {format_duration(time.total_seconds())}" for name, time in assumptions.stated.items()]
-    if assumptions.each is not None:
-        words.append(f"each pod runs {format_duration(assumptions.each.total_seconds())} from its start")
+    words = [
+        f"{name} runs {format_duration(time.total_seconds())}" for name, time in assumptions.stated_run_times.items()
+    ]
+    if assumptions.default_run_time is not None:
+        words.append(f"each pod runs {format_duration(assumptions.default_run_time.total_seconds())} from its start")
     else:
         words.append(f"each running pod runs for as long as it has already run; each new pod for {default_time}")
     services = [pod for pod in map(Pod, snapshot.objects_of("Pod")) if is_running(pod) and is_endless(pod)]
@@ -145,7 +147,7 @@ def _answer_sentences(forecast: JobForecast) -> tuple[str, ...]:
     """The forecast in one sentence, then further sentences such as why the job is still Pending at its end."""
     course, name = forecast.course, forecast.subject.pod or forecast.subject.job
     last_cycle = course.stages[-1]
-    cause, elapsed = last_cycle.explanation.sentence, format_duration(last_cycle.after.total_seconds())
+    cause, elapsed = last_cycle.explanation.sentence, format_duration(last_cycle.elapsed.total_seconds())
     if course.outcome in ("placed", "admitted"):
         return _placed_sentences(forecast, name, last_cycle)
     if course.outcome == "panic":
@@ -161,7 +163,7 @@ def _answer_sentences(forecast: JobForecast) -> tuple[str, ...]:
         waiting = f"{name} is waiting for {join_names(forecast.stuck)} to terminate"
         clause = "which is past its" if len(forecast.stuck) == 1 else "which are past their"
         return f"No forecast: {waiting}, {clause} grace period.", cause
-    if not any(_ENDED in words for stage in course.stages for words in stage.before):
+    if not any(_ENDED in words for stage in course.stages for words in stage.changes_before):
         progress = "nothing in progress (terminating pods, timers) removes its blocker"
         return f"Forecast: {name} stays Pending; {progress}.", cause
     finished = f"all running pods that can finish have finished ({elapsed})"
@@ -173,9 +175,9 @@ def _placed_sentences(job_forecast: JobForecast, name: str, last_cycle: Forecast
     on_nodes = f" on {join_names(job_forecast.course.final_nodes)}" if job_forecast.course.final_nodes else ""
     if last_cycle.cycle == 1:
         return (f"{name} is {outcome} in this cycle{on_nodes}.",)
-    causes = [event for stage in job_forecast.course.stages for event in stage.before]
+    causes = [event for stage in job_forecast.course.stages for event in stage.changes_before]
     condition = f", once {causes[-1]}" if causes else ""
-    when = f"in {format_duration(last_cycle.after.total_seconds())} (cycle {last_cycle.cycle})"
+    when = f"in {format_duration(last_cycle.elapsed.total_seconds())} (cycle {last_cycle.cycle})"
     forecast = f"Forecast: {name} is {outcome} {when}{on_nodes}{condition}."
     if job_forecast.assumed:
         return forecast, "This depends on the assumed run times."
@@ -187,13 +189,13 @@ def _placed_sentences(job_forecast: JobForecast, name: str, last_cycle: Forecast
 
 def _deadlock_sentences(forecast: JobForecast, name: str, lock: Deadlock) -> tuple[str, ...]:
     jobs = forecast.course.recording.session.jobs
-    holders = "; ".join(f"{job} holds {describe_holding(jobs[job])}" for job in lock.holders)
-    advice = f"If {join_names(lock.holders)} {'is' if len(lock.holders) == 1 else 'are'} deleted, {name} is placed."
-    if lock.mutual:
+    holders = "; ".join(f"{job} holds {describe_holding(jobs[job])}" for job in lock.blockers)
+    advice = f"If {join_names(lock.blockers)} {'is' if len(lock.blockers) == 1 else 'are'} deleted, {name} is placed."
+    if lock.is_mutual:
         own_holding = describe_holding(jobs[forecast.subject.job])
-        summary = f"Deadlock: {name} and {join_names(lock.holders)} each hold resources that the other needs."
+        summary = f"Deadlock: {name} and {join_names(lock.blockers)} each hold resources that the other needs."
         return summary, f"{name} holds {own_holding}; {holders}.", advice
-    own_pods = "its own remaining pods" if len(lock.holders) == 1 else "their own remaining pods"
+    own_pods = "its own remaining pods" if len(lock.blockers) == 1 else "their own remaining pods"
     return f"{name} stays Pending: {holders} and cannot finish, because {own_pods} are Pending.", advice
 
 
@@ -211,9 +213,9 @@ def _cycle_sheet(course: JobCourse) -> ReplySheet:
     rows = [
         (
             str(stage.cycle),
-            format_duration(stage.after.total_seconds()),
-            "; ".join(stage.before) or "-",
-            "; ".join(stage.done) or "-",
+            format_duration(stage.elapsed.total_seconds()),
+            "; ".join(stage.changes_before) or "-",
+            "; ".join(stage.other_effects) or "-",
             stage.explanation.cause_code,
         )
         for stage in course.stages
@@ -228,19 +230,19 @@ def _forecast_data(forecast: JobForecast) -> Mapping[str, object]:
     return {
         "outcome": outcome,
         "cycle": last_cycle.cycle,
-        "seconds": last_cycle.after.total_seconds(),
+        "seconds": last_cycle.elapsed.total_seconds(),
         "nodes": course.final_nodes,
         "assumed": list(forecast.assumed),
         "stuck": list(forecast.stuck),
         "cause": last_cycle.explanation.cause_code,
         "loop": None if course.loop is None else {"first": course.loop.first, "last": course.loop.last},
-        "deadlock": None if forecast.deadlock is None else list(forecast.deadlock.holders),
+        "deadlock": None if forecast.deadlock is None else list(forecast.deadlock.blockers),
         "course": [
             {
                 "cycle": stage.cycle,
-                "seconds": stage.after.total_seconds(),
-                "happened": list(stage.before),
-                "others": list(stage.done),
+                "seconds": stage.elapsed.total_seconds(),
+                "happened": list(stage.changes_before),
+                "others": list(stage.other_effects),
                 "cause": stage.explanation.cause_code,
             }
             for stage in course.stages
@@ -257,9 +259,9 @@ _MAX_HOLDERS: Final = 6
 class Deadlock(Struct, frozen=True):
     """The incomplete jobs that block the job."""
 
-    holders: tuple[JobId, ...]
+    blockers: tuple[JobId, ...]
     """Deleting these jobs places the job; a single one if that suffices."""
-    mutual: bool
+    is_mutual: bool
     """Whether the job itself holds resources that they need."""
     edits: tuple[str, ...]
     """Edits that delete the pods of the holders."""
@@ -276,7 +278,7 @@ def find_deadlock(recording: Recording, subject: ExplainSubject) -> Deadlock | N
         edits = tuple(f"Pod/{task.key}:-" for job in gangs for task in _held_tasks(job))
         edited = edited_snapshot(recording.snapshot, [parse_edit(edit) for edit in edits])
         with disposing(replay_cycle(edited, reuse_from=recording)) as run:
-            placed = explain_subject(require_whole(run), subject).scheduled
+            placed = explain_subject(require_complete(run), subject).scheduled
         if placed:
             target = jobs.get(subject.job)
             return Deadlock(tuple(job.uid for job in gangs), target is not None and holds_while_pending(target), edits)

@@ -22,7 +22,7 @@ from vcdebug.plugins.rescheduling import Rescheduling
 from vcdebug.plugins.sla import Sla
 from vcdebug.plugins.tdm import Tdm
 from vcdebug.recording.effects import Effect, cycle_effects
-from vcdebug.recording.recording import Recording, require_whole
+from vcdebug.recording.recording import Recording, require_complete
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.manifest import metadata_of
 from vcdebug.snapshot.snapshot import Snapshot
@@ -41,11 +41,11 @@ class ForecastCycle(Struct, frozen=True):
     """One cycle of a course."""
 
     cycle: int
-    after: timedelta
+    elapsed: timedelta
     """The time since the first cycle."""
-    before: tuple[str, ...]
+    changes_before: tuple[str, ...]
     """Changes since the previous cycle, in words."""
-    done: tuple[str, ...]
+    other_effects: tuple[str, ...]
     """Evictions and placements of other jobs in the cycle, in words."""
     evicted: tuple[TaskKey, ...]
     explanation: Explanation
@@ -69,14 +69,14 @@ class JobCourse:
         self.outcome: ForecastOutcome = "unknown"
         self.loop: CycleLoop | None = None
         self._subject = subject
-        self._between = between
+        self._between_cycles = between
         self._start = first.snapshot.now
         self._whole_gang = _is_gang_ready(first, subject)
         self._quiet = 0
         self._quiet_since = self._start
-        self._seen: dict[object, int] = {}
+        self._cycle_by_state: dict[object, int] = {}
         """Starting state → its cycle, since the last loop."""
-        self._ever: dict[object, None] = {}
+        self._all_states: dict[object, None] = {}
         """Every starting state so far."""
 
     def run_cycles(self, max_cycles: int = MAX_CYCLES) -> Iterator[ForecastCycle]:
@@ -140,7 +140,7 @@ class JobCourse:
     def _next_recording(self) -> Recording | None:
         """Replay the next cycle that can differ from this one; None if no later cycle can."""
         number = len(self.stages) + 1
-        following = next_snapshot(self.recording, replace(self._between, every=ONE_SECOND), number)
+        following = next_snapshot(self.recording, replace(self._between_cycles, interval=ONE_SECOND), number)
         # Timestamps are left out of the comparison: they differ every second in a cluster where nothing happens.
         changed = states_by_name(following) != states_by_name(self.recording.snapshot)
         self._detect_loop()
@@ -156,8 +156,8 @@ class JobCourse:
         return self._replay_next(change_time - self.recording.snapshot.now)
 
     def _replay_next(self, every: timedelta) -> Recording:
-        snapshot = next_snapshot(self.recording, replace(self._between, every=every), len(self.stages) + 1)
-        return require_whole(
+        snapshot = next_snapshot(self.recording, replace(self._between_cycles, interval=every), len(self.stages) + 1)
+        return require_complete(
             replay_cycle(snapshot, ask_extender=self.recording.session.ask_extender, reuse_from=self.recording)
         )
 
@@ -165,21 +165,21 @@ class JobCourse:
         """Note a loop: this cycle starts like an earlier one, and pods were evicted in between."""
         # States are counted without names, since evicted pods may be recreated under other names.
         key = frozenset(state_counts(self.recording.snapshot).items())
-        if key not in self._ever:
-            self._ever[key], self._quiet_since = None, self.recording.snapshot.now
-        earlier = self._seen.get(key)
+        if key not in self._all_states:
+            self._all_states[key], self._quiet_since = None, self.recording.snapshot.now
+        earlier = self._cycle_by_state.get(key)
         number = len(self.stages)
         evicted = dict.fromkeys(task for stage in self.stages[(earlier or number) - 1 : -1] for task in stage.evicted)
         if earlier is not None and evicted:
             self.loop = CycleLoop(earlier, number - 1, tuple(evicted))
-            self._seen.clear()
-        self._seen.setdefault(key, number)
+            self._cycle_by_state.clear()
+        self._cycle_by_state.setdefault(key, number)
 
     def _between_outside_the_loop(self) -> BetweenCycles:
         """The interval in which pods that the loop evicts never finish."""
-        if self.loop is None or self._between.run_times is None:
-            return self._between
-        return replace(self._between, stuck={**self._between.stuck, **dict.fromkeys(self.loop.evicted)})
+        if self.loop is None or self._between_cycles.run_times is None:
+            return self._between_cycles
+        return replace(self._between_cycles, stuck={**self._between_cycles.stuck, **dict.fromkeys(self.loop.evicted)})
 
 
 def _is_gang_ready(recording: Recording, subject: ExplainSubject) -> bool:
@@ -203,8 +203,8 @@ def describe_changes(recording: Recording, after: Snapshot) -> Iterator[str]:
         if keys:
             yield f"{join_names(keys)} {verb}"
     for change in iter_clock_changes(recording):
-        if change.words and recording.snapshot.now < change.at <= after.now:
-            yield change.words
+        if change.text and recording.snapshot.now < change.due_at <= after.now:
+            yield change.text
 
 
 def describe_operations(recording: Recording, job: JobId) -> Iterator[str]:
@@ -229,9 +229,9 @@ _EPOCH: Final = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
 class TimedChange(Struct, frozen=True):
     """A time at which a plugin's rules may change, and what changes then in words."""
 
-    at: datetime
-    words: str = ""
-    again: bool = False
+    due_at: datetime
+    text: str = ""
+    recurs: bool = False
     """Whether it recurs."""
 
 
@@ -245,7 +245,9 @@ def next_change_time(
     now = recording.snapshot.now
     timed_changes = [*iter_clock_changes(recording), *_iter_periodic_changes(recording, quiet_since)]
     change_times = [*_iter_deletion_times(after, between), *_iter_end_times(recording, after, between)]
-    change_times += [change.at for change in timed_changes if not change.again or change.at <= quiet_since + _DAY]
+    change_times += [
+        change.due_at for change in timed_changes if not change.recurs or change.due_at <= quiet_since + _DAY
+    ]
     return min((max(time, now + ONE_SECOND) for time in change_times if time > now), default=None)
 
 
@@ -259,7 +261,7 @@ def iter_clock_changes(recording: Recording) -> Iterator[TimedChange]:
             if deadline is not None and deadline > sla.now and job.has_pending_tasks():
                 yield TimedChange(_time_of(deadline), f"{job.uid} reaches its sla waiting time")
     if isinstance(tdm, Tdm):
-        yield from (change for change in _iter_window_changes(tdm, now) if change.at > now)
+        yield from (change for change in _iter_window_changes(tdm, now) if change.due_at > now)
     if isinstance(cdp, Cdp):
         for pod in map(Pod, recording.snapshot.objects_of("Pod")):
             cooldown = Cooldown.of_pod(pod)
@@ -294,12 +296,12 @@ def _iter_window_changes(tdm: Tdm, now: datetime) -> Iterator[TimedChange]:
             continue
         for day in range(2):
             yield TimedChange(
-                clock_time(now, opening, days=day), f"the window of zone {zone} opens ({window})", again=True
+                clock_time(now, opening, days=day), f"the window of zone {zone} opens ({window})", recurs=True
             )
             closing_time = clock_time(now, closing, days=day) + ONE_SECOND
-            yield TimedChange(closing_time, f"revocable zone {zone} closes ({window})", again=True)
+            yield TimedChange(closing_time, f"revocable zone {zone} closes ({window})", recurs=True)
     if tdm.windows:
-        yield TimedChange(clock_time(now, 0, days=1), "a new day begins", again=True)
+        yield TimedChange(clock_time(now, 0, days=1), "a new day begins", recurs=True)
 
 
 def _iter_periodic_changes(recording: Recording, quiet_since: datetime) -> Iterator[TimedChange]:
@@ -308,11 +310,11 @@ def _iter_periodic_changes(recording: Recording, quiet_since: datetime) -> Itera
     last_run = recording.session.process.last_rescheduling
     has_run = last_run is not None and last_run >= quiet_since
     if isinstance(rescheduling, Rescheduling) and not has_run and (due := rescheduling.next_run) is not None:
-        yield TimedChange(due, again=True)
+        yield TimedChange(due, recurs=True)
     tdm = recording.session.plugins.get(Tdm.name)
     if isinstance(tdm, Tdm) and any(tdm.zones.zone_error(zone) and tdm.evictable_in(zone) for zone in tdm.windows):
         last_eviction = recording.session.process.last_eviction or recording.snapshot.now
-        yield TimedChange(last_eviction + timedelta(microseconds=tdm.evict_period // 1000), again=True)  # exact: ints
+        yield TimedChange(last_eviction + timedelta(microseconds=tdm.evict_period // 1000), recurs=True)  # exact: ints
 
 
 def _time_of(nanoseconds: int) -> datetime:

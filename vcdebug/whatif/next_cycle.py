@@ -45,18 +45,18 @@ class RunTimes(Struct, frozen=True):
 
     now: datetime
     """The start of the forecast; a pod whose assumed end is earlier finishes one second after it."""
-    each: timedelta | None = None
+    default_run_time: timedelta | None = None
     """The run time of every pod from its start; None to assume twice the pod's age."""
-    stated: Mapping[JobId | TaskKey, timedelta] = field(default_factory=dict)
+    stated_run_times: Mapping[JobId | TaskKey, timedelta] = field(default_factory=dict)
     """Stated run times per job or pod."""
 
     def end_time(self, pod: Pod) -> datetime | None:
         """When a running pod ends; None for one that never does."""
-        stated_time = self.stated.get(pod.key, self.stated.get(pod.job_id))
+        stated_time = self.stated_run_times.get(pod.key, self.stated_run_times.get(pod.job_id))
         if stated_time is None and is_endless(pod):
             return None
         start = start_time(pod) or self.now
-        run_time = stated_time or self.each or self._assumed_time(start)
+        run_time = stated_time or self.default_run_time or self._assumed_time(start)
         limit = pod.spec.get("activeDeadlineSeconds")
         if stated_time is None and isinstance(limit, int):
             run_time = min(run_time, timedelta(seconds=limit))
@@ -94,11 +94,11 @@ _MAX_NANOSECONDS: Final = 10**18
 class BetweenCycles(Struct, frozen=True):
     """Changes between cycles that no cycle causes itself."""
 
-    every: timedelta = ONE_SECOND
+    interval: timedelta = ONE_SECOND
     """The interval between two cycles."""
     recreate: bool = False
     """Whether controllers recreate pods that are gone."""
-    finish: FinishRule = "none"
+    finish_rule: FinishRule = "none"
     """Which running pods succeed: none, or every third one, another third before each cycle."""
     arrivals: Arrivals = field(default_factory=dict)
     run_times: RunTimes | None = None
@@ -116,11 +116,11 @@ class BetweenCycles(Struct, frozen=True):
         self, before: Iterable[Manifest], leaving: Iterable[TaskKey], number: int, now: datetime
     ) -> dict[TaskKey, None]:
         """Pods that succeed before cycle `number`, among those that ran in the cycle before, in order of names."""
-        if self.finish == "none" and self.run_times is None:
+        if self.finish_rule == "none" and self.run_times is None:
             return {}
         leaving_keys = dict.fromkeys(leaving)
         running = {pod.key: pod for pod in map(Pod, before) if is_running(pod) and pod.key not in leaving_keys}
-        by_thirds = self.finish == "thirds"
+        by_thirds = self.finish_rule == "thirds"
         return dict.fromkeys(
             key
             for index, key in enumerate(sorted(running))
@@ -171,10 +171,10 @@ def next_snapshot(recording: Recording, between: BetweenCycles = NO_CHANGES, num
     return replace(
         snapshot,
         objects=objects,
-        now=snapshot.now + between.every,
+        now=snapshot.now + between.interval,
         answers=(),
         bound={},
-        persistence="on" if recording.session.persistence.on else snapshot.persistence,
+        persistence="on" if recording.session.persistence.is_on else snapshot.persistence,
         chance=replace(snapshot.chance, search_start=recording.session.node_search_start if process_lives else 0),
         process=_next_process(recording, objects["Pod"]) if process_lives else SchedulerProcess(),
     )
@@ -279,7 +279,7 @@ def next_pods(recording: Recording, between: BetweenCycles, number: int, *, clos
     changes = PodChanges(recording, closed=closed)
     before = recording.snapshot.objects_of("Pod")
     after = [changes.apply_to(manifest) for manifest in before]
-    now = recording.snapshot.now + between.every
+    now = recording.snapshot.now + between.interval
     staying = [pod.key for pod in map(Pod, after) if pod.deleting]
     if between.run_times is not None:
         staying += pods_in_broken_gangs(recording)
@@ -304,8 +304,10 @@ class PodChanges:
         self._nodes = recording.session.nodes
         # Another scheduler bound these pods first, so its node counts and not this cycle's.
         bound_elsewhere = recording.snapshot.bound
-        self._own = {effect.task: effect.node for effect in effects.bound if effect.task not in bound_elsewhere}
-        self.bound: Mapping[TaskKey, NodeName] = {**self._own, **bound_elsewhere}
+        self._bound_by_cycle = {
+            effect.task: effect.node for effect in effects.bound if effect.task not in bound_elsewhere
+        }
+        self.bound_nodes: Mapping[TaskKey, NodeName] = {**self._bound_by_cycle, **bound_elsewhere}
         """Pod → node of every bind; if another scheduler bound the pod first, the node it chose."""
         self.evicted = dict.fromkeys(effect.task for effect in effects.evicted)
         self.statuses = {status.pod: status for job in jobs for status in pod_status_writes(job)}
@@ -314,9 +316,9 @@ class PodChanges:
     def apply_to(self, manifest: Manifest) -> Manifest:
         """The pod's manifest after the cycle; the same object if the cycle did not change it."""
         pod = Pod(manifest)
-        if pod.key in self.bound:
+        if pod.key in self.bound_nodes:
             annotated = _annotated_pod(manifest, self._device_annotations(pod))
-            manifest = bound_pod(annotated, self.bound[pod.key], self.now)
+            manifest = bound_pod(annotated, self.bound_nodes[pod.key], self.now)
         elif pod.key in self.evicted and not pod.deleting:
             manifest = mark_deleted(manifest, self.now)
         elif pod.key in self.statuses:
@@ -325,7 +327,7 @@ class PodChanges:
         return manifest if patch is None else _annotated_pod(manifest, patch.set, patch.remove)
 
     def _device_annotations(self, pod: Pod) -> Mapping[str, str]:
-        node = self._nodes.get(self._own.get(pod.key, ""))
+        node = self._nodes.get(self._bound_by_cycle.get(pod.key, ""))
         ledgers = node.devices.values() if node is not None else ()
         annotation_sets = [ledger.bind_annotations(pod) for ledger in ledgers if ledger.has_device_request(pod)]
         return {key: text for annotations in annotation_sets for key, text in annotations.items()}

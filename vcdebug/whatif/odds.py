@@ -14,7 +14,7 @@ from vcdebug.framework.record import BestEvent, OpEvent, RandomEvent
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.recording.effects import JobSummary, cycle_effects
-from vcdebug.recording.recording import Recording, disposing, require_whole
+from vcdebug.recording.recording import Recording, disposing, require_complete
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.cycle_inputs import ChanceSettings
 from vcdebug.snapshot.snapshot import Snapshot
@@ -24,9 +24,9 @@ class CycleDraw(NamedTuple):
     """The outcome of one seed; small, because processes exchange it."""
 
     seed: int
-    placed: tuple[JobId, ...]
+    placed_jobs: tuple[JobId, ...]
     """Jobs with enough pods ready or waiting for their gang."""
-    bound: tuple[JobId, ...]
+    bound_jobs: tuple[JobId, ...]
     """Jobs of which this cycle bound or pipelined a pod."""
     evicted: tuple[TaskKey, ...]
     parts_at: Seq | None
@@ -36,7 +36,7 @@ class CycleDraw(NamedTuple):
     @property
     def outcome_key(self) -> tuple[object, ...]:
         """A key that is equal for draws that place the same jobs and evict the same pods."""
-        return self.placed, self.evicted, self.panic
+        return self.placed_jobs, self.evicted, self.panic
 
 
 class JobOdds(Struct, frozen=True):
@@ -44,8 +44,8 @@ class JobOdds(Struct, frozen=True):
 
     job: JobId
     queue: str
-    placed: int
-    moved: int
+    placed_count: int
+    moved_count: int
     """The number of draws in which some of the job's pods were bound or pipelined."""
     base: bool
     """Whether the base recording places the job."""
@@ -55,17 +55,17 @@ class DivergenceCount(Struct, frozen=True):
     """The number of draws that first differ at one event of the base."""
 
     seq: Seq
-    tie: Seq | None
+    tie_seq: Seq | None
     """The random choice of the base before that event, for the same task if there is one."""
-    draws: int
-    changed: int
+    draw_count: int
+    differing: int
     """The number of these draws that place other jobs or evict other pods than the base."""
 
 
 class OddsTally(Struct, frozen=True):
     """The totals of all draws."""
 
-    draws: int
+    draw_count: int
     outcomes: int
     """The number of different outcomes: sets of placed jobs and evicted pods."""
     jobs: tuple[JobOdds, ...]
@@ -78,7 +78,7 @@ class OddsTally(Struct, frozen=True):
     @property
     def first_that_matters(self) -> DivergenceCount | None:
         """The first divergence after which some draw has another outcome than the base; None without one."""
-        return next((divergence for divergence in self.divergences if divergence.changed), None)
+        return next((divergence for divergence in self.divergences if divergence.differing), None)
 
     @property
     def is_certain(self) -> bool:
@@ -89,7 +89,7 @@ class OddsTally(Struct, frozen=True):
 def run_draw(base: Recording, seed: int) -> CycleDraw:
     """Replay the cycle with all random choices drawn from one seed."""
     with disposing(replay_cycle(replace(base.snapshot, chance=ChanceSettings.from_seed(seed)), reuse_from=base)) as run:
-        divergence = find_decision_divergence(base, require_whole(run))
+        divergence = find_decision_divergence(base, require_complete(run))
         # A draw that only continues longer differs at the base's last event.
         seq = None if divergence is None else divergence.before.seq if divergence.before is not None else len(base)
         return _cycle_draw(run)._replace(seed=seed, parts_at=seq)
@@ -115,7 +115,7 @@ class SeedDraws:
     def __call__(self, seed: int) -> CycleDraw:
         """The draw of this seed."""
         if self._base is None:
-            self._base = require_whole(replay_cycle(self._snapshot))
+            self._base = require_complete(replay_cycle(self._snapshot))
         return run_draw(self._base, seed)
 
     def __reduce__(self) -> tuple[type[SeedDraws], tuple[Snapshot]]:
@@ -140,8 +140,8 @@ def tally_draws(base: Recording, draws: Iterable[CycleDraw]) -> OddsTally:
 
 
 def _job_odds(job: JobSummary, draws: list[CycleDraw]) -> JobOdds:
-    placed = len([draw for draw in draws if job.job in draw.placed])
-    moved = len([draw for draw in draws if job.job in draw.bound])
+    placed = len([draw for draw in draws if job.job in draw.placed_jobs])
+    moved = len([draw for draw in draws if job.job in draw.bound_jobs])
     return JobOdds(job.job, job.queue, placed, moved, _is_placed(job))
 
 

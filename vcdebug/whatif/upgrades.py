@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from vcdebug.comparison.cycles import Divergence, compare_cycles
 from vcdebug.model.names import JobId, Seq, TaskKey
-from vcdebug.recording.recording import Recording, disposing, require_whole
+from vcdebug.recording.recording import Recording, disposing, require_complete
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.recording.trace_schema import trace_digest
 from vcdebug.releases.change import Change
@@ -26,18 +26,18 @@ ChangeMixture = tuple[str, ...]
 class MixtureTrial(Struct, frozen=True):
     """The result of a mixture compared with the second release; plain values, since processes exchange it."""
 
-    altered: bool
+    has_differences: bool
     """Whether the recordings differ at all."""
-    decided: bool
+    has_other_decisions: bool
     """Whether some decision differs."""
     jobs: tuple[JobId, ...]
     """Jobs with a different outcome."""
     pods: tuple[TaskKey, ...]
-    first: Seq | None
+    difference: Seq | None
     """The second release's event at the first difference in more than figures; None for none."""
-    deed: Seq | None
+    operation: Seq | None
     """The second release's event of the first differing operation or statement; None for none."""
-    asked: tuple[str, ...]
+    consulted_changes: tuple[str, ...]
     """Changes that the rules of this run consulted; no other change can have altered the run."""
 
 
@@ -45,17 +45,17 @@ class MixtureTrial(Struct, frozen=True):
 class _ListeningRelease(Release):
     """A release that records which changes the rules consult."""
 
-    asked: dict[str, None] = field(default_factory=dict, compare=False)
+    consulted_changes: dict[str, None] = field(default_factory=dict, compare=False)
 
     def has_older_form(self, change: Change) -> bool:
         # A dict, since the order of the questions is kept and must not depend on string hashes.
-        self.asked[change.id] = None
+        self.consulted_changes[change.id] = None
         return Release.has_older_form(self, change)
 
 
 def differing_changes(before: Release, after: Release) -> ChangeMixture:
     """The changes in which two releases differ, in the order of the table."""
-    return tuple(name for name in CHANGES if name in before.older ^ after.older)
+    return tuple(name for name in CHANGES if name in before.older_forms ^ after.older_forms)
 
 
 class MixtureTrials:
@@ -84,7 +84,7 @@ class MixtureTrials:
         """The first release with the changes of the mixture taken from the second one."""
         release = self._snapshot.release
         for name in mixture:
-            release = release.with_change(CHANGES[name], older=name in self._after.older)
+            release = release.with_change(CHANGES[name], older=name in self._after.older_forms)
         return release
 
 
@@ -92,9 +92,11 @@ class _MixtureRun:
     """A replayed cycle, and the changes that its rules consulted."""
 
     def __init__(self, snapshot: Snapshot, release: Release) -> None:
-        listener = _ListeningRelease(release.name, release.older, release.stated)
-        self.recording = require_whole(replay_cycle(replace(snapshot, flags=replace(snapshot.flags, release=listener))))
-        self.asked = tuple(listener.asked)
+        listener = _ListeningRelease(release.name, release.older_forms, release.stated_name)
+        self.recording = require_complete(
+            replay_cycle(replace(snapshot, flags=replace(snapshot.flags, release=listener)))
+        )
+        self.consulted_changes = tuple(listener.consulted_changes)
 
     @cached_property
     def recording_digest(self) -> bytes:
@@ -111,7 +113,7 @@ class _MixtureRun:
             tuple(change.task for change in comparison.tasks),
             _divergence_seq(comparison.divergence, self.recording),
             _divergence_seq(comparison.operation_divergence, self.recording),
-            run.asked,
+            run.consulted_changes,
         )
 
 
@@ -140,74 +142,74 @@ class UpgradeSearch:
     def __init__(self, changes: ChangeMixture) -> None:
         self.all_changes = changes
         """All changes in which the two releases differ."""
-        self._tried: dict[ChangeMixture, MixtureTrial | None] = {}
-        self.alone: list[SingleChange] = []
+        self._trial_by_mixture: dict[ChangeMixture, MixtureTrial | None] = {}
+        self.altering_changes: list[SingleChange] = []
         """Changes that alter the recording alone, in the order of the table."""
-        self.deciding: ChangeMixture | None = None
+        self.deciding_set: ChangeMixture | None = None
         """A minimal set of changes that gives the second release's decisions; None until it is known."""
-        self.finished = False
+        self.is_finished = False
 
     @property
     def endpoint_trial(self) -> MixtureTrial | None:
         """The trial of the first release against the second one; None if one of the two cannot be replayed."""
-        return self._tried.get(()) if self._tried.get(self.all_changes) is not None else None
+        return self._trial_by_mixture.get(()) if self._trial_by_mixture.get(self.all_changes) is not None else None
 
     @property
     def trial_count(self) -> int:
         """The number of trials, failed ones included."""
-        return len(self._tried)
+        return len(self._trial_by_mixture)
 
     @property
     def failed_count(self) -> int:
         """Trials whose replay failed."""
-        return len([trial for trial in self._tried.values() if trial is None])
+        return len([trial for trial in self._trial_by_mixture.values() if trial is None])
 
     @property
-    def asked_changes(self) -> ChangeMixture:
+    def consulted_changes(self) -> ChangeMixture:
         """Changes that some rule consulted under either release."""
-        end_trials = [self._tried.get(()), self._tried.get(self.all_changes)]
-        asked = dict.fromkeys(name for trial in end_trials if trial is not None for name in trial.asked)
+        end_trials = [self._trial_by_mixture.get(()), self._trial_by_mixture.get(self.all_changes)]
+        asked = dict.fromkeys(name for trial in end_trials if trial is not None for name in trial.consulted_changes)
         return tuple(name for name in self.all_changes if name in asked)
 
     def trial_rounds(self) -> UpgradeRounds:
         """Try both releases, then every change alone, then search for the smallest set."""
         yield from self._try_mixtures([(), self.all_changes])
-        first_trial, last_trial = self._tried[()], self._tried[self.all_changes]
-        if last_trial is not None and (first_trial is None or first_trial.altered):
-            yield from self._try_alone(tuple(name for name in self.all_changes if name in last_trial.asked))
+        first_trial, last_trial = self._trial_by_mixture[()], self._trial_by_mixture[self.all_changes]
+        if last_trial is not None and (first_trial is None or first_trial.has_differences):
+            yield from self._try_alone(tuple(name for name in self.all_changes if name in last_trial.consulted_changes))
             yield from self._find_smallest(first_trial)
         elif first_trial is not None:
-            self.deciding = ()
-        self.finished = True
+            self.deciding_set = ()
+        self.is_finished = True
 
     def _try_mixtures(self, mixtures: Iterable[ChangeMixture]) -> UpgradeRounds:
-        untried = [mixture for mixture in dict.fromkeys(mixtures) if mixture not in self._tried]
+        untried = [mixture for mixture in dict.fromkeys(mixtures) if mixture not in self._trial_by_mixture]
         # An empty yield would cost the caller a round of worker processes.
         if untried:
-            self._tried.update(zip(untried, (yield untried), strict=True))
+            self._trial_by_mixture.update(zip(untried, (yield untried), strict=True))
 
     def _try_alone(self, changes: ChangeMixture) -> UpgradeRounds:
         """Try each change alone: switched back in groups, one change can hide the effect of another."""
         mixtures = {name: self._mixture_without(name) for name in changes}
         yield from self._try_mixtures(mixtures.values())
         for name, mixture in mixtures.items():
-            trial = self._tried[mixture]
-            if trial is not None and trial.altered:
-                self.alone.append(SingleChange(name, trial))
+            trial = self._trial_by_mixture[mixture]
+            if trial is not None and trial.has_differences:
+                self.altering_changes.append(SingleChange(name, trial))
 
     def _mixture_without(self, left_out: str) -> ChangeMixture:
         return tuple(name for name in self.all_changes if name != left_out)
 
     def _find_smallest(self, first_trial: MixtureTrial | None) -> UpgradeRounds:
         """Reduce the first set that suffices: changes that decide alone, that alter it alone, consulted ones."""
-        if first_trial is not None and not first_trial.decided:
-            self.deciding = ()
+        if first_trial is not None and not first_trial.has_other_decisions:
+            self.deciding_set = ()
             return
         # From few to many: a small guess that is enough saves most of the reduction's cycles.
-        deciding = tuple(change.id for change in self.alone if change.trial.decided)
-        altering = tuple(change.id for change in self.alone)
+        deciding = tuple(change.id for change in self.altering_changes if change.trial.has_other_decisions)
+        altering = tuple(change.id for change in self.altering_changes)
         start = self.all_changes
-        for mixture in (deciding, altering, self.asked_changes):
+        for mixture in (deciding, altering, self.consulted_changes):
             yield from self._try_mixtures([mixture])
             if self._is_enough(mixture):
                 start = mixture
@@ -232,12 +234,12 @@ class UpgradeSearch:
                 part_count = min(len(mixture), 2 * part_count)
             else:
                 break
-        self.deciding = mixture
+        self.deciding_set = mixture
 
     def _is_enough(self, mixture: ChangeMixture) -> bool:
         """Whether the first release with these changes makes the same decisions as the second one."""
-        trial = self._tried[mixture]
-        return trial is not None and not trial.decided
+        trial = self._trial_by_mixture[mixture]
+        return trial is not None and not trial.has_other_decisions
 
 
 def _split_mixture(group: ChangeMixture, count: int) -> list[ChangeMixture]:
@@ -264,28 +266,33 @@ class Upgrade(Struct, frozen=True):
 
     before: Release
     after: Release
-    apart: ChangeMixture
+    differing_changes: ChangeMixture
     """Changes in which the two releases differ."""
-    asked: ChangeMixture
+    consulted_changes: ChangeMixture
     """Changes that some rule consulted here; no other change can matter."""
-    same: bool
+    has_same_decisions: bool
     """Whether all decisions are equal."""
-    altered: bool
+    has_differences: bool
     """Whether the recordings differ at all."""
     jobs: int
     """The number of jobs with a different outcome."""
     pods: int
-    alone: tuple[SingleChange, ...]
-    deciding: ChangeMixture | None
+    altering_changes: tuple[SingleChange, ...]
+    deciding_set: ChangeMixture | None
     trials: int
-    failed: int
-    finished: bool
+    failed_count: int
+    is_finished: bool
 
     @property
     def decided_by(self) -> ChangeMixture:
         """The changes that alter decisions here: the smallest set, and changes that alter decisions alone."""
-        ids = dict.fromkeys([*(self.deciding or ()), *(change.id for change in self.alone if change.trial.decided)])
-        return tuple(name for name in self.apart if name in ids)
+        ids = dict.fromkeys(
+            [
+                *(self.deciding_set or ()),
+                *(change.id for change in self.altering_changes if change.trial.has_other_decisions),
+            ]
+        )
+        return tuple(name for name in self.differing_changes if name in ids)
 
 
 def build_upgrade(snapshot: Snapshot, after: Release, search: UpgradeSearch) -> Upgrade:
@@ -295,16 +302,16 @@ def build_upgrade(snapshot: Snapshot, after: Release, search: UpgradeSearch) -> 
         snapshot.release,
         after,
         search.all_changes,
-        search.asked_changes,
-        endpoint_trial is not None and not endpoint_trial.decided,
-        endpoint_trial is None or endpoint_trial.altered,
+        search.consulted_changes,
+        endpoint_trial is not None and not endpoint_trial.has_other_decisions,
+        endpoint_trial is None or endpoint_trial.has_differences,
         0 if endpoint_trial is None else len(endpoint_trial.jobs),
         0 if endpoint_trial is None else len(endpoint_trial.pods),
-        tuple(search.alone),
-        search.deciding,
+        tuple(search.altering_changes),
+        search.deciding_set,
         search.trial_count,
         search.failed_count,
-        search.finished,
+        search.is_finished,
     )
 
 

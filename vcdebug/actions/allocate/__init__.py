@@ -37,7 +37,7 @@ class Allocate(Action):
         """Upstream: actions/allocate.allocateResources."""
         job = queued.jobs[queue.name].pop()
         with ssn.open_span(Level.JOB, job.uid):
-            if domains.goes_by_domains(ssn, job):
+            if domains.tries_hyper_nodes(ssn, job):
                 goes_back = domains.allocate_in_domains(ssn, self._domains, job, self._worksheets[job.uid])
             else:
                 goes_back = self._allocate_flat(ssn, job)

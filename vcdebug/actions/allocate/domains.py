@@ -29,7 +29,7 @@ ALLOCATE_PURPOSE = 0
 class Solution(NamedTuple):
     """The result of a successful dry run in one hypernode: saved operations, remaining work, and score."""
 
-    saved: Statement
+    statement: Statement
     worksheet: Worksheet
     score: float
 
@@ -140,7 +140,7 @@ class DomainSearch:
         if not best:
             return None
         statement = Statement(self._ssn)
-        if statement.recover_operations(solutions[best].saved) is not None:
+        if statement.recover_operations(solutions[best].statement) is not None:
             return None
         worksheet.shallow_copy_from(solutions[best].worksheet)
         self.decisions.save_job_decision(job, best)
@@ -232,7 +232,7 @@ class DomainSearch:
         return chosen, best
 
 
-def goes_by_domains(ssn: Session, job: JobInfo) -> bool:
+def tries_hyper_nodes(ssn: Session, job: JobInfo) -> bool:
     """Whether the action tries hypernodes for the job, because of hard topology or sub groups."""
     if job.contains_hard_topology():
         return True

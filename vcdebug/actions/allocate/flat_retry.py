@@ -7,13 +7,13 @@ import json
 from functools import partial
 from typing import NamedTuple
 
-from vcdebug.actions.allocate.domains import DomainSearch, allocate_in_domains, goes_by_domains
+from vcdebug.actions.allocate.domains import DomainSearch, allocate_in_domains, tries_hyper_nodes
 from vcdebug.actions.allocate.tasks import (
     TaskPlacement,
     TaskVisit,
     is_placeable,
     not_admitted,
-    note_left_open,
+    note_open_statement,
     place_task,
     take_turns,
 )
@@ -68,14 +68,14 @@ class RetryingAllocate(Action):
         """Upstream: actions/allocate.allocateResources."""
         job = queued.jobs[queue.name].pop()
         with ssn.open_span(Level.JOB, job.uid):
-            if self._ends_the_turn(ssn, job):
+            if self._ends_queue_turn(ssn, job):
                 return
             goes_back = self._allocate_job(ssn, job)
         if goes_back:
             queued.jobs[queue.name].push(job)
         queued.queues.push(queue)
 
-    def _ends_the_turn(self, ssn: Session, job: JobInfo) -> bool:
+    def _ends_queue_turn(self, ssn: Session, job: JobInfo) -> bool:
         """Whether the job needs hard topology while the tree is not ready: the queue then gets no further turn."""
         if self._tiers is None or ssn.hyper_nodes.ready or _hard_tier(job) is None:
             return False
@@ -87,7 +87,7 @@ class RetryingAllocate(Action):
 
     def _allocate_job(self, ssn: Session, job: JobInfo) -> bool:
         """Allocate one job; returns whether it goes back into its queue."""
-        if self._tiers is None and goes_by_domains(ssn, job):
+        if self._tiers is None and tries_hyper_nodes(ssn, job):
             if job.uid not in self._worksheets:
                 self._worksheets[job.uid] = build_worksheet(ssn, job, partial(is_placeable, ssn))
             worksheet = self._worksheets[job.uid]
@@ -127,7 +127,7 @@ class TaskRuns:
     def __init__(self, ssn: Session, *, error_cache: bool) -> None:
         self._ssn = ssn
         self._error_cache = error_cache
-        self.sums: dict[tuple[JobId, str], float] = {}
+        self.score_sums: dict[tuple[JobId, str], float] = {}
         """(job, HyperNode) → the sum of the scores of the nodes chosen there."""
         self.ended_ready = False
         """Whether the last run ended because the job became ready."""
@@ -141,24 +141,24 @@ class TaskRuns:
         assert nodes is not None
         statement = Statement(ssn)
         visit = RetryingVisit(ssn, job, nodes, PredicateHelper(ssn, cache_on=self._error_cache), statement)
-        visit.score = self.sums.get((job.uid, hyper_node), 0.0)
+        visit.score = self.score_sums.get((job.uid, hyper_node), 0.0)
         visit.place_all(tasks)
-        self.sums[job.uid, hyper_node] = visit.score
+        self.score_sums[job.uid, hyper_node] = visit.score
         self.ended_ready = visit.ended_ready
         if ssn.ask_plugins(JOB_READY, job):
             ssn.log("job-ready", job.uid)
-            self._keep_soft(job, visit.reached)
+            self._save_soft_hyper_node(job, visit.reached)
             return statement
         if not ssn.ask_plugins(JOB_PIPELINED, job):
             statement.discard()
         else:
-            note_left_open(ssn, job, statement)
+            note_open_statement(ssn, job, statement)
         return None
 
-    def _keep_soft(self, job: JobInfo, reached: str) -> None:
+    def _save_soft_hyper_node(self, job: JobInfo, reached: str) -> None:
         """Upstream: actions/allocate (v1.13: updateJobAllocatedHyperNode)."""
         if of_soft_topology(job):
-            keep_hyper_node(self._ssn, job, reached)
+            save_hyper_node(self._ssn, job, reached)
 
 
 def of_soft_topology(job: JobInfo) -> bool:
@@ -166,7 +166,7 @@ def of_soft_topology(job: JobInfo) -> bool:
     return job.network_topology is not None and job.network_topology.mode == "soft"
 
 
-def keep_hyper_node(ssn: Session, job: JobInfo, hyper_node: str) -> None:
+def save_hyper_node(ssn: Session, job: JobInfo, hyper_node: str) -> None:
     """Set the job's HyperNode and mark the job for write-back at close."""
     if job.allocated_hyper_node != hyper_node:
         job.allocated_hyper_node = hyper_node
@@ -192,7 +192,7 @@ class RetryingVisit(TaskVisit):
 
     def try_task(self, task: TaskInfo) -> bool:
         """Try one task; returns False to end the loop. A task whose role failed before gets no fit error of its own."""
-        if self._lost_to_queue(task):
+        if self._is_refused_by_queue(task):
             return True
         if self._job.task_has_fit_errors(self._of_roles, task):
             self._ssn.log("again", task.name, task.task_role)
@@ -231,9 +231,9 @@ WORST_SCORE = -1.0
 class TierSolution(NamedTuple):
     """A dry run in a HyperNode after which the job is ready."""
 
-    saved: Statement
-    left: PriorityQueue[TaskInfo]
-    holds: str
+    statement: Statement
+    remaining: PriorityQueue[TaskInfo]
+    hyper_node: str
     """The HyperNode that then holds the whole job."""
 
 
@@ -241,7 +241,7 @@ class TierOutcome(NamedTuple):
     """The statement to commit, if any, and the remaining tasks."""
 
     statement: Statement | None = None
-    left: PriorityQueue[TaskInfo] | None = None
+    remaining: PriorityQueue[TaskInfo] | None = None
     """The tasks for which the job is queued again."""
 
 
@@ -251,7 +251,7 @@ class TierSearch:
     def __init__(self, ssn: Session, runs: TaskRuns) -> None:
         self._ssn = ssn
         self._runs = runs
-        self._sums = runs.sums if ssn.release.has_older_form(HYPERNODE_SUM_OF_NODE_SCORES) else {}
+        self._score_sums = runs.score_sums if ssn.release.has_older_form(HYPERNODE_SUM_OF_NODE_SCORES) else {}
 
     def allocate_in_tiers(self, job: JobInfo, tasks: PriorityQueue[TaskInfo], highest: int) -> TierOutcome:
         """Apply the dry run of the best HyperNode again, on a new statement."""
@@ -323,7 +323,7 @@ class TierSearch:
         recovered = statement.recover_operations(saved) is None
         if recovered:
             ssn.log("tier-best", job.uid, best)
-        keep_hyper_node(ssn, job, holds)
+        save_hyper_node(ssn, job, holds)
         return TierOutcome(statement if recovered else None, remaining or None)
 
     def _best_hyper_node(self, job: JobInfo, names: list[str]) -> str:
@@ -338,7 +338,7 @@ class TierSearch:
         for plugin in sorted(answers):
             for name, score in sorted(answers[plugin].items()):
                 totals[name] = totals[name] + score
-        totals = {name: total + self._sums.get((job.uid, name), 0.0) for name, total in totals.items()}
+        totals = {name: total + self._score_sums.get((job.uid, name), 0.0) for name, total in totals.items()}
         best = max(totals.values())
         if best <= WORST_SCORE and ssn.release.has_older_form(BEST_ABOVE_MINUS_ONE):
             return ""

@@ -101,7 +101,7 @@ class TaskVisit:
     def try_task(self, task: TaskInfo) -> bool:
         """Try one task; returns False to end the loop. A task that Allocatable or a gate stops gets no fit error."""
         ssn, job = self._ssn, self._job
-        if self._lost_to_queue(task):
+        if self._is_refused_by_queue(task):
             return True
         if task.sch_gated:
             if task.pod.annotations.get(VOLCANO_GATE) == TRUE and ssn.flags.is_gate_on(QUEUE_GATE):
@@ -119,7 +119,7 @@ class TaskVisit:
             return True
         return self._search_node(task)
 
-    def _lost_to_queue(self, task: TaskInfo) -> bool:
+    def _is_refused_by_queue(self, task: TaskInfo) -> bool:
         ssn, queue = self._ssn, self._job.queue
         if ssn.ask_plugins(ALLOCATABLE, ssn.queues[queue], task):
             return False
@@ -146,7 +146,7 @@ class TaskVisit:
     def _find_feasible(self, task: TaskInfo) -> tuple[NodeRows, FitErrors]:
         """Upstream: actions/allocate.predicate."""
         nominated = self._ssn.nodes.get(task.pod.nominated_node_name)
-        if nominated is not None and self._may_hold(nominated, task):
+        if nominated is not None and self._tries_nominated_node(nominated, task):
             anywhere = self._ssn.all_rows() if self._nominated_anywhere else self._nodes
             alone = anywhere.select_where(anywhere.rows == nominated.row)
             if len(alone):
@@ -155,7 +155,7 @@ class TaskVisit:
                     return feasible, errors
         return self._helper.predicate_nodes(task, self._nodes, allocate_judge)
 
-    def _may_hold(self, nominated: NodeInfo, task: TaskInfo) -> bool:
+    def _tries_nominated_node(self, nominated: NodeInfo, task: TaskInfo) -> bool:
         """Whether the nominated node is tried before all others."""
         if not self._heeds_nomination:
             return False
@@ -284,11 +284,11 @@ def is_ready(ssn: Session, job: JobInfo, statement: Statement) -> bool:
     """Whether the job is ready, so that its statement may be committed; otherwise the statement stays open."""
     if ssn.ask_plugins(JOB_READY, job):
         return True
-    note_left_open(ssn, job, statement)
+    note_open_statement(ssn, job, statement)
     return False
 
 
-def note_left_open(ssn: Session, job: JobInfo, statement: Statement) -> None:
+def note_open_statement(ssn: Session, job: JobInfo, statement: Statement) -> None:
     """Note that the statement is neither committed nor discarded."""
     if len(statement):
         text = f"{job.uid} keeps {len(statement)} operations uncommitted until the session closes"

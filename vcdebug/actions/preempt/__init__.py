@@ -295,11 +295,11 @@ def room_maker(ssn: Session) -> RoomMaker:
     """The function that makes room on a node, in the form of this release."""
     has_older_form = ssn.release.has_older_form
     evicting = _until_size_fits if has_older_form(scheduling.PREEMPT_NO_PREDICATE_RECHECK) else _until_predicates_agree
-    make = _in_shared_statement if has_older_form(scheduling.PREEMPT_SHARED_STATEMENT) else _in_own_statement
+    make = _in_shared_statement if has_older_form(scheduling.PREEMPT_SHARED_STATEMENT) else _evict_in_own_statement
     return partial(make, evicting=evicting)
 
 
-def _in_own_statement(
+def _evict_in_own_statement(
     ssn: Session,
     statement: Statement,
     task: TaskInfo,

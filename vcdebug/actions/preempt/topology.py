@@ -80,8 +80,8 @@ class TopologyAwarePreemption:
 
     def __init__(self, arguments: Arguments) -> None:
         self.percentage = arguments.get_int("minCandidateNodesPercentage", 10)
-        self.least = arguments.get_int("minCandidateNodesAbsolute", 1)
-        self.most = arguments.get_int("maxCandidateNodesAbsolute", 100)
+        self.min_candidate_nodes = arguments.get_int("minCandidateNodesAbsolute", 1)
+        self.max_candidate_nodes = arguments.get_int("maxCandidateNodesAbsolute", 100)
 
     def preempt_for_task(
         self,
@@ -117,7 +117,9 @@ class TopologyAwarePreemption:
 
     def calculate_num_candidates(self, nodes: int) -> int:
         """The number of candidates that ends the search. Upstream: actions/preempt.calculateNumCandidates."""
-        return min(min(max(int_div(nodes * self.percentage, 100), self.least), self.most), nodes)
+        return min(
+            min(max(int_div(nodes * self.percentage, 100), self.min_candidate_nodes), self.max_candidate_nodes), nodes
+        )
 
     def _find_candidates(
         self, ssn: Session, task: TaskInfo, nodes: NodeRows, skip_rule: CandidateFilter

@@ -61,7 +61,7 @@ class AskCommand(Command):
         _swap_question_and_snapshot(args)
         question = next(known_question for known_question in QUESTIONS if known_question.name == args.question)
         if not args.subject and question.name != "next":
-            raise VcdebugError(f"ask {question.name} needs a subject", f"name a {' or '.join(question.about)}")
+            raise VcdebugError(f"ask {question.name} needs a subject", f"name a {' or '.join(question.subject_kinds)}")
         check_forecast_arguments(args)
         recording, _ = replay_arguments(args, keeping=cached_recordings(args, output))
         missing = incomplete(recording.snapshot)
@@ -136,7 +136,7 @@ def forecast_reply(recording: Recording, args: Namespace, output: Output) -> Que
     with status_line(output, "looking ahead") as show_status:
 
         def report_stage(stage: ForecastCycle) -> None:
-            show_status(f"cycle {stage.cycle}, {format_duration(stage.after.total_seconds())} from now")
+            show_status(f"cycle {stage.cycle}, {format_duration(stage.elapsed.total_seconds())} from now")
 
         return forecast_job(recording, args.subject, assumed, report_stage)
 

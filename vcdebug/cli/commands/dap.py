@@ -68,7 +68,7 @@ def serve_client(requests: BinaryIO, answers: BinaryIO, source: str | None) -> N
     from vcdebug.cli.debug_adapter import DebugAdapter
 
     adapter, numbers = DebugAdapter(source), count(1)
-    while not adapter.ended and (request := read_message(requests)) is not None:
+    while not adapter.has_ended and (request := read_message(requests)) is not None:
         for message in adapter.answer(request):
             body = json.dumps({"seq": next(numbers), **message}).encode()
             answers.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))

@@ -106,7 +106,7 @@ def _compare_two(args: Namespace, output: Output) -> CommandOutcome:
     else:
         write_blocks(comparison.comparison_blocks(difference, sides), output)
         write_blocks([] if parted is None else upgrades.upgrade_blocks(parted), output)
-    if parted is not None and not parted.finished:
+    if parted is not None and not parted.is_finished:
         return CommandOutcome.INTERRUPTED
     return CommandOutcome.DONE if difference.has_same_decisions else CommandOutcome.DIFFERENT
 
@@ -144,8 +144,10 @@ def _compare_releases(folder: Path, snapshots: list[Path], args: Namespace, outp
 
     release = wanted_release(args.release, output)
     batch, runs = run_snapshots(folder, snapshots, UpgradeSearcher(release, args.complete), args, output)
-    report = upgrades.Upgrades(batch.names, batch.done, release)
+    report = upgrades.Upgrades(batch.names, batch.results, release)
     write_answer(args, output, upgrades.upgrades_document, upgrades.upgrades_blocks, report)
     report.report_failures(output)
-    ended = incomplete_outcome(runs, f"checked {len(batch.done)} of {count_noun(len(batch.names), 'snapshot')}", output)
+    ended = incomplete_outcome(
+        runs, f"checked {len(batch.results)} of {count_noun(len(batch.names), 'snapshot')}", output
+    )
     return ended or (CommandOutcome.DIFFERENT if report.different_snapshots else CommandOutcome.DONE)

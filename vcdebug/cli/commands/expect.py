@@ -71,7 +71,7 @@ def _check_expectation(case: Expectation, folder: Path, *, complete: bool | None
     from vcdebug.cli.reports.checks import CheckedExpectation
     from vcdebug.cli.snapshots import read_snapshot, with_configuration, with_edits
     from vcdebug.debugger.expectations import check_expectation
-    from vcdebug.recording.recording import disposing, require_whole
+    from vcdebug.recording.recording import disposing, require_complete
     from vcdebug.recording.replay import replay_cycle
 
     start = time.perf_counter()
@@ -81,7 +81,7 @@ def _check_expectation(case: Expectation, folder: Path, *, complete: bool | None
             in_folder = folder / case.conf
             snapshot = with_configuration(snapshot, str(in_folder if in_folder.exists() else case.conf))
         with disposing(replay_cycle(with_edits(snapshot, case.all_edits))) as recording:
-            verdicts = tuple(check_expectation(case, require_whole(recording)))
+            verdicts = tuple(check_expectation(case, require_complete(recording)))
     except (VcdebugError, OSError) as error:  # the other expectations are still checked
         return CheckedExpectation(case.name, (), time.perf_counter() - start, str(error))
     return CheckedExpectation(case.name, verdicts, time.perf_counter() - start, release=recording.snapshot.release)

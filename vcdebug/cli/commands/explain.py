@@ -89,9 +89,11 @@ def _explain_folder(
     from vcdebug.cli.reports.surveys import Surveys
 
     results, runs = run_snapshots(folder, snapshots, surveyor, args, output)
-    outcome = _report_surveys(Surveys(results.names, results.done, _command_line_maker(args, folder)), args, output)
+    outcome = _report_surveys(Surveys(results.names, results.results, _command_line_maker(args, folder)), args, output)
     return (
-        incomplete_outcome(runs, f"checked {len(results.done)} of {count_noun(len(results.names), 'snapshot')}", output)
+        incomplete_outcome(
+            runs, f"checked {len(results.results)} of {count_noun(len(results.names), 'snapshot')}", output
+        )
         or outcome
     )
 
@@ -110,7 +112,7 @@ def _report_surveys(surveyed: Surveys, args: Namespace, output: Output) -> Comma
     from vcdebug.cli.render import write_answer
     from vcdebug.cli.reports import surveys
 
-    complete = len(surveyed.done) == len(surveyed.names)
+    complete = len(surveyed.results) == len(surveyed.names)
     # A name is an error only if all snapshots of a folder lack it.
     nowhere = complete and args.job is not None and not any(survey.jobs for survey in surveyed.results_by_name.values())
     if args.json or not nowhere:

@@ -40,11 +40,11 @@ class OddsCommand(Command):
         draws = SeedDraws(base.snapshot, base)
         runs = run_batch(args, output, "runs", draws, range(1, args.runs + 1), args.runs)
         tally = tally_draws(base, runs.results.values())
-        if args.json or tally.draws:
+        if args.json or tally.draw_count:
             report = odds.odds_document, odds.odds_blocks
             write_release_answer(args, output, base.snapshot.release, *report, tally, base, args.runs)
         for number, failure in runs.failures.items():
             # Seeds begin at 1, items at 0.
             output.write_notice(f"run {number + 1}: {failure.line}")
-        ended = incomplete_outcome(runs, f"{tally.draws} of {args.runs} random runs completed", output)
+        ended = incomplete_outcome(runs, f"{tally.draw_count} of {args.runs} random runs completed", output)
         return ended or (CommandOutcome.DONE if tally.is_certain else CommandOutcome.DIFFERENT)

@@ -142,10 +142,10 @@ def first_capture(args: Namespace, options: CaptureOptions, state: Path, output:
         first = capture_cluster(options, progress, announce=partial(announce_capture, output))
     history = CaptureHistory(_history_folder(args, first.name, state))
     file = history.add_capture(first)
-    return file, CaptureSeries(partial(_take_capture, options, history), [], [partial(load_snapshot, file)])
+    return file, CaptureSeries(partial(_capture_again, options, history), [], [partial(load_snapshot, file)])
 
 
-def _take_capture(options: CaptureOptions, history: CaptureHistory) -> NewCapture:
+def _capture_again(options: CaptureOptions, history: CaptureHistory) -> NewCapture:
     """Capture the cluster once more and store the file in the history."""
     from vcdebug.capture import capture_cluster
     from vcdebug.debugger.captures import NewCapture

@@ -101,9 +101,9 @@ def report_redaction(redaction: Redaction, output: Output) -> None:
     """Write notices about what was replaced, kept and dropped."""
     parts = ", ".join(f"{len(texts)} {part}" for part, texts in redaction.mapping.items())
     write = output.write_notice
-    write(f"replaced {redaction.replaced} strings ({parts})")
-    write(f"kept {redaction.kept} strings that are scheduler keywords, and every amount; shifted all times")
-    dropped = sorted(redaction.dropped, key=lambda row: (-row[1], row[0]))
+    write(f"replaced {redaction.replaced_count} strings ({parts})")
+    write(f"kept {redaction.kept_count} strings that are scheduler keywords, and every amount; shifted all times")
+    dropped = sorted(redaction.dropped_counts, key=lambda row: (-row[1], row[0]))
     fields = ", ".join(f"{name} {count_noun(count, 'time')}" for name, count in dropped[:MAX_SHOWN_FIELDS])
     remainder = f", and {len(dropped) - MAX_SHOWN_FIELDS} more fields" if len(dropped) > MAX_SHOWN_FIELDS else ""
     write(f"dropped {fields}{remainder}" if dropped else "no unknown fields were dropped")

@@ -56,7 +56,7 @@ class RunCommand(Command):
         from vcdebug.cli.reports import cycle
         from vcdebug.cli.snapshots import replay_arguments
         from vcdebug.files.recording_files import save_recording
-        from vcdebug.recording.recording import require_whole
+        from vcdebug.recording.recording import require_complete
         from vcdebug.recording.trace_schema import write_jsonl
 
         if args.json and args.trace == STDOUT:
@@ -80,7 +80,7 @@ class RunCommand(Command):
             _write_trace(partial(write_jsonl, recording), args.trace, output)
         if args.trace != STDOUT:
             write_answer(args, output, cycle.cycle_document, cycle.cycle_blocks, recording, seconds)
-        require_whole(recording)  # a recording that was cut off is an error, but reported first
+        require_complete(recording)  # a recording that was cut off is an error, but reported first
         return CommandOutcome.DONE
 
 
@@ -88,13 +88,13 @@ def _run_cycles(first: Recording, seconds: dict[str, float], args: Namespace, ou
     """Replay further cycles after the first, and report all of them."""
     from vcdebug.cli.render import write_answer
     from vcdebug.cli.reports import cycle as cycles
-    from vcdebug.recording.recording import require_whole
+    from vcdebug.recording.recording import require_complete
     from vcdebug.recording.trace_schema import write_cycles
     from vcdebug.whatif.cycles import CycleChain
 
-    chain = CycleChain(require_whole(first), arguments.between_cycles(args), bound=arguments.recording_bound(args))
+    chain = CycleChain(require_complete(first), arguments.between_cycles(args), bound=arguments.recording_bound(args))
     chain.run_cycles(args.cycles)
-    line = [require_whole(recording) for recording in chain.recordings]
+    line = [require_complete(recording) for recording in chain.recordings]
     if args.trace is not None:
         _write_trace(partial(write_cycles, line), args.trace, output)
     if args.trace != STDOUT:

@@ -64,9 +64,9 @@ def _answer_lines(driver: Driver, file: str, output: Output) -> CommandOutcome:
             except VcdebugError as error:
                 output.write_json_line({"line": number, "command": line.strip(), "error": error.format_line()})
                 continue
-            if report.answer.show == "quit":
+            if report.script_answer.show == "quit":
                 break
-            waits = waits or report.waits
+            waits = waits or report.is_pending
             output.write_json_line(answer_document(report))
     return CommandOutcome.UNSCHEDULED if waits else CommandOutcome.DONE
 
@@ -84,7 +84,7 @@ def _run_lines(driver: Driver, lines: list[str], args: Namespace, output: Output
     try:
         for answer in run_script(driver, lines):
             report = script.AnswerReport(answer, driver)
-            waits = waits or report.waits
+            waits = waits or report.is_pending
             if args.json:
                 steps.append(script.answer_document(report))
             else:

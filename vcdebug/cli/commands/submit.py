@@ -31,7 +31,7 @@ class SubmitCommand(Command):
         from vcdebug.errors import SnapshotError
         from vcdebug.explain.pending.explanation import explain_by_name
         from vcdebug.files.text_files import read_text
-        from vcdebug.recording.recording import require_whole
+        from vcdebug.recording.recording import require_complete
         from vcdebug.recording.replay import replay_cycle
         from vcdebug.snapshot.workloads import submit_workloads
         from vcdebug.snapshot.yaml_documents import DocumentError, yaml_documents
@@ -42,7 +42,7 @@ class SubmitCommand(Command):
             raise SnapshotError(f"not YAML: {error}", where=args.manifest) from error
         snapshot = with_edits(read_snapshot(args.snapshot, args.complete, args.release), args.edits)
         added = submit_workloads(snapshot, manifests)
-        recording = require_whole(replay_cycle(added.snapshot))
+        recording = require_complete(replay_cycle(added.snapshot))
         answers = [explain_by_name(recording, job) for job in added.jobs]
         documents = [write_explanation(recording, answer, args, output, submit_follow_up_blocks) for answer in answers]
         if args.json:

@@ -32,7 +32,7 @@ LOG_ENDS, REPLAY_ENDS = "(end of the cycle in the log)", "(end of the replay's l
 
 def log_check_document(checked: LogCheck) -> dict[str, object]:
     """The JSON document of a checked log; the keys are a contract."""
-    best = checked.best
+    best = checked.best_comparison
     return {
         "agrees": checked.has_no_disagreement,
         "cycle": best.cycle.number,
@@ -40,8 +40,8 @@ def log_check_document(checked: LogCheck) -> dict[str, object]:
         "complete": best.cycle.complete,
         "level": best.level,
         "lines": best.total,
-        "compared": best.covered,
-        "agreed": best.compared,
+        "compared": best.covered_count,
+        "agreed": best.agreeing_count,
         "reordered": best.reordered,
         "disagreement": None if best.disagreement is None else _disagreement_document(best.disagreement),
     }
@@ -50,8 +50,10 @@ def log_check_document(checked: LogCheck) -> dict[str, object]:
 def _disagreement_document(disagreement: Disagreement) -> dict[str, object]:
     return {
         "kind": disagreement.kind,
-        "log": None if disagreement.line is None else _log_document(disagreement.line),
-        "replay": None if disagreement.said is None else {"seq": disagreement.said.seq, "text": disagreement.said.text},
+        "log": None if disagreement.logged is None else _log_document(disagreement.logged),
+        "replay": None
+        if disagreement.replayed is None
+        else {"seq": disagreement.replayed.seq, "text": disagreement.replayed.text},
         "lastAgreed": None if disagreement.agreed is None else _log_document(disagreement.agreed),
     }
 
@@ -62,7 +64,7 @@ def _log_document(line: KlogLine) -> dict[str, object]:
 
 def log_check_blocks(checked: LogCheck) -> Iterator[Block]:
     """The text report: the first disagreement with both sides, and how much is compared."""
-    best = checked.best
+    best = checked.best_comparison
     if best.disagreement is None:
         yield make_paragraph("log and replay agree", "good")
     else:
@@ -75,8 +77,10 @@ def log_check_blocks(checked: LogCheck) -> Iterator[Block]:
 def _disagreement_blocks(disagreement: Disagreement) -> Iterator[Block]:
     if disagreement.agreed is not None:
         yield make_paragraph(f"after   {_log_side(disagreement.agreed)}", "muted", 2)
-    yield make_paragraph(f"log     {LOG_ENDS if disagreement.line is None else _log_side(disagreement.line)}", indent=2)
-    replayed = disagreement.said
+    yield make_paragraph(
+        f"log     {LOG_ENDS if disagreement.logged is None else _log_side(disagreement.logged)}", indent=2
+    )
+    replayed = disagreement.replayed
     yield make_paragraph(
         f"replay  {REPLAY_ENDS if replayed is None else f'event {replayed.seq}: {replayed.text}'}", indent=2
     )
@@ -92,8 +96,8 @@ def _extent_blocks(checked: LogCheck, best: LogComparison) -> Iterator[Block]:
         f"cycle {best.cycle.number} of {checked.cycles} in the log{note} (detected level -v={best.level})"
     )
     yield make_paragraph(
-        f"compared {format_count(best.covered)} of {format_count(best.total)} lines; "
-        f"{format_count(best.compared)} match"
+        f"compared {format_count(best.covered_count)} of {format_count(best.total)} lines; "
+        f"{format_count(best.agreeing_count)} match"
     )
     if best.reordered:
         yield make_paragraph(
@@ -243,16 +247,16 @@ def verification_blocks(verification: Verification) -> Iterator[Block]:
         overtaken = "other clients changed what every decision depended on; run it again"
         idle = "neither the replay nor the scheduler decided anything; run it when there is a new job"
         yield make_paragraph(f"inconclusive: {overtaken if verification.has_decisions else idle}", "bad")
-    if verification.ended:
-        yield make_paragraph(verification.ended, "bad")
+    if verification.early_end:
+        yield make_paragraph(verification.early_end, "bad")
     if verification.predicted.panic:
         yield make_paragraph(f"the replay predicts a panic: {verification.predicted.panic}")
-    if verification.chance:
-        choices = join_names(verification.chance, MAX_SHOWN_CHOICES)
+    if verification.chance_edits:
+        choices = join_names(verification.chance_edits, MAX_SHOWN_CHOICES)
         yield make_paragraph(f"random choices taken from the scheduler: {choices}")
     yield from (make_paragraph(note) for note in verification.notes)
     names = workload_names(verification.recording.snapshot)
-    other = [replace(job, job=names.get(job.job, job.job)) for job in verification.jobs if job.word != "agreed"]
+    other = [replace(job, job=names.get(job.job, job.job)) for job in verification.jobs if job.verdict_word != "agreed"]
     if other:
         yield make_paragraph("")
         yield make_listing(
@@ -262,7 +266,7 @@ def verification_blocks(verification: Verification) -> Iterator[Block]:
         yield make_paragraph(f"{count_noun(len(other) - MAX_SHOWN_JOBS, 'more job')} in --json")
     for job in other[:MAX_SHOWN_JOBS]:
         yield from _reason_blocks(job)
-    if verification.parting is not None and not verification.is_agreed:
+    if verification.log_difference is not None and not verification.is_agreed:
         yield make_paragraph("")
         yield from _first_difference_blocks(verification)
 
@@ -283,11 +287,11 @@ def _outcome_summary(outcome: CycleOutcome) -> str:
 def _difference_rows(verdict: JobVerdict) -> Iterator[tuple[str, ...]]:
     decided = [difference for difference in verdict.differences if difference.is_decision] or verdict.differences
     for place, difference in enumerate(decided):
-        yield (*((verdict.job, verdict.word) if place == 0 else ("", "")), *_difference_cells(difference))
+        yield (*((verdict.job, verdict.verdict_word) if place == 0 else ("", "")), *_difference_cells(difference))
 
 
 def _difference_cells(difference: OutcomeDifference) -> tuple[str, str, str]:
-    subject = f"{difference.what} {difference.subject}" if difference.subject != difference.job else difference.what
+    subject = f"{difference.part} {difference.subject}" if difference.subject != difference.job else difference.part
     return subject, *excerpts_around_difference(difference.predicted, difference.observed)
 
 
@@ -314,7 +318,7 @@ def _reason_blocks(verdict: JobVerdict) -> Iterator[Block]:
 
 
 def _first_difference_blocks(verification: Verification) -> Iterator[Block]:
-    parting = verification.parting
+    parting = verification.log_difference
     if parting is None:
         return
     place = f" (event {parting.seq})" if parting.seq is not None else ""
@@ -325,21 +329,21 @@ def _first_difference_blocks(verification: Verification) -> Iterator[Block]:
 
 def verification_document(verification: Verification) -> dict[str, object]:
     """The JSON document of a verification; the keys are a contract."""
-    parting = verification.parting
+    parting = verification.log_difference
     return {
         "agrees": verification.is_agreed and not verification.is_inconclusive,
         "inconclusive": verification.is_inconclusive,
         "name": verification.recording.snapshot.name,
         "cycle": verification.number,
-        "release": verification.recording.snapshot.release.stated,
+        "release": verification.recording.snapshot.release.stated_name,
         "replayedRelease": verification.recording.snapshot.release.build_document(),
         "counts": {word.replace(" ", "_"): verification.count_verdicts(word) for word in VERDICT_WORDS},
         "predicted": _outcome_numbers(verification.predicted),
         "observed": _outcome_numbers(verification.observed),
-        "ended": verification.ended or None,
+        "ended": verification.early_end or None,
         "panic": verification.predicted.panic or None,
-        "chance": list(verification.chance),
-        "tried": verification.tried,
+        "chance": list(verification.chance_edits),
+        "tried": verification.replay_count,
         "cycles": verification.cycles,
         "notes": list(verification.notes),
         "seconds": round(verification.seconds, 3),
@@ -362,9 +366,9 @@ def _verdict_document(verdict: JobVerdict) -> dict[str, object]:
     decision = verdict.decision
     return {
         "job": verdict.job,
-        "verdict": verdict.word,
+        "verdict": verdict.verdict_word,
         "differences": [
-            {"about": item.subject, "what": item.what, "replay": item.predicted, "scheduler": item.observed}
+            {"about": item.subject, "what": item.part, "replay": item.predicted, "scheduler": item.observed}
             for item in verdict.differences
         ],
         "decision": None if decision is None else {"seq": decision.seq, "text": decision.text},

@@ -169,7 +169,7 @@ def _vote_documents(call_group: HookCallGroup | None) -> list[dict[str, object]]
             "plugin": answer.plugin,
             "state": answer.state,
             "answer": plain_json(answer.result),
-            "why": answer.why,
+            "why": answer.silence_reason,
         }
         for answer in call_group.votes
     ]

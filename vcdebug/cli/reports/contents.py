@@ -80,8 +80,8 @@ def _missing_kinds(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     # A capture lists empty kinds with a resource version: those are known to be empty.
     looked = snapshot.provenance.resource_versions if snapshot.provenance is not None else {}
     for kind in KINDS:
-        if kind.decides and not kind.settings and not snapshot.objects_of(kind.name) and kind.name not in looked:
-            yield kind.name, kind.falsifies
+        if kind.is_read and not kind.settings and not snapshot.objects_of(kind.name) and kind.name not in looked:
+            yield kind.name, kind.if_missing
 
 
 def _changed_flags(flags: SchedulerFlags) -> dict[str, object]:

@@ -121,7 +121,7 @@ def _move_blocks(effects: Effects) -> Iterator[Block]:
 
 
 def _waiting_blocks(recording: Recording) -> Iterator[Block]:
-    rows = [(line.name, line.words) for line in iter_pending_lines(recording)]
+    rows = [(line.name, line.text) for line in iter_pending_lines(recording)]
     return titled_listing("Pending, reserved or evicted", ("job", "why"), rows, prose=True)
 
 
@@ -149,10 +149,10 @@ def cycles_document(recordings: Sequence[Recording], seconds: Mapping[str, float
         "repeat": None
         if repeat is None
         else {
-            "cycle": repeat.later,
-            "repeats": repeat.earlier,
+            "cycle": repeat.later_cycle,
+            "repeats": repeat.earlier_cycle,
             "evicted": list(repeat.evicted),
-            "givenBack": list(repeat.given_back),
+            "givenBack": list(repeat.discarded_evictions),
         },
     }
 
@@ -161,7 +161,7 @@ def cycles_blocks(recordings: Sequence[Recording], seconds: Mapping[str, float])
     """The text report: the first cycle in full, then a row per cycle."""
     yield from cycle_blocks(recordings[0], seconds)
     yield make_paragraph("")
-    yield replace(cycle_table(tuple(recordings), 0, "cycles"), head=(), foot=(), indent=2)
+    yield replace(cycle_table(tuple(recordings), 0, "cycles"), header=(), footer=(), indent=2)
     repeat = find_repeat(recordings)
     if repeat is None:
         yield make_paragraph("no repeating cycles", indent=2)
@@ -181,9 +181,9 @@ def odds_blocks(odds: OddsTally, base: Recording, runs: int) -> Iterator[Block]:
     name = base.snapshot.name or "snapshot"
     outcomes = "all with the same result" if odds.is_certain else f"{odds.outcomes} different results"
     draws = (
-        count_noun(odds.draws, "random run")
-        if odds.draws == runs
-        else f"only {odds.draws} of {count_noun(runs, 'random run')} completed"
+        count_noun(odds.draw_count, "random run")
+        if odds.draw_count == runs
+        else f"only {odds.draw_count} of {count_noun(runs, 'random run')} completed"
     )
     yield make_paragraph(f"{name}: {draws}, {outcomes}", "good" if odds.is_certain else "bad")
     if odds.panics:
@@ -193,48 +193,54 @@ def odds_blocks(odds: OddsTally, base: Recording, runs: int) -> Iterator[Block]:
     yield from titled_listing("evicted", ("pod", "runs#"), [(task, str(count)) for task, count in odds.evictions])
     parting = [_divergence_row(divergence, base) for divergence in odds.divergences]
     yield from titled_listing("first difference from the run with fixed choices", PARTING_HEADS, parting, prose=True)
-    yield from _first_parting_blocks(odds.first_that_matters, base)
+    yield from _first_divergence_blocks(odds.first_that_matters, base)
 
 
-def _first_parting_blocks(divergence: DivergenceCount | None, base: Recording) -> Iterator[Block]:
+def _first_divergence_blocks(divergence: DivergenceCount | None, base: Recording) -> Iterator[Block]:
     if divergence is None:
         return
-    choice = _event_words(base, divergence.tie) if divergence.tie is not None else MAP_ORDER_WORDS
-    place = f"event {divergence.tie}" if divergence.tie is not None else f"before event {divergence.seq}"
+    choice = _event_words(base, divergence.tie_seq) if divergence.tie_seq is not None else MAP_ORDER_WORDS
+    place = f"event {divergence.tie_seq}" if divergence.tie_seq is not None else f"before event {divergence.seq}"
     yield make_paragraph("")
     yield make_paragraph(
-        f"first random choice that changes the result: {choice} ({place}), in {count_noun(divergence.changed, 'run')}"
+        f"first random choice that changes the result: {choice} ({place}), in {count_noun(divergence.differing, 'run')}"
     )
 
 
 def _job_odds_rows(odds: OddsTally) -> Iterator[tuple[str, ...]]:
     for job in odds.jobs:
-        share = format_percent_number(job.placed, odds.draws)
+        share = format_percent_number(job.placed_count, odds.draw_count)
         base = "scheduled" if job.base else "Pending"
-        yield job.job, job.queue, str(job.placed), str(odds.draws), share, str(job.moved), base
+        yield job.job, job.queue, str(job.placed_count), str(odds.draw_count), share, str(job.moved_count), base
 
 
 def _divergence_row(divergence: DivergenceCount, base: Recording) -> tuple[str, ...]:
-    tie = _event_words(base, divergence.tie) if divergence.tie is not None else MAP_ORDER_WORDS
-    numbers = (divergence.seq, divergence.draws, divergence.changed)
+    tie = _event_words(base, divergence.tie_seq) if divergence.tie_seq is not None else MAP_ORDER_WORDS
+    numbers = (divergence.seq, divergence.draw_count, divergence.differing)
     words = f"{_event_words(base, divergence.seq)} (after random choice: {tie})"
-    return *map(str, numbers), str(divergence.tie or "-"), words
+    return *map(str, numbers), str(divergence.tie_seq or "-"), words
 
 
 def _event_words(recording: Recording, seq: int) -> str:
     headline = event_headline(recording.event_at(seq))
-    return f"{' > '.join(path_words(recording, seq))}  {headline.what}  {headline.outcome.text}".strip()
+    return f"{' > '.join(path_words(recording, seq))}  {headline.event_text}  {headline.outcome.text}".strip()
 
 
 def odds_document(odds: OddsTally, base: Recording, runs: int) -> dict[str, object]:
     """The JSON document of the random runs; the keys are a contract."""
     return {
-        "draws": odds.draws,
+        "draws": odds.draw_count,
         "wanted": runs,
         "outcomes": odds.outcomes,
         "panics": odds.panics,
         "jobs": [
-            {"job": job.job, "queue": job.queue, "placed": job.placed, "moved": job.moved, "undrawn": job.base}
+            {
+                "job": job.job,
+                "queue": job.queue,
+                "placed": job.placed_count,
+                "moved": job.moved_count,
+                "undrawn": job.base,
+            }
             for job in odds.jobs
         ],
         "evictions": [{"task": task, "draws": count} for task, count in odds.evictions],
@@ -242,9 +248,9 @@ def odds_document(odds: OddsTally, base: Recording, runs: int) -> dict[str, obje
             {
                 "seq": divergence.seq,
                 "text": _event_words(base, divergence.seq),
-                "tie": divergence.tie,
-                "draws": divergence.draws,
-                "other_outcome": divergence.changed,
+                "tie": divergence.tie_seq,
+                "draws": divergence.draw_count,
+                "other_outcome": divergence.differing,
             }
             for divergence in odds.divergences
         ],

@@ -150,7 +150,7 @@ def answer_question(
     """The answer, with reasons for doubt from the snapshot; `forecast`, if given, computes it instead."""
     missing = incomplete(recording.snapshot)
     if missing:
-        reply = QuestionReply(f"{question.words}? Cannot be answered: {missing}.", data={"incomplete": missing})
+        reply = QuestionReply(f"{question.question_text}? Cannot be answered: {missing}.", data={"incomplete": missing})
     else:
         reply = question.answer(recording, subject) if forecast is None else forecast()
     if doubt := doubt_of_input(recording):
@@ -170,7 +170,7 @@ def reply_blocks(question: str, reply: QuestionReply) -> Iterator[Block]:
     yield make_paragraph(reply.sentence, "title")
     yield from (make_paragraph(line, indent=2) for line in reply.lines)
     for sheet in reply.sheets:
-        yield from titled_blocks(sheet.title, [make_listing(sheet.heads, sheet.rows, 2)])
+        yield from titled_blocks(sheet.title, [make_listing(sheet.titles, sheet.rows, 2)])
     rows = [(str(event.seq), event.text) for event in reply.evidence]
     yield from titled_listing("Evidence", ("event#", "what happened"), rows)
 

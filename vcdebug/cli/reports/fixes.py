@@ -36,7 +36,7 @@ def _fix_document(remedy: TriedPlan) -> dict[str, object]:
         "text": remedy.plan_words,
         "edits": list(remedy.plan.all_edits),
         "proven": remedy.is_proven,
-        "places": outcome.places,
+        "places": outcome.placed,
         "nodes": list(outcome.nodes),
         "scheduled": outcome.scheduled,
         "next": None if outcome.scheduled else outcome.cause,
@@ -61,7 +61,7 @@ def fix_blocks(search: FixSearch, source: str, budget: int = 0) -> Iterator[Bloc
             yield make_paragraph(f"{title} ({tried})" if number == 1 else title, "title")
         yield from _fix_lines(number, remedy)
     if conclusion := describe_conclusion(search):
-        longer = "" if search.finished or not budget else f" Use --budget {3 * budget} to search longer."
+        longer = "" if search.is_finished or not budget else f" Use --budget {3 * budget} to search longer."
         yield make_paragraph(f"{conclusion}{longer}", "bad")
     if works:
         yield make_paragraph("")
@@ -93,7 +93,7 @@ def short_fix_blocks(search: FixSearch, explanation: Explanation) -> Iterator[Bl
 def outside_advice_lines(explanation: Explanation) -> Iterator[Block]:
     """Advice about what is outside the scheduler, a line each."""
     for line in explanation.advised:
-        if line.beyond_replay:
+        if line.cannot_be_replayed:
             yield make_paragraph(f"- Not tested: {line.text}  [{ADVICE_OWNER[line.harm]}]", indent=2)
 
 

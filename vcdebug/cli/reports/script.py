@@ -38,10 +38,10 @@ class AnswerReport:
     """The result of a script command with the tables and files that it requests; raises ScriptError."""
 
     def __init__(self, answer: ScriptAnswer, driver: Driver) -> None:
-        self.answer = answer
+        self.script_answer = answer
         self._driver = driver
         self.table = ""
-        self.written = ""
+        self.file_message = ""
         """Message about a file that was written or read; empty for none."""
         self.cells: Table | None = None
         self.reply: tuple[str, QuestionReply] | None = None
@@ -49,7 +49,7 @@ class AnswerReport:
         self.explanation: Explanation | None = None
         self.fixes: FixSearch | None = None
         """The search of `prove`; None for other commands."""
-        self.waits = False
+        self.is_pending = False
         """Whether the command explained a job that stays unscheduled."""
         try:
             self._read_answer()
@@ -57,7 +57,7 @@ class AnswerReport:
             raise ScriptError(error, answer.number) from error
 
     def _read_answer(self) -> None:
-        answer, state = self.answer, self.answer.here
+        answer, state = self.script_answer, self.script_answer.state
         if answer.show == "help":
             self._show_table(verbs_table())
         elif answer.show == "panel":
@@ -67,11 +67,11 @@ class AnswerReport:
         elif answer.show in PAGES:
             self._show_table(PAGES[answer.show].view(state, *filter(None, (answer.argument,))))
         elif answer.show == "report":
-            self.written = write_here(state, answer.argument)
+            self.file_message = write_here(state, answer.argument)
         elif answer.show == "save":
-            self.written = save_notes(self._driver, answer.argument)
+            self.file_message = save_notes(self._driver, answer.argument)
         elif answer.show == "load":
-            self.written = load_notes(self._driver, answer.argument)
+            self.file_message = load_notes(self._driver, answer.argument)
         elif answer.show == "ask":
             self._ask_question(state, answer.argument)
         elif answer.show == "explain":
@@ -87,17 +87,17 @@ class AnswerReport:
         question = next((question for question in QUESTIONS if question.name == name), None)
         if question is None:
             raise VcdebugError(f"unknown question {name!r}", f"questions: {', '.join(one.name for one in QUESTIONS)}")
-        if question.about and not subject and question.name != "next":
-            raise VcdebugError(f"ask {name} needs a subject", f"name a {' or '.join(question.about)}")
+        if question.subject_kinds and not subject and question.name != "next":
+            raise VcdebugError(f"ask {name} needs a subject", f"name a {' or '.join(question.subject_kinds)}")
         self.reply = name, pending.answer_question(state.recording, question, subject.strip())
 
     def _explain_jobs(self, state: DebuggerState, job: str) -> None:
         if job:
             self.explanation = explain_by_name(state.recording, job)
-            self.waits = not self.explanation.scheduled
+            self.is_pending = not self.explanation.scheduled
         else:
             self._show_table(PAGES["waiting"].view(state))
-            self.waits = bool(survey_jobs(state.recording).unscheduled_jobs)
+            self.is_pending = bool(survey_jobs(state.recording).unscheduled_jobs)
 
     def _search_fixes(self, state: DebuggerState, job: str) -> None:
         from vcdebug.cli.reports.fixes import search_fixes
@@ -105,7 +105,7 @@ class AnswerReport:
         if not job:
             raise VcdebugError("say which job", "prove JOB")
         explanation = explain_by_name(state.recording, job)
-        self.waits = not explanation.scheduled
+        self.is_pending = not explanation.scheduled
         if explanation.scheduled:
             self.explanation = explanation
             return
@@ -128,15 +128,15 @@ def answer_text(report: AnswerReport) -> str:
 
 def answer_blocks(report: AnswerReport) -> Iterator[Block]:
     """The text report: the command, then its result."""
-    answer = report.answer
+    answer = report.script_answer
     yield make_paragraph(f":{answer.command.removeprefix(':')}", "title")
     yield from (
         make_paragraph(f"event {line.seq}  breakpoint {line.number}: {line.text}", indent=2) for line in answer.log
     )
     if answer.text:
         yield make_paragraph(answer.text, indent=2)
-    if report.written:
-        yield make_paragraph(report.written, indent=2)
+    if report.file_message:
+        yield make_paragraph(report.file_message, indent=2)
     if report.table:
         yield from (make_paragraph(text, indent=2) for text in report.table.rstrip("\n").split("\n"))
     if report.explanation is not None:
@@ -146,22 +146,22 @@ def answer_blocks(report: AnswerReport) -> Iterator[Block]:
     if report.fixes is not None:
         from vcdebug.cli.reports.fixes import fix_blocks
 
-        yield from fix_blocks(report.fixes, answer.here.recording.snapshot.name)
-    results = (answer.text, report.table, report.written, report.explanation, report.reply, report.fixes)
-    if answer.moved or not any(results):
+        yield from fix_blocks(report.fixes, answer.state.recording.snapshot.name)
+    results = (answer.text, report.table, report.file_message, report.explanation, report.reply, report.fixes)
+    if answer.is_position or not any(results):
         yield make_paragraph(_event_line(answer), indent=2)
 
 
 def _event_line(answer: ScriptAnswer) -> str:
-    state = answer.here
+    state = answer.state
     headline = event_headline(state.recording.event_at(state.seq))
     path = " > ".join(path_words(state.recording, state.seq, state.inside)) or "cycle"
-    return f"event {state.seq}  {path}  {headline.what}  {headline.outcome.text}".rstrip() + f"  ({state.reason})"
+    return f"event {state.seq}  {path}  {headline.event_text}  {headline.outcome.text}".rstrip() + f"  ({state.reason})"
 
 
 def answer_document(report: AnswerReport) -> dict[str, object]:
     """The JSON document of one command; the keys are a contract."""
-    answer, state = report.answer, report.answer.here
+    answer, state = report.script_answer, report.script_answer.state
     body: dict[str, object] = {
         "line": answer.number,
         "command": answer.command,
@@ -184,8 +184,8 @@ def answer_document(report: AnswerReport) -> dict[str, object]:
         }
     if answer.show == "diff" and state.recordings is not None and not answer.argument:
         body["comparison"] = _recordings_comparison(state.recordings)
-    if report.written:
-        body["written"] = report.written
+    if report.file_message:
+        body["written"] = report.file_message
     if report.table:
         body["table"] = report.table.rstrip("\n").split("\n")
     if report.cells is not None:
@@ -204,7 +204,7 @@ def answer_document(report: AnswerReport) -> dict[str, object]:
 
 def _recordings_comparison(open_: OpenRecordings) -> dict[str, object]:
     before, after = open_.both_sides()
-    difference = open_.found if open_.found is not None else compare_cycles(before, after)
+    difference = open_.comparison if open_.comparison is not None else compare_cycles(before, after)
     return comparison.comparison_document(
         difference, comparison.ComparedRuns(before, after, ("original", "branch"), open_.edit_texts)
     )

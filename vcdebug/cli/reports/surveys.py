@@ -24,7 +24,7 @@ JOB_COLUMNS = ("job", "queue", "pending#", "cause", "why")
 class Surveys(BatchResults[Survey]):
     """The pending jobs of all snapshots."""
 
-    again: CommandLineMaker
+    command_line_maker: CommandLineMaker
     """Function that makes the command line to explain one of the jobs."""
 
     @property
@@ -59,7 +59,7 @@ def survey_blocks(surveys: Surveys, *, verbose: bool = False) -> Iterator[Block]
     yield from _total_blocks(surveys)
     if surveys.unscheduled_jobs:
         name, job = next((name, job) for name, survey in results.items() for job in survey.unscheduled_jobs)
-        command = surveys.again("explain", name, job.explanation.job)
+        command = surveys.command_line_maker("explain", name, job.explanation.job)
         yield make_paragraph(f"Details and fixes for {job.explanation.job}: {command}", "muted")
 
 

@@ -38,39 +38,42 @@ def upgrade_blocks(upgrade: Upgrade) -> Iterator[Block]:
     if decided_by:
         yield make_listing(CHANGE_HEADS, tuple(_deciding_row(name, upgrade) for name in decided_by), 2, prose=True)
     rows = [
-        (*_change_cells(name), _event_text(trial.first), _older_form_text(name, upgrade))
-        for name, trial in upgrade.alone
+        (*_change_cells(name), _event_text(trial.difference), _older_form_text(name, upgrade))
+        for name, trial in upgrade.altering_changes
         if name not in decided_by
     ]
     yield from titled_listing(
         "changes visible in the recording without effect on decisions", ALONE_HEADS, rows, prose=True
     )
-    if not upgrade.finished:
+    if not upgrade.is_finished:
         yield make_paragraph("search interrupted; the list can be incomplete", "warn", 2)
 
 
 def _upgrade_verdict(upgrade: Upgrade) -> str:
     run = count_noun(upgrade.trials, "cycle")
     extent = (
-        f"{count_noun(len(upgrade.apart), 'change')} between the releases, {len(upgrade.asked)} relevant to this "
+        f"{count_noun(len(upgrade.differing_changes), 'change')} between the releases, "
+        f"{len(upgrade.consulted_changes)} relevant to this "
         f"snapshot, {run}"
     )
-    if not upgrade.altered:
+    if not upgrade.has_differences:
         return f"the recordings are identical ({extent})"
-    if upgrade.deciding is None:
+    if upgrade.deciding_set is None:
         return f"no minimal set of changes was found ({extent})"
-    if not upgrade.deciding:
+    if not upgrade.deciding_set:
         return f"no change affects a decision ({extent})"
-    several = len(upgrade.deciding) > 1
+    several = len(upgrade.deciding_set) > 1
     gives = "together explain" if several else "alone explains"
     note = "; all are needed" if several else ""
-    return f"{', '.join(upgrade.deciding)} {gives} the decisions of {upgrade.after.display_name()}{note} ({extent})"
+    return f"{', '.join(upgrade.deciding_set)} {gives} the decisions of {upgrade.after.display_name()}{note} ({extent})"
 
 
 def _deciding_row(name: str, upgrade: Upgrade) -> tuple[str, ...]:
-    trial = dict(upgrade.alone).get(name)
+    trial = dict(upgrade.altering_changes).get(name)
     numbers = (
-        (NO_FIGURE,) * 3 if trial is None else (*map(str, (len(trial.jobs), len(trial.pods))), _event_text(trial.first))
+        (NO_FIGURE,) * 3
+        if trial is None
+        else (*map(str, (len(trial.jobs), len(trial.pods))), _event_text(trial.difference))
     )
     return *_change_cells(name), *numbers, _older_form_text(name, upgrade)
 
@@ -84,11 +87,11 @@ def _event_text(seq: int | None) -> str:
 
 
 def _older_form_text(name: str, upgrade: Upgrade) -> str:
-    return f"{_older_release(name, upgrade.before, upgrade.after).name}: {CHANGES[name].what}"
+    return f"{_older_release(name, upgrade.before, upgrade.after).name}: {CHANGES[name].behavior}"
 
 
 def _older_release(name: str, before: Release, after: Release) -> Release:
-    return after if name in after.older else before
+    return after if name in after.older_forms else before
 
 
 def upgrade_document(upgrade: Upgrade) -> dict[str, object]:
@@ -96,29 +99,29 @@ def upgrade_document(upgrade: Upgrade) -> dict[str, object]:
     return {
         "before": upgrade.before.build_document(),
         "after": upgrade.after.build_document(),
-        "same": upgrade.same,
-        "sameRecording": not upgrade.altered,
-        "apart": list(upgrade.apart),
-        "asked": list(upgrade.asked),
+        "same": upgrade.has_same_decisions,
+        "sameRecording": not upgrade.has_differences,
+        "apart": list(upgrade.differing_changes),
+        "asked": list(upgrade.consulted_changes),
         "cycles": upgrade.trials,
-        "failed": upgrade.failed,
-        "finished": upgrade.finished,
-        "deciding": None if upgrade.deciding is None else list(upgrade.deciding),
+        "failed": upgrade.failed_count,
+        "finished": upgrade.is_finished,
+        "deciding": None if upgrade.deciding_set is None else list(upgrade.deciding_set),
         "changes": [_change_document(name, upgrade) for name in _telling_changes(upgrade)],
     }
 
 
 def _telling_changes(upgrade: Upgrade) -> ChangeMixture:
-    ids = dict.fromkeys([*upgrade.decided_by, *(change.id for change in upgrade.alone)])
-    return tuple(name for name in upgrade.apart if name in ids)
+    ids = dict.fromkeys([*upgrade.decided_by, *(change.id for change in upgrade.altering_changes)])
+    return tuple(name for name in upgrade.differing_changes if name in ids)
 
 
 def _change_document(name: str, upgrade: Upgrade) -> dict[str, object]:
-    change, trial = CHANGES[name], dict(upgrade.alone).get(name)
+    change, trial = CHANGES[name], dict(upgrade.altering_changes).get(name)
     return {
         "id": name,
-        "olderForm": change.what,
-        "decides": change.decides,
+        "olderForm": change.behavior,
+        "decides": change.affected_decisions,
         "pullRequest": change.pull,
         "weight": change.weight,
         "olderIn": _older_release(name, upgrade.before, upgrade.after).name,
@@ -128,11 +131,11 @@ def _change_document(name: str, upgrade: Upgrade) -> dict[str, object]:
 
 def _trial_document(trial: MixtureTrial) -> dict[str, object]:
     return {
-        "decides": trial.decided,
+        "decides": trial.has_other_decisions,
         "jobs": list(trial.jobs),
         "tasks": list(trial.pods),
-        "firstDifference": trial.first,
-        "firstOperation": trial.deed,
+        "firstDifference": trial.difference,
+        "firstOperation": trial.operation,
     }
 
 
@@ -145,7 +148,7 @@ class Upgrades(BatchResults[Upgrade]):
     @property
     def different_snapshots(self) -> int:
         """Number of snapshots with changed decisions."""
-        return len([upgrade for upgrade in self.results_by_name.values() if not upgrade.same])
+        return len([upgrade for upgrade in self.results_by_name.values() if not upgrade.has_same_decisions])
 
     def totals_by_change(self) -> list[tuple[str, int, int, Upgrade]]:
         """(change, snapshots whose decisions it changes, snapshots where it shows, an example), most frequent first."""
@@ -177,8 +180,8 @@ def upgrades_blocks(upgrades: Upgrades) -> Iterator[Block]:
 
 
 def _snapshot_row(name: str, upgrade: Upgrade) -> tuple[str, ...]:
-    if upgrade.same:
-        words = "the same decisions" if upgrade.altered else "the same recording"
+    if upgrade.has_same_decisions:
+        words = "the same decisions" if upgrade.has_differences else "the same recording"
     else:
         words = ", ".join(upgrade.decided_by) or "no minimal set was found"
     return name, str(upgrade.jobs), str(upgrade.pods), words
@@ -211,8 +214,8 @@ def upgrades_document(upgrades: Upgrades) -> dict[str, object]:
 def wanted_release(text: str, output: Output) -> Release:
     """The release of this name, else the nearest one with a notice; raises VcdebugError for an unreadable name."""
     resolved = require_release(text)
-    if resolved.what:
-        output.write_notice(f"{resolved.what}: {resolved.effect}")
+    if resolved.problem:
+        output.write_notice(f"{resolved.problem}: {resolved.effect}")
     return resolved.release
 
 

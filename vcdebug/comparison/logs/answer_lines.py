@@ -37,7 +37,7 @@ def _protected_terms(context: LogContext) -> list[Term]:
     """Candidates of known jobs that the plugin protects."""
     equation = equation_at(context.recording, context.seq)
     terms = equation.terms if equation is not None else ()
-    return [term for term in terms if term.holds is False and term.figures[0] is not None]
+    return [term for term in terms if term.is_met is False and term.figures[0] is not None]
 
 
 def gang_valid(context: LogContext, subject: CallSubject, result: CallResult) -> Iterator[LogCall]:
@@ -59,7 +59,7 @@ def gang_victims(context: LogContext, subject: CallSubject, result: CallResult) 
     for term in _protected_terms(context):
         job = context.recording.session.jobs[context.task_of(term.name).job]
         yield "gang.kept", term.name, job.name, *term.figures
-    yield "gang.victims", list(result), partial(context.now.task_text, subject["task"])
+    yield "gang.victims", list(result), partial(context.state.task_text, subject["task"])
 
 
 def priority_victims(context: LogContext, subject: CallSubject, result: CallResult) -> Iterator[LogCall]:
@@ -176,7 +176,7 @@ def rounds_of_proportion(context: LogContext) -> Iterator[LogCall]:
     division = opening_rounds(context.recording)
     for number, deal in division.rounds:
         yield from _round_lines(deal, division.attrs)
-        if not deal.last and number == len(division.rounds):
+        if not deal.is_last and number == len(division.rounds):
             yield ("proportion.no-weight",)
     if not division.rounds:
         yield ("proportion.no-weight",)
@@ -188,9 +188,9 @@ def _round_lines(deal: DealRound, attrs: Mapping[QueueName, ProportionQueueAttr]
         yield "proportion.queue", name, attr.weight, deal.weight
         if name in shares:
             yield from _queue_lines(name, shares[name])
-    yield "proportion.remaining", deal.left
-    if deal.last:
-        yield "proportion.done", deal.left
+    yield "proportion.remaining", deal.remaining_amount
+    if deal.is_last:
+        yield "proportion.done", deal.remaining_amount
 
 
 def _queue_lines(name: QueueName, dealt: DealtShare) -> Iterator[LogCall]:

@@ -67,7 +67,7 @@ def lines_of_operation(context: LogContext, event: record.OpEvent) -> Iterator[L
         elif (
             plugin == USAGE
             and event.op not in record.CHARGING_OPS
-            and SHADOW_LOAD not in context.recording.snapshot.release.older
+            and SHADOW_LOAD not in context.recording.snapshot.release.older_forms
         ):
             yield "load.deallocate", event.task
     if event.op == record.ALLOCATE_OP and event.via is None:
@@ -78,15 +78,15 @@ def _view_lines(context: LogContext, event: record.OpEvent) -> Iterator[LogCall]
     """predicates' lines about its view of nodes; a pod that the view refused to add is missing there later."""
     if event.op not in record.CHARGING_OPS:
         yield "view.deallocate", event.node
-        missing = event.task in context.lost
+        missing = event.task in context.lost_tasks
         yield "view.missing" if missing else "view.removed", event.task, event.node, context.task_of(event.task).name
         return
     yield "view.allocate", event.node
     if any(note.code == VIEW_LOST_POD for note in context.recording.notes_at(context.seq)):
-        context.lost[event.task] = None
+        context.lost_tasks[event.task] = None
         yield "view.refused", event.task
         return
-    context.lost.pop(event.task, None)
+    context.lost_tasks.pop(event.task, None)
     yield "view.added", event.task, event.node
 
 
@@ -159,7 +159,7 @@ class ReplayedLine:
 
 def shows_comparisons(recording: Recording, level: int) -> bool:
     """Whether a -v level shows plugins' comparisons of jobs and tasks."""
-    messages = messages_of_release(recording.snapshot.release.older)
+    messages = messages_of_release(recording.snapshot.release.older_forms)
     return any(message.level <= level for key, message in messages.items() if key.endswith(COMPARISON_END))
 
 
@@ -171,7 +171,7 @@ def log_lines(
     With comparisons, by default at a level that shows them, the cycle runs a second time; raises RerunCancelledError
     where that is refused.
     """
-    messages = messages_of_release(recording.snapshot.release.older)
+    messages = messages_of_release(recording.snapshot.release.older_forms)
     compared = shows_comparisons(recording, level) if with_comparisons is None else with_comparisons
     lines = lines_with_comparisons(recording) if compared else recording.record.lines
     # Not a generator, so that the second run happens in the call and not when the first line is read.
@@ -183,15 +183,15 @@ def _lines_at_level(
 ) -> Iterator[ReplayedLine]:
     context = LogContext(recording)
     reached: Seq = 1
-    for call in _whole_cycle(context, lines):
+    for call in _iter_cycle_lines(context, lines):
         message = messages.get(str(call[0]))
         if message is None or message.level > level:
             continue
-        reached = max(reached, min(context.seq + message.ahead, len(recording)))
-        yield ReplayedLine(reached, message, call, context.now)
+        reached = max(reached, min(context.seq + message.precedes_event, len(recording)))
+        yield ReplayedLine(reached, message, call, context.state)
 
 
-def _whole_cycle(context: LogContext, lines: Iterable[record.LogPoint]) -> Iterator[LogCall]:
+def _iter_cycle_lines(context: LogContext, lines: Iterable[record.LogPoint]) -> Iterator[LogCall]:
     """The lines before the first event, about each event, and between events."""
     yield from opening_lines.lines_of_session(context.recording)
     between = iter(lines)

@@ -38,15 +38,15 @@ class LogMessage(NamedTuple):
     file: str
     text: str
     """The text, with blanks in braces."""
-    firm: bool
+    is_level_certain: bool
     """Whether the level is certain; other messages are compared only if the log has at least one of their lines."""
     unordered: bool
-    ahead: bool
+    precedes_event: bool
     """Whether the line belongs to the event after it."""
     older: str
     """The change whose older form has this text; empty for the newest one."""
 
-    blanks: tuple[str, ...]
+    blank_names: tuple[str, ...]
     """Names of the blanks, in the order of their values."""
 
     @property
@@ -58,7 +58,7 @@ class LogMessage(NamedTuple):
         """The line with these values in its blanks; a list names tasks, a `partial` is called to get its value."""
         computed = [value() if isinstance(value, partial) else value for value in values]
         texts = [tasks_text(value) if isinstance(value, list) else value for value in computed]
-        text_by_blank = dict(zip(self.blanks, texts, strict=False))
+        text_by_blank = dict(zip(self.blank_names, texts, strict=False))
         return "".join(
             [before + _fill_blank(text_by_blank, blank, form) for before, blank, form in _template_pieces(self.text)]
         )
@@ -226,24 +226,24 @@ class LogContext:
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         self.seq: Seq = 0
-        self.now = LogState(recording, recording.timeline.state_at(0))
+        self.state = LogState(recording, recording.timeline.state_at(0))
         """The state before the event, or for a line between two events, the state after the first one."""
         self.action = ""
-        self.failed: dict[str, dict[Row, None]] | None = None
+        self.failed_rows: dict[str, dict[Row, None]] | None = None
         """Rows in the error cache of the current search helper, by `job/role`; None without a cache."""
         self.search_start: Row = 0
-        self.lost: dict[TaskKey, None] = {}
+        self.lost_tasks: dict[TaskKey, None] = {}
         """Pods that the Kubernetes view of nodes has lost."""
 
     def move_to(self, seq: Seq, *, after: bool = False) -> None:
         """Move to the state before an event, or `after` it."""
         self.seq = seq
-        self.now = LogState(self.recording, self.recording.timeline.state_at(seq if after else seq - 1))
+        self.state = LogState(self.recording, self.recording.timeline.state_at(seq if after else seq - 1))
 
     @property
     def current_state(self) -> ClusterState:
         """The state of the cluster at this event."""
-        return self.now.state
+        return self.state.state
 
     def task_of(self, key: TaskKey) -> TaskInfo:
         """A task object for reading what never changes in a cycle."""

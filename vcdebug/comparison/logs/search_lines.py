@@ -34,7 +34,7 @@ ALWAYS_ASKED = (BALANCED, LEAST, TAINTS)
 
 def start_helper(context: LogContext, cache_on: bool) -> Iterator[LogCall]:
     """Note a new search helper, whose error cache is empty; yields no line."""
-    context.failed = {} if cache_on else None
+    context.failed_rows = {} if cache_on else None
     yield from ()
 
 
@@ -56,7 +56,7 @@ def lines_of_search(context: LogContext, event: PredicateEvent) -> Iterator[LogC
     """Lines about each node in visiting order; failures in the error cache are not printed again."""
     task, names, state = context.task_of(event.task), context.recording.node_names, context.current_state
     group = f"{task.job}/{task.task_role}"
-    cached = context.failed.setdefault(group, {}) if context.failed is not None and task.task_role else {}
+    cached = context.failed_rows.setdefault(group, {}) if context.failed_rows is not None and task.task_role else {}
     codes = dict(zip(event.failed.tolist(), event.codes.tolist(), strict=True))
     plugins = _answering_plugins(context, PREDICATE.method)
     for row in _visited_rows(context, event):
@@ -116,7 +116,7 @@ def lines_of_candidates(context: LogContext, name: str, index: int, rows: IntArr
 
 def no_victims(context: LogContext, node: NodeName, request: Resource, victims: list[TaskKey]) -> Iterator[LogCall]:
     """The line about a node whose victims do not free enough."""
-    yield f"{context.action}.no-victims", node, request, partial(_future_with, context.now, node, victims)
+    yield f"{context.action}.no-victims", node, request, partial(_future_with, context.state, node, victims)
 
 
 def _future_with(log_state: LogState, node: NodeName, victims: list[TaskKey]) -> Resource:
@@ -253,7 +253,7 @@ def lines_of_filter(context: LogContext, task: TaskKey, row: Row) -> Iterator[Lo
     plugin, node = plugin_of(context), context.recording.node_names[row]
     if plugin is None:
         return
-    if not plugin.measured.fresh[row]:
+    if not plugin.measured.recent_mask[row]:
         yield "load.stale", task, node, message.UNKNOWN_TEXT
         return
     limits = plugin.load_thresholds
@@ -272,10 +272,10 @@ def lines_of_score(context: LogContext, task: TaskKey, node: NodeName, row: Row,
         return
     cpu, memory = plugin.measured.measured_percents(row)
     if isinstance(plugin, Usage):
-        if plugin.measured.fresh[row]:
+        if plugin.measured.recent_mask[row]:
             capacity = context.recording.session.nodes[node].capability
             yield "load.score", node, cpu, memory, capacity.get(CPU), capacity.get(MEMORY), score
-    elif not plugin.measured.fresh[row]:
+    elif not plugin.measured.recent_mask[row]:
         yield "load.unscored", task, node, message.UNKNOWN_TEXT
     else:
         yield from _as_measured(context, task, node, (cpu, memory), score)

@@ -6,7 +6,7 @@ from typing import Final, Self
 from vcdebug.actions import ACTIONS
 from vcdebug.debugger.breakpoints import HOOK_NAMES, BreakpointError, BreakpointKind, merge_seqs
 from vcdebug.explain.decisions.votes import hook_calls_at
-from vcdebug.explain.orders import pops_asking
+from vcdebug.explain.orders import pops_of_hook
 from vcdebug.framework import hooks, record
 from vcdebug.model.names import Seq
 from vcdebug.recording.event_index import Seqs
@@ -138,15 +138,15 @@ class VoteBreakpoint(BreakpointKind):
         """Hook calls, and the pops and scoring passes in which comparison and scoring hooks are called."""
         index = recording.index
         answers = map(index.seqs_at_point, self.words) if self.words else [index.seqs_of_type(record.HookEvent)]
-        pops = (sorted(pops_asking(recording, word)) for word in self.words)
+        pops = (sorted(pops_of_hook(recording, word)) for word in self.words)
         scores = [index.seqs_of_type(record.ScoreEvent)] if SCORE_HOOKS.intersection(self.words) else []
         return merge_seqs([*answers, *pops, *scores])
 
     def check_names(self, recording: Recording) -> Self:
         release = recording.session.release
         source = upstream_source(release.name)
-        if self.words and all(source.reason_never_asked(hook, release.display_name()) for hook in self.words):
-            raise BreakpointError(source.reason_never_asked(self.words[0], release.display_name()))
+        if self.words and all(source.never_asked_reason(hook, release.display_name()) for hook in self.words):
+            raise BreakpointError(source.never_asked_reason(self.words[0], release.display_name()))
         return self
 
 
@@ -202,7 +202,7 @@ class VictimBreakpoint(BreakpointKind):
 
     def first_of_group(self, recording: Recording, seq: Seq) -> Seq:
         calls = hook_calls_at(recording, seq)
-        return seq if calls is None else calls.first
+        return seq if calls is None else calls.first_seq
 
 
 class SearchBreakpoint(BreakpointKind):

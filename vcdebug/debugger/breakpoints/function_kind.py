@@ -125,7 +125,7 @@ def _begins_call(recording: Recording, seq: Seq, function: SourceFunction) -> bo
     if not _is_inside(recording, seq, function):
         return False
     call = hook_calls_at(recording, seq)
-    return function.file.startswith("plugins/") or call is None or call.first == seq
+    return function.file.startswith("plugins/") or call is None or call.first_seq == seq
 
 
 def _runs_in(recording: Recording, span: record.Span, function: SourceFunction) -> bool:

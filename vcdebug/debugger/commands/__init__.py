@@ -75,9 +75,9 @@ class ScriptAnswer(Struct, frozen=True):
 
     number: int
     command: str
-    here: DebuggerState
+    state: DebuggerState
     """The debugger's state after the command."""
-    moved: bool
+    is_position: bool
     """Whether the line's result is a position, and no text."""
     text: str
     log: tuple[BreakpointLogLine, ...]
@@ -109,14 +109,14 @@ def run_line(driver: Driver, number: int, command: str) -> ScriptAnswer:
             raise CommandError(f"{command.split()[0].lstrip(':')} needs the screen")
     except VcdebugError as error:
         raise ScriptError(error, number) from error
-    state = reply.moment or driver.current_state()
+    state = reply.state or driver.current_state()
     log = tuple(driver.debugger.log[log_length:])
-    moved = reply.moment is not None and not reply.text
+    moved = reply.state is not None and not reply.text
     return ScriptAnswer(number, command, state, moved, reply.text, log, reply.show, reply.argument)
 
 
 def _finish_reply(reply: CommandReply) -> CommandReply:
     """Runs the background work of a reply at once, and returns the final reply."""
-    while (following := reply.work or reply.then) is not None:
+    while (following := reply.work or reply.apply) is not None:
         reply = following()
     return reply

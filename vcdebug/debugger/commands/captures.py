@@ -26,7 +26,7 @@ def _replay_capture(snapshot: Snapshot, like: Recording) -> Recording:
 def capture_again(driver: Driver, _: str) -> CommandReply:
     """Capture the cluster again, and say what changed."""
     series = driver.captures
-    take = series.again if series is not None else None
+    take = series.take_capture if series is not None else None
     if series is None or take is None:
         raise CommandError("this snapshot is of no live cluster", "vcdebug open --context NAME captures and opens one")
     last = series.last_recording(driver.open_recordings)
@@ -37,7 +37,7 @@ def capture_again(driver: Driver, _: str) -> CommandReply:
         capture = take()
         recording = _replay_capture(capture.snapshot, last)
         changes = compare_captures(last, recording)
-        return CommandReply(then=lambda: _append_arrived(driver, series, recording, capture.read, changes))
+        return CommandReply(apply=lambda: _append_arrived(driver, series, recording, capture.capture, changes))
 
     return CommandReply(text="capturing again", work=take_capture)
 
@@ -60,13 +60,13 @@ def _append_arrived(
 def open_earlier(driver: Driver) -> CommandReply | None:
     """Open the capture before the first open one; None if there is none."""
     series = driver.captures
-    if series is None or not series.earlier:
+    if series is None or not series.earlier_captures:
         return None
-    read, first = series.earlier[-1], driver.open_recordings.original[0]
+    read, first = series.earlier_captures[-1], driver.open_recordings.original[0]
 
     def read_earlier() -> CommandReply:
         recording = _replay_capture(read(), first)
-        return CommandReply(then=lambda: _show_previous(driver, series, recording))
+        return CommandReply(apply=lambda: _show_previous(driver, series, recording))
 
     return CommandReply(text="reading the capture before", work=read_earlier)
 
@@ -87,14 +87,14 @@ def _show_only(
 def open_later(driver: Driver) -> CommandReply | None:
     """Open the capture after the last open one; None if there is none, or another recording is shown."""
     series, open_ = driver.captures, driver.open_recordings
-    if series is None or not series.later or (open_.side, open_.cycle) != (ORIGINAL, series.open_count):
+    if series is None or not series.later_captures or (open_.side, open_.cycle) != (ORIGINAL, series.open_count):
         return None
-    read, last = series.later[0], series.last_recording(open_)
-    newest = series.newest if len(series.later) == 1 else None
+    read, last = series.later_captures[0], series.last_recording(open_)
+    newest = series.newest if len(series.later_captures) == 1 else None
 
     def read_later() -> CommandReply:
         recording = newest or _replay_capture(read(), last)
-        return CommandReply(then=lambda: _show_followed(driver, series, recording))
+        return CommandReply(apply=lambda: _show_followed(driver, series, recording))
 
     return CommandReply(text="reading the next capture", work=read_later)
 
@@ -109,7 +109,7 @@ def goto_closed_bookmark(driver: Driver, mark: Bookmark) -> CommandReply | None:
     series, open_ = driver.captures, driver.open_recordings
     if series is None or mark.branch or 1 <= mark.cycle <= open_.cycle_count:
         return None
-    index = len(series.earlier) + mark.cycle - 1
+    index = len(series.earlier_captures) + mark.cycle - 1
     if not 0 <= index < len(series.all_captures):
         return None
     if open_.branch:
@@ -118,14 +118,14 @@ def goto_closed_bookmark(driver: Driver, mark: Bookmark) -> CommandReply | None:
 
     def read_capture() -> CommandReply:
         recording = _replay_capture(read(), last)
-        return CommandReply(then=lambda: _show_only(driver, series, index, recording, mark.seq))
+        return CommandReply(apply=lambda: _show_only(driver, series, index, recording, mark.seq))
 
     return CommandReply(text="reading the capture", work=read_capture)
 
 
 def _show_changes(driver: Driver, _: str) -> CommandReply:
     if driver.open_recordings.cycle == 1:
-        has_earlier = driver.captures is not None and driver.captures.earlier
+        has_earlier = driver.captures is not None and driver.captures.earlier_captures
         hint = "{ reads the one before, } comes back" if has_earlier else "recapture takes the next one"
         raise CommandError("there is nothing before this capture or cycle", hint)
     return CommandReply(show="changes")

@@ -29,7 +29,7 @@ def advance_cycles(driver: Driver, argument: str) -> CommandReply:
     def run_cycles() -> CommandReply:
         after = append_cycles(before, count, between)
         text = _describe_last_cycle(after)
-        return CommandReply(then=lambda: CommandReply(driver.show_recordings(after, f"cycle {after.cycle}"), text))
+        return CommandReply(apply=lambda: CommandReply(driver.show_recordings(after, f"cycle {after.cycle}"), text))
 
     cycles = "the next cycle" if count == 1 else f"{count} cycles"
     return CommandReply(text=f"running {cycles}", work=run_cycles)
@@ -51,7 +51,7 @@ def _parse_advance(argument: str) -> tuple[int, BetweenCycles]:
         raise CommandError(
             f"{argument!r} does not say how far", f"{ADVANCE_HINT}, N from 1 to {MAX_CYCLES}, TIME such as 31s or 1m30s"
         )
-    return count, BetweenCycles(every=every, recreate=recreate)
+    return count, BetweenCycles(interval=every, recreate=recreate)
 
 
 def _describe_last_cycle(after: OpenRecordings) -> str:
@@ -68,9 +68,9 @@ def _describe_last_cycle(after: OpenRecordings) -> str:
 
 def describe_repeat(repeat: CycleRepeat) -> str:
     """One sentence about a repeated cycle: which cycle it repeats, and which evictions recur."""
-    leaving, planned = ", ".join(repeat.evicted), ", ".join(repeat.given_back)
+    leaving, planned = ", ".join(repeat.evicted), ", ".join(repeat.discarded_evictions)
     text = f"{leaving} evicted each time" if leaving else f"the eviction of {planned} planned and rolled back each time"
-    return f"cycle {repeat.later} repeats cycle {repeat.earlier}: {text}"
+    return f"cycle {repeat.later_cycle} repeats cycle {repeat.earlier_cycle}: {text}"
 
 
 def show_cycle(driver: Driver, argument: str) -> CommandReply:

@@ -19,8 +19,8 @@ def goto_event(driver: Driver, argument: str) -> CommandReply:
     text = argument.replace(" ", "")
     cycle, colon, seq_text = text.partition(":")
     if colon and cycle.isdigit():
-        return _goto_in_cycle(driver, int(cycle), seq_text or str(driver.debugger.first))
-    first, last = driver.debugger.first, driver.debugger.last_seq
+        return _goto_in_cycle(driver, int(cycle), seq_text or str(driver.debugger.first_seq))
+    first, last = driver.debugger.first_seq, driver.debugger.last_seq
     if not text.removeprefix("+").removeprefix("-").isdigit():
         raise CommandError(f"{argument!r} is not an event number", hint=f"events are {first} to {last}")
     target = driver.debugger.position.seq + int(text) if text[0] in "+-" else int(text)
@@ -33,7 +33,7 @@ def _goto_in_cycle(driver: Driver, cycle: int, argument: str) -> CommandReply:
     """Go to an event of another cycle, on the shown side (original or branch)."""
     open_ = driver.open_recordings
     after = open_.show_cycle(open_.side, cycle)
-    first, last = driver.debugger.first, len(after.shown_recording)
+    first, last = driver.debugger.first_seq, len(after.shown_recording)
     seq = parse_number(argument, "event number")
     if not first <= seq <= last:
         raise CommandError(f"event {seq} does not exist in cycle {cycle}", hint=f"events are {first} to {last}")
@@ -48,7 +48,9 @@ def _show_place(driver: Driver, _: str) -> CommandReply:
     debugger = driver.debugger
     path = " > ".join(span.name for span in debugger.span_path()[1:])
     frames = reversed(frames_at(debugger.recording, debugger.seq))
-    stack = [f"  {number}  {frame.function.short_name}  {frame.function.place}" for number, frame in enumerate(frames)]
+    stack = [
+        f"  {number}  {frame.function.short_name}  {frame.function.file_line}" for number, frame in enumerate(frames)
+    ]
     release = debugger.recording.session.release.display_name()
     place = f"event {debugger.position.seq} of {debugger.last_seq}: {path or 'cycle'} (functions of {release})"
     return CommandReply(driver.current_state(), "\n".join([place, *stack]))

@@ -56,7 +56,7 @@ def _add_watch(driver: Driver, argument: str) -> CommandReply:
         return CommandReply(show="panel", argument="watch")
     debugger = driver.debugger
     watch = driver.notebook.watches.add_watch(argument, debugger.recording)
-    value = evaluate_watch(debugger.recording, debugger.seq, watch).now
+    value = evaluate_watch(debugger.recording, debugger.seq, watch).current
     return CommandReply(driver.current_state(), f"watch {watch.number}: {watch.text}: {value}")
 
 

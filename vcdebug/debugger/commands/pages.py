@@ -64,10 +64,10 @@ def describe_fit(job: JobId, alone: AloneFit, copies: FittingCopies) -> str:
     if alone.has_place:
         first = f"{job} fits on the cluster if it were alone"
     else:
-        first = f"{job} does not fit even alone ({alone.placed} of {alone.tasks} tasks): {alone.failure_reason}"
-    if copies.fitting == copies.tried:
+        first = f"{job} does not fit even alone ({alone.placed_count} of {alone.tasks} tasks): {alone.failure_reason}"
+    if copies.fitting == copies.tried_count:
         return f"{first}; at least {copies.fitting} more fit now"
-    return f"{first}; {copies.fitting or 'no'} more {'fits' if copies.fitting < 2 else 'fit'} now: {copies.stopped}"
+    return f"{first}; {copies.fitting or 'no'} more {'fits' if copies.fitting < 2 else 'fit'} now: {copies.stop_reason}"
 
 
 def _show_log(_: Driver, argument: str) -> CommandReply:

@@ -28,7 +28,7 @@ def _add_edit(driver: Driver, argument: str) -> CommandReply:
     return _apply_change(driver, lambda open_: branch.with_edits(open_, texts), argument)
 
 
-def carry_out(driver: Driver, texts: Sequence[str], title: str) -> CommandReply:
+def apply_edits_together(driver: Driver, texts: Sequence[str], title: str) -> CommandReply:
     """Apply several edits in one replay; each can be undone on its own."""
     return _apply_change(driver, lambda open_: branch.with_edits(open_, list(texts)), title)
 
@@ -42,8 +42,8 @@ def _set_release(driver: Driver, argument: str) -> CommandReply:
         )
     chosen = resolve_release(argument)
     if not chosen.readable:
-        raise CommandError(chosen.what, f"releases: {', '.join(release_names())}")
-    note = f" ({chosen.what}: {chosen.effect})" if chosen.what else ""
+        raise CommandError(chosen.problem, f"releases: {', '.join(release_names())}")
+    note = f" ({chosen.problem}: {chosen.effect})" if chosen.problem else ""
     edit = f"{RELEASE_EDIT}{argument}"
     return _apply_change(driver, lambda open_: branch.with_edits(open_, [edit]), f"release {chosen.release.name}{note}")
 
@@ -57,7 +57,7 @@ def _apply_change(driver: Driver, change: RecordingsChange, title: str) -> Comma
         after = change(before)
         after = branch.with_comparison(after) if after.branch else after
         divergence = branch.divergence_seq(before, after) if after.cycle == before.cycle else None
-        return CommandReply(then=lambda: _show_change(driver, after, divergence, title))
+        return CommandReply(apply=lambda: _show_change(driver, after, divergence, title))
 
     return CommandReply(text=f"replaying with {title}", work=replay_change)
 
@@ -67,9 +67,9 @@ def _show_change(driver: Driver, after: branch.OpenRecordings, divergence: Seq |
 
 
 def _describe_change(after: branch.OpenRecordings, title: str) -> str:
-    if after.found is None:
+    if after.comparison is None:
         return f"{title}: no edits are left, this is the original"
-    return f"{title}: {describe_difference(after.found)}"
+    return f"{title}: {describe_difference(after.comparison)}"
 
 
 def describe_difference(comparison: CycleComparison) -> str:
@@ -91,7 +91,7 @@ def _undo_edit(driver: Driver, _: str) -> CommandReply:
 
 
 def _redo_edit(driver: Driver, _: str) -> CommandReply:
-    undone = driver.open_recordings.undone
+    undone = driver.open_recordings.undone_edits
     return _apply_change(driver, branch.redo_edit, f"{undone[-1].text if undone else ''} redone")
 
 
@@ -105,7 +105,7 @@ def _force_answer(driver: Driver, argument: str) -> CommandReply:
     event = driver.debugger.current_event()
     if not isinstance(event, HookEvent):
         raise CommandError(f"event {seq} is not a plugin call", "only a plugin's answer can be forced")
-    words = choice_text(HOOK_AT[event.point].gives)
+    words = choice_text(HOOK_AT[event.point].answer_form)
     if not words:
         raise CommandError(f"{event.plugin} is only notified of {event.point}", "no answer to force")
     if not argument:
@@ -165,13 +165,13 @@ def _show_side(driver: Driver, side: branch.RecordingSide, seq: Seq | None) -> C
         return CommandReply(driver.show_recordings(after, f"cycle {cycle}"), text)
     if before.side == side:
         return CommandReply(driver.current_state(), f"this is the {side}")
-    if before.found is not None:
+    if before.comparison is not None:
         return CommandReply(driver.show_recordings(after, side, branch.divergence_seq(before, after)))
 
     def compare_sides() -> CommandReply:
         compared = branch.with_comparison(after)
         divergence = branch.divergence_seq(before, compared)
-        return CommandReply(then=lambda: CommandReply(driver.show_recordings(compared, side, divergence)))
+        return CommandReply(apply=lambda: CommandReply(driver.show_recordings(compared, side, divergence)))
 
     return CommandReply(text="comparing", work=compare_sides)
 
@@ -184,7 +184,7 @@ def _show_diff(driver: Driver, argument: str) -> CommandReply:
     if argument:
         return _show_moments(driver, argument)
     before = driver.open_recordings
-    if before.found is not None:
+    if before.comparison is not None:
         return CommandReply(show="diff")
     # One side may have more cycles than the other: only cycles that both sides have can be compared.
     cycle = min(before.cycle, len(before.original), len(before.cycles_of(branch.BRANCH)) or before.cycle)
@@ -192,7 +192,7 @@ def _show_diff(driver: Driver, argument: str) -> CommandReply:
 
     def compare_sides() -> CommandReply:
         after = branch.with_comparison(before)
-        return CommandReply(then=lambda: CommandReply(driver.show_recordings(after, note or "what-if"), show="diff"))
+        return CommandReply(apply=lambda: CommandReply(driver.show_recordings(after, note or "what-if"), show="diff"))
 
     return CommandReply(text="comparing", work=compare_sides)
 

@@ -36,11 +36,11 @@ class TaskTrial(Struct, frozen=True):
     task: TaskKey
     seq: Seq
     fits: bool
-    away: tuple[TaskKey, ...]
+    removed_tasks: tuple[TaskKey, ...]
     """Tasks that are removed while the fit is tested."""
-    why: str
+    refusal: str
     """The plugin or dimension that refuses the preemptor; empty if the preemptor fits."""
-    left: Seq = 0
+    removal_seq: Seq = 0
     """The event that removes a task again because the preemptor does not fit with it."""
 
     @property
@@ -55,10 +55,10 @@ class NodeDryRun(Struct, frozen=True):
     """The dry run of one node: its candidates, the steps of the simulation, and the victims."""
 
     node: NodeName
-    first: Seq
-    last: Seq
+    first_seq: Seq
+    last_seq: Seq
     candidates: tuple[TaskKey, ...]
-    offered: tuple[TaskKey, ...]
+    allowed_victims: tuple[TaskKey, ...]
     """Candidate victims that the plugins allow, if removing all of them makes room."""
     trials: tuple[TaskTrial, ...]
     victims: tuple[TaskKey, ...]
@@ -71,17 +71,21 @@ class NodeDryRun(Struct, frozen=True):
             return f"{CANDIDATE}, {len(self.victims)} to go"
         if not self.candidates:
             return "none in reach"
-        if not self.offered:
+        if not self.allowed_victims:
             return "too few victims, or none"
-        refusal = next((trial.why for trial in reversed(self.trials) if not trial.fits), "")
+        refusal = next((trial.refusal for trial in reversed(self.trials) if not trial.fits), "")
         return f"no candidate: {refusal}" if refusal else "no candidate"
 
-    def tasks_away(self, seq: Seq) -> tuple[TaskKey, ...]:
+    def removed_at(self, seq: Seq) -> tuple[TaskKey, ...]:
         """Tasks that the simulation has removed at an event."""
         trial = next((trial for trial in reversed(self.trials) if trial.seq <= seq), None)
         if trial is None:
             return ()
-        return (*trial.away, trial.task) if trial.left and seq >= trial.left else trial.away
+        return (
+            (*trial.removed_tasks, trial.task)
+            if trial.removal_seq and seq >= trial.removal_seq
+            else trial.removed_tasks
+        )
 
 
 class DryRunSearch(Struct, frozen=True):
@@ -89,7 +93,7 @@ class DryRunSearch(Struct, frozen=True):
 
     task: TaskKey
     nodes: int
-    wanted: int
+    wanted_candidates: int
     """The number of candidate nodes after which the search ends."""
     runs: tuple[NodeDryRun, ...]
     winner: NodeName
@@ -110,7 +114,7 @@ def dry_run_at(recording: Recording, seq: Seq) -> NodeDryRun | None:
     """The dry run of one node that contains an event; None outside a dry run."""
     search = dry_run_search_at(recording, seq)
     runs = search.runs if search is not None else ()
-    return next((run for run in runs if run.first <= seq <= run.last), None)
+    return next((run for run in runs if run.first_seq <= seq <= run.last_seq), None)
 
 
 def simulated_node_at(recording: Recording, seq: Seq) -> AskedNode | None:
@@ -123,7 +127,7 @@ def simulated_node_at(recording: Recording, seq: Seq) -> AskedNode | None:
     if session is None or simulated is None or simulated.task.key != event.task:
         return None
     row = session.node_table.row_of[run.node]
-    return AskedNode(session, simulated.task, session.node_table.single_row(row), row, simulated, run.tasks_away(seq))
+    return AskedNode(session, simulated.task, session.node_table.single_row(row), row, simulated, run.removed_at(seq))
 
 
 @per_recording(most=256)
@@ -162,17 +166,17 @@ def _build_dry_run(
     recording: Recording, task: TaskKey, span: record.Span, lines: Sequence[record.LogPoint]
 ) -> NodeDryRun:
     logged = {line.key: line.values for line in lines}
-    removal_trials = list(_take_away_trials(recording, task, span, "enough" in logged))
+    removal_trials = list(_removal_trials(recording, task, span, "enough" in logged))
     removed_tasks = tuple(trial.task for trial in removal_trials)
     put_back_order = logged["potential"][0] if "potential" in logged else ()
     verdicts = [line for line in lines if line.key == "reprieve"]
     victims = tuple(logged["chosen"][0]) if "chosen" in logged else ()
     allowed = tuple(logged["victims"][0]) if "victims" in logged else ()
-    trials = (*removal_trials, *_put_back_trials(recording, task, span, removed_tasks, put_back_order, verdicts))
+    trials = (*removal_trials, *_restoring_trials(recording, task, span, removed_tasks, put_back_order, verdicts))
     return NodeDryRun(span.name, span.first, span.last, tuple(logged["candidates"][0]), allowed, trials, victims)
 
 
-def _take_away_trials(recording: Recording, task: TaskKey, span: record.Span, fits_last: bool) -> Iterator[TaskTrial]:
+def _removal_trials(recording: Recording, task: TaskKey, span: record.Span, fits_last: bool) -> Iterator[TaskTrial]:
     """Yields one trial per removed task; if `fits_last`, the preemptor fits after the last removal."""
     pops = [(seq, event.name) for seq, event in recording.filter_events(record.PopEvent, span.seq_range)]
     put_back_calls = _calls_by_other(recording, span.seq_range, hooks.SIMULATE_ADD_TASK.upstream)
@@ -185,7 +189,7 @@ def _take_away_trials(recording: Recording, task: TaskKey, span: record.Span, fi
         yield TaskTrial(TAKE, victim, seq, fits, removed, refusal)
 
 
-def _put_back_trials(
+def _restoring_trials(
     recording: Recording,
     task: TaskKey,
     span: record.Span,
@@ -204,7 +208,7 @@ def _put_back_trials(
             seq for seq, other in _calls_by_other(recording, seqs, hooks.SIMULATE_ADD_TASK.upstream) if other == victim
         )
         start = next(add_seqs, line.seq)
-        still_removed = tuple(each for each in removed if each != victim)
+        still_removed = tuple(removed_task for removed_task in removed if removed_task != victim)
         refusal = "" if fits else _refusal_text(recording, range(start, line.seq + 1), task, span.name, still_removed)
         remove_calls = _calls_by_other(recording, range(start + 1, line.seq + 1), hooks.SIMULATE_REMOVE_TASK.upstream)
         removed_again = next((seq for seq, other in remove_calls if other == victim), 0)
@@ -221,7 +225,7 @@ def _refusal_text(recording: Recording, seqs: range, task: TaskKey, node: NodeNa
     # In the order of upstream's checks: queue, resources, predicates. A later one is never reached after a refusal.
     room = room_equation(recording, seqs.start, task, node, removed)
     if not room.verdict:
-        return f"{room.deciding} is short"
+        return f"{room.deciding_name} is short"
     for _, event in recording.filter_events(record.HookEvent, seqs):
         if event.point == hooks.SIMULATE_PREDICATE.upstream and event.result is not None:
             return f"{event.plugin}: its simulated predicate refuses"
@@ -266,11 +270,11 @@ class NodeRoom(Struct, frozen=True):
 
     request: Resource
     amounts: record.NodeAmounts
-    away: tuple[TaskKey, ...]
+    removed_tasks: tuple[TaskKey, ...]
     """Tasks that a dry run has removed."""
-    freed: Resource
-    future: Resource
-    placed: Seq
+    freed_amounts: Resource
+    future_idle: Resource
+    placed_seq: Seq
     """The event that placed the task here; the amounts are those before it. 0 if the task is not on the node."""
 
 
@@ -279,7 +283,7 @@ def node_room(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> 
     placed_seq = _placing_seq(recording, seq, task, node)
     amounts = recording.timeline.state_at(placed_seq - 1 if placed_seq else seq).nodes[node]
     run = dry_run_at(recording, seq)
-    removed = run.tasks_away(seq) if run is not None and run.node == node else ()
+    removed = run.removed_at(seq) if run is not None and run.node == node else ()
     freed = requested_together(recording, removed)
     future = amounts.future_idle().add(freed)
     return NodeRoom(task_of(recording, task).init_resreq, amounts, removed, freed, future, placed_seq)
@@ -308,12 +312,12 @@ class NodeCheck(Struct, frozen=True):
 
     plugin: str
     """The plugin that checks; empty for the action's own resource test."""
-    inside: Equation
+    equation: Equation
 
     @property
     def is_refused(self) -> bool:
         """Whether the check refuses the node."""
-        return self.inside.verdict is False
+        return self.equation.verdict is False
 
 
 def checks_of_node(recording: Recording, seq: Seq, node: NodeName) -> tuple[NodeCheck, ...]:
@@ -355,7 +359,9 @@ def simulated_room(recording: Recording, seq: Seq, asked_node: AskedNode) -> Equ
     """The dry run's resource test, in which the requests of removed tasks count as room."""
     room = node_room(recording, seq, asked_node.task.key, asked_node.node.name)
     amounts = room.amounts
-    terms = room_terms(room.request, room.future, (amounts.idle, amounts.releasing, amounts.pipelined, room.freed))
+    terms = room_terms(
+        room.request, room.future_idle, (amounts.idle, amounts.releasing, amounts.pipelined, room.freed_amounts)
+    )
     return _room_equation(asked_node, SIMULATED_FORMULA, SIMULATED_COLUMNS, terms)
 
 
@@ -436,9 +442,11 @@ def cache_key(recording: Recording, event: record.PredicateEvent) -> str:
 
 def _searches_with_cache(recording: Recording, seq: Seq) -> Iterator[tuple[Seq, record.PredicateEvent]]:
     """Yields earlier searches that use the same error cache as the search at `seq`; none if the cache is off."""
-    helper = next((one for one in reversed(recording.record.search_helpers) if one.seq < seq), None)
+    helper = next((at_seq for at_seq in reversed(recording.record.search_helpers) if at_seq.seq < seq), None)
     if helper is None or not helper.cache_on:
         return
     action = recording.span_tree.span_around(seq, record.Level.ACTION)
     first = max(helper.seq, action.first if action is not None else 1)
-    yield from ((one, event) for one, event in recording.events_of_type(record.PredicateEvent) if first <= one < seq)
+    yield from (
+        (at_seq, event) for at_seq, event in recording.events_of_type(record.PredicateEvent) if first <= at_seq < seq
+    )

@@ -115,13 +115,15 @@ def _pop_equation(recording: Recording, seq: Seq, event: record.PopEvent) -> equ
 def _order_equation(order: OrderComparison) -> equation.Equation:
     terms, note = tuple(_order_term(step) for step in order.steps), _order_note(order)
     title, deciding_step = f"why {order.left} goes before {order.right}", order.deciding_step
-    name = deciding_step.difference.what if deciding_step is not None else None
+    name = deciding_step.difference.label if deciding_step is not None else None
     return equation.Equation(title, ORDER_FORMULA, ORDER_COLUMNS, "check", terms, order.order_sign, name, note)
 
 
 def _order_term(step: OrderStep) -> equation.Term:
     holds = None if not step.order_sign else step.order_sign < 0
-    return equation.Term(step.difference.what, (step.difference.left, step.difference.right), holds, format_asker(step))
+    return equation.Term(
+        step.difference.label, (step.difference.left, step.difference.right), holds, format_asker(step)
+    )
 
 
 def format_asker(step: OrderStep) -> str:
@@ -133,7 +135,7 @@ def format_asker(step: OrderStep) -> str:
 def _order_note(order: OrderComparison) -> str:
     if order.order_sign > 0:
         return LATER_NOTE
-    unknown = [step.plugin for step in order.steps if not step.difference.known]
+    unknown = [step.plugin for step in order.steps if not step.difference.is_recorded]
     return f"a recording does not keep what {', '.join(unknown)} compares" if unknown else ""
 
 
@@ -194,7 +196,7 @@ def search_equation(
     title = f"room for {event.task} on {count_noun(len(names), 'node')}"
     formula = "request ≤ future idle = idle + releasing − pipelined, per node"
     columns = ("request", "most on a node", "node", "nodes with room")
-    deciding = scarce.name if not scarce.holds else None
+    deciding = scarce.name if not scarce.is_met else None
     note = f"{len(with_room)} of {len(names)} nodes have room in every dimension, {len(event.feasible)} are feasible"
     return equation.Equation(
         title, formula, columns, "dimension", terms, with_room, deciding, note, equation.LESS_EQUAL
@@ -227,7 +229,7 @@ def operation_equation(recording: Recording, seq: Seq, event: record.OpEvent) ->
 
 def _reservation_change(recording: Recording, seq: Seq, event: record.OpEvent) -> AmountChange:
     """Allocating a task that an earlier cycle pipelined to this node uses its reservation; undoing it restores that."""
-    before, after = (recording.timeline.state_at(at).tasks[event.task] for at in (seq - 1, seq))
+    before, after = (recording.timeline.state_at(at_seq).tasks[event.task] for at_seq in (seq - 1, seq))
     if event.op == record.ALLOCATE_OP and (before.status, before.node) == (TaskStatus.PIPELINED, event.node):
         return {"pipelined": -1}
     if event.op == "unallocate" and after.status is TaskStatus.PIPELINED:
@@ -263,7 +265,7 @@ class ScoreSummand(Struct, frozen=True):
     name: str
     value: float
     """NaN where the node has no entry."""
-    top: bool
+    is_term: bool
     """Whether the summand is a term of the total; False for a detail of the term above."""
     batch: bool
 
@@ -283,7 +285,7 @@ def total_score(parts: list[ScoreSummand]) -> float:
     """A node's total: the sum of per-node scores plus the sum of batch scores, in upstream's order of additions."""
     sums = [0.0, 0.0]
     for part in parts:
-        if part.top and not isnan(part.value):
+        if part.is_term and not isnan(part.value):
             sums[part.batch] = sums[part.batch] + part.value
     return sums[0] + sums[1]
 
@@ -332,7 +334,7 @@ def _score_terms(
     """Yields a term per summand; the details of a sum follow the sum, and a single detail replaces it."""
     for index, part in enumerate(parts):
         details = inner_parts(parts, index)
-        if part.top and len(details) == 1:
+        if part.is_term and len(details) == 1:
             continue
         if isnan(part.value):
             yield equation.Term(part.name, (None, None, None, None), None, "no entry: a function failed on this node")
@@ -346,8 +348,8 @@ def _score_terms(
 def inner_parts(parts: list[ScoreSummand], index: int) -> list[ScoreSummand]:
     """The details that follow a sum, up to the next sum."""
     details: list[ScoreSummand] = []
-    for part in parts[index + 1 :] if parts[index].top else ():
-        if part.top:
+    for part in parts[index + 1 :] if parts[index].is_term else ():
+        if part.is_term:
             break
         details.append(part)
     return details
@@ -381,14 +383,14 @@ class ScoreLead(Struct, frozen=True):
 
     name: str
     value: float
-    rival: float
+    runner_up_score: float
 
     @property
     def lead(self) -> float:
-        return self.value - self.rival
+        return self.value - self.runner_up_score
 
 
-def score_leads(scores: record.ScoreEvent, index: int, other: int) -> list[ScoreLead]:
+def compare_summands(scores: record.ScoreEvent, index: int, other: int) -> list[ScoreLead]:
     """The summands of two scored nodes in call order; summands that one of the nodes lacks are left out."""
     parts, rival_parts = summands_of(scores, index), summands_of(scores, other)
     return [
@@ -418,8 +420,8 @@ def best_node_equation(recording: Recording, seq: Seq, event: record.BestEvent) 
     if rival_row is None:
         return node_score(recording, scored[0], scores, event.name)
     rival = recording.node_names[int(scores.rows[rival_row])]
-    leads = score_leads(scores, index, rival_row)
-    terms = tuple(equation.Term(lead.name, (lead.value, lead.rival, lead.lead), None) for lead in leads)
+    leads = compare_summands(scores, index, rival_row)
+    terms = tuple(equation.Term(lead.name, (lead.value, lead.runner_up_score, lead.lead), None) for lead in leads)
     largest_lead = max(leads, key=lambda lead: abs(lead.lead), default=None)
     deciding = largest_lead.name if largest_lead is not None and largest_lead.lead else None
     margin = float(scores.total[index]) - float(scores.total[rival_row])
@@ -452,7 +454,7 @@ class ScorePart(Struct, frozen=True):
     name: str
     recorded: float
     """NaN where the node has no entry."""
-    inside: equation.Equation | None
+    equation: equation.Equation | None
     """How the summand was computed; None if the plugin does not explain it."""
 
 
@@ -474,7 +476,7 @@ def equation_inside(recording: Recording, seq: Seq, number: int) -> equation.Equ
         return _order_equation(compared[0]) if compared else None
     index = best_scored_row(scores)
     parts = score_parts(recording, seq, recording.node_names[int(scores.rows[index])]) if index is not None else ()
-    return next((part.inside for part in parts[number - 1 : number]), None)
+    return next((part.equation for part in parts[number - 1 : number]), None)
 
 
 def score_parts_in(asked_node: AskedNode, event: record.ScoreEvent, index: int) -> Iterator[ScorePart]:

@@ -43,20 +43,24 @@ class Eviction(NamedTuple):
     """The task, or for gang actions the job, for which the victim is evicted; empty without a preemptor."""
     tier: int | None
     """The tier of plugins that decided on the victim; None if no tier did."""
-    fate: str
+    statement_end: str
     """As EvictOperation states it."""
     end: Seq
 
     @property
     def is_carried_out(self) -> bool:
         """Whether it happens."""
-        return self.fate in CARRIED_OUT_FATES
+        return self.statement_end in CARRIED_OUT_FATES
 
 
-def eviction_words(one: Eviction, victim: str) -> str:
+def eviction_words(eviction: Eviction, victim: str) -> str:
     """`reclaim evicts a/x-0 on n1 to make room for b/y-0`: the action, the node and the preemptor."""
-    who = f"to make room for {one.preemptor}" if one.preemptor else "for no other pod (a plugin requested the eviction)"
-    return f"{one.action} evicts {victim}{f' on {one.node}' if one.node else ''} {who}"
+    purpose = (
+        f"to make room for {eviction.preemptor}"
+        if eviction.preemptor
+        else "for no other pod (a plugin requested the eviction)"
+    )
+    return f"{eviction.action} evicts {victim}{f' on {eviction.node}' if eviction.node else ''} {purpose}"
 
 
 @per_recording()
@@ -67,8 +71,8 @@ def planned_evictions(recording: Recording) -> tuple[Eviction, ...]:
 
 def eviction_of(recording: Recording, pod: TaskKey) -> Eviction | None:
     """The pod's eviction: the last one that was carried out, else the last one that was planned; None without one."""
-    planned = [one for one in planned_evictions(recording) if one.victim == pod]
-    return next(reversed([one for one in planned if one.is_carried_out] or planned), None)
+    planned = [eviction for eviction in planned_evictions(recording) if eviction.victim == pod]
+    return next(reversed([eviction for eviction in planned if eviction.is_carried_out] or planned), None)
 
 
 @per_recording()
@@ -116,13 +120,17 @@ def eviction_facts(view: JobView, victims: Sequence[TaskKey]) -> Iterator[str]:
     """Yields sentences about evictions: deciding tier, lower priorities elsewhere, broken gangs, fewer victims."""
     evictions = carried_out(view.recording)
     facts_of = view.recording.conf.facts_of
-    job_evictions = [one for one in evictions if one.preemptor in view.tasks and facts_of(one.action).evicts_by_pod]
+    job_evictions = [
+        eviction
+        for eviction in evictions
+        if eviction.preemptor in view.tasks and facts_of(eviction.action).evicts_by_pod
+    ]
     if job_evictions:
         yield from _deciding_tier_facts(view, job_evictions[0])
         yield from milder_nodes_facts(view.recording, job_evictions[0])
         yield from _priority_facts(view, job_evictions)
     yield from _broken_gang_facts(view, victims)
-    yield from _fewer_victims_facts(view, [one for one in evictions if one.victim in victims])
+    yield from _fewer_victims_facts(view, [eviction for eviction in evictions if eviction.victim in victims])
 
 
 def _broken_gang_facts(view: JobView, victims: Sequence[TaskKey]) -> Iterator[str]:
@@ -140,8 +148,8 @@ def _priority_facts(view: JobView, evicted: Sequence[Eviction]) -> Iterator[str]
     jobs = {eviction.job: view.session.jobs[eviction.job] for eviction in evicted if eviction.job in view.session.jobs}
     lower = {name: job.priority for name, job in jobs.items() if job.priority < view.job.priority}
     if lower and len(lower) == len(jobs):
-        others = join_names(f"{name} has {priority}" for name, priority in lower.items())
-        yield f"{view.job.uid} has priority {view.job.priority} (of its PodGroup); {others}."
+        other_priorities = join_names(f"{name} has {priority}" for name, priority in lower.items())
+        yield f"{view.job.uid} has priority {view.job.priority} (of its PodGroup); {other_priorities}."
 
 
 def _fewer_victims_facts(view: JobView, evictions: Sequence[Eviction]) -> Iterator[str]:
@@ -150,18 +158,20 @@ def _fewer_victims_facts(view: JobView, evictions: Sequence[Eviction]) -> Iterat
     by_node = group_by_key((task.node_name, task) for task in pipelined)
     sufficient: list[TaskKey] = []
     for node, tasks in by_node.items():
-        on_node = [one for one in evictions if one.node == node]
+        on_node = [eviction for eviction in evictions if eviction.node == node]
         if not on_node:
             continue
         request = sum_resources(task.init_resreq for task in tasks)
-        future = idle_without(view.recording, min(one.seq for one in on_node), node, ())
+        future = idle_without(view.recording, min(eviction.seq for eviction in on_node), node, ())
         # Taking the largest victims first gives the fewest; equal ones stay in the order of the plan.
-        ranked = sorted(on_node, key=lambda one: -_largest_share(task_of(view.recording, one.victim), request))
-        for one in ranked:
+        ranked = sorted(
+            on_node, key=lambda eviction: -_largest_share(task_of(view.recording, eviction.victim), request)
+        )
+        for eviction in ranked:
             if request.less_equal(future):
                 break
-            future.add(task_of(view.recording, one.victim).resreq)
-            sufficient.append(one.victim)
+            future.add(task_of(view.recording, eviction.victim).resreq)
+            sufficient.append(eviction.victim)
     if 0 < len(sufficient) < len(evictions):
         all_words = "Both" if len(evictions) == 2 else f"All {len(evictions)}"
         yield f"{all_words} are evicted; by their amounts {len(sufficient)} would do ({join_names(sufficient)})."
@@ -172,21 +182,23 @@ def _largest_share(victim: TaskInfo, request: Resource) -> float:
     return max((victim.resreq.get(name) / value for name, value in request.items() if value > 0), default=0.0)
 
 
-def _deciding_tier_facts(view: JobView, one: Eviction) -> Iterator[str]:
+def _deciding_tier_facts(view: JobView, eviction: Eviction) -> Iterator[str]:
     """Yields sentences: which earlier tiers allowed no victim, and which plugins of later tiers were not asked."""
-    calls = victim_question_before(view.recording, one.seq)
-    if calls is None or one.tier is None:
+    calls = victim_question_before(view.recording, eviction.seq)
+    if calls is None or eviction.tier is None:
         return
-    yield from earlier_tier_facts([vote for vote in calls.answered if vote.tier < one.tier], one.tier)
-    deciders = [vote.plugin for vote in calls.answered if vote.tier == one.tier]
-    unasked = [plugin for plugin in unasked_plugins(view.recording, calls, one.seq) if plugin.vote.state == "not asked"]
-    unasked = [plugin for plugin in unasked if plugin.vote.tier > one.tier]
+    yield from earlier_tier_facts([vote for vote in calls.answered if vote.tier < eviction.tier], eviction.tier)
+    deciders = [vote.plugin for vote in calls.answered if vote.tier == eviction.tier]
+    unasked = [
+        plugin for plugin in unasked_plugins(view.recording, calls, eviction.seq) if plugin.vote.state == "not asked"
+    ]
+    unasked = [plugin for plugin in unasked if plugin.vote.tier > eviction.tier]
     if not unasked or not deciders:
         return
-    tier_words = f"Tier {one.tier} ({' and '.join(deciders)}) already named victims"
+    tier_words = f"Tier {eviction.tier} ({' and '.join(deciders)}) already named victims"
     plugin_words = join_names(f"{plugin.vote.plugin} in tier {plugin.vote.tier}" for plugin in unasked)
     objections = join_names(
-        f"{plugin.vote.plugin} would protect {one.victim}{plugin.note and f': {plugin.note}'}"
+        f"{plugin.vote.plugin} would protect {eviction.victim}{plugin.note and f': {plugin.note}'}"
         for plugin in unasked
         if plugin.protects
     )
@@ -208,18 +220,21 @@ def _lowest_priority(recording: Recording) -> int:
     return min((task.priority for task in recording.timeline.tasks.values()), default=0)
 
 
-def milder_nodes(recording: Recording, one: Eviction) -> dict[NodeName, TaskInfo]:
+def milder_nodes(recording: Recording, eviction: Eviction) -> dict[NodeName, TaskInfo]:
     """Other feasible nodes → a victim of lower priority there, in the state before the plan."""
-    preemptor, victim = task_of(recording, one.preemptor), task_of(recording, one.victim)
+    preemptor, victim = task_of(recording, eviction.preemptor), task_of(recording, eviction.victim)
     # Skip the search over every pod of the cluster if no pod has a lower priority than the victim.
     if _lowest_priority(recording) >= victim.priority:
         return {}
-    same_node = (operation.seq for operation in evict_operations(recording) if operation.event.node == one.node)
+    same_node = (operation.seq for operation in evict_operations(recording) if operation.event.node == eviction.node)
     # The first eviction of the plan on this node: before a later one, the node already has the room of the first.
-    first = next(seq for seq in same_node if _preemptor_name(recording, seq) == one.preemptor)
-    fits = NodeFits(JobView(recording, preemptor.job, one.preemptor), preemptor, first - 1)
-    others = [node.name for node in fits.freeable_nodes(one.action) if node.name != one.node]
-    lowest = {name: min(fits.victim_candidates(one.action, name), key=lambda t: (t.priority, t.key)) for name in others}
+    first = next(seq for seq in same_node if _preemptor_name(recording, seq) == eviction.preemptor)
+    fits = NodeFits(JobView(recording, preemptor.job, eviction.preemptor), preemptor, first - 1)
+    other_nodes = [node.name for node in fits.freeable_nodes(eviction.action) if node.name != eviction.node]
+    lowest = {
+        name: min(fits.victim_candidates(eviction.action, name), key=lambda t: (t.priority, t.key))
+        for name in other_nodes
+    }
     return {name: task for name, task in lowest.items() if task.priority < victim.priority}
 
 
@@ -233,15 +248,15 @@ class BundleOutcome(Struct, frozen=True):
     safe: bool
     job: JobId
     tasks: tuple[TaskKey, ...]
-    frees: Resource
-    loses: Resource
+    freed: Resource
+    lost: Resource
     """Resources of the whole job, which the eviction would break; empty for a safe bundle."""
     roi: float
-    kept: tuple[TaskKey, ...]
+    allowed: tuple[TaskKey, ...]
     """The tasks of the bundle that the plugins allow as victims; empty if the bundle is dropped."""
-    why: str
+    cut_reason: str
     """Why the bundle is dropped or cut."""
-    enough: bool
+    makes_room: bool
     """Whether evicting this and all earlier bundles makes room for the gang, so that a plan is tried."""
 
 
@@ -250,7 +265,7 @@ class DomainBundles(Struct, frozen=True):
 
     job: JobId
     domain: str
-    need: Resource
+    needed: Resource
     free: Resource
     """Idle plus releasing resources of the domain."""
     bundles: tuple[BundleOutcome, ...]
@@ -275,12 +290,12 @@ def bundles_at(recording: Recording, seq: Seq) -> DomainBundles | None:
         return None
     arguments = recording.conf.arguments_of(action.name, recording.snapshot.release)
     # A new action object with the same arguments: the one of the cycle is not part of a recording.
-    gang_action: gang_eviction.GangEviction = resolve_reference(recording.conf.known[action.name])(arguments)
+    gang_action: gang_eviction.GangEviction = resolve_reference(recording.conf.registry[action.name])(arguments)
     # Building bundles calls plugins again, and these calls must not become events of the recording.
-    session.record.silent += 1
+    session.record.running_call_count += 1
     allowed = calls.outcome if isinstance(calls.outcome, tuple) else ()
     bundles = _find_domain_bundles(session, gang_action, session.jobs[span.name], event.candidates, allowed)
-    session.record.silent -= 1
+    session.record.running_call_count -= 1
     return bundles
 
 
@@ -318,12 +333,14 @@ def _bundle_outcomes(
     makes_room: dict[int, bool] = {}
     for bundle in kept_bundles:
         victims.append(bundle)
-        freed = gang_eviction.sum_requests(task for each in victims for task in each.tasks)
+        freed = gang_eviction.sum_requests(task for other in victims for task in other.tasks)
         makes_room[id(bundle)] = need.less_equal(free.clone().add(freed))
     outcomes = []
     for bundle in bundles:
         # Filtering replaces a bundle by a cut copy, so job and type identify it, not the object.
-        kept_bundle = next((each for each in kept_bundles if each.job is bundle.job and each.type is bundle.type), None)
+        kept_bundle = next(
+            (other for other in kept_bundles if other.job is bundle.job and other.type is bundle.type), None
+        )
         kept_tasks = tuple(task.key for task in kept_bundle.tasks) if kept_bundle is not None else ()
         reason = "" if len(kept_tasks) == len(bundle.tasks) else _dropped_reason(eviction, bundle, kept_tasks, allowed)
         tasks = tuple(task.key for task in bundle.tasks)
@@ -331,7 +348,7 @@ def _bundle_outcomes(
         fits = makes_room.get(id(kept_bundle), False) if kept_bundle is not None else False
         roi = gang_eviction.bundle_roi(bundle, need)
         outcomes.append(
-            BundleOutcome(safe, bundle.job.uid, tasks, bundle.local, bundle.everything, roi, kept_tasks, reason, fits)
+            BundleOutcome(safe, bundle.job.uid, tasks, bundle.local, bundle.job_sum, roi, kept_tasks, reason, fits)
         )
     return outcomes
 

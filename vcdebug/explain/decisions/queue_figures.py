@@ -66,7 +66,7 @@ def capacity_tree(recording: Recording) -> Capacity | None:
     """The capacity plugin if its queue tree is valid and in use; None otherwise."""
     plugin = _capacity_plugin(recording)
     # A circle of parents has no root, and every walk over the tree would be endless.
-    return plugin if plugin is not None and plugin.tree and plugin.ready and not plugin.circle else None
+    return plugin if plugin is not None and plugin.tree and plugin.ready and not plugin.circular_queues else None
 
 
 def tree_is_broken(recording: Recording) -> bool:
@@ -112,7 +112,7 @@ def finite_dimensions(*resources: Resource) -> list[str]:
     return [
         CPU,
         MEMORY,
-        *(name for name in dimensions if any(0 < abs(each.get(name)) < ENDLESS_AMOUNT for each in resources)),
+        *(name for name in dimensions if any(0 < abs(amounts.get(name)) < ENDLESS_AMOUNT for amounts in resources)),
     ]
 
 
@@ -157,7 +157,7 @@ def queue_share(recording: Recording, seq: Seq, queue: QueueName) -> Equation:
 def real_capability(recording: Recording, queue: QueueName) -> Equation | None:
     """A queue's real capability: the cluster or parent minus guarantees, at most the queue's capability; else None."""
     attr = opening_attr_of(recording, queue)
-    bound = attr.bound if attr is not None else None
+    bound = attr.limit_derivation if attr is not None else None
     title = f"limit of queue {queue} (real capability)"
     if attr is not None and bound is None and queue == ROOT_QUEUE and capacity_tree(recording) is not None:
         limit = attr.real_capability
@@ -166,7 +166,7 @@ def real_capability(recording: Recording, queue: QueueName) -> Equation | None:
     if bound is None:
         return None
     source = f"{bound.parent}'s" if bound.parent else "total"
-    terms = tuple(_limit_term(name, bound) for name in finite_dimensions(bound.whole, bound.limit))
+    terms = tuple(_limit_term(name, bound) for name in finite_dimensions(bound.total, bound.limit))
     columns = (source, "− guaranteed", "+ own", "= left", "capability", "limit")
     return Equation(title, LIMIT_FORMULA, columns, "dimension", terms, bound.limit, None, "", MINIMUM_INFINITY)
 
@@ -223,13 +223,13 @@ class StarvedPair(NamedTuple):
     """A queue below its deserved amount in a dimension, and a queue that holds more than it deserves there."""
 
     starved: QueueName
-    above: QueueName
+    richer: QueueName
     """Empty if no queue exceeds what it deserves."""
     dimension: str
-    lacks: float
+    shortage: float
     """How much the starved queue requests and lacks, up to its deserved amount."""
     surplus: float
-    """How much the queue `above` holds beyond its deserved amount."""
+    """How much the queue `richer` holds beyond its deserved amount."""
     reclaimable: bool
 
 
@@ -270,7 +270,7 @@ def _surplus_after(state: ClusterState, plugin: str, queue: QueueName, dimension
 def surplus_of(plugin: str, deserved: Resource, allocated: Resource, dimension: str) -> float:
     """The amount allocated beyond deserved in a dimension; 0 if the plugin does not compare it."""
     quota = explainer_for(plugin).quota
-    return 0.0 if quota is None else quota.surplus(deserved, allocated, dimension)
+    return 0.0 if quota is None else quota.surplus_of(deserved, allocated, dimension)
 
 
 REST, WHOLE = "minResources less what it has allocated", "its whole minResources"
@@ -282,10 +282,10 @@ class LedgerEntry(Struct, frozen=True):
     job: JobId
     phase: str
     minimum: Resource | None
-    created: str
+    created_text: str
     reserved: Resource | None
     """The amount that the PodGroup adds to the reservations; None if it is not counted."""
-    why: str
+    reason: str
     seq: Seq
     """The event that admitted the PodGroup; 0 if it was admitted before this cycle."""
 
@@ -311,10 +311,14 @@ def _admission_seqs(recording: Recording, plugin: str, seq: Seq) -> dict[JobId, 
     """Job → the event at which the plugin reserved the job's minimum."""
     if plugin != OVERCOMMIT and recording.snapshot.release.has_older_form(ENQUEUE_INQUEUE_AT_VOTE):
         # Older releases reserve with a plugin's permit, even if another plugin rejects the job.
-        calls = [(at, event) for at, event in recording.hook_calls(JOB_ENQUEUEABLE.upstream) if event.result == PERMIT]
+        calls = [
+            (at_seq, event)
+            for at_seq, event in recording.hook_calls(JOB_ENQUEUEABLE.upstream)
+            if event.result == PERMIT
+        ]
     else:
         calls = list(recording.hook_calls(JOB_ENQUEUED.upstream))
-    return {event.job: at for at, event in calls if event.plugin == plugin and at <= seq}
+    return {event.job: at_seq for at_seq, event in calls if event.plugin == plugin and at_seq <= seq}
 
 
 def _build_entry(recording: Recording, seq: Seq, job: JobInfo, plugin: str, admission_seq: Seq) -> LedgerEntry:

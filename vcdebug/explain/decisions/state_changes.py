@@ -42,7 +42,7 @@ def state_change_equation(recording: Recording, seq: Seq, event: HookEvent) -> E
 def _reservation_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation | None:
     """The change of the plugin's reservations by the admitted job, per queue or for the cluster."""
     job, before = recording.session.jobs[event.job], state_before(recording, seq)
-    owner = next((each for each in (job.queue, "") if before.plugin_figure(event.plugin, each, RESERVED)), None)
+    owner = next((name for name in (job.queue, "") if before.plugin_figure(event.plugin, name, RESERVED)), None)
     if owner is None:
         return None
     after = recording.timeline.state_at(seq).plugin_amount(event.plugin, owner, RESERVED)

@@ -19,7 +19,7 @@ from vcdebug.framework.record import ActionEvent, HookEvent, Level, OpEvent, Pre
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
 from vcdebug.model.task import TaskInfo
-from vcdebug.recording.effects import fate_of
+from vcdebug.recording.effects import ending_of
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import job_of, state_before, task_of, tasks_before
 from vcdebug.recording.visits import spans_inside, starts_after_pop
@@ -40,20 +40,20 @@ class FunnelStage(Struct, frozen=True):
     """The number of tasks left after a filter; None if the search did not reach the filter."""
 
     name: str
-    left: int | None
+    remaining: int | None
 
 
 class NodeFunnel(Struct, frozen=True):
     """One node that an evicting action tried: the filters, what they left, and the outcome."""
 
     node: NodeName
-    first: Seq
+    first_seq: Seq
     """The first event of the node's turn; for a turn without events the event that follows it."""
     stages: tuple[FunnelStage, ...]
     outcome: str
-    by: str
+    decider: str
     """The plugin whose answer left no candidate in the last tier that was asked."""
-    fate: str
+    statement_end: str
     """`commit` or `discard` of the placement's statement; empty without a placement."""
     end: Seq
 
@@ -65,16 +65,18 @@ class NodeFunnel(Struct, frozen=True):
     @property
     def stopped_at(self) -> str:
         """The filter that left no candidate; empty if victims are left."""
-        return next((stage.name for stage in self.stages if stage.left == 0), "")
+        return next((stage.name for stage in self.stages if stage.remaining == 0), "")
 
     @property
     def outcome_words(self) -> str:
         """The outcome of the node's turn in a few words."""
-        if self.outcome == PLACED and self.fate == "discard":
+        if self.outcome == PLACED and self.statement_end == "discard":
             return f"placed, then discarded at {self.end}"
         if self.outcome:
             return self.outcome
-        return EMPTY_STAGE_WORDS.get(self.stopped_at) or (f"{self.by} leaves no pod" if self.by else "no victims")
+        return EMPTY_STAGE_WORDS.get(self.stopped_at) or (
+            f"{self.decider} leaves no pod" if self.decider else "no victims"
+        )
 
 
 class VictimFunnel(Struct, frozen=True):
@@ -84,19 +86,19 @@ class VictimFunnel(Struct, frozen=True):
     task: TaskKey
     seq: Seq
     """The event of the task's predicates, else of the beginning of its turn."""
-    considered: int
+    considered_count: int
     refused: int
     """Nodes that the predicates refused."""
-    tried: tuple[NodeFunnel, ...]
-    never: tuple[NodeName, ...]
+    tried_nodes: tuple[NodeFunnel, ...]
+    untried_nodes: tuple[NodeName, ...]
     """Feasible nodes that were never tried."""
-    reach: str
+    candidate_jobs: str
     """The jobs whose pods are candidates, in words."""
-    two_turns: bool
+    visits_jobs_twice: bool
     """Whether the action visits each job twice, the second time to evict pods of the job itself."""
-    within: bool
+    is_within_job: bool
     """Whether preempt looks for victims in the task's own job."""
-    stopped: str
+    end_reason: str
     """What ended the search before any node was checked; empty if nodes were checked."""
 
 
@@ -131,10 +133,10 @@ def _build_funnel(recording: Recording, index: int, action: str) -> VictimFunnel
     seq, search = next(recording.filter_events(PredicateEvent, span.seq_range), (span.first, None))
     # Some searches ask the predicates node by node, without one event for the whole pass.
     if search is None:
-        checked, refused = _count_single_asks(recording, span)
+        checked, refused = _count_single_checks(recording, span)
         stopped = "" if checked else _stop_reason(recording, span, task)
         return VictimFunnel(action, task.key, seq, checked, refused, funnels, (), reach, two_turns, within, stopped)
-    visited = dict.fromkeys(each.node for each in funnels)
+    visited = dict.fromkeys(node_funnel.node for node_funnel in funnels)
     feasible = (recording.node_names[row] for row in search.feasible.tolist())
     untried = tuple(name for name in feasible if name not in visited)
     return VictimFunnel(
@@ -142,7 +144,7 @@ def _build_funnel(recording: Recording, index: int, action: str) -> VictimFunnel
     )
 
 
-def _count_single_asks(recording: Recording, span: Span) -> tuple[int, int]:
+def _count_single_checks(recording: Recording, span: Span) -> tuple[int, int]:
     """(number of nodes checked one by one outside a pass of predicates, number of those refused)."""
     turns = [child.name for child in spans_inside(recording, span) if child.level is Level.NODE]
     answers = (
@@ -187,7 +189,7 @@ def _build_node_funnel(recording: Recording, turn: Span, victim_filter: Candidat
     decision = next((victim_choice(recording, seq) for seq in votes), None)
     stages = [*(FunnelStage(name, len(remaining)) for name, remaining in counts), *_tier_stages(recording, decision)]
     operations = recording.filter_events(OpEvent, turn.seq_range)
-    fate, end = next((fate_of(recording, seq, event) for seq, event in operations if event.op == "pipeline"), ("", 0))
+    fate, end = next((ending_of(recording, seq, event) for seq, event in operations if event.op == "pipeline"), ("", 0))
     # A dry run has its own verdict: its operations are simulated and leave no statement.
     run = dry_run_at(recording, turn.first)
     outcome = run.outcome_words if run is not None else _node_outcome(recording, turn, decision)
@@ -195,23 +197,23 @@ def _build_node_funnel(recording: Recording, turn: Span, victim_filter: Candidat
 
 
 def _emptied_by(decision: VictimDecision | None) -> str:
-    offers = [offer for tier in decision.tiers for offer in tier.offers] if decision is not None else []
+    offers = [offer for tier in decision.tiers for offer in tier.votes] if decision is not None else []
     answered = [offer for offer in offers if offer.vote.state == "answered"]
-    return answered[-1].vote.plugin if answered and not answered[-1].left else ""
+    return answered[-1].vote.plugin if answered and not answered[-1].remaining else ""
 
 
 def _tier_stages(recording: Recording, decision: VictimDecision | None) -> Iterator[FunnelStage]:
     """Yields a stage per tier with the number of victims that it allows; a later tier is asked only if that is 0."""
     by_number = {tier.number: tier for tier in decision.tiers} if decision is not None else {}
-    for number in tiers_asked(recording):
+    for number in victim_tiers(recording):
         tier = by_number.get(number)
-        answered = tier is not None and any(offer.vote.state == "answered" for offer in tier.offers)
+        answered = tier is not None and any(offer.vote.state == "answered" for offer in tier.votes)
         yield FunnelStage(f"tier {number}", len(tier.victims) if tier is not None and answered else None)
     yield FunnelStage(VICTIMS, len(decision.victims) if decision is not None else None)
 
 
 @per_recording()
-def tiers_asked(recording: Recording) -> tuple[int, ...]:
+def victim_tiers(recording: Recording) -> tuple[int, ...]:
     """Tiers in which some plugin votes on victims."""
     plugin_calls = recording.session.plugin_calls
     methods = (hooks.PREEMPTABLE.method, hooks.RECLAIMABLE.method)
@@ -226,7 +228,7 @@ def _cut_after_empty(stages: Sequence[FunnelStage]) -> tuple[FunnelStage, ...]:
     for stage in stages:
         kept_stages.append(FunnelStage(stage.name, None) if empty else stage)
         # After a tier that allows no victim the next tier is asked, so the stages after it count.
-        empty = empty or (stage.left == 0 and not stage.name.startswith("tier"))
+        empty = empty or (stage.remaining == 0 and not stage.name.startswith("tier"))
     return tuple(kept_stages)
 
 
@@ -236,10 +238,12 @@ def _node_outcome(recording: Recording, turn: Span, decision: VictimDecision | N
     if placements:
         # Counted, since a task can be pipelined and undone more than once on a node.
         return TAKEN_BACK if ops.count("unpipeline") >= placements else PLACED
-    if decision is None or decision.room is None:
+    if decision is None or decision.room_equation is None:
         return ""
-    if not decision.room.verdict:
-        shortage = f"{TOO_FEW}: {decision.room.deciding}" if decision.room.deciding else TOO_FEW
+    if not decision.room_equation.verdict:
+        shortage = (
+            f"{TOO_FEW}: {decision.room_equation.deciding_name}" if decision.room_equation.deciding_name else TOO_FEW
+        )
         return shortage if decision.victims else ""
     limits = [
         event for _, event in recording.filter_events(HookEvent, turn.seq_range) if event.point in QUEUE_LIMIT_POINTS
@@ -263,7 +267,7 @@ class Refusal(Struct, frozen=True):
 
     job: JobId
     action: str
-    why: str
+    reason: str
     tasks: tuple[TaskKey, ...]
     seq: Seq
     """The event of the first refusal."""
@@ -319,6 +323,6 @@ def _predicate_refusals(recording: Recording, node: NodeName) -> Iterator[tuple[
 def _victim_search_refusals(recording: Recording, node: NodeName) -> Iterator[tuple[Seq, TaskKey, str, str]]:
     starts = (seq for seq, event in recording.events_of_type(ActionEvent) if event.what == "start")
     for search in (search for seq in starts for search in funnels_around(recording, seq)):
-        for turn in search.tried:
+        for turn in search.tried_nodes:
             if turn.node == node and turn.outcome != PLACED:
-                yield turn.first, search.task, search.action, turn.outcome_words
+                yield turn.first_seq, search.task, search.action, turn.outcome_words

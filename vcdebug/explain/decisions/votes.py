@@ -31,9 +31,9 @@ class PluginAnswer(Struct, frozen=True):
     seq: Seq | None
     """The event with the plugin's answer; None if the plugin was not asked."""
     result: CallResult
-    why: str
+    silence_reason: str
     """Why the plugin was not asked; empty if it answered."""
-    later: Change | None = None
+    added_by: Change | None = None
     """The upstream change that added this hook to the plugin, if the replayed release is older."""
 
 
@@ -42,8 +42,8 @@ class HookCallGroup(Struct, frozen=True):
 
     point: str
     subject: CallSubject
-    first: Seq
-    last: Seq
+    first_seq: Seq
+    last_seq: Seq
     votes: tuple[PluginAnswer, ...]
     outcome: Answer
     """The combined answer that the action received, tasks by name; None also if a panic ended the call."""
@@ -101,7 +101,7 @@ def hook_calls_at(recording: Recording, seq: Seq) -> HookCallGroup | None:
     if not isinstance(event, HookEvent) or event.point not in HOOK_AT:
         return None
     for group in _iter_questions(recording, _run_start(recording, seq)):
-        if group.last >= seq:
+        if group.last_seq >= seq:
             return group
     return None
 
@@ -130,7 +130,7 @@ def _iter_questions(recording: Recording, seq: Seq) -> Iterator[HookCallGroup]:
         replay = _Replay(recording, seq)
         group = replay.replay_question()
         yield group
-        seq = group.last + 1
+        seq = group.last_seq + 1
 
 
 class _Replay:
@@ -144,8 +144,8 @@ class _Replay:
         self.hook = HOOK_AT[event.point]
         # The scheduler's own combining rule runs over the recorded answers, since a copy of it could differ.
         self.rule = self.hook.recorded_rule
-        self.first = first
-        self.next = first
+        self.first_seq = first
+        self.next_seq = first
         self.calls: list[RecordedAnswer] = []
         self.tasks: dict[TaskKey, NamedTask] = {}
 
@@ -163,7 +163,7 @@ class _Replay:
         votes = tuple(_list_plugin_answers(self.recording, self.hook, self.calls))
         subject = _asked_about(self.event)
         return HookCallGroup(
-            self.event.point, subject, self.first, self.next - 1, votes, _name_tasks(outcome), tier, plugin
+            self.event.point, subject, self.first_seq, self.next_seq - 1, votes, _name_tasks(outcome), tier, plugin
         )
 
     def replay_tiers(self) -> Tiers:
@@ -181,11 +181,11 @@ class _Replay:
         return lambda *_: self.next_call(tier, place, plugin)
 
     def next_call(self, tier: int, place: int, plugin: str) -> Answer:
-        event = self.recording.event_at(self.next) if self.next <= len(self.recording) else None
+        event = self.recording.event_at(self.next_seq) if self.next_seq <= len(self.recording) else None
         if not isinstance(event, HookEvent) or event.plugin != plugin or not _is_same_question(event, self.event):
             raise _CutShortError
-        self.calls.append(RecordedAnswer(tier, place, plugin, self.next, event.result, event.vote))
-        self.next += 1
+        self.calls.append(RecordedAnswer(tier, place, plugin, self.next_seq, event.result, event.vote))
+        self.next_seq += 1
         return self.rule.restore_answer(event.result, event.vote, self.named_task)
 
     def named_task(self, key: TaskKey) -> NamedTask:
@@ -201,7 +201,7 @@ def _name_tasks(outcome: Answer) -> Answer:
 def _list_plugin_answers(recording: Recording, hook: AnyHook, calls: Answers) -> Iterator[PluginAnswer]:
     """Yields an entry per plugin with this hook in configuration order; for victims also plugins of later releases."""
     functions, rule = recording.session.functions, hook.recorded_rule
-    call_at = {(call.tier, call.place): call for call in reversed(calls)}
+    call_at = {(call.tier, call.position): call for call in reversed(calls)}
     for tier, options in enumerate(recording.conf.tiers, start=1):
         place = 0
         for option in options:
@@ -240,8 +240,8 @@ class TierVote(Struct, frozen=True):
     """The victims that one plugin allows, and those that its tier still allows after its answer."""
 
     vote: PluginAnswer
-    offered: tuple[TaskKey, ...]
-    left: tuple[TaskKey, ...]
+    allowed: tuple[TaskKey, ...]
+    remaining: tuple[TaskKey, ...]
     """The tier's victims after this answer."""
 
 
@@ -249,10 +249,10 @@ class VictimTier(Struct, frozen=True):
     """The candidates that each plugin of a tier allows, and the tier's result."""
 
     number: int
-    offers: tuple[TierVote, ...]
+    votes: tuple[TierVote, ...]
     """In configuration order; a plugin that was not asked allows none."""
     victims: tuple[TaskKey, ...]
-    decides: bool
+    is_deciding: bool
 
 
 class VictimObjection(Struct, frozen=True):
@@ -260,7 +260,7 @@ class VictimObjection(Struct, frozen=True):
 
     tier: int
     plugin: str
-    why: str
+    reason: str
     seq: Seq
 
 
@@ -289,9 +289,9 @@ class VictimDecision(Struct, frozen=True):
     victims: tuple[TaskKey, ...]
     """The victims as the action received them; a candidate can occur twice."""
     deciding_tier: int | None
-    fates: tuple[CandidateOutcome, ...]
+    outcomes: tuple[CandidateOutcome, ...]
     """The fate of each candidate, in call order."""
-    room: Equation | None
+    room_equation: Equation | None
     """The equation whether the node has room for the preemptor without all victims; None without a node."""
 
 
@@ -325,8 +325,17 @@ def _find_question_before(recording: Recording, seq: Seq) -> tuple[Seq, HookCall
         return seq, question
     span = recording.span_tree.span_around(seq, Level.NODE) or recording.span_tree.span_around(seq, Level.TASK)
     first = 1 if span is None else span.first
-    earlier = (at for at, event in recording.events_before(HookEvent, seq, first) if event.point in VICTIM_POINTS)
-    return next(((at, found) for at in earlier if (found := _victim_question(recording, at)) is not None), None)
+    earlier = (
+        at_seq for at_seq, event in recording.events_before(HookEvent, seq, first) if event.point in VICTIM_POINTS
+    )
+    return next(
+        (
+            (at_seq, call_before)
+            for at_seq in earlier
+            if (call_before := _victim_question(recording, at_seq)) is not None
+        ),
+        None,
+    )
 
 
 def _build_choice(recording: Recording, seq: Seq, question: HookCallGroup) -> VictimDecision:
@@ -340,14 +349,14 @@ def _build_choice(recording: Recording, seq: Seq, question: HookCallGroup) -> Vi
     fates = tuple(_iter_fates(recording, question, victims))
     room = None
     if preemptor is not None and node is not None:
-        room = room_equation(recording, question.first, preemptor, node, victims)
+        room = room_equation(recording, question.first_seq, preemptor, node, victims)
     deciding_tier = question.deciding_tier
     return VictimDecision(question, preemptor, node, question.candidates, tiers, victims, deciding_tier, fates, room)
 
 
 def _build_tier(question: HookCallGroup, number: int) -> VictimTier:
     offers = tuple(_iter_offers(question.tier(number)))
-    victims = offers[-1].left if offers else ()
+    victims = offers[-1].remaining if offers else ()
     return VictimTier(number, offers, victims, number == question.deciding_tier)
 
 
@@ -381,7 +390,7 @@ def _protection_notes(recording: Recording, seq: Seq) -> dict[TaskKey, str]:
     from vcdebug.explain.decisions.equations import equation_at
 
     equation = equation_at(recording, seq)
-    return {} if equation is None else {term.name: term.note for term in equation.terms if not term.holds}
+    return {} if equation is None else {term.name: term.note for term in equation.terms if not term.is_met}
 
 
 def _notes_if_asked(recording: Recording, seq: Seq, plugin: str, candidates: tuple[TaskKey, ...]) -> dict[TaskKey, str]:
@@ -395,7 +404,7 @@ def _notes_if_asked(recording: Recording, seq: Seq, plugin: str, candidates: tup
         return {}
     subject = tuple((name, candidates if name == CANDIDATES else value) for name, value in event.subject)
     equation = compute(recording, seq, event._replace(plugin=plugin, subject=subject))
-    return {term.name: term.note for term in equation.terms if term.holds is False}
+    return {term.name: term.note for term in equation.terms if term.is_met is False}
 
 
 def earlier_tier_facts(empty_votes: Sequence[PluginAnswer], tier: int) -> tuple[str, ...]:
@@ -421,16 +430,16 @@ class UnaskedPlugin(Struct, frozen=True):
         """A sentence: whether the plugin would protect the victim, and why it was not asked."""
         part = "was not consulted" if self.vote.state == "not asked" else "did not take part"
         protection = f" would protect it{f' ({self.note})' if self.note else ''}, but" if self.protects else ""
-        return f"{self.vote.plugin} (tier {self.vote.tier}){protection} {part}: {self.vote.why}."
+        return f"{self.vote.plugin} (tier {self.vote.tier}){protection} {part}: {self.vote.silence_reason}."
 
 
 def unasked_plugins(recording: Recording, question: HookCallGroup, eviction_seq: Seq) -> Iterator[UnaskedPlugin]:
     """Yields the plugins that were not asked about the victim of an eviction, and what they would have answered in
     that state about the pods evicted since the hook call `question`, the victim as the last of them.
     """
-    events = (recording.event_at(seq) for seq in range(question.last + 1, eviction_seq + 1))
+    events = (recording.event_at(seq) for seq in range(question.last_seq + 1, eviction_seq + 1))
     victims = tuple(event.task for event in events if isinstance(event, OpEvent) and event.op == EVICT_OP)
     for vote in question.votes:
         if vote.state in ("not asked", "switched off"):
-            notes = _notes_if_asked(recording, question.first, vote.plugin, victims)
+            notes = _notes_if_asked(recording, question.first_seq, vote.plugin, victims)
             yield UnaskedPlugin(question, vote, notes.get(victims[-1], ""), victims[-1] in notes)

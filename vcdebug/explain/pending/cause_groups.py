@@ -24,7 +24,7 @@ class CauseGroup(Struct, frozen=True):
 
     cause: str
     """The code of the cause, as in JSON."""
-    words: str
+    text: str
     """The cause in words for all jobs: differing numbers become a range, other differing words an ellipsis."""
     jobs: tuple[SurveyedJob, ...]
     """The jobs, oldest first."""
@@ -33,7 +33,7 @@ class CauseGroup(Struct, frozen=True):
     pods: int
     """Pods that are Pending when the cycle ends."""
     queues: tuple[QueueName, ...]
-    oldest: str
+    oldest_age: str
     """The age of the oldest job."""
     first_fix: str
     """The first advice, worded for all jobs."""

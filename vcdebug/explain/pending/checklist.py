@@ -23,7 +23,7 @@ from vcdebug.model.fit_errors import FitErrors
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.task import TaskInfo
 from vcdebug.recording.recording import Recording
-from vcdebug.recording.visits import JobVisit, NumberedCall, TaskTry, refusals_in, says_no
+from vcdebug.recording.visits import JobVisit, NumberedCall, TaskTry, is_rejection, refusals_in
 from vcdebug.releases.scheduling import BACKFILL_ENDS_AT_FAILURE
 
 COUNTED_ONCE: Final = "each node is counted once, under its first missing resource"
@@ -133,11 +133,11 @@ def _statement_step(visit: JobVisit) -> ExplanationStep:
     assert visit.end is not None
     seq, statement = visit.end
     state: answer.StepState = "passed" if visit.was_committed and statement.ops else "failed"
-    text = f"{len(visit.planned_tasks)} of {count_noun(len(visit.tries), 'pod')} placed, {_fate_words(visit)}"
+    text = f"{len(visit.planned_tasks)} of {count_noun(len(visit.tries), 'pod')} placed, {_ending_words(visit)}"
     return ExplanationStep(f"{visit.action}, result", state, text, (seq,))
 
 
-def _fate_words(visit: JobVisit) -> str:
+def _ending_words(visit: JobVisit) -> str:
     return "committed" if visit.was_committed else "rolled back"
 
 
@@ -164,7 +164,7 @@ def _gang_steps(view: JobView, action: str) -> Iterator[ExplanationStep]:
         yield ExplanationStep(f"{action}, result", "not reached")
         return
     visit, seq = ends[-1]
-    result = f"{count_noun(len(visit.planned_tasks), 'pod')} placed, {_fate_words(visit)}"
+    result = f"{count_noun(len(visit.planned_tasks), 'pod')} placed, {_ending_words(visit)}"
     yield ExplanationStep(f"{action}, result", "passed" if visit.was_committed else "failed", result, (seq,))
 
 
@@ -204,8 +204,8 @@ def _victim_steps(visit: JobVisit) -> Iterator[ExplanationStep]:
     calls = [(node.node, seq, event) for node in nodes for seq, event in node.victim_votes]
     votes = [call for call in calls if call[2].candidates]
     if not votes:
-        where = _count_nodes(node.node for node in nodes)
-        yield ExplanationStep(name, "failed", f"none on {where}", tuple(seq for _, seq, _ in calls[:1]))
+        nodes_text = _count_nodes(node.node for node in nodes)
+        yield ExplanationStep(name, "failed", f"none on {nodes_text}", tuple(seq for _, seq, _ in calls[:1]))
         return
     yield ExplanationStep(name, "passed", f"found on {_count_nodes(node for node, _, _ in votes)}", (votes[0][1],))
     yield _vote_step(visit, votes)
@@ -233,7 +233,7 @@ def _vote_step(visit: JobVisit, votes: Sequence[tuple[NodeName, Seq, HookEvent]]
 
 def _after_step(visit: JobVisit, last: NumberedCall) -> ExplanationStep:
     name, (seq, event) = "quota and predicates after eviction", last
-    if not visit.planned_tasks and says_no(event):
+    if not visit.planned_tasks and is_rejection(event):
         text = f"rejected by {event.plugin} ({event.point}) on the last node tried"
         return ExplanationStep(name, "failed", text, (seq,))
     text = "passed on the last node tried, but no place was reserved there"
@@ -293,7 +293,7 @@ def not_tried_finding(view: JobView) -> answer.Finding:
         headline = answer.CauseHeadline(view.job.uid, "has no Pending pods", "every pod has a node or has ended")
     elif task.best_effort and BACKFILL not in view.actions:
         return _no_backfill_finding(view, task)
-    elif finding := _passed_over_finding(view, task) or _behind_failure_finding(view, task):
+    elif finding := _passed_over_finding(view, task) or _failed_role_finding(view, task):
         return finding
     else:
         headline = answer.pending_headline(
@@ -305,7 +305,7 @@ def not_tried_finding(view: JobView) -> answer.Finding:
     )
 
 
-def _behind_failure_finding(view: JobView, task: TaskInfo) -> answer.Finding | None:
+def _failed_role_finding(view: JobView, task: TaskInfo) -> answer.Finding | None:
     """The finding for older releases, in which the first pod that fits no node ends backfill; else None."""
     start, end = view.action_starts(BACKFILL), view.action_ends(BACKFILL)
     release = view.recording.snapshot.release

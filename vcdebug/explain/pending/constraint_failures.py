@@ -169,13 +169,13 @@ def waiting_holder_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
         return
     jobs = join_names(dict.fromkeys(task.job for task in other_tasks))
     pods = join_names((task.name for task in other_tasks), placement_constraints.MAX_HOLDERS)
-    both = f"{jobs} and this job ({count_noun(len(running_tasks), 'running pod')}) all have Pending pods"
+    both_jobs = f"{jobs} and this job ({count_noun(len(running_tasks), 'running pod')}) all have Pending pods"
     fewer = "start fewer jobs at once (set minMember or minResources for the whole job)"
     # Even a job whose minResources cover all its pods is admitted by room that its pods cannot use.
     admitted_by_all = ENQUEUE in fits.view.actions and fits.of_kind("unresolvable")
     counts = f"; {ENQUEUE} counts all nodes, not only those that the pods can use" if admitted_by_all else ""
     yield ConstraintFailure(
-        f"Possible deadlock: {near.name} is in use by {pods} of {jobs}; {both}{counts}",
+        f"Possible deadlock: {near.name} is in use by {pods} of {jobs}; {both_jobs}{counts}",
         (answer.outside_advice(f"Delete {jobs} or this job, and {fewer}.", answer.AdviceHarm.QUEUE),),
     )
 
@@ -270,10 +270,10 @@ def _taint_advice(fits: NodeFits) -> Iterator[Advice]:
     yield answer.add_nodes_advice(fits.task.init_resreq)
     if removable:
         words = f"Remove taint {join_names(removable)} when it is no longer needed."
-        yield answer.Advice(words, answer.AdviceHarm.CLUSTER, risky=True)
+        yield answer.Advice(words, answer.AdviceHarm.CLUSTER, is_risky=True)
     if tolerable:
         words = f"Add a toleration for {join_names(tolerable)}, if the node's owner agrees."
-        yield answer.Advice(words, answer.AdviceHarm.CLUSTER, risky=True)
+        yield answer.Advice(words, answer.AdviceHarm.CLUSTER, is_risky=True)
 
 
 _GENERAL_ADVICE: Mapping[ConstraintKind, tuple[Advice, ...]] = {
@@ -313,9 +313,13 @@ def advice_for_unresolvable(fits: NodeFits, failures: Sequence[ConstraintFailure
 
 def advice_for_mixed(fits: NodeFits, failures: Sequence[ConstraintFailure]) -> tuple[Advice, ...]:
     """Advice if some nodes lack room and others refuse for other reasons."""
-    others = merge_advice(fits, failures, [node.reason for node in fits.of_kind("unresolvable")])
-    nearest, more = fits.nearest_node, answer.add_nodes_advice(fits.task.init_resreq)
+    refusal_advice = merge_advice(fits, failures, [node.reason for node in fits.of_kind("unresolvable")])
+    nearest, add_nodes = fits.nearest_node, answer.add_nodes_advice(fits.task.init_resreq)
     if nearest is not None and nearest.short:
         free = answer.queue_admin_advice(f"Free {join_named_amounts(nearest.short)} on {nearest.name}.")
-        return tuple(dict.fromkeys((*(line for failure in failures for line in failure.advice), free, more, *others)))
-    return others or (more,)
+        return tuple(
+            dict.fromkeys(
+                (*(line for failure in failures for line in failure.advice), free, add_nodes, *refusal_advice)
+            )
+        )
+    return refusal_advice or (add_nodes,)

@@ -149,7 +149,7 @@ def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explana
         by_cause.setdefault(finding.cause, finding)
     first, *others = by_cause.values()
     dominant, steps = (
-        _add_turn(view, _beyond_minimum(view, _add_admitted(view, first))),
+        _add_turn(view, _with_minimum_fact(view, _add_admitted(view, first))),
         checklist.checklist_steps(view),
     )
     # No hint about a cluster autoscaler where a queue refuses: more nodes would not help.
@@ -162,18 +162,22 @@ def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explana
     return Explanation(view.job.uid, subject.pod, dominant.cause in HAS_CAUSES, dominant, tuple(others), advice, steps)
 
 
-def _beyond_minimum(view: JobView, finding: Finding) -> Finding:
+def _with_minimum_fact(view: JobView, finding: Finding) -> Finding:
     """Add the fact that minMember is met, so gang does not block the Pending pods, or how many pods of it run."""
     ready, minimum = view.job.ready_task_num(), view.job.min_available
-    if not view.left_over or not (ready or minimum <= 0) or finding.cause in (*HAS_CAUSES, PHANTOM_CAUSE, NOT_STARVING):
+    if (
+        not view.unplaced_tasks
+        or not (ready or minimum <= 0)
+        or finding.cause in (*HAS_CAUSES, PHANTOM_CAUSE, NOT_STARVING)
+    ):
         return finding
     if ready < minimum:
         # A gang that lost pods: what is short is only a part of it.
         fact = f"{ready} of the {count_noun(minimum, 'pod')} that minMember requires already run."
         return replace(finding, facts=(*finding.facts, fact)) if finding.cause in ROOM_CAUSES else finding
     met = f"minMember {view.job.min_available} is met by {count_noun(ready, 'ready pod')}"
-    fact = f"{met}, so gang does not block the other {len(view.left_over)}."
-    beyond = _beyond_cluster(view)
+    fact = f"{met}, so gang does not block the other {len(view.unplaced_tasks)}."
+    beyond = _cluster_excess(view)
     if beyond:
         lower = f"Set overcommit-factor to 1: jobs with {beyond[0]} are then not admitted."
         also = (outside_advice(lower, AdviceHarm.CLUSTER),) if OVERCOMMIT in view.recording.conf.plugin_names() else ()
@@ -191,14 +195,17 @@ def _minimum_of_spark(view: JobView) -> tuple[Advice, ...]:
     return (outside_advice(f"State minResources of the driver and its executors ({where}): {effect}."),)
 
 
-def _beyond_cluster(view: JobView) -> tuple[str, str] | None:
+def _cluster_excess(view: JobView) -> tuple[str, str] | None:
     """(words, sentence) if the admitted minResources exceed the whole cluster in a dimension; else None."""
     minimum, total = view.job.pod_group.min_resources, view.session.total_resource
-    for name, asked in minimum.items() if minimum is not None else ():
-        if name != PODS and 0 < total.get(name) < asked:
-            wanted, has = format_amounts_apart(name, asked, total.get(name))
+    for name, minimum_amount in minimum.items() if minimum is not None else ():
+        if name != PODS and 0 < total.get(name) < minimum_amount:
+            minimum_text, total_text = format_amounts_apart(name, minimum_amount, total.get(name))
             words = f"more {name} than the cluster has"
-            return words, f"The PodGroup was admitted with minResources of {wanted} {name}; the cluster has {has}."
+            return (
+                words,
+                f"The PodGroup was admitted with minResources of {minimum_text} {name}; the cluster has {total_text}.",
+            )
     return None
 
 
@@ -239,7 +246,7 @@ def _contributing_findings(view: JobView, finding: Finding) -> list[Finding]:
     """Why other pods are Pending although minMember is met; for a phantom pipeline, why allocate does not bind."""
     if finding.cause == PHANTOM_CAUSE:
         return list(stopping_findings(view.recording, view))
-    return judge_job(view) if view.left_over and view.pod is None else []
+    return judge_job(view) if view.unplaced_tasks and view.pod is None else []
 
 
 def judge_job(view: JobView) -> list[Finding]:
@@ -378,8 +385,10 @@ def is_surveyed(recording: Recording) -> bool:
 def _build_survey(recording: Recording, report_progress: Callable[[int, int], object]) -> Survey:
     summary, session = waiting_summary(recording), recording.session.jobs
     # Jobs of PodGroups, of pods whose PodGroup is missing, and Pending pods of this scheduler without a PodGroup.
-    subjects = sorted([*(ExplainSubject("", pod) for pod in summary.lone), *map(ExplainSubject, summary.jobs)])
-    unplaced = [subject for subject in subjects if subject.job in summary.broken or subject.job not in session]
+    subjects = sorted(
+        [*(ExplainSubject("", pod) for pod in summary.pods_without_job), *map(ExplainSubject, summary.jobs)]
+    )
+    unplaced = [subject for subject in subjects if subject.job in summary.incomplete_jobs or subject.job not in session]
     surveyed: list[SurveyedJob] = []
     for subject in unplaced:
         report_progress(len(surveyed), len(unplaced))

@@ -10,7 +10,7 @@ from vcdebug.explain import answer
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFit, NodeFits, room_by_node, tasks_by_node
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence
-from vcdebug.explain.pending.placement_constraints import UNBOUND_REASONS, format_resource_meant
+from vcdebug.explain.pending.placement_constraints import UNBOUND_REASONS, format_similar_resource
 from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.hooks import PRE_PREDICATE, PREDICATE
 from vcdebug.framework.quirks import SCORES_DROPPED
@@ -186,7 +186,7 @@ def _larger_than_any_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding:
             reason = f"{task.name} mounts a volume of {driver}, which no CSINode in the snapshot lists as a driver"
         else:
             reason = f"{task.name} asks {request_text} {name}, and no node in the snapshot provides it"
-            similar = format_resource_meant(fits, name)
+            similar = format_similar_resource(fits, name)
             facts = [similar, *facts] if similar else facts
         for each in exceeded:
             numbers[f"largest.{each}"] = answer.number(each, largest[each].allocatable.get(each))
@@ -272,7 +272,7 @@ def _pod_count_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding:
     crowded = fits.of_kind("pods")
     limits = dict.fromkeys(amount_text.format_amount(PODS, node.allocatable.get(PODS)) for node in crowded)
     node = crowded[0]
-    free = amount_text.format_resource(Resource(node.future.milli_cpu, node.future.memory))
+    free = amount_text.format_resource(Resource(node.future_idle.milli_cpu, node.future_idle.memory))
     verbs = ("has", "has reached its") if len(crowded) == 1 else ("have", "have reached their")
     reason = (
         f"{count_noun(len(crowded), 'node')} {verbs[0]} room for {task.name} but {verbs[1]} pod limit "
@@ -281,7 +281,7 @@ def _pod_count_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding:
     facts = [f"{node.name} has {free} free."]
     numbers = {
         "pods.allocatable": answer.number(PODS, node.allocatable.get(PODS)),
-        "pods.free": answer.number(PODS, node.future.get(PODS)),
+        "pods.free": answer.number(PODS, node.future_idle.get(PODS)),
     }
     advice = (
         answer.owner_advice("Run fewer small pods."),
@@ -296,7 +296,7 @@ def _mixed_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding:
     numbers, node, facts = dict[str, answer.Number](), fits.nearest_node, list[str]()
     short = node.short if node is not None else ()
     if node is not None and short:
-        free = [(name, max(node.future.get(name), 0.0)) for name, _ in short]
+        free = [(name, max(node.future_idle.get(name), 0.0)) for name, _ in short]
         numbers.update({f"nearest.{name}": answer.number(name, value) for name, value in free})
         numbers.update({f"short.{name}": answer.number(name, missing) for name, missing in short})
     # If the only reason is a shortage, its numbers are more precise than the reason.
@@ -326,11 +326,11 @@ def _shortage_reason(task: TaskInfo, fits: NodeFits, node: NodeFit) -> str:
 
 def _nearest_words(task: TaskInfo, node: NodeFit, *, several: bool = True) -> str:
     """What the task lacks: `it asks 1.5 cpu; n1 comes closest with 1 free (0.5 short; also short: memory 2Gi)`."""
-    (name, missing), *others = node.short
+    (name, missing), *further = node.short
     request = amount_text.format_named_amount(name, task.init_resreq.get(name))
-    free = amount_text.format_amount(name, max(node.future.get(name), 0.0))
+    free = amount_text.format_amount(name, max(node.future_idle.get(name), 0.0))
     nearest = f"{node.name} comes closest with" if several else f"{node.name} has"
-    also_short = f"; also short: {amount_text.join_named_amounts(others)}" if others else ""
+    also_short = f"; also short: {amount_text.join_named_amounts(further)}" if further else ""
     return f"it asks {request}; {nearest} {free} free ({amount_text.format_amount(name, missing)} short{also_short})"
 
 
@@ -341,7 +341,7 @@ def _spread_out_facts(fits: NodeFits) -> list[str]:
     if len(short) < 2 or len(names) != 1 or PODS in names:
         return []
     name = next(iter(names))
-    free, by_node = 0.0, {node.name: max(node.future.get(name), 0.0) for node in short}
+    free, by_node = 0.0, {node.name: max(node.future_idle.get(name), 0.0) for node in short}
     for value in by_node.values():
         free += value
     if free < fits.task.init_resreq.get(name):
@@ -379,11 +379,11 @@ def room_takers(fits: NodeFits) -> RoomTakers:
     if not opened:
         return RoomTakers()
     opening_room = room_by_node(recording, opened)
-    lost_nodes = tuple([n.name for n in fits.of_kind("short") if request.less_equal(opening_room[n.name].future)])
-    placed = placements_before(recording, fits.since)
+    lost_nodes = tuple([n.name for n in fits.of_kind("short") if request.less_equal(opening_room[n.name].future_idle)])
+    placed = placements_before(recording, fits.earliest_seq)
     # Jobs without placed pods share one cached answer, whose key names no job.
     own_job = fits.view.job.uid if any(key in placed for key in fits.view.tasks) else ""
-    return _takers_on(recording, opened, fits.since, lost_nodes, own_job) if lost_nodes else RoomTakers()
+    return _takers_on(recording, opened, fits.earliest_seq, lost_nodes, own_job) if lost_nodes else RoomTakers()
 
 
 @per_recording(most=8)
@@ -419,9 +419,9 @@ def placements_before(recording: Recording, seq: Seq) -> Mapping[TaskKey, Seq]:
 def taker_facts(fits: NodeFits, takers: RoomTakers) -> list[str]:
     """Sentences about the tasks that were placed in the room, and why they came first."""
     # Only the names that are shown are made: half of thousands of jobs may be takers for each job of the other half.
-    who = join_first_names((_taker_words(fits.view, *each) for each in takers.pods.items()), len(takers.pods))
+    taker_names = join_first_names((_taker_words(fits.view, *each) for each in takers.pods.items()), len(takers.pods))
     were, reason = verb_for(len(takers.tasks), "was"), _order_words(fits, takers.tasks[0])
-    first = f"{join_names(takers.nodes)} had room at the start of this cycle; {who} {were} placed there first"
+    first = f"{join_names(takers.nodes)} had room at the start of this cycle; {taker_names} {were} placed there first"
     return [f"{first}, since {reason}." if reason else f"{first}."]
 
 
@@ -437,13 +437,13 @@ def _passing_facts(fits: NodeFits) -> list[str]:
     node = fits.nearest_node
     if node is None or not node.short:
         return []
-    placed = placements_before(fits.view.recording, fits.since)
+    placed = placements_before(fits.view.recording, fits.earliest_seq)
     tasks = [task for task in fits.tasks_on(node.name) if task.key in placed and task.job != fits.view.job.uid]
     if not tasks:
         return []
     name = node.short[0][0]
     used = sum_resources(task.resreq for task in tasks).get(name)
-    free = max(node.future.get(name), 0.0) + used
+    free = max(node.future_idle.get(name), 0.0) + used
     usage, total = (amount_text.format_amount(name, value) for value in (used, free))
     started = f"{join_names(task.key for task in tasks)} started on {node.name} in this cycle and use {usage}"
     return [f"{started} of the {total} {name} that were free; nothing is reserved for {fits.view.job.uid}."]
@@ -457,7 +457,7 @@ def user_facts(fits: NodeFits) -> list[str]:
     name, recording = node.short[0][0], fits.view.recording
     # Of nodes that lack as much, one with pods of other jobs: the job's own pods are no obstacle to it.
     alike = [each.name for each in fits.node_fits if each.short == node.short and each.kind == node.kind]
-    users = [(each, users_of_node(recording, fits.since, each, name)) for each in (node.name, *alike[:8])]
+    users = [(each, users_of_node(recording, fits.earliest_seq, each, name)) for each in (node.name, *alike[:8])]
     place, pods = next((one for one in users if any(key not in fits.view.tasks for key, _ in one[1])), users[0])
     return [f"In use on {place} ({name}): {amount_text.join_ranked_amounts(name, pods, MAX_TAKERS)}."] if pods else []
 

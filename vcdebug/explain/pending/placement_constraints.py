@@ -53,7 +53,7 @@ def find_label_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
     affinity = required_node_affinity(fits.task.pod.spec)
     terms = affinity.terms or ()
     labels = (term.labels for term in terms if len(terms) == 1)
-    for requirement in (each for selector in (affinity.selector, *labels) for each in selector.requirements):
+    for requirement in (required for selector in (affinity.selector, *labels) for required in selector.requirements):
         yield from _requirement_failures(fits, requirement)
 
 
@@ -70,20 +70,22 @@ def _requirement_failures(fits: NodeFits, requirement: Requirement) -> Iterator[
             )
         return
     key = requirement.key
-    found = group_by_key((node.labels[key], node.name) for node in nodes if key in node.labels)
+    nodes_by_value = group_by_key((node.labels[key], node.name) for node in nodes if key in node.labels)
     unmet = f"No node in the snapshot has {format_requirement(requirement)}"
-    if not found:
+    if not nodes_by_value:
         yield from _unknown_key(fits, requirement, unmet)
         return
-    values = join_names((f"{value or 'empty'} on {join_names(names, 2)}" for value, names in found.items()), MAX_VALUES)
-    closest = _closest_name(requirement.values, found) if requirement.operator == "In" else ""
+    values = join_names(
+        (f"{value or 'empty'} on {join_names(names, 2)}" for value, names in nodes_by_value.items()), MAX_VALUES
+    )
+    closest = _closest_name(requirement.values, nodes_by_value) if requirement.operator == "In" else ""
     advice = (owner_advice(f"Did you mean {requirement.key}={closest}? Labels are case-sensitive."),) if closest else ()
     yield ConstraintFailure(f"{unmet}: {requirement.key} is {values}", advice)
 
 
-def _few_nodes_failure(have: list[str], lack: list[str], unmet: str) -> Iterator[ConstraintFailure]:
+def _few_nodes_failure(with_label: list[str], without_label: list[str], unmet: str) -> Iterator[ConstraintFailure]:
     """Yields the failure that names the nodes with or without the label, whichever are fewer, if they are few."""
-    nodes, verb = (lack, "lack") if len(lack) <= len(have) else (have, "have")
+    nodes, verb = (without_label, "lack") if len(without_label) <= len(with_label) else (with_label, "have")
     if nodes and len(nodes) < MAX_VALUES:
         single = {"lack": "lacks", "have": "has"}
         only = "" if verb == "lack" else "Only "
@@ -106,7 +108,7 @@ def _unknown_key(fits: NodeFits, requirement: Requirement, unmet: str) -> Iterat
 def _renamed_label_edits(fits: NodeFits, key: str, closest_key: str) -> list[str]:
     """Edits that name another label in the node selectors and topology spread constraints of the Pending pods."""
     edits = []
-    for task in fits.view.left_over:
+    for task in fits.view.unplaced_tasks:
         path, spec = f"Pod/{task.key}:spec", task.pod.spec
         selector = spec.get("nodeSelector") or {}
         if key in selector:
@@ -134,8 +136,8 @@ def find_spread_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
         lacking = [node.name for node in fits.node_fits if node.name not in present]
         yield from _few_nodes_failure(present, lacking, f"{format_requirement(required)}, {rule}") if lacking else ()
         values = enumerate(domains.column.values)
-        counts = {str(value): int(domains.per_value[at]) for at, value in values if domains.known[at]}
-        most = constraint.max_skew + domains.lowest - domains.itself
+        counts = {str(value): int(domains.per_value[at]) for at, value in values if domains.present[at]}
+        most = constraint.max_skew + domains.min_match_num - domains.self_match_num
         allowed = [value for value, count in counts.items() if count <= most]
         if len(allowed) < len(counts):
             pods = join_names((f"{value} {count}" for value, count in counts.items()), MAX_VALUES)
@@ -173,7 +175,7 @@ def format_requirement(requirement: Requirement) -> str:
     return f"{requirement.key} {requirement.operator} {values}"
 
 
-def format_resource_meant(fits: NodeFits, name: str) -> str:
+def format_similar_resource(fits: NodeFits, name: str) -> str:
     """The resource most similar to one that no node has, and a node that has it; empty if none is similar."""
     nodes = [fits.view.session.nodes[node.name] for node in fits.node_fits]
     providers = {each: node.name for node in nodes for each, value in node.allocatable.items() if value > 0}
@@ -191,7 +193,7 @@ def find_affinity_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
 
 
 def _pod_affinity_failure(fits: NodeFits, term: AffinityTerm) -> ConstraintFailure:
-    labels = join_names(format_requirement(each) for each in term.selector.requirements) or "any labels"
+    labels = join_names(format_requirement(required) for required in term.selector.requirements) or "any labels"
     unmet = f"Its required podAffinity needs pods with {labels} in the same {term.topology_key}"
     matching_pods = [
         f"{task.name} on {node.name}"
@@ -298,7 +300,7 @@ def _unbound_claim_failures(fits: NodeFits, claim: Manifest, reasons: Sequence[s
     if spec_of(claim).get("volumeName"):
         return
     name, owner = name_of(claim), storage_class_name(claim)
-    classes = {name_of(one): one for one in fits.view.recording.snapshot.objects_of("StorageClass")}
+    classes = {name_of(entry): entry for entry in fits.view.recording.snapshot.objects_of("StorageClass")}
     storage_class = classes.get(owner)
     if any(word in reason for word in UNBOUND_REASONS for reason in reasons):
         yield ConstraintFailure(
@@ -309,9 +311,9 @@ def _unbound_claim_failures(fits: NodeFits, claim: Manifest, reasons: Sequence[s
         )
     elif storage_class is not None and any(NONE_TO_BIND in reason for reason in reasons):
         allowed = [
-            f"{one.get('key')} is {' or '.join(one.get('values') or ())}"
+            f"{entry.get('key')} is {' or '.join(entry.get('values') or ())}"
             for term in storage_class.get("allowedTopologies") or ()
-            for one in term.get("matchLabelExpressions") or ()
+            for entry in term.get("matchLabelExpressions") or ()
         ]
         if allowed:
             yield ConstraintFailure(
@@ -340,22 +342,24 @@ def _missing_class_failures(fits: NodeFits, reasons: Sequence[str]) -> Iterator[
 def _missing_claim_failures(room: NodeFits, reasons: Sequence[str]) -> Iterator[ConstraintFailure]:
     """A claim that does not exist, and the one of its namespace whose name is closest."""
     pod, every = room.task.pod, room.view.recording.snapshot.objects_of("PersistentVolumeClaim")
-    known = [name_of(one) for one in every if metadata_of(one).get("namespace") == pod.namespace]
+    existing_names = [name_of(one) for one in every if metadata_of(one).get("namespace") == pod.namespace]
     for name in dict.fromkeys(one for reason in reasons for one in _MISSING_CLAIM.findall(reason)):
-        close = closest_name(name, known)
+        close = closest_name(name, existing_names)
         edits = [
-            f"Pod/{task.key}:spec.volumes[{at}].persistentVolumeClaim.claimName={close}"
-            for task in room.view.left_over
-            for at, volume in enumerate(task.pod.spec.get("volumes") or ())
+            f"Pod/{task.key}:spec.volumes[{index}].persistentVolumeClaim.claimName={close}"
+            for task in room.view.unplaced_tasks
+            for index, volume in enumerate(task.pod.spec.get("volumes") or ())
             if object_in(volume.get("persistentVolumeClaim")).get("claimName") == name
         ]
         use = owner_advice(f"Name claim {close} in the pods' volumes instead of {name}.", *edits)
         create = owner_advice(f"Create PersistentVolumeClaim {name}, or name an existing one in the pod's volumes.")
-        asked = f"; did you mean {close}?" if close else ""
-        there = f"the namespace has {join_names(known, MAX_HOLDERS) if known else 'none'}{asked}"
+        suggestion = f"; did you mean {close}?" if close else ""
+        existing_text = (
+            f"the namespace has {join_names(existing_names, MAX_HOLDERS) if existing_names else 'none'}{suggestion}"
+        )
         advice = (use._replace(repairs=True), create) if close else (create,)
         yield ConstraintFailure(
-            f"PersistentVolumeClaim {name} is not in this snapshot ({there})", advice, ConstraintKind.VOLUME
+            f"PersistentVolumeClaim {name} is not in this snapshot ({existing_text})", advice, ConstraintKind.VOLUME
         )
 
 
@@ -400,7 +404,7 @@ def _unmet_requests(
 
 
 def _required_count(request: RequestCandidates) -> int:
-    return request.wanted or 1
+    return request.requested_count or 1
 
 
 def _is_better(request: RequestCandidates, other: RequestCandidates) -> bool:
@@ -413,7 +417,7 @@ def _is_better(request: RequestCandidates, other: RequestCandidates) -> bool:
 
 
 def _device_failure(request: RequestCandidates, node: NodeName, holders: Sequence[TaskKey]) -> ConstraintFailure:
-    device_words = "all devices" if request.wanted is None else count_noun(request.wanted, "device")
+    device_words = "all devices" if request.requested_count is None else count_noun(request.requested_count, "device")
     asks = f"ResourceClaim {request.claim} requests {device_words} (request {request.request})"
     if not request.matching_count:
         check = owner_advice("Check the selectors of the claim and its DeviceClass, and the nodes' ResourceSlices.")

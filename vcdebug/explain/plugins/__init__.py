@@ -37,11 +37,11 @@ E_contra = TypeVar("E_contra", contravariant=True)
 class OrderDifference(NamedTuple):
     """One thing that two elements are compared by; -1 puts the left one first, 0: equal, so the next one decides."""
 
-    what: str
+    label: str
     left: OrderFigure
     right: OrderFigure
     sign: int
-    known: bool = True
+    is_recorded: bool = True
     """Whether a recording keeps the compared figures."""
 
 
@@ -105,11 +105,11 @@ class QuotaExplainer(Struct, frozen=True):
     """Preemptive's check against the queue's deserved amount."""
     reclaims_within_limit: Callable[[Recording], bool]
     """Whether Preemptive also checks the queue's limit as Allocatable does, which depends on the release."""
-    surplus: Callable[[Resource, Resource, str], float]
+    surplus_of: Callable[[Resource, Resource, str], float]
     """(deserved, allocated, dimension) → the amount allocated beyond deserved."""
     larger: Callable[[JobView], tuple[Advice, ...]]
     """Advice that raises the queue's deserved amount."""
-    derivation: Callable[[Recording, QueueName, str], tuple[str, ...]] = lambda *_: ()
+    derive_deserved: Callable[[Recording, QueueName, str], tuple[str, ...]] = lambda *_: ()
     """Lines that derive a queue's deserved amount in one dimension."""
 
 
@@ -129,12 +129,12 @@ class PluginExplainer(Struct, frozen=True):
     """Method of an order hook → the comparisons that it makes."""
     victim_queues: CompareVictimQueues | None = None
     """VictimQueueOrder's comparisons of two victims' queues, for a third queue that reclaims."""
-    kept: ExplainVeto | None = None
+    explain_veto: ExplainVeto | None = None
     """Why the plugin protects candidates; None to use the notes of its equation."""
-    keeps_advice: Advice | None = None
+    veto_advice: Advice | None = None
     """Advice that makes the plugin allow victims."""
     victim_advice: Callable[[JobView, TaskInfo, NodeAnswers], tuple[Advice, ...]] | None = None
-    """Advice that makes the plugin allow enough victims, if `kept` gives none."""
+    """Advice that makes the plugin allow enough victims, if `explain_veto` gives none."""
     rejected: ExplainRejection | None = None
     """The finding about the plugin's rejection of a PodGroup."""
     quota: QuotaExplainer | None = None
@@ -165,7 +165,7 @@ class AskedNode(Struct, frozen=True):
     """The node's row in the node table."""
     simulated: DryRunState | None = None
     """The dry run in which a plugin answers about the node; None outside dry runs."""
-    away: tuple[TaskKey, ...] = ()
+    removed_tasks: tuple[TaskKey, ...] = ()
     """Tasks that a dry run has removed from the node."""
 
     @property
@@ -242,7 +242,7 @@ def compared_by(comparison: str, explain: ExplainCall) -> ExplainCall:
     """The arithmetic of a hook with the comparison of resources that judges its lines, unless it states its own."""
 
     def explain_with_comparison(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-        found = explain(recording, seq, event)
-        return found if found.compared else replace(found, compared=comparison)
+        equation = explain(recording, seq, event)
+        return equation if equation.comparison_name else replace(equation, comparison_name=comparison)
 
     return explain_with_comparison

@@ -41,5 +41,5 @@ def _cooldown_term(task: TaskInfo, now: int) -> Term:
 
 
 EXPLAINER = PluginExplainer(
-    equations={PREEMPTABLE.upstream: cooldown_equation, RECLAIMABLE.upstream: cooldown_equation}, keeps_advice=ADVICE
+    equations={PREEMPTABLE.upstream: cooldown_equation, RECLAIMABLE.upstream: cooldown_equation}, veto_advice=ADVICE
 )

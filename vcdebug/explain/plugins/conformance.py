@@ -51,5 +51,5 @@ EXPLAINER = PluginExplainer(
         RECLAIMABLE.upstream: critical_equation,
         UNIFIED_EVICTABLE.upstream: critical_equation,
     },
-    kept=explain_veto,
+    explain_veto=explain_veto,
 )

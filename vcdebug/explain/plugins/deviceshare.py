@@ -37,7 +37,9 @@ def cards_equation(asked_node: AskedNode, name: str, overview: CardOverview, ref
     terms = tuple(Term(card.name, _card_figures(card), card.suits, _holders_note(card)) for card in overview.cards)
     title = f"{name} cards of {asked_node.node.name} for {asked_node.task.key}"
     columns = ("memory", "used", "of", "cores", "users", "at most")
-    return Equation(title, f"asks for {overview.asks}", columns, "check", terms, refusal is None, None, refusal or "")
+    return Equation(
+        title, f"asks for {overview.request}", columns, "check", terms, refusal is None, None, refusal or ""
+    )
 
 
 def _card_figures(card: CardState) -> tuple[str, int, int, int | None, int, int | None]:
@@ -51,7 +53,7 @@ def _card_figures(card: CardState) -> tuple[str, int, int, int | None, int, int 
 
 def _holders_note(card: CardState) -> str:
     holders = f"held by {', '.join(card.pods)}" if card.pods else ""
-    return "; ".join(words for words in (card.why, holders) if words)
+    return "; ".join(words for words in (card.refusal, holders) if words)
 
 
 FORMULA = "sum of what the ledgers score for the cards that they would give, rounded, × weight"
@@ -126,13 +128,13 @@ def _unregistered_cards(fits: NodeFits) -> Iterator[ConstraintFailure]:
 def _too_few_cards(fits: NodeFits) -> Iterator[ConstraintFailure]:
     shortages = [(card_shortage(fits.view.session.nodes[node.name], fits.task), node.name) for node in fits.node_fits]
     nodes_by_shortage = group_by_key((cards, name) for cards, name in shortages if cards is not None)
-    for (have, asked, who), names in nodes_by_shortage.items():
+    for (free, asked, who), names in nodes_by_shortage.items():
         verb = "has" if len(names) == 1 else "have"
         per = (
-            f"{count_noun(have, 'NPU')} per pod" if "NPU" in who else f"{count_noun(have, 'virtual GPU')} per container"
+            f"{count_noun(free, 'NPU')} per pod" if "NPU" in who else f"{count_noun(free, 'virtual GPU')} per container"
         )
         yield ConstraintFailure(
-            f"{who} from another physical card: {asked} asked, {join_names(names)} {verb} {count_noun(have, 'card')}; "
+            f"{who} from another physical card: {asked} asked, {join_names(names)} {verb} {count_noun(free, 'card')}; "
             "free slices on the same card do not help",
             (
                 owner_advice(f"Request {per}, with more memory or cores of it."),
@@ -158,10 +160,10 @@ def _unsuitable_cards(fits: NodeFits) -> Iterator[ConstraintFailure]:
         (drawing, name) for name in refusing for drawing in _card_overviews(fits, fits.view.session.nodes[name])
     )
     by_lack = group_by_key(
-        ((drawing.asks, _format_lacks(drawing)), name)
+        ((drawing.request, _format_lacks(drawing)), name)
         for drawing, name in drawings
         # Parts of several cards are a failure of their own.
-        if drawing.cards and not any(card.suits or card.why == PARTIAL_CARDS for card in drawing.cards)
+        if drawing.cards and not any(card.suits or card.refusal == PARTIAL_CARDS for card in drawing.cards)
     )
     for (asks, lacks), names in by_lack.items():
         yield ConstraintFailure(
@@ -180,7 +182,9 @@ def _card_overviews(fits: NodeFits, node: NodeInfo) -> Iterator[CardOverview]:
 
 def _format_lacks(drawing: CardOverview) -> str:
     lacks = Counter(
-        f"{card.why}, {card.memory - card.used_memory} of {card.memory} free" if card.why == MEMORY_SHORT else card.why
+        f"{card.refusal}, {card.memory - card.used_memory} of {card.memory} free"
+        if card.refusal == MEMORY_SHORT
+        else card.refusal
         for card in drawing.cards
     )
     return "; ".join(f"{count_noun(number, 'card')}: {reason}" for reason, number in lacks.items())

@@ -77,12 +77,14 @@ def preemptable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Eq
 
 
 def _exchange_term(recording: Recording, exchange: ShareExchange) -> Term:
-    if exchange.kept is None:
-        return Term(exchange.task.key, (exchange.wanted, None, None), False, JOB_NOT_IN_SESSION)
+    if exchange.own_share is None:
+        return Term(exchange.task.key, (exchange.preemptor_share, None, None), False, JOB_NOT_IN_SESSION)
     name = recording.session.jobs[exchange.task.job].name
-    kept_text, wanted_text = format_numbers_apart(exchange.kept, exchange.wanted)
+    kept_text, wanted_text = format_numbers_apart(exchange.own_share, exchange.preemptor_share)
     note = "" if exchange.is_fair else f"{name} would keep {kept_text}, less than {wanted_text}"
-    return Term(exchange.task.key, (exchange.wanted, exchange.kept, exchange.dominant), exchange.is_fair, note)
+    return Term(
+        exchange.task.key, (exchange.preemptor_share, exchange.own_share, exchange.dominant), exchange.is_fair, note
+    )
 
 
 def reclaimable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
@@ -92,13 +94,13 @@ def reclaimable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Eq
     if reclaimer.job in recording.session.jobs:
         exchanged = hierarchy_of(recording, state_before(recording, seq)).iter_exchanges(reclaimer, tasks)
         differences = {task.key: difference for task, difference in exchanged}
-    terms = [_behind_term(recording, key, differences.get(key)) for key in event.candidates]
+    terms = [_order_term(recording, key, differences.get(key)) for key in event.candidates]
     formula = "weighted share with the reclaimer < candidate's without it, at the first level that differs"
     title = f"drf: which candidates are in a queue that stays behind that of {reclaimer.key}?"
     return victim_equation(title, formula, ("candidate's queue", "difference"), terms)
 
 
-def _behind_term(recording: Recording, key: TaskKey, difference: float | None) -> Term:
+def _order_term(recording: Recording, key: TaskKey, difference: float | None) -> Term:
     job = job_of(recording, key)
     if job is None or difference is None:
         return Term(key, (None, None), False, JOB_NOT_IN_SESSION)
@@ -162,5 +164,5 @@ def _compared_levels(pairs: Iterable[tuple[str, str, HierarchyNode, HierarchyNod
 EXPLAINER = plugins.PluginExplainer(
     equations={PREEMPTABLE.upstream: preemptable_equation, RECLAIMABLE.upstream: reclaimable_equation},
     comparators={JOB_ORDER.method: job_order, QUEUE_ORDER.method: queue_order},
-    kept=explain_veto,
+    explain_veto=explain_veto,
 )

@@ -113,7 +113,7 @@ def _counted_equation(
 
 
 def _minimum_term(minimum: MinimumCount, name: str = "") -> Term:
-    return Term(name or minimum.name, (minimum.have, minimum.least), minimum.is_reached)
+    return Term(name or minimum.name, (minimum.actual, minimum.minimum), minimum.is_reached)
 
 
 def _gang_terms(roles: Iterable[MinimumCount], sub_jobs: Iterable[MinimumCount]) -> Iterator[Term]:
@@ -137,12 +137,16 @@ def surplus_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equati
     return victim_equation(title, formula, ("ready", "min"), [_member_term(member) for member in members])
 
 
-def _member_term(each: GangMember) -> Term:
-    if each.job is None:
-        return Term(each.task.key, (None, None), False, JOB_NOT_IN_SESSION)
-    least = each.job.min_available
-    note = "" if each.is_spare else f"{each.job.name} has {each.ready} ready and needs {least}: it would break the gang"
-    return Term(each.task.key, (each.ready, least), each.is_spare, note)
+def _member_term(member: GangMember) -> Term:
+    if member.job is None:
+        return Term(member.task.key, (None, None), False, JOB_NOT_IN_SESSION)
+    minimum = member.job.min_available
+    note = (
+        ""
+        if member.is_spare
+        else f"{member.job.name} has {member.ready} ready and needs {minimum}: it would break the gang"
+    )
+    return Term(member.task.key, (member.ready, minimum), member.is_spare, note)
 
 
 def all_candidates_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
@@ -164,13 +168,13 @@ def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], se
     )
     example = next((job for job in jobs if surpluses[job.uid] <= 0), jobs[0])
     ready, surplus = example.ready_task_num(), surpluses[example.uid]
-    similar_jobs = [uid for uid, each in surpluses.items() if uid != example.uid and (each <= 0) == (surplus <= 0)]
-    others = f"; the same holds for {join_names(similar_jobs)}" if similar_jobs else ""
+    similar_jobs = [uid for uid, spare in surpluses.items() if uid != example.uid and (spare <= 0) == (surplus <= 0)]
+    similar_text = f"; the same holds for {join_names(similar_jobs)}" if similar_jobs else ""
     below = f"below minMember {example.min_available} ({ready} ready)"
     text = (
-        f"{example.uid} can lose {count_noun(surplus, 'pod')} before it falls {below}{others}"
+        f"{example.uid} can lose {count_noun(surplus, 'pod')} before it falls {below}{similar_text}"
         if surplus > 0
-        else f"Evicting one pod would leave {example.uid} {below}{others}"
+        else f"Evicting one pod would leave {example.uid} {below}{similar_text}"
     )
     numbers = {
         "victim.ready": answer.count(ready, "pods"),
@@ -252,7 +256,7 @@ EXPLAINER = PluginExplainer(
         hooks.UNIFIED_EVICTABLE.upstream: all_candidates_equation,
     },
     comparators={hooks.JOB_ORDER.method: job_order, hooks.SUB_JOB_ORDER.method: sub_job_order},
-    kept=explain_veto,
+    explain_veto=explain_veto,
     victim_advice=_victim_advice,
 )
 
@@ -324,7 +328,7 @@ def _found_room_reason(visit: JobVisit, needed: int, details: str) -> str:
 
 def _room_by_role(view: JobView, planned: Collection[TaskKey], ready: int) -> str:
     """Pods per role that found room: ` (decode 0 of 3, prefill 2 of 4; 1 already running)`; or empty."""
-    by_role = group_by_key((task.task_role, task.key) for task in view.left_over if task.task_role)
+    by_role = group_by_key((task.task_role, task.key) for task in view.unplaced_tasks if task.task_role)
     parts = (f"{role} {len([key for key in keys if key in planned])} of {len(keys)}" for role, keys in by_role.items())
     notes = [*([join_names(parts)] if len(by_role) > 1 else []), *([f"{ready} already running"] if ready else [])]
     return f" ({'; '.join(notes)})" if notes else ""
@@ -332,7 +336,7 @@ def _room_by_role(view: JobView, planned: Collection[TaskKey], ready: int) -> st
 
 def _short_roles_reason(roles: Iterable[MinimumCount]) -> str:
     """The reason in words: roles with fewer placed pods than minTaskMember before the plan was discarded."""
-    parts = (f"role {role.name} has room for {role.have} of its {count_noun(role.least, 'pod')}" for role in roles)
+    parts = (f"role {role.name} has room for {role.actual} of its {count_noun(role.minimum, 'pod')}" for role in roles)
     return f"{join_names(parts)} (minTaskMember)"
 
 
@@ -341,13 +345,13 @@ def _total_shortage(view: JobView, visit: JobVisit, needed: int) -> tuple[str, f
 
     None if no dimension is short, and for actions that evict, since evictions add to the free amounts.
     """
-    if len(view.left_over) < needed or view.facts_of(visit.action).evicts:
+    if len(view.unplaced_tasks) < needed or view.facts_of(visit.action).evicts:
         return None
     state = view.recording.timeline.state_at(visit.first - 1)
     free = sum_resources(state.nodes[name].future_idle() for name in view.session.nodes)
-    for name in dict.fromkeys(name for task in view.left_over for name in task.init_resreq.resource_names()):
+    for name in dict.fromkeys(name for task in view.unplaced_tasks for name in task.init_resreq.resource_names()):
         requested, available = (
-            sum_smallest((task.init_resreq for task in view.left_over), name, needed),
+            sum_smallest((task.init_resreq for task in view.unplaced_tasks), name, needed),
             max(free.get(name), 0.0),
         )
         if requested > available:
@@ -363,9 +367,11 @@ def _format_shortage(needed: int, name: str, requested: float, available: float)
 
 def _role_advice(roles: Collection[MinimumCount]) -> tuple[answer.Advice, ...]:
     lower = (
-        answer.owner_advice(f"Lower minTaskMember of role {one.name} ({one.least}).") for one in roles if one.least > 1
+        answer.owner_advice(f"Lower minTaskMember of role {role.name} ({role.minimum}).")
+        for role in roles
+        if role.minimum > 1
     )
-    return (*lower, *(answer.queue_admin_advice(f"Free room for one more pod of role {one.name}.") for one in roles))
+    return (*lower, *(answer.queue_admin_advice(f"Free room for one more pod of role {role.name}.") for role in roles))
 
 
 def _gang_advice(
@@ -376,7 +382,7 @@ def _gang_advice(
         return ()
     new_minimum = view.job.min_available - missing
     edit = f"PodGroup/{view.job.uid}:spec.minMember={new_minimum}"
-    if len({task.task_role for task in view.left_over}) > 1:
+    if len({task.task_role for task in view.unplaced_tasks}) > 1:
         # With a smaller minMember the job would start without one of its roles, so that is not proposed.
         new_minimum = 0
     change = f"{view.job.uid}: spec.minMember {view.job.min_available} -> {new_minimum}."
@@ -450,12 +456,12 @@ def _nearest_node_facts(view: JobView, attempt: TaskTry, visit: JobVisit) -> lis
     """A sentence about the node with the most room left after earlier placements, if it lacks one dimension only."""
     seq = next((seq for seq, _ in attempt.empty_passes), visit.first)
     request, since = view.tasks[attempt.task].init_resreq, view.recording.timeline.earliest_same_seq(seq)
-    rooms = [(node, room.future) for node, room in room_by_node(view.recording, since).items()]
-    lacking = [(node, free, request.less_equal_with_resources_name(free)[1]) for node, free in rooms]
-    near = [(free.get(short[0]), node, short[0]) for node, free, short in lacking if len(short) == 1]
+    rooms = [(node, room.future_idle) for node, room in room_by_node(view.recording, since).items()]
+    shortages = [(node, free, request.less_equal_with_resources_name(free)[1]) for node, free in rooms]
+    near = [(free.get(short[0]), node, short[0]) for node, free, short in shortages if len(short) == 1]
     if not near:
         return []
-    free, node, name = max(near, key=lambda one: one[0])
+    free, node, name = max(near, key=lambda shortage: shortage[0])
     spare = amount_text.format_amount(name, max(free, 0.0))
     return [f"It asks {amount_text.format_named_amount(name, request.get(name))}; {node} has the most left, {spare}."]
 
@@ -470,9 +476,9 @@ def _unbound_finding(view: JobView) -> answer.Finding | None:
     unbound = [task for task in view.placed_tasks if task.status is TaskStatus.ALLOCATED]
     if not unbound or view.job.is_pipelined():
         return None
-    have = "has a node but is not bound" if len(unbound) == 1 else "have a node but are not bound"
+    unbound_words = "has a node but is not bound" if len(unbound) == 1 else "have a node but are not bound"
     ready = f"{view.job.ready_task_num()} of minMember {view.job.min_available} pods are ready"
-    headline = answer.pending_headline(view.job.uid, f"{count_noun(len(unbound), 'pod')} {have}; {ready}")
+    headline = answer.pending_headline(view.job.uid, f"{count_noun(len(unbound), 'pod')} {unbound_words}; {ready}")
     numbers = {
         "job.minAvailable": answer.count(view.job.min_available, "pods"),
         "pods.placed": answer.count(len(unbound), "pods"),

@@ -35,23 +35,27 @@ DOMAIN_COLUMNS = ("tier", "highest allowed", "minResources", "room")
 SEVERAL_CLOSEST = "several nodes are the closest"
 
 
-def score_equation(asked: AskedNode, part: str) -> Equation | None:
+def score_equation(node: AskedNode, part: str) -> Equation | None:
     """One of the two scores that the plugin gives."""
-    plugin = asked.session.plugins[NetworkTopologyAware.name]
+    plugin = node.session.plugins[NetworkTopologyAware.name]
     assert isinstance(plugin, NetworkTopologyAware | NodesOnly)
-    found = plugin.node_nearness(asked.task, asked.nodes, asked.row)
-    if found is None:
+    nearness = plugin.node_nearness(node.task, node.nodes, node.row)
+    if nearness is None:
         return None
-    return _closeness_equation(asked, found.near, found) if found.near is not None else _tiers_equation(asked, found)
+    return (
+        _closeness_equation(node, nearness.near, nearness)
+        if nearness.near is not None
+        else _tiers_equation(node, nearness)
+    )
 
 
-def _closeness_equation(asked: AskedNode, near: JobNearness, nearness: NodeNearness) -> Equation:
-    share, tie = (near.share, SEVERAL_CLOSEST) if near.tied else (0.0, f"counts only where {SEVERAL_CLOSEST}")
+def _closeness_equation(node: AskedNode, near: JobNearness, nearness: NodeNearness) -> Equation:
+    share, tie = (near.share, SEVERAL_CLOSEST) if near.is_tied else (0.0, f"counts only where {SEVERAL_CLOSEST}")
     terms = (
-        Term("closeness", (near.hyper_node, near.allocated, near.common, Ratio(near.closeness)), None),
+        Term("closeness", (near.hyper_node, near.allocated, near.common_hyper_node, Ratio(near.closeness)), None),
         Term("share of the tasks", (near.hyper_node, None, None, Ratio(share)), None, tie),
     )
-    title, columns = f"network topology: how close {asked.node.name} is", ("HyperNode", "the job's", "common", "part")
+    title, columns = f"network topology: how close {node.node.name} is", ("HyperNode", "the job's", "common", "part")
     note = f"sum × {format_number(nearness.scale)} = {format_number(nearness.score)}"
     return Equation(title, NEAR_FORMULA, columns, "check", terms, nearness.score, None, note)
 
@@ -62,9 +66,9 @@ def _tiers_equation(asked_node: AskedNode, nearness: NodeNearness) -> Equation:
         name = tier.hyper_node or "no HyperNode"
         terms.append(Term(f"tier {tier.tier}", (name, None, None, Ratio(tier.weight), Ratio(tier.score)), None))
         for fill in tier.fills:
-            part = Ratio(fill.wanted / fill.capacity) if fill.capacity else None
+            part = Ratio(fill.used_after / fill.capacity) if fill.capacity else None
             terms.append(
-                Term(f"tier {tier.tier} {fill.name}", (fill.wanted, fill.capacity, fill.weight, None, part), None)
+                Term(f"tier {tier.tier} {fill.name}", (fill.used_after, fill.capacity, fill.weight, None, part), None)
             )
     title = f"network topology: HyperNodes of {asked_node.node.name}"
     columns = ("used + request", "of", "weight of it", "weight", "part")
@@ -84,8 +88,8 @@ def order_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation
     for name, score in scores.items():
         terms.append(Term(name, (None, None, None, Ratio(score)), None))
         for fill in fills.get(name, ()):
-            part = Ratio(fill.wanted / fill.capacity) if fill.capacity else None
-            terms.append(Term(f"{name} {fill.name}", (fill.wanted, fill.capacity, fill.weight, part), None))
+            part = Ratio(fill.used_after / fill.capacity) if fill.capacity else None
+            terms.append(Term(f"{name} {fill.name}", (fill.used_after, fill.capacity, fill.weight, part), None))
     best = max(scores, key=lambda name: scores[name], default="")
     formula = FULLEST_FORMULA if fills else CLOSEST_FORMULA
     title = f"network topology: HyperNodes for {event.sub_job}"

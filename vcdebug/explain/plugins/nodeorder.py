@@ -79,14 +79,20 @@ def _average_equation(
     return Equation(title, formula, AVERAGE_COLUMNS, "dimension", terms, parts.score, None, "average ")
 
 
-def balanced_allocation(scorers: nodeorder.Scorers, asked: AskedNode) -> Equation | None:
+def balanced_allocation(scorers: nodeorder.Scorers, node: AskedNode) -> Equation | None:
     """The score by how evenly cpu, memory and GPUs are used, before and after the pod; None if it does not apply."""
-    parts = scorers.resources.balance_parts(scorers.view.shapes.pod_shape(asked.pod).requests.incoming, asked.row)
+    parts = scorers.resources.balance_parts(scorers.view.shapes.pod_shape(node.pod).requests.incoming, node.row)
     if parts is None:
         return None
-    terms = tuple(_resource_term(portion, Ratio(portion.before), Ratio(portion.after)) for portion in parts.filled)
+    terms = tuple(
+        _resource_term(portion, Ratio(portion.fraction_before), Ratio(portion.fraction_after))
+        for portion in parts.filled
+    )
     formula = BALANCE_FORMULA if parts.absolute else CHANGE_FORMULA
-    title, words = f"balanced allocation on {asked.node.name}", f"balance {parts.before} before, {parts.after} after: "
+    title, words = (
+        f"balanced allocation on {node.node.name}",
+        f"balance {parts.score_before} before, {parts.score_after} after: ",
+    )
     return Equation(title, formula, BALANCE_COLUMNS, "dimension", terms, parts.score, None, words)
 
 
@@ -180,7 +186,7 @@ def pod_affinity(scorers: nodeorder.Scorers, asked_node: AskedNode) -> Equation 
 
 
 def _affinity_term(part: ScoreContribution) -> Term:
-    note = "" if part.own else "preferred by pods that are placed"
+    note = "" if part.is_incoming else "preferred by pods that are placed"
     return Term(format_affinity_term(part.term), (part.domain, part.pods, part.weight, part.added_score), None, note)
 
 
@@ -200,9 +206,9 @@ def topology_spread(scorers: nodeorder.Scorers, asked_node: AskedNode) -> Equati
         terms.append(Term(f"{constraint.topology_key} {format_selector(constraint.selector)}".rstrip(), figures, None))
     title, score = f"spread over domains on {asked_node.node.name}", 0.0
     words = "the node lacks a topology label: 0"
-    if not spread.ignored[index]:
+    if not spread.ignored_mask[index]:
         raw = int(round_half_away_rows(np.array([total]))[0])
-        words, score = _scale_score(raw, spread.raw[~spread.ignored], _normalized_unignored, BOTH_ENDS)
+        words, score = _scale_score(raw, spread.raw[~spread.ignored_mask], _normalized_unignored, BOTH_ENDS)
     return Equation(title, SPREAD_FORMULA, SPREAD_COLUMNS, "check", tuple(terms), score, None, words)
 
 

@@ -58,17 +58,19 @@ def _numa_node_terms(verdict: NumaRoom) -> Iterator[Term]:
 
 
 def _container_terms(verdict: NumaRoom) -> Iterator[Term]:
-    for one in verdict.containers:
-        assigned = "none" if not one.cpus else format_cpu_list(one.cpus)
-        fitting = [format_cpu_list(hint.nodes) for hint in one.hints or () if hint.nodes is not None]
+    for item in verdict.containers:
+        assigned = "none" if not item.cpus else format_cpu_list(item.cpus)
+        fitting = [format_cpu_list(hint.nodes) for hint in item.hints or () if hint.nodes is not None]
         preferred = [
-            format_cpu_list(hint.nodes) for hint in one.hints or () if hint.nodes is not None and hint.preferred
+            format_cpu_list(hint.nodes) for hint in item.hints or () if hint.nodes is not None and hint.preferred
         ]
         words = (
             f"NUMA nodes with enough: {' or '.join(fitting) or 'none'}; preferred: {' or '.join(preferred) or 'none'}"
         )
-        asks = one.hints is not None
-        yield Term(f"container {one.name}", (assigned, None, one.asked), one.cpus is not None, words if asks else "")
+        asks = item.hints is not None
+        yield Term(
+            f"container {item.name}", (assigned, None, item.cpu_count), item.cpus is not None, words if asks else ""
+        )
 
 
 def find_numa_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
@@ -101,7 +103,7 @@ def _failure_words(fits: NodeFits, verdict: NumaRoom) -> tuple[str, bool]:
         return f"{{kubelet_runs}} NUMA policy {verdict.policy or 'none'}; {asks}", True
     unfit = next((container for container in verdict.containers if container.cpus is None), None)
     free = join_names(f"{(cpus & verdict.free).bit_count()} in NUMA node {numa}" for numa, cpus in verdict.numa.items())
-    request = f"Container {unfit.name} asks {unfit.asked} whole CPUs" if unfit is not None else "It asks whole CPUs"
+    request = f"Container {unfit.name} asks {unfit.cpu_count} whole CPUs" if unfit is not None else "It asks whole CPUs"
     return f"{request} under policy {verdict.policy}; free on {{nodes}}: {free}", True
 
 

@@ -52,7 +52,7 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer.Findi
     """The finding about the missing amounts, or about Inqueue jobs that reserve them without being placed."""
     state, check = view.recording.timeline.state_at(seq), admission_check(view.recording, seq, view.job)
     total, factor = state.plugin_amount(NAME, "", "total"), float(state.plugin_figure(NAME, "", "factor") or 0.0)
-    minimum, idle, inqueue, names = check.request, check.limit, check.counted_already, check.exceeded_dimensions
+    minimum, idle, inqueue, names = check.request, check.limit, check.sum_without_request, check.exceeded_dimensions
     # The plugin keeps only the idle room; rounding can make the difference slightly negative, which Sub would reject.
     used = total.clone().multi(factor).sub_without_assert(idle)
     figures = (minimum, inqueue, idle, total, used)
@@ -71,7 +71,7 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer.Findi
         return queue_findings.stuck_jobs_finding(view, seq, NAME, stuck_jobs, lines, idle)
     misplaced = any(problem.field == FACTOR_KEY for problem in view.recording.conf.unread_keys(NAME))
     lacks = {each: check.excess_of(each) for each in names or [name]}
-    others = join_names(amount_text.format_named_amount(each, value) for each, value in lacks.items() if each != name)
+    further = join_names(amount_text.format_named_amount(each, value) for each, value in lacks.items() if each != name)
     asks, queued, free, size, usage = texts[name]
     reserved = f", of which Inqueue jobs reserve {queued}" if inqueue.get(name) else ""
     reason = (
@@ -82,7 +82,7 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer.Findi
         *((UNREAD.format(factor=format_number(factor)),) if misplaced else ()),
         *_beyond_cluster_facts(minimum, total, factor, [name, *names]),
         *queue_findings.earlier_admission_facts(view, seq, name, same_queue=False),
-        *((f"Also short: {others}.",) if others else ()),
+        *((f"Also short: {further}.",) if further else ()),
         *filter(None, (amount_text.capitalize_first(queue_findings.too_early_words(view)),)),
     )
     numbers: dict[str, answer.Number] = {
@@ -134,7 +134,7 @@ def _overcommit_advice(
         queue_findings.LESS_MINIMUM_ADVICE,
         *free,
         answer.add_nodes_advice(),
-        answer.Advice(words, answer.AdviceHarm.CLUSTER, beyond_replay=unread),
+        answer.Advice(words, answer.AdviceHarm.CLUSTER, cannot_be_replayed=unread),
     )
 
 

@@ -29,18 +29,20 @@ def budget_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equatio
     return victim_equation(title, formula, ("budget", "allowed", "left before"), terms)
 
 
-def _budget_term(each: BudgetCharge) -> Term:
-    if not each.task.pod.labels:
-        return Term(each.task.key, (None, None, None), False, NO_LABELS)
-    if not each.budgets:
-        return Term(each.task.key, (None, None, None), True, "no budget covers it")
-    budget, left = next((entry for entry in each.budgets if entry[1] <= 0), each.budgets[0])
-    used = budget.allowed - left
+def _budget_term(charge: BudgetCharge) -> Term:
+    if not charge.task.pod.labels:
+        return Term(charge.task.key, (None, None, None), False, NO_LABELS)
+    if not charge.budgets:
+        return Term(charge.task.key, (None, None, None), True, "no budget covers it")
+    budget, remaining = next((entry for entry in charge.budgets if entry[1] <= 0), charge.budgets[0])
+    used = budget.allowed - remaining
     allows = f"PodDisruptionBudget {budget.name} allows {count_noun(budget.allowed, 'disruption')}"
     note = f"{allows}; {used} already used in this call"
-    return Term(each.task.key, (budget.name, budget.allowed, left), each.is_allowed, "" if each.is_allowed else note)
+    return Term(
+        charge.task.key, (budget.name, budget.allowed, remaining), charge.is_allowed, "" if charge.is_allowed else note
+    )
 
 
 EXPLAINER = PluginExplainer(
-    equations={PREEMPTABLE.upstream: budget_equation, RECLAIMABLE.upstream: budget_equation}, keeps_advice=ADVICE
+    equations={PREEMPTABLE.upstream: budget_equation, RECLAIMABLE.upstream: budget_equation}, veto_advice=ADVICE
 )

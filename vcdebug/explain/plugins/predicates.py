@@ -89,7 +89,7 @@ def _count_in_domain(view: NodeView, pairs: PairCounts, key: str, row: int) -> t
 
 def _pods_in_domain(view: NodeView, asked_node: AskedNode, key: str, matches: Callable[[PodShape], bool]) -> str:
     """Matching pods in the node's domain in words, without pods that a dry run removed."""
-    row, removed = asked_node.row, dict.fromkeys(asked_node.away)
+    row, removed = asked_node.row, dict.fromkeys(asked_node.removed_tasks)
     ids = view.labels.label_column(key).ids
     rows = [row] if ids[row] < 0 else [other for other in range(len(view)) if ids[other] == ids[row]]
     pod_keys = [pod.key for other in rows for pod in view.pods[other] if matches(view.shapes.pod_shape(pod))]
@@ -108,11 +108,13 @@ def spread_terms(plugin: Predicates, asked_node: AskedNode) -> Iterator[Term]:
             limit_only = (None, None, None, None, constraint.max_skew)
             yield Term(f"{key} ({selector})", limit_only, False, "the node lacks the label")
         values = [own_value] if own_value >= 0 else []
-        values += [value for value in range(len(domains.column.values)) if value != own_value and domains.known[value]]
+        values += [
+            value for value in range(len(domains.column.values)) if value != own_value and domains.present[value]
+        ]
         for value in values[:SHOWN_DOMAINS]:
             pods = int(domains.per_value[value])
-            skew = pods + domains.itself - domains.lowest
-            figures = (pods, domains.itself, domains.lowest, skew, constraint.max_skew)
+            skew = pods + domains.self_match_num - domains.min_match_num
+            figures = (pods, domains.self_match_num, domains.min_match_num, skew, constraint.max_skew)
             name, fits = f"{key}={domains.column.values[value]}", skew <= constraint.max_skew
             holds, note = (fits, selector) if value == own_value else (None, "another domain")
             yield Term(name, figures, holds, note)
@@ -156,7 +158,7 @@ def _node_affinity_terms(node: NodeInfo, terms: tuple[NodeTerm, ...] | None) -> 
     affinity_met = terms is not None and any(term.matches_node(node.labels, node.name) for term in terms)
     for number, term in enumerate(terms or (), start=1):
         name = f"affinity term {number}"
-        if term.never:
+        if term.matches_nothing:
             yield Term(name, (None, "never matches"), None if affinity_met else False)
         judged = [
             (_label_text(node, one.key), predicate_reasons.format_requirement(one), one.matches_labels(node.labels))
@@ -189,9 +191,9 @@ def _toleration_text(toleration: taints.Toleration) -> str:
 def volume_limit_terms(plugin: Predicates, asked_node: AskedNode) -> Iterator[Term]:
     """Yields a term per CSI driver: attached volumes, new ones, and the node's limit."""
     placed = plugin.view.pods[asked_node.row]
-    check = next(one.check for one in plugin.filters if isinstance(one, volume_filters.NodeVolumeLimitsFilter))
-    for one in check.driver_counts(asked_node.pod, asked_node.node.name, placed)[0]:
-        yield Term(one.driver, (one.attached, one.new, one.limit), not one.exceeds_limit)
+    check = next(count.check for count in plugin.filters if isinstance(count, volume_filters.NodeVolumeLimitsFilter))
+    for count in check.driver_counts(asked_node.pod, asked_node.node.name, placed)[0]:
+        yield Term(count.driver, (count.attached, count.new, count.limit), not count.exceeds_limit)
 
 
 def volume_zone_terms(_: Predicates, asked_node: AskedNode) -> Iterator[Term]:
@@ -205,9 +207,11 @@ def volume_zone_terms(_: Predicates, asked_node: AskedNode) -> Iterator[Term]:
 def volume_claim_terms(plugin: Predicates, asked_node: AskedNode) -> Iterator[Term]:
     """Yields a term per volume claim of the pod."""
     state, node = asked_node.cycle_state.data.get(volume_filters.VolumeBindingFilter.STATE), asked_node.node
-    check = next(one.check for one in plugin.filters if isinstance(one, volume_filters.VolumeBindingFilter))
-    for one in check.claim_fits(state, node.name, node.labels) if isinstance(state, VolumeState) else ():
-        yield Term(one.claim, (one.volume or None, one.words), one.fits)
+    check = next(
+        claim_fit.check for claim_fit in plugin.filters if isinstance(claim_fit, volume_filters.VolumeBindingFilter)
+    )
+    for claim_fit in check.claim_fits(state, node.name, node.labels) if isinstance(state, VolumeState) else ():
+        yield Term(claim_fit.claim, (claim_fit.volume or None, claim_fit.words), claim_fit.fits)
 
 
 def resource_claim_terms(plugin: Predicates, asked_node: AskedNode) -> Iterator[Term]:
@@ -218,12 +222,14 @@ def resource_claim_terms(plugin: Predicates, asked_node: AskedNode) -> Iterator[
     for selectors in state.selectors:
         matches = any(term.matches_node(node.labels, node.name) for term in selectors)
         yield Term(" or ".join(map(predicate_reasons.format_node_term, selectors)), (None, None, None), matches)
-    claims = {key_of(claim): one for claim, one in zip(state.unallocated, state.found.get(node.name, ()), strict=False)}
+    claims = {
+        key_of(claim): one for claim, one in zip(state.unallocated, state.allocations.get(node.name, ()), strict=False)
+    }
     for one in plugin.claim_filter.request_candidates(state, node.labels, node.name):
         results = claims[one.claim].results if one.claim in claims else ()
         devices = [f"{result['pool']}/{result['device']}" for result in results if result["request"] == one.request]
-        number = "all" if one.wanted is None else one.wanted
-        too_few = not devices and one.free_count < (one.wanted or 1)
+        number = "all" if one.requested_count is None else one.requested_count
+        too_few = not devices and one.free_count < (one.requested_count or 1)
         words = f"takes {', '.join(devices)}" if devices else "too few are free" if too_few else ""
         yield Term(
             f"{one.claim} {one.request}", (number, one.matching_count, one.free_count), True if devices else None, words
@@ -237,12 +243,12 @@ class FilterExplainer(Struct, frozen=True):
     """The title, to which the node's name is appended."""
     formula: str
     columns: tuple[str, ...]
-    lines: Callable[[Predicates, AskedNode], Iterable[Term]]
+    explain_terms: Callable[[Predicates, AskedNode], Iterable[Term]]
 
     def filter_equation(self, plugin: Predicates, asked_node: AskedNode, objection: str | None) -> Equation:
         """The filter's equation for a node; its verdict is False if the filter objects."""
-        terms = tuple(self.lines(plugin, asked_node))
-        deciding = first_failing(terms) if self.lines is not pod_number_terms else None
+        terms = tuple(self.explain_terms(plugin, asked_node))
+        deciding = first_failing(terms) if self.explain_terms is not pod_number_terms else None
         verdict, title = objection is None, f"{self.title} {asked_node.node.name}"
         return Equation(title, self.formula, self.columns, "check", terms, verdict, deciding, objection or "")
 
@@ -322,23 +328,23 @@ def check_equations(asked_node: AskedNode) -> Iterator[Equation]:
         yield FILTER_EXPLAINERS[name].filter_equation(plugin, asked_node, status.reason if status is not None else None)
 
 
-def simulated_equations(asked: AskedNode) -> Iterator[Equation]:
+def simulated_equations(node: AskedNode) -> Iterator[Equation]:
     """Yields the filters' checks in a dry run: affinity between pods, and devices of the node's copy."""
-    if asked.simulated is None:
+    if node.simulated is None:
         return
-    plugin, state, copy = asked.plugin_of_kind(Predicates), asked.cycle_state, asked.simulated.node.clone()
+    plugin, state, copy = node.plugin_of_kind(Predicates), node.cycle_state, node.simulated.node.clone()
     affinity = FILTER_EXPLAINERS[InterPodAffinityFilter.name]
     if InterPodAffinityFilter.name in state.skip:
-        yield Equation(f"{affinity.title} {asked.node.name}", affinity.formula, (), "check", (), True, None, NO_TERMS)
-    for check, objection in plugin.simulated_checks(state, asked.task, copy):
+        yield Equation(f"{affinity.title} {node.node.name}", affinity.formula, (), "check", (), True, None, NO_TERMS)
+    for check, objection in plugin.simulated_checks(state, node.task, copy):
         if check == InterPodAffinityFilter.name:
-            yield affinity.filter_equation(plugin, asked, objection)
+            yield affinity.filter_equation(plugin, node, objection)
         else:
             # With the rules of every kind of card, which few clusters have.
             from vcdebug.explain.plugins.deviceshare import cards_equation
             from vcdebug.model.devices.card_states import card_overview
 
-            yield cards_equation(asked, check, card_overview(asked.node.devices[check], asked.pod), objection)
+            yield cards_equation(node, check, card_overview(node.node.devices[check], node.pod), objection)
 
 
 def cached_verdict(asked_node: AskedNode) -> Equation | None:
@@ -371,7 +377,7 @@ class PreparedFilter(Struct, frozen=True):
     key: str
     """The filter's key in the CycleState; empty if it stores nothing."""
     skipped: bool
-    found: str
+    prefilter_text: str
     """What the filter counted in PreFilter, in words."""
 
 
@@ -391,7 +397,7 @@ def _format_entry(entry: object) -> str:
         texts = [f"{kind} by {', '.join(pairs)}" for kind, pairs in counts if pairs]
         return "; ".join(texts)
     if isinstance(entry, VolumeState):
-        return f"{count_noun(len(entry.bound), 'bound claim')}, {len(entry.delayed)} that wait for a node"
+        return f"{count_noun(len(entry.bound_claims), 'bound claim')}, {len(entry.delayed_claims)} that wait for a node"
     if isinstance(entry, ClaimState):
         return (
             f"{len(entry.selectors)} allocated claims, {len(entry.unallocated)} to allocate"

@@ -63,8 +63,8 @@ def evictable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equa
 def _rank_term(key: TaskKey, rank: PriorityRank) -> Term:
     if rank.candidate is None:
         return Term(key, (None, None), False, JOB_NOT_IN_SESSION)
-    note = "" if rank.is_lower else f"{rank.whose} priority {rank.candidate} is not lower than {rank.asker}"
-    return Term(key, (rank.candidate, rank.asker), rank.is_lower, note)
+    note = "" if rank.is_lower else f"{rank.compared_kind} priority {rank.candidate} is not lower than {rank.preemptor}"
+    return Term(key, (rank.candidate, rank.preemptor), rank.is_lower, note)
 
 
 def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], seq: Seq) -> VetoReason | None:
@@ -105,5 +105,5 @@ EXPLAINER = PluginExplainer(
         SUB_JOB_ORDER.method: priority_order,
         TASK_ORDER.method: priority_order,
     },
-    kept=explain_veto,
+    explain_veto=explain_veto,
 )

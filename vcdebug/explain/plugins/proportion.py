@@ -109,7 +109,7 @@ def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> equatio
     formula = "min resources + allocated + inqueue − elastic ≤ real capability, in the dimensions of the minimum"
     title = f"proportion: does queue {job.queue} admit {job.uid}?"
     columns = equation.limit_columns(check, "real capability")
-    terms = equation.limit_terms(check, equation.all_dimensions(check.asked, check.limit))
+    terms = equation.limit_terms(check, equation.all_dimensions(check.requested, check.limit))
     minimum_note = equation.NO_MINIMUM if job.pod_group.min_resources is None else ""
     return equation.admission_equation(
         title, formula, columns, terms, equation.not_open_reason(recording.session, job.queue), minimum_note
@@ -161,8 +161,8 @@ def _holding_term(holding: proportion.QueueHolding) -> equation.Term:
         equation.DimensionAmount.from_resource(holding.allocated, name),
         equation.DimensionAmount.from_resource(holding.deserved, name),
     )
-    note = "" if holding.surplus else f"queue {holding.queue} holds no more than it deserves"
-    return equation.Term(holding.task.key, figures, holding.surplus, note)
+    note = "" if holding.has_surplus else f"queue {holding.queue} holds no more than it deserves"
+    return equation.Term(holding.task.key, figures, holding.has_surplus, note)
 
 
 def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], seq: Seq) -> plugins.VetoReason:
@@ -244,7 +244,7 @@ def shares_by_queue(
 ) -> dict[QueueName, proportion.DealtShare]:
     """The shares of one round, by queue."""
     # Looked up by identity: a share has the attributes of its queue, but not the name.
-    shares = {id(share.attr): share for share in deal.dealt}
+    shares = {id(share.attr): share for share in deal.shares}
     return {queue: shares[id(attr)] for queue, attr in attrs.items() if id(attr) in shares}
 
 
@@ -304,7 +304,7 @@ EXPLAINER = plugins.PluginExplainer(
         hooks.RECLAIMABLE.upstream: plugins.compared_by(equation.LESS_EQUAL, reclaimable_equation),
     },
     comparators={hooks.QUEUE_ORDER.method: queue_order},
-    kept=explain_veto,
+    explain_veto=explain_veto,
     rejected=explain_queue_rejection,
     quota=plugins.QuotaExplainer(
         admission_checks,

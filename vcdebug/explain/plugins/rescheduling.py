@@ -49,7 +49,7 @@ def _load_terms(choice: ReschedulingChoice) -> Iterator[Term]:
     for step in choice.steps:
         room = Resource(float(step.budget[CPU]), float(step.budget[MEMORY]))
         chosen = step.victim is not None
-        words = f"on {step.node}" if chosen else f"on {step.node}: {step.why}"
+        words = f"on {step.node}" if chosen else f"on {step.node}: {step.refusal}"
         yield Term(step.pod, (*_percent_ratios(step.percents), room, "yes" if chosen else "no"), chosen, words)
 
 

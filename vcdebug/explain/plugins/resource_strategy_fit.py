@@ -37,21 +37,27 @@ def score_equation(asked_node: AskedNode, part: str) -> Equation:
     return Equation(title, formula, COLUMNS, "dimension", tuple(terms), score, None, note)
 
 
-def _fit_term(one: FitPart) -> Term:
-    strategy, full = one.strategy, bool(one.full[0])
-    figures = (strategy.kind, float(one.wanted[0]), float(one.capacity[0]), strategy.weight, Ratio(float(one.part[0])))
-    return Term(one.name, figures, None, "it does not fit" if full else "")
+def _fit_term(fit_part: FitPart) -> Term:
+    strategy, full = fit_part.strategy, bool(fit_part.full_mask[0])
+    figures = (
+        strategy.kind,
+        float(fit_part.used_after[0]),
+        float(fit_part.capacity[0]),
+        strategy.weight,
+        Ratio(float(fit_part.part[0])),
+    )
+    return Term(fit_part.name, figures, None, "it does not fit" if full else "")
 
 
-def check_equations(asked: AskedNode) -> Iterator[Equation]:
+def check_equations(node: AskedNode) -> Iterator[Equation]:
     """Yields the check whether the task leaves enough cpu and memory free for idle units of each scarce resource."""
     terms: list[Term] = []
-    for room in asked.plugin_of_kind(ResourceStrategyFit).kept_free(
-        asked.task, asked.session.node_table.single_row(asked.row)
+    for room in node.plugin_of_kind(ResourceStrategyFit).kept_free(
+        node.task, node.session.node_table.single_row(node.row)
     ):
         rates, spare = Resource(room.rates.cpu * CORE, room.rates.memory * GIGABYTE), Resource(room.cpu, room.memory)
         terms.append(Term(room.name, (room.idle, rates, spare), not room.crowded))
-    title, columns = f"resource-strategy-fit: proportions on {asked.node.name}", ("idle", "each keeps", "would be left")
+    title, columns = f"resource-strategy-fit: proportions on {node.node.name}", ("idle", "each keeps", "would be left")
     yield judged_equation(title, RATE_FORMULA, columns, tuple(terms))
 
 

@@ -62,7 +62,7 @@ def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> Equatio
     formula = "used + admitted in this cycle + min resources ≤ hard, for names that a quota states"
     columns = ("used", "admitted", "min resources", "sum", "hard")
     has_minimum = job.pod_group.min_resource_list is not None
-    terms = [_quota_term(*each) for each in iter_quota_checks(recording, seq, job)] if has_minimum else []
+    terms = [_quota_term(*quota_check) for quota_check in iter_quota_checks(recording, seq, job)] if has_minimum else []
     reason = "no quota of the namespace states one of its names" if has_minimum else NO_MINIMUM
     return admission_equation(title, formula, columns, terms, free="" if terms else reason, kind="check")
 
@@ -79,7 +79,7 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding | No
     if not exceeded:
         return None
     first, name = exceeded[0], exceeded[0].name
-    others = join_names(f"{one.name} {_format_nano(one.name, one.exceeded_by)}" for one in exceeded[1:])
+    further_excess = join_names(f"{item.name} {_format_nano(item.name, item.exceeded_by)}" for item in exceeded[1:])
     admitted = f" and {_format_nano(name, first.pending)} reserved in this cycle" if first.pending else ""
     amounts = first.minimum, first.used, first.hard
     asks, used, hard = (_format_nano(name, value, *amounts) for value in amounts)
@@ -87,7 +87,7 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding | No
     asking, counted_name = (f"minResources asks {asks} {name}; ", "") if first.minimum else ("", f" {name}")
     reason = (
         f"{asking}ResourceQuota {first.quota.name} has {used} of {hard}{counted_name} used{admitted} "
-        f"({_format_nano(name, first.exceeded_by)} over{f'; also over: {others}' if others else ''})"
+        f"({_format_nano(name, first.exceeded_by)} over{f'; also over: {further_excess}' if further_excess else ''})"
     )
     holders = quota_holders(view.recording, view.job.namespace, name)
     pod_names = [holder.removesuffix(PENDING_SUFFIX) for holder in holders]
@@ -102,12 +102,12 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding | No
         "quota.used": answer.number(name, _scale_nano(name, first.used)),
         f"short.{name}": answer.number(name, _scale_nano(name, first.exceeded_by)),
     }
-    same_quota = [one for one in exceeded if one.quota is first.quota]
-    increases = " and ".join(f"{_format_nano(one.name, one.exceeded_by)} {one.name}" for one in same_quota)
+    same_quota = [item for item in exceeded if item.quota is first.quota]
+    increases = " and ".join(f"{_format_nano(item.name, item.exceeded_by)} {item.name}" for item in same_quota)
     edits = [
         edit
-        for one in same_quota
-        for edit in quota_edits(view.job.namespace, one.quota.name, one.name, nano_text(one.hard + one.exceeded_by))
+        for item in same_quota
+        for edit in quota_edits(view.job.namespace, item.quota.name, item.name, nano_text(item.hard + item.exceeded_by))
     ]
     advice = (
         owner_advice(WAIT_OR_REQUEST_LESS if first.minimum else WAIT_FOR_PODS),
@@ -141,36 +141,36 @@ class ExhaustedQuota(NamedTuple):
     name: str
     used: str
     hard: str
-    holders: tuple[str, ...]
+    pod_names: tuple[str, ...]
     """Pods of the namespace that request the resource; Pending ones have a suffix that says so."""
-    wanted: int = 0
+    request: int = 0
     """The request of one more pod, in 10^-9 units; 0 if unknown."""
 
     @property
     def quota_text(self) -> str:
         """The usage of the quota and its consequence, in a sentence."""
-        holder_words = f" by {join_names(self.holders, MAX_HOLDERS)}" if self.holders else ""
+        holder_words = f" by {join_names(self.pod_names, MAX_HOLDERS)}" if self.pod_names else ""
         used = f"ResourceQuota {self.quota}: {self.used} of {self.hard} {self.name} used{holder_words}"
         if nano_value(self.used) >= nano_value(self.hard):
             return f"{used}: no more pods can be created."
-        size, room = _format_nano(self.name, self.wanted), count_noun(self.fitting, "more pod")
+        size, room = _format_nano(self.name, self.request), count_noun(self.fitting, "more pod")
         return f"{used}: room for only {room} of {size}." if self.fitting else f"{used}: no room for a pod of {size}."
 
     @property
     def fitting(self) -> int:
         """The number of further pods for which the quota has room."""
-        return max(nano_value(self.hard) - nano_value(self.used), 0) // self.wanted if self.wanted else 0
+        return max(nano_value(self.hard) - nano_value(self.used), 0) // self.request if self.request else 0
 
     def raise_advice(self, pods: int) -> Advice:
         """Advice to raise the limit for this many more pods, or to delete Pending pods that count."""
-        pending_pods = [name.removesuffix(PENDING_SUFFIX) for name in self.holders if name.endswith(PENDING_SUFFIX)]
+        pending_pods = [name.removesuffix(PENDING_SUFFIX) for name in self.pod_names if name.endswith(PENDING_SUFFIX)]
         deletion = f", or delete the Pending pods {join_names(pending_pods)}" if pending_pods else ""
-        change = f" {self.hard} -> {self.raised_hard(pods)} for {count_noun(pods, 'more pod')}" if self.wanted else ""
+        change = f" {self.hard} -> {self.raised_hard(pods)} for {count_noun(pods, 'more pod')}" if self.request else ""
         return queue_admin_advice(f"ResourceQuota {self.quota}: raise hard.{self.name}{change}{deletion}.")
 
     def raised_hard(self, pods: int) -> str:
         """The limit that allows this many more pods, as a quantity."""
-        return text_like(nano_value(self.used) + pods * self.wanted, self.hard)
+        return text_like(nano_value(self.used) + pods * self.request, self.hard)
 
 
 def quota_edits(

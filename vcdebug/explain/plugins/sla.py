@@ -5,7 +5,7 @@ Upstream: plugins/sla.
 
 from collections.abc import Iterator
 
-from vcdebug.amount_text import format_duration, format_durations_apart
+from vcdebug.amount_text import format_distinct_durations, format_duration
 from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.plugins import OrderDifference, OrderMoment, PluginExplainer
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE, JOB_ORDER, JOB_PIPELINED
@@ -41,7 +41,7 @@ def job_order(moment: OrderMoment, left: JobInfo, right: JobInfo) -> Iterator[Or
     plugin = plugin_of(moment.recording, Sla)
     left_due, right_due = plugin.job_deadline(left), plugin.job_deadline(right)
     remaining = [0.0 if deadline is None else (deadline - plugin.now) / SECOND for deadline in (left_due, right_due)]
-    spans = format_durations_apart(*map(abs, remaining))
+    spans = format_distinct_durations(*map(abs, remaining))
     left_text, right_text = (
         "none" if deadline is None else f"in {span}" if seconds > 0 else f"{span} ago"
         for deadline, seconds, span in zip((left_due, right_due), remaining, spans, strict=True)

@@ -34,7 +34,11 @@ def score_equation(asked_node: AskedNode, part: str) -> Equation | None:
     if result is None:
         return None
     index = asked_node.row_index
-    present, left_out, waiting = int(result.present[index]), int(result.left_out[index]), len(result.bucket.tasks)
+    present, left_out, waiting = (
+        int(result.tasks_on_node[index]),
+        int(result.left_out_count[index]),
+        len(result.bucket.tasks),
+    )
     terms = (
         Term("of the bucket on the node, less what its role avoids", (present,), None),
         Term("of the bucket without a node", (waiting,), None),
@@ -54,20 +58,20 @@ def task_order(moment: OrderMoment, left: TaskInfo, right: TaskInfo) -> Iterator
     first, second = plugin.buckets_of(left.job), plugin.buckets_of(right.job)
     if first is None or second is None:
         return
-    bucket, against = first.get_bucket(left), second.get_bucket(right)
-    yield _more_first("in a bucket", bucket is not None, against is not None)
-    if bucket is None or against is None or left.job != right.job:
+    bucket, other = first.get_bucket(left), second.get_bucket(right)
+    yield _more_first("in a bucket", bucket is not None, other is not None)
+    if bucket is None or other is None or left.job != right.job:
         return
     yield _more_first(
-        "remaining tasks of its bucket", *(_tasks_without_node(moment, left.job, each) for each in (bucket, against))
+        "remaining tasks of its bucket", *(_tasks_without_node(moment, left.job, each) for each in (bucket, other))
     )
-    if bucket is not against:
-        yield smaller_first("bucket", bucket.index, against.index)
+    if bucket is not other:
+        yield smaller_first("bucket", bucket.index, other.index)
         return
-    ranks = zip(
+    rank_pairs = zip(
         RANK_NAMES, first.topology.rank_role(role_of(left)), first.topology.rank_role(role_of(right)), strict=True
     )
-    yield from (_more_first(*each) for each in ranks)
+    yield from (_more_first(*each) for each in rank_pairs)
 
 
 def _more_first(label: str, left: int, right: int) -> OrderDifference:

@@ -56,7 +56,7 @@ def _judge_victim(recording: Recording, seq: Seq, task: TaskInfo, picks: dict[Jo
     job = job_before(recording, task.job, seq)
     job_victims = picks.setdefault(job.uid, [])
     term = _budget_term(job, task, status, len(job_victims))
-    if term.holds:
+    if term.is_met:
         job_victims.append(task.key)
     return term
 
@@ -174,10 +174,10 @@ def find_closed_zones(fits: NodeFits) -> Iterator[ConstraintFailure]:
         error = plugin.zones.zone_error(zone)
         names = [node.name for node in fits.refused_for(error)] if error else []
         if names:
-            now, opens = plugin.zones.now.strftime("%H:%M"), plugin.zones.next_opening(zone)
-            where = f"{join_names(names)} {verb_for(len(names), 'is')} in revocable zone {zone}"
+            clock_text, opens = plugin.zones.now.strftime("%H:%M"), plugin.zones.next_opening(zone)
+            place_words = f"{join_names(names)} {verb_for(len(names), 'is')} in revocable zone {zone}"
             yield ConstraintFailure(
-                f"{where}, open only {window} (now {now})",
+                f"{place_words}, open only {window} (now {clock_text})",
                 (
                     owner_advice(
                         f"Wait until {opens.strftime('%H:%M')}, when revocable zone {zone} opens.",
@@ -198,6 +198,6 @@ EXPLAINER = PluginExplainer(
         VICTIM_TASKS.upstream: victim_tasks,
     },
     comparators={JOB_ORDER.method: job_order},
-    keeps_advice=ADVICE,
+    veto_advice=ADVICE,
     failures=find_closed_zones,
 )

@@ -34,9 +34,9 @@ def score_equation(asked_node: AskedNode, part: str) -> Equation:
             (Ratio(one.percent), one.estimated, Ratio(one.load), one.weight, Ratio((1.0 - one.load) * one.weight)),
             None,
         )
-        for one in load.busy
+        for one in load.loads
     )
-    note = f"weight {load.weight}, score {format_number(load.score)}" if load.fresh else STALE
+    note = f"weight {load.weight}, score {format_number(load.score)}" if load.is_recent else STALE
     title = f"usage of {asked_node.node.name}"
     return Equation(title, FORMULA, COLUMNS, "dimension", terms, load.score, None, note)
 
@@ -45,10 +45,14 @@ def check_equations(asked_node: AskedNode) -> Iterator[Equation]:
     """Yields the check of a node: its measured load against the thresholds."""
     load = _node_load(asked_node)
     terms = tuple(
-        Term(one.name, (Ratio(one.percent), Ratio(one.threshold)), not (load.fresh and one.percent > one.threshold))
-        for one in load.busy
+        Term(
+            part.name,
+            (Ratio(part.percent), Ratio(part.threshold)),
+            not (load.is_recent and part.percent > part.threshold),
+        )
+        for part in load.loads
     )
-    note = "" if load.fresh else "not measured in the last five minutes"
+    note = "" if load.is_recent else "not measured in the last five minutes"
     title, columns = f"usage: load of {asked_node.node.name}", ("measured %", "threshold %")
     yield judged_equation(title, THRESHOLD_FORMULA, columns, terms, note)
 
@@ -60,10 +64,10 @@ def find_load_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
     assert isinstance(plugin, Usage | MeasuredUsage)
     node_loads = ((n.name, plugin.node_load(fits.task, table.single_row(table.row_of[n.name]))) for n in fits.node_fits)
     exceeding = (
-        ((one.name, one.threshold), (one.percent, name))
+        ((part.name, part.threshold), (part.percent, name))
         for name, load in node_loads
-        for one in (load.busy if load.fresh else ())
-        if one.percent > one.threshold
+        for part in (load.loads if load.is_recent else ())
+        if part.percent > part.threshold
     )
     for (resource, threshold), loads in group_by_key(exceeding).items():
         lowest = join_names(f"{name} {format_number(percent)} %" for percent, name in sorted(loads))

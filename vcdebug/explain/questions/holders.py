@@ -25,12 +25,12 @@ class ResourceHolder(Struct, frozen=True):
     """A pod that holds the resource, port, volume or device in question."""
 
     task: TaskInfo
-    what: str
-    taken_back: str
+    held_text: str
+    eviction_text: str
     """Which action could evict the pod, or why none could."""
 
 
-def who_holds(recording: Recording, word: str) -> QuestionReply:
+def find_holders(recording: Recording, word: str) -> QuestionReply:
     """The holders of `KIND/NAME`, such as `node/n1`; for a bare name those of what the job or pod lacks."""
     kind, slash, name = word.partition("/")
     if not slash or kind not in _FIND_BY_KIND:
@@ -137,7 +137,7 @@ def _build_holder(
 def _eviction_verdict(recording: Recording, task: TaskInfo, fits: NodeFits | None) -> str:
     """Which configured actions could evict the task by their own filters, or why none could."""
     conf = recording.conf
-    evicting = [action for action in conf.known if conf.facts_of(action).evicts_by_pod]
+    evicting = [action for action in conf.registry if conf.facts_of(action).evicts_by_pod]
     configured = [action for action in dict.fromkeys(conf.actions) if action in evicting]
     # No action evicts a pod twice.
     if task.status is TaskStatus.RELEASING:
@@ -172,11 +172,20 @@ def _build_reply(recording: Recording, subject: str, target: str, holders: Seque
     return QuestionReply(sentence, lines, (ReplySheet("holders", columns, rows),) if rows else (), (), data)
 
 
-def _holder_row(recording: Recording, one: ResourceHolder) -> tuple[str, ...]:
-    task = one.task
+def _holder_row(recording: Recording, holder: ResourceHolder) -> tuple[str, ...]:
+    task = holder.task
     queue = recording.session.jobs[task.job].queue
     age = age_since(recording, task.pod.creation_timestamp)
-    return task.key, task.node_name, str(task.priority), age, one.what, one.taken_back, queue, task.status.upstream_name
+    return (
+        task.key,
+        task.node_name,
+        str(task.priority),
+        age,
+        holder.held_text,
+        holder.eviction_text,
+        queue,
+        task.status.upstream_name,
+    )
 
 
 def _holder_json(recording: Recording, holder: ResourceHolder) -> dict[str, object]:
@@ -188,11 +197,11 @@ def _holder_json(recording: Recording, holder: ResourceHolder) -> dict[str, obje
         "priority": task.priority,
         "node": task.node_name,
         "status": task.status.upstream_name,
-        "holds": holder.what,
-        "takenBack": holder.taken_back,
+        "holds": holder.held_text,
+        "takenBack": holder.eviction_text,
     }
 
 
 HOLDERS_QUESTION = NamedQuestion(
-    "holders", "What uses the resources it needs", ("job", "node", "queue", "port", "claim", "quota"), who_holds
+    "holders", "What uses the resources it needs", ("job", "node", "queue", "port", "claim", "quota"), find_holders
 )

@@ -13,7 +13,7 @@ from vcdebug.model.task import TaskStatus
 from vcdebug.recording.recording import Recording
 
 
-def who_is_next(recording: Recording, word: str) -> QuestionReply:
+def find_next_job(recording: Recording, word: str) -> QuestionReply:
     """The order after the cycle, for one queue or all."""
     return next_at(recording, len(recording), word)
 
@@ -65,7 +65,7 @@ def _format_step(step: OrderStep | None) -> str:
         return "unknown criterion"
     plugin_words = f" ({step.plugin})" if step.plugin else ""
     return (
-        f"{step.difference.what}{plugin_words}, {_format_value(step.difference.left)} to "
+        f"{step.difference.label}{plugin_words}, {_format_value(step.difference.left)} to "
         f"{_format_value(step.difference.right)}"
     )
 
@@ -82,4 +82,4 @@ def _order_sheet(title: str, recording: Recording, seq: Seq, kind: ElementKind, 
     return ReplySheet(title, ("#", kind, "ordered by"), tuple(rows))
 
 
-NEXT_QUESTION = NamedQuestion("next", "Which job is next", ("queue",), who_is_next)
+NEXT_QUESTION = NamedQuestion("next", "Which job is next", ("queue",), find_next_job)

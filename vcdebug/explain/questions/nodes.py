@@ -35,29 +35,32 @@ class PlacementSearch(NamedTuple):
     pod: TaskKey
     node: NodeName
     action: str
-    placed: Seq
-    passed: Seq = 0
+    placed_seq: Seq
+    predicate_seq: Seq = 0
     """The pass of predicates that found the node."""
     scores: Seq = 0
     choice: Seq = 0
-    tried: tuple[NodeName, ...] = ()
+    tried_nodes: tuple[NodeName, ...] = ()
     """Nodes on which an evicting action failed before it tried this one."""
 
-    def steps_seen(self, *middle: Evidence) -> tuple[Evidence, ...]:
+    def evidence_with(self, *middle: Evidence) -> tuple[Evidence, ...]:
         """The evidence in order: the recorded events of `middle`, then the placement."""
-        return (*(each for each in middle if each.seq), Evidence(self.placed, f"{self.pod} is placed on {self.node}"))
+        return (
+            *(step for step in middle if step.seq),
+            Evidence(self.placed_seq, f"{self.pod} is placed on {self.node}"),
+        )
 
 
-def why_node(recording: Recording, word: str) -> QuestionReply:
+def explain_node(recording: Recording, word: str) -> QuestionReply:
     """The reply about the last placement of the pod: the search that led to it, and its scores or tie rule."""
     pod = find_pod(recording, word)
     placements = last_operation(recording, pod, len(recording) + 1, *PLACING_OPS)
     if not placements:
         return QuestionReply(f"{pod} is not placed in this cycle.", data={"pod": pod, "node": None})
     search = find_search(recording, placements)
-    dry_run_search = dry_runs.dry_run_search_at(recording, search.placed)
+    dry_run_search = dry_runs.dry_run_search_at(recording, search.placed_seq)
     if dry_run_search is not None:
-        return _reply_of_dry_runs(search._replace(tried=()), dry_run_search)
+        return _reply_of_dry_runs(search._replace(tried_nodes=()), dry_run_search)
     return _reply_with_scores(recording, search) if search.scores else _reply_without_scores(recording, search)
 
 
@@ -71,8 +74,8 @@ def find_search(recording: Recording, seq: Seq) -> PlacementSearch:
     pod, node, task = placement.task, placement.node, tree.span_around(seq, Level.TASK)
     span = task or tree.span_around(seq, Level.ACTION)
     children = spans_inside(recording, task) if task else ()
-    tried = tuple(each.name for each in children if each.level is Level.NODE and each.last < seq)
-    search = PlacementSearch(pod, node, tree.name_around(seq, Level.ACTION), seq, tried=tried)
+    tried = tuple(child.name for child in children if child.level is Level.NODE and child.last < seq)
+    search = PlacementSearch(pod, node, tree.name_around(seq, Level.ACTION), seq, tried_nodes=tried)
     choice_seq = 0
     for earlier in range(seq - 1, (span.first if span else 1) - 1, -1):
         event = recording.event_at(earlier)
@@ -87,30 +90,32 @@ def find_search(recording: Recording, seq: Seq) -> PlacementSearch:
             best_event = recording.event_at(search.choice) if search.choice else None
             nodes = [recording.node_names[row] for row in event.feasible.tolist()]
             if node in nodes and (not isinstance(best_event, BestEvent) or best_event.name == node):
-                return search._replace(passed=earlier)
+                return search._replace(predicate_seq=earlier)
             # Another trial's search: neither its scores nor its choice led to this node.
             search = search._replace(scores=0, choice=0)
     return search._replace(scores=0, choice=0)
 
 
-def _reply_of_dry_runs(search: PlacementSearch, found: dry_runs.DryRunSearch) -> QuestionReply:
-    candidates = [{"node": run.node, "victims": list(run.victims)} for run in found.runs if run.victims]
+def _reply_of_dry_runs(search: PlacementSearch, dry_run_search: dry_runs.DryRunSearch) -> QuestionReply:
+    candidates = [{"node": run.node, "victims": list(run.victims)} for run in dry_run_search.runs if run.victims]
     rule = (
-        f"of {len(candidates)} candidates it wins: {found.rule}" if len(candidates) > 1 else "it is the only candidate"
+        f"of {len(candidates)} candidates it wins: {dry_run_search.rule}"
+        if len(candidates) > 1
+        else "it is the only candidate"
     )
-    data = {**_placement_json(search), "runnerUp": None, "candidates": candidates, "rule": found.rule}
-    pass_evidence = Evidence(search.passed, f"{count_noun(found.nodes, 'node')} can be simulated")
+    data = {**_placement_json(search), "runnerUp": None, "candidates": candidates, "rule": dry_run_search.rule}
+    pass_evidence = Evidence(search.predicate_seq, f"{count_noun(dry_run_search.nodes, 'node')} can be simulated")
     text = f"{search.pod} is placed on {search.node}: {search.action} simulates evictions node by node, and {rule}."
-    return QuestionReply(text, evidence=search.steps_seen(pass_evidence), data=data)
+    return QuestionReply(text, evidence=search.evidence_with(pass_evidence), data=data)
 
 
 def _placement_json(search: PlacementSearch) -> dict[str, object]:
-    tried = list(search.tried)
+    tried = list(search.tried_nodes)
     return {"pod": search.pod, "node": search.node, "action": search.action, "triedBefore": tried}
 
 
 def _reply_without_scores(recording: Recording, search: PlacementSearch) -> QuestionReply:
-    passed = recording.event_at(search.passed) if search.passed else None
+    passed = recording.event_at(search.predicate_seq) if search.predicate_seq else None
     event = passed if isinstance(passed, PredicateEvent) else None
     feasible = None if event is None else len(event.feasible)
     if recording.conf.facts_of(search.action).evicts_by_pod:
@@ -125,16 +130,16 @@ def _reply_without_scores(recording: Recording, search: PlacementSearch) -> Ques
     else:
         reason = f"it was alone in its group of the {feasible} nodes that fit (idle room comes before future room)"
     data = {**_placement_json(search), "feasible": feasible, "runnerUp": None}
-    evidence = search.steps_seen(Evidence(search.passed, f"the search finds {feasible} feasible"))
+    evidence = search.evidence_with(Evidence(search.predicate_seq, f"the search finds {feasible} feasible"))
     return QuestionReply(f"{search.pod} is placed on {search.node}: {reason}.", evidence=evidence, data=data)
 
 
 def _reply_with_scores(recording: Recording, search: PlacementSearch) -> QuestionReply:
     pod, node, scores = search.pod, search.node, search.scores
     ranked, chosen = rank_nodes(recording, scores), recording.event_at(search.choice) if search.choice else None
-    winner = next(one for one in ranked if one.node == node)
+    winner = next(scored_node for scored_node in ranked if scored_node.node == node)
     # Nodes tried before without success are no runners-up: their scores are higher.
-    rival = next((one for one in ranked if one.node not in (node, *search.tried)), None)
+    rival = next((scored_node for scored_node in ranked if scored_node.node not in (node, *search.tried_nodes)), None)
     tied = chosen.tied if isinstance(chosen, BestEvent) else tuple(o.node for o in ranked if o.total == winner.total)
     comparisons = _score_comparisons(recording, scores, winner, rival)
     data = {
@@ -145,7 +150,7 @@ def _reply_with_scores(recording: Recording, search: PlacementSearch) -> Questio
         "difference": winner.total - rival.total if rival else None,
         "parts": [comparison.comparison_json() for comparison in comparisons],
     }
-    evidence = search.steps_seen(
+    evidence = search.evidence_with(
         Evidence(scores, f"{len(ranked)} nodes are scored"), Evidence(search.choice, f"best is {node}")
     )
     sheets = (comparison.comparison_sheet(winner, rival) for comparison in comparisons if comparison.nodes_differ)
@@ -164,44 +169,48 @@ def _turn_sentence(search: PlacementSearch, winner: ScoredNode, tied: int) -> st
 
 def _tried_words(search: PlacementSearch) -> str:
     """A clause about nodes tried before, such as `; evictions on 2 nodes before it were not enough`; or empty."""
-    return f"; evictions on {count_noun(len(search.tried), 'node')} before it were not enough" if search.tried else ""
+    return (
+        f"; evictions on {count_noun(len(search.tried_nodes), 'node')} before it were not enough"
+        if search.tried_nodes
+        else ""
+    )
 
 
 class ScoreComparison(NamedTuple):
     """One part of the score, as computed for the node and for the runner-up."""
 
-    mine: ScorePart
-    against: ScorePart | None
+    part: ScorePart
+    other_part: ScorePart | None
 
     @property
     def nodes_differ(self) -> bool:
         """Whether this part differs between the two nodes."""
-        inside, other_inside = self.mine.inside, self.against.inside if self.against is not None else None
+        inside, other_inside = self.part.equation, self.other_part.equation if self.other_part is not None else None
         return inside is not None and other_inside is not None and inside.verdict != other_inside.verdict
 
     def comparison_sheet(self, winner: ScoredNode, rival: ScoredNode | None) -> ReplySheet:
         """A table with a row per term and the figures of both nodes."""
-        equations = [each.inside for each in self if each is not None and each.inside is not None]
+        equations = [each.equation for each in self if each is not None and each.equation is not None]
         names = dict.fromkeys(term.name for each in equations for term in each.terms)
         heads = ("", winner.node, rival.node if rival is not None else "")
         rows = tuple((name, *(_format_term(each, name) for each in equations)) for name in names)
         return ReplySheet(
-            f"{self.mine.name}: {equations[0].formula}", heads, (*rows, ("=", *(each.note for each in equations)))
+            f"{self.part.name}: {equations[0].formula}", heads, (*rows, ("=", *(each.note for each in equations)))
         )
 
     def comparison_json(self) -> dict[str, object]:
         """The comparison as JSON data."""
         keys = ("score", "inside", "runnerUpScore", "runnerUpInside")
-        figures = (*_part_json(self.mine), *_part_json(self.against))
-        return {"name": self.mine.name, **dict(zip(keys, figures, strict=True))}
+        figures = (*_part_json(self.part), *_part_json(self.other_part))
+        return {"name": self.part.name, **dict(zip(keys, figures, strict=True))}
 
 
 def _part_json(part: ScorePart | None) -> tuple[float | None, dict[str, object] | None]:
     """(part of the score, its equation as JSON); None for a missing entry, since JSON has no NaN."""
     if part is None:
         return None, None
-    return None if np.isnan(part.recorded) else part.recorded, None if part.inside is None else equation_json(
-        part.inside
+    return None if np.isnan(part.recorded) else part.recorded, None if part.equation is None else equation_json(
+        part.equation
     )
 
 
@@ -265,13 +274,13 @@ def _scores_sheet(ranked: list[ScoredNode], winner: ScoredNode) -> ReplySheet:
     return ReplySheet("scores", ("node", "total#", *(f"{name}#" for name in differing_parts)), rows)
 
 
-NODE_QUESTION = NamedQuestion("node", "Why this node", ("pod",), why_node)
+NODE_QUESTION = NamedQuestion("node", "Why this node", ("pod",), explain_node)
 
 
 MAX_REFUSAL_SHEETS = 12
 
 
-def why_refused(recording: Recording, word: str) -> QuestionReply:
+def explain_refusal(recording: Recording, word: str) -> QuestionReply:
     """The last search of allocate or backfill for the pod: each set of reasons, with one node's checks.
 
     Evicting actions also accept nodes without room: their searches are the answer only where there is no other.
@@ -282,10 +291,10 @@ def why_refused(recording: Recording, word: str) -> QuestionReply:
     if not latest:
         return QuestionReply(f"No node was checked for {pod} in this cycle.", data={"pod": pod, "nodes": []})
     evicts = {action: recording.conf.facts_of(action).evicts for action in latest}
-    room_searches = [found for action, found in latest.items() if not evicts[action]]
-    seq, event = max(room_searches or latest.values(), key=lambda found: found[0])
+    room_searches = [refusal for action, refusal in latest.items() if not evicts[action]]
+    seq, event = max(room_searches or latest.values(), key=lambda refusal: refusal[0])
     answering = tree.name_around(seq, Level.ACTION)
-    evicting = [(action, *found) for action, found in latest.items() if evicts[action] and action != answering]
+    evicting = [(action, *refusal) for action, refusal in latest.items() if evicts[action] and action != answering]
     refused = [recording.node_names[row] for row in event.failed.tolist()]
     groups = group_by_key(
         # Nodes with equal reasons share one table: on thousands of nodes only a few differ.
@@ -308,11 +317,11 @@ def why_refused(recording: Recording, word: str) -> QuestionReply:
         "feasible": len(event.feasible),
         "cacheKey": dry_runs.cache_key(recording, event),
         "cacheHits": {name: hit.seq for name, hit in hits.items()},
-        "nodes": [_refusal_json(reasons, nodes, found) for reasons, nodes, found in checks],
+        "nodes": [_refusal_json(reasons, nodes, refusal) for reasons, nodes, refusal in checks],
     }
-    sheets = tuple(_refusal_sheet(reasons, nodes, found) for reasons, nodes, found in checks[:MAX_REFUSAL_SHEETS])
+    sheets = tuple(_refusal_sheet(reasons, nodes, refusal) for reasons, nodes, refusal in checks[:MAX_REFUSAL_SHEETS])
     lines = tuple(_evicting_search_line(recording, action, search) for action, _, search in evicting)
-    proofs = ((seq, event), *(found[1:] for found in evicting))
+    proofs = ((seq, event), *(refusal[1:] for refusal in evicting))
     evidence = tuple(Evidence(number, f"{count_noun(search.processed, 'node')} checked") for number, search in proofs)
     search_line = _evicting_search_line(recording, answering, event)
     sentence = _refusal_sentence(pod, event, len(hits)) if room_searches else f"{pod}: {search_line}"
@@ -340,7 +349,7 @@ def _refusal_sentence(pod: TaskKey, event: PredicateEvent, hits: int) -> str:
 def _refusal_json(
     reasons: tuple[str, ...], nodes: list[NodeName], checks: tuple[dry_runs.NodeCheck, ...]
 ) -> dict[str, object]:
-    entries = [{"plugin": check.plugin, **equation_json(check.inside)} for check in checks]
+    entries = [{"plugin": check.plugin, **equation_json(check.equation)} for check in checks]
     return {"reasons": list(reasons), "nodes": nodes, "checks": entries}
 
 
@@ -349,14 +358,16 @@ def _refusal_sheet(
 ) -> ReplySheet:
     """The table of the refusing checks on the first of these nodes."""
     node_words = f" (and {count_noun(len(nodes) - 1, 'more node')})" if len(nodes) > 1 else ""
-    rows = tuple(_check_row(check.inside, term) for check in checks if check.is_refused for term in check.inside.terms)
+    rows = tuple(
+        _check_row(check.equation, term) for check in checks if check.is_refused for term in check.equation.terms
+    )
     return ReplySheet(f"{nodes[0]}{node_words}: {', '.join(reasons)}", ("", "check", "comparison"), rows)
 
 
 def _check_row(inside: Equation, term: Term) -> tuple[str, ...]:
-    mark = "" if term.holds is None else "✓" if term.holds else "✗"
+    mark = "" if term.is_met is None else "✓" if term.is_met else "✗"
     words = "; ".join(text for text in (format_figures(inside, term), term.note) if text)
     return mark, term.name, words
 
 
-REFUSED_QUESTION = NamedQuestion("refused", "Why does each node reject this pod", ("pod",), why_refused)
+REFUSED_QUESTION = NamedQuestion("refused", "Why does each node reject this pod", ("pod",), explain_refusal)

@@ -14,7 +14,7 @@ from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
 
 
-def why_evicted(recording: Recording, word: str) -> QuestionReply:
+def explain_eviction(recording: Recording, word: str) -> QuestionReply:
     """The reply about the pod's eviction that was carried out, else about the last planned one."""
     pod = find_pod(recording, word)
     eviction = evictions.eviction_of(recording, pod)
@@ -58,63 +58,65 @@ def _allowed_lines(eviction: evictions.Eviction, decision: VictimDecision | None
 def _allowing_plugins(decision: VictimDecision | None, pod: TaskKey) -> list[str]:
     """Plugins of the deciding tier that allowed the pod as a victim."""
     tiers = decision.tiers if decision is not None else ()
-    return [offer.vote.plugin for tier in tiers if tier.decides for offer in tier.offers if pod in offer.offered]
+    return [offer.vote.plugin for tier in tiers if tier.is_deciding for offer in tier.votes if pod in offer.allowed]
 
 
 def _answers_sheet(decision: VictimDecision, pod: TaskKey) -> ReplySheet:
-    objections = (objection for fate in decision.fates if fate.task == pod for objection in fate.objections)
-    reasons = {(objection.tier, objection.plugin): objection.why for objection in objections}
+    objections = (objection for fate in decision.outcomes if fate.task == pod for objection in fate.objections)
+    reasons = {(objection.tier, objection.plugin): objection.reason for objection in objections}
     rows = []
     for tier in decision.tiers:
-        for offer in tier.offers:
+        for offer in tier.votes:
             vote = offer.vote
-            verdict = "allows it" if pod in offer.offered else "protects it" if vote.state == "answered" else vote.state
-            reason = vote.why or reasons.get((vote.tier, vote.plugin), "")
+            verdict = "allows it" if pod in offer.allowed else "protects it" if vote.state == "answered" else vote.state
+            reason = vote.silence_reason or reasons.get((vote.tier, vote.plugin), "")
             rows.append((str(vote.tier), vote.plugin, verdict, reason))
     return ReplySheet("answers of the plugins", ("tier#", "plugin", "answer", "why"), tuple(rows))
 
 
-def _protection_lines(recording: Recording, decision: VictimDecision | None, one: evictions.Eviction) -> Iterator[str]:
+def _protection_lines(
+    recording: Recording, decision: VictimDecision | None, eviction: evictions.Eviction
+) -> Iterator[str]:
     """Yields lines about plugins that protected the pod in other tiers, and about plugins that were not asked."""
     if decision is None:
         return
-    decider = next((f"tier {tier.number}" for tier in decision.tiers if tier.decides), "another tier")
+    decider = next((f"tier {tier.number}" for tier in decision.tiers if tier.is_deciding), "another tier")
     for tier in decision.tiers:
-        for offer in tier.offers:
+        for offer in tier.votes:
             vote = offer.vote
-            if vote.state == "answered" and one.victim not in offer.offered:
+            if vote.state == "answered" and eviction.victim not in offer.allowed:
                 yield f"{vote.plugin} (tier {vote.tier}) protected it, but {decider} decided."
-    yield from (each.text for each in unasked_plugins(recording, decision.question, one.seq))
+    yield from (unasked.text for unasked in unasked_plugins(recording, decision.question, eviction.seq))
 
 
-def _format_gain(recording: Recording, one: evictions.Eviction) -> str:
+def _format_gain(recording: Recording, eviction: evictions.Eviction) -> str:
     """Whether the preemptor got a place from the eviction, in words."""
-    job = recording.owners.jobs.get(one.preemptor, one.preemptor)
-    summary = next((each for each in cycle_effects(recording).jobs if each.job == job), None)
+    job = recording.owners.jobs.get(eviction.preemptor, eviction.preemptor)
+    summary = next((job_summary for job_summary in cycle_effects(recording).jobs if job_summary.job == job), None)
     if summary is None:
         return "The eviction made room for no pod."
     effects = cycle_effects(recording)
     gains = [effect for effect in (*effects.pipelined, *effects.bound) if effect.job == job]
     if not gains:
         return f"{job} did not benefit: none of its pods has a node after this cycle."
-    nodes = [effect.node for effect in gains if effect.task == one.preemptor]
+    nodes = [effect.node for effect in gains if effect.task == eviction.preemptor]
     has_minimum = summary.ready + summary.waiting >= summary.min_available
     ready = f"{summary.ready + summary.waiting} of minMember {summary.min_available} pods are ready or reserved"
     gang = "" if has_minimum else f"; {ready}"
-    have = f"{count_noun(len(gains), 'pod')} {verb_for(len(gains), 'has')} a node"
-    text = f"{one.preemptor} is reserved on {nodes[0]}" if nodes else have
+    placed_pods = f"{count_noun(len(gains), 'pod')} {verb_for(len(gains), 'has')} a node"
+    text = f"{eviction.preemptor} is reserved on {nodes[0]}" if nodes else placed_pods
     return f"{job} benefited: {text}{gang}."
 
 
 def _eviction_evidence(eviction: evictions.Eviction, decision: VictimDecision | None) -> Iterator[Evidence]:
     if decision is not None:
         yield Evidence(
-            decision.question.first,
+            decision.question.first_seq,
             f"{decision.question.point} is called with {count_noun(len(decision.candidates), 'candidate victim')}",
         )
     yield Evidence(eviction.seq, f"{eviction.action} evicts {eviction.victim}")
     if eviction.end != eviction.seq:
-        yield Evidence(eviction.end, f"statement {_FATE_WORDS.get(eviction.fate, 'ends')}")
+        yield Evidence(eviction.end, f"statement {_FATE_WORDS.get(eviction.statement_end, 'ends')}")
 
 
 _FATE_WORDS = {"commit": "committed", "discard": "discarded", "merge": "merged"}
@@ -132,17 +134,17 @@ def _eviction_json(eviction: evictions.Eviction, decision: VictimDecision | None
         "notAsked": [
             offer.vote.plugin
             for tier in (decision.tiers if decision is not None else ())
-            for offer in tier.offers
+            for offer in tier.votes
             if offer.vote.state == "not asked"
         ],
         "gain": gain,
     }
 
 
-EVICTED_QUESTION = NamedQuestion("evicted", "Why was this pod evicted", ("pod",), why_evicted)
+EVICTED_QUESTION = NamedQuestion("evicted", "Why was this pod evicted", ("pod",), explain_eviction)
 
 
-def why_victim(recording: Recording, word: str) -> QuestionReply:
+def explain_victim_choice(recording: Recording, word: str) -> QuestionReply:
     """The reply why this pod was evicted and not another candidate."""
     pod = find_pod(recording, word)
     eviction = evictions.eviction_of(recording, pod)
@@ -176,19 +178,26 @@ def _victim_pop_seq(recording: Recording, eviction: evictions.Eviction) -> Seq |
     )
 
 
-def _reply_of_dry_run(one: evictions.Eviction, search: dry_runs.DryRunSearch) -> QuestionReply:
+def _reply_of_dry_run(eviction: evictions.Eviction, search: dry_runs.DryRunSearch) -> QuestionReply:
     """The reply about a victim of topology-aware preemption, which removes all candidates and restores what fits."""
-    run = next(each for each in search.runs if each.node == search.winner)
-    rows = tuple((trial.task, trial.verdict_text, trial.why) for trial in run.trials if trial.verb != dry_runs.TAKE)
-    refusal = next((trial.why for trial in run.trials if trial.task == one.victim and not trial.fits), "")
+    run = next(node_run for node_run in search.runs if node_run.node == search.winner)
+    rows = tuple((trial.task, trial.verdict_text, trial.refusal) for trial in run.trials if trial.verb != dry_runs.TAKE)
+    refusal = next((trial.refusal for trial in run.trials if trial.task == eviction.victim and not trial.fits), "")
     because = f": {refusal}" if refusal else ""
-    sentence = f"{one.victim} is evicted on {one.node}: {one.preemptor} would not fit there with it{because}."
-    removed = count_noun(len(run.offered), "candidate victim")
-    line = f"{one.action} simulates the node without its {removed}, then restores each with which the pod still fits."
-    others = [task for task in run.offered if task != one.victim]
-    evidence = (Evidence(run.first, f"{one.node} is simulated"), Evidence(one.seq, f"{one.action} evicts it"))
+    sentence = (
+        f"{eviction.victim} is evicted on {eviction.node}: {eviction.preemptor} would not fit there with it{because}."
+    )
+    removed = count_noun(len(run.allowed_victims), "candidate victim")
+    line = (
+        f"{eviction.action} simulates the node without its {removed}, then restores each with which the pod still fits."
+    )
+    others = [task for task in run.allowed_victims if task != eviction.victim]
+    evidence = (
+        Evidence(run.first_seq, f"{eviction.node} is simulated"),
+        Evidence(eviction.seq, f"{eviction.action} evicts it"),
+    )
     sheets = (ReplySheet("restored, one after another", ("pod", "result", "why"), rows),) if rows else ()
-    return QuestionReply(sentence, (line,), sheets, evidence, _victim_json(one, others, ()))
+    return QuestionReply(sentence, (line,), sheets, evidence, _victim_json(eviction, others, ()))
 
 
 def _victim_sentence(
@@ -205,7 +214,7 @@ def _victim_sentence(
         return f"{one.victim} is evicted before {join_names(others, 3)} {place}, which compare equal to it."
     step = decisive.deciding_step
     source = f"{step.plugin} orders" if step.plugin else "victims are ordered"
-    criterion = f"{step.difference.what} ({step.difference.left} before {step.difference.right})"
+    criterion = f"{step.difference.label} ({step.difference.left} before {step.difference.right})"
     return f"{one.victim} is evicted before {decisive.right} {place}: {source} by {criterion}."
 
 
@@ -218,25 +227,29 @@ def _orders_sheet(orders: Sequence[OrderComparison], earlier: Collection[TaskKey
         difference = step.difference if step is not None else None
         plugin = (step.plugin if step is not None else "") or "no plugin"
         values = (f"{difference.left}", f"{difference.right}") if difference is not None else ("", "")
-        rows.append((order.right, first, difference.what if difference is not None else "nothing", *values, plugin))
+        rows.append((order.right, first, difference.label if difference is not None else "nothing", *values, plugin))
     heads = ("pod", "order", "criterion", "victim", "this pod", "plugin")
     return ReplySheet("other allowed victims", heads, tuple(rows))
 
 
 def _protected_sheet(decision: VictimDecision | None) -> ReplySheet:
-    fates = decision.fates if decision is not None else ()
+    fates = decision.outcomes if decision is not None else ()
     rows = tuple(
-        (fate.task, str(saved.tier), saved.plugin, saved.why) for fate in fates if (saved := fate.saved_by) is not None
+        (fate.task, str(saved.tier), saved.plugin, saved.reason)
+        for fate in fates
+        if (saved := fate.saved_by) is not None
     )
     return ReplySheet("protected candidates", ("pod", "tier#", "by", "why"), rows)
 
 
-def _victim_evidence(one: evictions.Eviction, choice: VictimDecision | None, pop: Seq | None) -> tuple[Evidence, ...]:
-    asked = choice.question.first if choice is not None else None
+def _victim_evidence(
+    eviction: evictions.Eviction, choice: VictimDecision | None, pop: Seq | None
+) -> tuple[Evidence, ...]:
+    question_seq = choice.question.first_seq if choice is not None else None
     return (
-        *proof_of(asked, "candidates are passed to the plugins"),
-        *proof_of(pop, f"{one.victim} leaves the queue of victims"),
-        Evidence(one.seq, f"{one.action} evicts it"),
+        *proof_of(question_seq, "candidates are passed to the plugins"),
+        *proof_of(pop, f"{eviction.victim} leaves the queue of victims"),
+        Evidence(eviction.seq, f"{eviction.action} evicts it"),
     )
 
 
@@ -250,7 +263,7 @@ def _victim_json(
         {
             "instead": order.right,
             "sign": 1 if order.right in earlier else order.order_sign,
-            "decidedBy": order.deciding_step.difference.what if order.deciding_step is not None else None,
+            "decidedBy": order.deciding_step.difference.label if order.deciding_step is not None else None,
             "plugin": order.deciding_step.plugin if order.deciding_step is not None else None,
         }
         for order in orders
@@ -258,4 +271,4 @@ def _victim_json(
     return {"pod": eviction.victim, "victim": True, "node": eviction.node, "others": list(others), "orders": entries}
 
 
-VICTIM_QUESTION = NamedQuestion("victim", "Why this victim", ("pod",), why_victim)
+VICTIM_QUESTION = NamedQuestion("victim", "Why this victim", ("pod",), explain_victim_choice)

@@ -79,9 +79,9 @@ def _split_parts(suffix: str | None) -> list[str]:
 
 def _normalize_version(text: str) -> str:
     """The text without a leading v, with three numbers, none with leading zeros."""
-    numbers, mark, rest = text.removeprefix("v").partition("-" if "-" in text else "+")
+    numbers, mark, suffix = text.removeprefix("v").partition("-" if "-" in text else "+")
     numbers = ".".join([*numbers.split("."), "0", "0"][:3]) if numbers.count(".") < 2 else numbers
-    return _LEADING_ZEROS.sub("", numbers) + mark + rest
+    return _LEADING_ZEROS.sub("", numbers) + mark + suffix
 
 
 class Undecided(Exception):

@@ -33,17 +33,17 @@ class CelVariable(NamedTuple):
 
 
 class MemberAccess(NamedTuple):
-    """`of.name`; with `tested`, whether the field exists."""
+    """`of.name`; with `is_presence_test`, whether the field exists."""
 
-    of: CelNode
+    operand: CelNode
     name: str
-    tested: bool = False
+    is_presence_test: bool = False
 
 
 class IndexAccess(NamedTuple):
     """`of[key]`."""
 
-    of: CelNode
+    operand: CelNode
     key: CelNode
 
 
@@ -58,16 +58,16 @@ class Ternary(NamedTuple):
     """A conditional: `condition ? yes : no`."""
 
     condition: CelNode
-    yes: CelNode
-    no: CelNode
+    when_true: CelNode
+    when_false: CelNode
 
 
 class Logical(NamedTuple):
-    """`left && right`, or `left || right` if `either`."""
+    """`left && right`, or `left || right` if `is_disjunction`."""
 
     left: CelNode
     right: CelNode
-    either: bool
+    is_disjunction: bool
 
 
 class ListLiteral(NamedTuple):
@@ -129,19 +129,19 @@ class _Parser:
 
     def __init__(self, tokens: list[CelToken]) -> None:
         self._tokens = tokens
-        self._at = 0
+        self._index = 0
 
     def _next_token(self) -> CelToken:
-        token = self._tokens[self._at]
-        self._at += 1
+        token = self._tokens[self._index]
+        self._index += 1
         return token
 
     def _take_mark(self, *marks: str) -> str | None:
         """Consume and return the next mark if it is one of the given ones, else return None."""
-        token = self._tokens[self._at]
+        token = self._tokens[self._index]
         if token.kind in (NUMBER, TEXT) or token.text not in marks:
             return None
-        self._at += 1
+        self._index += 1
         return token.text
 
     def _expect_mark(self, mark: str) -> None:
@@ -163,13 +163,13 @@ class _Parser:
     def _parse_or(self) -> CelNode:
         left = self._parse_and()
         while self._take_mark("||"):
-            left = Logical(left, self._parse_and(), either=True)
+            left = Logical(left, self._parse_and(), is_disjunction=True)
         return left
 
     def _parse_and(self) -> CelNode:
         left = self._parse_binary(0)
         while self._take_mark("&&"):
-            left = Logical(left, self._parse_binary(0), either=False)
+            left = Logical(left, self._parse_binary(0), is_disjunction=False)
         return left
 
     def _parse_binary(self, level: int) -> CelNode:
@@ -256,7 +256,7 @@ class _Parser:
             return FunctionCall(name, tuple(arguments))
         if len(arguments) != 1 or not isinstance(arguments[0], MemberAccess):
             raise Undecided("has() asks for one member")
-        return arguments[0]._replace(tested=True)
+        return arguments[0]._replace(is_presence_test=True)
 
 
 def _variable_name(node: CelNode) -> str:

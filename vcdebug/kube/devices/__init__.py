@@ -37,13 +37,13 @@ class AllocatorFeatures(NamedTuple):
     invalid."""
     distinct_by_address: bool
     """Distinct attributes are compared by address, so that no two values are equal."""
-    forgetful: bool
+    forgets_admin_devices: bool
     """Admin access is not recorded, so that a request can get one device twice; counters are not read; and a search
     that backtracks from a request for all devices keeps them."""
     stops_at_all: bool
     """A request for all devices accepts none, and ends the search if one is in use. Slices with counters are like
     others. An invalid pool is an error only once a device of it could be taken."""
-    known: bool
+    is_supported: bool
     """Whether the replay supports an allocator with these features."""
 
 
@@ -54,7 +54,10 @@ def features_of(flags: SchedulerFlags) -> AllocatorFeatures:
     if flags.release.has_older_form(DEVICE_FEATURES_1_33):
         oldest = AllocatorFeatures(gate("DRAAdminAccess"), *[False] * (len(AllocatorFeatures._fields) - 1))
         return oldest._replace(
-            pools_by_node=True, forgetful=True, stops_at_all=library <= OLDEST_LIBRARY, known=library >= OLDEST_LIBRARY
+            pools_by_node=True,
+            forgets_admin_devices=True,
+            stops_at_all=library <= OLDEST_LIBRARY,
+            is_supported=library >= OLDEST_LIBRARY,
         )
     has_status = gate("DRAResourceClaimDeviceStatus")
     bindings = gate("DRADeviceBindingConditions") and has_status
@@ -74,9 +77,9 @@ def features_of(flags: SchedulerFlags) -> AllocatorFeatures:
         knows_capacity=has_status if by_node else newer and library >= NEWEST_LIBRARY,
         pools_by_node=by_node,
         distinct_by_address=by_node,
-        forgetful=False,
+        forgets_admin_devices=False,
         stops_at_all=False,
-        known=library >= NEWEST_LIBRARY or (library >= OLDEST_LIBRARY and not needs_newer),
+        is_supported=library >= NEWEST_LIBRARY or (library >= OLDEST_LIBRARY and not needs_newer),
     )
 
 

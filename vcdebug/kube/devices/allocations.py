@@ -43,7 +43,7 @@ class HeldDevice(NamedTuple):
 class TakenDevice(NamedTuple):
     """A device that a search has found for a request."""
 
-    wanted: RequestData
+    request: RequestData
     device: Device
     shared: bool
     capacity: CapacityAmounts
@@ -51,13 +51,13 @@ class TakenDevice(NamedTuple):
     @property
     def held_device(self) -> HeldDevice:
         """The device in the form in which later searches read it."""
-        return HeldDevice(self.device.id, self.wanted.admin, self.shared, self.capacity)
+        return HeldDevice(self.device.id, self.request.admin, self.shared, self.capacity)
 
     def result_entry(self, part: str) -> JsonDict:
         """The entry of the claim's status; `part` is the share ID of a part of a device."""
         driver, pool, device = self.device.id
-        entry: JsonDict = {"request": self.wanted.result_name, "driver": driver, "pool": pool, "device": device}
-        if self.wanted.admin:
+        entry: JsonDict = {"request": self.request.result_name, "driver": driver, "pool": pool, "device": device}
+        if self.request.admin:
             entry["adminAccess"] = True
         if self.shared:
             entry["shareID"] = part
@@ -68,19 +68,21 @@ class TakenDevice(NamedTuple):
 class ClaimAllocation(NamedTuple):
     """The devices allocated to one claim."""
 
-    held: tuple[HeldDevice, ...]
+    devices: tuple[HeldDevice, ...]
     results: tuple[JsonDict, ...]
     """Entries of status.allocation.devices.results."""
     selector: JsonObject | None
     """Selects the nodes that can use the claim; None selects all."""
-    certain: bool
+    is_order_certain: bool
     """Whether upstream would try the devices in the same order; otherwise its order is random."""
 
 
 def make_allocation(claim: str, taken: Sequence[TakenDevice], node: NodeName, *, certain: bool) -> ClaimAllocation:
     """The allocation of a claim from the result of a search; raises Undecided."""
-    results = tuple(one.result_entry(f"{claim}-{place}") for place, one in enumerate(taken))
-    return ClaimAllocation(tuple(one.held_device for one in taken), results, create_node_selector(taken, node), certain)
+    results = tuple(taken_device.result_entry(f"{claim}-{place}") for place, taken_device in enumerate(taken))
+    return ClaimAllocation(
+        tuple(taken_device.held_device for taken_device in taken), results, create_node_selector(taken, node), certain
+    )
 
 
 class DevicesInUse:
@@ -90,12 +92,12 @@ class DevicesInUse:
         self.devices: dict[DeviceId, None] = {} if before is None else dict(before.devices)
         capacity = {} if before is None else before.capacity
         self.capacity: dict[DeviceId, dict[str, int]] = {device: dict(amounts) for device, amounts in capacity.items()}
-        self.since: dict[PoolId, list[HeldDevice]] = {}
+        self.held_by_pool: dict[PoolId, list[HeldDevice]] = {}
         """Devices added to `before`, by pool: a cached result holds while the entries of its pools are equal."""
         for device in devices:
             self._add_device(device)
             if before is not None:
-                self.since.setdefault(PoolId(device.id.driver, device.id.pool), []).append(device)
+                self.held_by_pool.setdefault(PoolId(device.id.driver, device.id.pool), []).append(device)
 
     def _add_device(self, device: HeldDevice) -> None:
         if device.admin:
@@ -122,10 +124,10 @@ def create_node_selector(taken: Sequence[TakenDevice], node: NodeName) -> JsonOb
     fields: list[JsonObject] = []
     labels: list[JsonObject] = []
     for device in (entry.device for entry in taken):
-        if device.place.node or device.manifest.get("bindsToNode"):
+        if device.scope.node or device.manifest.get("bindsToNode"):
             name = {"key": "metadata.name", "operator": "In", "values": [node]}
             return {"nodeSelectorTerms": [{"matchFields": [name]}]}
-        terms = (device.place.selector or {}).get("nodeSelectorTerms") or ()
+        terms = (device.scope.selector or {}).get("nodeSelectorTerms") or ()
         if len(terms) > 1:
             raise Undecided("a node selector of devices has several terms")
         for term in terms:
@@ -158,7 +160,7 @@ class SearchLedger:
     def __init__(self, in_use: DevicesInUse, features: AllocatorFeatures) -> None:
         self._in_use = in_use
         self._features = features
-        self._trying: dict[DeviceId, list[int]] = {}
+        self._trying_claims: dict[DeviceId, list[int]] = {}
         """Device → the claims for which this search has taken it."""
         self._parts: dict[DeviceId, dict[str, int]] = {}
         """Shared device → capacity that this search has taken of it."""
@@ -168,8 +170,8 @@ class SearchLedger:
     def is_free(self, request: RequestData, device: Device, claim: int) -> bool:
         """Whether the device is free; with admin access, whether this claim has not taken it yet."""
         if request.admin:
-            return self.is_unrecorded(request) or claim not in self._trying.get(device.id, ())
-        return device.id not in self._in_use.devices and not self._trying.get(device.id)
+            return self.is_unrecorded(request) or claim not in self._trying_claims.get(device.id, ())
+        return device.id not in self._in_use.devices and not self._trying_claims.get(device.id)
 
     def has_room(self, request: RequestData, device: Device) -> bool:
         """Whether the device has the requested capacity left."""
@@ -187,7 +189,7 @@ class SearchLedger:
         if not parts:
             return True
         if not self._features.counters:
-            return self._features.forgetful
+            return self._features.forgets_admin_devices
         if self.is_shared(device) and (device.id in self._in_use.capacity or device.id in self._parts):
             return True
         if pool is None:
@@ -201,8 +203,12 @@ class SearchLedger:
         return False
 
     def _left_counters(self, pool: DevicePool) -> Counters:
-        free = {(name, own): nano_value(text) for name, found in pool.counters.items() for own, text in found.items()}
-        for device in (*pool.devices, *pool.elsewhere):
+        free = {
+            (name, counter_name): nano_value(text)
+            for name, counters in pool.counters.items()
+            for counter_name, text in counters.items()
+        }
+        for device in (*pool.devices, *pool.other_slice_devices):
             if device.id in self._in_use.devices:
                 self._charge_device(device, free, -1)
         return free
@@ -222,7 +228,7 @@ class SearchLedger:
         """Take the device; returns the capacity taken, if the device is shared."""
         if not self.is_shared(device):
             if not self.is_unrecorded(request):
-                self._trying.setdefault(device.id, []).append(claim)
+                self._trying_claims.setdefault(device.id, []).append(claim)
             return NO_AMOUNTS
         part = consumed_capacity(request.capacity, device.capacity)
         amounts = self._parts.setdefault(device.id, {})
@@ -232,7 +238,7 @@ class SearchLedger:
 
     def is_unrecorded(self, request: RequestData) -> bool:
         """Whether the request's devices are not recorded as taken (admin access in old allocators)."""
-        return request.admin and self._features.forgetful
+        return request.admin and self._features.forgets_admin_devices
 
     def give_back(
         self, request: RequestData, device: Device, pool: DevicePool | None, claim: int, part: CapacityAmounts
@@ -247,6 +253,6 @@ class SearchLedger:
             if not any(amounts.values()):
                 self._parts.pop(device.id, None)
             return
-        self._trying[device.id].remove(claim)
+        self._trying_claims[device.id].remove(claim)
         if pool is not None and self._features.counters:
             self._charge_device(device, self._counted.setdefault(pool.id.name, {}), -1)

@@ -41,7 +41,7 @@ class RequestCandidates(NamedTuple):
 
     claim: str
     request: str
-    wanted: int | None
+    requested_count: int | None
     """The number of devices requested; None for all."""
     devices: Mapping[DeviceId, bool]
     """Matching device → whether it is free."""
@@ -69,7 +69,7 @@ class DeviceAllocators:
         features = self.features = features_of(listers.flags)
         self.unknown = ""
         """The reason why allocations cannot be replayed; empty if they can."""
-        if not features.known:
+        if not features.is_supported:
             self.unknown = "the allocator of this release is not replayed"
         elif features.taint_rules and listers.device_taint_rules:
             self.unknown = "DeviceTaintRules are not replayed"
@@ -93,7 +93,7 @@ class DeviceAllocators:
     def allocate(self, need: AllocationRequest, node: NodeName, labels: Labels) -> list[allocations.ClaimAllocation]:
         """Allocate a pod's claims on a node, one result each; raises NoDevicesError, AllocationError and Undecided."""
         pools = self._pools.seen_by(node, labels)
-        since = [need.in_use.since.get(pool.id) for pool in pools]
+        since = [need.in_use.held_by_pool.get(pool.id) for pool in pools]
         # A search depends on the node's pools alone: it is repeated only after one of them lost or gained devices.
         outcomes = self._cached_outcomes(need.shape)
         entry = outcomes.get(node)
@@ -125,7 +125,7 @@ class DeviceAllocators:
             return INVALID_POOLS if passed_over else CANNOT_ALLOCATE
         slices = dict.fromkeys(device.slice for pool in pools for device in pool.devices)
         certain = self.features.by_name or len(slices) < 2
-        pairs = zip(claims, search.found, strict=True)
+        pairs = zip(claims, search.allocations, strict=True)
         return [allocations.make_allocation(claim.key, taken, node[0], certain=certain) for (claim, _), taken in pairs]
 
     def claims_holding(self, devices: Collection[DeviceId]) -> Iterator[JsonObject]:
@@ -141,7 +141,7 @@ class DeviceAllocators:
         search, claims = self._begin_search(need, (node, labels), self._pools.seen_by(node, labels))
         for claim, _ in claims:
             for option in (option for request in claim.requests for option in request.alternatives):
-                count = None if option.every else option.count
+                count = None if option.requests_all else option.count
                 yield RequestCandidates(claim.key, option.result_name, count, search.devices_of_kind(option))
 
     def _begin_search(
@@ -152,7 +152,7 @@ class DeviceAllocators:
         search = DeviceSearch(node, pools, claims, ledger, self.features)
         for manifest in need.claims:
             claims.append(self._read_claim(manifest, pools, search, ledger))
-            search.found.append([])
+            search.allocations.append([])
         return search, claims
 
     def _read_claim(
@@ -173,14 +173,16 @@ class DeviceAllocators:
 
 def _has_parts(outcome: AllocationOutcome) -> bool:
     """Whether the outcome has parts of devices: their share IDs contain the claim's name, so it cannot be cached."""
-    return not isinstance(outcome, str) and any(device.shared for allocation in outcome for device in allocation.held)
+    return not isinstance(outcome, str) and any(
+        device.shared for allocation in outcome for device in allocation.devices
+    )
 
 
 def _count_all(
     request: RequestData, pools: Sequence[DevicePool], search: DeviceSearch, ledger: allocations.SearchLedger
 ) -> None:
     """Set count and devices of a request for all; raises AllocationError if a pool is incomplete or invalid."""
-    if not request.every:
+    if not request.requests_all:
         return
     for pool in pools:
         if pool.incomplete or pool.invalid:

@@ -48,10 +48,10 @@ class NodeScope:
     """The nodes that can use a device: one node, all, or those matching a selector."""
 
     node: NodeName
-    everywhere: bool
+    is_everywhere: bool
     selector: JsonObject | None
     terms: tuple[NodeTerm, ...] = ()
-    broken: str = ""
+    selector_error: str = ""
     """The reason why the selector is invalid; empty if it is valid."""
 
     @classmethod
@@ -63,16 +63,16 @@ class NodeScope:
         try:
             terms = tuple(node_term(term) for term in selector.get("nodeSelectorTerms") or ())
         except SelectorError as error:
-            return cls(node, everywhere, selector, broken=str(error))
+            return cls(node, everywhere, selector, selector_error=str(error))
         return cls(node, everywhere, selector, terms)
 
     def includes_node(self, labels: Labels, node: NodeName) -> bool:
         """Whether the node can use the device; raises Undecided."""
         if self.node:
             return self.node == node
-        if self.broken:
-            raise Undecided(f"a node selector of devices cannot be read: {self.broken}")
-        return self.everywhere or any(term.matches_node(labels, node) for term in self.terms)
+        if self.selector_error:
+            raise Undecided(f"a node selector of devices cannot be read: {self.selector_error}")
+        return self.is_everywhere or any(term.matches_node(labels, node) for term in self.terms)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -82,7 +82,7 @@ class Device:
     id: DeviceId
     manifest: JsonObject
     slice: DeviceSlice
-    place: NodeScope
+    scope: NodeScope
     """The device's own scope if the slice has perDeviceNodeSelection, else the slice's."""
     shareable: bool
     """Whether several claims can each hold a part of the device."""
@@ -99,12 +99,12 @@ class DeviceSlice:
     generation: int
     count: int
     """Number of slices of the pool, according to the driver."""
-    place: NodeScope
+    scope: NodeScope
     per_device: bool | None
     """spec.perDeviceNodeSelection: whether each device states its own scope."""
     counters: Mapping[str, Mapping[str, object]]
     """Counter set → counter → amount that the devices of the pool share."""
-    twice: tuple[str, ...]
+    repeated_counter_sets: tuple[str, ...]
     """Names of counter sets that the slice lists more than once."""
     devices: list[Device] = field(default_factory=list)
 
@@ -120,7 +120,7 @@ def read_slice(manifest: JsonObject) -> DeviceSlice:
         pool=PoolId(spec.get("driver") or "", pool.get("name") or ""),
         generation=pool.get("generation") or 0,
         count=pool.get("resourceSliceCount") or 0,
-        place=place,
+        scope=place,
         per_device=spec.get("perDeviceNodeSelection"),
         counters={
             counter_set.get("name") or "": {
@@ -128,7 +128,7 @@ def read_slice(manifest: JsonObject) -> DeviceSlice:
             }
             for counter_set in sets
         },
-        twice=tuple(name for name in dict.fromkeys(names) if names.count(name) > 1),
+        repeated_counter_sets=tuple(name for name in dict.fromkeys(names) if names.count(name) > 1),
     )
     device_slice.devices.extend(_read_device(raw, device_slice) for raw in spec.get("devices") or ())
     return device_slice
@@ -136,7 +136,7 @@ def read_slice(manifest: JsonObject) -> DeviceSlice:
 
 def _read_device(raw: JsonObject, of: DeviceSlice) -> Device:
     name = DeviceId(of.pool.driver, of.pool.name, raw.get("name") or "")
-    place = NodeScope.from_spec(raw) if of.per_device else of.place
+    place = NodeScope.from_spec(raw) if of.per_device else of.scope
     shareable, capacity = bool(raw.get("allowMultipleAllocations")), raw.get("capacity") or {}
     return Device(name, raw, of, place, shareable, capacity, parse_taints(raw.get("taints")))
 
@@ -227,7 +227,7 @@ class DevicePool(NamedTuple):
     id: PoolId
     devices: tuple[Device, ...] = ()
     """Devices of the slices for this node, in the order of the search."""
-    elsewhere: tuple[Device, ...] = ()
+    other_slice_devices: tuple[Device, ...] = ()
     """Devices of the pool's other slices, which consume the same counters."""
     counters: Mapping[str, Mapping[str, object]] = {}
     incomplete: bool = False
@@ -245,15 +245,15 @@ class DevicePools:
     """All slices, and the pools that each node sees."""
 
     def __init__(self, slices: Sequence[DeviceSlice], features: AllocatorFeatures, ordering: MapOrder) -> None:
-        names = {one.name: place for place, one in enumerate(slices)}
+        names = {item.name: place for place, item in enumerate(slices)}
         order = sorted(names) if features.by_name else ordering.order_keys(names)
         self._features = features
         self._ordering = ordering
         self._slices = [slices[names[name]] for name in order]
-        self._of_pool = group_by_key((one.pool, one) for one in self._slices)
-        self._everywhere = [one for one in self._slices if one.counters or not one.place.node]
+        self._of_pool = group_by_key((item.pool, item) for item in self._slices)
+        self._shared_slices = [item for item in self._slices if item.counters or not item.scope.node]
         self._of_node = group_by_key(
-            (one.place.node, one) for one in self._slices if one.place.node and not one.counters
+            (item.scope.node, item) for item in self._slices if item.scope.node and not item.counters
         )
         self._pools_by_node: dict[NodeName, tuple[DevicePool, ...]] = {}
 
@@ -267,7 +267,7 @@ class DevicePools:
     def _gather_pools(self, node: NodeName, labels: Labels) -> list[DevicePool]:
         """The node's pools; those with binding conditions are last, because they delay the pod."""
         by_pool: dict[PoolId, list[DeviceSlice]] = {}
-        for device_slice in (*self._of_node.get(node, ()), *self._everywhere):
+        for device_slice in (*self._of_node.get(node, ()), *self._shared_slices):
             if self._concerns_node(device_slice, node, labels):
                 _add_slice(by_pool.setdefault(device_slice.pool, []), device_slice)
         pools = {str(pool): built for pool, slices in by_pool.items() for built in self._build_pool(pool, slices)}
@@ -280,18 +280,18 @@ class DevicePools:
             return True
         if not self._features.counters and (device_slice.per_device is not None or self._skips_slice(device_slice)):
             return False
-        if device_slice.place.node or device_slice.place.everywhere or device_slice.place.selector is not None:
-            return device_slice.place.includes_node(labels, node)
+        if device_slice.scope.node or device_slice.scope.is_everywhere or device_slice.scope.selector is not None:
+            return device_slice.scope.includes_node(labels, node)
         if not device_slice.per_device:
             return False
-        return any(device.place.includes_node(labels, node) for device in device_slice.devices)
+        return any(device.scope.includes_node(labels, node) for device in device_slice.devices)
 
     def _skips_slice(self, device_slice: DeviceSlice) -> bool:
         """Whether the slice is skipped because it has counters and the allocator does not know them."""
         features = self._features
         if not device_slice.counters or features.stops_at_all:
             return False
-        return features.forgetful or not features.pools_by_node
+        return features.forgets_admin_devices or not features.pools_by_node
 
     def _build_pool(self, pool: PoolId, slices: list[DeviceSlice]) -> Iterator[DevicePool]:
         """Yield the pool of these slices; nothing while a newer generation is replacing it."""
@@ -301,20 +301,20 @@ class DevicePools:
             return
         if len(slices) != first.count:
             pool_slices = self._of_pool[pool]
-            if any(one.generation > first.generation for one in pool_slices):
+            if any(item.generation > first.generation for item in pool_slices):
                 return
-            every = [one for one in pool_slices if one.generation == first.generation]
+            every = [item for item in pool_slices if item.generation == first.generation]
             if len(every) != first.count:
                 yield DevicePool(pool, incomplete=True)
                 return
-        yield self._check_pool(pool, slices, [one for one in every if one not in slices])
+        yield self._check_pool(pool, slices, [item for item in every if item not in slices])
 
     def _check_pool(self, pool: PoolId, slices: list[DeviceSlice], other_slices: list[DeviceSlice]) -> DevicePool:
-        holding = [one for one in slices if not (self._features.counters and one.counters)]
+        holding = [item for item in slices if not (self._features.counters and item.counters)]
         if self._features.by_name:
-            holding = sorted(holding, key=lambda one: one.name)
+            holding = sorted(holding, key=lambda item: item.name)
         # Slices with counters define the counters of a pool and hold no devices.
-        devices = tuple(device for one in holding for device in one.devices)
+        devices = tuple(device for item in holding for device in item.devices)
         names: dict[str, None] = {}
         for device in devices:
             if device.id.name in names:
@@ -323,10 +323,10 @@ class DevicePools:
             names[device.id.name] = None
         if not self._features.counters:
             return DevicePool(pool, devices)
-        elsewhere = tuple(device for one in other_slices for device in one.devices)
-        sets = [name for one in slices for name in one.counters]
-        counters = {name: amounts for one in slices for name, amounts in one.counters.items()}
-        twice = len(counters) < len(sets) or any(one.twice for one in slices)
+        elsewhere = tuple(device for item in other_slices for device in item.devices)
+        sets = [name for item in slices for name in item.counters]
+        counters = {name: amounts for item in slices for name, amounts in item.counters.items()}
+        twice = len(counters) < len(sets) or any(item.repeated_counter_sets for item in slices)
         if twice or not all(_knows_counters(device, counters) for device in (*devices, *elsewhere)):
             return DevicePool(pool, invalid="counters are not as its devices say")
         return DevicePool(pool, devices, elsewhere, counters)

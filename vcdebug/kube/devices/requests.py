@@ -32,7 +32,7 @@ class RequestData:
     """The name of the request that has this alternative; empty for a plain request."""
     selection: DeviceSelection
     count: int
-    every: bool
+    requests_all: bool
     """Whether all devices that match the selectors are requested."""
     admin: bool
     tolerations: Tolerations

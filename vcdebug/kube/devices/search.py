@@ -56,10 +56,10 @@ class DeviceSearch:
         self._ledger = ledger
         self._features = features
         self._steps = 0
-        self.found: list[list[TakenDevice]] = []
+        self.allocations: list[list[TakenDevice]] = []
 
     def allocate_claims(self) -> bool:
-        """Whether all claims can be allocated; `found` then has the devices. Raises AllocationError and Undecided."""
+        """Whether all claims can be allocated; `allocations` has the devices. Raises AllocationError and Undecided."""
         requests = [request for claim, _ in self._claims for request in claim.requests]
         largest = sum(max(option.count for option in request.alternatives) for request in requests)  # exact: ints
         if largest > MAX_SEARCH_DEPTH:
@@ -75,7 +75,7 @@ class DeviceSearch:
             return False
         if not request.selection.takes_device(device, request.claim):
             return False
-        return not device.slice.per_device or device.place.includes_node(self._labels, self._node)
+        return not device.slice.per_device or device.scope.includes_node(self._labels, self._node)
 
     def devices_of_kind(self, request: RequestData) -> dict[DeviceId, bool]:
         """The devices that match a request, and whether each is free."""
@@ -121,13 +121,13 @@ class DeviceSearch:
         self._steps += 1
         if self._steps > MAX_SEARCH_STEPS:
             raise Undecided("the search for devices times out")
-        if request.every and not request.devices and not self._features.stops_at_all:
+        if request.requests_all and not request.devices and not self._features.stops_at_all:
             return False
         if device_index == request.count:
             return self._try_request(claim, place + 1)
-        if len(self.found[claim]) + request.count - device_index > MAX_DEVICES:
+        if len(self.allocations[claim]) + request.count - device_index > MAX_DEVICES:
             raise _TooManyError
-        if request.every:
+        if request.requests_all:
             return self._try_all_devices(request, claim, place, device_index)
         if device_index == 0 and self._invalid is None and not self._has_enough_devices(request, claim):
             return False
@@ -191,8 +191,8 @@ class DeviceSearch:
         try:
             succeeded = following()
         finally:
-            if not succeeded and not (pool is None and self._features.forgetful):
-                removed = self.found[claim].pop()
+            if not succeeded and not (pool is None and self._features.forgets_admin_devices):
+                removed = self.allocations[claim].pop()
                 for constraint in self._claims[claim][1]:
                     constraint.remove_device(request)
                 self._ledger.give_back(request, device, pool, claim, removed.capacity)
@@ -210,7 +210,7 @@ class DeviceSearch:
         if not ledger.has_room(request, device):
             return False
         part = ledger.take_device(request, device, claim)
-        self.found[claim].append(TakenDevice(request, device, ledger.is_shared(device), part))
+        self.allocations[claim].append(TakenDevice(request, device, ledger.is_shared(device), part))
         return True
 
     def _constraints_allow(
@@ -317,17 +317,19 @@ class DistinctAttribute(DeviceConstraint):
 
 def read_constraints(claim: str, entries: Sequence[JsonObject], features: AllocatorFeatures) -> list[DeviceConstraint]:
     """The constraints of a claim; raises AllocationError."""
-    found: list[DeviceConstraint] = []
+    constraints: list[DeviceConstraint] = []
     for place, raw in enumerate(entries):
         requests = raw.get("requests") or ()
         if raw.get("matchAttribute") is not None:
-            found.append(SameAttribute(raw["matchAttribute"], requests))
+            constraints.append(SameAttribute(raw["matchAttribute"], requests))
         elif features.knows_capacity and raw.get("distinctAttribute") is not None:
-            found.append(DistinctAttribute(raw["distinctAttribute"], requests, by_address=features.distinct_by_address))
+            constraints.append(
+                DistinctAttribute(raw["distinctAttribute"], requests, by_address=features.distinct_by_address)
+            )
         else:
             text = "empty constraint (unsupported constraint type?)"
             raise AllocationError(f"claim {claim}, constraint #{place}: {text}")
-    return found
+    return constraints
 
 
 def _attribute_value(device: Device, attribute: str) -> AttributeValue | None:

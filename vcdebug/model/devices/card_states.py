@@ -33,14 +33,14 @@ class CardState(NamedTuple):
     """Keys or UIDs of the pods on the card."""
     suits: bool
     """Whether the card could serve the pod's first container."""
-    why: str
+    refusal: str
     """The reason why it could not; empty if it could."""
 
 
 class CardOverview(NamedTuple):
     """A pod's request for a kind of cards, and the state of the cards."""
 
-    asks: str
+    request: str
     cards: tuple[CardState, ...]
 
 

@@ -262,7 +262,7 @@ def geometries_of(kind: str, settings: MigSettings) -> Geometries | None:
     """The geometries of a kind of cards; None if the configuration does not list it.
     Upstream: api/devices/nvidia/vgpu/utils.extractGeometryFromType.
     """
-    return next((entry.geometries for entry in settings.known if any(model in kind for model in entry.models)), None)
+    return next((entry.geometries for entry in settings.cards if any(model in kind for model in entry.models)), None)
 
 
 def _candidate_geometries(card: Card) -> Iterator[tuple[Geometry, list[UsedInstances]]]:
@@ -282,7 +282,14 @@ def _pick_from_group(geometry: Geometry, used: list[UsedInstances], min_memory: 
             continue
         if not used:
             return _get_position(geometry, index, []), instance
-        in_use = next((one for one in used if one.name == instance.name and instance.number > len(one.numbers)), None)
+        in_use = next(
+            (
+                used_instances
+                for used_instances in used
+                if used_instances.name == instance.name and instance.number > len(used_instances.numbers)
+            ),
+            None,
+        )
         if in_use is not None:
             return _get_position(geometry, index, in_use.numbers), instance
     return None

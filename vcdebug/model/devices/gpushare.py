@@ -39,7 +39,7 @@ _UINT64 = 1 << 64
 class ShareRules(ReleaseRules):
     """How cards are charged."""
 
-    wraps: bool = rule_of(changes.GPUSHARE_IDLE_WRAPS)
+    wraps_free_memory: bool = rule_of(changes.GPUSHARE_IDLE_WRAPS)
     """Free memory of an overcommitted card wraps around to nearly 2^64."""
     by_index: bool = rule_of(changes.GPUSHARE_RELEASE_BY_INDEX)
     """A release frees only cards that the pod's own annotation names, not those chosen in this session."""
@@ -186,7 +186,7 @@ class GpuShareLedger:
         for pod in self._cards[index].values():
             used += 0 if pod.phase in ENDED_PHASES else _memory_of(pod)
         free = self.card_memory - used
-        return max(free, 0) if free >= 0 or not self._rules.wraps else free + _UINT64
+        return max(free, 0) if free >= 0 or not self._rules.wraps_free_memory else free + _UINT64
 
     def pods_on(self, index: int) -> list[str]:
         """Names of the pods on a card."""

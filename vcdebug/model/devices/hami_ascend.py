@@ -90,7 +90,7 @@ class HamiAscendLedger:
         return names if self._settings.rules.cores_known else names[:1]
 
     def _card_annotation(self, pod: Pod) -> str | None:
-        key = self._keys.allocated if self._settings.rules.once else self._keys.to_allocate
+        key = self._keys.allocated if self._settings.rules.charges_card_once else self._keys.to_allocate
         return self._notes.annotations_of(pod).get(key)
 
     def add_resource(self, pod: Pod) -> None:
@@ -101,7 +101,7 @@ class HamiAscendLedger:
         """Upstream: api/devices/ascend/hami/device_info.addResource."""
         for held_card in npus.decode_container_devices(text or ""):
             card = self.cards.get(held_card.uuid)
-            if card is not None and not (self._settings.rules.once and pod.uid in card.pods):
+            if card is not None and not (self._settings.rules.charges_card_once and pod.uid in card.pods):
                 card.add_resource_usage(pod.uid, held_card.memory, held_card.core)
 
     def sub_resource(self, pod: Pod) -> None:
@@ -112,12 +112,12 @@ class HamiAscendLedger:
             return
         for held_card in npus.decode_container_devices(text):
             card = self.cards.get(held_card.uuid)
-            if card is not None and not (self._settings.rules.once and pod.uid not in card.pods):
+            if card is not None and not (self._settings.rules.charges_card_once and pod.uid not in card.pods):
                 card.sub_resource_usage(pod.uid, held_card.memory, held_card.core)
 
     def _sub_resource_by_uid(self, pod: Pod) -> None:
         """Upstream: api/devices/ascend/hami/device_info.subResourceByUID."""
-        for card in () if self._settings.rules.leaks else self.cards.values():
+        for card in () if self._settings.rules.frees_by_annotations else self.cards.values():
             usage = card.pods.get(pod.uid)
             if usage is not None:
                 card.sub_resource_usage(pod.uid, usage.memory, usage.cores)
@@ -225,7 +225,7 @@ class HamiAscendLedger:
         Upstream: api/devices/ascend/hami/device_info.getDeviceSnapshot.
         """
         names = self._settings.ordering.order_keys(self.cards)
-        drawn = [name for name in self._settings.drawn.get(pod.key, "").split(";") if name in self.cards]
+        drawn = [name for name in self._settings.drawn_cards.get(pod.key, "").split(";") if name in self.cards]
         cards = [self.cards[name] for name in dict.fromkeys([*drawn, *names])]
         return sorted(cards, key=lambda card: -self._card_score(card, policy))
 
@@ -243,7 +243,7 @@ class HamiAscendLedger:
         if self._settings.rules.gives_back:
             self.sub_resource(pod)
             if (
-                self._settings.rules.leaks
+                self._settings.rules.frees_by_annotations
                 and self._notes.annotations_of(pod).get(npus.PHASE_ANNOTATION) != npus.SUCCESS
             ):
                 self._notes.erase_annotations(pod, self._erased_keys())
@@ -291,14 +291,14 @@ class NpuRules(ReleaseRules):
     """Pods can request cores, and cards can be divided by hami-core."""
     spread_idle: bool = rule_of(changes.HAMI_ASCEND_SPREAD_SCORE, newest=True)
     """The policy spread favours cards without users; else those with one."""
-    leaks: bool = rule_of(changes.HAMI_ASCEND_RELEASE_LEAKS)
+    frees_by_annotations: bool = rule_of(changes.HAMI_ASCEND_RELEASE_LEAKS)
     """A charge is freed only by the pod's annotations."""
-    once: bool = rule_of(changes.HAMI_ASCEND_LEDGER, newest=True)
+    charges_card_once: bool = rule_of(changes.HAMI_ASCEND_LEDGER, newest=True)
     """A pod is charged once per card, by its allocated devices; else for each entry of the devices to allocate."""
     allocatable: bool = rule_of(changes.HAMI_ASCEND_UNALLOCATABLE, newest=True)
     """Cards count only while some are allocatable."""
     gives_back: bool = rule_of(changes.HAMI_ASCEND_NO_RELEASE, newest=True)
-    """A release frees the cards; with `leaks` it also erases the pod's annotations."""
+    """A release frees the cards; with `frees_by_annotations` it also erases the pod's annotations."""
     shared: bool = rule_of(changes.DEVICES_SHARED_WITH_CACHE)
     """Copies of a node share one ledger."""
     list_only: bool = rule_of(changes.VNPUS_WRAPPER)
@@ -315,5 +315,5 @@ class NpuSettings(NamedTuple):
     rules: NpuRules = NEWEST_NPU_RULES
     notes: PodAnnotations | None = None
     ordering: MapOrder = ASCENDING
-    drawn: Mapping[str, str] = {}
+    drawn_cards: Mapping[str, str] = {}
     """Pod → the cards that a real scheduler gave it, separated by semicolons."""

@@ -210,7 +210,9 @@ def _refuse_constant(text: str) -> Json:
 
 def encode_pod_single_device(kind: str, containers: Iterable[Iterable[HeldCard]]) -> str:
     """Upstream: api/devices/device_info.EncodePodSingleDevice."""
-    return "".join("".join(f"{one.uuid},{kind},{one.memory},{one.core}:" for one in held) + ";" for held in containers)
+    return "".join(
+        "".join(f"{card.uuid},{kind},{card.memory},{card.core}:" for card in cards) + ";" for cards in containers
+    )
 
 
 def runtime_text(cards: Iterable[HeldCard], kind: NpuKind | None) -> str:

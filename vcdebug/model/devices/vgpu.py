@@ -78,7 +78,7 @@ class CardPolicy(NamedTuple):
 class VgpuChoice(NamedTuple):
     """The cards for a pod and their score, or the error."""
 
-    held: list[HeldCard]
+    chosen_cards: list[HeldCard]
     score: float
     error: str | None
 
@@ -167,9 +167,9 @@ class VgpuLedger:
         Upstream: api/devices/nvidia/vgpu/metrics.SubPodMetrics.
         """
         usage = card.pods.get(pod.uid)
-        if usage is None and (self.rules.once or self.rules.plain):
+        if usage is None and (self.rules.charges_card_once or self.rules.plain):
             raise SchedulerPanic(NIL_POINTER_TEXT)
-        if usage is not None and (not self.rules.leaks or usage.memory == 0):
+        if usage is not None and (not self.rules.frees_by_annotations or usage.memory == 0):
             del card.pods[pod.uid]
 
     def has_device_request(self, pod: Pod) -> bool:
@@ -197,12 +197,12 @@ class VgpuLedger:
         """Choose cards again, in the ledger itself. Upstream: api/devices/nvidia/vgpu/device_info.Allocate."""
         if self.rules.keeps_assigned and self._is_assigned_here(pod):
             return None
-        choice = self._choose_cards(pod, self.cards, self.policy, keeps_charges=self.rules.leaks)
+        choice = self._choose_cards(pod, self.cards, self.policy, keeps_charges=self.rules.frees_by_annotations)
         if choice.error is not None:
             return choice.error
-        self._chosen_cards[pod.uid] = tuple(choice.held)
-        self._add_to_pod_map(pod, choice.held)
-        if self.rules.on_pods and not self.rules.leaks:
+        self._chosen_cards[pod.uid] = tuple(choice.chosen_cards)
+        self._add_to_pod_map(pod, choice.chosen_cards)
+        if self.rules.on_pods and not self.rules.frees_by_annotations:
             notes = {
                 ASSIGNED_NODE_ANNOTATION: self.node,
                 BIND_PHASE_ANNOTATION: "allocating",
@@ -238,12 +238,12 @@ class VgpuLedger:
         Upstream: api/devices/nvidia/vgpu/device_info.Release.
         """
         if not self.rules.shakes_hands:
-            if not self.rules.leaks:
+            if not self.rules.frees_by_annotations:
                 self.sub_resource(pod)
             if self.rules.on_pods and self._notes.annotations_of(pod).get(BIND_PHASE_ANNOTATION) != SUCCESS:
                 self._notes.erase_annotations(pod, OWN_KEYS)
         usages = [card.pods[pod.uid] for card in self.cards.values() if pod.uid in card.pods]
-        is_kept = any(not self.rules.leaks or usage.memory > 0 or usage.core > 0 for usage in usages)
+        is_kept = any(not self.rules.frees_by_annotations or usage.memory > 0 or usage.core > 0 for usage in usages)
         return ReleaseOutcome.KEPT if is_kept else ReleaseOutcome.FREE
 
     def bind_annotations(self, pod: Pod) -> Mapping[str, str]:
@@ -277,13 +277,13 @@ class VgpuLedger:
     def resource_reqs(self, pod: Pod, cards: Cards) -> Iterator[ContainerRequest]:
         """The requests of the pod's containers; lazily, since old releases settle each by the cards' current state."""
         for request in requests_of(pod, self.rules.names):
-            yield settle_request(request, cards) if self.rules.settles else request
+            yield settle_request(request, cards) if self.rules.first_card_sets_memory else request
 
     def _cards_of(self, held_card: HeldCard) -> list[Card]:
         if self.rules.plain:
             return [card for card in self.cards.values() if card.uuid == held_card.uuid]
         cards = [card for card in self.cards.values() if card.uuid in held_card.uuid]
-        return cards if self.rules.once else cards[:1]
+        return cards if self.rules.charges_card_once else cards[:1]
 
     def _choose_cards(self, pod: Pod, cards: Cards, policy: str, *, keeps_charges: bool = False) -> VgpuChoice:
         """Choose and charge cards container by container; a shortage undoes all charges unless `keeps_charges`.
@@ -427,7 +427,7 @@ def _get_sharing_handler(mode: str, rules: CardRules) -> CardSharing:
     """Upstream: api/devices/nvidia/vgpu/sharing_factory.GetSharingHandler."""
     if mode == MIG_MODE:
         return MigSharing(1 if rules.mig_whole else rules.mig.factor, frees_requested=rules.mig_whole)
-    return HamiCore(counts_again=rules.leaks and not rules.once)
+    return HamiCore(counts_again=rules.frees_by_annotations and not rules.charges_card_once)
 
 
 def asks_vgpu(pod: Pod, names: VgpuNames = BUILT_IN_NAMES) -> bool:

@@ -99,7 +99,7 @@ class CardRules(ReleaseRules):
     """A session changes the annotations of the pod object itself."""
     keeps_assigned: bool = rule_of(changes.VGPU_DUPLICATE_ALLOCATE)
     """Whether a pod whose annotations name cards of the node keeps these."""
-    leaks: bool = rule_of(changes.VGPU_LEDGER_LEAKS)
+    frees_by_annotations: bool = rule_of(changes.VGPU_LEDGER_LEAKS)
     """A charge is freed only for a removed pod with annotations; a failed choice keeps its first containers charged."""
     shared: bool = rule_of(changes.DEVICES_SHARED_WITH_CACHE)
     """Copies of a node share one ledger."""
@@ -107,11 +107,11 @@ class CardRules(ReleaseRules):
     """Cards count only while the device plugin answers; a release frees nothing."""
     validates: bool = rule_of(changes.VGPU_IDS_VALIDATION, newest=True)
     """Unreadable entries are skipped."""
-    settles: bool = rule_of(changes.VGPU_MEMORY_PERCENTAGE)
+    first_card_sets_memory: bool = rule_of(changes.VGPU_MEMORY_PERCENTAGE)
     """The first card settles the memory that a container requests of all cards."""
     charges_twice: bool = rule_of(changes.VGPU_CHARGED_TWICE)
     """A pod is charged when its cards are chosen and again when they are recorded."""
-    once: bool = rule_of(changes.VGPU_SECOND_CONTAINER_FREE)
+    charges_card_once: bool = rule_of(changes.VGPU_SECOND_CONTAINER_FREE)
     """A pod is charged once per card. An entry counts for every card whose UUID it contains, and ends the process if
     its pod is not on the card.
     """

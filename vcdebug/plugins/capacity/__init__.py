@@ -67,8 +67,8 @@ class Capacity(Plugin):
             queue_attr.FIGURES,
             operation=("allocated", "share"),
             admission=("inqueue",),
-            above="ancestors",
-            summed=("allocated",),
+            ancestors_attribute="ancestors",
+            summed_figures=("allocated",),
         ),
     )
     later_methods = {JOB_ENQUEUED.method: ENQUEUE_INQUEUE_AT_VOTE, PRE_PREDICATE.method: TOPOLOGY_PREEMPT_ABSENT}
@@ -87,7 +87,7 @@ class Capacity(Plugin):
         self.claims_whole = False
         """Whether a queue may claim only if it deserves all of the claim; otherwise one dimension is enough."""
         self.ancestor_level = 0
-        self.circle: tuple[QueueName, ...] = ()
+        self.circular_queues: tuple[QueueName, ...] = ()
         """Queues that form a cycle of parents: upstream's copy of such a tree overflows the stack."""
 
     def on_session_open(self, ssn: Session) -> None:
@@ -114,7 +114,7 @@ class Capacity(Plugin):
         self.ignores_state = has(QUEUE_STATE_UNREAD)
         self.admits_by_leaf = has(CAPACITY_ADMISSION_LEAF_ONLY)
         self.heeds_limit = not has(CAPACITY_PREEMPTIVE_NO_CAP)
-        self.claims_whole = ssn.persistence.on or has(CAPACITY_PREEMPTIVE_EVERY_DIMENSION)
+        self.claims_whole = ssn.persistence.is_on or has(CAPACITY_PREEMPTIVE_EVERY_DIMENSION)
         self.takes_as_listed = has(CAPACITY_RECLAIM_LIST_ORDER)
         self.reclaim: type[ReclaimCall] = WholeReclaimCall if has(CAPACITY_RECLAIM_ALL_UNDER_DESERVED) else ReclaimCall
         self.reclaims_whole = has(RECLAIM_WHOLE_REQUEST)
@@ -127,7 +127,7 @@ class Capacity(Plugin):
         jobs, demands = ssn.jobs.values(), self.limits.demands
         broken = queue_tree.build_tree(attrs, limiting_queues(ssn), jobs, self.total, demands, form)
         self.queues = {name: attrs[name] for name in sorted(attrs)}
-        self.circle = queue_tree.find_circle(self.queues)
+        self.circular_queues = queue_tree.find_circle(self.queues)
         for name, other in queue_tree.mistaken_parents(self.queues).items():
             ssn.note_quirk(
                 ANCESTORS_OVERWRITTEN, f"queue {name} takes {other} for its parent: their lists share memory"
@@ -177,7 +177,7 @@ class Capacity(Plugin):
         if not self.is_served(queue) or not self.ready or self.queues[queue.name].children:
             return False
         if not all(
-            self.limits.limits_hold(attr, attr.allocated, attr.devices, task)
+            self.limits.is_within_limits(attr, attr.allocated, attr.devices, task)
             for attr in self.queue_and_ancestors(queue.name)
         ):
             return False
@@ -335,10 +335,10 @@ class Capacity(Plugin):
 
     def pre_predicate(self, task: TaskInfo) -> plugin_answers.PluginError | None:
         """Copy the allocated amounts of all queues, for simulations of this task."""
-        if self.circle:
-            self.ssn.note_quirk(QUEUE_CYCLE, f"{circle_text(self.circle)}: copying the queues never ends")
-            objects = tuple([("Queue", name) for name in self.circle])
-            change = f"give queue {self.circle[0]} another spec.parent"
+        if self.circular_queues:
+            self.ssn.note_quirk(QUEUE_CYCLE, f"{circle_text(self.circular_queues)}: copying the queues never ends")
+            objects = tuple([("Queue", name) for name in self.circular_queues])
+            change = f"give queue {self.circular_queues[0]} another spec.parent"
             raise blame_objects(ProcessExit(ENDLESS_COPY), objects, change)
         self.ssn.cycle_state(task).data[STATE_KEY] = QueueStates.copy_states(self.queues)
         return None
@@ -350,7 +350,7 @@ class Capacity(Plugin):
             return False
         names = [*states.ancestors_of(self.queues, queue.name), queue.name]
         return all(
-            self.limits.limits_hold(self.queues[name], states.allocated[name], states.devices.get(name), task)
+            self.limits.is_within_limits(self.queues[name], states.allocated[name], states.devices.get(name), task)
             for name in reversed(names)
         )
 

@@ -133,15 +133,15 @@ class ClaimDemands:
     def __init__(self, listers: Listers) -> None:
         self._listers = listers
         self._claims = pod_claims.DeviceClaims(listers.resource_claims, listers.flags)
-        self._read: dict[TaskId, pod_claims.TaskDemand | None] = {}
+        self._demand_by_task: dict[TaskId, pod_claims.TaskDemand | None] = {}
 
     def demand_of(self, task: TaskInfo) -> pod_claims.TaskDemand | None:
         """The task's device demand; None if it has none, or its claims do not exist yet."""
         if not task.pod.spec.get("resourceClaims"):
             return None
-        if task.uid not in self._read:
-            self._read[task.uid] = read_device_demand(task.pod, self._claims, self._listers.claims)
-        return self._read[task.uid]
+        if task.uid not in self._demand_by_task:
+            self._demand_by_task[task.uid] = read_device_demand(task.pod, self._claims, self._listers.claims)
+        return self._demand_by_task[task.uid]
 
     def minimum_demand(self, job: JobInfo) -> pod_claims.DeviceDemand | None:
         """The device demand of the job's minimum: its first tasks, or one task per role times the role's minimum."""

@@ -50,11 +50,11 @@ class LimitChecker:
         """The device demand of the job's minimum; None if device quotas are off or the queue has none."""
         return None if self.demands is None or attr.devices is None else self.demands.minimum_demand(job)
 
-    def limits_hold(
+    def is_within_limits(
         self, attr: CapacityQueueAttr, allocated: Resource, devices: DeviceQuota | None, task: TaskInfo
     ) -> bool:
         """Whether the task fits in the queue beside its allocated and reserved amounts."""
-        if devices is not None and not self.devices_hold(devices, task):
+        if devices is not None and not self.is_within_device_quota(devices, task):
             return False
         reserved = None if self.reservations is None else self.reservations.reserved_for_others(attr.name, task)
         return self.check_room(attr, allocated, task.resreq, reserved).is_within_limit
@@ -67,7 +67,7 @@ class LimitChecker:
             allocated, request, attr.real_capability, counted_request(self._ssn, attr.name, request), reserved
         )
 
-    def devices_hold(self, devices: DeviceQuota, task: TaskInfo) -> bool:
+    def is_within_device_quota(self, devices: DeviceQuota, task: TaskInfo) -> bool:
         """Whether the task's additional devices are within the device quota."""
         demand = self.device_demand(task)
         if demand is None:

@@ -30,17 +30,17 @@ class CapacityForm(ReleaseRules):
     """The differences between releases in how queue attributes are built."""
 
     reserving: ReservationForm = RESERVING
-    nothing_first: bool = rule_of(queues.CAPACITY_BEST_EFFORT_FIRST)
+    empty_deserved_goes_first: bool = rule_of(queues.CAPACITY_BEST_EFFORT_FIRST)
     """A queue with an empty deserved amount has share 0, and no tie-break puts it last."""
-    bounded: bool = rule_of(queues.ROOT_INFINITE)
+    root_limit_is_total: bool = rule_of(queues.ROOT_INFINITE)
     """The root's limit is the cluster's total."""
     raw_deserved: bool = rule_of(queues.CAPACITY_TREE_DESERVED_RAW)
     """In a tree, a guarantee does not raise the deserved amount."""
     fatal: bool = rule_of(queues.CAPACITY_TREE_VIOLATION_FATAL)
     """A child that exceeds its parent breaks the whole tree."""
-    root_states_nothing: bool = rule_of(queues.CAPACITY_ROOT_ALWAYS_CLUSTER)
-    """If `bounded`, the root's own capability, deserved and guarantee are ignored."""
-    clamped: bool = rule_of(queues.CAPACITY_TREE_DESERVED_CLAMPED)
+    ignores_root_fields: bool = rule_of(queues.CAPACITY_ROOT_ALWAYS_CLUSTER)
+    """If `root_limit_is_total`, the root's own capability, deserved and guarantee are ignored."""
+    clamps_deserved: bool = rule_of(queues.CAPACITY_TREE_DESERVED_CLAMPED)
     """In a tree, the deserved amount is at most the limit and at least the guarantee."""
     scalars_inherited: bool = rule_of(queues.CAPACITY_SCALARS_NOT_INHERITED, newest=True)
     """A queue without a limit for a scalar resource inherits its parent's."""
@@ -50,7 +50,7 @@ class CapacityForm(ReleaseRules):
     """Each queue has its own copy of the list of ancestors."""
     within_request: bool = rule_of(queues.CAPACITY_DESERVED_WITHIN_REQUEST)
     """The deserved amount is at most the request of the queue's tasks."""
-    asserts_rest: bool = rule_of(queues.GUARANTEES_BEYOND_REST)
+    asserts_remaining_guarantee: bool = rule_of(queues.GUARANTEES_BEYOND_REST)
     """Guarantees that exceed the parent's limit end the process."""
     asserts_total: bool = rule_of(queues.GUARANTEES_BEYOND_TOTAL)
     """Without a tree, guarantees that exceed the cluster's total end the process."""
@@ -102,7 +102,7 @@ class AncestorSlice:
 class Entitlement(NamedTuple):
     """How the deserved amount of a queue was computed."""
 
-    stated: Resource
+    stated_deserved: Resource
     limit: Resource | None
     """The upper limit; None if there is none."""
     guarantee: Resource
@@ -121,13 +121,13 @@ class CapacityQueueAttr:
     guarantee: Resource
     real_capability: Resource = field(default_factory=Resource)
     """The effective limit: the capability, at most the parent's limit less the guarantees of other queues."""
-    bound: QueueLimit | None = None
+    limit_derivation: QueueLimit | None = None
     """How the effective limit was computed; None for the root and for queues outside the tree."""
     entitlement: Entitlement | None = None
     """How the deserved amount was computed."""
     devices: DeviceQuota | None = None
     share: float = 0.0
-    nothing_first: bool = False
+    empty_deserved_goes_first: bool = False
     keeps_zeros: bool = True
     """Both as in CapacityForm."""
     ancestors: AncestorSlice = field(default_factory=AncestorSlice)
@@ -147,7 +147,7 @@ class CapacityQueueAttr:
             Resource.from_list(queue.guarantee),
             devices=DeviceQuota.from_queue(queue),
             ancestors=AncestorSlice(copies=form.copies_ancestors),
-            nothing_first=form.nothing_first,
+            empty_deserved_goes_first=form.empty_deserved_goes_first,
             keeps_zeros=form.keeps_zeros,
         )
 
@@ -156,7 +156,7 @@ class CapacityQueueAttr:
         Upstream: plugins/capacity.updateShare.
         """
         if self.deserved.is_empty():
-            self.share = 0.0 if self.nothing_first else 1.0
+            self.share = 0.0 if self.empty_deserved_goes_first else 1.0
             return
         self.share = 0.0
         for _, fraction in self.share_by_dimension():
@@ -169,7 +169,7 @@ class CapacityQueueAttr:
 
     def set_limit(self, bound: QueueLimit) -> None:
         """Set the effective limit."""
-        self.bound, self.real_capability = bound, bound.limit
+        self.limit_derivation, self.real_capability = bound, bound.limit
         if bound.capability is not None:
             self.capability = bound.capability
 
@@ -252,7 +252,7 @@ def compare_share(left: CapacityQueueAttr, right: CapacityQueueAttr) -> int:
     """The smaller share first; ties go to the queue with a deserved amount, unless `nothing_first`.
     Upstream: plugins/capacity.compareShareWithDeserved.
     """
-    if left.share != right.share or left.nothing_first:
+    if left.share != right.share or left.empty_deserved_goes_first:
         return (left.share > right.share) - (left.share < right.share)
     return int(left.deserved.is_empty()) - int(right.deserved.is_empty())
 

@@ -146,7 +146,7 @@ def _job_sums(attr: CapacityQueueAttr) -> tuple[Resource, Resource, Resource, Re
 
 def limit_from_root(root: CapacityQueueAttr, total: Resource, form: CapacityForm = NEWEST_FORM) -> str:
     """Set the limits of all queues from the root down; returns the violation if it is fatal, else an empty text."""
-    if form.bounded:
+    if form.root_limit_is_total:
         _limit_root(root, total, form)
     else:
         _unlimit_root(root, total)
@@ -164,7 +164,7 @@ def _unlimit_root(root: CapacityQueueAttr, total: Resource) -> None:
 
 def _limit_root(root: CapacityQueueAttr, total: Resource, form: CapacityForm) -> None:
     """Limit the root to the cluster's total, which is also its deserved amount unless it may set its own."""
-    ignored = form.root_states_nothing
+    ignored = form.ignores_root_fields
     root.capability = total.clone() if ignored or root.capability.is_empty() else root.capability
     root.deserved = total.clone() if ignored or root.deserved.is_empty() else root.deserved
     root.set_deserved(raised=False)
@@ -188,19 +188,19 @@ def limit_children(attr: CapacityQueueAttr, form: CapacityForm = NEWEST_FORM) ->
     children = [attr.children[name] for name in sorted(attr.children)]
     guaranteed, deserved = Resource(), Resource()
     for child in children:
-        if not form.clamped:
+        if not form.clamps_deserved:
             child.set_deserved(raised=not form.raw_deserved)
         deserved.add(child.deserved)
         guaranteed.add(child.guarantee)
         inherit_capability(child.capability, attr.capability, scalars=form.scalars_inherited)
     if attr.name == ROOT_QUEUE:
         _sum_up(attr, guaranteed, deserved, form)
-    if form.asserts_rest and children:
+    if form.asserts_remaining_guarantee and children:
         attr.real_capability.clone().sub(guaranteed)
     for child in children:
         limit = attr.real_capability
         child.set_limit(queue_limit(limit, guaranteed, child.guarantee, child.capability, attr.name))
-    if form.clamped:
+    if form.clamps_deserved:
         deserved = _clamp_deserved(children, form)
     return find_violation(attr, children, guaranteed, deserved) if form.fatal else ""
 
@@ -216,9 +216,9 @@ def _clamp_deserved(children: Iterable[CapacityQueueAttr], form: CapacityForm) -
 
 def _sum_up(root: CapacityQueueAttr, guaranteed: Resource, deserved: Resource, form: CapacityForm) -> None:
     """Give the root the sums of its children; with `bounded` only an unset guarantee."""
-    if not form.bounded:
+    if not form.root_limit_is_total:
         root.guarantee, root.deserved = guaranteed, deserved
-    elif form.root_states_nothing or root.guarantee.is_empty():
+    elif form.ignores_root_fields or root.guarantee.is_empty():
         root.guarantee = guaranteed
 
 

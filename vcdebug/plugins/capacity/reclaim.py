@@ -28,7 +28,7 @@ class JudgedCandidate(NamedTuple):
     """A candidate with its queue's amounts (earlier victims subtracted) and the rule that protects it."""
 
     attr: queue_attr.CapacityQueueAttr
-    held: Resource
+    allocated: Resource
     rule: str = ""
     """The rule that protects the candidate; empty for a victim."""
     queue: QueueName = ""
@@ -53,7 +53,7 @@ class ReclaimCall:
     def __init__(self, attrs: queue_attr.Attrs, ancestor_level: int = 0, asker: ReclaimAsker | None = None) -> None:
         self._attrs = attrs
         self._ancestor_level = ancestor_level
-        self._asker = asker
+        self._reclaimer = asker
         self._allocated: dict[QueueName, Resource] = {}
 
     def judge_candidate(self, task: TaskInfo, attr: queue_attr.CapacityQueueAttr) -> JudgedCandidate:
@@ -61,11 +61,11 @@ class ReclaimCall:
         Upstream: plugins/capacity.shouldSkipReclaimee, plugins/capacity.isImmediateVictim.
         """
         allocated = self._allocated_of(attr)
-        if self._asker is not None and not queue_attr.has_shared_dimension(task, self._asker.task):
+        if self._reclaimer is not None and not queue_attr.has_shared_dimension(task, self._reclaimer.task):
             return JudgedCandidate(attr, allocated, NO_OVERLAP)
         if queue_attr.short_of_guarantee(attr, allocated, task):
             return JudgedCandidate(attr, allocated, GUARANTEE)
-        if self._nothing_deserved(attr, task):
+        if self._is_nothing_deserved(attr, task):
             return JudgedCandidate(attr, allocated, NOTHING_DESERVED)
         if not queue_attr.exceeds_deserved(attr, allocated, task):
             return JudgedCandidate(attr, allocated, DESERVED)
@@ -82,12 +82,12 @@ class ReclaimCall:
     def _allocated_of(self, attr: queue_attr.CapacityQueueAttr) -> Resource:
         return self._allocated.setdefault(attr.name, attr.allocated)
 
-    def _nothing_deserved(self, attr: queue_attr.CapacityQueueAttr, task: TaskInfo) -> bool:
+    def _is_nothing_deserved(self, attr: queue_attr.CapacityQueueAttr, task: TaskInfo) -> bool:
         """Whether both queues share a near ancestor and deserve none of their tasks' dimensions."""
-        if self._asker is None or not self._ancestor_level or queue_attr.has_relevant_deserved(task, attr.deserved):
+        if self._reclaimer is None or not self._ancestor_level or queue_attr.has_relevant_deserved(task, attr.deserved):
             return False
-        return self._shares_near_ancestor(attr, self._asker.queue) and not queue_attr.has_relevant_deserved(
-            self._asker.task, self._asker.queue.deserved
+        return self._shares_near_ancestor(attr, self._reclaimer.queue) and not queue_attr.has_relevant_deserved(
+            self._reclaimer.task, self._reclaimer.queue.deserved
         )
 
     def _shares_near_ancestor(self, attr: queue_attr.CapacityQueueAttr, asker: queue_attr.CapacityQueueAttr) -> bool:
@@ -103,11 +103,11 @@ class ReclaimCall:
         """Yield the near ancestors to check: not the root, and none at the same distance from both queues.
         Upstream: plugins/capacity.getReclaimeeAncestorToCheck.
         """
-        if self._asker is None:
+        if self._reclaimer is None:
             return
         for distance in range(1, min(self._ancestor_level, len(attr.ancestors)) + 1):
             name = attr.ancestor_at_depth(distance)
-            if name is not None and name not in (ROOT_QUEUE, self._asker.queue.ancestor_at_depth(distance)):
+            if name is not None and name not in (ROOT_QUEUE, self._reclaimer.queue.ancestor_at_depth(distance)):
                 yield name
 
 
@@ -116,7 +116,7 @@ class WholeReclaimCall(ReclaimCall):
 
     def judge_candidate(self, task: TaskInfo, attr: queue_attr.CapacityQueueAttr) -> JudgedCandidate:
         """Judge one candidate; a victim is subtracted from its queue."""
-        allocated, asker = self._allocated_of(attr), self._asker
+        allocated, asker = self._allocated_of(attr), self._reclaimer
         if asker is not None and asker.needs_whole and allocated.less_partly(asker.task.resreq):
             return JudgedCandidate(attr, allocated, TOO_SMALL)
         # A dimension without a deserved amount counts as infinitely deserved.

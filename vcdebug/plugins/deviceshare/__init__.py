@@ -157,7 +157,7 @@ ASCEND_PREFIX = "huawei.com/"
 def _npu_settings(snapshot: Snapshot) -> NpuSettings:
     rules = NpuRules.for_release(snapshot.release)
     config = read_npu_config(snapshot.device_config, list_only=rules.list_only)
-    return NpuSettings(config, rules, drawn=snapshot.chance.cards)
+    return NpuSettings(config, rules, drawn_cards=snapshot.chance.cards)
 
 
 def ignored_names_of(arguments: Arguments, snapshot: Snapshot) -> tuple[str, ...]:

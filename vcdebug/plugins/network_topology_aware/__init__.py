@@ -56,12 +56,12 @@ class JobNearness(NamedTuple):
     """The HyperNode of the lowest tier that holds the node."""
     allocated: str
     """The HyperNode allocated to the job."""
-    common: str
+    common_hyper_node: str
     """The lowest HyperNode that contains both."""
     closeness: float
     share: float
     """The fraction of the tasks that are in the node's HyperNode; only breaks ties among the closest nodes."""
-    tied: bool
+    is_tied: bool
 
 
 class NodeNearness(NamedTuple):
@@ -289,7 +289,7 @@ class ResourceFill(NamedTuple):
 
     name: str
     weight: int
-    wanted: float
+    used_after: float
     """Used plus requested amount."""
     capacity: float
 
@@ -297,23 +297,23 @@ class ResourceFill(NamedTuple):
 class TopologyWeights:
     """The plugin's arguments with upstream's defaults; a negative value is replaced by the default."""
 
-    __slots__ = ("evict_hyper_nodes", "fading", "normal_pods", "overall", "resources")
+    __slots__ = ("evict_hyper_nodes", "fading_factor", "normal_pods", "overall_weight", "resources")
 
     def __init__(self, arguments: Arguments) -> None:
-        self.overall = arguments.get_weight("weight")
+        self.overall_weight = arguments.get_weight("weight")
         self.resources = _resource_weights(arguments)
         self.normal_pods = arguments.get_bool("hypernode.binpack.normal-pod.enable", default=True)
         fading = arguments.get_float64("hypernode.binpack.normal-pod.fading", 0.8)
-        self.fading = fading
+        self.fading_factor = fading
         if fading < 0:
-            self.fading = arguments.replaced["hypernode.binpack.normal-pod.fading"] = 0.8
+            self.fading_factor = arguments.replaced_defaults["hypernode.binpack.normal-pod.fading"] = 0.8
         limit = arguments.get_int("hypernode.gradient.evict.max-hypernodes", 8)
         self.evict_hyper_nodes = limit if limit > 0 else 8
 
     @property
     def score_scale(self) -> float:
         """The factor from a score between 0 and 1 to the plugin's answer."""
-        return MAX_SCORE * float(self.overall)
+        return MAX_SCORE * float(self.overall_weight)
 
     def tier_weights(self, present: Sequence[int]) -> dict[int, float]:
         """Tier number → weight for pods without topology; `present`: tier numbers of the HyperNodes, ascending."""
@@ -322,7 +322,7 @@ class TopologyWeights:
         weights: dict[int, float] = {}
         for tier, following in pairwise([*present, present[-1] + 1]):
             counted = range(tier, min(following, tier + 1 + self._max_counted_gap))
-            weights.update((number, int_power(self.fading, number - 1)) for number in counted)
+            weights.update((number, int_power(self.fading_factor, number - 1)) for number in counted)
         return weights
 
     @property
@@ -330,10 +330,10 @@ class TopologyWeights:
         """Maximum number of consecutive absent tiers that can change a sum of weights."""
         # If one number is 2^54 times another, their sum is the larger number; growing weights become infinite
         # after 2^11 doublings.
-        if self.fading in (0.0, 1.0) or not isfinite(self.fading):
-            return FEW_TIERS if self.fading != 1.0 else MAX_ABSENT_TIERS
-        doublings = GONE_DOUBLINGS if self.fading < 1.0 else INFINITE_DOUBLINGS
-        return min(int(doublings / abs(log2(self.fading))) + FEW_TIERS, MAX_ABSENT_TIERS)
+        if self.fading_factor in (0.0, 1.0) or not isfinite(self.fading_factor):
+            return FEW_TIERS if self.fading_factor != 1.0 else MAX_ABSENT_TIERS
+        doublings = GONE_DOUBLINGS if self.fading_factor < 1.0 else INFINITE_DOUBLINGS
+        return min(int(doublings / abs(log2(self.fading_factor))) + FEW_TIERS, MAX_ABSENT_TIERS)
 
     def fill_score(self, requests: dict[str, float], used: Resource, allocatable: Resource) -> float:
         """Weighted mean of (used + request) / allocatable; 0 if some resource does not fit."""

@@ -34,7 +34,7 @@ class ContainerCpus(NamedTuple):
     """The CPUs of one container."""
 
     name: str
-    asked: int
+    cpu_count: int
     """The number of whole CPUs that it requests."""
     cpus: BitSet | None
     """The assigned CPUs; None if the node's policy rejects the container."""

@@ -196,7 +196,7 @@ class Predicates(Plugin):
             codes: Codes = cache.codes_of_all(verdicts)[rows]
             return codes
         if len(rows) == 1:
-            return filters.single_code(self._predicate_one(pod, state, rows))
+            return filters.single_code(self._predicate_node(pod, state, rows))
         chain = self._new_chain(self._first_codes(pod, rows))
         for candidate in self.filters:
             if candidate.name not in state.skip and not chain.is_ended:
@@ -227,7 +227,7 @@ class Predicates(Plugin):
         chain.add_verdict(filters.FilterVerdict(self.stable.statuses, index))
         return chain.row_codes()
 
-    def _predicate_one(self, pod: Pod, state: CycleState, rows: IntArray) -> int:
+    def _predicate_node(self, pod: Pod, state: CycleState, rows: IntArray) -> int:
         """The code of one node, after running the filters on it."""
         if self._cache is None:
             index = self.stable.verdict_index(self.view.shapes.node_constraints(pod)).item(rows.item(0))
@@ -251,7 +251,7 @@ class Predicates(Plugin):
         for name, candidate in self._by_filter:
             if name not in skip:
                 verdict = candidate.filter(pod, state, rows)
-                failing = verdict.failing.item(0)
+                failing = verdict.failing_rows.item(0)
                 status = verdict.statuses[failing - 1] if failing else None
                 checks.append((name, status))
                 if status is not None and self._ends_filtering(status):
@@ -300,7 +300,11 @@ class Predicates(Plugin):
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
         """Scores of resource claims, 0 in older releases. Upstream: plugins/predicates.BatchNodeOrder."""
         if not self._scores_claims:
-            return None if self._volumes is None else NodeScores(nodes.zero_scores(), everywhere=self._names_all_nodes)
+            return (
+                None
+                if self._volumes is None
+                else NodeScores(nodes.zero_scores(), zero_everywhere=self._names_all_nodes)
+            )
         if self._claims is None:
             return None
         scores = self._claim_scores(self._claims, task, nodes)
@@ -339,7 +343,7 @@ class Predicates(Plugin):
         if self._affinity is not None and self._affinity.name not in state.skip:
             row = np.array([self.view.row_of[node.name]], dtype=np.int64)
             verdict = self._affinity.filter(task.pod, state, row)
-            reason = verdict.statuses[verdict.failing[0] - 1].reason if verdict.failing[0] else None
+            reason = verdict.statuses[verdict.failing_rows[0] - 1].reason if verdict.failing_rows[0] else None
             yield self._affinity.name, None if reason is None else f"failed to filter pod on node {node.name}: {reason}"
         if self._simulates_without_devices:
             return

@@ -56,8 +56,8 @@ def run_filter(candidate: KubernetesFilter, chain: VerdictChain, pod: Pod, state
     alive = alive.copy()
     verdict = candidate.filter(pod, state, rows[alive])
     index = np.zeros(len(rows), dtype=np.int64)
-    index[alive] = verdict.failing
-    chain.add_verdict(verdict._replace(failing=index))
+    index[alive] = verdict.failing_rows
+    chain.add_verdict(verdict._replace(failing_rows=index))
 
 
 class NodePortsFilter:
@@ -197,7 +197,7 @@ class FilterVerdict(NamedTuple):
     """A filter's verdict: per row 0 for success, or the number (from 1) of a status."""
 
     statuses: tuple[fit_errors.FitStatus, ...]
-    failing: IntArray
+    failing_rows: IntArray
 
 
 def fail_all(status: fit_errors.FitStatus, size: int) -> FilterVerdict:
@@ -225,13 +225,13 @@ class VerdictChain:
     def __init__(self, reasons: fit_errors.ReasonTable, codes: Codes, *, ends_at_first: bool = False) -> None:
         """With `ends_at_first` every status closes its row, but TOO_MANY_PODS counts only beside another one."""
         self._reasons = reasons
-        self._ends = ends_at_first
-        self._full = reasons.code_of((TOO_MANY_PODS,)) if ends_at_first else 0
+        self._ends_at_first = ends_at_first
+        self._too_many_pods_code = reasons.code_of((TOO_MANY_PODS,)) if ends_at_first else 0
         self._codes: IntArray = codes.astype(INDEX_DTYPE)
         self.alive_rows: BoolArray = ~reasons.blocking_masks()[1][codes]
         """Mask of the rows that further filters check."""
         if ends_at_first:
-            self.alive_rows = (codes == 0) | (codes == self._full)
+            self.alive_rows = (codes == 0) | (codes == self._too_many_pods_code)
 
     @property
     def is_ended(self) -> bool:
@@ -240,11 +240,11 @@ class VerdictChain:
 
     def add_verdict(self, verdict: FilterVerdict) -> None:
         """Append the status of each failing row."""
-        failing = self.alive_rows & (verdict.failing > 0)
+        failing = self.alive_rows & (verdict.failing_rows > 0)
         if not np.count_nonzero(failing):
             return
         width = len(verdict.statuses) + 1
-        pairs = self._codes[failing] * width + verdict.failing[failing]
+        pairs = self._codes[failing] * width + verdict.failing_rows[failing]
         # A shortcut for the common case that all rows fail alike: np.unique sorts.
         if np.count_nonzero(pairs == pairs[0]) == len(pairs):
             self._codes[failing], self.alive_rows[failing] = self._extend_code(int(pairs[0]), width, verdict)
@@ -257,7 +257,7 @@ class VerdictChain:
     def _extend_code(self, pair: int, width: int, verdict: FilterVerdict) -> tuple[int, bool]:
         """(code with the new status appended, whether the row stays open)."""
         status = verdict.statuses[int_mod(pair, width) - 1]
-        goes_on = status is TOO_MANY_PODS if self._ends else not fit_errors.blocks_preemption(status)
+        goes_on = status is TOO_MANY_PODS if self._ends_at_first else not fit_errors.blocks_preemption(status)
         return self._reasons.code_of((*self._reasons.statuses_of(int_div(pair, width)), status)), goes_on
 
     def row_codes(self) -> Codes:

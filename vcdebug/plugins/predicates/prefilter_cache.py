@@ -50,10 +50,10 @@ class PreFilterCache:
     ) -> None:
         self._view = view
         self._reasons = reasons
-        self._stable = stable
+        self._static_filters = stable
         self._most_pods = most_pods
         self._filters = filters
-        self._every: IntArray = np.arange(len(view), dtype=np.int64)
+        self._all_rows: IntArray = np.arange(len(view), dtype=np.int64)
         self._by_constraints: dict[NodeConstraints, PreFilterVerdicts] = {}
         """Verdicts for pods that all other filters skip, by node constraints."""
         self._last: tuple[CycleState, PreFilterVerdicts | None] | None = None
@@ -107,19 +107,19 @@ class PreFilterCache:
         """Compute the codes in upstream's order: pod limit, stable filters, then other filters.
         Upstream: plugins/predicates.predicateByStablefilter.
         """
-        pod, size = verdicts.pod, len(self._every)
+        pod, size = verdicts.pod, len(self._all_rows)
         if verdicts.pod_filters:
             chain = VerdictChain(
                 self._reasons, self._cached_codes(self._verdicts_by_placement(pod, verdicts.state), full)
             )
             for candidate in verdicts.pod_filters:
-                run_filter(candidate, chain, pod, verdicts.state, self._every)
+                run_filter(candidate, chain, pod, verdicts.state, self._all_rows)
             return chain.row_codes()
         chain = VerdictChain(self._reasons, np.zeros(size, dtype=np.uint16))
         if full:
             chain.add_verdict(fail_all(TOO_MANY_PODS, size))
-        index = self._stable.verdict_index(self._view.shapes.node_constraints(pod))  # may extend the statuses
-        chain.add_verdict(FilterVerdict(self._stable.statuses, index))
+        index = self._static_filters.verdict_index(self._view.shapes.node_constraints(pod))  # may extend the statuses
+        chain.add_verdict(FilterVerdict(self._static_filters.statuses, index))
         codes = chain.row_codes()
         codes.flags.writeable = False
         return codes

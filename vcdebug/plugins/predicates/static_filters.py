@@ -85,11 +85,11 @@ class EquivalenceCache:
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._passed: dict[str, IntArray] = {}
+        self._passing_rows: dict[str, IntArray] = {}
 
     def cached_verdict(self, template: str, row: int) -> int:
         """UNKNOWN, FAILED or PASSED, for a pod template on one node."""
-        passed = self._passed.get(template)
+        passed = self._passing_rows.get(template)
         return self.UNKNOWN if passed is None else int(passed[row])
 
     def predicate_with_cache(self, template: str, rows: IntArray, index: IntArray) -> IntArray:
@@ -98,9 +98,9 @@ class EquivalenceCache:
         """
         if not template:
             return index
-        remembered = self._passed.get(template)
+        remembered = self._passing_rows.get(template)
         if remembered is None:
-            remembered = self._passed[template] = np.full(self._size, self.UNKNOWN, dtype=INDEX_DTYPE)
+            remembered = self._passing_rows[template] = np.full(self._size, self.UNKNOWN, dtype=INDEX_DTYPE)
         before = remembered[rows]
         fresh: BoolArray = before == self.UNKNOWN
         remembered[rows[fresh]] = np.where(index[fresh] == 0, self.PASSED, self.FAILED)

@@ -49,8 +49,8 @@ class ResourceLoad(NamedTuple):
 class NodeLoad(NamedTuple):
     """The figures behind a node's score and verdict."""
 
-    busy: tuple[ResourceLoad, ...]
-    fresh: bool
+    loads: tuple[ResourceLoad, ...]
+    is_recent: bool
     """Whether the measurement is recent enough."""
     weight: int
     score: float
@@ -104,7 +104,7 @@ class Usage(Plugin):
         cpu, memory = self.load.of_rows(nodes.rows)
         free = (1.0 - cpu) * float(settings.cpu_weight) + (1.0 - memory) * float(settings.memory_weight)
         score = free / float(weights) * float(MAX_SCORE) * float(settings.weight)
-        return NodeScores(np.where(self.measured.fresh[nodes.rows], score, 0.0))
+        return NodeScores(np.where(self.measured.recent_mask[nodes.rows], score, 0.0))
 
     def node_load(self, task: TaskInfo, nodes: NodeRows) -> NodeLoad:
         """The figures behind the score and verdict of one node."""
@@ -115,7 +115,7 @@ class Usage(Plugin):
         cpu = ResourceLoad(CPU, float(measured.cpu[row]), estimated[0], load[0], *of_cpu)
         memory = ResourceLoad(MEMORY, float(measured.memory[row]), estimated[1], load[1], *of_memory)
         score = float(self.node_order(task, nodes).total[0])
-        return NodeLoad((cpu, memory), bool(measured.fresh[row]), settings.weight, score)
+        return NodeLoad((cpu, memory), bool(measured.recent_mask[row]), settings.weight, score)
 
     @property
     def load_thresholds(self) -> tuple[float, float]:
@@ -182,11 +182,11 @@ def _is_measured(entry: object) -> bool:
 
 def exceeded_codes(measured: NodeMeasurements, cpu: float, memory: float, reasons: ReasonTable) -> Codes:
     """The code of each node; thresholds are compared with measurements only, which stay the same."""
-    codes: Codes = np.zeros(len(measured.fresh), dtype=np.uint16)
+    codes: Codes = np.zeros(len(measured.recent_mask), dtype=np.uint16)
     for exceeded, reason in ((measured.memory > memory, MEMORY_EXCEEDED), (measured.cpu > cpu, CPU_EXCEEDED)):
-        if (exceeded & measured.fresh).any():
+        if (exceeded & measured.recent_mask).any():
             status = FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, reason, Usage.name)
-            codes[exceeded & measured.fresh] = reasons.code_of((status,))
+            codes[exceeded & measured.recent_mask] = reasons.code_of((status,))
     return codes
 
 
@@ -293,7 +293,7 @@ class MeasuredUsage(Plugin):
         self._scored: BoolArray = np.array(
             [all(_has_period(usage.get(name), kind) for kind in ("cpu", "mem")) for name in table.names], dtype=np.bool_
         )
-        self._scored &= self.measured.fresh
+        self._scored &= self.measured.recent_mask
         self._codes = exceeded_codes(self.measured, *self.load_thresholds, ssn.reasons)
         self.problems = unmeasured_problems(usage, table.names)
         ssn.log("usage.measured", {}, {})
@@ -326,7 +326,7 @@ class MeasuredUsage(Plugin):
             ResourceLoad(MEMORY, memory, 0.0, memory / 100.0, self._memory_weight, self._memory_threshold),
         )
         score = float(self.node_order(task, nodes).total[0])
-        return NodeLoad(busy, bool(self.measured.fresh[row]), self._weight, score)
+        return NodeLoad(busy, bool(self.measured.recent_mask[row]), self._weight, score)
 
 
 def _read_threshold(arguments: Arguments, key: str) -> float:

@@ -37,7 +37,7 @@ class NodeMeasurements:
         self.memory: FloatArray = np.array(
             [_measured_percent(usage, name, "mem") for name in table.names], dtype=np.float64
         )
-        self.fresh: BoolArray = np.array([_is_fresh(usage, name, now) for name in table.names], dtype=np.bool_)
+        self.recent_mask: BoolArray = np.array([_is_fresh(usage, name, now) for name in table.names], dtype=np.bool_)
 
     def measured_percents(self, row: Row) -> tuple[float, float]:
         """(cpu, memory) of one node in percent."""
@@ -54,7 +54,7 @@ class EstimatedLoad:
         self._memory_capacity = table.dimension_column("capability", MEMORY)
         self._cpu: FloatArray = np.zeros(len(table))
         self._memory: FloatArray = np.zeros(len(table))
-        self._remembered: dict[TaskId, PodEstimate] = {}
+        self._estimate_by_task: dict[TaskId, PodEstimate] = {}
 
     def of_rows(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
         """(cpu, memory) per row as fractions of the capacity, from 0 to 1."""
@@ -71,13 +71,13 @@ class EstimatedLoad:
         self.remove_estimate(uid)
         self._cpu[estimate.row] += estimate.cpu
         self._memory[estimate.row] += estimate.memory
-        self._remembered[uid] = estimate
+        self._estimate_by_task[uid] = estimate
 
     def remove_estimate(self, uid: TaskId) -> None:
         """Subtract the pod's estimate, down to 0 at most; an unknown pod changes nothing.
         Upstream: plugins/usage/shadow_cache.SubEstimateBySnapshot.
         """
-        estimate = self._remembered.pop(uid, None)
+        estimate = self._estimate_by_task.pop(uid, None)
         if estimate is None:
             return
         row = estimate.row
@@ -86,7 +86,7 @@ class EstimatedLoad:
 
     def estimates_by_name(self, names: Sequence[NodeName]) -> tuple[dict[NodeName, float], dict[NodeName, float]]:
         """(cpu by node, memory by node) of the nodes with estimates."""
-        rows = sorted(dict.fromkeys(estimate.row for estimate in self._remembered.values()))
+        rows = sorted(dict.fromkeys(estimate.row for estimate in self._estimate_by_task.values()))
         return {names[row]: float(self._cpu[row]) for row in rows}, {
             names[row]: float(self._memory[row]) for row in rows
         }

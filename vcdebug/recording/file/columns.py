@@ -74,7 +74,7 @@ class TextPlaces:
 class StoredColumn:
     """The values of one attribute by row, or the items of all lists of a table one after the other."""
 
-    __slots__ = ("_codes", "_get_all", "_numbers", "_number", "_read", "_reads", "_texts", "at")
+    __slots__ = ("_codes", "_get_all", "_numbers", "_number", "_reader", "_readers_by_code", "_texts", "value_at")
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class StoredColumn:
         self._number = column_form.number
         self._codes = data[column_form.codes_at :] if column_form.code < 0 else None
         self._numbers = None if not column_form.type else _cast_numbers(data, column_form)
-        self._reads: tuple[Callable[[int], Value], ...] = (
+        self._readers_by_code: tuple[Callable[[int], Value], ...] = (
             _raise_missing,
             _read_none,
             bool,
@@ -103,8 +103,8 @@ class StoredColumn:
             lambda number: datetime.fromisoformat(texts.text_at(number)),
             *(partial(_read_part, get, name) for name in form.MANIFEST_PARTS),
         )
-        self._read = self._reads[column_form.code] if column_form.code >= 0 else None
-        self.at: Callable[[int], Value] = self._choose_reader()
+        self._reader = self._readers_by_code[column_form.code] if column_form.code >= 0 else None
+        self.value_at: Callable[[int], Value] = self._choose_reader()
         """The value in a row."""
 
     def _choose_reader(self) -> Callable[[int], Value]:
@@ -112,20 +112,20 @@ class StoredColumn:
             return self._at_mixed if self._numbers is not None else self._at_same_mixed
         if self._numbers is None:
             return self._at_same_number
-        return self._numbers.__getitem__ if self._read is int else self._at_many
+        return self._numbers.__getitem__ if self._reader is int else self._at_many
 
     def _at_same_number(self, _row: int) -> Value:
-        assert self._read is not None
-        return self._read(self._number)
+        assert self._reader is not None
+        return self._reader(self._number)
 
     def _at_many(self, row: int) -> Value:
-        return self._read(self._numbers[row])  # type: ignore[misc,index]
+        return self._reader(self._numbers[row])  # type: ignore[misc,index]
 
     def _at_mixed(self, row: int) -> Value:
-        return self._reads[self._codes[row]](self._numbers[row])  # type: ignore[index]
+        return self._readers_by_code[self._codes[row]](self._numbers[row])  # type: ignore[index]
 
     def _at_same_mixed(self, row: int) -> Value:
-        return self._reads[self._codes[row]](self._number)  # type: ignore[index]
+        return self._readers_by_code[self._codes[row]](self._number)  # type: ignore[index]
 
     def read_rows(self, start: int, end: int) -> list[Value]:
         """The values from one row up to another."""
@@ -133,8 +133,8 @@ class StoredColumn:
             return []
         numbers = [self._number] * (end - start) if self._numbers is None else self._numbers[start:end].tolist()
         if self._codes is None:
-            return self._read_alike(self._read, numbers)
-        reads, codes = self._reads, self._codes[start:end].tobytes()
+            return self._read_alike(self._reader, numbers)
+        reads, codes = self._readers_by_code, self._codes[start:end].tobytes()
         # bytes.count runs at memory speed: a slice of one code is read in one go.
         if codes.count(codes[0]) == len(codes):
             return self._read_alike(reads[codes[0]], numbers)
@@ -147,17 +147,17 @@ class StoredColumn:
             return numbers
         if self._numbers is None:
             return [read(self._number)] * len(numbers)
-        return self._get_all(numbers) if read is self._reads[form.OBJECT] else list(map(read, numbers))
+        return self._get_all(numbers) if read is self._readers_by_code[form.OBJECT] else list(map(read, numbers))
 
     def find_places(self, start: int, end: int) -> Callable[[str], int | None] | None:
         """A lookup from text to row between two rows, without reading all texts; None for a column of mixed values."""
-        if self._codes is not None or self._numbers is None or self._read is not self._reads[form.TEXT]:
+        if self._codes is not None or self._numbers is None or self._reader is not self._readers_by_code[form.TEXT]:
             return None
         return TextPlaces(np.asarray(self._numbers[start:end]), start, self._texts).row_of
 
     def may_miss(self) -> bool:
         """Whether some objects may have no such attribute."""
-        return self._codes is not None or self._read is _raise_missing
+        return self._codes is not None or self._reader is _raise_missing
 
     def object_number(self, row: int) -> int:
         """The number of the object in a row."""
@@ -168,7 +168,7 @@ class StoredColumn:
 
     def number_if_object(self, row: int) -> int:
         """The number of the object in a row, or _NO_OBJECT for another value."""
-        code = form.OBJECT if self._read is self._reads[form.OBJECT] else form.NONE
+        code = form.OBJECT if self._reader is self._readers_by_code[form.OBJECT] else form.NONE
         if (self._codes[row] if self._codes is not None else code) != form.OBJECT:
             return _NO_OBJECT
         return self._number if self._numbers is None else self._numbers[row]
@@ -180,7 +180,7 @@ class StoredColumn:
     def is_missing(self, row: int) -> bool:
         """Whether the object has no such attribute."""
         code = self._codes[row] if self._codes is not None else form.NONE
-        return code == form.MISSING or self._read is _raise_missing
+        return code == form.MISSING or self._reader is _raise_missing
 
 
 def _cast_numbers(data: memoryview, column_form: ColumnForm) -> memoryview:

@@ -102,8 +102,10 @@ class LazyList(Sequence[Value]):
     def __getitem__(self, index: int | slice) -> Value:
         rows = range(self._start, self._end)[index]
         if isinstance(rows, int):
-            return self._column.at(rows)
-        return self._column.read_rows(rows.start, rows.stop) if rows.step == 1 else list(map(self._column.at, rows))
+            return self._column.value_at(rows)
+        return (
+            self._column.read_rows(rows.start, rows.stop) if rows.step == 1 else list(map(self._column.value_at, rows))
+        )
 
     def number(self, index: int) -> int:
         """The number of the object at an index."""
@@ -129,7 +131,7 @@ class LazyMapping(Mapping[Value, Value]):
         self._values = values
         self._start = start
         self._end = end
-        self._looks = 0
+        self._lookup_count = 0
 
     @cached_property
     def _row_by_key(self) -> dict[Value, int]:
@@ -141,16 +143,16 @@ class LazyMapping(Mapping[Value, Value]):
 
     def _find_row(self, key: object) -> int | None:
         """Search for the first few keys; after that, reading all keys is cheaper."""
-        if "_row_by_key" in self.__dict__ or type(key) is not str or self._looks > len(self) // READS_PER_SEARCH:
+        if "_row_by_key" in self.__dict__ or type(key) is not str or self._lookup_count > len(self) // READS_PER_SEARCH:
             return self._row_by_key.get(key)
-        self._looks += 1
+        self._lookup_count += 1
         return self._row_by_key.get(key) if self._find_place is None else self._find_place(key)
 
     def __getitem__(self, key: Value) -> Value:
         row = self._find_row(key)
         if row is None:
             raise KeyError(key)
-        return self._values.at(row)
+        return self._values.value_at(row)
 
     def __contains__(self, key: object) -> bool:
         return self._find_row(key) is not None

@@ -88,7 +88,7 @@ class ObjectTables:
         holder = CONTAINER_FORMS.get(kind)
         if holder is not None:
             table = ObjectTable(holder.kind, "", numbers, held_by)
-            holder.hold(self, table, objects)
+            holder.fill_table(self, table, objects)
         elif issubclass(kind, tuple) and hasattr(kind, "_fields"):
             table = ObjectTable(form.FIELDS, form.stored_name(kind), numbers)
             for number, name in enumerate(kind._fields):
@@ -104,7 +104,7 @@ class ObjectTables:
             raise form.UnstorableError(f"{kind.__module__}.{kind.__qualname__} has no stored form")
         table = ObjectTable(form.INSTANCE if holder is None else holder.kind, form.stored_name(kind), numbers)
         if holder is not None:
-            holder.hold(self, table, objects)
+            holder.fill_table(self, table, objects)
         left_out = lazy_objects.STORED_INSTEAD.get(table.type_name, {})
         for name, values in _attribute_columns(kind, objects):
             if name in left_out:
@@ -399,7 +399,7 @@ class ContainerForm(NamedTuple):
     """The kind of table for a container type, and the function that fills the table."""
 
     kind: str
-    hold: FillTable
+    fill_table: FillTable
 
 
 CONTAINER_FORMS: Final[Mapping[type, ContainerForm]] = {

@@ -79,7 +79,7 @@ class StoredObjects:
             return objects[number]
         except KeyError:
             place = self._table_place(number)
-            return objects.setdefault(number, self._table_at(place).make(number - self._first[place]))
+            return objects.setdefault(number, self._table_at(place).make_object(number - self._first[place]))
 
     def _table_place(self, number: int) -> int:
         return bisect_right(self._first, number) - 1
@@ -137,30 +137,30 @@ class StoredTable:
             raise form.DamagedRecordingError(f"{table_form.type} has no such attributes")
         self.columns = [store.open_column(column) for column in table_form.columns]
         self._ends = None if table_form.ends is None else store.open_column(table_form.ends)
-        self.make: Callable[[int], Value] = getattr(self, f"_{_MAKERS[table_form.kind]}")
+        self.make_object: Callable[[int], Value] = getattr(self, f"_{_MAKERS[table_form.kind]}")
         self._later = lazy_objects.LAZY_ATTRIBUTES.get(table_form.type, ())
         columns = zip(self.names, self.columns, strict=True)
         self._by_name = {name: column for name, column in columns if name not in self._later}
         self._last = {*lazy_objects.SLOW_ATTRIBUTES.get(table_form.type, ())}
         if table_form.kind == form.INSTANCE and issubclass(kind, Struct):
-            self.make = self._record
+            self.make_object = self._record
         elif table_form.kind == form.INSTANCE and not lazy_objects.is_filled_at_once(kind):
-            self.make = lazy_objects.LazyClass(kind, self._fill_instance, self._read_attribute).make_instance
+            self.make_object = lazy_objects.LazyClass(kind, self._fill_instance, self._read_attribute).make_instance
         self._make_all = self._choose_bulk_maker(table_form.kind)
-        self._making = False
+        self._is_making = False
         """Whether neighbouring rows are being made together; rows that they refer to are then made one by one."""
 
     # Many at once
 
     def make_all(self, start: int, end: int) -> Iterable[Value]:
         """The objects of neighbouring rows."""
-        if self._make_all is None or self._making:
-            return map(self.make, range(start, end))
-        self._making = True
+        if self._make_all is None or self._is_making:
+            return map(self.make_object, range(start, end))
+        self._is_making = True
         try:
             return self._make_all(start, end)
         finally:
-            self._making = False
+            self._is_making = False
 
     def _choose_bulk_maker(self, kind: str) -> Callable[[int, int], Iterable[Value]] | None:
         """The function that makes neighbouring objects column by column; None if each must be made separately."""
@@ -172,7 +172,7 @@ class StoredTable:
             return None
         if kind == form.FIELDS:
             return self._make_named_tuples
-        at_once = kind == form.INSTANCE and self.make == self._instance
+        at_once = kind == form.INSTANCE and self.make_object == self._instance
         return self._make_instances if at_once and not any(column.may_miss() for column in self.columns) else None
 
     def _bounds_of_all(self, start: int, end: int) -> list[int]:
@@ -205,11 +205,11 @@ class StoredTable:
 
     def row_values(self, row: int) -> list[Value]:
         """The values of a row, column by column."""
-        return [column.at(row) for column in self.columns]
+        return [column.value_at(row) for column in self.columns]
 
     def _item_bounds(self, row: int) -> tuple[int, int]:
         assert self._ends is not None
-        return (self._ends.at(row - 1) if row else 0), self._ends.at(row)
+        return (self._ends.value_at(row - 1) if row else 0), self._ends.value_at(row)
 
     def _read_items(self, row: int) -> list[Value]:
         return self.columns[0].read_rows(*self._item_bounds(row))
@@ -250,7 +250,7 @@ class StoredTable:
         return lazy_objects.LazyMapping(self.columns[0], self.columns[1], start, end)
 
     def _proxy(self, row: int) -> Mapping[Value, Value]:
-        return MappingProxyType(self.columns[0].at(row))
+        return MappingProxyType(self.columns[0].value_at(row))
 
     def _array(self, row: int) -> Array:
         kind, shape, repeats, writeable, offset = self.row_values(row)
@@ -285,14 +285,14 @@ class StoredTable:
     def _manifest(self, row: int) -> Value:
         start, end = self._item_bounds(row)
         return json.loads(
-            str(self.store.bytes_at(self.columns[0].at(row) + start, end - start), "utf-8", "surrogatepass")
+            str(self.store.bytes_at(self.columns[0].value_at(row) + start, end - start), "utf-8", "surrogatepass")
         )
 
     def _fields(self, row: int) -> Value:
         columns = zip(self.names, self.columns, strict=True)
         later, store = self._later, self.store
         values = [
-            store.lazy_object_at(column.object_number(row)) if name in later else column.at(row)
+            store.lazy_object_at(column.object_number(row)) if name in later else column.value_at(row)
             for name, column in columns
         ]
         return tuple.__new__(self.kind, values)
@@ -320,7 +320,7 @@ class StoredTable:
     def _read_attribute(self, row: int, name: str) -> Value:
         """One attribute, or NO_VALUE where it is not a column of its own."""
         column = self._by_name.get(name)
-        return lazy_objects.NO_VALUE if column is None or column.is_missing(row) else column.at(row)
+        return lazy_objects.NO_VALUE if column is None or column.is_missing(row) else column.value_at(row)
 
     def _set_attributes(self, instance: Value, row: int, after: int) -> None:
         for name, column in zip(self.names[after:], self.columns[after:], strict=True):
@@ -329,7 +329,7 @@ class StoredTable:
     def _put_attribute(self, instance: Value, name: str, column: StoredColumn, row: int) -> None:
         if not column.is_missing(row):
             later = name in self._later
-            value = self.store.lazy_object_at(column.object_number(row)) if later else column.at(row)
+            value = self.store.lazy_object_at(column.object_number(row)) if later else column.value_at(row)
             object.__setattr__(instance, name, value)
 
 

@@ -36,13 +36,13 @@ class BackgroundWork:
     ) -> None:
         self._start_thread = start_thread
         self._post = post_message
-        self._say = say
+        self._show_message = say
         self._progress = show_progress
-        self.about = ""
+        self.work_description = ""
         """The running work in words; empty without any."""
         self._ticket = 0
         """The number of the current work; results of stopped work have a smaller one."""
-        self._own = local()  # a stopped thread goes on running next to the one that replaced it
+        self._thread_state = local()  # a stopped thread goes on running next to the one that replaced it
         """The ticket of each thread's work."""
 
     def start_work(self, reply: CommandReply) -> None:
@@ -50,12 +50,12 @@ class BackgroundWork:
         work = reply.work
         if work is None:
             return
-        if self.about:
-            self._say(f"still {self.about}: this works when it is done", error=True)
+        if self.work_description:
+            self._show_message(f"still {self.work_description}: this works when it is done", error=True)
             return
-        self.about = reply.text or "working"
+        self.work_description = reply.text or "working"
         self._ticket += 1
-        self._progress(self.about)
+        self._progress(self.work_description)
         tasks = {self._ticket: work}
         # The thread pops the only reference: a task holds recordings, which must be freed when it ends.
         del work, reply
@@ -63,31 +63,31 @@ class BackgroundWork:
 
     def _run_task(self, tasks: dict[int, Callable[[], CommandReply]]) -> None:
         ticket, task = tasks.popitem()
-        self._own.ticket = ticket
+        self._thread_state.ticket = ticket
         self._post(worker.run_task(task, ticket))
 
     def is_awaited(self, event: WorkDone) -> bool:
         """Whether the finished work is the current one, and was not stopped."""
-        return event.ticket == self._ticket and bool(self.about)
+        return event.work_number == self._ticket and bool(self.work_description)
 
     def finish_work(self, event: WorkDone) -> CommandReply | None:
         """The reply of the finished work; None after a failure, whose message is shown."""
         self._clear_work()
         if event.reply is None:
-            self._say(event.error, error=True)
+            self._show_message(event.error, error=True)
         return event.reply
 
     def stop_waiting(self) -> bool:
         """Stop waiting for the running work; returns whether there was any."""
-        if not self.about:
+        if not self.work_description:
             return False
-        self._say(f"stopped: {self.about}; no changes")
+        self._show_message(f"stopped: {self.work_description}; no changes")
         self._clear_work()
         return True
 
     def is_wanted(self) -> bool:
         """Called in a work's thread: whether its result is still wanted."""
-        return self._own.ticket == self._ticket and bool(self.about)
+        return self._thread_state.ticket == self._ticket and bool(self.work_description)
 
     def report_progress(self, text: str) -> None:
         """Called in a work's thread: post its progress while its result is wanted."""
@@ -95,7 +95,7 @@ class BackgroundWork:
             self._post(Progress(text))
 
     def _clear_work(self) -> None:
-        self.about = ""
+        self.work_description = ""
         self._progress("")
 
 
@@ -111,69 +111,73 @@ class PanelRerun:
         self._start_thread = start_thread
         self._post = post_message
         self._progress = show_progress
-        self._running: PanelRerunNeeded | None = None
-        self._wanted: dict[str, PanelRerunNeeded] = {}
+        self._running_rerun: PanelRerunNeeded | None = None
+        self._requested: dict[str, PanelRerunNeeded] = {}
         """The latest request of each panel, by its name."""
 
     @property
     def running_text(self) -> str:
         """The running rerun in words; empty without any."""
-        if self._running is None:
+        if self._running_rerun is None:
             return ""
-        return f"running the cycle again up to event {self._running.seq}" if self._running.seq else SURVEY_TEXT
+        return (
+            f"running the cycle again up to event {self._running_rerun.seq}" if self._running_rerun.seq else SURVEY_TEXT
+        )
 
     def request_panel(self, rerun: PanelRerunNeeded) -> None:
         """Queue a panel's request."""
-        queued = self._wanted.get(rerun.panel)
+        queued = self._requested.get(rerun.panel)
         # A panel that is drawn twice for one moment must not run the cycle twice.
-        if queued is not None and queued.moment is rerun.moment:
+        if queued is not None and queued.state is rerun.state:
             return
-        self._wanted[rerun.panel] = rerun
-        if self._running is None:
+        self._requested[rerun.panel] = rerun
+        if self._running_rerun is None:
             self._start_next()
 
     def drop_outdated(self, moment: DebuggerState) -> None:
         """Drop requests for other moments than the shown one."""
         # A rerun in progress notices in `_may_continue` that its request is gone.
-        self._wanted = {name: rerun for name, rerun in self._wanted.items() if rerun.moment is moment}
+        self._requested = {name: rerun for name, rerun in self._requested.items() if rerun.state is moment}
 
     def finish_panel(self, drawn: PanelDrawn) -> bool:
         """Start the next request; returns whether the finished one is still wanted."""
-        rerun = drawn.asked
-        awaited = self._wanted.get(rerun.panel) is rerun
+        rerun = drawn.rerun
+        awaited = self._requested.get(rerun.panel) is rerun
         if awaited:
-            del self._wanted[rerun.panel]
-        if rerun is self._running:
+            del self._requested[rerun.panel]
+        if rerun is self._running_rerun:
             self._start_next()
         return awaited
 
     def stop_all(self) -> list[PanelRerunNeeded]:
         """Drop all requests, and return them."""
-        given_up = list(self._wanted.values())
-        self._wanted.clear()
+        given_up = list(self._requested.values())
+        self._requested.clear()
         return given_up
 
     def _start_next(self) -> None:
-        self._running = next(iter(self._wanted.values()), None)
+        self._running_rerun = next(iter(self._requested.values()), None)
         self._progress(self.running_text)
-        if self._running is not None:
-            self._start_thread(partial(self._draw_panel, self._running))
+        if self._running_rerun is not None:
+            self._start_thread(partial(self._draw_panel, self._running_rerun))
 
     def _draw_panel(self, rerun: PanelRerunNeeded) -> None:
         """Rerun the cycle and draw the panel, in the thread."""
         with cancellable(partial(self._may_continue, rerun)):
             self._post(
-                worker.run_or_failure_message(lambda: PanelDrawn(rerun, rerun.view()), partial(_failed_panel, rerun))
+                worker.run_or_failure_message(
+                    lambda: PanelDrawn(rerun, rerun.make_table()), partial(_failed_panel, rerun)
+                )
             )
 
     def _may_continue(self, rerun: PanelRerunNeeded, reached_seq: Seq, seq: Seq) -> bool:
         if reached_seq:
             self._post(Progress(f"{self.running_text}: {format_percent(reached_seq, seq)}"))
-        return self._wanted.get(rerun.panel) is rerun
+        return self._requested.get(rerun.panel) is rerun
 
 
 def _failed_panel(rerun: PanelRerunNeeded, text: str) -> Message:
-    return PanelDrawn(rerun, Table(rerun.panel.capitalize(), foot=(make_line(muted_piece(text)),)))
+    return PanelDrawn(rerun, Table(rerun.panel.capitalize(), footer=(make_line(muted_piece(text)),)))
 
 
 MODULES_AHEAD: Final = (
@@ -203,8 +207,8 @@ class RecordingLoader:
     def __init__(self, start: Start, post_message: Callable[[Message], object]) -> None:
         self._start = start
         self._post = post_message
-        self._stop = worker.StopRequest()
-        self._drawn = Event()
+        self._stop_request = worker.StopRequest()
+        self._screen_drawn = Event()
 
     def load_recording(self) -> None:
         """Called in a thread: load and replay, and cache the recording once it is drawn."""
@@ -214,23 +218,23 @@ class RecordingLoader:
             self._post,
             start.ask_extender,
             worker.LoadOptions(start.complete, start.release),
-            self._stop,
+            self._stop_request,
             start.limits,
             start.after,
             None if start.captures is not None else start.kept,
-            self._drawn.wait,
+            self._screen_drawn.wait,
         )
 
     def on_drawn(self) -> None:
         """Let the loading thread continue, and import modules in a thread without references to screen or recording."""
-        self._drawn.set()
-        stop = self._stop  # not self: the thread would keep the closed screen alive
-        Thread(target=import_modules_ahead, args=(lambda: not stop.asked,)).start()
+        self._screen_drawn.set()
+        stop = self._stop_request  # not self: the thread would keep the closed screen alive
+        Thread(target=import_modules_ahead, args=(lambda: not stop.is_requested,)).start()
 
     def stop_loading(self) -> None:
         """Stop loading: the screen is closed."""
-        self._stop.asked = True
-        self._drawn.set()
+        self._stop_request.is_requested = True
+        self._screen_drawn.set()
 
 
 # What the parts of the main screen share.
@@ -256,7 +260,7 @@ class ScreenState:
     def __init__(self, draw: Callable[[DebuggerState], None], say: Say) -> None:
         self.driver: Driver | None = None
         self.moment: DebuggerState | None = None
-        self.say = say
+        self.show_message = say
         self._draw = draw
 
     def show_moment(self, moment: DebuggerState) -> None:
@@ -267,7 +271,7 @@ class ScreenState:
     def ready_driver(self) -> Driver | None:
         """The debugger; None, with a message, while the replay runs."""
         if self.driver is None:
-            self.say("still replaying: this key works after that, Esc stops")
+            self.show_message("still replaying: this key works after that, Esc stops")
         else:
-            self.say("")
+            self.show_message("")
         return self.driver

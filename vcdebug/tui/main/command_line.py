@@ -67,7 +67,7 @@ class CommandLine:
         self._prompt_done()
         if event.mode == "filter":
             row_count = self._filter_table(event.text)
-            self.current.say(f"{count_noun(row_count, 'row')}; Esc shows all" if event.text else "")
+            self.current.show_message(f"{count_noun(row_count, 'row')}; Esc shows all" if event.text else "")
         elif event.mode == "goto" and event.text == FIRST_ROW:
             self.focused().action_move_to(0)
         elif event.text.strip():
@@ -79,14 +79,14 @@ class CommandLine:
         if driver is None:
             return
         # In the order they were typed: a step must not overtake the edit that is being replayed.
-        if self.work.about and text.split()[:1] not in IMMEDIATE_COMMANDS:
+        if self.work.work_description and text.split()[:1] not in IMMEDIATE_COMMANDS:
             self._waiting.append(text)
-            self.current.say(f"still {self.work.about}: {text!r} follows, Esc drops it")
+            self.current.show_message(f"still {self.work.work_description}: {text!r} follows, Esc drops it")
             return
         try:
             self.show_reply(execute_line(driver, text))
         except VcdebugError as error:
-            self.current.say(error.format_line(), error=True)
+            self.current.show_message(error.format_line(), error=True)
 
     def work_ended(self, reply: CommandReply | None) -> None:
         """Show the reply of long work, then run the queued commands; None (after a failure) drops them."""
@@ -105,11 +105,11 @@ class CommandLine:
 
     def show_reply(self, reply: CommandReply) -> None:
         """Show a reply: its event, its text, and then its work or what it opens."""
-        while reply.then is not None:
-            reply = reply.then()
-        if reply.moment is not None:
-            self.current.show_moment(reply.moment)
-        self.current.say(reply.text)
+        while reply.apply is not None:
+            reply = reply.apply()
+        if reply.state is not None:
+            self.current.show_moment(reply.state)
+        self.current.show_message(reply.text)
         if reply.work is not None:
             self.work.start_work(reply)
         elif reply.show:
@@ -154,7 +154,7 @@ class Movement:
         if row is not None and row.seq:
             self.goto_event(row.seq)
         else:
-            self._current.say("this row has no event")
+            self._current.show_message("this row has no event")
 
     def goto_next_about(self, *, back: bool) -> None:
         """Go to the next or previous event about the row's object, else about the current job."""

@@ -62,7 +62,7 @@ class MarkCommands:
             return
         figure = grid.cursor_figure
         if figure is None:
-            self._current.say(NO_FIGURE)
+            self._current.show_message(NO_FIGURE)
         else:
             self.follow_figure(figure, grid.table.title)
 
@@ -90,7 +90,7 @@ class MarkCommands:
     def _figure_under_cursor(self) -> Figure | None:
         figure = self._focused().cursor_figure if self._current.ready_driver() is not None else None
         if figure is None and self._current.driver is not None:
-            self._current.say(NO_FIGURE)
+            self._current.show_message(NO_FIGURE)
         return figure
 
     def open_breakpoint_dialog(self) -> None:
@@ -131,7 +131,7 @@ class CopyCommands:
     lay_over: LayOver
     clipboard: Clipboard
     focused: Callable[[], Grid]
-    place: str
+    snapshot_word: str
     """The snapshot as a word of a command line."""
     copy: Callable[[str, Clipboard], str]
 
@@ -157,7 +157,7 @@ class CopyCommands:
         if moment is None:
             return
         yield CopyOption("e", "the equation", format_table(event_equation(moment.recording, moment.seq)))
-        name = shlex.quote(self.place)
+        name = shlex.quote(self.snapshot_word)
         goto_option = f" --goto {moment.number}" if moment.number else ""
         yield CopyOption("o", "the command that opens this place", f"vcdebug open {name}{goto_option}")
         if moment.job:
@@ -170,9 +170,9 @@ class CopyCommands:
             return
         clipboard: Clipboard = "file" if choice.to_file else self.clipboard
         try:
-            self.current.say(f"copied {choice.offer.what} {self.copy(choice.offer.text, clipboard)}")
+            self.current.show_message(f"copied {choice.option.title} {self.copy(choice.option.text, clipboard)}")
         except VcdebugError as error:
-            self.current.say(error.format_line(), error=True)
+            self.current.show_message(error.format_line(), error=True)
 
 
 class WhatIfCommands:
@@ -185,7 +185,7 @@ class WhatIfCommands:
         self._commands = commands
         self._lay_over = lay_over
         self._focused = focused
-        self._leaving: Callable[[], object] | None = None
+        self._leave_screen: Callable[[], object] | None = None
         """Callback that closes the recording once the edits are saved or discarded."""
 
     def suggest_edit(self) -> None:
@@ -212,16 +212,16 @@ class WhatIfCommands:
             leave()
             return
         file = f"{driver.open_recordings.original[0].snapshot.name or 'what-if'}.edits"
-        self._leaving = leave
+        self._leave_screen = leave
         self._lay_over(ConfirmLeaveScreen(len(driver.open_recordings.edits), file), self._leave_as_answered)
 
     def _leave_as_answered(self, answer: LeaveAnswer | None) -> None:
-        if answer is None or answer.stays:
+        if answer is None or answer.stays_open:
             return
-        if answer.saves:
+        if answer.saves_notes:
             self._commands.run_command(f"edits save {answer.file}")
         driver = self._current.driver
         # A file that cannot be written leaves the edits unsaved: stay, with the error in the footer.
-        write_failed = answer.saves and driver is not None and driver.workbench.has_unsaved_edits
-        if self._leaving is not None and not write_failed:
-            self._leaving()
+        write_failed = answer.saves_notes and driver is not None and driver.workbench.has_unsaved_edits
+        if self._leave_screen is not None and not write_failed:
+            self._leave_screen()

@@ -52,8 +52,8 @@ class ScreenClass(Struct, frozen=True):
     least_width: int
     least_height: int
     """Lines of the panels, without header, timeline and footer."""
-    always: tuple[str, ...]
-    usual: str
+    fixed_panels: tuple[str, ...]
+    default_panel: str
     """The panel in the dock until the user opens another one."""
 
 
@@ -181,7 +181,7 @@ class MainLayout(Widget):
         super().__init__(id=id)
         self.places: PanelPlaces = {}
         self.tabs = Tabs(id=TABS)
-        self.tabs.helps = {panel.command_name: panel.help for panel in PANELS}
+        self.tabs.help_texts = {panel.command_name: panel.help for panel in PANELS}
         self._tabs_of: ScreenClass | None = None
         """The size class for which the tabs were made."""
         self._docked = ""
@@ -254,7 +254,7 @@ class MainLayout(Widget):
 
     def _dock_panel(self, name: str) -> None:
         """Put a panel into the dock unless it has a place of its own."""
-        if name not in self.screen_class.always:
+        if name not in self.screen_class.fixed_panels:
             self._docked = name
         self.rearrange_panels()
 
@@ -268,11 +268,11 @@ class MainLayout(Widget):
     def docked_panel(self) -> str:
         """Name of the panel in the dock; the usual one if the last opened panel has its own place at this size."""
         of_class = self.screen_class
-        return of_class.usual if not self._docked or self._docked in of_class.always else self._docked
+        return of_class.default_panel if not self._docked or self._docked in of_class.fixed_panels else self._docked
 
     def panel_tabs(self) -> Iterable[PanelTab]:
         """The panels that the dock can show."""
-        keys, always = panel_keys_in_force(self.screen), self.screen_class.always
+        keys, always = panel_keys_in_force(self.screen), self.screen_class.fixed_panels
         for panel in PANELS:
             if panel.command_name not in always:
                 yield PanelTab(keys.get(panel.command_name, panel.key), panel.title, panel.command_name, panel.group)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from vcdebug.amount_text import TimeEstimate, count_noun
 from vcdebug.debugger.commands import CommandError, CommandReply
-from vcdebug.debugger.commands.what_if import carry_out
+from vcdebug.debugger.commands.what_if import apply_edits_together
 from vcdebug.debugger.figures import RESOURCE_KINDS, Figure
 from vcdebug.errors import VcdebugError
 from vcdebug.files.text_files import load_notes, save_notes
@@ -44,9 +44,9 @@ class PageOpener:
     work: BackgroundWork
     lay_over: LayOver
     clipboard: Clipboard
-    go: Callable[[Seq], None]
+    go_to_event: Callable[[Seq], None]
     follow: Callable[[Figure], None]
-    run: Callable[[str], None]
+    run_command: Callable[[str], None]
 
     def open_table(self, table: Table) -> None:
         """Show a table, whose rows lead to events and whose figures lead to their last change."""
@@ -56,9 +56,9 @@ class PageOpener:
         if isinstance(choice, Figure):
             self.follow(choice)
         elif isinstance(choice, str):
-            self.run(choice)
+            self.run_command(choice)
         elif choice:
-            self.go(choice)
+            self.go_to_event(choice)
 
     def open_cell(self, event: Grid.Opened) -> None:
         """Show the page of the row's node, queue or job, else the whole cell."""
@@ -90,7 +90,7 @@ class PageOpener:
     def _open_after_rerun(self, make_page: Callable[[], Table]) -> CommandReply:
         with cancellable(lambda _, __: self.work.is_wanted()):
             table = make_page()
-        return CommandReply(then=partial(self.open_after_work, table))
+        return CommandReply(apply=partial(self.open_after_work, table))
 
     def open_after_work(self, table: Table) -> CommandReply:
         """Same as `open_table`, as the final reply of long work."""
@@ -108,10 +108,10 @@ class PageOpener:
         try:
             page = DetailScreen(explanation_table(moment.recording, name), self.clipboard)
         except VcdebugError as error:
-            self.current.say(error.format_line(), error=True)
+            self.current.show_message(error.format_line(), error=True)
             return True
         self.lay_over(page, self._follow_choice)
-        if not self.work.about:
+        if not self.work.work_description:
             work = partial(self._test_fixes, moment.recording, name, page)
             self.work.start_work(CommandReply(text=f"testing fixes for {name}", work=work))
         return True
@@ -126,7 +126,7 @@ class PageOpener:
         search = None if explanation.scheduled else search_few_fixes(recording, explanation, self.work.is_wanted)
         fix_lines = [describe_short_plan(plan) for plan in short_plans(search)] if search is not None else []
         table = explanation_table(recording, name, fix_lines) if fix_lines else None
-        return CommandReply(then=partial(self._show_tested, page, table))
+        return CommandReply(apply=partial(self._show_tested, page, table))
 
     def _show_tested(self, page: DetailScreen, table: Table | None) -> CommandReply:
         if table is not None and page.is_attached:
@@ -163,7 +163,7 @@ class QuestionCommands:
     pages: PageOpener
     lay_over: LayOver
     focused: Callable[[], Grid]
-    run: Callable[[str], None]
+    run_command: Callable[[str], None]
     show: Callable[[CommandReply], None]
 
     def _cursor_subject(self) -> tuple[str, str]:
@@ -184,17 +184,17 @@ class QuestionCommands:
         try:
             question = question_named(name)
         except CommandError as error:
-            self.current.say(error.format_line(), error=True)
+            self.current.show_message(error.format_line(), error=True)
             return
         subject = subject_text.strip() or subject_of(moment, question, *self._cursor_subject())
         work = partial(self._answer_question, moment.recording, question, subject)
-        self.work.start_work(CommandReply(text=f"answering: {question.words}", work=work))
+        self.work.start_work(CommandReply(text=f"answering: {question.question_text}", work=work))
 
     def _answer_question(self, recording: Recording, question: NamedQuestion, subject: str) -> CommandReply:
         from vcdebug.views.pending import answer_table
 
         table = answer_table(question, subject, question.answer(recording, subject))
-        return CommandReply(then=partial(self.pages.open_after_work, table))
+        return CommandReply(apply=partial(self.pages.open_after_work, table))
 
     def search_fixes(self, name: str = "") -> None:
         """Search changes that get a job placed; each is replayed before it is shown."""
@@ -203,7 +203,7 @@ class QuestionCommands:
             return
         job = name or job_at(moment, *self._cursor_subject())
         if not job:
-            self.current.say("no job here: put the cursor on one, or :prove JOB", error=True)
+            self.current.show_message("no job here: put the cursor on one, or :prove JOB", error=True)
             return
         words = f"trying what lets {job} in"
         self.work.start_work(CommandReply(text=words, work=partial(self._search_fixes, moment.recording, job, words)))
@@ -228,7 +228,7 @@ class QuestionCommands:
             return [trials(one) if may_continue() else None for one in edit_lists]
 
         run_search(search, try_edits, may_continue)
-        return CommandReply(then=partial(self._show_fixes, search, explanation.job))
+        return CommandReply(apply=partial(self._show_fixes, search, explanation.job))
 
     def _show_fixes(self, search: FixSearch, job: str) -> CommandReply:
         from vcdebug.views.pending import fixes_table
@@ -241,7 +241,7 @@ class QuestionCommands:
         driver = self.current.ready_driver() if choice else None
         if driver is not None and isinstance(choice, str):
             remedy = plans[int(choice)]
-            self.show(carry_out(driver, remedy.plan.all_edits, remedy.plan_words))
+            self.show(apply_edits_together(driver, remedy.plan.all_edits, remedy.plan_words))
 
 
 LESSON_PAGE: Final = Page(lambda _: Table("Lessons"), lambda row: (row.key,), "Enter opens it")
@@ -278,7 +278,7 @@ class LessonCommands:
             else:
                 self._open_step(lesson, self._next_step(lesson))
         except VcdebugError as error:
-            self.current.say(error.format_line(), error=True)
+            self.current.show_message(error.format_line(), error=True)
 
     def _next_step(self, lesson: Lesson) -> int:
         # A completed lesson starts again from the first step.
@@ -304,7 +304,7 @@ class LessonCommands:
             self._open_step(lesson, number + 1)
         elif goes_on:
             self._open = ""
-            self.current.say(f"lesson {lesson.name}: all steps are answered; :lesson lists the lessons")
+            self.current.show_message(f"lesson {lesson.name}: all steps are answered; :lesson lists the lessons")
 
 
 class CommandTargets:
@@ -321,7 +321,7 @@ class CommandTargets:
         self._current = current
         self._pages = pages
         self._work = work
-        self._place = snapshot_name
+        self._snapshot_word = snapshot_name
         """The snapshot as a word of a command line."""
         self.by_name: Mapping[str, Callable[[str], object]] = {
             "report": self._write_report,
@@ -351,7 +351,7 @@ class CommandTargets:
             self._work.report_progress(f"{SURVEY_TEXT}: {done} of {total}{estimate.time_left('', done, total)}")
 
         survey_jobs(recording, report_progress)
-        return CommandReply(then=partial(self._open_survey, cause))
+        return CommandReply(apply=partial(self._open_survey, cause))
 
     def _open_survey(self, cause: str) -> CommandReply:
         try:
@@ -364,7 +364,7 @@ class CommandTargets:
         """Write the report in a worker thread, so that keys are answered meanwhile."""
         from vcdebug.files.report_file import write_here
 
-        moment, snapshot_name = self._current.moment, self._place
+        moment, snapshot_name = self._current.moment, self._snapshot_word
         if moment is not None:
             work = partial(write_here, moment, words, snapshot_name)
             self._work.start_work(CommandReply(text="writing the report", work=lambda: CommandReply(text=work())))
@@ -372,11 +372,11 @@ class CommandTargets:
     def _save_notes(self, words: str) -> None:
         driver = self._current.driver
         if driver is not None:
-            self._current.say(save_notes(driver, words))
+            self._current.show_message(save_notes(driver, words))
 
     def _load_notes(self, words: str) -> None:
         driver = self._current.driver
         if driver is not None:
             message = load_notes(driver, words)
             self._current.show_moment(driver.current_state())
-            self._current.say(message)
+            self._current.show_message(message)

@@ -30,9 +30,9 @@ class ScreenParts:
     lay_over: LayOver
     focused: Callable[[], Grid]
     clipboard: Clipboard
-    place: str
+    snapshot_word: str
     """The snapshot as a word of a command line."""
-    go: Callable[[Seq], None]
+    go_to_event: Callable[[Seq], None]
     copy: Callable[[str, Clipboard], str]
     of_screen: Mapping[str, Callable[[str], object]]
     """Callbacks of the commands that act on the screen itself, by name."""
@@ -63,9 +63,9 @@ class ScreenParts:
             self.work,
             self.lay_over,
             self.clipboard,
-            go=self.go,
+            go_to_event=self.go_to_event,
             follow=self.mark_commands.follow_figure,
-            run=self.commands.run_command,
+            run_command=self.commands.run_command,
         )
 
     @cached_property
@@ -77,7 +77,7 @@ class ScreenParts:
             self.lay_over,
             self.clipboard,
             focused=self.focused,
-            place=self.place,
+            snapshot_word=self.snapshot_word,
             copy=self.copy,
         )
 
@@ -91,7 +91,7 @@ class ScreenParts:
             self.page_opener,
             self.lay_over,
             focused=self.focused,
-            run=self.commands.run_command,
+            run_command=self.commands.run_command,
             show=self.commands.show_reply,
         )
 
@@ -105,4 +105,4 @@ class ScreenParts:
     def command_targets(self) -> CommandTargets:
         from vcdebug.tui.main.pages import CommandTargets
 
-        return CommandTargets(self.current, self.page_opener, self.work, self.place, self.of_screen)
+        return CommandTargets(self.current, self.page_opener, self.work, self.snapshot_word, self.of_screen)

@@ -55,7 +55,7 @@ class MainScreen(Screen[NextScreen]):
         self._loading = RecordingLoader(start, self.post_message)
         self._status, self._prompt, self._header = Status(), Prompt(), Header()
         self._panels = MainLayout(id="body")
-        self.current = ScreenState(self._draw_moment, self.say_line)
+        self.current = ScreenState(self._draw_moment, self.show_message)
 
         def focused() -> Grid:
             return self.focused_grid
@@ -64,8 +64,8 @@ class MainScreen(Screen[NextScreen]):
             self.run_worker(work, thread=True)
 
         self.movement = Movement(self.current, focused)
-        self.work = BackgroundWork(start_thread, self.post_message, self.say_line, self._show_progress)
-        self.asking_again = PanelRerun(start_thread, self.post_message, self._show_progress)
+        self.work = BackgroundWork(start_thread, self.post_message, self.show_message, self._show_progress)
+        self.panel_rerun = PanelRerun(start_thread, self.post_message, self._show_progress)
         self.commands = CommandLine(
             self.current,
             self.work,
@@ -76,7 +76,7 @@ class MainScreen(Screen[NextScreen]):
             # `parts` needs the command line, so it does not exist before the first command.
             open_what=lambda name, argument: self.parts.command_targets.open_target(name, argument),
         )
-        self.keeper = SessionKeeper(
+        self.session_keeper = SessionKeeper(
             store,
             start,
             settings.problems,
@@ -92,7 +92,7 @@ class MainScreen(Screen[NextScreen]):
             focused,
             settings.clipboard,
             start.command_line_name(),
-            go=self.movement.goto_event,
+            go_to_event=self.movement.goto_event,
             copy=lambda text, clipboard: copy_text(self.app, text, clipboard),
             of_screen=self._screen_targets(),
             store=store,
@@ -130,10 +130,10 @@ class MainScreen(Screen[NextScreen]):
         # The keys of the footer depend on the focus, which Textual reports by this signal alone.
         self.bindings_updated_signal.subscribe(self, self._show_keys)
         self._prompt.add_history(self.store.typed_lines())
-        self.set_interval(SAVE_SECONDS, self.keeper.save_session)
+        self.set_interval(SAVE_SECONDS, self.session_keeper.save_session)
         if self.start.follow:
             self.set_interval(self.start.follow, self._capture_again)
-        self.keeper.panels = self._panels.open_panels
+        self.session_keeper.panels = self._panels.open_panels
         self._panels.tabs.all_key = key_names(main_screen_keys("panels", self.settings.keys)[:1])
         self.query_one(FirstKeys).display = self.store.claim_first_time()
         self._header.name_shown = self.start.name
@@ -143,7 +143,7 @@ class MainScreen(Screen[NextScreen]):
     def on_unmount(self) -> None:
         """Stop loading; save the session and the typed lines."""
         self._loading.stop_loading()
-        self.keeper.save_session()
+        self.session_keeper.save_session()
         self.store.save_history({str(mode): lines for mode, lines in self._prompt.history.items()})
 
     def on_key(self) -> None:
@@ -151,11 +151,11 @@ class MainScreen(Screen[NextScreen]):
 
     def _load_and_replay(self) -> None:
         # The session must be known first, because the recording may be ready at once.
-        self.keeper.identify_snapshot()
+        self.session_keeper.identify_snapshot()
         self._loading.load_recording()
 
     def _capture_again(self) -> None:
-        if self.current.driver is not None and not self.work.about:
+        if self.current.driver is not None and not self.work.work_description:
             self.run_command("recapture")
 
     def _show_progress(self, text: str) -> None:
@@ -163,7 +163,7 @@ class MainScreen(Screen[NextScreen]):
 
     @on(messages.Progress)
     def show_loading_progress(self, event: messages.Progress) -> None:
-        if self.current.driver is None or self.work.about or self.asking_again.running_text:
+        if self.current.driver is None or self.work.work_description or self.panel_rerun.running_text:
             self._show_progress(event.text)
 
     @on(messages.CycleReady)
@@ -173,12 +173,12 @@ class MainScreen(Screen[NextScreen]):
         driver = self.current.driver = Driver(event.recording, first=OVERVIEW)
         driver.captures, driver.source = self.start.captures, self.start.source_code
         try:
-            moment, message = self.keeper.begin_session(driver)
+            moment, message = self.session_keeper.begin_session(driver)
             self.current.show_moment(moment)
-            self.say_line(message)
+            self.show_message(message)
         except VcdebugError as error:
             self.current.show_moment(driver.current_state())
-            self.say_line(error.format_line(), error=True)
+            self.show_message(error.format_line(), error=True)
         if self.start.lesson:
             self.run_command(f"lesson {self.start.lesson}")
         # Indexes and the cache are built after the frame: they hold the interpreter lock.
@@ -202,16 +202,16 @@ class MainScreen(Screen[NextScreen]):
 
     @on(messages.PanelRerunNeeded)
     def panel_waits(self, event: messages.PanelRerunNeeded) -> None:
-        self.asking_again.request_panel(event)
+        self.panel_rerun.request_panel(event)
 
     @on(messages.PanelDrawn)
     def panel_drawn(self, event: messages.PanelDrawn) -> None:
-        if self.asking_again.finish_panel(event):
-            self._panels.get_panel(event.asked.panel).accept_table(event.asked.moment, event.table)
+        if self.panel_rerun.finish_panel(event):
+            self._panels.get_panel(event.rerun.panel).accept_table(event.rerun.state, event.table)
 
-    def _stop_asking_again(self) -> bool:
+    def _stop_panel_reruns(self) -> bool:
         """Cancel all reruns of the cycle for panels; returns whether there were any."""
-        given_up = self.asking_again.stop_all()
+        given_up = self.panel_rerun.stop_all()
         for rerun in given_up:
             self._panels.get_panel(rerun.panel).give_up()
         return bool(given_up)
@@ -230,17 +230,17 @@ class MainScreen(Screen[NextScreen]):
         return self._panels.get_panel(name)
 
     def _draw_moment(self, moment: DebuggerState) -> None:
-        self.asking_again.drop_outdated(moment)
+        self.panel_rerun.drop_outdated(moment)
         self.moment = moment
         self._show_keys()
-        self.keeper.save_if_changed()
+        self.session_keeper.save_if_changed()
 
     def _show_keys(self, _: object = None) -> None:
         if isinstance(self.focused, Panel):
-            self.keeper.panel_focused(self.focused)
+            self.session_keeper.panel_focused(self.focused)
         show_footer_keys(self._status, self.active_bindings, self.focused, replayed=self.moment is not None)
 
-    def say_line(self, text: str, *, error: bool = False) -> None:
+    def show_message(self, text: str, *, error: bool = False) -> None:
         self._status.show_message(text, error=error)
 
     def lay_over(self, screen: Screen[Result], then: Callable[[Result | None], None]) -> None:
@@ -253,7 +253,7 @@ class MainScreen(Screen[NextScreen]):
             return
         panel = self._panels.bring_panel(name)
         if panel is None:
-            self.say_line(f"no panel {name!r}: {', '.join(panel.command_name for panel in PANELS)}", error=True)
+            self.show_message(f"no panel {name!r}: {', '.join(panel.command_name for panel in PANELS)}", error=True)
             return
         self.minimize()
         self.set_focus(panel)
@@ -275,7 +275,7 @@ class MainScreen(Screen[NextScreen]):
         try:
             self.app.theme = require_theme(word)
         except VcdebugError as error:
-            self.say_line(error.format_line(), error=True)
+            self.show_message(error.format_line(), error=True)
         else:
             self.store.save_theme(self.app.theme, self.settings.theme)
 
@@ -345,7 +345,7 @@ class MainScreen(Screen[NextScreen]):
         from vcdebug.tui.screens.pages import help_table
 
         focused = self.focused.shows.title if isinstance(self.focused, Panel) else ""
-        self.parts.page_opener.open_table(help_table(self.settings.keys, self.keeper.lines, focused))
+        self.parts.page_opener.open_table(help_table(self.settings.keys, self.session_keeper.lines, focused))
 
     def action_explain(self, name: str = "") -> None:
         """Why a job is Pending: the named one, the one under the cursor, or the current one; else all Pending jobs."""
@@ -363,12 +363,12 @@ class MainScreen(Screen[NextScreen]):
         """One step back: loading, work, message, zoom, filter, order."""
         if self.is_loading:
             self._to_chooser(f"{self.start.name}: loading was stopped")
-        elif not self.commands.stop_work() and not self._stop_asking_again():
+        elif not self.commands.stop_work() and not self._stop_panel_reruns():
             self._step_back(self.focused_grid)
 
     def _step_back(self, grid: Grid) -> None:
         if self._status.message:
-            self.say_line("")
+            self.show_message("")
         elif self.maximized is not None:
             self.minimize()
         elif grid.filter_text:

@@ -54,4 +54,4 @@ def footer_keys(panel_view: PanelView) -> tuple[tuple[str, str], ...]:
     extra = _find_extra(panel_view)
     if extra is not None:
         return extra.FOOTER
-    return LIST_FOOTER if panel_view.keeps_row else (GO_FOOTER,) if panel_view.leads else ()
+    return LIST_FOOTER if panel_view.keeps_row else (GO_FOOTER,) if panel_view.leads_to_events else ()

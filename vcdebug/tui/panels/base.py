@@ -43,16 +43,16 @@ class Panel(Grid):
 
     moment: reactive[DebuggerState | None] = reactive(None, repaint=False)
 
-    _drawn: ref[Recording] | None = None  # weak: a hidden panel must not keep a closed recording in memory
+    _drawn_recording: ref[Recording] | None = None  # weak: a hidden panel must not keep a closed recording in memory
     _drawn_size = Size(0, 0)
     _drawn_event = -1
-    _framed: str | None = None
+    _frame_title: str | None = None
     """The title in the frame."""
-    _said = ""
+    _title_note = ""
     """The note after the title."""
-    _headed: str | None = None
+    _drawn_title: str | None = None
     """The title as drawn in the frame, with the note if there is room."""
-    _known: tuple[DebuggerState, Table] | None = None
+    _last_rerun: tuple[DebuggerState, Table] | None = None
     """The moment and table of the last rerun of the cycle."""
     given_up = False
     """Whether the user stopped the rerun of the cycle that this panel needs."""
@@ -74,35 +74,35 @@ class Panel(Grid):
         if self.display:
             self.draw_moment()
         elif self.moment is not None and self._is_another(self.moment.recording) and not self.shows.keeps_row:
-            self._drawn = None
+            self._drawn_recording = None
             self.drop_rows()
 
     def _is_another(self, recording: Recording) -> bool:
-        return self._drawn is not None and self._drawn() is not recording
+        return self._drawn_recording is not None and self._drawn_recording() is not recording
 
     def draw_moment(self) -> None:
         """Build the table of the moment and show it with its title."""
         if self.moment is None:
-            self.set_table(Table(self.shows.title, foot=(make_line(muted_piece("no recording yet")),)))
+            self.set_table(Table(self.shows.title, footer=(make_line(muted_piece("no recording yet")),)))
             return
         table = self._table_or_notice(self.moment)
         is_other_recording = self._is_another(self.moment.recording)
         # If the event is the same, such as after a `last-change` that found nothing, the cursor's row is kept.
         stays = is_other_recording or self._drawn_event == self.moment.number
-        self._drawn, self._drawn_size = ref(self.moment.recording), self.outer_size
+        self._drawn_recording, self._drawn_size = ref(self.moment.recording), self.outer_size
         self._drawn_event = self.moment.number
         title, self.titled = self._title_for(table.title)
         self.set_frame_title(title)
         title_line = make_line(Piece(self._title_rest(table.title), "strong"))
-        table = replace(table, head=(title_line, *table.head)) if self.titled else table
+        table = replace(table, header=(title_line, *table.header)) if self.titled else table
         self.set_table(table, follow=not (stays and self.shows.keeps_row))
         self.show_filter()
 
     def _table_or_notice(self, moment: DebuggerState) -> Table:
         """The table of a moment, or a notice while the cycle runs again for it."""
-        if self._known is not None and self._known[0] is moment:
-            return self._known[1]
-        self._known, self.given_up = None, False
+        if self._last_rerun is not None and self._last_rerun[0] is moment:
+            return self._last_rerun[1]
+        self._last_rerun, self.given_up = None, False
         try:
             # A rerun of the cycle may take seconds, in which no key would be answered.
             with refuse_long_runs():
@@ -115,11 +115,11 @@ class Panel(Grid):
             return self._notice_table(f"{words if missing.seq else SURVEY_TEXT}; Esc stops")
 
     def _notice_table(self, words: str) -> Table:
-        return Table(self.shows.title, foot=(make_line(muted_piece(words)),))
+        return Table(self.shows.title, footer=(make_line(muted_piece(words)),))
 
     def accept_table(self, moment: DebuggerState, table: Table) -> None:
         """Show the table that a rerun of the cycle has built for a moment."""
-        self._known = (moment, table)
+        self._last_rerun = (moment, table)
         if self.moment is moment:
             self.draw_moment()
 
@@ -148,8 +148,8 @@ class Panel(Grid):
     def set_frame_title(self, title: str) -> None:
         """Set the frame's title; an equal one is not drawn again."""
         # Assigning border_title redraws the frame.
-        if title != self._framed:
-            self._framed = title
+        if title != self._frame_title:
+            self._frame_title = title
             self._head_frame()
 
     def title_text(self, title: str) -> str:
@@ -178,19 +178,19 @@ class Panel(Grid):
 
     def set_frame_note(self, note: str) -> None:
         """Set the note after the title."""
-        self._said = note
+        self._title_note = note
         self._head_frame()
 
     def _head_frame(self) -> None:
-        title, room = self._framed or "", self.outer_size.width - TITLE_MARGIN
+        title, room = self._frame_title or "", self.outer_size.width - TITLE_MARGIN
         unseen = "  ".join(self.unseen_columns()) if self.outer_size.height > 1 else ""
         # The note about hidden columns is shown even if the title must be shortened for it.
         shorter = shorten_middle(title, max(room - cell_len(unseen) - 2, 0)).rstrip()
-        pairs = (title, self._said), (title, unseen), (shorter, unseen)
+        pairs = (title, self._title_note), (title, unseen), (shorter, unseen)
         full_titles = (f"{title_words}  {note}" for title_words, note in pairs if note)
         title = next((full_title for full_title in full_titles if cell_len(full_title) <= room), title)
-        if self._framed is not None and title != self._headed:
-            self._headed = title
+        if self._frame_title is not None and title != self._drawn_title:
+            self._drawn_title = title
             self.border_title = self.title_text(title)
 
     @property
@@ -282,4 +282,4 @@ def extra_keys(panel_view: PanelView, extra: type[PanelExtra] | None) -> tuple[B
     """The bindings of one panel."""
     if extra is not None:
         return extra.KEYS
-    return (GO_BINDING,) if panel_view.leads else ()
+    return (GO_BINDING,) if panel_view.leads_to_events else ()

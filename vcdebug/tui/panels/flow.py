@@ -111,7 +111,7 @@ class MomentPanel(PanelExtra):
             (cell for cell, column in zip(row.cells, table.columns, strict=True) if column.title == "plugin"), None
         )
         named = (plugin, Piece(" ")) if plugin is not None else ()
-        return replace(table, head=((*named, longest), *table.head))
+        return replace(table, header=((*named, longest), *table.header))
 
     def run_key(self, name: str) -> None:
         """Run the command of the row."""

@@ -33,7 +33,7 @@ class LogPanel(PanelExtra):
     def __init__(self, panel: Panel) -> None:
         super().__init__(panel)
         self.level = self._shown_level = DEFAULT_LEVEL
-        self._writing = False
+        self._is_writing = False
 
     def build_table(self, moment: DebuggerState) -> Table:
         """The log at the chosen level, or as much louder as the event's own lines need.
@@ -49,8 +49,8 @@ class LogPanel(PanelExtra):
 
     def _read_first(self, reading: LogReading) -> None:
         """Make the first lines now and the others between keys: a cycle may print hundreds of thousands of lines."""
-        if not reading.done and not self._writing and not reading.read_lines(FIRST_LINES):
-            self._writing = True
+        if not reading.is_done and not self._is_writing and not reading.read_lines(FIRST_LINES):
+            self._is_writing = True
             # call_later instead of a timer: this may run in a thread, when a table needs a second run of the cycle.
             self.panel.call_later(self._write_more)
 
@@ -58,13 +58,13 @@ class LogPanel(PanelExtra):
         from vcdebug.views.log import log_reading
 
         moment = self.panel.moment if self.panel.display else None
-        self._writing = moment is not None
+        self._is_writing = moment is not None
         if moment is None:
             return
         readings = [log_reading(moment.recording, level) for level in (DEFAULT_LEVEL, self._shown_level)]
-        unfinished = next((reading for reading in readings if not reading.done), None)
+        unfinished = next((reading for reading in readings if not reading.is_done), None)
         if unfinished is None or (unfinished.read_lines(LINES_PER_PART) and unfinished is readings[-1]):
-            self._writing = False
+            self._is_writing = False
             self.panel.draw_moment()
             return
         self.panel.set_frame_note(f"writing: event {unfinished.lines[-1].seq}")

@@ -27,7 +27,7 @@ class BreakpointsPanel(PanelExtra):
         """A row per breakpoint."""
         rows = [_breakpoint_row(status, moment) for status in moment.breakpoints]
         foot = () if rows else (make_line(muted_piece('none yet: b sets one, or :break victim if job == "ns/name"')),)
-        return Table("Breaks", BREAKPOINT_COLUMNS, rows, foot=foot)
+        return Table("Breaks", BREAKPOINT_COLUMNS, rows, footer=foot)
 
     def run_key(self, name: str) -> None:
         """Run a key; `change` opens the command line with the words of the breakpoint."""

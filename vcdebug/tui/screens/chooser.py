@@ -50,14 +50,14 @@ class ChooserScreen(Screen[str]):
 
     def __init__(self, recent: Sequence[RecentSnapshot] = (), failure: str = "", among: Sequence[Path] = ()) -> None:
         super().__init__()
-        self.recent = tuple(recent)
-        self.among = tuple(among)
+        self.recent_snapshots = tuple(recent)
+        self.folder_snapshots = tuple(among)
         """The snapshots of one folder, to which the choice is limited; empty for all."""
         self.failure = failure
-        self._stories = {snapshot.name: snapshot.description for snapshot in list_bundled()}
+        self._bundled_descriptions = {snapshot.name: snapshot.description for snapshot in list_bundled()}
 
     def compose(self) -> ComposeResult:
-        count_note = f" {len(self.among)} snapshots are there:" if self.among else ""
+        count_note = f" {len(self.folder_snapshots)} snapshots are there:" if self.folder_snapshots else ""
         yield Label(f"vcdebug:{count_note} which cycle do you want to step through?", id="title")
         yield Label(f"✗ {self.failure}", id="failure", markup=False, classes="-shown" if self.failure else "")
         yield PathInput(placeholder="type to find, or paste a path: folder, .tar.gz, .zip, file", id="path")
@@ -74,20 +74,20 @@ class ChooserScreen(Screen[str]):
         self._show_keys("Enter opens", "leaves")
 
     def _snapshot_rows(self) -> Iterator[Row]:
-        return self._folder_rows() if self.among else self._all_rows()
+        return self._folder_rows() if self.folder_snapshots else self._all_rows()
 
     def _folder_rows(self) -> Iterator[Row]:
-        recent = {snapshot.path: snapshot for snapshot in self.recent}
-        for path in map(str, self.among):
-            opened, about = (recent[path].opened, recent[path].about) if path in recent else ("", "")
+        recent = {snapshot.path: snapshot for snapshot in self.recent_snapshots}
+        for path in map(str, self.folder_snapshots):
+            opened, about = (recent[path].opened, recent[path].size_text) if path in recent else ("", "")
             yield Row(path, (Piece(_display_name(path), "strong"), Piece(opened), Piece(about)))
 
     def _all_rows(self) -> Iterator[Row]:
         titles = {snapshot.name: f": {snapshot.title}" for snapshot in list_bundled()}
-        for recent in self.recent:
-            about = f"{recent.about}{titles.get(recent.path, '')}"
+        for recent in self.recent_snapshots:
+            about = f"{recent.size_text}{titles.get(recent.path, '')}"
             yield Row(recent.path, (Piece(_display_name(recent.path), "strong"), Piece(recent.opened), Piece(about)))
-        recent_paths = {recent.path for recent in self.recent}
+        recent_paths = {recent.path for recent in self.recent_snapshots}
         for snapshot in list_bundled():
             if snapshot.name not in recent_paths and str(snapshot.path) not in recent_paths:
                 words = (Piece(snapshot.name, "strong"), muted_piece("bundled"), Piece(snapshot.title))
@@ -96,7 +96,7 @@ class ChooserScreen(Screen[str]):
     @on(Grid.Moved)
     def show_about(self) -> None:
         row = self.query_one(Grid).cursor_row
-        about = "" if row is None else self._stories.get(row.key, row.cells[-1].text)
+        about = "" if row is None else self._bundled_descriptions.get(row.key, row.cells[-1].text)
         self.query_one("#about", Label).update(Text(about))
 
     @on(Input.Changed)

@@ -52,7 +52,7 @@ class BreakpointScreen(ModalScreen[str]):
 
     def __init__(self, moment: DebuggerState, kind: str) -> None:
         super().__init__()
-        self.moment = moment
+        self.state = moment
         self.kind = kind
 
     def compose(self) -> ComposeResult:
@@ -73,12 +73,12 @@ class BreakpointScreen(ModalScreen[str]):
         from vcdebug.tui.completion import complete_line
 
         before = f"break {self.kind} if "
-        return [line.removeprefix(before) for line in complete_line(f"{before}{text}", self.moment)]
+        return [line.removeprefix(before) for line in complete_line(f"{before}{text}", self.state)]
 
     def _field_hint(self) -> str:
-        if self.moment.number == OVERVIEW:
+        if self.state.number == OVERVIEW:
             return ""
-        conditions = [f'{field} == "{value}"' for field in HINT_FIELDS if (value := getattr(self.moment, field))]
+        conditions = [f'{field} == "{value}"' for field in HINT_FIELDS if (value := getattr(self.state, field))]
         return "here: " + ("   ".join(conditions) if conditions else "no job, task, node or queue")
 
     def on_mount(self) -> None:
@@ -138,8 +138,8 @@ def _kind_row(name: str, kind: type[BreakpointKind]) -> Row:
 class LeaveAnswer(Struct, frozen=True):
     """What to do with the edits."""
 
-    stays: bool
-    saves: bool = False
+    stays_open: bool
+    saves_notes: bool = False
     file: str = ""
 
 
@@ -174,13 +174,13 @@ class ConfirmLeaveScreen(ModalScreen[LeaveAnswer]):
             yield Label("Esc  stay", markup=False)
 
     def action_stay(self) -> None:
-        self.dismiss(LeaveAnswer(stays=True))
+        self.dismiss(LeaveAnswer(stays_open=True))
 
     def action_save(self) -> None:
-        self.dismiss(LeaveAnswer(stays=False, saves=True, file=self.file))
+        self.dismiss(LeaveAnswer(stays_open=False, saves_notes=True, file=self.file))
 
     def action_leave(self) -> None:
-        self.dismiss(LeaveAnswer(stays=False))
+        self.dismiss(LeaveAnswer(stays_open=False))
 
 
 # The copy menu.
@@ -193,14 +193,14 @@ class CopyOption(Struct, frozen=True):
     """A text to copy, and the letter that chooses it."""
 
     letter: str
-    what: str
+    title: str
     text: str
 
 
 class CopyChoice(Struct, frozen=True):
     """The chosen text, and whether it goes to a file."""
 
-    offer: CopyOption
+    option: CopyOption
     to_file: bool
 
 
@@ -224,8 +224,8 @@ class CopyScreen(ModalScreen[CopyChoice | None]):
 
     def __init__(self, offers: Sequence[CopyOption], target: str) -> None:
         super().__init__()
-        self.offers = tuple(offers)
-        self.where = target
+        self.options = tuple(offers)
+        self.target = target
         self.to_file = False
 
     def compose(self) -> ComposeResult:
@@ -237,15 +237,15 @@ class CopyScreen(ModalScreen[CopyChoice | None]):
     def on_mount(self) -> None:
         grid = self.query_one(Grid)
         rows = [
-            Row(offer.letter, (Piece(offer.letter, "strong"), Piece(offer.what), _text_preview(offer.text)))
-            for offer in self.offers
+            Row(offer.letter, (Piece(offer.letter, "strong"), Piece(offer.title), _text_preview(offer.text)))
+            for offer in self.options
         ]
         grid.set_table(Table("Copy", COPY_COLUMNS, rows, wraps=False))
         self.set_focus(grid)
         self._show_keys()
 
     def _show_keys(self) -> None:
-        target, other_target = ("a file", self.where) if self.to_file else (self.where, "a file")
+        target, other_target = ("a file", self.target) if self.to_file else (self.target, "a file")
         hints = (
             KeyHint(("copy-menu.file",), f"to {other_target}"),
             KeyHint(("table.open",), "or a letter copies"),
@@ -254,7 +254,7 @@ class CopyScreen(ModalScreen[CopyChoice | None]):
         self.query_one(KeyLine).show_keys(f"to {target}   {hint_line(self.active_bindings, hints)}")
 
     def on_key(self, event: events.Key) -> None:
-        chosen = next((offer for offer in self.offers if offer.letter == event.character), None)
+        chosen = next((offer for offer in self.options if offer.letter == event.character), None)
         if chosen is not None:
             event.stop()
             self.dismiss(CopyChoice(chosen, self.to_file))
@@ -267,7 +267,7 @@ class CopyScreen(ModalScreen[CopyChoice | None]):
     def action_again(self) -> None:
         """Choose the row under the cursor."""
         row = self.query_one(Grid).cursor_row
-        chosen = next((offer for offer in self.offers if row is not None and offer.letter == row.key), None)
+        chosen = next((offer for offer in self.options if row is not None and offer.letter == row.key), None)
         if chosen is not None:
             self.dismiss(CopyChoice(chosen, self.to_file))
 

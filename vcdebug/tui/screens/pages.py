@@ -223,7 +223,7 @@ def help_table(chosen_keys: Mapping[str, str], lines: Iterable[str] = (), focuse
         make_line(muted_piece("With the mouse on, hold Shift (Option on macOS) to select text as usual.")),
         make_line(muted_piece(f"conditions know: {describe_fields(FIELD_TYPES)}")),
     )
-    return Table("Help", KEY_COLUMNS, rows, head=head, foot=foot)
+    return Table("Help", KEY_COLUMNS, rows, header=head, footer=foot)
 
 
 def _verb_help(verb: Verb) -> str:
@@ -258,4 +258,4 @@ def panel_table(chosen_keys: Mapping[str, str]) -> Table:
         )
         group = panel.group
     group_lines = [(Piece(f"{name}  ", "strong"), muted_piece(words)) for name, words in GROUP_HELP.items()]
-    return Table("Panels", PANEL_COLUMNS, rows, head=(*group_lines, ()))
+    return Table("Panels", PANEL_COLUMNS, rows, header=(*group_lines, ()))

@@ -123,7 +123,7 @@ def _function_text(moment: DebuggerState, room: int) -> Text:
     if moment.number == OVERVIEW:
         return Text("")
     function = function_at(moment.recording, moment.seq)
-    texts = (f"{function.short_name} {function.place}", function.short_name)
+    texts = (f"{function.short_name} {function.file_line}", function.short_name)
     return Text(next((text for text in texts if len(text) <= room), ""))
 
 
@@ -138,7 +138,7 @@ def release_label(release: Release, *, wide: bool) -> str:
     label = f"{name} ±{len(switched)}" if switched else name
     if release.trust == "exact":
         return label
-    words = f"{release.trust} {release.stated}" if release.stated.partition(",")[0] != name else release.trust
+    words = f"{release.trust} {release.stated_name}" if release.stated_name.partition(",")[0] != name else release.trust
     if wide:
         return f"{label} ({'release unknown' if release.is_assumed else words})"
     # A narrow header has no room for a release that nothing states; the overview names it.
@@ -214,7 +214,7 @@ class Tabs(Widget):
     DEFAULT_CSS = "Tabs { padding: 0 1; color: $text; }"
 
     auto_links = reactive(False)
-    helps: Mapping[str, str] = MappingProxyType({})
+    help_texts: Mapping[str, str] = MappingProxyType({})
     """What each panel shows, in words."""
     active: reactive[str] = reactive("")
     tabs: reactive[tuple[PanelTab, ...]] = reactive(())
@@ -235,7 +235,7 @@ class Tabs(Widget):
     def on_mouse_move(self, event: events.MouseMove) -> None:
         """Show a description of the panel under the mouse pointer."""
         _, _, panel = str(event.style.meta.get("@click", "")).partition("'")
-        self.tooltip = self.helps.get(panel.rstrip("')"))
+        self.tooltip = self.help_texts.get(panel.rstrip("')"))
 
     def line_segments(self, number: int) -> list[TabSegment]:
         """The parts of a line: of two, the first has the first group; its last part opens the list of all."""
@@ -386,19 +386,19 @@ class FooterKey(Struct, frozen=True):
     """One entry of the footer."""
 
     key: str
-    does: str
-    presses: tuple[tuple[str, str], ...] = ()
+    effect: str
+    key_presses: tuple[tuple[str, str], ...] = ()
     """(displayed name, Textual's name) of each key; a click on a name simulates the key."""
 
     def write_to(self, text: Text) -> None:
         """Append the entry, such as `<n> over`; a click on a key presses it, elsewhere the first one."""
-        click_style = on_click(f"app.simulate_key('{self.presses[0][1]}')") if self.presses else Style()
+        click_style = on_click(f"app.simulate_key('{self.key_presses[0][1]}')") if self.key_presses else Style()
         text.append("<", BOLD + click_style)
-        for number, (display_name, key) in enumerate(self.presses):
-            gap = " " if number and len(self.key) > len(self.presses) else ""
+        for number, (display_name, key) in enumerate(self.key_presses):
+            gap = " " if number and len(self.key) > len(self.key_presses) else ""
             text.append(f"{gap}{display_name}", BOLD + on_click(f"app.simulate_key('{key}')"))
         text.append(">", BOLD + click_style)
-        text.append(f" {self.does}  ", click_style)
+        text.append(f" {self.effect}  ", click_style)
 
 
 def on_click(action: str) -> Style:
@@ -449,7 +449,7 @@ class Status(Widget):
 
 
 def _keys_width(keys: tuple[FooterKey, ...]) -> int:
-    return sum(len(key.key) + len(key.does) + 5 for key in keys)
+    return sum(len(key.key) + len(key.effect) + 5 for key in keys)
 
 
 FIRST_KEY_LINES: Final = (

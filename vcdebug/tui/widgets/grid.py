@@ -88,18 +88,18 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         """Whether the cursor is drawn while another widget has the focus."""
         self.titled = False
         """Whether the first entry above the rows is the title, which stays visible like the column heads."""
-        self._writing = False
+        self._is_writing = False
         self._rows: Sequence[Row] = ()
         self._layout = lay_out(self.table, (), 20)
         self._laid_out_for = -1
         self._first_column = 1
         """The first visible column after column 0, which is always visible."""
         self._measured: MeasuredLayout | None = None
-        self._seen: Sight | None = None
-        self._pens: dict[tuple[str, bool, bool], RichStyle] = {}
+        self._last_sight: Sight | None = None
+        self._style_by_key: dict[tuple[str, bool, bool], RichStyle] = {}
         self._on_terminal: dict[int, ShownLine] = {}
         """The content of each visible line, as it was drawn last."""
-        self._stale = False
+        self._is_stale = False
         """Whether a line on the screen may be out of date."""
 
     def set_table(self, table: Table, *, follow: bool = True) -> None:
@@ -114,7 +114,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self.table = table
         self.shown.set_rows(table.rows)
         self._lay_out_rows()
-        target = table.current or table.sought
+        target = table.current or table.target
         self.cursor = self._position_of(target if target and follow else cursor_key if is_same_table else target)
         if not is_same_table:
             self.scroll_to(0, 0, animate=False)
@@ -123,7 +123,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
     def drop_rows(self) -> None:
         """Forget all rows, which may hold a recording."""
         self._measured = None
-        self.set_table(replace(self.table, rows=(), current="", sought=""))
+        self.set_table(replace(self.table, rows=(), current="", target=""))
 
     def set_filter(self, text: str) -> int:
         """Filter the rows; returns how many pass among those tested so far."""
@@ -177,12 +177,12 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self._rows = self.shown.rows
         self._laid_out_for = -1
         self._update_layout()
-        if not self._writing and not self.shown.is_done and self.is_mounted:
-            self._writing = True
+        if not self._is_writing and not self.shown.is_done and self.is_mounted:
+            self._is_writing = True
             self.set_timer(PAUSE_SECONDS, self._write_more)
 
     def _write_more(self) -> None:
-        self._writing = False
+        self._is_writing = False
         cursor_key = self.cursor_key()
         self.shown.check_more()
         self._lay_out_rows()
@@ -231,9 +231,9 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         table = self.table
         shape = (
             table.columns,
-            table.head,
-            table.foot,
-            table.one_line,
+            table.header,
+            table.footer,
+            table.is_one_line_per_row,
             (table.wraps, table.rest_below and self.size.height, self.wraps_rows),
             self.shown.order,
             self._first_column,
@@ -265,14 +265,14 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
     def request_redraw(self) -> None:
         """Redraw changed lines after the current event, so that several changes cause one redraw."""
-        self._stale, self._seen = True, None
+        self._is_stale, self._last_sight = True, None
         self.check_idle()
 
     def on_idle(self) -> None:
         """Refresh the regions of lines that differ from what was drawn last."""
-        if not self._stale:
+        if not self._is_stale:
             return
-        self._stale = False
+        self._is_stale = False
         sight = self._current_sight()
         # A step changes a few lines; redrawing all lines would flicker on a slow terminal.
         changed_lines = [y for y in range(sight.height) if self._on_terminal.get(y) != self._shown_line(y)]
@@ -287,7 +287,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
-        self._pens.clear()
+        self._style_by_key.clear()
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Lines of the screen; what stays at the top of them is found once, if any of them is drawn again.
@@ -295,26 +295,26 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         A place of another width is drawn as it is: the message about it comes later, and finds nothing to change.
         """
         self._update_layout()
-        self._seen = None
+        self._last_sight = None
         return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
         line = self._on_terminal[y] = self._shown_line(y)
         segments = [
-            Segment(make_line_printable(text), self._stroke_style(style, line.selected, cell))
+            Segment(make_line_printable(text), self._stroke_style(style, line.is_selected, cell))
             for text, style, cell in line.strokes
         ]
         return Strip(segments).crop_extend(0, line.width, self._stroke_style("", False, False))
 
     def _current_sight(self) -> Sight:
-        if self._seen is None:
+        if self._last_sight is None:
             (width, height), top = self.scrollable_content_region.size, self.scroll_offset.y
             sticky_lines = self._sticky_lines()
             first_row = top + len(sticky_lines) - len(self._layout.top)
             depths = self.table.depths if self._rows is self.table.rows else ()
             enclosing = enclosing_rows_in_sight(depths, first_row, self._rows_around_at_most)
-            self._seen = Sight(top, width, height, sticky_lines, enclosing)
-        return self._seen
+            self._last_sight = Sight(top, width, height, sticky_lines, enclosing)
+        return self._last_sight
 
     @property
     def _rows_around_at_most(self) -> int:
@@ -332,11 +332,11 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
     def _placed_line(self, y: int) -> PlacedLine | None:
         """The content of a visible line, below the fixed heads."""
         layout, sight = self._layout, self._current_sight()
-        line, top_size, sticky_count = sight.top + y, len(layout.top), len(sight.stays)
-        if y < sticky_count and line >= sight.stays[y]:
-            return layout.top[sight.stays[y]]
-        if sticky_count <= y < sticky_count + len(sight.around):
-            return self._uniform_line(sight.around[y - sticky_count])
+        line, top_size, sticky_count = sight.top + y, len(layout.top), len(sight.sticky_lines)
+        if y < sticky_count and line >= sight.sticky_lines[y]:
+            return layout.top[sight.sticky_lines[y]]
+        if sticky_count <= y < sticky_count + len(sight.enclosing_rows):
+            return self._uniform_line(sight.enclosing_rows[y - sticky_count])
         if line < top_size:
             return layout.top[line]
         line -= top_size
@@ -351,7 +351,9 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         """The fixed lines at the top: a title too long for the frame, and the heads."""
         layout = self._layout
         top_size, head_lines = len(layout.top), layout.head_lines
-        title_lines = len(wrap_line(self.table.head[0], self._laid_out_for)) if self.titled and self.table.head else 0
+        title_lines = (
+            len(wrap_line(self.table.header[0], self._laid_out_for)) if self.titled and self.table.header else 0
+        )
         # A low panel must keep a line for the cursor.
         if title_lines + head_lines >= self.size.height:
             title_lines = 0
@@ -362,7 +364,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         return self._layout.placed_line(line, self._rows[line])
 
     def _line_strokes(self, placed: PlacedLine, width: int) -> Iterator[Stroke]:
-        if placed.row < 0 and not placed.heads:
+        if placed.row < 0 and not placed.is_heading:
             return (Stroke(piece.text, piece.style) for piece in placed.cells)
         selected = 0 <= placed.row == self.cursor and self.shows_cursor
         columns = self.table.columns
@@ -377,16 +379,16 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         return self.has_focus or self.cursor_without_focus
 
     def _gutter_text(self, placed: PlacedLine, *, selected: bool) -> str:
-        if placed.row < 0 or not placed.first:
+        if placed.row < 0 or not placed.is_first:
             return " " * GUTTER_WIDTH
         is_current = bool(self.table.current) and self._rows[placed.row].key == self.table.current
         return f"{CURSOR if selected else ' '}{HERE if is_current else ' '}"
 
     def _stroke_style(self, style: str, selected: bool, cell: bool) -> RichStyle:
-        pen = self._pens.get((style, selected, cell))
+        pen = self._style_by_key.get((style, selected, cell))
         if pen is None:
             text_style = cell_style(style, self.app.theme_variables, selected=selected, chosen=cell)
-            pen = self._pens[style, selected, cell] = self.rich_style + text_style
+            pen = self._style_by_key[style, selected, cell] = self.rich_style + text_style
         return pen
 
     def watch_cursor(self) -> None:
@@ -458,7 +460,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         placed, column = self._placed_line(offset.y), self._layout.column_at(offset.x)
         if column is not None and placed is not None:
             self.cursor_column = column
-            if placed.heads:
+            if placed.is_heading:
                 self.action_sort()
         if placed is None or placed.row < 0:
             return
@@ -470,7 +472,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
     def unseen_columns(self) -> list[str]:
         """Notes with the number of hidden columns at each side; empty if all are visible."""
         in_sight, column_count = self._layout.columns, len(self.table.columns)
-        if not self._rows or not in_sight or self._layout.below:
+        if not self._rows or not in_sight or self._layout.shows_hidden_cells:
             return []
         left, right = (in_sight[1] - 1 if len(in_sight) > 1 else 0), column_count - 1 - in_sight[-1]
         return [*([f"← {left} more"] if left else []), *([f"{count_noun(right, 'more column')} →"] if right else [])]

@@ -94,10 +94,10 @@ class Prompt(Vertical):
         super().__init__(id=id)
         self.mode: PromptMode = "command"
         self.history: dict[PromptMode, list[str]] = {"command": [], "filter": [], "goto": []}
-        self._at = 0
+        self._history_index = 0
         self._complete: CompleteFunction = no_completions
-        self._offers: list[str] = []
-        self._offer = -1
+        self._completions: list[str] = []
+        self._chosen = -1
 
     def compose(self) -> ComposeResult:
         yield Label("", id="offers", markup=False)
@@ -113,7 +113,7 @@ class Prompt(Vertical):
     def open_line(self, mode: PromptMode, text: str = "", complete: CompleteFunction = no_completions) -> None:
         """Show the line and give it the focus."""
         self.mode = mode
-        self._at = len(self.history[mode])
+        self._history_index = len(self.history[mode])
         self._complete = complete
         self._clear_offers()
         self.query_one("#sign", Label).update(MODE_SIGNS[mode])
@@ -166,18 +166,20 @@ class Prompt(Vertical):
     def action_history(self, by: int) -> None:
         """An earlier or later line of the same kind."""
         history = self.history[self.mode]
-        self._at = min(max(self._at + by, 0), len(history))
-        self.query_one(Line).value = history[self._at] if self._at < len(history) else ""
+        self._history_index = min(max(self._history_index + by, 0), len(history))
+        self.query_one(Line).value = history[self._history_index] if self._history_index < len(history) else ""
         self.query_one(Line).action_end()
 
     def action_complete(self, by: int) -> None:
         """Insert the next completion."""
-        if self._offer < 0:
-            self._offers = self._complete(self.query_one(Line).value)[:MAX_OFFERS]
-        if not self._offers:
+        if self._chosen < 0:
+            self._completions = self._complete(self.query_one(Line).value)[:MAX_OFFERS]
+        if not self._completions:
             return
-        self._offer = (self._offer + by) % len(self._offers) if self._offer >= 0 or by > 0 else len(self._offers) - 1
-        self._set_text(self._offers[self._offer])
+        self._chosen = (
+            (self._chosen + by) % len(self._completions) if self._chosen >= 0 or by > 0 else len(self._completions) - 1
+        )
+        self._set_text(self._completions[self._chosen])
         self._show_offers()
 
     def _set_text(self, text: str) -> None:
@@ -187,17 +189,17 @@ class Prompt(Vertical):
         field.cursor_position = len(text)
 
     def _clear_offers(self) -> None:
-        self._offers, self._offer = [], -1
+        self._completions, self._chosen = [], -1
         self.remove_class("-offers")
 
     def _show_offers(self) -> None:
-        if len(self._offers) < 2:
+        if len(self._completions) < 2:
             self._clear_offers()
             return
         text = Text(no_wrap=True, overflow="ellipsis")
-        for index in range(self._offer, len(self._offers)):
-            word = self._offers[index].rpartition(" ")[2]
-            text.append(f"[{word}]" if index == self._offer else word, "bold reverse" if index == self._offer else "")
+        for index in range(self._chosen, len(self._completions)):
+            word = self._completions[index].rpartition(" ")[2]
+            text.append(f"[{word}]" if index == self._chosen else word, "bold reverse" if index == self._chosen else "")
             text.append("  ")
         self.query_one("#offers", Label).update(text)
         self.add_class("-offers")

@@ -25,68 +25,68 @@ ROWS_PER_CHECK: Final = 64
 class RowTexts:
     """The text of each row, made in slices: a row of a large table is only built on demand."""
 
-    __slots__ = ("cased", "lowered", "rows")
+    __slots__ = ("original_texts", "lowered_texts", "rows")
 
     def __init__(self, rows: Sequence[Row]) -> None:
         self.rows = rows
-        self.cased: list[str] = []
-        self.lowered: list[str] = []
+        self.original_texts: list[str] = []
+        self.lowered_texts: list[str] = []
 
     @property
     def is_done(self) -> bool:
         """Whether the text of every row is made."""
-        return len(self.cased) >= len(self.rows)
+        return len(self.original_texts) >= len(self.rows)
 
     def write_all(self, row_count: int) -> None:
         """Make the texts of the rows up to this number."""
-        for index in range(len(self.cased), min(row_count, len(self.rows))):
+        for index in range(len(self.original_texts), min(row_count, len(self.rows))):
             self._write_row(index)
 
     def write_slice(self) -> None:
         """Make texts for SLICE_SECONDS."""
         deadline = perf_counter() + SLICE_SECONDS
         while not self.is_done and perf_counter() < deadline:
-            self.write_all(len(self.cased) + ROWS_PER_CHECK)
+            self.write_all(len(self.original_texts) + ROWS_PER_CHECK)
 
     def _write_row(self, index: int) -> None:
         # A search visits every row once: rows made on demand would otherwise all stay in the cache.
         row = self.rows.fresh_row(index) if isinstance(self.rows, RowsOnDemand) else self.rows[index]
         text = CELL_SEPARATOR.join([cell.text for cell in row.cells])
-        self.cased.append(text)
-        self.lowered.append(text.lower())
+        self.original_texts.append(text)
+        self.lowered_texts.append(text.lower())
 
     def column_texts(self, column: int) -> list[str]:
         """The texts of one column; only valid when all rows are made."""
-        rows = (text.split(CELL_SEPARATOR, column + 1) for text in self.cased)
+        rows = (text.split(CELL_SEPARATOR, column + 1) for text in self.original_texts)
         return [cells[column] if column < len(cells) else "" for cells in rows]
 
 
 class FilterHits:
     """The rows that pass a filter, among those whose text is made."""
 
-    __slots__ = ("filter", "indexes", "seen", "texts")
+    __slots__ = ("filter", "indexes", "searched_count", "texts")
 
     def __init__(self, texts: RowTexts, row_filter: RowFilter, earlier: FilterHits | None = None) -> None:
         self.texts = texts
         self.filter = row_filter
         self.indexes: list[int] = []
-        self.seen = 0
+        self.searched_count = 0
         # A further letter narrows the filter: only rows that passed so far are tested again.
         if earlier is not None and earlier.texts is texts and row_filter.is_narrower_than(earlier.filter):
             self._check_rows(earlier.indexes)
-            self.seen = earlier.seen
+            self.searched_count = earlier.searched_count
         self.check_written()
 
     def check_written(self) -> None:
         """Test the rows whose text was made since the last call."""
-        self._check_rows(range(self.seen, len(self.texts.cased)))
-        self.seen = len(self.texts.cased)
+        self._check_rows(range(self.searched_count, len(self.texts.original_texts)))
+        self.searched_count = len(self.texts.original_texts)
 
     def _check_rows(self, indexes: Sequence[int]) -> None:
         if not self.filter.body and not self.filter.inverse:
             self.indexes.extend(indexes)
             return
-        texts = self.texts.cased if self.filter.cased else self.texts.lowered
+        texts = self.texts.original_texts if self.filter.matches_case else self.texts.lowered_texts
         test = self.filter.test
         self.indexes.extend([index for index in indexes if test(texts[index])])
 
@@ -128,7 +128,7 @@ class PickedRows(Sequence[Row]):
 class ShownRows:
     """The shown rows of a table and their order; large tables are filtered in slices."""
 
-    __slots__ = ("_hits", "_ranks", "_texts", "filter", "filter_text", "order", "rows")
+    __slots__ = ("_filter_hits", "_ranks", "_texts", "filter", "filter_text", "order", "rows")
 
     def __init__(self) -> None:
         self.rows: Sequence[Row] = ()
@@ -137,18 +137,18 @@ class ShownRows:
         self.order: ColumnOrder | None = None
         self._texts = RowTexts(())
         self._ranks: dict[int, ColumnRanks] = {}
-        self._hits: FilterHits | None = None
+        self._filter_hits: FilterHits | None = None
 
     @property
     def is_done(self) -> bool:
         """Whether all rows are filtered and sorted."""
-        return self._hits is None or self._texts.is_done
+        return self._filter_hits is None or self._texts.is_done
 
     def set_rows(self, rows: Sequence[Row]) -> None:
         """Take the rows of another table, or of the same one at another event."""
         # Texts and ranks are cached by the identity of the rows, which the grid keeps where they are equal.
         if self._texts.rows is not rows:
-            self._texts, self._hits = RowTexts(rows), None
+            self._texts, self._filter_hits = RowTexts(rows), None
             self._ranks.clear()
         self._apply_filter()
 
@@ -165,10 +165,10 @@ class ShownRows:
 
     def check_more(self) -> None:
         """Filter further rows for SLICE_SECONDS."""
-        if self._hits is not None:
+        if self._filter_hits is not None:
             self._texts.write_slice()
-            self._hits.check_written()
-            self.rows = self._picked_rows(self._hits)
+            self._filter_hits.check_written()
+            self.rows = self._picked_rows(self._filter_hits)
 
     def row_position(self, key: str) -> int:
         """The index of the row with a key; -1 if it is not shown."""
@@ -177,11 +177,11 @@ class ShownRows:
 
     def _apply_filter(self) -> None:
         if self.filter is None and self.order is None:
-            self._hits, self.rows = None, self._texts.rows
+            self._filter_hits, self.rows = None, self._texts.rows
             return
         self._texts.write_all(ROWS_AT_ONCE)
-        self._hits = FilterHits(self._texts, self.filter or parse_filter(""), self._hits)
-        self.rows = self._picked_rows(self._hits)
+        self._filter_hits = FilterHits(self._texts, self.filter or parse_filter(""), self._filter_hits)
+        self.rows = self._picked_rows(self._filter_hits)
 
     def _picked_rows(self, hits: FilterHits) -> PickedRows:
         """The rows that pass; unsorted until all rows are tested."""
@@ -213,14 +213,14 @@ class RowFilter(Struct, frozen=True):
     body: str
     kind: Literal["plain", "expression", "fuzzy"]
     inverse: bool
-    cased: bool
+    matches_case: bool
     """Whether case matters; else the text is lowered before the test."""
     test: Callable[[str], bool]
     note: str = ""
 
     def is_narrower_than(self, earlier: RowFilter) -> bool:
         """Whether every row that passes this one passes the earlier one too."""
-        if self.inverse or earlier.inverse or self.kind != earlier.kind or self.cased != earlier.cased:
+        if self.inverse or earlier.inverse or self.kind != earlier.kind or self.matches_case != earlier.matches_case:
             return False
         if self.kind == "plain":
             return earlier.body in self.body

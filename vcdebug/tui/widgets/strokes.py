@@ -27,7 +27,7 @@ class ShownLine(Struct, frozen=True):
     """The content of a visible line; equal content needs no redraw."""
 
     strokes: tuple[Stroke, ...] = ()
-    selected: bool = False
+    is_selected: bool = False
     """Whether the cursor is on this line."""
     width: int = 0
 
@@ -38,9 +38,9 @@ class Sight(Struct, frozen=True):
     top: int
     width: int
     height: int
-    stays: Sequence[int]
+    sticky_lines: Sequence[int]
     """Indexes of the lines above the rows that stay visible."""
-    around: Sequence[int]
+    enclosing_rows: Sequence[int]
     """Enclosing rows of the first visible row of a tree, shown at the top."""
 
 

@@ -39,8 +39,8 @@ class PlacedLine(Struct, frozen=True):
     """Index among the shown rows; -1 for heads and other lines."""
     cells: tuple[Piece, ...]
     """One piece per column in sight; for other lines the pieces of the text."""
-    heads: bool = False
-    first: bool = True
+    is_heading: bool = False
+    is_first: bool = True
     """Whether it is the first line of its row."""
     widths: tuple[int, ...] = ()
     """Widths of the pieces if they differ from the columns' widths, then without gaps; else empty."""
@@ -62,7 +62,7 @@ class TableLayout(NamedTuple):
     """The common namespace of each column, which is shown only in the column's head."""
     tree: text_wrap.TreeRoom | None = None
     """The room of a tree's rows; None for other tables."""
-    below: bool = False
+    shows_hidden_cells: bool = False
     """Whether cells of hidden columns are shown below each row."""
 
     @property
@@ -78,7 +78,7 @@ class TableLayout(NamedTuple):
     @property
     def head_lines(self) -> int:
         """Number of lines of column heads, which stay visible: 1, or 0 if no column has a title."""
-        return len([placed for placed in self.top if placed.heads])
+        return len([placed for placed in self.top if placed.is_heading])
 
     def column_at(self, x: int) -> int | None:
         """Index of the column at screen column `x`; None outside all columns."""
@@ -111,7 +111,7 @@ def lay_out(
 
     `height`: lines that are there for cells below their row; no such line is made where they do not all fit.
     """
-    if table.one_line:
+    if table.is_one_line_per_row:
         return _lay_out_tree(table, rows, width)
     columns = table.columns
     wraps = wraps and table.wraps and len(rows) <= MAX_WRAPPED_ROWS
@@ -145,7 +145,7 @@ def lay_out(
     if table.rest_below and len(shown_columns) < len(columns):
         body = tuple(_lines_with_rest(layout, table, rows, width - text_wrap.GUTTER_WIDTH))
         if len(top) + len(body) + len(bottom) <= height:
-            return layout._replace(body=body, below=True)
+            return layout._replace(body=body, shows_hidden_cells=True)
     wrapped = (0,) if table.rest_below else [i for i in shown_columns if wraps and columns[i].flexible]
     if not wraps and not wrapped:
         return layout
@@ -168,10 +168,10 @@ def _lines_around(
     table: Table, rows: Sequence[Row], heads: Sequence[str], shown_columns: Sequence[int], width: int
 ) -> tuple[tuple[PlacedLine, ...], tuple[PlacedLine, ...]]:
     """The lines above the rows, and those below."""
-    top = [PlacedLine(-1, line) for entry in table.head for line in text_wrap.wrap_line(entry, width)]
+    top = [PlacedLine(-1, line) for entry in table.header for line in text_wrap.wrap_line(entry, width)]
     if len(rows) and any(heads[i] for i in shown_columns):
-        top.append(PlacedLine(-1, tuple(Piece(heads[i], "muted") for i in shown_columns), heads=True))
-    bottom = (PlacedLine(-1, line) for entry in table.foot for line in text_wrap.wrap_line(entry, width))
+        top.append(PlacedLine(-1, tuple(Piece(heads[i], "muted") for i in shown_columns), is_heading=True))
+    bottom = (PlacedLine(-1, line) for entry in table.footer for line in text_wrap.wrap_line(entry, width))
     return tuple(top), tuple(bottom)
 
 
@@ -185,7 +185,7 @@ def _wrapped_row(layout: TableLayout, wrapped: Container[int], index: int, row: 
     for number in range(max(map(len, cell_lines), default=0)):
         texts = (lines[number] if number < len(lines) else "" for lines in cell_lines)
         line = tuple(cell._replace(text=text) for cell, text in zip(cells, texts, strict=True))
-        yield PlacedLine(index, line, first=not number)
+        yield PlacedLine(index, line, is_first=not number)
 
 
 def _lines_with_rest(layout: TableLayout, table: Table, rows: Sequence[Row], room: int) -> Iterator[PlacedLine]:
@@ -202,7 +202,7 @@ def _lines_with_rest(layout: TableLayout, table: Table, rows: Sequence[Row], roo
         shown = (short.get(i) or text_wrap.pad_text(texts[i], left, right=False).rstrip() for i in filled)
         if filled:
             line = (Piece(REST_INDENT + REST_GAP.join(shown), "muted"), *[Piece("")] * (len(layout.columns) - 1))
-            yield PlacedLine(index, line, first=False, widths=widths)
+            yield PlacedLine(index, line, is_first=False, widths=widths)
 
 
 def _lay_out_tree(table: Table, rows: Sequence[Row], width: int) -> TableLayout:
@@ -215,7 +215,7 @@ def _lay_out_tree(table: Table, rows: Sequence[Row], width: int) -> TableLayout:
     is_tight = natural[0] > room - text_wrap.COLUMN_GAP - outcome_width
     if is_tight:
         number_width, room = number_width - 1, room + 1
-    outcome_width = min(outcome_width, max(room - 1 - min(columns[0].least, natural[0]), columns[1].least))
+    outcome_width = min(outcome_width, max(room - 1 - min(columns[0].min_width, natural[0]), columns[1].min_width))
     shows_words = outcome_width >= min(natural[1], MIN_TREE_WORDS)
     start = max(room - (outcome_width if shows_words else 1), 1)
     top, bottom = _lines_around(table, rows, heads, (0, 1, 2), width)

@@ -175,7 +175,9 @@ def natural_widths(
 ) -> list[int]:
     """Widths at which no cell wraps."""
     widths = [measure_cells(head) for head in heads]
-    widths = [max(width, 0 if column.flexible else column.least) for width, column in zip(widths, columns, strict=True)]
+    widths = [
+        max(width, 0 if column.flexible else column.min_width) for width, column in zip(widths, columns, strict=True)
+    ]
     sample = sample_rows(rows)
     for row in sample:
         for i, cell in enumerate(row.cells):
@@ -207,7 +209,7 @@ def least_widths(
     for i, column in enumerate(columns):
         usual = MIN_TEXT_COLUMN if column.flexible else MIN_NAME_COLUMN if column.name and not wrapped else natural[i]
         words = [_longest_word(row.cells[i].text) for row in wrapped] if column.flexible else []
-        widths.append(max(min(max(usual, column.least, *words), natural[i]), measure_cells(heads[i])))
+        widths.append(max(min(max(usual, column.min_width, *words), natural[i]), measure_cells(heads[i])))
     return widths
 
 
@@ -252,7 +254,7 @@ class TreeRoom(Struct, frozen=True):
     """Cells of the number and of the gap before it."""
     close: bool = False
     """Whether the indent of a level is reduced."""
-    words: bool = True
+    shows_outcome_words: bool = True
     """Whether outcomes are shown as words."""
 
 
@@ -278,7 +280,7 @@ def spread_cells(cells: Sequence[Piece], room: TreeRoom) -> TreeRow:
 def _shortening_steps(label: str, outcome: str, room: TreeRoom) -> Iterator[tuple[str, bool]]:
     """(outcome, whether the number is shown), from the fullest to the shortest form."""
     sign = leading_sign(outcome)
-    if room.words:
+    if room.shows_outcome_words:
         yield from ((outcome, True), (outcome, False))
         outcome_width = room.width - measure_cells(label) - 1
         if outcome_width >= MIN_SHORTENED_WIDTH:

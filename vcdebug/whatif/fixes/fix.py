@@ -38,9 +38,9 @@ _MEBI, _GIBI = 1 << 20, 1 << 30
 class AmountRange(Struct, frozen=True):
     """A range of amounts in whole units, from one that fails to one that works; either may be the larger."""
 
-    fails: int
+    failing: int
     """An amount that is known to fail."""
-    works: int
+    working: int
     """An amount that works if any amount does."""
     unit: Unit = "count"
     step: int = 1
@@ -59,7 +59,7 @@ class AmountRange(Struct, frozen=True):
 
     def change_of(self, field: str, path: str, note: str = "") -> tuple[str, str]:
         """(`{field} 4 -> {amount}{note}`, edit of the field at `path`): a fix that sets a field to an amount."""
-        return f"{field} {self.format_amount(self.fails)} -> {AMOUNT_BLANK}{note}", f"{path}={AMOUNT_BLANK}"
+        return f"{field} {self.format_amount(self.failing)} -> {AMOUNT_BLANK}{note}", f"{path}={AMOUNT_BLANK}"
 
 
 class FixSize(NamedTuple):
@@ -102,7 +102,7 @@ _KIND_OF_HARM: Mapping[AdviceHarm, FixKind] = {
 class Fix(Struct, frozen=True):
     """One change; with an amount, the search determines the mildest amount that works."""
 
-    words: str
+    text: str
     """The change in words, as an imperative."""
     edits: tuple[str, ...]
     harm: AdviceHarm
@@ -124,7 +124,7 @@ class Fix(Struct, frozen=True):
     @property
     def at_widest(self) -> Fix:
         """The fix with the amount that works if any does."""
-        return self if self.amount is None else self.with_amount(self.amount.works)
+        return self if self.amount is None else self.with_amount(self.amount.working)
 
     def with_amount(self, value: int) -> Fix:
         """The fix with one amount."""
@@ -134,7 +134,7 @@ class Fix(Struct, frozen=True):
         else:
             text = self.amount.format_amount(value)
             edits = tuple(edit.replace(AMOUNT_BLANK, text) for edit in self.edits)
-        return replace(self, words=self.words.replace(AMOUNT_BLANK, text), edits=edits, amount=None, choices=())
+        return replace(self, text=self.text.replace(AMOUNT_BLANK, text), edits=edits, amount=None, choices=())
 
     def with_sizes(self, *choices: FixSize) -> Fix:
         """The fix in several sizes, of which the mildest that works is wanted."""
@@ -187,7 +187,7 @@ class FixSituation:
     def created_later(self) -> MissingRole | None:
         """A role whose pods the job's owner creates only once another role runs, while gang waits for both."""
         roles = missing_roles(self.recording, self.job) if self.job is not None and self.job.tasks else iter(())
-        return next((one for one in roles if one.first), None)
+        return next((one for one in roles if one.earlier_role), None)
 
     @property
     def group_path(self) -> str:
@@ -281,8 +281,8 @@ def smaller_amount_of_each(resource: str, total: int, pods: int) -> AmountRange 
     amount = smaller_amount(resource, total // pods)
     if amount is None:
         return None
-    fails, works, step = (pods * each for each in (amount.fails, amount.works, amount.step))
-    return replace(amount, fails=fails, works=works, step=step)
+    fails, works, step = (pods * each for each in (amount.failing, amount.working, amount.step))
+    return replace(amount, failing=fails, working=works, step=step)
 
 
 def larger_amount(resource: str, present: int, request: int) -> AmountRange:
@@ -334,7 +334,7 @@ _PLACEHOLDER_MARK: Final = "stand-in"
 class PlaceholderPods(Struct, frozen=True):
     """Placeholders for pods that do not exist yet."""
 
-    words: str
+    text: str
     edits: tuple[str, ...]
     """Edits that set the PodGroup to Inqueue and create the pods."""
 

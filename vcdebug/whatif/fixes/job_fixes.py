@@ -88,7 +88,7 @@ def _propose_missing_pod_fixes(situation: fix.FixSituation, group: PodGroup) -> 
     job, model = situation.job, next(iter((*situation.pending_pods, *situation.own_pods)), None)
     if job is None or situation.created_later is not None:
         return
-    missing_by_role = {least.name: least.least - least.have for least in job.valid_roles() if not least.is_reached}
+    missing_by_role = {least.name: least.minimum - least.actual for least in job.valid_roles() if not least.is_reached}
     of_roles = sum(missing_by_role.values())  # exact: ints
     # Pods of the missing roles count for minMember too.
     of_any = max(group.min_member - job.valid_task_num() - of_roles, 0)
@@ -109,7 +109,7 @@ def _propose_missing_pod_fixes(situation: fix.FixSituation, group: PodGroup) -> 
             raised = _raised_quotas(situation, missing, quota_amounts)
             # If no quota is full, the job's controller has to explain why it created no pods.
             if raised:
-                yield _missing_pods_fix(situation, f"create {placeholders.words}", placeholders.edits, raised)
+                yield _missing_pods_fix(situation, f"create {placeholders.text}", placeholders.edits, raised)
 
 
 def _raised_quotas(
@@ -118,7 +118,7 @@ def _raised_quotas(
     """(quota, limit with room for all missing pods) of each quota without room for them."""
     namespace = situation.explanation.job.partition("/")[0]
     exhausted = resourcequota.exhausted_quotas(situation.recording, namespace, quota_amounts, missing)
-    return [(quota, quota.raised_hard(missing)) for quota in exhausted if quota.wanted]
+    return [(quota, quota.raised_hard(missing)) for quota in exhausted if quota.request]
 
 
 def _missing_pods_fix(
@@ -172,7 +172,7 @@ def _propose_minimum_fixes(situation: fix.FixSituation, group: PodGroup) -> Iter
     order = situation.created_later
     if order is not None and situation.job is not None:
         now = situation.job.valid_task_num()
-        note = f"({order.first} then starts, and {order.role} is created)"
+        note = f"({order.earlier_role} then starts, and {order.role} is created)"
         words, kind = f"{job}: minMember {group.min_member} -> {now} {note}", fix.FixKind.REPAIR
         yield fix.job_fix(words, f"{path}={now}", causes=_GANG_CAUSES, kind=kind, aspect="minMember")
         return

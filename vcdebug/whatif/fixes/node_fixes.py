@@ -255,7 +255,7 @@ def propose_configuration_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix
 def _propose_upgrade_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Proposes an upgrade to the newest release if an older one with other rules is replayed."""
     release, newest = situation.snapshot.release, SUPPORTED_TAGS[0]
-    if release.stated and release.older and release.name != str(newest):
+    if release.stated_name and release.older_forms and release.name != str(newest):
         words, edit = f"Upgrade Volcano {release.name} -> {newest}", f"flag:release={newest}"
         yield fix.cluster_fix(words, edit, causes=("*",), kind=fix.FixKind.MORE_ROOM, aspect="release")
 
@@ -268,7 +268,7 @@ def _propose_accepted_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     document = load_yaml(situation.snapshot.scheduler_conf or "")
     names = [name.strip() for name in str(document.get("actions") or "").split(",")]
     # Actions are written in lower case; a capital is the usual fault.
-    matches = {name: closest_name(name.lower(), conf.known, 0.8) for name in names}
+    matches = {name: closest_name(name.lower(), conf.registry, 0.8) for name in names}
     changes = [f"{name} -> {match}" if match else f"{name} removed" for name, match in matches.items() if name != match]
     if changes:
         actions = ", ".join(dict.fromkeys(filter(None, matches.values())))
@@ -289,7 +289,7 @@ def _propose_missing_action_fixes(situation: fix.FixSituation) -> Iterator[fix.F
     if any(task.best_effort for task in tasks):
         causes[BACKFILL] = ("not-tried", "not-admitted", "phantom-*", "podgroup-missing")
     for action in _OPTIONAL_ACTIONS:
-        if action in configured or action not in situation.recording.conf.known:
+        if action in configured or action not in situation.recording.conf.registry:
             continue
         earlier_actions = [name for name in _ACTION_ORDER[: _ACTION_ORDER.index(action)] if name in configured]
         position = configured.index(earlier_actions[-1]) + 1 if earlier_actions else 0

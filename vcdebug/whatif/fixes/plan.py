@@ -22,7 +22,7 @@ class FixPlan(Struct, frozen=True):
     @classmethod
     def of_fixes(cls, *fixes: Fix) -> FixPlan:
         """A plan with each fix at the amount that works if any does."""
-        return cls(fixes, tuple(None if fix.amount is None else fix.amount.works for fix in fixes))
+        return cls(fixes, tuple(None if fix.amount is None else fix.amount.working for fix in fixes))
 
     @property
     def filled_fixes(self) -> list[Fix]:
@@ -48,12 +48,12 @@ class FixPlan(Struct, frozen=True):
     @property
     def family_key(self) -> frozenset[str]:
         """A key that is equal for plans of the same fixes in another order or size."""
-        return frozenset(fix.words for fix in self.fixes)
+        return frozenset(fix.text for fix in self.fixes)
 
     @property
     def aspect_key(self) -> frozenset[str]:
         """A key that is equal for plans that change the same things, such as the job's priority, to other values."""
-        return frozenset(fix.aspect or fix.words for fix in self.fixes)
+        return frozenset(fix.aspect or fix.text for fix in self.fixes)
 
     def without_fixes(self, indexes: Iterable[int]) -> FixPlan:
         """The plan without the fixes at these indexes."""
@@ -75,12 +75,12 @@ class TriedPlan(Struct, frozen=True):
     @property
     def is_proven(self) -> bool:
         """Whether the plan places the job, or the pods that would be created."""
-        return self.outcome.reached
+        return self.outcome.is_reached
 
     @property
     def gets_in(self) -> bool:
         """Whether the plan at least admits the job."""
-        return self.outcome.reached or self.outcome.admitted
+        return self.outcome.is_reached or self.outcome.admitted
 
     def does_more_than(self, other: TriedPlan) -> bool:
         """Whether the plan has all edits of a plan that ranks at least as high, and more, but places no more pods."""
@@ -88,17 +88,17 @@ class TriedPlan(Struct, frozen=True):
         if self.outcome.assumed != other.outcome.assumed:
             return False
         has_more_edits = frozenset(self.plan.all_edits) > frozenset(other.plan.all_edits)
-        return has_more_edits and self.outcome.places <= other.outcome.places and other.rank_key <= self.rank_key
+        return has_more_edits and self.outcome.placed <= other.outcome.placed and other.rank_key <= self.rank_key
 
     @property
     def same_effect_key(self) -> tuple[frozenset[str], int, tuple[str, ...], AssumedPods | None]:
         """A key that is equal for plans that change the same things with the same effect."""
-        return self.plan.aspect_key, self.outcome.places, self.outcome.costs, self.outcome.assumed
+        return self.plan.aspect_key, self.outcome.placed, self.outcome.costs, self.outcome.assumed
 
     @property
     def plan_words(self) -> str:
         """The changes of the plan, in one line."""
-        return "; ".join(fix.words for fix in self.plan.filled_fixes)
+        return "; ".join(fix.text for fix in self.plan.filled_fixes)
 
     @property
     def rank_key(self) -> tuple[bool, FixKind, bool, AdviceHarm, int, int]:
@@ -109,14 +109,19 @@ class TriedPlan(Struct, frozen=True):
         ends_pods = any(cost.startswith(("ends", "evicts")) for cost in costs)
         kind = max(map(_rank_of_kind, plan.fixes, plan.amounts))
         # A smaller gang of which pods stay Pending is no substitute for room for all of them.
-        if kind is FixKind.SMALLER and self.outcome.left:
+        if kind is FixKind.SMALLER and self.outcome.pending_count:
             kind = FixKind.OTHER_PODS
         return not self.is_proven, kind, ends_pods, plan.worst_harm, len(plan.fixes), len(costs)
 
 
 def _rank_of_kind(fix: Fix, amount: int | None) -> FixKind:
     """The kind of a fix; a request below half of the present one ranks as late as OTHER_PODS."""
-    if fix.kind is FixKind.SMALLER and fix.amount is not None and amount is not None and amount * 2 < fix.amount.fails:
+    if (
+        fix.kind is FixKind.SMALLER
+        and fix.amount is not None
+        and amount is not None
+        and amount * 2 < fix.amount.failing
+    ):
         return FixKind.OTHER_PODS
     return fix.kind
 
@@ -140,37 +145,37 @@ class AmountBisection:
         fix, amount = remedy.plan.fixes[index], remedy.plan.amounts[index]
         assert fix.amount is not None
         assert amount is not None
-        self.before = self.remedy = remedy
+        self.before = self.best_plan = remedy
         # For a job with its minimum, the amount has to place its other pods too if that costs no other job anything.
         self._is_for_all = has_minimum and fix.kind in (FixKind.ENTITLEMENT, FixKind.MORE_ROOM)
-        self._place = index
+        self._fix_index = index
         self._step = fix.amount.step
-        self._fails, self._works = fix.amount.fails, amount
+        self._failing, self._working = fix.amount.failing, amount
 
     @property
     def is_done(self) -> bool:
         """Whether no untried amount is left between the two."""
-        return abs(self._works - self._fails) <= self._step
+        return abs(self._working - self._failing) <= self._step
 
     @property
     def halfway_plan(self) -> FixPlan:
         """The plan with the amount half-way, a whole number of steps from the one that fails."""
-        steps = abs(self._works - self._fails) // self._step
+        steps = abs(self._working - self._failing) // self._step
         distance = max(1, steps // 2) * self._step
-        middle = self._fails + distance if self._works > self._fails else self._fails - distance
-        return self.remedy.plan.with_amount(self._place, middle)
+        middle = self._failing + distance if self._working > self._failing else self._failing - distance
+        return self.best_plan.plan.with_amount(self._fix_index, middle)
 
     def learn_result(self, plan: FixPlan, outcome: TrialOutcome | None) -> None:
         """Take in one trial's result and halve the range of amounts that is left."""
-        amount = plan.amounts[self._place]
+        amount = plan.amounts[self._fix_index]
         assert amount is not None
         # For a change that only admits the job, the smallest amount that admits it is enough.
-        is_enough = outcome is not None and (outcome.reached or (outcome.admitted and not self.before.is_proven))
-        if outcome is not None and is_enough and (not self._is_for_all or outcome.places >= self.before.outcome.places):
-            self._works = amount
-            self.remedy = replace(self.remedy, plan=plan, outcome=outcome)
+        is_enough = outcome is not None and (outcome.is_reached or (outcome.admitted and not self.before.is_proven))
+        if outcome is not None and is_enough and (not self._is_for_all or outcome.placed >= self.before.outcome.placed):
+            self._working = amount
+            self.best_plan = replace(self.best_plan, plan=plan, outcome=outcome)
         else:
-            self._fails = amount
+            self._failing = amount
 
 
 def _describe_admitted(assumed: AssumedPods | None, *, short: bool) -> str:
@@ -183,24 +188,24 @@ def _describe_admitted(assumed: AssumedPods | None, *, short: bool) -> str:
     if assumed is None:
         return f"{admitted}; whether its pods fit is unknown (their size is not in the snapshot)"
     if assumed.scheduled:
-        return f"{admitted}; its pods would fit {', '.join(assumed.nodes[:4])} (assumed: {assumed.words})"
-    return f"{admitted}, but its pods would not fit: {assumed.sentence} (assumed: {assumed.words})"
+        return f"{admitted}; its pods would fit {', '.join(assumed.nodes[:4])} (assumed: {assumed.description})"
+    return f"{admitted}, but its pods would not fit: {assumed.sentence} (assumed: {assumed.description})"
 
 
 def describe_result(remedy: TriedPlan, *, short: bool = False) -> str:
     """The result of a tried plan in a few words; `short` leaves out the assumed pods."""
     outcome = remedy.outcome
     on_nodes = f" on {', '.join(outcome.nodes[:4])}{' …' if len(outcome.nodes) > 4 else ''}" if outcome.nodes else ""
-    placed_share = f"{outcome.places} of {count_noun(outcome.places + outcome.left, 'Pending pod')}"
-    pods = placed_share if outcome.left and outcome.reached else count_noun(outcome.places, "pod")
-    other_pods = count_noun(outcome.others_on_added, "pod") if outcome.others_on_added else ""
+    placed_share = f"{outcome.placed} of {count_noun(outcome.placed + outcome.pending_count, 'Pending pod')}"
+    pods = placed_share if outcome.pending_count and outcome.is_reached else count_noun(outcome.placed, "pod")
+    other_pods = count_noun(outcome.other_pods_on_added_nodes, "pod") if outcome.other_pods_on_added_nodes else ""
     added_nodes_note = f" (the other added nodes get {other_pods} of other jobs)" if other_pods else ""
-    places = f"places {pods}{on_nodes}{added_nodes_note}" if outcome.places else ""
+    places = f"places {pods}{on_nodes}{added_nodes_note}" if outcome.placed else ""
     # Checked first: an admitted job counts as scheduled before its pods are created.
     if outcome.admitted:
         return _describe_admitted(outcome.assumed, short=short)
     if outcome.scheduled:
-        return (places or "the job then needs no more pods") + (f"; {outcome.later}" if outcome.later else "")
+        return (places or "the job then needs no more pods") + (f"; {outcome.reserved}" if outcome.reserved else "")
     return f"{places + ', ' if places else ''}then {outcome.cause}: {outcome.sentence}"
 
 

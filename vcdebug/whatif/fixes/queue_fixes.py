@@ -102,7 +102,7 @@ def _propose_tree_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     oversized = list(oversized_capabilities(situation.recording)) if QUEUE_TREE_BROKEN in situation.cause_codes else []
     edits, changes = [], []
     for excess in oversized:
-        old, new = (quantity_text(excess.resource, value) for value in (excess.stated, excess.most))
+        old, new = (quantity_text(excess.resource, value) for value in (excess.stated_amount, excess.ancestor_limit))
         edits.append(f"Queue/{excess.queue}:spec.capability{field_step(excess.resource)}={new}")
         changes.append(f"Queue {excess.queue}: capability.{excess.resource} {old} -> {new}")
     if oversized:
@@ -113,9 +113,9 @@ def _propose_tree_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 class _QueueLimit(Struct, frozen=True):
     """One amount of a queue that could be raised."""
 
-    words: str
+    text: str
     path: str
-    present: int
+    current_amount: int
 
 
 def _limit_of(queue: QueueInfo, field: str, resource: str, amounts: Mapping[str, int]) -> _QueueLimit:
@@ -127,23 +127,23 @@ def _iter_raise_fixes(
     situation: fix.FixSituation, limit: _QueueLimit, ceilings: list[_QueueLimit], resource: str, causes: tuple[str, ...]
 ) -> Iterator[fix.Fix]:
     """Yields fixes that raise a limit, up to the limits above it, or together with those limits."""
-    amount = fix.larger_amount(resource, limit.present, fix.total_request(situation.pending_pods, resource))
+    amount = fix.larger_amount(resource, limit.current_amount, fix.total_request(situation.pending_pods, resource))
     # A limit above the cluster's total is useless, and capacity's queue tree rejects it under a root that states less.
     total = value_in_units(resource, situation.recording.session.total_resource.get(resource))
     max_useful = int(total * (1000 if amount.unit == "milli" else 1))
-    amount = replace(amount, works=min(amount.works, max(max_useful, limit.present + amount.step)))
-    blocking = [queue_limit for queue_limit in ceilings if queue_limit.present < amount.works]
-    max_alone = min((queue_limit.present for queue_limit in blocking), default=amount.works)
-    if limit.present < max_alone:
-        alone = replace(amount, works=max_alone)
-        yield fix.queue_fix(*alone.change_of(limit.words, limit.path), causes=causes, amount=alone)
+    amount = replace(amount, working=min(amount.working, max(max_useful, limit.current_amount + amount.step)))
+    blocking = [queue_limit for queue_limit in ceilings if queue_limit.current_amount < amount.working]
+    max_alone = min((queue_limit.current_amount for queue_limit in blocking), default=amount.working)
+    if limit.current_amount < max_alone:
+        alone = replace(amount, working=max_alone)
+        yield fix.queue_fix(*alone.change_of(limit.text, limit.path), causes=causes, amount=alone)
     if blocking:
         limits = [limit, *blocking]
-        present = [f"{queue_limit.words} {amount.format_amount(queue_limit.present)}" for queue_limit in limits]
+        present = [f"{queue_limit.text} {amount.format_amount(queue_limit.current_amount)}" for queue_limit in limits]
         words = f"{' and '.join(present)} -> {fix.AMOUNT_BLANK} each"
         edits = (f"{queue_limit.path}={fix.AMOUNT_BLANK}" for queue_limit in limits)
-        start = max(queue_limit.present for queue_limit in limits)
-        together = replace(amount, fails=start, works=start + amount.works)
+        start = max(queue_limit.current_amount for queue_limit in limits)
+        together = replace(amount, failing=start, working=start + amount.working)
         yield fix.queue_fix(words, *edits, causes=causes, amount=together)
 
 
@@ -203,9 +203,10 @@ def _propose_whole_share_fixes(
         # Upstream refuses more than the capability; what spec.deserved does not name has advice of its own.
         if wanted > capability.get(resource, wanted):
             return
-        if resource in deserved and wanted > limit.present:
+        if resource in deserved and wanted > limit.current_amount:
             old, new = (
-                fix.AmountRange(0, 0, fix.unit_of(resource)).format_amount(each) for each in (limit.present, wanted)
+                fix.AmountRange(0, 0, fix.unit_of(resource)).format_amount(each)
+                for each in (limit.current_amount, wanted)
             )
             changes.append(f"deserved.{resource} {old} -> {new}")
             edits.append(f"{limit.path}={new}")

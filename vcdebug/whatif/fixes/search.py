@@ -50,13 +50,13 @@ class FixSearch:
         self._places = places
         self._fixes = fixes
         self._relevant = relevant_count
-        self._proven: list[TriedPlan] = []
+        self._working: list[TriedPlan] = []
         self._steps: list[TriedPlan] = []
         """Plans that change the cause or place more pods, but do not reach the goal."""
-        self._tried: dict[EditTexts, TrialOutcome | None] = {}
+        self._outcomes: dict[EditTexts, TrialOutcome | None] = {}
         self._tight: list[frozenset[str]] = []
         """Families whose smallest working amounts are known."""
-        self.finished = False
+        self.is_finished = False
         """Whether all planned trials are done."""
 
     @property
@@ -67,16 +67,16 @@ class FixSearch:
     @property
     def trial_count(self) -> int:
         """The number of replayed cycles."""
-        return len([outcome for outcome in self._tried.values() if outcome is not None])
+        return len([outcome for outcome in self._outcomes.values() if outcome is not None])
 
     @property
     def best_plans(self) -> list[TriedPlan]:
         """The best plans: proven ones, then some that only admit the job; without proven ones, some that help."""
-        partial = [step for step in self._steps if step.outcome.admitted or step.outcome.places > self._places]
-        if not self._proven:
+        partial = [step for step in self._steps if step.outcome.admitted or step.outcome.placed > self._places]
+        if not self._working:
             return _best_of_each(partial)[:MAX_PARTIAL_PLANS]
         admitting = [step for step in self._steps if step.outcome.admitted and len(step.plan.fixes) == 1]
-        proven = _without_needless(_best_of_each(self._proven))
+        proven = _without_needless(_best_of_each(self._working))
         return [*proven, *_best_of_each(admitting)[:MAX_PARTIAL_PLANS]][:MAX_SHOWN_PLANS]
 
     def trial_rounds(self) -> FixRounds:
@@ -84,17 +84,17 @@ class FixSearch:
         # Mild changes and their amounts first: if enough of them work, harmful changes are not tried.
         for kind in FixKind:
             fixes = [fix for fix in self._fixes[: self._relevant] if fix.kind is kind]
-            if len(self.best_plans) < MAX_SHOWN_PLANS or not self._proven:
+            if len(self.best_plans) < MAX_SHOWN_PLANS or not self._working:
                 yield from self._try_plans([FixPlan.of_fixes(fix) for fix in fixes])
                 yield from self._tighten_amounts()
-        if not self._proven:
+        if not self._working:
             yield from self._try_plans([FixPlan.of_fixes(fix) for fix in self._fixes[self._relevant :]])
-        if not self._proven:
+        if not self._working:
             yield from self._try_all_changes()
         yield from self._try_chains()
         yield from self._shorten_plans()
         yield from self._tighten_amounts()
-        self.finished = True
+        self.is_finished = True
 
     def _try_all_changes(self) -> FixRounds:
         """Try all compatible changes at once, then reduce a plan that works; also on top of the best partial plans."""
@@ -105,14 +105,14 @@ class FixSearch:
                 if len(plan.fixes) < len(base_fixes) + 2:
                     continue
                 yield from self._try_plans([plan])
-                outcome = self._tried.get(plan.all_edits)
-                if outcome is not None and outcome.reached:
+                outcome = self._outcomes.get(plan.all_edits)
+                if outcome is not None and outcome.is_reached:
                     yield from self._reduce_plan(TriedPlan(plan, outcome))
                     return
 
     def _reduce_plan(self, remedy: TriedPlan) -> FixRounds:
         """Remove unnecessary changes from a plan that works: halves, then quarters, then single ones."""
-        self._proven = [remedy]
+        self._working = [remedy]
         size = (len(remedy.plan.fixes) + 1) // 2
         while size:
             count = len(remedy.plan.fixes)
@@ -122,7 +122,7 @@ class FixSearch:
                 size //= 2
                 continue
             remedy = shorter
-            self._proven = [remedy]
+            self._working = [remedy]
             size = min(size, (len(remedy.plan.fixes) + 1) // 2)
 
     def _first_that_works(
@@ -131,40 +131,42 @@ class FixSearch:
         """Try plans a few at a time; returns the first that works, or None."""
         for start in range(0, len(plans), TRIALS_AT_ONCE):
             batch = plans[start : start + TRIALS_AT_ONCE]
-            untried = [plan.all_edits for plan in batch if plan.all_edits not in self._tried]
+            untried = [plan.all_edits for plan in batch if plan.all_edits not in self._outcomes]
             if untried:
-                self._tried.update(zip(untried, (yield untried), strict=True))
+                self._outcomes.update(zip(untried, (yield untried), strict=True))
             for plan in batch:
-                outcome = self._tried[plan.all_edits]
-                if outcome is not None and outcome.reached:
+                outcome = self._outcomes[plan.all_edits]
+                if outcome is not None and outcome.is_reached:
                     return TriedPlan(plan, outcome)
         return None
 
     def _try_chains(self) -> FixRounds:
         """Try further changes on top of partial plans, as long as these are smaller than every known safe plan."""
         for size in range(2, MAX_CHANGES + 1):
-            sizes = [len(remedy.plan.fixes) for remedy in self._proven if remedy.plan.worst_kind < FixKind.OTHER_PODS]
+            sizes = [len(remedy.plan.fixes) for remedy in self._working if remedy.plan.worst_kind < FixKind.OTHER_PODS]
             if sizes and min(sizes) <= size:
                 return
-            yield from self._try_plans(_built_upon(self._furthest_steps(size - 1)))
+            yield from self._try_plans(_extended_plans(self._furthest_steps(size - 1)))
 
     def _try_plans(self, plans: Sequence[FixPlan]) -> FixRounds:
         """Try plans in rounds; those that work are added to the proven ones, partial ones to the steps."""
-        fresh = list({frozenset(plan.all_edits): plan for plan in plans if plan.all_edits not in self._tried}.values())
+        fresh = list(
+            {frozenset(plan.all_edits): plan for plan in plans if plan.all_edits not in self._outcomes}.values()
+        )
         for start in range(0, len(fresh), TRIALS_PER_ROUND):
-            families = [remedy.plan.family_key for remedy in self._proven]
+            families = [remedy.plan.family_key for remedy in self._working]
             batch = [plan for plan in fresh[start : start + TRIALS_PER_ROUND] if plan.family_key not in families]
             if not batch:
                 continue
             for plan, outcome in zip(batch, (yield [plan.all_edits for plan in batch]), strict=True):
-                self._tried[plan.all_edits] = outcome
-                if outcome is not None and outcome.reached:
-                    self._proven.append(TriedPlan(plan, outcome))
+                self._outcomes[plan.all_edits] = outcome
+                if outcome is not None and outcome.is_reached:
+                    self._working.append(TriedPlan(plan, outcome))
                 elif outcome is not None and self._is_further(outcome) and len(plan.fixes) <= MAX_CHANGES:
                     self._steps.append(TriedPlan(plan, outcome))
 
     def _is_further(self, outcome: TrialOutcome) -> bool:
-        return outcome.admitted or outcome.cause != self._cause or outcome.places > self._places
+        return outcome.admitted or outcome.cause != self._cause or outcome.placed > self._places
 
     def _furthest_steps(self, size: int) -> list[TriedPlan]:
         steps = [step for step in self._steps if len(step.plan.fixes) == size and step.outcome.fixes]
@@ -172,7 +174,7 @@ class FixSearch:
             steps,
             key=lambda step: (
                 step.plan.worst_kind >= FixKind.OVERRIDE,
-                -step.outcome.places,
+                -step.outcome.placed,
                 step.plan.worst_harm,
                 len(step.outcome.costs),
             ),
@@ -187,13 +189,13 @@ class FixSearch:
 
     def _shorten_plans(self) -> FixRounds:
         """Try each proven plan without one of its fixes, and drop the plan if a shorter one works."""
-        for remedy in [one for one in self._proven if len(one.plan.fixes) > 1]:
+        for remedy in [one for one in self._working if len(one.plan.fixes) > 1]:
             shorter = [remedy.plan.without_fixes([index]) for index in range(len(remedy.plan.fixes))]
-            proven_count = len(self._proven)
+            proven_count = len(self._working)
             yield from self._try_plans(shorter)
-            outcomes = [self._tried.get(plan.all_edits) for plan in shorter]
-            if len(self._proven) > proven_count or any(one is not None and one.reached for one in outcomes):
-                self._proven.remove(remedy)
+            outcomes = [self._outcomes.get(plan.all_edits) for plan in shorter]
+            if len(self._working) > proven_count or any(one is not None and one.is_reached for one in outcomes):
+                self._working.remove(remedy)
 
     def _tighten_amounts(self) -> FixRounds:
         """Find the mildest working amounts of the best plans, by bisections that run side by side."""
@@ -207,11 +209,11 @@ class FixSearch:
             while busy := [one for one in halvings if not one.is_done]:
                 plans = [one.halfway_plan for one in busy]
                 for one, plan, outcome in zip(busy, plans, (yield [plan.all_edits for plan in plans]), strict=True):
-                    self._tried[plan.all_edits] = outcome
+                    self._outcomes[plan.all_edits] = outcome
                     one.learn_result(plan, outcome)
-            tightened = {id(one.before): one.remedy for one in halvings}
+            tightened = {id(one.before): one.best_plan for one in halvings}
             loose = [tightened.get(id(remedy), remedy) for remedy in loose]
-            self._proven = [tightened.get(id(remedy), remedy) for remedy in self._proven]
+            self._working = [tightened.get(id(remedy), remedy) for remedy in self._working]
             self._steps = [tightened.get(id(step), step) for step in self._steps]
         self._tight += [remedy.plan.family_key for remedy in loose]
 
@@ -230,7 +232,7 @@ def _without_needless(remedies: Sequence[TriedPlan]) -> list[TriedPlan]:
     return [remedy for remedy in needed if firsts[remedy.same_effect_key] is remedy]
 
 
-def _built_upon(frontier: Sequence[TriedPlan]) -> list[FixPlan]:
+def _extended_plans(frontier: Sequence[TriedPlan]) -> list[FixPlan]:
     """Each plan with one more fix, alternating between plans, so that no plan uses up the trials."""
     stacks = [[FixPlan.of_fixes(*step.plan.fixes, fix) for fix in _other_fixes(step)[:MAX_ON_TOP]] for step in frontier]
     return [stack[index] for index in range(MAX_ON_TOP) for stack in stacks if index < len(stack)]
@@ -279,16 +281,16 @@ def describe_conclusion(search: FixSearch) -> str:
     """The conclusion of a search in one sentence; empty if a single change works."""
     tried = count_noun(search.trial_count, "replay")
     best = search.best_plans[:1]
-    if search.finished and not search.trial_count:
+    if search.is_finished and not search.trial_count:
         return ""
-    if not search.finished and not (best and best[0].is_proven):
+    if not search.is_finished and not (best and best[0].is_proven):
         return f"No fix found in {tried}; the search stopped at its budget."
     if not best or not best[0].is_proven:
         return f"None of the changes tried, alone or combined, gets the job scheduled ({tried})."
     fewest = min(len(remedy.plan.fixes) for remedy in search.best_plans if remedy.is_proven)
     if fewest == 1:
         return ""
-    if not search.finished:
+    if not search.is_finished:
         return f"Stopped at the budget ({tried}): some of these {fewest} changes may be unnecessary."
     return f"No combination of fewer than {fewest} of the changes tried works ({tried})."
 
@@ -324,7 +326,7 @@ def search_few_fixes(
     run_search(
         search,
         lambda edit_lists: [trials(edits) if may_continue() else None for edits in edit_lists],
-        lambda search: _may_go_on(search, affordable) and may_continue(),
+        lambda search: _may_continue(search, affordable) and may_continue(),
     )
     if may_continue():
         complete_searches[subject] = search
@@ -337,7 +339,7 @@ def _complete_short_searches(recording: Recording) -> dict[str, FixSearch]:
     return {}
 
 
-def _may_go_on(search: FixSearch, affordable: int) -> bool:
+def _may_continue(search: FixSearch, affordable: int) -> bool:
     """Whether the short search continues: until it has enough fixes, and longer if it has none."""
     plan_count = len(_distinct_plans(search))
     max_trials = MAX_SHORT_TRIALS if plan_count else max(MAX_SHORT_TRIALS, min(affordable // 2, MAX_FIRST_TRIALS))

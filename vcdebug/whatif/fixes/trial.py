@@ -20,7 +20,7 @@ from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskStatus
 from vcdebug.recording.effects import Effect, cycle_effects
-from vcdebug.recording.recording import Recording, disposing, require_whole
+from vcdebug.recording.recording import Recording, disposing, require_complete
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.recording.state_before import sum_resources
 from vcdebug.snapshot.edit import parse_edit
@@ -52,7 +52,7 @@ EditTexts = tuple[str, ...]
 class AssumedPods(Struct, frozen=True):
     """Assumed pods, which a controller would create once the job is admitted, and whether they would be placed."""
 
-    words: str
+    description: str
     """The assumed pods, their size and its source, in words."""
     scheduled: bool
     nodes: tuple[NodeName, ...]
@@ -68,11 +68,11 @@ class AssumedPods(Struct, frozen=True):
 class TrialOutcome(NamedTuple):
     """The outcome of one trial; plain values, since processes exchange it."""
 
-    reached: bool
+    is_reached: bool
     """Whether the trial places the job, or the pods that would be created for it."""
     scheduled: bool
     """Whether the job then counts as scheduled."""
-    places: int
+    placed: int
     """The number of the job's pods that this cycle binds or pipelines."""
     nodes: tuple[NodeName, ...]
     cause: str
@@ -84,13 +84,13 @@ class TrialOutcome(NamedTuple):
     """Fixes that may be tried in addition, if the job is now Pending for another cause."""
     admitted: bool = False
     """Whether the job is admitted, and has no pods yet."""
-    later: str = ""
+    reserved: str = ""
     """What minResources still reserves for missing pods, after an edit of minResources."""
     assumed: AssumedPods | None = None
     """The pods assumed for an admitted job without pods; None if their size is unknown."""
-    others_on_added: int = 0
+    other_pods_on_added_nodes: int = 0
     """The number of other jobs' pods on added nodes without pods of the job, which explains extra nodes."""
-    left: int = 0
+    pending_count: int = 0
     """The number of the job's pods that are still Pending."""
 
 
@@ -99,11 +99,11 @@ class FixTrials:
 
     def __init__(self, snapshot: Snapshot, word: str, cause: str, before: PodPlaces) -> None:
         self._snapshot = snapshot
-        self._word = word
+        self._subject_name = word
         self._cause = cause
         """The cause code of the job without any change."""
-        self._before = before
-        self._near: Recording | None = None
+        self._base_waiting = before
+        self._latest_recording: Recording | None = None
         """A recording of a similar snapshot, whose parsed objects are reused."""
 
     @classmethod
@@ -111,12 +111,12 @@ class FixTrials:
         """Trials for one job, reusing its recording."""
         word = explanation.pod or explanation.job
         trials = cls(recording.snapshot, word, explanation.cause_code, PodPlaces.at_end(recording))
-        trials._base_recording = trials._near = recording
+        trials._base_recording = trials._latest_recording = recording
         return trials
 
     def __reduce__(self) -> tuple[type[FixTrials], tuple[Snapshot, str, str, PodPlaces]]:
         """Pickle without the recording; another process reuses the recording of its own first trial."""
-        return FixTrials, (self._snapshot, self._word, self._cause, self._before)
+        return FixTrials, (self._snapshot, self._subject_name, self._cause, self._base_waiting)
 
     def __call__(self, edits: EditTexts) -> TrialOutcome | None:
         """Run one trial; None for edits that fail, that the cluster would refuse, or that make the scheduler panic."""
@@ -130,7 +130,7 @@ class FixTrials:
             return self._judge_recording(changed, recording, edits)
 
     def _judge_recording(self, changed: Snapshot, recording: Recording, edits: EditTexts) -> TrialOutcome | None:
-        explanation = explain_by_name(recording, self._word)
+        explanation = explain_by_name(recording, self._subject_name)
         if explanation.cause_code == PANIC_CAUSE:
             return None
         situation = FixSituation(recording, explanation)
@@ -146,18 +146,18 @@ class FixTrials:
             if changes_minimum and explanation.scheduled
             else ""
         )
-        return outcome._replace(fixes=tuple(propose_fixes(situation)) if has_new_cause else (), later=missing_words)
+        return outcome._replace(fixes=tuple(propose_fixes(situation)) if has_new_cause else (), reserved=missing_words)
 
     @contextmanager
     def _replay_changed(self, changed: Snapshot) -> Iterator[Recording]:
         """Replay the changed snapshot; the first recording is kept and reused by later trials."""
-        recording = replay_cycle(changed, reuse_from=self._near)
-        if self._near is None:
-            self._near = require_whole(recording)
+        recording = replay_cycle(changed, reuse_from=self._latest_recording)
+        if self._latest_recording is None:
+            self._latest_recording = require_complete(recording)
             yield recording
             return
         with disposing(recording):
-            yield require_whole(recording)
+            yield require_complete(recording)
 
     def _build_outcome(self, recording: Recording, explanation: Explanation, *, reached: bool) -> TrialOutcome:
         after = PodPlaces.at_end(recording)
@@ -170,10 +170,10 @@ class FixTrials:
             tuple(dict.fromkeys(placed.values())),
             explanation.cause_code,
             explanation.sentence,
-            tuple(_iter_cost_words(explanation.job, self._before, after)),
+            tuple(_iter_cost_words(explanation.job, self._base_waiting, after)),
             (),
-            left=job.count_tasks(TaskStatus.PENDING) if job is not None else 0,
-            others_on_added=sum(effect.node not in known_nodes for effect in after.moved),
+            pending_count=job.count_tasks(TaskStatus.PENDING) if job is not None else 0,
+            other_pods_on_added_nodes=sum(effect.node not in known_nodes for effect in after.placements),
         )
 
     def _with_pods(self, changed: Snapshot, recording: Recording, explanation: Explanation) -> TrialOutcome:
@@ -184,17 +184,17 @@ class FixTrials:
             return outcome
         with_pods = edited_snapshot(changed, map(parse_edit, pods.edits))
         if refusal := find_refusal(changed, with_pods):
-            assumed = AssumedPods(pods.words, scheduled=False, nodes=(), cause=NOT_ENOUGH, sentence=refusal)
-            return outcome._replace(reached=False, assumed=assumed)
+            assumed = AssumedPods(pods.text, scheduled=False, nodes=(), cause=NOT_ENOUGH, sentence=refusal)
+            return outcome._replace(is_reached=False, assumed=assumed)
         with self._replay_changed(with_pods) as later_recording:
             # Read before the end of the block, which disposes of the recording.
             verdict, after = explain_by_name(later_recording, explanation.job), PodPlaces.at_end(later_recording)
             proposed = () if verdict.scheduled else propose_fixes(FixSituation(later_recording, verdict))
         nodes = tuple(dict.fromkeys(after.placed_pods_of(explanation.job).values()))
         return outcome._replace(
-            reached=verdict.scheduled,
-            assumed=AssumedPods(pods.words, verdict.scheduled, nodes, verdict.cause_code, verdict.sentence),
-            costs=tuple(_iter_cost_words(explanation.job, self._before, after)),
+            is_reached=verdict.scheduled,
+            assumed=AssumedPods(pods.text, verdict.scheduled, nodes, verdict.cause_code, verdict.sentence),
+            costs=tuple(_iter_cost_words(explanation.job, self._base_waiting, after)),
             fixes=tuple(fix for fix in proposed if not are_about_placeholders(fix.at_widest.edits, explanation.job)),
         )
 
@@ -205,11 +205,11 @@ class FixTrials:
 
     @cached_property
     def _base_explanation(self) -> Explanation:
-        return explain_by_name(self._base_recording, self._word)
+        return explain_by_name(self._base_recording, self._subject_name)
 
     @cached_property
     def _base_recording(self) -> Recording:
-        return require_whole(replay_cycle(self._snapshot))
+        return require_complete(replay_cycle(self._snapshot))
 
 
 class PodPlaces(Struct, frozen=True):
@@ -219,7 +219,7 @@ class PodPlaces(Struct, frozen=True):
     waiting: tuple[JobId, ...]
     """Jobs with fewer pods than their minimum."""
     tasks: Mapping[TaskKey, JobId]
-    moved: tuple[Effect, ...]
+    placements: tuple[Effect, ...]
     """The placements of the cycle, bound or pipelined."""
 
     @classmethod
@@ -240,7 +240,7 @@ class PodPlaces(Struct, frozen=True):
 
     def placed_pods_of(self, job: JobId) -> dict[TaskKey, NodeName]:
         """Pod of the job → the node to which this cycle bound or pipelined it."""
-        return {effect.task: effect.node for effect in self.moved if effect.job == job}
+        return {effect.task: effect.node for effect in self.placements if effect.job == job}
 
 
 def _iter_cost_words(job: JobId, before: PodPlaces, after: PodPlaces) -> Iterator[str]:

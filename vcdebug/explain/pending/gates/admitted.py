@@ -24,7 +24,7 @@ def admitted(view: JobView) -> Finding | None:
     """The finding if this cycle admits the PodGroup of a Volcano Job without pods; None otherwise."""
     job, end = view.job, len(view.recording)
     phases = view.recording.timeline.opening_phases, view.recording.timeline.state_at(end).phases
-    opening_phase, final_phase = (each[job.uid] for each in phases)
+    opening_phase, final_phase = (phase_by_job[job.uid] for phase_by_job in phases)
     if view.tasks or view.hidden_pods or opening_phase not in WAITING_PHASES or final_phase in WAITING_PHASES:
         return None
     owners = owners_of(job.pod_group.manifest)

@@ -51,8 +51,8 @@ def gang_eviction_finding(view: JobView, action: str, task: TaskInfo) -> answer.
 
 
 def _wanted_words(view: JobView) -> tuple[str, Resource]:
-    request = sum_resources(task.init_resreq for task in view.left_over)
-    return f"its {count_noun(len(view.left_over), 'pod')} ({amount_text.format_resource(request)})", request
+    request = sum_resources(task.init_resreq for task in view.unplaced_tasks)
+    return f"its {count_noun(len(view.unplaced_tasks), 'pod')} ({amount_text.format_resource(request)})", request
 
 
 def _statement_evidence(visit: JobVisit) -> tuple[answer.Evidence, ...]:
@@ -141,10 +141,13 @@ def _votes_finding(view: JobView, visit: JobVisit, votes: list[tuple[Seq, HookEv
 
 def _emptying_plugin(votes: list[tuple[Seq, HookEvent]], victims: Collection[TaskKey]) -> str:
     """The first plugin after whose answer no candidate is allowed by all plugins so far."""
-    left, first = set(victims), next((at for at, (_, e) in enumerate(votes) if e.candidates == votes[-1][1].candidates))
+    allowed, first = (
+        set(victims),
+        next((index for index, (_, e) in enumerate(votes) if e.candidates == votes[-1][1].candidates)),
+    )
     for _, event in votes[first:]:
-        left &= set(event.result or ())
-        if not left:
+        allowed &= set(event.result or ())
+        if not allowed:
             return event.plugin
     return votes[-1][1].plugin
 

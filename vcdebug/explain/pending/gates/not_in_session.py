@@ -58,12 +58,14 @@ def not_in_session(recording: Recording, subject: ExplainSubject) -> Finding:
             return _unreadable_finding(recording, subject)
         if foreign_pods := _pods_of_other_schedulers(recording, pods):
             return other_scheduler_finding(recording, subject.job, foreign_pods)
-        capture_finding = capture_incomplete(recording, subject) if _lacks(recording, "Queue") else None
+        capture_finding = capture_incomplete(recording, subject) if _is_missing(recording, "Queue") else None
         return capture_finding or _queue_missing_finding(recording, subject, queue)
     unmade_finding = _unmade_group_finding(recording, subject) if not pods else None
     if unmade_finding is not None:
         return unmade_finding
-    capture_finding = capture_incomplete(recording, subject) if subject.job and _lacks(recording, "PodGroup") else None
+    capture_finding = (
+        capture_incomplete(recording, subject) if subject.job and _is_missing(recording, "PodGroup") else None
+    )
     running = [pod for pod in pods if pod.node_name]
     if running and len(running) == len(pods) and capture_finding is None:
         runs = f"already runs on {running[0].node_name}"
@@ -86,7 +88,7 @@ def incomplete(snapshot: Snapshot) -> str:
     return f"the snapshot has {join_kinds(kinds)}; add the output of `{supplying_command(kinds)}`" if kinds else ""
 
 
-def _lacks(recording: Recording, kind: str) -> bool:
+def _is_missing(recording: Recording, kind: str) -> bool:
     return kind in [missing.name for missing in missing_kinds(recording.snapshot)]
 
 
@@ -119,7 +121,11 @@ def _stated_reasons(group: PodGroup, pods: list[Pod], *, of_pod: bool) -> tuple[
     about_pods = [
         message for pod in pods if not pod.node_name for _, message in iter_unscheduled_messages(pod.manifest)
     ]
-    about_group = [one.message for one in group.conditions if (one.type, one.status) == ("Unschedulable", "True")]
+    about_group = [
+        condition.message
+        for condition in group.conditions
+        if (condition.type, condition.status) == ("Unschedulable", "True")
+    ]
     messages = list(dict.fromkeys(filter(None, [*about_pods, *([] if of_pod else about_group)])))
     quotes = [f'"{text if len(text) <= MAX_QUOTED else text[:MAX_QUOTED] + "…"}"' for text in sorted(messages, key=len)]
     pod_counts = f"{count_noun(len(pods), 'pod')} and minMember {group.min_member}"
@@ -209,19 +215,19 @@ def _recreation_advice(recording: Recording, pods: Sequence[Pod]) -> tuple[Advic
     if not owned:
         return ()
     owner = owned[0][1]
-    who, name = owner_names(owned[0][0].manifest)[0], f"{MADE_GROUP_PREFIX}{owner.get('uid')}"
-    there = owned[0][0].annotations.get(GROUP_ANNOTATION, "")
-    made = "Volcano's controller makes none for pods that name"
-    if not there.startswith(MADE_GROUP_PREFIX) or there == name:
-        return (outside_advice(f"Find out why {who} has no PodGroup {there}; {made} one."),)
+    owner_name, name = owner_names(owned[0][0].manifest)[0], f"{MADE_GROUP_PREFIX}{owner.get('uid')}"
+    group_name = owned[0][0].annotations.get(GROUP_ANNOTATION, "")
+    controller_fact = "Volcano's controller makes none for pods that name"
+    if not group_name.startswith(MADE_GROUP_PREFIX) or group_name == name:
+        return (outside_advice(f"Find out why {owner_name} has no PodGroup {group_name}; {controller_fact} one."),)
     namespace = owned[0][0].namespace
     edits = [
         f"PodGroup/{namespace}/{name}:+={new_group_text(recording)}",
         *(f"Pod/{pod.key}:metadata.annotations[{GROUP_ANNOTATION}]={name}" for pod, _ in owned),
     ]
-    one = "it" if len(owned) == 1 else "them"
-    words = f"Delete {join_names(pod.name for pod, _ in owned)}: {who} creates {one} again, with a PodGroup"
-    return (owner_advice(f"{words} ({made} an earlier one).", *edits)._replace(repairs=True),)
+    pronoun = "it" if len(owned) == 1 else "them"
+    words = f"Delete {join_names(pod.name for pod, _ in owned)}: {owner_name} creates {pronoun} again, with a PodGroup"
+    return (owner_advice(f"{words} ({controller_fact} an earlier one).", *edits)._replace(repairs=True),)
 
 
 def new_group_text(recording: Recording) -> str:

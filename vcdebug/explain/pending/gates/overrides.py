@@ -51,7 +51,7 @@ class ActionTrial(Struct, frozen=True):
     """The effects for a job of a cycle that has one more action."""
 
     action: str
-    placed: tuple[tuple[TaskKey, NodeName], ...]
+    placements: tuple[tuple[TaskKey, NodeName], ...]
     evicted: tuple[TaskKey, ...]
     """Tasks of other jobs that the action evicts for this job."""
     evicted_for_others: int
@@ -137,7 +137,7 @@ def missing_action(
     ):
         return None
     untried: list[str] = []
-    for action in view.recording.conf.known:
+    for action in view.recording.conf.registry:
         if action in view.actions or not view.facts_of(action).evicts_by_pod or not fits.freeable_nodes(action):
             continue
         if _outcome_with(view.recording, action) == TOO_LARGE:
@@ -175,9 +175,9 @@ def no_allocate_finding(view: JobView, task: TaskInfo, fits: NodeFits) -> Findin
 
 
 def _action_finding(view: JobView, task: TaskInfo, fits: NodeFits, trial: ActionTrial, helped_nodes: int) -> Finding:
-    nodes = join_names(dict.fromkeys(node for _, node in trial.placed))
+    nodes = join_names(dict.fromkeys(node for _, node in trial.placements))
     reason = f"no node has free room for {task.name}, and {trial.action} is not in actions ({', '.join(view.actions)})"
-    placed = f"With {trial.action} (replayed): {count_noun(len(trial.placed), 'pod')} placed on {nodes}"
+    placed = f"With {trial.action} (replayed): {count_noun(len(trial.placements), 'pod')} placed on {nodes}"
     other_pods = count_noun(trial.evicted_for_others, "pod")
     other_evictions = f", and {other_pods} for other jobs" if trial.evicted_for_others else ""
     evictions = f"evicts {join_names(trial.evicted) or 'no pod'} for it{_victim_queue_words(view, task, trial)}"
@@ -185,7 +185,7 @@ def _action_finding(view: JobView, task: TaskInfo, fits: NodeFits, trial: Action
     numbers = {
         "nodes": count(len(fits.node_fits), "nodes"),
         "nodes.helped": count(helped_nodes, "nodes"),
-        "pods.placed": count(len(trial.placed), "pods"),
+        "pods.placed": count(len(trial.placements), "pods"),
         "victims": count(len(trial.evicted), "pods"),
         "victims.ofOthers": count(trial.evicted_for_others, "pods"),
     }
@@ -226,7 +226,7 @@ def plan_lost(
     view: JobView, task: TaskInfo, fits: NodeFits, gates: Sequence[Gate], findings: list[Finding]
 ) -> list[Finding] | None:
     """The finding if pods were evicted for tasks that are Pending again when the cycle ends; else None."""
-    pending_keys = [task.key for task in view.left_over]
+    pending_keys = [task.key for task in view.unplaced_tasks]
     # The last committed plan explains the final state; earlier ones were replaced by it.
     for visit in reversed(view.job_visits):
         commits = [(s, e) for s, e in visit.events if isinstance(e, StatementEvent) and e.what == "commit"]
@@ -312,7 +312,7 @@ def _beyond_limit_finding(view: JobView, fits: NodeFits) -> Finding | None:
 
 def impossible_finding(view: JobView, task: TaskInfo, fits: NodeFits) -> Finding | None:
     """The finding if so many pods fit no node ever that the job cannot reach minMember; else None."""
-    job, pending_tasks = view.job, view.left_over
+    job, pending_tasks = view.job, view.unplaced_tasks
     placed_count = job.ready_task_num() + job.waiting_task_num()
     if placed_count >= job.min_available:
         return no_node.hopeless_finding(task, fits.for_task(task))

@@ -124,8 +124,8 @@ def _unasked_protections(view: JobView, eviction: Eviction) -> list[UnaskedPlugi
 def _protection_advice(unasked: UnaskedPlugin) -> Advice:
     """Advice that makes the plugin take part in the vote on victims."""
     plugin, switch = unasked.vote.plugin, HOOK_AT[unasked.question.point].switches[0]
-    if unasked.vote.later is not None:
-        return cluster_admin_advice(f"Upgrade Volcano ({join_names(unasked.vote.later.fixed_in)} or later).")
+    if unasked.vote.added_by is not None:
+        return cluster_admin_advice(f"Upgrade Volcano ({join_names(unasked.vote.added_by.fixed_in)} or later).")
     if unasked.vote.state == "switched off":
         return cluster_admin_advice(f"{plugin}: set {switch} to true.", f"conf:plugins.{plugin}.{switch}=true")
     return cluster_admin_advice(f"Move {plugin} to the tier that decides (tier {unasked.question.deciding_tier}).")
@@ -138,7 +138,7 @@ def _with_missing_pods(view: JobView, finding: Finding) -> Finding:
         return finding
     shortage = f"has {len(view.tasks)} of the {total} pods that {owner} asks for"
     for lack in missing_roles(view.recording, view.job):
-        if lack.first:
+        if lack.earlier_role:
             return with_creation_order(view, finding, shortage, lack)
     facts = (*finding.facts, f"{owner} asks for {count_noun(missing, 'pod')} more, not created yet.")
     quota = next(exhausted_quotas(view.recording, view.job.namespace, next_pod_amounts(view)), None)
@@ -146,7 +146,7 @@ def _with_missing_pods(view: JobView, finding: Finding) -> Finding:
         return replace(finding, facts=facts)
     used = f"{quota.used} of {quota.hard} {quota.name} of ResourceQuota {quota.quota} are used"
     headline = CauseHeadline(view.job.uid, shortage, f"{used}, so no more can be created")
-    used_by = (f"Used by {join_names(quota.holders)}.",) if quota.holders else ()
+    used_by = (f"Used by {join_names(quota.pod_names)}.",) if quota.pod_names else ()
     minimum_facts = (MINIMUM_CHECKED,) if RESOURCEQUOTA in view.recording.conf.plugin_names() else ()
     return replace(finding, headline=headline, facts=(*used_by, *minimum_facts), advice=(quota.raise_advice(missing),))
 
@@ -159,7 +159,7 @@ def _missing_pods(view: JobView) -> tuple[str, int, int]:
     owners = owner_keys(view.job.pod_group.manifest)
     for job in (manifest for manifest in view.recording.snapshot.objects_of("Job") if key_of(manifest) in owners):
         replicas = [object_in(task).get("replicas") for task in spec_of(job).get("tasks") or ()]
-        total = sum(each if isinstance(each, int) else 0 for each in replicas)  # exact: ints
+        total = sum(count if isinstance(count, int) else 0 for count in replicas)  # exact: ints
         finished = sum(object_in(status_of(job)).get(name) or 0 for name in ("succeeded", "failed"))  # exact: ints
         return name_of(job), total, total - len(view.tasks) - finished
     return "", 0, 0
@@ -188,13 +188,13 @@ def _placed_finding(view: JobView, firm_tasks: Sequence[TaskInfo]) -> Finding:
     numbers = {
         "pods.bound": count(len(bound), "pods"),
         "pods.pipelined": count(len(pipelined), "pods"),
-        "pods.left": count(len(view.left_over), "pods"),
+        "pods.left": count(len(view.unplaced_tasks), "pods"),
         "pods.evicted": count(len(evictions), "pods"),
         "job.minAvailable": count(view.job.min_available, "pods"),
     }
     lines = tuple(_task_line(view, task) for task in firm_tasks)
     evidence = tuple(sorted(_placement_evidence(view, firm_tasks, evictions)))
-    facts = tuple(_placement_facts(view, cause, pipelined, [one.victim for one in evictions]))
+    facts = tuple(_placement_facts(view, cause, pipelined, [eviction.victim for eviction in evictions]))
     headline = _placed_headline(view, cause, bound, pipelined, evictions)
     advice = tuple(_overdue_advice(view, pipelined)) if cause == PIPELINED_CAUSE else ()
     return Finding(cause, headline, numbers, evidence, advice, lines, facts)
@@ -231,11 +231,11 @@ def _placed_headline(
         origin = " from an earlier cycle" if all(task.uid in view.session.restored for task in pipelined) else ""
         return CauseHeadline(view.job.uid, "is waiting for pods to terminate", f"{reason}{origin}")
     if evictions:
-        victims = join_names([one.victim for one in evictions], 1)
-        by = list(dict.fromkeys(one.action for one in evictions))
+        victims = join_names([eviction.victim for eviction in evictions], 1)
+        actions = list(dict.fromkeys(eviction.action for eviction in evictions))
         pods = f" for {_format_tasks(pipelined)} on {_node_names(pipelined)} (pipelined)" if pipelined else ""
         bound_parts = parts[:1] if bound else ()
-        reason = "; ".join((f"{_evict_words(by)} {victims}{pods}", *bound_parts))
+        reason = "; ".join((f"{_evict_words(actions)} {victims}{pods}", *bound_parts))
     return CauseHeadline(view.job.uid, f"{'has a place' if pipelined else 'is scheduled'} in this cycle", reason)
 
 
@@ -251,20 +251,22 @@ def _placement_facts(
     if victims and waiting:
         pods = "The pod is" if len(waiting) == 1 else "The pods are"
         yield f"{pods} bound after {join_names(victims)} {verb_for(len(victims), 'has')} terminated."
-    if view.left_over:
-        pods = f"{count_noun(len(view.left_over), 'pod')} above minMember {view.job.min_available}"
-        yield f"{pods} {verb_for(len(view.left_over), 'is')} still Pending."
+    if view.unplaced_tasks:
+        pods = f"{count_noun(len(view.unplaced_tasks), 'pod')} above minMember {view.job.min_available}"
+        yield f"{pods} {verb_for(len(view.unplaced_tasks), 'is')} still Pending."
         yield from unchecked_role_facts(view)
 
 
 def unchecked_role_facts(view: JobView) -> Iterator[str]:
     """Yields a sentence if roles are below their minTaskMember and gang does not check these minimums."""
     job = view.job
-    have = Counter(task.task_role for task in view.tasks.values() if task not in view.left_over)
+    count_by_role = Counter(task.task_role for task in view.tasks.values() if task not in view.unplaced_tasks)
     missed_roles = [
-        f"{role} ({have[role]} of {needed})" for role, needed in job.task_min_available.items() if have[role] < needed
+        f"{role} ({count_by_role[role]} of {needed})"
+        for role, needed in job.task_min_available.items()
+        if count_by_role[role] < needed
     ]
-    if missed_roles and view.left_over and job.are_roles_unchecked():
+    if missed_roles and view.unplaced_tasks and job.are_roles_unchecked():
         total = sum(job.task_min_available.values())  # exact: ints
         ignored = f"gang ignores minTaskMember (total {total}, above minMember {job.min_available})"
         yield f"Below the minimum of their role: {join_names(missed_roles)}; {ignored}."
@@ -427,7 +429,7 @@ def stopping_findings(_: Recording, view: JobView) -> Sequence[Finding]:
 def _phantom_finding(view: JobView, pipelined: Sequence[TaskInfo]) -> Finding:
     task = pipelined[0]
     pods_words = task.name if len(pipelined) == 1 else count_noun(len(pipelined), "pod")
-    nodes = join_names(dict.fromkeys(each.node_name for each in pipelined))
+    nodes = join_names(dict.fromkeys(pipelined_task.node_name for pipelined_task in pipelined))
     source, evidence = "an earlier cycle", opening_evidence(view.recording, "the session opens with the pod pipelined")
     planned = last_operation(view.recording, task.key, len(view.recording) + 1, PIPELINE_OP)
     if planned and task.uid not in view.session.restored:
@@ -445,7 +447,10 @@ def _phantom_finding(view: JobView, pipelined: Sequence[TaskInfo]) -> Finding:
         "job.minAvailable": count(view.job.min_available, "pods"),
         **answer.numbers("request", task.init_resreq),
     }
-    lines = tuple(f"{each.key} -> {each.node_name}, where no pod is terminating" for each in pipelined)
+    lines = tuple(
+        f"{pipelined_task.key} -> {pipelined_task.node_name}, where no pod is terminating"
+        for pipelined_task in pipelined
+    )
     return Finding(PHANTOM_CAUSE, headline, numbers, evidence, advice, lines, facts)
 
 

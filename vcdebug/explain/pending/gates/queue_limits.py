@@ -117,7 +117,7 @@ def room_limit(view: JobView, plugin: str, seq: Seq, task: TaskInfo) -> QueueChe
     """
     limit = _first_without_room(view.recording, plugin, seq, view.queue.name, task)
     # A queue that is not Open refuses whatever the amounts, so its check has an empty request.
-    return limit if view.queue.state == OPEN else replace(limit, check=limit.check._replace(asked=Resource()))
+    return limit if view.queue.state == OPEN else replace(limit, check=limit.check._replace(requested=Resource()))
 
 
 # Several gates of a job ask about the same refusal.
@@ -150,11 +150,11 @@ def not_allocatable_finding(
     if limit.exceeded_dimensions and not excess:
         headline, also = queue_findings.excess_headline(headline, limit)
     by_amount = bool(limit.exceeded_dimensions) and not limit.is_capability
-    derivation_lines = quota.derivation(view.recording, limit.queue, limit.first_dimension) if by_amount else ()
+    derivation_lines = quota.derive_deserved(view.recording, limit.queue, limit.first_dimension) if by_amount else ()
     holders, deadlock = queue_findings.holder_facts(view, seq, limit), _deadlock_words(view)
     facts = (
         *_too_large_facts(limit, excess),
-        *([" ".join((deadlock, *holders))] if deadlock else _rejected_alike_facts(view, limit)),
+        *([" ".join((deadlock, *holders))] if deadlock else _rejected_jobs_facts(view, limit)),
         *_unasked_parent_facts(view, limit),
         *_share_facts(view, event.plugin, limit),
         *queue_findings.gang_request_facts(view, limit),
@@ -189,7 +189,7 @@ def _too_large_facts(limit: QueueCheck, name: str) -> tuple[str, ...]:
     return (f"{helps} cannot help, since the pod alone is too large.",)
 
 
-def _rejected_alike_facts(view: JobView, limit: QueueCheck) -> tuple[str, ...]:
+def _rejected_jobs_facts(view: JobView, limit: QueueCheck) -> tuple[str, ...]:
     """A sentence about rejected jobs of other queues while no pod of this queue uses its deserved amount; or empty."""
     is_unused = limit.figure == "deserved" and not limit.is_capability and not limit.taken.milli_cpu
     rejected, by_queue = queue_index.rejected_jobs(view.recording), queue_index.rejected_by_queue(view.recording)
@@ -207,8 +207,8 @@ def _deadlock_words(view: JobView) -> str:
         return ""
     rejected = queue_index.started_rejected_jobs(view.recording, view.queue.name)
     started = [uid for uid in rejected if uid != view.job.uid]
-    both = f"{join_names(started)} and this job have running pods, and both have Pending pods"
-    return f"Possible deadlock: {both}." if started else ""
+    both_jobs = f"{join_names(started)} and this job have running pods, and both have Pending pods"
+    return f"Possible deadlock: {both_jobs}." if started else ""
 
 
 def _free_nodes_facts(fits: NodeFits, after: str) -> tuple[str, ...]:
@@ -281,7 +281,7 @@ def _rejection_reason(view: JobView, task: TaskInfo, plugin: str, limit: QueueCh
         return f"{task.name} alone asks {limit.request_of(name)} {name}, more than the {limit_words}"
     verb, suffix = ("still uses", " after evictions") if evicts else ("uses", "")
     limit_words = f"its {limit.limit_kind(name)} {limit.format_limit(name)}{suffix}"
-    use = f"{verb} {limit.format_taken(name)} of {limit_words}"
+    use = f"{verb} {limit.format_usage(name)} of {limit_words}"
     return f"{task.name} asks {limit.request_of(name)} {name}; {queue_words} {limit.queue} {use}"
 
 
@@ -303,7 +303,7 @@ def not_preemptive_finding(view: JobView, task: TaskInfo, seq: Seq, event: HookE
         return tree_finding
     tasks = [view.tasks[key] for key in event.candidates if key in view.tasks] or [task]
     pods_words = tasks[0].name if len(tasks) == 1 else f"{count_noun(len(tasks), 'pod')} at once"
-    request = sum_resources(each.resreq for each in tasks)
+    request = sum_resources(claimant.resreq for claimant in tasks)
     evidence = (
         answer.Evidence(seq, f"{event.plugin}: queue {view.queue.name} is not entitled to more ({event.point} false)"),
     )
@@ -317,8 +317,8 @@ def not_preemptive_finding(view: JobView, task: TaskInfo, seq: Seq, event: HookE
     within_limit = of_limit or quota.reclaims_within_limit(view.recording)
     levels = quota.room(view.recording, seq, view.queue.name, request) if within_limit else []
     if levels and levels[0].exceeded_dimensions:
-        return _beyond_capability(view, pods_words, levels[0], event, evidence)
-    return _beyond_deserved(view, pods_words, seq, request, event, evidence)
+        return _capability_finding(view, pods_words, levels[0], event, evidence)
+    return _deserved_finding(view, pods_words, seq, request, event, evidence)
 
 
 def _reclaim_reason(view: JobView, pods_words: str, use: str, event: HookEvent) -> str:
@@ -326,7 +326,7 @@ def _reclaim_reason(view: JobView, pods_words: str, use: str, event: HookEvent) 
     return f"queue {view.queue.name} may not reclaim for {pods_words}: it would use {use} ({event.plugin})"
 
 
-def _beyond_capability(
+def _capability_finding(
     view: JobView, pods_words: str, limit: QueueCheck, event: HookEvent, evidence: tuple[answer.Evidence, ...]
 ) -> answer.Finding:
     """The finding if reclaim would take the queue beyond its capability."""
@@ -340,13 +340,13 @@ def _beyond_capability(
     )
 
 
-def _beyond_deserved(
+def _deserved_finding(
     view: JobView, pods_words: str, seq: Seq, request: Resource, event: HookEvent, evidence: tuple[answer.Evidence, ...]
 ) -> answer.Finding:
     """The finding if reclaim would take the queue beyond its deserved amount."""
     quota, queue = queue_findings.quota_explainer(event.plugin), view.queue
     claim = quota.claim(view.recording, seq, queue.name, request)
-    names, allocated, deserved = claim.exceeded_dimensions, claim.check.counted_already, claim.check.limit
+    names, allocated, deserved = claim.exceeded_dimensions, claim.check.sum_without_request, claim.check.limit
     lines = tuple(
         f"{n}: allocated {used} + request {requested} > deserved {share}"
         for n in names
@@ -365,7 +365,7 @@ def _beyond_deserved(
         "queue.weight": answer.count(queue.weight, ""),
     }
     advice = (answer.owner_advice("Request less at a time."), *quota.larger(view))
-    rounds = tuple(line for n in names[:1] for line in quota.derivation(view.recording, queue.name, n))
+    rounds = tuple(line for n in names[:1] for line in quota.derive_deserved(view.recording, queue.name, n))
     unnamed = _unnamed_dimensions(view, event.plugin, names)
     if unnamed:
         amounts = " and ".join(amount_text.format_named_amount(name, claim.check.total.get(name)) for name in unnamed)
@@ -387,8 +387,8 @@ def _unnamed_facts(view: JobView, unnamed: list[str]) -> tuple[str, ...]:
     if not unnamed:
         return ()
     release = view.recording.snapshot.release.display_name()
-    named = join_names(view.queue.deserved or {})
-    only = f"spec.deserved of queue {view.queue.name} names only {named}"
+    stated_names = join_names(view.queue.deserved or {})
+    only = f"spec.deserved of queue {view.queue.name} names only {stated_names}"
     return (f"{only}; in {release} a resource that it does not name ({join_names(unnamed)}) counts as 0.",)
 
 

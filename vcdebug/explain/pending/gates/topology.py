@@ -109,13 +109,13 @@ def _job_minimum(view: JobView) -> tuple[str, Resource]:
     min_resources = view.job.get_min_resources()
     if not min_resources.is_empty():
         return "its minResources", min_resources
-    pending_tasks = view.left_over[: max(view.job.min_available - view.job.ready_task_num(), 1)]
+    pending_tasks = view.unplaced_tasks[: max(view.job.min_available - view.job.ready_task_num(), 1)]
     return f"its {view.job.min_available} pods (minMember)", sum_resources(task.init_resreq for task in pending_tasks)
 
 
 def _sub_job_minimum(view: JobView, sub_job: SubJobInfo) -> tuple[str, Resource]:
     """(words, amount) that a HyperNode must hold for a subgroup: all its Pending pods, whatever its minimum."""
-    pending_tasks = [task for task in view.left_over if task.uid in sub_job.tasks]
+    pending_tasks = [task for task in view.unplaced_tasks if task.uid in sub_job.tasks]
     name = sub_job.uid.removeprefix(f"{view.job.uid}/")
     pods_words = f"the {count_noun(len(pending_tasks), 'pod')} of subgroup {name}"
     return pods_words, sum_resources(task.init_resreq for task in pending_tasks)

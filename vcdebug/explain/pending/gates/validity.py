@@ -137,12 +137,12 @@ def _creation_order(view: JobView) -> _Reason:
             advice = outside_advice(f"Resume {owner} (suspend: false).")
             return (f"{owner} is suspended: no pods are created until it is resumed.",), (advice,)
     for lack in missing_roles(view.recording, view.job):
-        if not lack.first:
-            of_role = f"role {lack.role} ({count_noun(lack.wanted, 'pod')})"
+        if not lack.earlier_role:
+            of_role = f"role {lack.role} ({count_noun(lack.required_count, 'pod')})"
             advice = outside_advice(f"Find out why {lack.owner} has not created {of_role} ({_CHECKS}).")
             return (f"{lack.owner} has created no pod of its {of_role}.",), (advice,)
         stuck = f"gang starts none of them before {view.job.min_available} pods exist: neither can come first."
-        advice = outside_advice(f"Or let {lack.owner} create {lack.role} without waiting for {lack.first}.")
+        advice = outside_advice(f"Or let {lack.owner} create {lack.role} without waiting for {lack.earlier_role}.")
         return (f"{lack.order_words()}, and {stuck}",), (advice,)
     return (), ()
 
@@ -150,7 +150,7 @@ def _creation_order(view: JobView) -> _Reason:
 def with_creation_order(view: JobView, finding: Finding, shortage: str, lack: MissingRole) -> Finding:
     """The finding with the role that the owner creates later, and the pods of the earlier role that are not Ready."""
     before = f"{capitalize_first(finding.headline.reason)}."
-    earlier = [task for task in view.tasks.values() if lack.first.lower() == task.task_role.lower()]
+    earlier = [task for task in view.tasks.values() if lack.earlier_role.lower() == task.task_role.lower()]
     unready = {task.name: reason for task in earlier if (reason := _unready_reason(task))}
     order = lack.order_words("is Ready" if unready else "runs")
     ordered = replace(finding, headline=CauseHeadline(view.job.uid, shortage, order), facts=(before,))
@@ -196,8 +196,8 @@ def _lost_pods_finding(view: JobView, valid: int, evictions: Sequence[Eviction])
     beneficiary = f" for {eviction.preemptor}{same_job}" if eviction.preemptor else ""
     reason = f"{eviction.action} evicts {join_names((e.victim for e in evictions), 2)}{beneficiary}"
     headline = CauseHeadline(job.uid, "fell below minMember in this cycle", reason)
-    least = f"{count_noun(job.min_available, 'pod')} that minMember requires"
-    facts = (f"{valid} of the {least} {verb_for(valid, 'remains')}.",)
+    required_pods = f"{count_noun(job.min_available, 'pod')} that minMember requires"
+    facts = (f"{valid} of the {required_pods} {verb_for(valid, 'remains')}.",)
     numbers = {
         "pods.valid": count(valid, "pods"),
         "pods.evicted": count(len(evictions), "pods"),
@@ -241,7 +241,7 @@ def _other_pods_words(view: JobView) -> str:
     counts = [(count, status.upstream_name) for status, count in sorted(statuses.items())]
     missing = view.job.min_available - len(view.tasks)
     counts += [(missing, "not in this snapshot")] if missing > 0 else []
-    return ", ".join(f"{count} {verb_for(count, 'is')} {what}" for count, what in counts)
+    return ", ".join(f"{count} {verb_for(count, 'is')} {state_words}" for count, state_words in counts)
 
 
 def _format_leaving(view: JobView) -> Iterator[str]:
@@ -254,16 +254,16 @@ def _format_leaving(view: JobView) -> Iterator[str]:
 
 def gated(view: JobView) -> Finding | None:
     """The finding if the job cannot reach minMember without its gated pods; else None."""
-    gated_tasks = [task for task in view.left_over if task.sch_gated]
-    ungated_tasks = [task for task in view.left_over if not task.sch_gated]
+    gated_tasks = [task for task in view.unplaced_tasks if task.sch_gated]
+    ungated_tasks = [task for task in view.unplaced_tasks if not task.sch_gated]
     job = view.job
     reachable = job.ready_task_num() + job.waiting_task_num() + len(ungated_tasks)
     if not gated_tasks or (ungated_tasks and reachable >= job.min_available):
         return None
     gates = dict.fromkeys(gate for task in gated_tasks for gate in task.pod.scheduling_gates)
     gate = "a scheduling gate" if len(gates) == 1 else "scheduling gates"
-    have = f"{count_noun(len(gated_tasks), 'pod')} {verb_for(len(gated_tasks), 'has')}"
-    headline = pending_headline(job.uid, f"{have} {gate} ({join_names(gates)})")
+    gated_pods = f"{count_noun(len(gated_tasks), 'pod')} {verb_for(len(gated_tasks), 'has')}"
+    headline = pending_headline(job.uid, f"{gated_pods} {gate} ({join_names(gates)})")
     pods = join_names(task.name for task in gated_tasks)
     is_met, verb = reachable >= job.min_available, verb_for(reachable, "is")
     short = f"minMember asks for {job.min_available}; without {pods}, {reachable} {verb} available."
@@ -287,13 +287,13 @@ def gated(view: JobView) -> Finding | None:
 
 def add_other_groups(view: JobView, finding: Finding) -> Finding:
     """Add a fact if the workload's stated queue or shared PodGroup is not the one that its pods use."""
-    found = _stated_queue(view)
-    if found is None and view.job.min_available <= 1 and len(view.tasks) == 1:
+    fact_and_advice = _stated_queue(view)
+    if fact_and_advice is None and view.job.min_available <= 1 and len(view.tasks) == 1:
         pod = next(iter(view.tasks.values())).pod
-        found = _group_without_pods(view, pod) or _group_of_each_pod(view, pod)
-    if found is None:
+        fact_and_advice = _group_without_pods(view, pod) or _group_of_each_pod(view, pod)
+    if fact_and_advice is None:
         return finding
-    fact, advice = found
+    fact, advice = fact_and_advice
     return replace(finding, facts=(*finding.facts[:2], fact, *finding.facts[2:]), advice=(*finding.advice, advice))
 
 
@@ -302,12 +302,12 @@ def _stated_queue(view: JobView) -> tuple[str, Advice] | None:
     group = view.job.pod_group
     if not group.name.startswith(MADE_GROUP_PREFIX):
         return None
-    for owner, stated in workloads_of(view.recording, group.manifest):
-        if stated.queue in view.session.queues and stated.queue != view.queue.name:
+    for owner, workload in workloads_of(view.recording, group.manifest):
+        if workload.queue in view.session.queues and workload.queue != view.queue.name:
             lacks = f"its pods lack annotation {QUEUE_ANNOTATION}, so their PodGroup is in queue {view.queue.name}"
-            words = f"Put annotation {QUEUE_ANNOTATION}: {stated.queue} on the pods of {owner} (their template)."
-            advice = owner_advice(words, f"PodGroup/{view.job.uid}:spec.queue={stated.queue}")
-            return f"{owner} names queue {stated.queue}, but {lacks}.", advice._replace(repairs=True)
+            words = f"Put annotation {QUEUE_ANNOTATION}: {workload.queue} on the pods of {owner} (their template)."
+            advice = owner_advice(words, f"PodGroup/{view.job.uid}:spec.queue={workload.queue}")
+            return f"{owner} names queue {workload.queue}, but {lacks}.", advice._replace(repairs=True)
     return None
 
 
@@ -315,10 +315,10 @@ def _group_without_pods(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
     """(fact, advice) about a PodGroup of the pod's workload that no pod names; else None."""
     for group, owner in reversed(_empty_groups(view.recording).get(pod.namespace, ())):
         if pod.name.startswith(f"{owner.partition(' ')[2]}-"):
-            there = f"PodGroup {group.name} (queue {group.queue}) of {owner} has no pods"
+            group_fact = f"PodGroup {group.name} (queue {group.queue}) of {owner} has no pods"
             edit = f"Pod/{pod.key}:metadata.annotations[{GROUP_ANNOTATION}]={group.name}"
             advice = owner_advice(f"Create {pod.name} with annotation {GROUP_ANNOTATION}: {group.name}.", edit)
-            return f"{there}; {pod.name} names {view.job.name} instead.", advice._replace(repairs=True)
+            return f"{group_fact}; {pod.name} names {view.job.name} instead.", advice._replace(repairs=True)
     return None
 
 
@@ -331,7 +331,7 @@ _APP_LABELS: Final = ("app", "app.kubernetes.io/instance", "spark-app-selector")
 
 def _group_of_each_pod(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
     """(fact, advice) if each pod of a gang workload has its own PodGroup; else None."""
-    lone = _lone_roles(view.recording)
+    lone = _roles_without_group(view.recording)
     for app in _applications_of(pod):
         pods_by_role, kind = lone[pod.namespace, app], app.partition(" ")[0]
         needed = (
@@ -352,7 +352,7 @@ def _applications_of(pod: Pod) -> list[str]:
 
 
 @per_recording()
-def _lone_roles(recording: Recording) -> Mapping[tuple[str, str], Counter[str]]:
+def _roles_without_group(recording: Recording) -> Mapping[tuple[str, str], Counter[str]]:
     """(namespace, application) → number of its pods whose job has no other pod, by role."""
     alone = (job for job in recording.session.jobs.values() if len(job.tasks) == 1)
     pods = [task.pod for job in alone for task in job.tasks.values()]
@@ -365,6 +365,6 @@ def _lone_roles(recording: Recording) -> Mapping[tuple[str, str], Counter[str]]:
 def _empty_groups(recording: Recording) -> Mapping[str, Sequence[tuple[PodGroup, str]]]:
     """Namespace → PodGroups without pods, each with its owner."""
     empty = {job.uid for job in recording.session.jobs.values() if not job.tasks}
-    groups = (one for one in recording.snapshot.objects_of("PodGroup") if key_of(one) in empty)
-    owned = [(PodGroup(one), owner) for one in groups for owner in owner_names(one)]
+    groups = (manifest for manifest in recording.snapshot.objects_of("PodGroup") if key_of(manifest) in empty)
+    owned = [(PodGroup(manifest), owner) for manifest in groups for owner in owner_names(manifest)]
     return group_by_key((group.namespace, (group, owner)) for group, owner in owned)

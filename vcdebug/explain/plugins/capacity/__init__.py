@@ -167,7 +167,7 @@ def _room_equation(
 
 def _requested_terms(queue: QueueName, check: LimitCheck, prefix: str = "") -> Iterator[equation.Term]:
     """The terms of one queue, for the requested dimensions only."""
-    names = [name for name, amount in check.asked.items() if amount > 0]
+    names = [name for name, amount in check.requested.items() if amount > 0]
     return equation.limit_terms(check, names, f"{prefix}{queue} ")
 
 
@@ -212,12 +212,12 @@ def preemptive_equation(recording: Recording, seq: Seq, event: HookEvent) -> equ
     limit_check = plugin.limits.check_room(attrs[queue], attrs[queue].allocated, request)
     limits = tuple(_requested_terms(queue, limit_check, "limit ")) if plugin.heeds_limit else ()
     counted = counted_request(recording.session, queue, request)
-    claimants = [attrs[each.name] for each in plugin.iter_queue_and_ancestors(plugin.queues[queue])]
+    claimants = [attrs[ancestor.name] for ancestor in plugin.iter_queue_and_ancestors(plugin.queues[queue])]
     checks = [(attr.name, check_claim(attr, request, counted)) for attr in claimants]
     build_terms = partial(_requested_terms, prefix="deserved ") if claims_whole else _claim_terms
     claim_terms = tuple(term for name, check in checks for term in build_terms(name, check))
     entitled = any(plugin.claim_counts(check) for _, check in checks)
-    winner = next((term.name for term in claim_terms if term.holds), None)
+    winner = next((term.name for term in claim_terms if term.is_met), None)
     loser = None if entitled else equation.first_failing(claim_terms)
     deciding = equation.first_failing(limits) or (loser if claims_whole else winner)
     note = "" if deciding or claims_whole else f"queue {queue} deserves no more in any dimension requested"
@@ -245,12 +245,12 @@ def _claim_terms(queue: QueueName, check: LimitCheck) -> Iterator[equation.Term]
     deserved = deserves_more(check)
     for term in _requested_terms(queue, check, "deserved "):
         name = term.name.rpartition(" ")[2]
-        if term.holds is None:
+        if term.is_met is None:
             yield term
         elif name not in deserved and check.is_empty_dimension(name):
-            yield replace(term, holds=None, note="nothing on either side")
+            yield replace(term, is_met=None, note="nothing on either side")
         else:
-            yield replace(term, holds=name in deserved)
+            yield replace(term, is_met=name in deserved)
 
 
 def larger_share_advice(view: JobView) -> tuple[Advice, ...]:
@@ -295,7 +295,7 @@ EXPLAINER = PluginExplainer(
     },
     comparators={hooks.QUEUE_ORDER.method: queue_order},
     victim_queues=victim_queue_order,
-    kept=victims.explain_veto,
+    explain_veto=victims.explain_veto,
     rejected=explain_queue_rejection,
     quota=QuotaExplainer(
         admission_checks,

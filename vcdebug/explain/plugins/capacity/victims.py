@@ -103,9 +103,11 @@ def _judge_victim(
     if attr is None:
         return Term(key, NO_FIGURES, False, JOB_NOT_IN_SESSION)
     verdict = call.judge_candidate(task, attr)
-    short_dimension = short_of_guarantee(attr, verdict.held, task) if verdict.rule == reclaim.GUARANTEE else ""
+    short_dimension = short_of_guarantee(attr, verdict.allocated, task) if verdict.rule == reclaim.GUARANTEE else ""
     name = short_dimension or _telling_dimension(verdict, task)
-    sums = [DimensionAmount.from_resource(each, name) for each in (verdict.held, attr.deserved, attr.guarantee)]
+    sums = [
+        DimensionAmount.from_resource(amounts, name) for amounts in (verdict.allocated, attr.deserved, attr.guarantee)
+    ]
     figures: tuple[TermFigure, ...] = (attr.name, name, *sums)
     return Term(key, figures, not verdict.rule, _judged_note(verdict, short_dimension))
 
@@ -125,10 +127,10 @@ def _judged_note(verdict: reclaim.JudgedCandidate, short_dimension: str) -> str:
 
 def _telling_dimension(verdict: reclaim.JudgedCandidate, task: TaskInfo) -> str:
     """The first requested dimension in which the queue exceeds its deserved amount; else the first requested one."""
-    held, deserved = verdict.held, verdict.attr.deserved
+    allocated, deserved = verdict.allocated, verdict.attr.deserved
     names = [name for name in task.resreq.resource_names() if name != PODS]
     relevant = [name for name in names if deserved.states_dimension(name)]
-    exceeded = [name for name in relevant if held.get(name) > deserved.get(name)]
+    exceeded = [name for name in relevant if allocated.get(name) > deserved.get(name)]
     return next(iter(exceeded or relevant or names), CPU)
 
 

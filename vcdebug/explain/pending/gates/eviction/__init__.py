@@ -23,7 +23,7 @@ from vcdebug.model.fit_errors import FitStatus
 from vcdebug.model.names import JobId, Seq
 from vcdebug.model.task import TaskInfo
 from vcdebug.recording.state_before import fits_without, requested_together
-from vcdebug.recording.visits import JobVisit, NodeTry, TaskTry, says_no, spans_inside
+from vcdebug.recording.visits import JobVisit, NodeTry, TaskTry, is_rejection, spans_inside
 from vcdebug.releases.scheduling import RECLAIM_IMMEDIATE
 
 NEVER_PREEMPT = "Never"
@@ -149,7 +149,7 @@ def _not_entitled_gates(view: JobView, action: str, task: TaskInfo, fits: NodeFi
     if tried and (gate := _visited_gate(view, tried[-1], task, fits)) is not None:
         return [gate]
     finding = queue_limits.overused_finding(view, action)
-    if finding is None and view.left_over:
+    if finding is None and view.unplaced_tasks:
         finding = turns_ended_finding(view, action, task) or entitlement.not_starving_finding(view, action, task)
     return [] if finding is None else [Gate(action, _chance_before_nodes(fits, action), finding)]
 
@@ -192,7 +192,7 @@ def _no_nodes_gate(view: JobView, visit: JobVisit, task: TaskInfo, fits: NodeFit
 def _node_stage(view: JobView, attempt: TaskTry, node: NodeTry) -> NodeStage:
     if node.task_placed:
         return NodeStage.PLACED
-    if node.later_calls or (node.evicted_tasks and evicts_at_once(view, attempt.action)):
+    if node.later_calls or (node.evicted_tasks and evicts_without_statement(view, attempt.action)):
         return NodeStage.AFTER
     candidates = node.candidates
     if candidates and fits_without(view.recording, node.first, attempt.task, node.node, candidates):
@@ -203,16 +203,16 @@ def _node_stage(view: JobView, attempt: TaskTry, node: NodeTry) -> NodeStage:
 
 def _after_victims_finding(view: JobView, attempt: TaskTry, nodes: list[NodeTry], job_fits: NodeFits) -> answer.Finding:
     """The finding if victims were found or not needed, and then a queue limit or a predicate refused."""
-    if evicts_at_once(view, attempt.action):
+    if evicts_without_statement(view, attempt.action):
         return freed_too_little_finding(view, attempt, nodes[-1])
     task = view.tasks[attempt.task]
     fits = job_fits.for_task(task)
     for node in nodes:
         calls = node.node_calls(hooks.ALLOCATABLE.upstream, hooks.SIMULATE_ALLOCATABLE.upstream)
         predicates = node.node_calls(hooks.PREDICATE.upstream, hooks.SIMULATE_PREDICATE.upstream)
-        objections = [(s, e) for s, e in predicates if says_no(e)]
+        objections = [(s, e) for s, e in predicates if is_rejection(e)]
         # Queue and predicate can both refuse in one try: the later refusal ended it.
-        queue_refused = calls and says_no(calls[-1][1]) and (not objections or objections[-1][0] < calls[-1][0])
+        queue_refused = calls and is_rejection(calls[-1][1]) and (not objections or objections[-1][0] < calls[-1][0])
         if queue_refused and node.last >= calls[-1][0]:
             after = f"{attempt.action} could make room on {node.node}{_format_victims(node)}."
             return queue_limits.not_allocatable_finding(view, task, fits, *calls[-1], after=after)
@@ -221,10 +221,10 @@ def _after_victims_finding(view: JobView, attempt: TaskTry, nodes: list[NodeTry]
         undo_seqs = [s for s, e in node.operations if (e.op, e.task) == (UNDO_PIPELINE, task.key)]
         if undo_seqs:
             return _refused_reservation_finding(view, attempt, node, undo_seqs[-1])
-    return _not_kept_finding(view, attempt, nodes[0])
+    return _unused_victims_finding(view, attempt, nodes[0])
 
 
-def _not_kept_finding(view: JobView, attempt: TaskTry, node: NodeTry) -> answer.Finding:
+def _unused_victims_finding(view: JobView, attempt: TaskTry, node: NodeTry) -> answer.Finding:
     """All checks passed but no room was reserved: a dry run whose victims are all reprieved proposes no node."""
     task = view.tasks[attempt.task]
     reason = f"{attempt.action} did not place {task.name} on {node.node}, although no plugin rejected it"
@@ -299,7 +299,7 @@ TURNS_ENDED = "queue-turns-ended"
 FREED_TOO_LITTLE = "freed-too-little"
 
 
-def evicts_at_once(view: JobView, action: str) -> bool:
+def evicts_without_statement(view: JobView, action: str) -> bool:
     """Whether the action is reclaim of a release that evicts without a statement."""
     return action == RECLAIM and view.recording.snapshot.release.has_older_form(RECLAIM_IMMEDIATE)
 
@@ -327,7 +327,7 @@ def freed_too_little_finding(view: JobView, attempt: TaskTry, node: NodeTry) -> 
 def turns_ended_finding(view: JobView, action: str, task: TaskInfo) -> answer.Finding | None:
     """The finding if the job starves and its queue's turns in reclaim ended at another job; else None."""
     starving_answers = [event.result for _, event in view.calls_during(action, hooks.JOB_STARVING.upstream)]
-    if not evicts_at_once(view, action) or not starving_answers or not all(starving_answers):
+    if not evicts_without_statement(view, action) or not starving_answers or not all(starving_answers):
         return None
     other_job, seq = _last_turn_of_queue(view, action)
     if not other_job or other_job == view.job.uid:

@@ -48,7 +48,7 @@ def not_starving_finding(view: JobView, action: str, task: TaskInfo) -> Finding:
     numbers = {
         "pods.ready": count(counts.ready_count, "pods"),
         "pods.waiting": count(counts.waiting_count, "pods"),
-        "pods.pending": count(len(view.left_over), "pods"),
+        "pods.pending": count(len(view.unplaced_tasks), "pods"),
         "job.minAvailable": count(counts.min_available, "pods"),
         **answer.numbers("request", task.init_resreq),
     }

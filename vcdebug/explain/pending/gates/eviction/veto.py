@@ -132,7 +132,7 @@ def every_victim(candidate_count: int) -> str:
 def _veto_reason(view: JobView, attempt: TaskTry, plugin: str, votes: NodeVotes) -> VetoReason:
     task = view.tasks[attempt.task]
     protected = [key for node, vote in votes for key in node.candidates if key not in vote.result]
-    explain = explainer_for(plugin).kept
+    explain = explainer_for(plugin).explain_veto
     reason = explain(view, task, protected, votes[0][1].seq or 1) if explain is not None else None
     if reason is None:
         return _reason_from_equation(view, plugin, protected, votes)
@@ -150,7 +150,7 @@ def _reason_from_equation(view: JobView, plugin: str, protected: Sequence[TaskKe
     terms = [term for equation in equations if equation is not None for term in equation.terms]
     notes = answer.histogram((term.name, term.note) for term in terms if term.name in protected and term.note)
     note_words = "".join(f" ({note})" for note, _ in notes[:1])
-    advice = explainer_for(plugin).keeps_advice or answer.cluster_admin_advice(PLUGIN_ADVICE.format(plugin=plugin))
+    advice = explainer_for(plugin).veto_advice or answer.cluster_admin_advice(PLUGIN_ADVICE.format(plugin=plugin))
     return VetoReason(f"It protects {join_names(protected)}{note_words}", {}, (advice,), answer.reason_lines(notes))
 
 
@@ -160,7 +160,7 @@ def _no_lower_priority(
     """priority's reason, if priority alone emptied an earlier tier; None otherwise."""
     if [vote.plugin for vote in empty_votes] != [PRIORITY] or empty_votes[0].seq is None:
         return None
-    explain = explainer_for(PRIORITY).kept
+    explain = explainer_for(PRIORITY).explain_veto
     return explain(view, view.tasks[attempt.task], protected, empty_votes[0].seq) if explain is not None else None
 
 
@@ -186,9 +186,11 @@ def filter_finding(view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry]) ->
     # In the state at the attempt: the action may have evicted pods before it.
     fits = NodeFits(view, view.tasks[attempt.task], nodes[0].first)
     verdicts = [fits.judge_node(attempt.action, node.node) for node in nodes]
-    domains = [one.domain for one in verdicts if one.domain is not None]
-    ranked = rank_objections(pair for one in verdicts for pair in one.objections.items())
-    finding = _build_finding(view, attempt, nodes, ranked, sum(len(one.candidates) for one in verdicts))  # exact: ints
+    domains = [judged.domain for judged in verdicts if judged.domain is not None]
+    ranked = rank_objections(pair for judged in verdicts for pair in judged.objections.items())
+    finding = _build_finding(
+        view, attempt, nodes, ranked, sum(len(judged.candidates) for judged in verdicts)
+    )  # exact: ints
     return finding, any(fits.task.init_resreq.less_equal(domain) for domain in domains)
 
 
@@ -217,8 +219,8 @@ def _build_finding(
     place = count_noun(len(nodes), "node")
     words = f"too few candidate victims ({candidate_count})" if candidate_count else "no candidate victim"
     headline = answer.pending_headline(view.job.uid, f"{attempt.action} has {words} for {attempt.task_name} on {place}")
-    there = f"{count_noun(total, 'pod')} {verb_for(total, 'is')} there"
-    facts = (f"{there}: {format_objections(ranked)}.",) if total else ()
+    candidates_text = f"{count_noun(total, 'pod')} {verb_for(total, 'is')} there"
+    facts = (f"{candidates_text}: {format_objections(ranked)}.",) if total else ()
     numbers = {
         "pods.onNodes": answer.count(total, "pods"),
         "pods.candidates": answer.count(candidate_count, "pods"),
@@ -243,10 +245,12 @@ def _build_finding(
 def filter_advice(view: JobView, cause: str, ranked: RankedObjections) -> tuple[answer.Advice, ...]:
     """Advice that would make skipped pods candidates."""
     if cause == UNRECLAIMABLE:
-        queue = next(view.session.jobs[pods[0].job].queue for why, pods in ranked if why.rule == action.NOT_RECLAIMABLE)
+        queue = next(
+            view.session.jobs[pods[0].job].queue for skip, pods in ranked if skip.rule == action.NOT_RECLAIMABLE
+        )
         edit = f"Queue/{queue}:spec.reclaimable=true"
         return (answer.queue_admin_advice(f"Queue {queue}: set spec.reclaimable to true.", edit),)
-    rules = [why.rule for why, _ in ranked]
+    rules = [skip.rule for skip, _ in ranked]
     advice: dict[str, answer.Advice] = {
         action.NOT_PREEMPTABLE: FLAG_ADVICE,
         action.GROUP_NOT_PREEMPTABLE: FLAG_ADVICE,
@@ -261,7 +265,7 @@ def filter_advice(view: JobView, cause: str, ranked: RankedObjections) -> tuple[
         ),
     }
     chosen = list(dict.fromkeys(text for rule, text in advice.items() if rule in rules))
-    if any(why.rule == action.NOT_RUNNING and not why.text.startswith(RELEASING_PREFIX) for why, _ in ranked):
+    if any(skip.rule == action.NOT_RUNNING and not skip.text.startswith(RELEASING_PREFIX) for skip, _ in ranked):
         chosen.append(
             answer.owner_advice("Check the next cycle: pods placed in this cycle can be evicted only once they run.")
         )

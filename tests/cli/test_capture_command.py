@@ -17,6 +17,7 @@ from tests.capture.small_cluster import SCHEDULER, small_cluster
 from tests.cli.transcripts import call
 from vcdebug.capture.api_client import REVIEWS_PATH
 from vcdebug.cli.main import main
+from vcdebug.snapshot.kinds import WORKLOAD_KINDS
 from vcdebug.snapshot.loader import load_snapshot
 
 
@@ -103,6 +104,8 @@ def test_a_person_sees_a_bar_on_stderr(kubeconfig: str, tmp_path: Path, monkeypa
 def test_the_role_allows_every_read_of_a_capture_and_nothing_else(
     api: FakeApi, kubeconfig: str, tmp_path: Path
 ) -> None:
+    for kind in WORKLOAD_KINDS:
+        api.groups.setdefault(kind.group, []).append(kind.version)
     code, out, _ = call(["capture", "--rbac"])
     assert 0 == code
     rules = yaml.safe_load(out)["rules"]

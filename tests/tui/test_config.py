@@ -90,7 +90,7 @@ def test_keys_are_shown_as_people_call_them() -> None:
 
 
 async def test_other_keys_work_and_footer_and_help_show_them(tmp_path: Path) -> None:
-    chosen = settings(tmp_path, "keys: {over: [J, f10], into: n, help: 'K'}")
+    chosen = settings(tmp_path, "keys: {over: [J, f10], into: n, help: f8}")
     async with opened("preempt-works", NARROW, settings=chosen) as desk:
         await desk.press("n")
         assert 1 == desk.seq
@@ -98,10 +98,10 @@ async def test_other_keys_work_and_footer_and_help_show_them(tmp_path: Path) -> 
         assert 1 == desk.seq
         footer = {entry.effect: entry.key for entry in desk.main.query_one(Status).keys}
         assert ("J", "n") == (footer["over"], footer["into"])
-        await desk.press("K")
+        await desk.press("f8")
         rows = {row.cells[1].text: row.cells[0].text for row in desk.app.screen.table.rows}  # type: ignore[attr-defined]
         assert "J F10" == rows["over: the next event or span on this level"]
-        assert "K" == rows["this help"]
+        assert "F8" == rows["this help"]
 
 
 async def test_a_problem_in_the_file_is_said_at_the_start_and_in_the_help(tmp_path: Path) -> None:

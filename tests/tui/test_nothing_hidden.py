@@ -63,7 +63,7 @@ def flow_faults(layout: TableLayout, table: Table) -> Iterator[str]:
 def faults(table: Table, width: int) -> Iterator[str]:
     layout = lay_out(table, table.rows, width, wraps=False)
     if not len(table.rows) or table.rows[0].key == "next":
-        if layout.total_lines > 1 and not table.title.startswith(("Action", "Equation")):
+        if layout.total_lines > 1 and not table.title.startswith(("Action", "Equation", "Source")):
             yield f"an empty panel has {layout.total_lines} lines"
         return
     if layout.head_lines > 1 or layout.body_size != len(table.rows):

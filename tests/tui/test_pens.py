@@ -82,6 +82,18 @@ async def test_every_word_on_the_screen_can_be_read_in_every_theme() -> None:
             assert [] == [faint for text, style in drawn_words(desk) if (faint := faint_words(text, style))], name
 
 
+@pytest.mark.parametrize("keys", [("question_mark",), ("e",), ("b",)], ids=["help", "answer", "breakpoint dialog"])
+async def test_every_word_of_a_page_can_be_read_in_every_theme(keys: tuple[str, ...]) -> None:
+    async with opened("preempt-blocked-by-gang", WIDE) as desk:
+        await desk.command("goto 103")
+        await desk.press(*keys)
+        for name in TRUE_COLOUR:
+            desk.app.theme = name
+            desk.app.refresh_css(animate=False)
+            await desk.pause()
+            assert [] == [faint for text, style in drawn_words(desk) if (faint := faint_words(text, style))], name
+
+
 def faint_words(text: str, style: Style) -> str:
     """A description of the text if its contrast is too low, else ""."""
     ink, ground = (style.bgcolor, style.color) if style.reverse else (style.color, style.bgcolor)

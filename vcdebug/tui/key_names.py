@@ -111,7 +111,7 @@ def hint_line(active: Mapping[str, ActiveBinding], hints: tuple[KeyHint, ...]) -
 class KeyLine(Label):
     """The last line of a page or dialog; a click on an entry, as `/ filter`, presses its key."""
 
-    DEFAULT_CSS = "KeyLine { dock: bottom; width: 100%; height: 1; }"
+    DEFAULT_CSS = "KeyLine { dock: bottom; width: 100%; height: 1; color: $text-muted; }"
     auto_links = reactive(False)
 
     def __init__(self, words: str = "") -> None:

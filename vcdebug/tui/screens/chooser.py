@@ -45,7 +45,6 @@ class ChooserScreen(Screen[str]):
     ChooserScreen Input { border: round $border-blurred; height: 3; }
     ChooserScreen Input:focus { border: round $border; }
     ChooserScreen #about { width: 100%; height: 3; color: $text-muted; }
-    ChooserScreen KeyLine { color: $text-muted; }
     """
 
     def __init__(self, recent: Sequence[RecentSnapshot] = (), failure: str = "", among: Sequence[Path] = ()) -> None:

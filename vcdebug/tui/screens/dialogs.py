@@ -41,13 +41,14 @@ class BreakpointScreen(ModalScreen[str]):
     BreakpointScreen > Vertical {
         width: 90%; max-width: 100; height: auto; max-height: 95%;
         border: round $border; background: $surface; padding: 0 1;
+        border-title-color: $text-accent; border-subtitle-color: $text-muted;
     }
     BreakpointScreen Grid { height: auto; max-height: 50vh; min-height: 6; }
     BreakpointScreen Input { border: round $border-blurred; height: 3; }
     BreakpointScreen Input:focus { border: round $border; }
     BreakpointScreen Label { width: 100%; height: auto; }
     BreakpointScreen #error { color: $text-error; }
-    BreakpointScreen #hint, BreakpointScreen #narrower { color: $foreground 60%; }
+    BreakpointScreen #hint, BreakpointScreen #narrower { color: $text-muted; }
     """
 
     def __init__(self, moment: DebuggerState, kind: str) -> None:
@@ -155,6 +156,7 @@ class ConfirmLeaveScreen(ModalScreen[LeaveAnswer]):
     ConfirmLeaveScreen { align: center middle; }
     ConfirmLeaveScreen > Vertical {
         width: 60; max-width: 98%; height: auto; border: round $border; background: $surface; padding: 0 1;
+        border-title-color: $text-accent; border-subtitle-color: $text-muted;
     }
     ConfirmLeaveScreen Label { width: 100%; }
     """
@@ -217,6 +219,7 @@ class CopyScreen(ModalScreen[CopyChoice | None]):
     CopyScreen > Vertical {
         width: 90%; max-width: 90; height: auto; max-height: 90%;
         border: round $border; background: $surface; padding: 0 1;
+        border-title-color: $text-accent; border-subtitle-color: $text-muted;
     }
     CopyScreen Grid { height: auto; max-height: 16; }
     CopyScreen Label { width: 100%; height: 1; }

@@ -30,6 +30,7 @@ class LessonScreen(ModalScreen[bool]):
     LessonScreen { align: center bottom; background: transparent; }
     LessonScreen > Vertical {
         width: 100%; height: auto; max-height: 65%; border: round $border; background: $surface; padding: 0 1;
+        border-title-color: $text-accent; border-subtitle-color: $text-muted;
     }
     LessonScreen VerticalScroll { height: auto; max-height: 100%; }
     LessonScreen Label { width: 100%; height: auto; }

@@ -53,9 +53,9 @@ class DetailScreen(ModalScreen[Seq | Figure | str]):
     DetailScreen > Vertical {
         width: 98%; max-width: 160; height: auto; max-height: 90%;
         border: round $border; background: $surface; padding: 0 1;
+        border-title-color: $text-accent; border-subtitle-color: $text-muted;
     }
     DetailScreen Grid { height: auto; max-height: 100%; }
-    DetailScreen KeyLine { text-style: dim; }
     DetailScreen Prompt { dock: bottom; width: 100%; }
     """
 

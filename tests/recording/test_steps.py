@@ -8,6 +8,7 @@ import pytest
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods, queue
 from tests.recorded import COPIES, bundled, golden, recorded
 from tests.recorded import GOLDEN as CASES
+from vcdebug.explain.pending.explanation import survey_jobs
 from vcdebug.framework.record import OpEvent
 from vcdebug.recording.effects import pods_in_view
 from vcdebug.recording.flow_rows import present_branches
@@ -104,6 +105,13 @@ def test_the_keys_of_cycle_states_are_those_that_plugins_read() -> None:
     keys = "keys: VolumeBinding, DynamicResources, proportionState; filters skipped: NodeAffinity, NodePorts"
     assert ["pod assistants/chat-api-server-0", "pod assistants/chat-api-server-1"] == [each.name for each in states]
     assert all(each.result.startswith(keys) for each in states)
+
+
+def test_answers_change_no_cycle_state() -> None:
+    asked = replay_cycle(bundled("pending-refused-by-filters").snapshot)
+    before = {uid: ([*state.data], [*state.skip]) for uid, state in asked.session.cycle_states.items()}
+    survey_jobs(asked)
+    assert before == {uid: ([*state.data], [*state.skip]) for uid, state in asked.session.cycle_states.items()}
 
 
 def test_a_session_that_panics_never_closes() -> None:

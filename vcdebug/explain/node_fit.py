@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -18,8 +19,9 @@ from vcdebug.framework import action as action_module
 from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.framework.placement import ask_predicates
 from vcdebug.framework.record import PredicateEvent
+from vcdebug.kube.node_view import CycleState
 from vcdebug.model.fit_errors import ERROR, POD_NUMBER_EXCEEDED, FitStatus, blocks_preemption
-from vcdebug.model.names import FloatArray, NodeName, Seq
+from vcdebug.model.names import FloatArray, NodeName, Seq, TaskId
 from vcdebug.model.node import NodeAmounts, NodeInfo
 from vcdebug.model.resource import MIN_RESOURCE, PODS, Resource
 from vcdebug.model.task import TaskInfo
@@ -195,20 +197,47 @@ def predicate_objections(recording: Recording, task: TaskInfo) -> Mapping[NodeNa
     session = recording.session
     if not session.plugin_calls:
         return {}
-    # These calls are not part of the cycle, so they must not become events of the recording.
-    session.record.running_call_count += 1
-    try:
-        error = session.ask_plugins(PRE_PREDICATE, task)
-        if error is not None:
-            statuses = error.statuses or (FitStatus(ERROR, error.text),)
-            return dict.fromkeys(session.nodes, statuses)
-        codes = ask_predicates(session, task, session.all_rows())
-    except PANICS:
-        return {}
-    finally:
-        session.record.running_call_count -= 1
+    with _separate_cycle_state(recording, task):
+        try:
+            error = session.ask_plugins(PRE_PREDICATE, task)
+            if error is not None:
+                statuses = error.statuses or (FitStatus(ERROR, error.text),)
+                return dict.fromkeys(session.nodes, statuses)
+            codes = ask_predicates(session, task, session.all_rows())
+        except PANICS:
+            return {}
     names, statuses_of = session.node_table.names, session.reasons.statuses_of
     return {names[row]: statuses_of(codes.item(row)) for row in np.flatnonzero(codes).tolist()}
+
+
+@contextmanager
+def _separate_cycle_state(recording: Recording, task: TaskInfo) -> Iterator[None]:
+    """Calls in the block are not part of the cycle: they record no events and leave the task's CycleState as it was."""
+    session = recording.session
+    recorded_state = session.cycle_states.pop(task.uid, None)
+    if recorded_state is not None:
+        state = session.cycle_states[task.uid] = recorded_state.clone()
+        state.skip = dict(recorded_state.skip)  # clones share the skip set
+    try:
+        with session.record.silence_recording():
+            yield
+    finally:
+        _asked_states(recording)[task.uid] = session.cycle_state(task)
+        del session.cycle_states[task.uid]
+        if recorded_state is not None:
+            session.cycle_states[task.uid] = recorded_state
+
+
+@per_recording()
+def _asked_states(recording: Recording) -> dict[TaskId, CycleState]:
+    """The CycleState of each task for which an answer asked the predicates, as these calls left it."""
+    return {}
+
+
+def asked_state(recording: Recording, task: TaskInfo) -> CycleState:
+    """The task's CycleState after `predicate_objections`."""
+    predicate_objections(recording, task)
+    return _asked_states(recording).get(task.uid) or CycleState()
 
 
 class CardShortage(NamedTuple):

@@ -17,7 +17,7 @@ from vcdebug.explain.answer import (
     owner_advice,
     queue_admin_advice,
 )
-from vcdebug.explain.node_fit import NodeFit, NodeFits
+from vcdebug.explain.node_fit import NodeFit, NodeFits, asked_state
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, pod_affinity_terms
 from vcdebug.kube.dynamic_resources import ClaimState, DynamicResources
@@ -442,7 +442,7 @@ def _claims_of_task(fits: NodeFits) -> tuple[DynamicResources | None, ClaimState
     plugin = session.plugins.get(Predicates.name)
     if not isinstance(plugin, Predicates) or not fits.task.pod.spec.get("resourceClaims"):
         return None, None
-    state = session.cycle_state(fits.task).data.get(DynamicResourcesFilter.STATE)
+    state = asked_state(fits.view.recording, fits.task).data.get(DynamicResourcesFilter.STATE)
     return plugin.claim_filter, state if isinstance(state, ClaimState) else None
 
 

@@ -24,7 +24,7 @@ from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.visits import JobVisit, NumberedCall, TaskTry, job_visits
-from vcdebug.snapshot.kinds import WORKLOAD_KINDS
+from vcdebug.snapshot.kinds import WORKLOAD_NAMES
 from vcdebug.snapshot.manifest import (
     GROUP_ANNOTATION,
     JsonObject,
@@ -36,7 +36,9 @@ from vcdebug.snapshot.manifest import (
     object_in,
     owner_names,
     owners_of,
+    split_workload_key,
     status_of,
+    workload_key,
 )
 from vcdebug.snapshot.object_checks import join_kinds, missing_kinds, supplying_command
 from vcdebug.snapshot.reported_events import event_reporter, event_time, latest_events
@@ -329,10 +331,8 @@ def _groups_of_workload(snapshot: Snapshot, word: str) -> list[JobId]:
 
 def unmade_workloads(snapshot: Snapshot) -> dict[str, str]:
     """`namespace/name` → kind of the operators' objects in the snapshot."""
-    places = (key.partition("/") for key in snapshot.workloads)
-    named = [(namespace, *rest.split(" ", 1)) for namespace, _, rest in places]
-    known = [kind.name for kind in WORKLOAD_KINDS]
-    return {f"{namespace}/{name}": kind for namespace, kind, name in named if kind in known}
+    named = map(split_workload_key, snapshot.workloads)
+    return {f"{namespace}/{name}": kind for namespace, kind, name in named if kind in WORKLOAD_NAMES}
 
 
 def _namespace_of(manifest: JsonObject) -> str:
@@ -430,7 +430,7 @@ def _event_sentence(recording: Recording, event: Manifest) -> str:
 def _known_workloads(recording: Recording) -> Mapping[str, WorkloadFacts]:
     """Workloads by `namespace/Kind name`, including Volcano Jobs."""
     jobs = (
-        (f"{_namespace_of(manifest)}/Job {name_of(manifest)}", manifest)
+        (workload_key(_namespace_of(manifest), "Job", name_of(manifest)), manifest)
         for manifest in recording.snapshot.objects_of("Job")
     )
     return {**recording.snapshot.workloads, **{name: WorkloadFacts.of_manifest(manifest) for name, manifest in jobs}}

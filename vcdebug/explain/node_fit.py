@@ -19,9 +19,10 @@ from vcdebug.framework import action as action_module
 from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.framework.placement import ask_predicates
 from vcdebug.framework.record import PredicateEvent
+from vcdebug.framework.session import Session
 from vcdebug.kube.node_view import CycleState
 from vcdebug.model.fit_errors import ERROR, POD_NUMBER_EXCEEDED, FitStatus, blocks_preemption
-from vcdebug.model.names import FloatArray, NodeName, Seq, TaskId
+from vcdebug.model.names import FloatArray, NodeName, Seq
 from vcdebug.model.node import NodeAmounts, NodeInfo
 from vcdebug.model.resource import MIN_RESOURCE, PODS, Resource
 from vcdebug.model.task import TaskInfo
@@ -186,58 +187,57 @@ class NodeFits:
         ]
 
 
-# A task is examined at several events in a row, and the predicates answer the same at each of them.
-@per_recording(most=8)
 def predicate_objections(recording: Recording, task: TaskInfo) -> Mapping[NodeName, tuple[FitStatus, ...]]:
     """Node → reasons for which the predicates refuse the task now, resources aside; called without recording events.
 
     Empty if the call would panic, which the cycle itself never made for this task, and if the scheduler's process
     ended before its plugins were open.
     """
+    return _ask_predicates_now(recording, task)[0]
+
+
+def asked_state(recording: Recording, task: TaskInfo) -> CycleState:
+    """The task's CycleState as `predicate_objections` leaves it."""
+    return _ask_predicates_now(recording, task)[1]
+
+
+# A task is examined at several events in a row, and the predicates answer the same at each of them.
+@per_recording(most=8)
+def _ask_predicates_now(
+    recording: Recording, task: TaskInfo
+) -> tuple[Mapping[NodeName, tuple[FitStatus, ...]], CycleState]:
+    """(objections by node, CycleState of these calls)."""
     session = recording.session
     if not session.plugin_calls:
-        return {}
-    with _separate_cycle_state(recording, task):
+        return {}, CycleState()
+    with _separate_cycle_state(session, task) as state:
         try:
             error = session.ask_plugins(PRE_PREDICATE, task)
             if error is not None:
                 statuses = error.statuses or (FitStatus(ERROR, error.text),)
-                return dict.fromkeys(session.nodes, statuses)
+                return dict.fromkeys(session.nodes, statuses), state
             codes = ask_predicates(session, task, session.all_rows())
         except PANICS:
-            return {}
+            return {}, state
     names, statuses_of = session.node_table.names, session.reasons.statuses_of
-    return {names[row]: statuses_of(codes.item(row)) for row in np.flatnonzero(codes).tolist()}
+    return {names[row]: statuses_of(codes.item(row)) for row in np.flatnonzero(codes).tolist()}, state
 
 
 @contextmanager
-def _separate_cycle_state(recording: Recording, task: TaskInfo) -> Iterator[None]:
-    """Calls in the block are not part of the cycle: they record no events and leave the task's CycleState as it was."""
-    session = recording.session
-    recorded_state = session.cycle_states.pop(task.uid, None)
+def _separate_cycle_state(session: Session, task: TaskInfo) -> Iterator[CycleState]:
+    """A CycleState for calls outside the cycle: they record no events and leave the state of the task as it was."""
+    recorded_state = session.cycle_states.get(task.uid)
+    state = CycleState() if recorded_state is None else recorded_state.clone()
     if recorded_state is not None:
-        state = session.cycle_states[task.uid] = recorded_state.clone()
         state.skip = dict(recorded_state.skip)  # clones share the skip set
+    session.cycle_states[task.uid] = state
     try:
         with session.record.silence_recording():
-            yield
+            yield state
     finally:
-        _asked_states(recording)[task.uid] = session.cycle_state(task)
         del session.cycle_states[task.uid]
         if recorded_state is not None:
             session.cycle_states[task.uid] = recorded_state
-
-
-@per_recording()
-def _asked_states(recording: Recording) -> dict[TaskId, CycleState]:
-    """The CycleState of each task for which an answer asked the predicates, as these calls left it."""
-    return {}
-
-
-def asked_state(recording: Recording, task: TaskInfo) -> CycleState:
-    """The task's CycleState after `predicate_objections`."""
-    predicate_objections(recording, task)
-    return _asked_states(recording).get(task.uid) or CycleState()
 
 
 class CardShortage(NamedTuple):

@@ -5,7 +5,7 @@ Upstream: cache (buildTaskDRAInfo, addDRAResource), api (DRAResource), cache/eve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from vcdebug.errors import SchedulerPanic
 from vcdebug.gomath import MAX_INT64, MIN_INT64, wrap_int64
@@ -180,9 +180,16 @@ def _claim_keys(pod: Pod) -> Iterator[tuple[ClaimKey, bool]]:
 
 
 LIMIT_PREFIX = "attachable-volumes-csi-"
+"""Prefix of the resources that count attached volumes of a CSI driver."""
 MAX_NAME_LENGTH = 63
 STORAGE_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 DRIVER_PARAMETER = "csi.storage.k8s.io/csi-driver-name"
+
+
+def csi_drivers(resources: Iterable[str]) -> list[str]:
+    """The CSI drivers, as the scheduler names them, whose attached volumes some of these resources count."""
+    prefixed = (name for name in resources if name.startswith(LIMIT_PREFIX))
+    return list(dict.fromkeys(name.removeprefix(LIMIT_PREFIX) for name in prefixed))
 
 
 def limit_key_function(release: Release) -> Callable[[str], str]:

@@ -133,7 +133,7 @@ def rule_of(change: Change, *, newest: bool = False) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseRules:
-    """Base of rules that differ between releases; the defaults are the newest rules."""
+    """Base of rules that differ between releases; the defaults are the rules of master."""
 
     @classmethod
     def for_release(cls, release: Release, **others: object) -> Self:

@@ -126,6 +126,7 @@ WORKLOAD_KINDS: tuple[ResourceKind, ...] = tuple(
     ResourceKind(*each, True, "nothing; answers know less about their pods", is_read=False) for each in _WORKLOADS
 )
 """Kinds of operators whose objects own PodGroups or pods; a snapshot keeps only WorkloadFacts of them."""
+WORKLOAD_NAMES = tuple(kind.name for kind in WORKLOAD_KINDS)
 
 KIND_BY_NAME: dict[str, ResourceKind] = {kind.name: kind for kind in KINDS}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from vcdebug.snapshot.kinds import WORKLOAD_KINDS
+from vcdebug.snapshot.kinds import WORKLOAD_NAMES
 
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
 """The annotation of a pod that names its PodGroup."""
@@ -165,15 +165,26 @@ class WorkloadFacts(NamedTuple):
         )
 
 
+def workload_key(namespace: object, kind: object, name: object) -> str:
+    """`namespace/Kind name`: how a snapshot names the object of an operator."""
+    return f"{namespace or ''}/{kind} {name}"
+
+
+def split_workload_key(key: str) -> tuple[str, str, str]:
+    """(namespace, kind, name) of a workload_key."""
+    namespace, _, rest = key.partition("/")
+    kind, _, name = rest.partition(" ")
+    return namespace, kind, name
+
+
 def facts_by_name(manifests: Iterable[JsonObject]) -> dict[str, WorkloadFacts]:
     """`namespace/Kind name` → facts of the objects that answers use: those of known operators, or with some fact."""
-    known = [kind.name for kind in WORKLOAD_KINDS]
     workloads = {}
     for manifest in manifests:
         facts, kind = WorkloadFacts.of_manifest(manifest), manifest.get("kind")
         metadata = object_in(manifest.get("metadata"))
-        if metadata.get("name") and (kind in known or facts != WorkloadFacts()):
-            workloads[f"{metadata.get('namespace') or ''}/{kind} {metadata['name']}"] = facts
+        if metadata.get("name") and (kind in WORKLOAD_NAMES or facts != WorkloadFacts()):
+            workloads[workload_key(metadata.get("namespace"), kind, metadata["name"])] = facts
     return workloads
 
 

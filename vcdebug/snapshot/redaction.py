@@ -19,7 +19,15 @@ from vcdebug.releases.release import Release
 from vcdebug.snapshot import device_config
 from vcdebug.snapshot.cycle_inputs import NAMED_FIELDS, ChanceSettings, SchedulerProcess
 from vcdebug.snapshot.go_yaml import edited_document
-from vcdebug.snapshot.manifest import GROUP_ANNOTATION, WorkloadFacts, metadata_of, name_of, spec_of
+from vcdebug.snapshot.manifest import (
+    GROUP_ANNOTATION,
+    WorkloadFacts,
+    metadata_of,
+    name_of,
+    spec_of,
+    split_workload_key,
+    workload_key,
+)
 from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.provenance import Provenance
 from vcdebug.snapshot.redact_words import Pseudonyms, holds_numbers, is_read_annotation
@@ -164,11 +172,10 @@ def _rewrite_workloads(workloads: Mapping[str, WorkloadFacts], rewriter: Manifes
     """Names, queue and state of operators' objects; roles are dropped, since pseudonyms would match no pod."""
     value, renamed = rewriter.rewrite_value, {}
     for key, facts in workloads.items():
-        namespace, _, owner = key.partition("/")
-        kind, _, name = owner.partition(" ")
+        namespace, kind, name = split_workload_key(key)
         queue = value(facts.queue) if facts.queue else ""
         owners = tuple(value(each) for each in facts.owners)
-        renamed[f"{value(namespace)}/{value(kind)} {value(name)}"] = WorkloadFacts(
+        renamed[workload_key(value(namespace), value(kind), value(name))] = WorkloadFacts(
             queue, facts.suspended, owners=owners
         )
     return renamed

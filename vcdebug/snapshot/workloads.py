@@ -138,8 +138,7 @@ class TaskPods(NamedTuple):
 
 def next_pods_of(snapshot: Snapshot, group: JsonObject) -> list[TaskPods]:
     """The pods of each task of the Volcano Job that owns a PodGroup; empty if the snapshot lacks a pod template."""
-    names = owner_keys(group)
-    job = next((one for one in snapshot.objects_of("Job") if key_of(one) in names), None)
+    job = volcano_job_of(snapshot, group)
     tasks = [] if job is None else _named_tasks(job)
     templates = [spec_of(task.get("template") or {}) for task in tasks]
     if job is None or not all(each.get("containers") for each in templates):
@@ -147,6 +146,12 @@ def next_pods_of(snapshot: Snapshot, group: JsonObject) -> list[TaskPods]:
     counts = [int(task.get("replicas") or 0) for task in tasks]
     pods = [_volcano_pod(snapshot, job, task, 0, name_of(group)) for task in tasks]
     return [TaskPods(pod, count) for pod, count in zip(pods, counts, strict=True) if count > 0]
+
+
+def volcano_job_of(snapshot: Snapshot, group: JsonObject) -> Manifest | None:
+    """The Volcano Job that owns a PodGroup; None if the snapshot has none."""
+    names = owner_keys(group)
+    return next((job for job in snapshot.objects_of("Job") if key_of(job) in names), None)
 
 
 def _named_tasks(job: Manifest) -> list[dict[str, Any]]:

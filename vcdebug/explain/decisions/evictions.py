@@ -292,11 +292,9 @@ def bundles_at(recording: Recording, seq: Seq) -> DomainBundles | None:
     # A new action object with the same arguments: the one of the cycle is not part of a recording.
     gang_action: gang_eviction.GangEviction = resolve_reference(recording.conf.registry[action.name])(arguments)
     # Building bundles calls plugins again, and these calls must not become events of the recording.
-    session.record.running_call_count += 1
     allowed = calls.outcome if isinstance(calls.outcome, tuple) else ()
-    bundles = _find_domain_bundles(session, gang_action, session.jobs[span.name], event.candidates, allowed)
-    session.record.running_call_count -= 1
-    return bundles
+    with session.record.silence_recording():
+        return _find_domain_bundles(session, gang_action, session.jobs[span.name], event.candidates, allowed)
 
 
 def _find_domain_bundles(

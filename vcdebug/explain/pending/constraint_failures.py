@@ -22,6 +22,7 @@ from vcdebug.kube.taints import (
     parse_taints,
     parse_tolerations,
 )
+from vcdebug.model.pod_claims import csi_drivers
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import DEVICESHARE, NODEGROUP, NUMA_AWARE, TDM, USAGE
 from vcdebug.recording.state_before import requested_together
@@ -223,12 +224,7 @@ _CHANGE_REQUEST = answer.owner_advice("Change the pod's nodeSelector, affinity, 
 
 def advice_for_larger(unprovided: list[str]) -> tuple[Advice, ...]:
     """Advice for a task larger than every node, or one that requests a resource of no node."""
-    drivers = [
-        name.removeprefix(placement_constraints.CSI)
-        for name in unprovided
-        if name.startswith(placement_constraints.CSI)
-    ]
-    if drivers:
+    if drivers := csi_drivers(unprovided):
         return (
             answer.cluster_admin_advice(
                 f"No CSINode lists driver {join_names(drivers)}; check that it runs on the nodes."

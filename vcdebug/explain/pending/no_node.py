@@ -18,6 +18,7 @@ from vcdebug.framework.record import PLACING_OPS, OpEvent, StateEvent
 from vcdebug.grouping import group_by_key
 from vcdebug.model.cluster import is_not_ready
 from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
+from vcdebug.model.pod_claims import csi_drivers
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import PREDICATES, TDM, USAGE
@@ -163,7 +164,6 @@ def _left_out_facts(view: JobView) -> tuple[str, ...]:
 
 def _larger_than_any_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding:
     from vcdebug.explain.pending.constraint_failures import advice_for_larger
-    from vcdebug.explain.pending.placement_constraints import CSI
 
     request = task.init_resreq
     largest = {
@@ -179,11 +179,11 @@ def _larger_than_any_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding:
         node = largest[name]
         largest_amount = node.allocatable.get(name)
         request_text, maximum = amount_text.format_amounts_apart(name, request.get(name), largest_amount)
-        driver = name.removeprefix(CSI)
+        drivers = csi_drivers([name])
         if largest_amount > 0:
             reason = f"{task.name} asks {request_text} {name}, more than any node has (largest: {node.name}, {maximum})"
-        elif driver != name:
-            reason = f"{task.name} mounts a volume of {driver}, which no CSINode in the snapshot lists as a driver"
+        elif drivers:
+            reason = f"{task.name} mounts a volume of {drivers[0]}, which no CSINode in the snapshot lists as a driver"
         else:
             reason = f"{task.name} asks {request_text} {name}, and no node in the snapshot provides it"
             similar = format_similar_resource(fits, name)
@@ -457,8 +457,10 @@ def user_facts(fits: NodeFits) -> list[str]:
     name, recording = node.short[0][0], fits.view.recording
     # Of nodes that lack as much, one with pods of other jobs: the job's own pods are no obstacle to it.
     alike = [each.name for each in fits.node_fits if each.short == node.short and each.kind == node.kind]
-    users = [(each, users_of_node(recording, fits.earliest_seq, each, name)) for each in (node.name, *alike[:8])]
-    place, pods = next((one for one in users if any(key not in fits.view.tasks for key, _ in one[1])), users[0])
+    places = dict.fromkeys((node.name, *alike[:8]))
+    users = ((place, users_of_node(recording, fits.earliest_seq, place, name)) for place in places)
+    shared = (one for one in users if any(key not in fits.view.tasks for key, _ in one[1]))
+    place, pods = next(shared, (node.name, users_of_node(recording, fits.earliest_seq, node.name, name)))
     return [f"In use on {place} ({name}): {amount_text.join_ranked_amounts(name, pods, MAX_TAKERS)}."] if pods else []
 
 

@@ -25,9 +25,10 @@ from vcdebug.kube.listers import claim_names, storage_class_name
 from vcdebug.kube.node_affinity import required_node_affinity
 from vcdebug.kube.pod_affinity import AFFINITY_REASON
 from vcdebug.kube.selector import Requirement
-from vcdebug.kube.topology_spread import SKEWED_REASON
+from vcdebug.kube.topology_spread import SKEWED_REASON, SpreadConstraint, SpreadDomains
 from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.pod import Pod
+from vcdebug.model.pod_claims import csi_drivers
 from vcdebug.plugins.predicates import Predicates
 from vcdebug.plugins.predicates.filters import PodTopologySpreadFilter
 from vcdebug.plugins.predicates.volume_filters import DynamicResourcesFilter
@@ -135,20 +136,26 @@ def find_spread_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
             continue
         lacking = [node.name for node in fits.node_fits if node.name not in present]
         yield from _few_nodes_failure(present, lacking, f"{format_requirement(required)}, {rule}") if lacking else ()
-        values = enumerate(domains.column.values)
-        counts = {str(value): int(domains.per_value[at]) for at, value in values if domains.present[at]}
-        most = constraint.max_skew + domains.min_match_num - domains.self_match_num
-        allowed = [value for value, count in counts.items() if count <= most]
-        if len(allowed) < len(counts):
-            pods = join_names((f"{value} {count}" for value, count in counts.items()), MAX_VALUES)
-            where = f"only {key} {join_names(allowed)}" if allowed else f"no {key}"
-            wanted, found = constraint.min_domains, len(counts)
-            pods = f"{pods}; minDomains {wanted}, but nodes have {found}" if wanted > found else pods
-            free = f"Free room in {join_names(allowed)}, or set" if allowed else "Set"
-            yield ConstraintFailure(
-                f"topologySpreadConstraints (maxSkew {constraint.max_skew}) allows {where}; matching pods: {pods}",
-                (owner_advice(f"{free} whenUnsatisfiable: ScheduleAnyway."),),
-            )
+        yield from _skewed_domains_failure(constraint, domains)
+
+
+def _skewed_domains_failure(constraint: SpreadConstraint, domains: SpreadDomains) -> Iterator[ConstraintFailure]:
+    """The domains that a spread constraint still allows, unless it allows all of them."""
+    key, values = constraint.topology_key, enumerate(domains.column.values)
+    counts = {str(value): int(domains.per_value[at]) for at, value in values if domains.present[at]}
+    most = constraint.max_skew + domains.min_match_num - domains.self_match_num
+    allowed = [value for value, count in counts.items() if count <= most]
+    if len(allowed) == len(counts):
+        return
+    pods = join_names((f"{value} {count}" for value, count in counts.items()), MAX_VALUES)
+    where = f"only {key} {join_names(allowed)}" if allowed else f"no {key}"
+    wanted, found = constraint.min_domains, len(counts)
+    pods = f"{pods}; minDomains {wanted}, but nodes have {found}" if wanted > found else pods
+    free = f"Free room in {join_names(allowed)}, or set" if allowed else "Set"
+    yield ConstraintFailure(
+        f"topologySpreadConstraints (maxSkew {constraint.max_skew}) allows {where}; matching pods: {pods}",
+        (owner_advice(f"{free} whenUnsatisfiable: ScheduleAnyway."),),
+    )
 
 
 def _closest_name(words: Iterable[str], candidates: Iterable[str]) -> str:
@@ -254,14 +261,12 @@ def find_volume_shortages(fits: NodeFits) -> Iterator[ConstraintFailure]:
 
 def find_shared_claims(fits: NodeFits) -> Iterator[ConstraintFailure]:
     """Yields claims that a node without free attachments has mounted already: the scheduler counts them per pod."""
-    near = [node for node in fits.of_kind("short") if any(name.startswith(CSI) for name, _ in node.short)]
+    near = [node for node in fits.of_kind("short") if csi_drivers(name for name, _ in node.short)]
     claims = claim_names_of(fits.task.pod) if near else []
     for claim in claims:
         mounting_pods = _mounted_by(fits, [claim], near)
         if mounting_pods:
-            drivers = dict.fromkeys(
-                name.removeprefix(CSI) for node in near for name, _ in node.short if name.startswith(CSI)
-            )
+            drivers = csi_drivers(name for node in near for name, _ in node.short)
             per_pod = "Volcano counts an attachment for each pod, although the volume is attached once"
             ignored = ",".join((*fits.view.recording.snapshot.flags.ignored_provisioners, *drivers))
             advice = cluster_admin_advice(
@@ -273,10 +278,6 @@ def find_shared_claims(fits: NodeFits) -> Iterator[ConstraintFailure]:
                 f"PersistentVolumeClaim {claim} is already mounted by {holders}; {per_pod}",
                 (advice._replace(repairs=True),),
             )
-
-
-CSI: Final = "attachable-volumes-csi-"
-"""Prefix of the resources that count attached volumes of a CSI driver."""
 
 
 def _mounted_by(fits: NodeFits, pod_claims: list[str], nodes: Sequence[NodeFit]) -> list[str]:

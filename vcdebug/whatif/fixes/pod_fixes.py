@@ -10,7 +10,7 @@ from vcdebug.kube.pod_requests import COMPUTE_RESOURCES, GUARANTEED, pod_qos
 from vcdebug.kube.ports import host_ports
 from vcdebug.kube.topology_spread import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
 from vcdebug.model.pod import Pod
-from vcdebug.model.pod_claims import LIMIT_PREFIX, limit_key_function
+from vcdebug.model.pod_claims import LIMIT_PREFIX, csi_drivers, limit_key_function
 from vcdebug.plugins import DRF, GANG, NUMA_AWARE, PRIORITY
 from vcdebug.plugins.numa_aware import POLICY_ANNOTATION, STATIC_POLICY
 from vcdebug.plugins.numa_aware.assignment import NO_POLICY
@@ -226,12 +226,8 @@ def propose_volume_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Fixes on CSI drivers; claims are never replaced, since their data would be lost."""
     if situation.job is None:
         return
-    drivers = dict.fromkeys(
-        name.removeprefix(LIMIT_PREFIX)
-        for task in situation.job.tasks.values()
-        for name in task.init_resreq.resource_names()
-        if name.startswith(LIMIT_PREFIX)
-    )
+    tasks = situation.job.tasks.values()
+    drivers = csi_drivers(name for task in tasks for name in task.init_resreq.resource_names())
     nodes = situation.recording.session.nodes
     csi_nodes = {name_of(manifest) for manifest in situation.snapshot.objects_of("CSINode")}
     for driver in drivers:

@@ -24,7 +24,7 @@ from vcdebug.model.queue import OPEN, QueueInfo
 from vcdebug.model.task import TaskStatus, is_allocated_status
 from vcdebug.plugins import CAPACITY, DRF, GANG, PDB, PRIORITY, PROPORTION
 from vcdebug.plugins.conformance import is_critical
-from vcdebug.plugins.pdb import DisruptionBudget, charge_budgets, read_budget
+from vcdebug.plugins.pdb import charge_budgets, read_budget
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.snapshot.edit_path import field_step
 from vcdebug.snapshot.manifest import key_of, name_of, spec_of
@@ -195,9 +195,9 @@ def _propose_whole_share_fixes(
         return
     needed = situation.pending_pods[: max(job.min_available - job.ready_task_num(), 1)]
     own_jobs = [one for one in situation.recording.session.jobs.values() if one.queue == queue.name]
+    running = [task.pod for one in own_jobs for task in one.tasks.values() if is_allocated_status(task.status)]
     changes, edits, capability = [], [], fix.known_amounts(queue.capability)
     for resource in fix.resources_of(needed):
-        running = [task.pod for one in own_jobs for task in one.tasks.values() if is_allocated_status(task.status)]
         limit = _limit_of(queue, "deserved", resource, deserved)
         wanted = fix.total_request([*running, *needed], resource)
         # Upstream refuses more than the capability; what spec.deserved does not name has advice of its own.
@@ -348,21 +348,12 @@ def _propose_released_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix
             yield fix.queue_fix(words, causes=causes, kind=kind, aspect=group_words).with_sizes(*sizes)
 
 
-def _budgets_of(situation: fix.FixSituation) -> list[DisruptionBudget]:
-    budgets = (read_budget(manifest) for manifest in situation.snapshot.objects_of("PodDisruptionBudget"))
-    return [budget for budget in budgets if budget is not None]
-
-
 def _propose_budget_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Proposes a lower minAvailable of budgets that plugin pdb applies, with the disruptions that it then allows."""
-    for budget in _budgets_of(situation) if PDB in situation.cause_codes else ():
-        path = f"PodDisruptionBudget/{budget.namespace}/{budget.name}"
-        minimum = next(
-            spec_of(one).get("minAvailable")
-            for one in situation.snapshot.objects_of("PodDisruptionBudget")
-            if key_of(one) == f"{budget.namespace}/{budget.name}"
-        )
-        if budget.allowed <= 0 and isinstance(minimum, int) and minimum > 0:
+    for manifest in situation.snapshot.objects_of("PodDisruptionBudget") if PDB in situation.cause_codes else ():
+        budget, minimum = read_budget(manifest), spec_of(manifest).get("minAvailable")
+        path = f"PodDisruptionBudget/{key_of(manifest)}"
+        if budget is not None and budget.allowed <= 0 and isinstance(minimum, int) and minimum > 0:
             sizes = [
                 fix.FixSize(
                     str(minimum - count),
@@ -377,9 +368,10 @@ def _propose_budget_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 def _propose_holder_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Proposes to delete pods of other jobs: the same queue first, then low priority, then small jobs."""
     needed = fix.resources_of(situation.pending_pods)
-    candidates, budgets = [], _budgets_of(situation)
+    read_budgets = map(read_budget, situation.snapshot.objects_of("PodDisruptionBudget"))
+    candidates, budgets = [], [budget for budget in read_budgets if budget is not None]
     for job in situation.recording.session.jobs.values():
-        # Nobody should delete pods of the cluster itself, such as its DNS, to make room.
+        # Pods of the cluster itself, such as its DNS, are not deleted to make room.
         ordinary = [task for task in job.tasks.values() if not is_critical(task)]
         # Deleting a pod that its PodDisruptionBudget protects would break a rule of its owner.
         ordinary = [one.task for one in charge_budgets(budgets, ordinary) if all(left > 0 for _, left in one.budgets)]

@@ -59,10 +59,11 @@ def _rejected_finding(view: JobView, seq: Seq, event: HookEvent) -> Finding:
 def later_rejections(view: JobView) -> Iterator[Finding]:
     """Yields findings of the limits that would reject the PodGroup too, but that an earlier rejection left unasked."""
     calls = view.calls_about(JOB_ENQUEUEABLE.upstream)
-    rejections = [(seq, event) for seq, event in calls if event.result < 0]
-    group = hook_calls_at(view.recording, rejections[-1][0]) if rejections else None
-    for vote in group.votes if group is not None else ():
-        seq, event = rejections[-1]
+    seq, event = next(((seq, event) for seq, event in reversed(calls) if event.result < 0), (0, None))
+    group = hook_calls_at(view.recording, seq) if event is not None else None
+    if event is None or group is None:
+        return
+    for vote in group.votes:
         if vote.state != "not asked" or not _exceeds_limit(view, seq, vote.plugin):
             continue
         explain = explainer_for(vote.plugin).rejected

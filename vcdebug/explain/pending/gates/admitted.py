@@ -42,11 +42,8 @@ def format_fit(view: JobView) -> str:
     """A sentence: whether the pods that the controller creates next would fit when the cycle ends."""
     tasks, source = _templated_tasks(view), "pod template"
     if not tasks:
-        pods, min_resources, source = (
-            max(view.job.min_available, 1),
-            view.job.get_min_resources(),
-            "minResources / minMember",
-        )
+        pods, min_resources = max(view.job.min_available, 1), view.job.get_min_resources()
+        source = "minResources / minMember"
         pod_request = Resource(min_resources.milli_cpu / pods, min_resources.memory / pods)
         for name, amount in min_resources.items():
             if name not in (CPU, MEMORY) and not is_quota_count(name):
@@ -76,19 +73,18 @@ def _count_places(view: JobView, tasks: Sequence[tuple[TaskInfo, int]]) -> str:
     placed, node_names, taken = 0, dict[NodeName, None](), dict[NodeName, Resource]()
     for task, replicas in tasks:
         fits = NodeFits(view, task, len(view.recording))
-        left = replicas
+        request = [(dimension, amount) for dimension, amount in task.resreq.items() if amount > 0]
+        remaining = replicas
         for name in sorted(node.name for node in fits.free_nodes):
             idle, used = fits.state.nodes[name].idle, taken.setdefault(name, Resource())
-            request = [(each, amount) for each, amount in task.resreq.items() if amount > 0]
-            room = min(
-                (int((idle.get(each) - used.get(each)) / amount + 1e-9) for each, amount in request), default=left
-            )
-            for _ in range(min(room, left)):
-                used.add(task.resreq)
+            rooms = (int((idle.get(dimension) - used.get(dimension)) / amount + 1e-9) for dimension, amount in request)
+            count_here = min(remaining, *rooms)
+            if count_here > 0:
+                used.add(task.resreq.clone().multi(count_here))
                 node_names[name] = None
-            left -= min(room, left)
-        placed += replicas - left
-        if left == replicas and fits.reason_histogram:
+                remaining -= count_here
+        placed += replicas - remaining
+        if remaining == replicas and fits.reason_histogram:
             reason, nodes = fits.reason_histogram[0]
             return f"would not fit now: {reason} ({count_noun(len(nodes), 'node')})."
     if placed >= view.job.min_available:

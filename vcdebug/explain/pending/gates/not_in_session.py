@@ -35,6 +35,7 @@ from vcdebug.snapshot.manifest import (
     owners_of,
     spec_of,
     status_of,
+    workload_key,
 )
 from vcdebug.snapshot.object_checks import join_kinds, missing_kinds, supplying_command
 from vcdebug.snapshot.reported_events import ENDED_JOB_PHASES
@@ -292,7 +293,7 @@ def _unmade_workload_finding(
 ) -> Finding:
     """The finding for an operator's object for which neither a PodGroup nor pods are in the snapshot."""
     namespace, _, name = subject.job.rpartition("/")
-    suspended = recording.snapshot.workloads[f"{namespace}/{kind} {name}"].suspended
+    suspended = recording.snapshot.workloads[workload_key(namespace, kind, name)].suspended
     reason = "it is suspended" if suspended else "its operator has made no PodGroup and no pods for it"
     headline = pending_headline(f"{kind} {subject.job}", f"{reason}, so no scheduler knows it")
     checks = "is the batch scheduler Volcano enabled, and may it create podgroups of scheduling.volcano.sh (RBAC)?"

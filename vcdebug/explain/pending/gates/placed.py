@@ -47,14 +47,13 @@ from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import last_operation
 from vcdebug.releases.scheduling import HIGHEST_TIER_NAME_SUBGROUP
 from vcdebug.snapshot.manifest import (
-    key_of,
     metadata_of,
     name_of,
     object_in,
-    owner_keys,
     spec_of,
     status_of,
 )
+from vcdebug.snapshot.workloads import volcano_job_of
 
 PIPELINED_CAUSE = "pipelined"
 EVICTED_CAUSE = "evicted"
@@ -156,13 +155,13 @@ MINIMUM_CHECKED = "Plugin resourcequota compares only minResources with quotas, 
 
 def _missing_pods(view: JobView) -> tuple[str, int, int]:
     """(name of the PodGroup's Volcano Job, its replicas, how many of them have no pod); empty and 0 without a Job."""
-    owners = owner_keys(view.job.pod_group.manifest)
-    for job in (manifest for manifest in view.recording.snapshot.objects_of("Job") if key_of(manifest) in owners):
-        replicas = [object_in(task).get("replicas") for task in spec_of(job).get("tasks") or ()]
-        total = sum(count if isinstance(count, int) else 0 for count in replicas)  # exact: ints
-        finished = sum(object_in(status_of(job)).get(name) or 0 for name in ("succeeded", "failed"))  # exact: ints
-        return name_of(job), total, total - len(view.tasks) - finished
-    return "", 0, 0
+    job = volcano_job_of(view.recording.snapshot, view.job.pod_group.manifest)
+    if job is None:
+        return "", 0, 0
+    replicas = [object_in(task).get("replicas") for task in spec_of(job).get("tasks") or ()]
+    total = sum(count if isinstance(count, int) else 0 for count in replicas)  # exact: ints
+    finished = sum(object_in(status_of(job)).get(name) or 0 for name in ("succeeded", "failed"))  # exact: ints
+    return name_of(job), total, total - len(view.tasks) - finished
 
 
 def _loss_headline(view: JobView, subject: str, evictions: Sequence[Eviction]) -> CauseHeadline:

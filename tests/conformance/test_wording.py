@@ -10,6 +10,7 @@ from tests.conformance.deeds import after, recorded
 from tests.conformance.recorded_program import judged
 from vcdebug.conformance import nearest_replay
 from vcdebug.conformance.cycle_outcome import CycleOutcome, certain_part, is_alike, predicted_outcome
+from vcdebug.conformance.verdicts import judge_jobs
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Snapshot
@@ -63,6 +64,26 @@ def waiting_again(*changed: tuple[str, str]) -> Snapshot:
 )
 def test_repeated_message_counts_only_if_it_differs_beyond_chance(changed: tuple[str, str], word: str) -> None:
     assert [word] == [one.verdict_word for one in judged(waiting_again(changed), [])]
+
+
+@pytest.mark.parametrize(
+    ("first", "word"), [("0 of 5", "random choice"), ("5 of 5", "different text"), ("0 of 9", "different text")]
+)
+def test_texts_that_no_seed_gives_together_are_chance_if_some_seed_gives_each(
+    first: str, word: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def drawn_outcome(recording: Recording) -> CycleOutcome:
+        outcome, seed = predicted_outcome(recording), recording.snapshot.chance.order_seed or 1
+        outcome.waiting |= {"default/j-0": ("", f"{seed % 5} of 5"), "default/j-1": ("", f"{seed % 7} of 7")}
+        return outcome
+
+    assert nearest_replay.MAX_SEEDS < 5 * 7
+    monkeypatch.setattr(nearest_replay, "predicted_outcome", drawn_outcome)
+    snapshot = cluster(node("n1"), pod_group("j", min_member=3), pods("j", 3, requests={"cpu": "99"}), conf=CONF)
+    seen = predicted_outcome(replay_cycle(snapshot))
+    seen.waiting |= {"default/j-0": ("", first), "default/j-1": ("", "0 of 7")}
+    found = nearest_replay.follow_scheduler(snapshot, seen)
+    assert [word] == [one.verdict_word for one in judge_jobs(found.recording, found.differences, found.said_elsewhere)]
 
 
 def test_a_panic_that_few_orders_reach_is_looked_for_to_the_last_seed(monkeypatch: pytest.MonkeyPatch) -> None:

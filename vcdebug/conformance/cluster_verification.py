@@ -177,7 +177,7 @@ def judge_captures(
     # Changes by other clients until the scheduler acted; some may be undone again in the second capture.
     polled = replace(before, objects={**before.objects, "Pod": list(meanwhile)})
     early = list(_iter_changed_pods(before, polled, expected)) if meanwhile else []
-    judged = judge_jobs(followed.recording, followed.differences)
+    judged = judge_jobs(followed.recording, followed.differences, followed.said_elsewhere)
     victims = {pod: how for pod, how in observed.evicted.items() if how != GONE or pod in followed.outcome.evicted}
     return Verification(
         followed.recording,

@@ -45,6 +45,8 @@ class NearestReplay:
 
     ends_otherwise: bool = False
     """Whether exactly one of scheduler and replay panicked."""
+    said_elsewhere: frozenset[verdicts.Fact] = frozenset()
+    """What differs here, but in another replay with the scheduler's decisions does not."""
 
     @property
     def difference_rank(self) -> tuple[int, int]:
@@ -85,7 +87,7 @@ def follow_scheduler(
         # What is nearest under one order of maps can be out of reach under all others.
         for base in (nearest, exact) if exact != nearest else (nearest,):
             search.try_seeds(base, min(seeds, max(MIN_SEEDS, MAX_EFFORT // max(1, size))))
-    return replace(search.nearest_run, replay_count=search.replay_count)
+    return search.finish()
 
 
 class _ReplaySearch:
@@ -105,6 +107,8 @@ class _ReplaySearch:
         self._ask_extender = ask_extender
         self._show_progress = tell
         self._nearest_replay: NearestReplay | None = None
+        self._facts_of_all: dict[int, set[verdicts.Fact]] = {}
+        """Number of cycles -> what differs in each of its replays in which no decision does."""
         self.replay_count = 0
 
     @property
@@ -113,12 +117,22 @@ class _ReplaySearch:
         assert self._nearest_replay is not None
         return self._nearest_replay
 
+    def finish(self) -> NearestReplay:
+        """The nearest replay, with the number of all and the facts that others share with the scheduler."""
+        nearest = self.nearest_run
+        facts = {each.fact for each in nearest.differences}
+        said_elsewhere = frozenset(facts - self._facts_of_all.get(nearest.cycles, facts))
+        return replace(nearest, replay_count=self.replay_count, said_elsewhere=said_elsewhere)
+
     def run_replay(self, chance: ChanceSettings) -> NearestReplay:
         """Replay with these random choices; returns the comparison of a single cycle."""
         self.replay_count += 1
         first = require_complete(replay_cycle(replace(self._snapshot, chance=chance), ask_extender=self._ask_extender))
         runs = list(_compare_cycles(first, self._observed, self._cycles, self.replay_count))
         for run in runs:
+            if not run.difference_rank[0]:
+                facts = {each.fact for each in run.differences}
+                self._facts_of_all[run.cycles] = facts & self._facts_of_all.get(run.cycles, facts)
             if self._nearest_replay is None or run.difference_rank < self._nearest_replay.difference_rank:
                 self._nearest_replay = run
         self._show_progress(

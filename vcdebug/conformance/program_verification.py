@@ -83,7 +83,7 @@ def _verify_cycle(cycle: ObservedCycle, ask_extender: AskExtender | None, tell: 
         recording,
         followed.outcome,
         outcome,
-        judge_jobs(recording, differences),
+        judge_jobs(recording, differences, followed.said_elsewhere),
         tuple(chance_edits(recording.snapshot.chance)),
         followed.replay_count,
         parting,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
@@ -29,6 +29,8 @@ MAX_EXPLAINED = 20
 """Maximum number of differing jobs for which the replay's decision is looked up."""
 BOUND, EVICTED, NOMINATED, GROUP, CONDITION = "bound", "evicted", "nominated", "PodGroup", "PodScheduled"
 DEVICES, STATUS, ADMITTED, GATE, EVENT = "devices", "status", "admitted", "scheduling gate", "event"
+Fact = tuple[str, str]
+"""The subject and the part of a difference."""
 DECISIONS = (BOUND, EVICTED, NOMINATED, DEVICES, STATUS, ADMITTED, GATE)
 
 
@@ -44,6 +46,11 @@ class OutcomeDifference(NamedTuple):
     """
     predicted: str
     observed: str
+
+    @property
+    def fact(self) -> Fact:
+        """What differs, whichever values it has."""
+        return self.subject, self.part
 
     @property
     def is_decision(self) -> bool:
@@ -178,13 +185,23 @@ def _pending_messages(outcome: CycleOutcome) -> dict[TaskKey, str]:
     return {pod: reason_words(condition) for pod, condition in outcome.waiting.items()}
 
 
-def judge_jobs(recording: Recording, differences: list[OutcomeDifference]) -> tuple[JobVerdict, ...]:
-    """A verdict per job of the session, and per other job or pod that differs, sorted by name."""
+OTHER_DRAWS = (
+    "other replays with the scheduler's decisions give its texts; which node a pod waits for, and why, is drawn"
+)
+
+
+def judge_jobs(
+    recording: Recording, differences: list[OutcomeDifference], said_elsewhere: Container[Fact] = ()
+) -> tuple[JobVerdict, ...]:
+    """A verdict per job of the session, and per other job or pod that differs, sorted by name.
+
+    `said_elsewhere` are facts that another replay with the same decisions has as the scheduler has them.
+    """
     sampled = last_samples(recording, (each.subject for each in differences if _is_elsewhere(each)))
     by_job: dict[JobId, list[OutcomeDifference]] = {job: [] for job in recording.session.jobs}
     for difference in differences:
         by_job.setdefault(difference.job, []).append(difference)
-    judged = [_judge_job(recording, job, by_job[job], sampled) for job in sorted(by_job)]
+    judged = [_judge_job(recording, job, by_job[job], sampled, said_elsewhere) for job in sorted(by_job)]
     differing = [place for place, verdict in enumerate(judged) if verdict.verdict_word == "differs"]
     for place in differing[:MAX_EXPLAINED]:
         first = next(each for each in judged[place].differences if each.is_decision)
@@ -199,12 +216,18 @@ def _is_elsewhere(difference: OutcomeDifference) -> bool:
 
 
 def _judge_job(
-    recording: Recording, job: JobId, differences: list[OutcomeDifference], sampled: dict[TaskKey, SearchSample]
+    recording: Recording,
+    job: JobId,
+    differences: list[OutcomeDifference],
+    sampled: dict[TaskKey, SearchSample],
+    said_elsewhere: Container[Fact],
 ) -> JobVerdict:
     if not differences:
         return JobVerdict(job, "agreed")
     decided = [difference for difference in differences if difference.is_decision]
     if not decided:
+        if all(difference.fact in said_elsewhere for difference in differences):
+            return JobVerdict(job, "random choice", tuple(differences), ReplayDecision(None, OTHER_DRAWS))
         return JobVerdict(job, "different text", tuple(differences))
     chance = _sampling_decision(recording, decided, sampled) or _order_decision(recording, decided)
     return JobVerdict(job, "differs" if chance is None else "random choice", tuple(differences), chance)

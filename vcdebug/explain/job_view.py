@@ -3,14 +3,13 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from vcdebug.actions import ALLOCATE, BACKFILL
-from vcdebug.amount_text import count_noun, format_age, join_names
+from vcdebug.amount_text import count_noun
 from vcdebug.errors import VcdebugError, closest_names
-from vcdebug.explain.answer import Advice, outside_advice
 from vcdebug.framework.hooks import OVERUSED
 from vcdebug.framework.record import ActionEvent
 from vcdebug.framework.registry import ActionFacts
@@ -33,16 +32,13 @@ from vcdebug.snapshot.manifest import (
     key_of,
     metadata_of,
     name_of,
-    object_in,
     owner_names,
     owners_of,
     split_workload_key,
-    status_of,
     workload_key,
 )
 from vcdebug.snapshot.object_checks import join_kinds, missing_kinds, supplying_command
-from vcdebug.snapshot.reported_events import event_reporter, event_time, latest_events
-from vcdebug.snapshot.snapshot import Manifest, Snapshot
+from vcdebug.snapshot.snapshot import Snapshot
 
 WAITING_PHASES = (PENDING, "")
 """The phases of a PodGroup that is not admitted; its controller may not have created the pods yet."""
@@ -356,71 +352,6 @@ def _unknown_name_error(word: str, names: Sequence[str]) -> NotFoundError:
     if similar:
         return NotFoundError("no such job or pod", f"did you mean {', '.join(similar)}?", word)
     return NotFoundError("no such job or pod", "vcdebug run lists the jobs", word)
-
-
-# What components other than the scheduler report about a Pending job: a kubelet, a quota, a controller.
-
-MAX_FACTS: Final = 2
-MAX_MESSAGE: Final = 160
-
-
-def event_facts(recording: Recording, subject: ExplainSubject) -> tuple[str, ...]:
-    """The latest events of other components about the job, its Pending pods and its Volcano Job, in sentences."""
-    if not recording.snapshot.objects_of("Event"):
-        return ()
-    # The scheduler's own events are left out: the replay explains its decisions itself.
-    names = recording.snapshot.flags.scheduler_names
-    own_reporters = dict.fromkeys((*names, ",".join(names)))
-    events = _events_by_subject(recording).get(subject.pod or subject.job, ())
-    by_reason: dict[object, Manifest] = {}
-    for event in latest_events(event for event in events if event_reporter(event) not in own_reporters):
-        by_reason.setdefault(event.get("reason"), event)
-    return tuple(_event_sentence(recording, event) for event in [*by_reason.values()][:MAX_FACTS])
-
-
-@per_recording()
-def _events_by_subject(recording: Recording) -> Mapping[str, Sequence[Manifest]]:
-    """Name of a pod, a PodGroup, or a Volcano Job without one → events about it."""
-    snapshot = recording.snapshot
-    pods = map(PodIdentity.of_manifest, snapshot.objects_of("Pod"))
-    subjects = {("Pod", pod.key): dict.fromkeys(filter(None, (pod.key, pod.job))) for pod in pods}
-    for group in snapshot.objects_of("PodGroup"):
-        for owner in owners_of(group):
-            name = f"{metadata_of(group).get('namespace')}/{owner.get('name')}"
-            subjects.setdefault((str(owner.get("kind")), name), {})[key_of(group)] = None
-    involved = ((object_in(event.get("involvedObject")), event) for event in snapshot.objects_of("Event"))
-    keyed = ((str(one.get("kind")), f"{one.get('namespace')}/{one.get('name')}", event) for one, event in involved)
-    return group_by_key(
-        (subject, event) for kind, name, event in keyed for subject in subjects.get((kind, name), (name,))
-    )
-
-
-_KUBELET_REJECTIONS = ("OutOf", "UnexpectedAdmissionError", "NodeAffinity", "TopologyAffinityError")
-"""Beginnings of reasons with which a kubelet rejects a pod that was bound to its node."""
-
-
-def failure_facts(recording: Recording, task: TaskInfo) -> tuple[str, tuple[str, ...], tuple[Advice, ...]]:
-    """(reason of a Failed pod, sentences: its message and the kubelet that rejected it, advice about the latter)."""
-    status = status_of(task.pod.manifest)
-    reason, message = str(status.get("reason") or ""), str(status.get("message") or "")[:MAX_MESSAGE].rstrip(".")
-    facts = (f'The status of {task.name} says: "{message}".',) if message else ()
-    if not reason.startswith(_KUBELET_REJECTIONS) or not task.node_name:
-        return reason, facts, ()
-    own, pods = recording.snapshot.flags.scheduler_names, map(Pod, recording.snapshot.objects_of("Pod"))
-    others = [pod.scheduler_name for pod in pods if pod.node_name == task.node_name and pod.scheduler_name not in own]
-    also = f"; {count_noun(len(others), 'pod')} of {join_names(dict.fromkeys(others))} share the node" if others else ""
-    rejection = f"The kubelet of {task.node_name} rejected it after the scheduler had bound it{also}."
-    advice = outside_advice("Its owner has to create it again; let one scheduler alone use a node.")
-    return reason, (*facts, rejection), (advice,)
-
-
-def _event_sentence(recording: Recording, event: Manifest) -> str:
-    time, subject = event_time(event), object_in(event.get("involvedObject"))
-    age = f" {format_age((recording.snapshot.now - time).total_seconds())} ago" if time is not None else ""
-    message = " ".join(str(event.get("message") or "").split())
-    text = message if len(message) <= MAX_MESSAGE else f"{message[:MAX_MESSAGE]}…"
-    source = event_reporter(event) or "an event"
-    return f'{source} reported{age} about {subject.get("kind")} {subject.get("name")}: {event.get("reason")} "{text}".'
 
 
 # Facts about the owner of a job, which is usually an object of another operator

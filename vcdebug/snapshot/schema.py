@@ -117,7 +117,14 @@ _POD_SPEC = struct_of(
     terminationGracePeriodSeconds=LONG,
     resourceClaims=structs_of(name=TEXT, resourceClaimName=TEXT, resourceClaimTemplateName=TEXT),
 )
-_CONTAINER_STATUSES = structs_of(name=TEXT, resources=_RESOURCES, allocatedResources=QUANTITIES)
+_CONTAINER_STATUSES = structs_of(
+    name=TEXT,
+    resources=_RESOURCES,
+    allocatedResources=QUANTITIES,
+    restartCount=INT,
+    state=struct_of(waiting=struct_of(reason=TEXT, message=TEXT)),
+    lastState=struct_of(terminated=struct_of(exitCode=INT, reason=TEXT)),
+)
 _CONDITIONS = structs_of(
     type=TEXT, status=TEXT, reason=TEXT, message=TEXT, lastTransitionTime=TIME, lastHeartbeatTime=TIME
 )
@@ -143,6 +150,7 @@ _NODE = _kind_shape(
         conditions=_CONDITIONS,
         images=structs_of(names=TEXTS, sizeBytes=LONG),
         volumesInUse=TEXTS,
+        nodeInfo=struct_of(kubeletVersion=TEXT),
     ),
 )
 _TOPOLOGY = struct_of(mode=TEXT, highestTierAllowed=INT, highestTierName=TEXT)
@@ -325,7 +333,8 @@ _DEVICE_TAINT_RULE = _kind_shape(
 _JOB = _kind_shape(
     spec=struct_of(
         **dict.fromkeys(("queue", "schedulerName", "priorityClassName"), TEXT),
-        minAvailable=INT,
+        **dict.fromkeys(("minAvailable", "maxRetry"), INT),
+        volumes=structs_of(volumeClaimName=TEXT, volumeClaim=struct_of()),
         tasks=structs_of(
             **dict.fromkeys(("name", "topologyPolicy"), TEXT),
             **dict.fromkeys(("replicas", "minAvailable"), INT),
@@ -335,6 +344,7 @@ _JOB = _kind_shape(
     ),
     status=struct_of(
         state=struct_of(phase=TEXT, reason=TEXT, message=TEXT, lastTransitionTime=TIME),
+        conditions=structs_of(status=TEXT, lastTransitionTime=TIME),
         **dict.fromkeys(("pending", "running", "succeeded", "failed", "terminating", "unknown", "retryCount"), INT),
     ),
 )

@@ -22,12 +22,12 @@ from vcdebug.explain.answer import (
     seconds_since,
     sort_by_harm,
 )
+from vcdebug.explain.component_reports import event_facts
 from vcdebug.explain.job_view import (
     ExplainSubject,
     JobView,
     NotFoundError,
     condition_facts,
-    event_facts,
     find_subject,
 )
 from vcdebug.explain.node_fit import NodeFits

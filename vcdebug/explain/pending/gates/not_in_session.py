@@ -17,6 +17,7 @@ from vcdebug.explain.answer import (
     proof_of,
     queue_admin_advice,
 )
+from vcdebug.explain.component_reports import failure_facts, known_report
 from vcdebug.explain.job_view import ExplainSubject, unmade_workloads
 from vcdebug.framework.record import StateEvent
 from vcdebug.model.names import JobId
@@ -29,6 +30,7 @@ from vcdebug.snapshot.manifest import (
     MADE_GROUP_PREFIX,
     JsonObject,
     key_of,
+    name_of,
     object_in,
     object_list,
     owner_names,
@@ -40,6 +42,7 @@ from vcdebug.snapshot.manifest import (
 from vcdebug.snapshot.object_checks import join_kinds, missing_kinds, supplying_command
 from vcdebug.snapshot.reported_events import ENDED_JOB_PHASES
 from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.snapshot.workloads import volcano_job_of
 
 CAPTURE_INCOMPLETE = "capture-incomplete"
 QUEUE_MISSING = "queue-missing"
@@ -61,6 +64,9 @@ def not_in_session(recording: Recording, subject: ExplainSubject) -> Finding:
             return other_scheduler_finding(recording, subject.job, foreign_pods)
         capture_finding = capture_incomplete(recording, subject) if _is_missing(recording, "Queue") else None
         return capture_finding or _queue_missing_finding(recording, subject, queue)
+    ended_finding = _ended_job_finding(recording, subject, pods)
+    if ended_finding is not None:
+        return ended_finding
     unmade_finding = _unmade_group_finding(recording, subject) if not pods else None
     if unmade_finding is not None:
         return unmade_finding
@@ -69,10 +75,7 @@ def not_in_session(recording: Recording, subject: ExplainSubject) -> Finding:
     )
     running = [pod for pod in pods if pod.node_name]
     if running and len(running) == len(pods) and capture_finding is None:
-        runs = f"already runs on {running[0].node_name}"
-        headline = CauseHeadline(running[0].key, runs, "it belongs to no Volcano job")
-        evidence = opening_evidence(recording, "the session opens with the pod on its node")
-        return Finding(PLACES_CAUSE, headline, {}, evidence)
+        return _pods_on_nodes_finding(recording, running)
     if hidden_pods := _pods_of_other_schedulers(recording, pods):
         return other_scheduler_finding(recording, subject.job or hidden_pods[0].key, hidden_pods)
     return capture_finding or _no_pod_group_finding(recording, subject, pods)
@@ -249,15 +252,16 @@ def _unmade_group_finding(recording: Recording, subject: ExplainSubject) -> Find
         return _unmade_workload_finding(recording, subject, kind, evidence) if kind else None
     state = object_in(status_of(owner).get("state"))
     phase, name = str(state.get("phase") or ""), f"{kind.lower()} {subject.job}"
-    if phase in ENDED_JOB_PHASES:
-        return Finding(PLACES_CAUSE, CauseHeadline(name, "has ended", f"its state is {phase}"), {}, evidence)
     missing_kind = "PodGroup" if kind == "Job" else "Job"
     reason = f"its controller has made no {missing_kind} for it, so no scheduler knows it"
     quotes = [f'"{state[part]}"' for part in ("reason", "message") if state.get(part)]
-    facts = (f"Its state is {phase or 'empty'}{f', with {join_names(quotes)}' if quotes else ''}.",)
+    facts: tuple[str, ...] = (f"Its state is {phase or 'empty'}{f', with {join_names(quotes)}' if quotes else ''}.",)
     advice = outside_advice(
         "Look into the log of Volcano's controller: kubectl -n volcano-system logs -l app=volcano-controller"
     )
+    if known := known_report(recording, subject):
+        facts = (f"{capitalize_first(reason)}.", *_surplus_claims(recording, owner))
+        reason, advice = known.cause, known.advice
     if circular := _circular_flows(owner):
         flows, depend = (
             f"flow{'s' if len(circular) > 1 else ''} {join_names(circular)}",
@@ -267,6 +271,73 @@ def _unmade_group_finding(recording: Recording, subject: ExplainSubject) -> Find
         reason = f"{flows} {depend} on {'itself' if len(circular) == 1 else 'themselves or each other'} and never start"
         advice = owner_advice(f"Correct dependsOn.targets of {flows} in spec.flows.")
     return Finding(POD_GROUP_MISSING, pending_headline(name, reason), {}, evidence, (advice,), facts=facts)
+
+
+def _surplus_claims(recording: Recording, job: JsonObject) -> Iterator[str]:
+    """Yields a sentence about the claims that the controller made for a job without pods, one for each try."""
+    claims = [
+        name_of(claim)
+        for claim in recording.snapshot.objects_of("PersistentVolumeClaim")
+        if f"Job {name_of(job)}" in owner_names(claim) and key_of(claim).startswith(f"{key_of(job)}-")
+    ]
+    wanted = len([one for one in object_list(spec_of(job).get("volumes")) if "volumeClaim" in one])
+    if len(claims) > max(wanted, 1):
+        made = f"It has made {len(claims)} claims for {count_noun(wanted, 'volume')} ({join_names(claims)})"
+        yield f"{made}: delete what is surplus once the job runs."
+
+
+def _ended_job_finding(recording: Recording, subject: ExplainSubject, pods: Sequence[Pod]) -> Finding | None:
+    """The finding for a Volcano Job or JobFlow that has ended, or for a pod of one; None for another subject."""
+    named = (job for kind in ("Job", "JobFlow") for job in recording.snapshot.objects_of(kind))
+    owners = [job for pod in pods[:1] if (job := volcano_job_of(recording.snapshot, pod.manifest)) is not None]
+    owner = next((job for job in (*named, *owners) if key_of(job) == subject.job or job in owners), None)
+    status = {} if owner is None else status_of(owner)
+    phase = str(object_in(status.get("state")).get("phase") or "")
+    if owner is None or phase not in ENDED_JOB_PHASES:
+        return None
+    reason, facts, advice = f"its state is {phase}", list[str](), list[Advice]()
+    failed = [pod for pod in pods if status_of(pod.manifest).get("phase") == "Failed"]
+    if failed:
+        failure, sentences, help_lines = failure_facts(recording, failed[0])
+        reason += f"; the kubelet of {failed[0].node_name} rejected {failed[0].name} ({failure})" if help_lines else ""
+        facts, advice = [*sentences], [*help_lines]
+    retries, most = status.get("retryCount"), spec_of(owner).get("maxRetry") or DEFAULT_MAX_RETRY
+    if phase == "Failed" and isinstance(retries, int) and retries >= most:
+        reason = f"its state is {phase}, since retryCount {retries} has reached spec.maxRetry {most}"
+        facts += _resume_facts(status)
+        advice.append(owner_advice("Create the job again, with a higher spec.maxRetry if restarts are expected."))
+    elif phase == "Failed":
+        policy = "a policy such as PodFailed: RestartTask lets its controller create failed pods again"
+        advice.append(owner_advice(f"Create the job again: an ended job is not started again; {policy}."))
+    evidence = opening_evidence(recording, "the session opens without the job")
+    headline = CauseHeadline(f"{str(owner.get('kind')).lower()} {key_of(owner)}", "has ended", reason)
+    return Finding(PLACES_CAUSE, headline, {}, evidence, tuple(advice), facts=tuple(facts))
+
+
+DEFAULT_MAX_RETRY = 3
+"""spec.maxRetry of a Volcano Job that states none."""
+
+
+def _resume_facts(status: JsonObject) -> Iterator[str]:
+    """Yields a sentence if restarts of a Volcano Job were resumes after an abort, which count as restarts, too."""
+    states = [one.get("status") for one in object_list(status.get("conditions"))]
+    resumes = sum(states[at : at + 2] == ["Aborted", "Restarting"] for at in range(len(states)))  # exact: ints
+    if resumes:
+        order = "Aborted, then Restarting"
+        yield f"It was resumed {count_noun(resumes, 'time')} ({order}); each resume counts as a restart."
+
+
+def _pods_on_nodes_finding(recording: Recording, pods: Sequence[Pod]) -> Finding:
+    """The finding for pods with a node whose PodGroup is not in the snapshot."""
+    pod, lone = pods[0], "it belongs to no Volcano job"
+    phase = str(status_of(pod.manifest).get("phase") or "")
+    evidence = opening_evidence(recording, "the session opens with the pod on its node")
+    if phase not in ("Failed", "Succeeded"):
+        headline = CauseHeadline(pod.key, f"already runs on {pod.node_name}", lone)
+        return Finding(PLACES_CAUSE, headline, {}, evidence)
+    reason, facts, advice = failure_facts(recording, pod) if phase == "Failed" else ("", (), ())
+    headline = CauseHeadline(pod.key, "is not Pending", f"it is {phase}{f' ({reason})' if reason else ''}; {lone}")
+    return Finding(PLACES_CAUSE, headline, {}, evidence, advice, facts=facts)
 
 
 def _circular_flows(owner: JsonObject) -> list[str]:

@@ -21,6 +21,7 @@ from vcdebug.explain.answer import (
     owner_advice,
     proof_of,
 )
+from vcdebug.explain.component_reports import failure_facts, stalled_headline
 from vcdebug.explain.decisions.evictions import (
     Eviction,
     eviction_facts,
@@ -29,7 +30,7 @@ from vcdebug.explain.decisions.evictions import (
     evictions_by_victim,
 )
 from vcdebug.explain.decisions.votes import HOOK_AT, UnaskedPlugin, unasked_plugins, victim_question_before
-from vcdebug.explain.job_view import JobView, failure_facts, missing_roles
+from vcdebug.explain.job_view import ExplainSubject, JobView, missing_roles
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.checklist import NOT_TRIED_CAUSE, allocate_findings, failed_search_seq
 from vcdebug.explain.pending.gates.admitted import ADMITTED_CAUSE
@@ -93,9 +94,12 @@ def _already_placed_finding(view: JobView, tasks: Sequence[TaskInfo]) -> Finding
     were = "it was" if about_pod else f"{count_noun(len(tasks), 'pod')} {verb_for(len(tasks), 'was')}"
     before = f"{were} already {states} when the cycle began"
     headline = CauseHeadline(subject, "is not Pending" if about_pod else "has no Pending pods", before)
-    failed = [task for task in tasks if about_pod and opening[task.key].status is TaskStatus.FAILED]
-    failure, facts, advice = failure_facts(view.recording, failed[0]) if failed else ("", (), ())
+    failed = [task for task in tasks if opening[task.key].status is TaskStatus.FAILED]
+    failure, facts, advice = failure_facts(view.recording, failed[0].pod) if failed else ("", (), ())
     headline = headline._replace(reason=f"{before} ({failure})") if failure else headline
+    started = stalled_headline(view.recording, ExplainSubject(view.job.uid, view.pod if about_pod else None), tasks)
+    if started is not None and not evictions:
+        headline, facts, advice = started
     protections = _unasked_protections(view, evictions[0]) if evictions else []
     if evictions:
         preemptors = "" if about_pod else join_names(dict.fromkeys(one.preemptor for one in evictions if one.preemptor))

@@ -20,8 +20,9 @@ from vcdebug.explain.answer import (
     pending_headline,
     proof_of,
 )
+from vcdebug.explain.component_reports import failure_facts
 from vcdebug.explain.decisions.evictions import Eviction, evictions_by_victim
-from vcdebug.explain.job_view import WAITING_PHASES, JobView, MissingRole, failure_facts, missing_roles, workloads_of
+from vcdebug.explain.job_view import WAITING_PHASES, JobView, MissingRole, missing_roles, workloads_of
 from vcdebug.explain.pending.gates.admitted import format_fit
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence, other_scheduler_finding
 from vcdebug.explain.plugins.resourcequota import exhausted_quotas, next_pod_amounts
@@ -223,7 +224,7 @@ def _validity_lines(view: JobView, valid: int, roles: list[str]) -> tuple[tuple[
     if running:
         reason = f"{running} of the {minimum_words} {verb_for(running, 'runs')}, {_other_pods_words(view)}"
         failed = [task for task in view.tasks.values() if task.status is TaskStatus.FAILED]
-        why = " ".join(failure_facts(view.recording, failed[0])[1]) if failed else ""
+        why = " ".join(failure_facts(view.recording, failed[0].pod)[1]) if failed else ""
         skipped = "Nothing can be scheduled until the controller recreates them."
         return (job.uid, "is incomplete", reason), f"{why} {skipped}" if why else skipped
     if not view.tasks:

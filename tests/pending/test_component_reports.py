@@ -1,0 +1,269 @@
+"""Answers that repeat what controllers, webhooks and kubelets report: its cause first, then what helps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.builders import cluster, node, pod_group, pods
+from tests.pending.test_workloads import explained
+from vcdebug.explain.component_reports import KNOWN_REPORTS
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.snapshot import Manifest
+
+EXAMPLES = (
+    (
+        (
+            'admission webhook "validatepod.volcano.sh" denied the request: failed to get PodGroup for pod <ml/a-0>: '
+            'podgroups.scheduling.volcano.sh "a-pg" not found'
+        ),
+        "Volcano's webhook rejects its pods, since PodGroup a-pg does not exist",
+        "did not create PodGroup a-pg",
+    ),
+    (
+        "Failed to create PVC, err: pvc data is not found, the job",
+        "PersistentVolumeClaim data does not exist",
+        "Create",
+    ),
+    (
+        'Service "j" is invalid: [metadata.name: Invalid value: "j": must be no more than 63 characters]',
+        "its name is too long for its Service (at most 63 characters)",
+        "under a name of at most 63 characters",
+    ),
+    (
+        (
+            'pods "j-0" is forbidden: exceeded quota: team, requested: requests.cpu=8, used: requests.cpu=60, limited: '
+            "requests.cpu=64"
+        ),
+        "ResourceQuota team has no room for its pods (requested requests.cpu=8, limited requests.cpu=64)",
+        "Raise ResourceQuota team of namespace default",
+    ),
+    (
+        'pods "j-0" is forbidden: maximum cpu usage per Container is 4, but limit is 8',
+        "a LimitRange sets the maximum cpu per Container to 4, and it asks for 8",
+        "Correct cpu of the pod template (maximum 4)",
+    ),
+    (
+        'pods "j-0" is forbidden: no PriorityClass with name urgent was found',
+        "PriorityClass urgent does not exist",
+        "Create PriorityClass urgent",
+    ),
+    (
+        'error looking up service account default/spark: serviceaccount "spark" not found',
+        "ServiceAccount spark does not exist",
+        "Create ServiceAccount spark in namespace default",
+    ),
+    (
+        'violates PodSecurity "restricted:latest": privileged (container "c" must not set privileged=true)',
+        "PodSecurity restricted:latest of namespace default rejects its pods",
+        "must not set privileged=true",
+    ),
+    (
+        (
+            'Internal error occurred: failed calling webhook "mutatepod.volcano.sh": Post "https://volcano-admission-service'
+            '.volcano-system.svc:443/pods/mutate?timeout=10s": context deadline exceeded'
+        ),
+        "webhook mutatepod.volcano.sh does not answer",
+        "Check the webhook's pods",
+    ),
+    (
+        'admission webhook "validatejob.volcano.sh" denied the request: can only submit job to queue with state `Open`',
+        "webhook validatejob.volcano.sh rejects it",
+        "can only submit job to queue",
+    ),
+    (
+        'pods "j-0" is forbidden: unable to create new content in namespace default because it is being terminated',
+        "its namespace default is being deleted",
+        "another namespace",
+    ),
+    (
+        'podgroups "podgroup-1" is forbidden: cannot set blockOwnerDeletion if an ownerReference refers to a resource',
+        "may not set finalizers",
+        "statefulsets/finalizers",
+    ),
+    (
+        (
+            'podgroups.scheduling.volcano.sh is forbidden: User "system:serviceaccount:ray:op" cannot create resource '
+            '"podgroups" in API group "scheduling.volcano.sh" in the namespace "default"'
+        ),
+        "its controller may not create podgroups",
+        "the verb create on podgroups of API group scheduling.volcano.sh",
+    ),
+    (
+        'MountVolume.SetUp failed for volume "j-ssh" : secret "j-ssh" not found',
+        "secret j-ssh does not exist",
+        "create the job again",
+    ),
+    (
+        'Failed to pull image "repo/a:nope": rpc error: code = NotFound desc = manifest unknown',
+        "image repo/a:nope cannot be pulled",
+        "imagePullSecret",
+    ),
+    (
+        'Multi-Attach error for volume "pvc-1" Volume is already used by pod(s) old-0',
+        "volume pvc-1 is still attached to another node",
+        "on the other node",
+    ),
+    (
+        "Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox",
+        "cannot set up the pod's sandbox and network",
+        "kubectl -n default describe pod j-0",
+    ),
+    (
+        'AttachVolume.Attach failed for volume "pvc-1" : rpc error: code = Internal',
+        "volume pvc-1 cannot be attached or mounted",
+        "CSI driver of volume pvc-1",
+    ),
+)
+
+
+def report(message: str, kind: str = "Pod", name: str = "j-0", **more: Any) -> Manifest:
+    about = {"kind": kind, "namespace": "default", "name": name, "uid": f"uid-{name}"}
+    metadata = {"name": f"event-{len(message)}", "namespace": "default", "uid": f"event-{len(message)}"}
+    said = {"type": "Warning", "reason": "FailedCreate", "message": message, "source": {"component": "controller"}}
+    return {"apiVersion": "v1", "kind": "Event", "metadata": metadata, "involvedObject": about, **said, **more}
+
+
+def volcano_job(**status: Any) -> Manifest:
+    metadata = {"name": "j", "namespace": "default", "uid": "job-uid"}
+    spec = {"minAvailable": 1, "maxRetry": 3, "volumes": [{"volumeClaim": {}}]}
+    return {
+        "apiVersion": "batch.volcano.sh/v1alpha1",
+        "kind": "Job",
+        "metadata": metadata,
+        "spec": spec,
+        "status": status,
+    }
+
+
+def test_each_known_report_has_an_example() -> None:
+    matched = [
+        next(at for at, known in enumerate(KNOWN_REPORTS) if known.pattern.search(text)) for text, *_ in EXAMPLES
+    ]
+    assert list(range(len(KNOWN_REPORTS))) == matched
+
+
+@pytest.mark.parametrize(("message", "cause", "advice"), EXAMPLES)
+def test_a_job_without_a_pod_group_is_explained_by_what_its_controller_reports(
+    message: str, cause: str, advice: str
+) -> None:
+    job = volcano_job(state={"phase": "Pending"})
+    snapshot = cluster(node("n1"), job, report(message, "Job", "j", count=7, lastTimestamp="2026-10-31T23:30:00Z"))
+    found = explain_by_name(replay_cycle(snapshot), "j")
+    assert cause in found.sentence
+    assert "Its controller has made no PodGroup for it, so no scheduler knows it." in found.dominant.facts
+    assert any("FailedCreate (x7)" in fact for fact in found.dominant.facts)
+    assert advice.replace("j-0", "j") in " ".join(found.advice_texts)
+
+
+@pytest.mark.parametrize(
+    ("reason", "message", "report_text", "told", "advised"),
+    [
+        (
+            "ImagePullBackOff",
+            'Back-off pulling image "repo/a:nope"',
+            "",
+            "image repo/a:nope cannot be pulled",
+            "Correct",
+        ),
+        (
+            "ContainerCreating",
+            "",
+            'configmap "j-svc" not found',
+            "configmap j-svc does not exist",
+            "Create configmap j-svc",
+        ),
+        ("CreateContainerConfigError", 'secret "key" not found', "", "secret key does not exist", "Create secret key"),
+        ("CrashLoopBackOff", "back-off 5m0s", "", "", "kubectl -n default logs j-0 -c main --previous"),
+        ("ContainerCreating", "", "something unknown", "", "kubectl -n default describe pod j-0"),
+    ],
+)
+def test_bound_pods_that_do_not_start_are_explained_by_their_kubelet(
+    reason: str, message: str, report_text: str, told: str, advised: str
+) -> None:
+    bound = pods("j", 2, on="n1", phase="Pending")
+    for each in bound:
+        waiting = {"reason": reason, **({"message": message} if message else {})}
+        each["status"]["containerStatuses"] = [{"name": "main", "state": {"waiting": waiting}}]
+    reports = [report(report_text)] if report_text else []
+    for name, start in (("default/j", "2 of 2 pods are"), ("default/j-0", "it is")):
+        found = explained(cluster(node("n1"), pod_group("j", phase="Running"), bound, reports), name)
+        assert f"{name} is scheduled, but does not start: {start} {reason} on n1" in found.sentence
+        assert told in found.sentence
+        assert advised in " ".join(found.advice_texts)
+        assert found.scheduled
+
+
+def test_a_cause_that_is_too_long_for_the_first_line_is_a_fact() -> None:
+    bound, image = pods("j", 1, on="n1", phase="Pending"), f"registry.example.com/{'team/' * 25}image:nope"
+    waiting = {"reason": "ErrImagePull", "message": f'Back-off pulling image "{image}"'}
+    bound[0]["status"]["containerStatuses"] = [{"name": "main", "state": {"waiting": waiting}}]
+    found = explained(cluster(node("n1"), pod_group("j", phase="Running"), bound), "default/j")
+    assert "default/j is scheduled, but does not start: 1 of 1 pod is ErrImagePull on n1." == found.sentence
+    assert f"Image {image} cannot be pulled." == found.dominant.facts[0]
+
+
+def test_bound_pods_that_start_as_usual_need_no_advice() -> None:
+    bound = pods("j", 2, on="n1", phase="Pending")
+    bound[0]["status"]["containerStatuses"] = [{"name": "main", "state": {"waiting": {"reason": "ContainerCreating"}}}]
+    found = explained(cluster(node("n1"), pod_group("j", phase="Running"), bound), "default/j")
+    assert "default/j is scheduled and starting: 1 of 2 pods is ContainerCreating on n1." == found.sentence
+    assert () == found.advice_texts
+
+
+@pytest.mark.parametrize(
+    ("status", "told", "advised"),
+    [
+        ({"retryCount": 3}, "since retryCount 3 has reached spec.maxRetry 3", "higher spec.maxRetry"),
+        ({"retryCount": 1}, "its state is Failed.", "Create the job again"),
+    ],
+)
+def test_an_ended_job_is_explained_by_its_retries(status: dict[str, int], told: str, advised: str) -> None:
+    states = ["Running", "Aborting", "Aborted", "Restarting", "Failed"]
+    job = volcano_job(state={"phase": "Failed"}, conditions=[{"status": state} for state in states], **status)
+    found = explain_by_name(replay_cycle(cluster(node("n1"), job)), "j")
+    assert told in found.sentence
+    assert advised in found.advice_texts[0]
+    resumed = [fact for fact in found.dominant.facts if "resumed 1 time " in fact]
+    assert (status["retryCount"] == 3) is bool(resumed)
+
+
+@pytest.mark.parametrize("named", ["j", "default/j-0"])
+def test_a_rejected_pod_of_an_ended_job_shows_what_its_node_states(named: str) -> None:
+    rejected, holder = pods("j", 1, on="n1", phase="Failed")[0], pods("big", 1, on="n1")[0]
+    text = "Pod was rejected: requested number of devices unavailable for a.com/gpu. Requested: 2, Available: 0, which"
+    rejected["status"].update({"reason": "UnexpectedAdmissionError", "message": text})
+    rejected["metadata"]["labels"] = {"volcano.sh/job-name": "j"}
+    rejected["metadata"]["ownerReferences"] = [{"kind": "Job", "name": "j", "uid": "job-uid"}]
+    holder["spec"]["containers"][0]["resources"]["limits"] = {"a.com/gpu": "1"}
+    worker = node("n1")
+    worker["status"]["allocatable"]["a.com/gpu"] = "4"
+    snapshot = cluster(worker, volcano_job(state={"phase": "Failed"}), rejected, holder)
+    found = explain_by_name(replay_cycle(snapshot), named)
+    assert "job default/j has ended: its state is Failed; the kubelet of n1 rejected j-0 (Unexpected" in found.sentence
+    stated = "n1 states 4 a.com/gpu as allocatable; pods on it request: default/big-0 (1)."
+    assert stated == found.dominant.facts[0]
+    assert any("device plugin of a.com/gpu on n1" in line for line in found.advice_texts)
+
+
+@pytest.mark.parametrize(("claims", "told"), [(1, False), (3, True)])
+def test_claims_that_a_controller_made_again_and_again_are_counted(claims: int, told: bool) -> None:
+    made = [
+        {
+            "kind": "PersistentVolumeClaim",
+            "metadata": {
+                "name": f"j-pvc-{at}",
+                "namespace": "default",
+                "uid": f"claim-{at}",
+                "ownerReferences": [{"kind": "Job", "name": "j", "uid": "job-uid"}],
+            },
+            "spec": {"accessModes": ["ReadWriteOnce"]},
+        }
+        for at in range(claims)
+    ]
+    job = volcano_job(state={"phase": "Pending"})
+    snapshot = cluster(node("n1"), job, made, report("pvc data is not found", "Job", "j"))
+    found = explain_by_name(replay_cycle(snapshot), "j")
+    assert told is any(fact.startswith("It has made 3 claims for 1 volume") for fact in found.dominant.facts)

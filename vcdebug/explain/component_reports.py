@@ -1,0 +1,359 @@
+"""What other components report about a job: controllers, webhooks and kubelets, in events and pod statuses."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from vcdebug.amount_text import capitalize_first, count_noun, format_age, join_names
+from vcdebug.explain.answer import MAX_LINE_LENGTH, Advice, CauseHeadline, outside_advice
+from vcdebug.explain.job_view import ExplainSubject
+from vcdebug.grouping import group_by_key
+from vcdebug.model.pod import Pod, PodIdentity
+from vcdebug.model.task import TaskInfo
+from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.snapshot.manifest import (
+    JsonObject,
+    key_of,
+    metadata_of,
+    object_in,
+    object_list,
+    owner_names,
+    owners_of,
+    status_of,
+)
+from vcdebug.snapshot.reported_events import event_reporter, event_time, latest_events
+from vcdebug.snapshot.snapshot import Manifest
+
+MAX_FACTS: Final = 2
+MAX_MESSAGE: Final = 160
+
+
+class KnownReport(NamedTuple):
+    """A message of another component, its cause in a few words, and what helps; groups of the pattern are filled in."""
+
+    pattern: re.Pattern[str]
+    cause: str
+    advice: str
+
+
+def _row(pattern: str, cause: str, advice: str) -> KnownReport:
+    return KnownReport(re.compile(pattern), cause, advice)
+
+
+_AUTH = "kubectl auth can-i create podgroups.scheduling.volcano.sh -n {namespace} --as=system:serviceaccount:NS:ACCOUNT"
+KNOWN_REPORTS: Final = (
+    _row(
+        r'failed to get PodGroup for pod .*"(?P<name>[^"]+)" not found',
+        "Volcano's webhook rejects its pods, since PodGroup {name} does not exist",
+        "Find out why {creator} did not create PodGroup {name}; may its controller do so? " + _AUTH,
+    ),
+    _row(
+        r"pvc (?P<name>\S+) is not found",
+        "PersistentVolumeClaim {name} does not exist",
+        "Create PersistentVolumeClaim {name} in namespace {namespace}, or correct spec.volumes of the job.",
+    ),
+    _row(
+        r'(?P<kind>\w+) "(?P<name>[^"]+)" is invalid: .*must be no more than (?P<limit>\d+) characters',
+        "its name is too long for its {kind} (at most {limit} characters)",
+        "Submit it again under a name of at most {limit} characters.",
+    ),
+    _row(
+        r"exceeded quota: (?P<name>[^,\s]+), requested: (?P<asked>[^,\s]+).*, limited: (?P<limit>[^,\s]+)",
+        "ResourceQuota {name} has no room for its pods (requested {asked}, limited {limit})",
+        "Raise ResourceQuota {name} of namespace {namespace}, or end pods that use it.",
+    ),
+    _row(
+        r"(?P<bound>maximum|minimum) (?P<resource>\S+) (?:usage|limit) per (?P<per>\w+) is (?P<limit>[^,\s]+), but "
+        r"(?:request|limit|usage) is (?P<asked>\d[\w.]*\w|\d)",
+        "a LimitRange sets the {bound} {resource} per {per} to {limit}, and it asks for {asked}",
+        "Correct {resource} of the pod template ({bound} {limit}), or the LimitRange of namespace {namespace}.",
+    ),
+    _row(
+        r"no PriorityClass with name (?P<name>\S+) was found",
+        "PriorityClass {name} does not exist",
+        "Create PriorityClass {name}, or correct priorityClassName.",
+    ),
+    _row(
+        r'service ?account "?(?P<name>[^"\s]+)"? (?:was )?not found',
+        "ServiceAccount {name} does not exist",
+        "Create ServiceAccount {name} in namespace {namespace}, or correct serviceAccountName.",
+    ),
+    _row(
+        r'violates PodSecurity "(?P<level>[^"]+)": (?P<why>.*)',
+        "PodSecurity {level} of namespace {namespace} rejects its pods",
+        "Correct the pod template ({why}), or the PodSecurity label of namespace {namespace}.",
+    ),
+    _row(
+        r'failed calling webhook "(?P<name>[^"]+)"',
+        "webhook {name} does not answer",
+        "Check the webhook's pods, Service and certificate: kubectl -n volcano-system get pods,endpoints,secrets",
+    ),
+    _row(
+        r'admission webhook "(?P<name>[^"]+)" denied the request: (?P<why>.*)',
+        "webhook {name} rejects it",
+        "Correct what webhook {name} names: {why}",
+    ),
+    _row(
+        r"because it is being terminated",
+        "its namespace {namespace} is being deleted",
+        "Use another namespace, or wait until {namespace} is deleted and create it again.",
+    ),
+    _row(
+        r"cannot set blockOwnerDeletion",
+        "a controller may not set finalizers of the owner (OwnerReferencesPermissionEnforcement)",
+        "Grant the controller that reports it update on the owner's finalizers, such as statefulsets/finalizers.",
+    ),
+    _row(
+        r'cannot (?P<verb>\w+) resource "(?P<name>[^"]+)" in API group "(?P<group>[^"]*)"',
+        "its controller may not {verb} {name}",
+        "Grant the controller's ServiceAccount the verb {verb} on {name} of API group {group} (RBAC).",
+    ),
+    _row(
+        r'(?P<kind>configmap|secret) "(?P<name>[^"]+)" not found',
+        "{kind} {name} does not exist",
+        "Create {kind} {name} in namespace {namespace}; of a Volcano Job, plugins svc and ssh create NAME-svc and "
+        "NAME-ssh when it starts, so create the job again.",
+    ),
+    _row(
+        r'(?:pull|pulling) image "(?P<name>[^"]+)"',
+        "image {name} cannot be pulled",
+        "Correct image {name}, or give the pods an imagePullSecret of its registry.",
+    ),
+    _row(
+        r'Multi-Attach error for volume "(?P<name>[^"]+)"',
+        "volume {name} is still attached to another node",
+        "End the pod that uses volume {name} on the other node: kubectl get volumeattachments",
+    ),
+    _row(
+        r"[Ff]ailed to create pod sandbox|failed to setup network",
+        "the node cannot set up the pod's sandbox and network",
+        "Check the network plugin (CNI) and the container runtime of the node: {describe}",
+    ),
+    _row(
+        r'(?:AttachVolume|MountVolume)\.\w+ failed for volume "(?P<name>[^"]+)"',
+        "volume {name} cannot be attached or mounted",
+        "Check the CSI driver of volume {name} on the node: {describe}",
+    ),
+)
+"""Known messages, the most specific first; one row per message."""
+
+
+class KnownCause(NamedTuple):
+    """The cause that a known message states, and what helps."""
+
+    cause: str
+    advice: Advice
+
+
+class ComponentReport(NamedTuple):
+    """An event of another component about a job."""
+
+    event: Manifest
+    cause: str
+    """The cause in a few words; empty for a message that is not in KNOWN_REPORTS."""
+    advice: Advice | None
+
+
+def reports_about(recording: Recording, subject: ExplainSubject) -> list[ComponentReport]:
+    """The latest event of other components for each reason, about a job, its pods and owners; known ones first."""
+    if not recording.snapshot.objects_of("Event"):
+        return []
+    # The scheduler's own events are left out: the replay explains its decisions itself.
+    names = recording.snapshot.flags.scheduler_names
+    own_reporters = dict.fromkeys((*names, ",".join(names)))
+    events = _events_by_subject(recording).get(subject.pod or subject.job, ())
+    reports = [
+        _read_report(recording, one) for one in latest_events(events) if event_reporter(one) not in own_reporters
+    ]
+    by_reason: dict[object, ComponentReport] = {}
+    for report in sorted(reports, key=lambda report: not report.cause):
+        by_reason.setdefault(report.event.get("reason"), report)
+    return list(by_reason.values())
+
+
+def known_report(recording: Recording, subject: ExplainSubject) -> KnownCause | None:
+    """The cause and the advice of the first event about a job that KNOWN_REPORTS has; None if it has none."""
+    known = (KnownCause(one.cause, one.advice) for one in reports_about(recording, subject) if one.advice is not None)
+    return next(known, None)
+
+
+def _read_report(recording: Recording, event: Manifest) -> ComponentReport:
+    subject = object_in(event.get("involvedObject"))
+    cause, advice = known_cause(recording, str(event.get("message") or ""), subject)
+    return ComponentReport(event, cause, advice)
+
+
+def known_cause(recording: Recording, message: str, subject: JsonObject) -> tuple[str, Advice | None]:
+    """(cause, advice) of a known message about an object; empty and None for an unknown one."""
+    namespace, kind, name = (subject.get(key) for key in ("namespace", "kind", "name"))
+    manifests = recording.snapshot.objects_of(str(kind))
+    owned = next((one for one in manifests if key_of(one) == f"{namespace}/{name}"), {})
+    creator = next(iter(owner_names(owned)), "the owner of the pods")
+    words = {"namespace": namespace, "creator": creator, "describe": _describe_command(namespace, name)}
+    for known in KNOWN_REPORTS:
+        if found := known.pattern.search(" ".join(message.split())):
+            words |= {key: text[:MAX_MESSAGE].rstrip(".") for key, text in found.groupdict().items()}
+            return known.cause.format(**words), outside_advice(known.advice.format(**words))
+    return "", None
+
+
+def _describe_command(namespace: object, pod: object) -> str:
+    return f"kubectl -n {namespace} describe pod {pod}"
+
+
+def event_facts(recording: Recording, subject: ExplainSubject) -> tuple[str, ...]:
+    """The latest events of other components about the job, its Pending pods and its Volcano Job, in sentences."""
+    return tuple(_event_sentence(recording, report.event) for report in reports_about(recording, subject)[:MAX_FACTS])
+
+
+@per_recording()
+def _events_by_subject(recording: Recording) -> Mapping[str, Sequence[Manifest]]:
+    """Name of a pod, a PodGroup, or an object without one → events about it."""
+    snapshot = recording.snapshot
+    pods = map(PodIdentity.of_manifest, snapshot.objects_of("Pod"))
+    subjects = {("Pod", pod.key): dict.fromkeys(filter(None, (pod.key, pod.job))) for pod in pods}
+    for group in snapshot.objects_of("PodGroup"):
+        for owner in owners_of(group):
+            name = f"{metadata_of(group).get('namespace')}/{owner.get('name')}"
+            subjects.setdefault((str(owner.get("kind")), name), {})[key_of(group)] = None
+    involved = ((object_in(event.get("involvedObject")), event) for event in snapshot.objects_of("Event"))
+    keyed = ((str(one.get("kind")), f"{one.get('namespace')}/{one.get('name')}", event) for one, event in involved)
+    return group_by_key(
+        (subject, event) for kind, name, event in keyed for subject in subjects.get((kind, name), (name,))
+    )
+
+
+def _event_sentence(recording: Recording, event: Manifest) -> str:
+    time, subject = event_time(event), object_in(event.get("involvedObject"))
+    age = f" {format_age((recording.snapshot.now - time).total_seconds())} ago" if time is not None else ""
+    count = object_in(event.get("series")).get("count") or event.get("count")
+    times = f" (x{count})" if isinstance(count, int) and count > 1 else ""
+    message = " ".join(str(event.get("message") or "").split())
+    # The end of a nested error names its root cause.
+    half = MAX_MESSAGE // 2
+    text = message if len(message) <= MAX_MESSAGE else f"{message[:half]}…{message[-half:]}"
+    source = event_reporter(event) or "an event"
+    about = f"{subject.get('kind')} {subject.get('name')}"
+    return f'{source} reported{age} about {about}: {event.get("reason")}{times} "{text}".'
+
+
+# Pods that a kubelet does not start, or has rejected
+
+_KUBELET_REJECTIONS = ("OutOf", "UnexpectedAdmissionError", "NodeAffinity", "TopologyAffinityError")
+"""Beginnings of reasons with which a kubelet rejects a pod that was bound to its node."""
+_DEVICES_GONE: Final = re.compile(r"devices unavailable for (\S+?)\. Requested: (\d+), Available: (\d+)")
+STARTING: Final = ("ContainerCreating", "PodInitializing")
+"""Reasons of a container that waits while its pod starts as usual."""
+
+
+def failure_facts(recording: Recording, pod: Pod) -> tuple[str, tuple[str, ...], tuple[Advice, ...]]:
+    """(reason of a Failed pod, sentences: its message and the kubelet that rejected it, advice about the latter)."""
+    status = status_of(pod.manifest)
+    reason, message = str(status.get("reason") or ""), str(status.get("message") or "")[:MAX_MESSAGE].rstrip(".")
+    facts = (f'The status of {pod.name} says: "{message}".',) if message else ()
+    if not reason.startswith(_KUBELET_REJECTIONS) or not pod.node_name:
+        return reason, facts, ()
+    own, pods = recording.snapshot.flags.scheduler_names, map(Pod, recording.snapshot.objects_of("Pod"))
+    neighbours = [other for other in pods if other.node_name == pod.node_name and other.key != pod.key]
+    others = [other.scheduler_name for other in neighbours if other.scheduler_name not in own]
+    also = f"; {count_noun(len(others), 'pod')} of {join_names(dict.fromkeys(others))} share the node" if others else ""
+    rejection = f"The kubelet of {pod.node_name} rejected it after the scheduler had bound it{also}."
+    if gone := _DEVICES_GONE.search(message):
+        return reason, (*_device_facts(recording, pod, gone[1], neighbours), *facts), (_device_advice(pod, gone[1]),)
+    advice = outside_advice("Its owner has to create it again; let one scheduler alone use a node.")
+    return reason, (*facts, rejection), (advice,)
+
+
+def _device_facts(recording: Recording, pod: Pod, resource: str, neighbours: Sequence[Pod]) -> Iterator[str]:
+    """Yields a sentence: what the node states and what its pods request, where its kubelet has no device left."""
+    node = next((one for one in recording.snapshot.objects_of("Node") if key_of(one) == f"/{pod.node_name}"), {})
+    stated = object_in(status_of(node).get("allocatable")).get(resource, "none")
+    up = [one for one in neighbours if status_of(one.manifest).get("phase") not in ("Failed", "Succeeded")]
+    asked = {one.key: _requested(one, resource) for one in up if _requested(one, resource)}
+    holders = join_names(f"{key} ({amount})" for key, amount in asked.items())
+    where = f"{pod.node_name} states {stated} {resource} as allocatable"
+    yield f"{where}; {f'pods on it request: {holders}' if holders else 'no other pod on it requests any'}."
+
+
+def _requested(pod: Pod, resource: str) -> str:
+    amounts = (
+        object_in(object_in(container.get("resources")).get("limits")).get(resource)
+        for container in object_list(object_in(pod.manifest.get("spec")).get("containers"))
+    )
+    return " + ".join(str(amount) for amount in amounts if amount)
+
+
+def _device_advice(pod: Pod, resource: str) -> Advice:
+    check = f"Check, or restart, the device plugin of {resource} on {pod.node_name}"
+    return outside_advice(
+        f"{check}: the kubelet knows fewer free devices than the scheduler. Then create the pod again."
+    )
+
+
+def is_kubelet_rejection(pod: Pod) -> bool:
+    """Whether a kubelet rejected the pod after the scheduler had bound it."""
+    return str(status_of(pod.manifest).get("reason") or "").startswith(_KUBELET_REJECTIONS)
+
+
+class WaitingContainer(NamedTuple):
+    """A container of a bound pod that does not run, as its kubelet states it."""
+
+    pod: Pod
+    name: str
+    reason: str
+    message: str
+
+
+def waiting_container(pod: Pod) -> WaitingContainer | None:
+    """The first container, init containers first, that waits for a reason; None if none does."""
+    status = status_of(pod.manifest)
+    for statuses in ("initContainerStatuses", "containerStatuses"):
+        for one in object_list(status.get(statuses)):
+            waiting = object_in(object_in(one.get("state")).get("waiting"))
+            if waiting.get("reason") and waiting.get("reason") != "PodInitializing":
+                message = str(waiting.get("message") or "")
+                return WaitingContainer(pod, str(one.get("name")), str(waiting["reason"]), message)
+    return None
+
+
+def stalled_headline(
+    recording: Recording, subject: ExplainSubject, tasks: Sequence[TaskInfo]
+) -> tuple[CauseHeadline, tuple[str, ...], tuple[Advice, ...]] | None:
+    """(first line, facts, advice) about bound pods whose containers do not start; None if all run."""
+    waiting = [one for task in tasks if (one := waiting_container(task.pod)) is not None]
+    if not waiting:
+        return None
+    first = next((one for one in waiting if one.reason not in STARTING), waiting[0])
+    cause, advice = _waiting_cause(recording, subject, first)
+    nodes = join_names(dict.fromkeys(one.pod.node_name for one in waiting))
+    pods = "it is" if subject.pod else f"{len(waiting)} of {count_noun(len(tasks), 'pod')} {_be(len(waiting))}"
+    name, words = subject.pod or subject.job, (f" on {nodes}", f": {cause}" if cause else "")
+    state = "is scheduled and starting" if advice is None else "is scheduled, but does not start"
+    forms = ("".join(words), words[1], words[0])
+    headlines = [CauseHeadline(name, state, f"{pods} {first.reason}{form}") for form in forms]
+    headline = next((one for one in headlines if len(str(one)) <= MAX_LINE_LENGTH), headlines[-1])
+    facts = () if cause in headline.reason else (f"{capitalize_first(cause)}.",)
+    return headline, facts, () if advice is None else (advice,)
+
+
+def _be(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _waiting_cause(
+    recording: Recording, subject: ExplainSubject, waiting: WaitingContainer
+) -> tuple[str, Advice | None]:
+    """(cause, advice) of a container that does not start; no advice for a pod that starts as usual."""
+    namespace, name = waiting.pod.namespace, waiting.pod.name
+    involved = {"kind": "Pod", "namespace": namespace, "name": name}
+    reports = reports_about(recording, subject)
+    known = [(report.cause, report.advice) for report in reports if report.cause]
+    cause, advice = known[0] if known else known_cause(recording, waiting.message, involved)
+    if cause:
+        return cause, advice
+    if waiting.reason in STARTING and not reports:
+        return "", None
+    if waiting.reason in ("CrashLoopBackOff", "RunContainerError"):
+        command = f"kubectl -n {namespace} logs {name} -c {waiting.name} --previous"
+        return "", outside_advice(f"See why container {waiting.name} ends: {command}")
+    return "", outside_advice(f"See what its kubelet reports: {_describe_command(namespace, name)}")

@@ -17,7 +17,7 @@ from vcdebug.snapshot.kinds import KIND_BY_NAME, WORKLOAD_KINDS
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.manifest import owner_names
 from vcdebug.snapshot.redaction import make_redaction
-from vcdebug.snapshot.reported_events import MAX_EVENTS
+from vcdebug.snapshot.reported_events import MAX_EVENTS, events_about_pending
 from vcdebug.snapshot.saved_files import save_snapshot
 
 JOBS, FLOWS, EVENTS = (KIND_BY_NAME[kind].api_path for kind in ("Job", "JobFlow", "Event"))
@@ -63,7 +63,8 @@ def test_workloads_and_events_of_pending_objects_are_captured(busy: FakeApi, opt
     assert ["nightly"] * MAX_EVENTS + ["waiting-0"] == sorted(about)[: MAX_EVENTS + 1]
     assert "4: " in found.objects_of("Event")[0]["message"], "the latest one comes first"
     selectors = {request.query["fieldSelector"] for request in busy.asked(EVENTS)}
-    assert {f"involvedObject.kind={kind},type=Warning" for kind in ("Pod", "PodGroup", "Job")} == selectors
+    others = "involvedObject.kind!=Pod,involvedObject.kind!=Node,type=Warning"
+    assert {"involvedObject.kind=Pod,type=Warning", others} == selectors
     assert found.provenance is not None
     assert found.provenance.consistent
 
@@ -78,6 +79,12 @@ def test_a_job_is_explained_before_its_podgroup_exists(busy: FakeApi, options: C
     assert explain_by_name(recording, "old").scheduled
     waiting = explain_by_name(recording, "team-a/waiting-0")
     assert not any("reported" in fact for fact in waiting.dominant.facts), "the replay tells what the scheduler says"
+
+
+@pytest.mark.parametrize(("kind", "kept"), [("StatefulSet", True), ("RayCluster", True), ("Ingress", False)])
+def test_events_about_controllers_of_pods_are_captured(kind: str, kept: bool) -> None:
+    objects = {"StatefulSet": [named("web")], "Event": [event(1, kind, "web", QUOTA)]}
+    assert kept is bool(events_about_pending(objects))
 
 
 def test_cluster_without_workload_kinds_has_no_missing_kinds(api: FakeApi, options: CaptureOptions) -> None:
@@ -110,7 +117,7 @@ def test_versions_of_a_separate_event_store_leave_a_capture_consistent(busy: Fak
 def test_a_flood_of_events_is_cut(busy: FakeApi, options: CaptureOptions) -> None:
     busy.objects[EVENTS]["items"] = [event(number % 3600, "Pod", "gone", "x") for number in range(3 * MAX_SELECTED)]
     capture_cluster(options)
-    assert 3 * MAX_SELECTED / busy.largest_page == len(busy.asked(EVENTS)), "a third of them, for each of three lists"
+    assert 2 * MAX_SELECTED / busy.largest_page == len(busy.asked(EVENTS)), "the same number for each of two lists"
 
 
 def test_captured_workloads_are_redacted_and_saved(busy: FakeApi, options: CaptureOptions, tmp_path: Path) -> None:

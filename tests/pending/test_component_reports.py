@@ -267,3 +267,58 @@ def test_claims_that_a_controller_made_again_and_again_are_counted(claims: int, 
     snapshot = cluster(node("n1"), job, made, report("pvc data is not found", "Job", "j"))
     found = explain_by_name(replay_cycle(snapshot), "j")
     assert told is any(fact.startswith("It has made 3 claims for 1 volume") for fact in found.dominant.facts)
+
+
+def controller(kind: str, name: str, owner: str = "", **spec: Any) -> Manifest:
+    metadata: Manifest = {"name": name, "namespace": "default", "uid": f"uid-{name}"}
+    if owner:
+        metadata["ownerReferences"] = [{"kind": owner, "name": "web", "uid": "uid-owner"}]
+    return {"apiVersion": "apps/v1", "kind": kind, "metadata": metadata, "spec": {"replicas": 3, **spec}}
+
+
+CONTROLLERS = [
+    ("StatefulSet", controller("StatefulSet", "web"), "web", "StatefulSet"),
+    ("LeaderWorkerSet", controller("StatefulSet", "web", "LeaderWorkerSet"), "web", "StatefulSet"),
+    ("Deployment", controller("ReplicaSet", "web-5d4f7", "Deployment"), "default/web", "Deployment"),
+]
+
+
+@pytest.mark.parametrize(("owner", "manifest", "named", "kind"), CONTROLLERS)
+@pytest.mark.parametrize("reported", [True, False])
+def test_a_controller_without_pods_is_known_by_name_and_shows_why(
+    owner: str, manifest: Manifest, named: str, kind: str, reported: bool
+) -> None:
+    refusal = report(EXAMPLES[0][0], manifest["kind"], manifest["metadata"]["name"], count=18)
+    found = explain_by_name(replay_cycle(cluster(node("n1"), manifest, [refusal] if reported else [])), named)
+    if reported:
+        assert f"{kind} default/web is Pending: {EXAMPLES[0][1]}." == found.sentence
+        assert "0 of 3 pods are in this snapshot." == found.dominant.facts[0]
+        assert any("FailedCreate (x18)" in fact for fact in found.dominant.facts)
+        creator = "the owner of the pods" if owner == "StatefulSet" else f"{owner} web"
+        assert f"Find out why {creator} did not create PodGroup a-pg" in found.advice_texts[0]
+    else:
+        assert f"{kind} default/web is Pending: 0 of 3 pods are in this snapshot." == found.sentence
+        assert f"kubectl -n default describe {kind.lower()} web" in found.advice_texts[0]
+
+
+@pytest.mark.parametrize(("owner", "manifest", "named", "kind"), CONTROLLERS)
+@pytest.mark.parametrize("scheduler", ["volcano", "default-scheduler"])
+def test_pods_of_a_controller_without_a_pod_group_are_found_by_its_name(
+    owner: str, manifest: Manifest, named: str, kind: str, scheduler: str
+) -> None:
+    plain = pods("web", 2)
+    for each in plain:
+        each["metadata"]["annotations"].pop("scheduling.k8s.io/group-name")
+        owning = {"kind": manifest["kind"], "name": manifest["metadata"]["name"], "uid": manifest["metadata"]["uid"]}
+        each["metadata"]["ownerReferences"] = [owning]
+        each["spec"]["schedulerName"] = scheduler
+    found = explain_by_name(replay_cycle(cluster(node("n1"), manifest, plain)), named)
+    if scheduler == "volcano":
+        assert (
+            f"{kind} default/web is Pending: web-0, web-1 have no PodGroup, so no scheduler knows them."
+            == found.sentence
+        )
+        assert "grep default/web-0" in found.advice_texts[0]
+    else:
+        assert "other-scheduler" == found.cause_code
+        assert f"{kind} default/web is Pending: 2 pods use schedulerName default-scheduler" in found.sentence

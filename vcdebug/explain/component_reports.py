@@ -17,6 +17,7 @@ from vcdebug.snapshot.manifest import (
     metadata_of,
     object_in,
     object_list,
+    owner_keys,
     owner_names,
     owners_of,
     status_of,
@@ -216,6 +217,8 @@ def _events_by_subject(recording: Recording) -> Mapping[str, Sequence[Manifest]]
         for owner in owners_of(group):
             name = f"{metadata_of(group).get('namespace')}/{owner.get('name')}"
             subjects.setdefault((str(owner.get("kind")), name), {})[key_of(group)] = None
+    for one in snapshot.objects_of("ReplicaSet"):
+        subjects.setdefault(("ReplicaSet", key_of(one)), {}).update(dict.fromkeys((key_of(one), *owner_keys(one))))
     involved = ((object_in(event.get("involvedObject")), event) for event in snapshot.objects_of("Event"))
     keyed = ((str(one.get("kind")), f"{one.get('namespace')}/{one.get('name')}", event) for one, event in involved)
     return group_by_key(

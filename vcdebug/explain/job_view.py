@@ -34,10 +34,12 @@ from vcdebug.snapshot.manifest import (
     name_of,
     owner_names,
     owners_of,
+    spec_of,
     split_workload_key,
     workload_key,
 )
 from vcdebug.snapshot.object_checks import join_kinds, missing_kinds, supplying_command
+from vcdebug.snapshot.reported_events import CONTROLLER_KINDS
 from vcdebug.snapshot.snapshot import Snapshot
 
 WAITING_PHASES = (PENDING, "")
@@ -275,8 +277,7 @@ _REVISION = re.compile(r"-[0-9a-z]{5,10}$")
 def _groups_of_owner(snapshot: Snapshot, word: str) -> list[JobId]:
     """PodGroups that an object of this name owns, directly, through their pods or through objects in between."""
     namespace, _, name = word.rpartition("/")
-    between = {metadata_of(one).get("uid"): one for kind in _KINDS_BETWEEN for one in snapshot.objects_of(kind)}
-    workloads = snapshot.workloads
+    between, workloads = _objects_between(snapshot), snapshot.workloads
     groups: dict[JobId, None] = {}
     for kind in ("PodGroup", "Pod"):
         for manifest in snapshot.objects_of(kind):
@@ -290,6 +291,10 @@ def _groups_of_owner(snapshot: Snapshot, word: str) -> list[JobId]:
 
 _KINDS_BETWEEN = ("ReplicaSet", "Job")
 """Kinds whose objects are owned by another one and own pods: of a Deployment, of a CronJob."""
+
+
+def _objects_between(snapshot: Snapshot) -> Mapping[object, JsonObject]:
+    return {metadata_of(one).get("uid"): one for kind in _KINDS_BETWEEN for one in snapshot.objects_of(kind)}
 
 
 def _owner_names(
@@ -326,9 +331,32 @@ def _groups_of_workload(snapshot: Snapshot, word: str) -> list[JobId]:
 
 
 def unmade_workloads(snapshot: Snapshot) -> dict[str, str]:
-    """`namespace/name` → kind of the operators' objects in the snapshot."""
+    """`namespace/name` → kind of the operators' objects, and of controllers that ask for pods or own ungrouped ones."""
+    kinds: dict[str, str] = {}
+    for pod in snapshot.objects_of("Pod"):
+        if GROUP_ANNOTATION not in annotations_of(pod):
+            owners = owners_of(pod)
+            kinds |= {f"{_namespace_of(pod)}/{one.get('name')}": str(one.get("kind")) for one in owners}
+    for kind in CONTROLLER_KINDS:
+        for manifest in snapshot.objects_of(kind):
+            if spec_of(manifest).get("replicas") != 0:
+                owners = owners_of(manifest)
+                kinds |= {f"{_namespace_of(manifest)}/{one.get('name')}": str(one.get("kind")) for one in owners}
+                kinds[key_of(manifest)] = kind
     named = map(split_workload_key, snapshot.workloads)
-    return {f"{namespace}/{name}": kind for namespace, kind, name in named if kind in WORKLOAD_NAMES}
+    return kinds | {f"{namespace}/{name}": kind for namespace, kind, name in named if kind in WORKLOAD_NAMES}
+
+
+def ungrouped_pods_of(snapshot: Snapshot, key: str) -> list[Pod]:
+    """Pods without a PodGroup that an object owns, directly or through objects in between."""
+    namespace, _, name = key.rpartition("/")
+    between = _objects_between(snapshot)
+    ungrouped = (pod for pod in snapshot.objects_of("Pod") if GROUP_ANNOTATION not in annotations_of(pod))
+    return [
+        Pod(pod)
+        for pod in ungrouped
+        if _namespace_of(pod) == namespace and name in _owner_names(pod, between, snapshot.workloads)
+    ]
 
 
 def _namespace_of(manifest: JsonObject) -> str:

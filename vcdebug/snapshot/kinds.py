@@ -64,7 +64,7 @@ _VOLUMES = "volume checks and CSI volume limits"
 _DEVICES = "pods with resource claims"
 _TOPOLOGY, _NUMA = "network topology placement", "NUMA-aware placement"
 _SPREAD = "default topology spread of its pods"
-_WARNINGS = tuple(f"involvedObject.kind={kind},type=Warning" for kind in ("Pod", "PodGroup", "Job"))
+_WARNINGS = ("involvedObject.kind=Pod,type=Warning", "involvedObject.kind!=Pod,involvedObject.kind!=Node,type=Warning")
 
 KINDS: tuple[ResourceKind, ...] = (
     ResourceKind(*("Node", "", "v1", "nodes", False, "every placement"), required=True),

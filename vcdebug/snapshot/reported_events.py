@@ -6,11 +6,14 @@ from typing import Final
 
 from vcdebug.gotime import parse_time
 from vcdebug.grouping import group_by_key
+from vcdebug.snapshot.kinds import WORKLOAD_NAMES
 from vcdebug.snapshot.manifest import JsonObject, metadata_of, object_in, status_of
 from vcdebug.snapshot.snapshot import Manifest
 
 MAX_EVENTS: Final = 3
 """Maximum number of kept events about one object, the latest ones."""
+CONTROLLER_KINDS: Final = ("StatefulSet", "ReplicaSet", "ReplicationController")
+"""Kinds of Kubernetes controllers in a snapshot that create pods."""
 ENDED_JOB_PHASES: Final = ("Completed", "Failed", "Aborted", "Terminated")
 """Phases of a Volcano Job that has ended, whose PodGroup no longer exists."""
 _PLACED_PHASES: Final = ("Running", "Succeeded", *ENDED_JOB_PHASES)
@@ -18,15 +21,20 @@ _TIMES: Final = ("lastTimestamp", "eventTime", "firstTimestamp")
 
 
 def events_about_pending(objects: Mapping[str, Sequence[Manifest]]) -> list[Manifest]:
-    """The latest events about pods, PodGroups and Volcano Jobs that neither run nor have ended."""
+    """The latest events about pods, PodGroups and Volcano Jobs that neither run nor have ended, and about owners."""
     waiting = {
         metadata_of(manifest).get("uid")
-        for kind in ("Pod", "PodGroup", "Job")
+        for kind in ("Pod", "PodGroup", "Job", *CONTROLLER_KINDS)
         for manifest in objects.get(kind, ())
         if _phase_of(manifest) not in _PLACED_PHASES
     }
-    events = ((object_in(event.get("involvedObject")).get("uid"), event) for event in objects.get("Event", ()))
-    by_uid = group_by_key((uid, event) for uid, event in events if uid and uid in waiting)
+    events = ((object_in(event.get("involvedObject")), event) for event in objects.get("Event", ()))
+    by_uid = group_by_key(
+        (about["uid"], event)
+        for about, event in events
+        # Operators' objects are not among the objects: only facts of them are kept.
+        if about.get("uid") in waiting or (about.get("uid") and about.get("kind") in WORKLOAD_NAMES)
+    )
     return [event for object_events in by_uid.values() for event in latest_events(object_events)[:MAX_EVENTS]]
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from vcdebug.actions import ENQUEUE
-from vcdebug.amount_text import capitalize_first, count_noun, join_names, verb_for
+from vcdebug.amount_text import capitalize_first, count_noun, format_age, join_names, verb_for
 from vcdebug.errors import closest_name
 from vcdebug.explain.answer import (
     Advice,
@@ -16,15 +16,17 @@ from vcdebug.explain.answer import (
     pending_headline,
     proof_of,
     queue_admin_advice,
+    seconds_since,
 )
 from vcdebug.explain.component_reports import failure_facts, known_report
-from vcdebug.explain.job_view import ExplainSubject, unmade_workloads
+from vcdebug.explain.job_view import ExplainSubject, ungrouped_pods_of, unmade_workloads
 from vcdebug.framework.record import StateEvent
 from vcdebug.model.names import JobId
 from vcdebug.model.pod import Pod, PodIdentity
 from vcdebug.model.pod_group import INQUEUE, PENDING, PodGroup
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.writes import iter_unscheduled_messages
+from vcdebug.snapshot.kinds import WORKLOAD_NAMES
 from vcdebug.snapshot.manifest import (
     GROUP_ANNOTATION,
     MADE_GROUP_PREFIX,
@@ -33,6 +35,7 @@ from vcdebug.snapshot.manifest import (
     name_of,
     object_in,
     object_list,
+    owner_keys,
     owner_names,
     owners_of,
     spec_of,
@@ -40,7 +43,7 @@ from vcdebug.snapshot.manifest import (
     workload_key,
 )
 from vcdebug.snapshot.object_checks import join_kinds, missing_kinds, supplying_command
-from vcdebug.snapshot.reported_events import ENDED_JOB_PHASES
+from vcdebug.snapshot.reported_events import CONTROLLER_KINDS, ENDED_JOB_PHASES
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.snapshot.workloads import volcano_job_of
 
@@ -206,11 +209,18 @@ def _no_pod_group_finding(recording: Recording, subject: ExplainSubject, pods: l
     pods_words = "the pod" if len(pods) == 1 else "the pods"
     evidence = opening_evidence(recording, f"the session opens without a job for {pods_words}")
     headline, numbers = pending_headline(subject.job or subject.pod or "", reason), {"pods": count(len(pods), "pods")}
-    recreate = _recreation_advice(recording, pods) if subject.job else (_CONTROLLER_ADVICE,)
+    recreate = _recreation_advice(recording, pods) if subject.job else (_controller_advice(pods),)
     return Finding(POD_GROUP_MISSING, headline, numbers, evidence, (owner_advice(advice), *recreate), facts=facts)
 
 
-_CONTROLLER_ADVICE = outside_advice("Check that Volcano's controller runs: it creates a PodGroup for each plain pod.")
+def _controller_advice(pods: Sequence[Pod]) -> Advice:
+    """Where Volcano's controller says why it has created no PodGroup for plain pods."""
+    owner = next(
+        (str(owners_of(pod.manifest)[0].get("kind")).lower() for pod in pods if owners_of(pod.manifest)), "pod"
+    )
+    log = f"kubectl -n volcano-system logs -l app=volcano-controller --tail=-1 | grep {pods[0].key}"
+    hint = f"forbidden (blockOwnerDeletion) means that its ClusterRole lacks update on {owner}s/finalizers"
+    return outside_advice(f"See in the log of Volcano's controller why it created none: {log} ({hint}).")
 
 
 def _recreation_advice(recording: Recording, pods: Sequence[Pod]) -> tuple[Advice, ...]:
@@ -249,6 +259,8 @@ def _unmade_group_finding(recording: Recording, subject: ExplainSubject) -> Find
     evidence = opening_evidence(recording, "the session opens without the job")
     if owner is None:
         kind = unmade_workloads(recording.snapshot).get(subject.job, "")
+        if kind and kind not in WORKLOAD_NAMES:
+            return _controller_finding(recording, subject, kind, evidence)
         return _unmade_workload_finding(recording, subject, kind, evidence) if kind else None
     state = object_in(status_of(owner).get("state"))
     phase, name = str(state.get("phase") or ""), f"{kind.lower()} {subject.job}"
@@ -369,7 +381,45 @@ def _unmade_workload_finding(
     headline = pending_headline(f"{kind} {subject.job}", f"{reason}, so no scheduler knows it")
     checks = "is the batch scheduler Volcano enabled, and may it create podgroups of scheduling.volcano.sh (RBAC)?"
     words = "Resume it (suspend: false)." if suspended else f"Look into the log of the operator of {kind}: {checks}"
+    if known := known_report(recording, subject):
+        headline = pending_headline(f"{kind} {subject.job}", known.cause)
+        return Finding(
+            POD_GROUP_MISSING, headline, {}, evidence, (known.advice,), facts=(f"{capitalize_first(reason)}.",)
+        )
     return Finding(POD_GROUP_MISSING, headline, {}, evidence, (outside_advice(words),))
+
+
+def _controller_finding(
+    recording: Recording, subject: ExplainSubject, kind: str, evidence: tuple[Evidence, ...]
+) -> Finding:
+    """The finding for a StatefulSet, Deployment or the like without a PodGroup: its pods, or why it has none."""
+    pods, names = ungrouped_pods_of(recording.snapshot, subject.job), recording.snapshot.flags.scheduler_names
+    if hidden_pods := [pod for pod in pods if pod.scheduler_name not in names]:
+        return other_scheduler_finding(recording, f"{kind} {subject.job}", hidden_pods)
+    asked = next((spec_of(one).get("replicas", 1) for one in _controllers_named(recording, subject.job)), None)
+    of_asked = f" of {asked}" if isinstance(asked, int) else ""
+    numbers = {"pods": count(len(pods), "pods")}
+    if pods:
+        reason = (
+            f"{join_names(pod.name for pod in pods)} {verb_for(len(pods), 'has')} no PodGroup, so no scheduler knows"
+        )
+        headline = pending_headline(f"{kind} {subject.job}", f"{reason} {'it' if len(pods) == 1 else 'them'}")
+        created = format_age(seconds_since(recording, pods[0].creation_timestamp) or 0)
+        made = f"Volcano's controller creates one for pods of its schedulers; {pods[0].name} is {created} old."
+        return Finding(POD_GROUP_MISSING, headline, numbers, evidence, (_controller_advice(pods),), facts=(made,))
+    known = known_report(recording, subject)
+    few = f"0{of_asked} pods are in this snapshot"
+    describe = f"See why it creates none: kubectl -n {subject.job.partition('/')[0]} describe {kind.lower()}"
+    advice = known.advice if known else outside_advice(f"{describe} {subject.job.partition('/')[2]}")
+    headline = pending_headline(f"{kind} {subject.job}", known.cause if known else few)
+    facts = [f"{capitalize_first(few)}."] if known else []
+    return Finding(POD_GROUP_MISSING, headline, numbers, evidence, (advice,), facts=tuple(facts))
+
+
+def _controllers_named(recording: Recording, key: str) -> Iterator[JsonObject]:
+    """The StatefulSets, ReplicaSets and the like of a name, and those that an object of this name owns."""
+    controllers = (one for kind in CONTROLLER_KINDS for one in recording.snapshot.objects_of(kind))
+    return (one for one in controllers if key in (key_of(one), *owner_keys(one)))
 
 
 def _same_name_facts(recording: Recording, subject: ExplainSubject) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from tests.pending.test_workloads import explained, owned
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.manifest import WorkloadFacts
+from vcdebug.snapshot.snapshot import Manifest
 
 
 @pytest.mark.parametrize("suspended", [True, False])
@@ -103,4 +104,86 @@ def test_an_inqueue_pod_group_without_pods_is_said_to_be_admitted_with_the_nodes
     admitted = "It is admitted (Inqueue), so its controller may create them."
     assert any(
         fact.startswith(f"{admitted} 2 pods of 1 cpu") and fact.endswith("on n1.") for fact in found.dominant.facts
+    )
+
+
+VOLCANO_JOB = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job"}
+GROUP_NAME = "scheduling.k8s.io/group-name"
+
+
+def volcano_job(name: str, policies: list[dict[str, str]] | None = None, group: str = "") -> Manifest:
+    """A Volcano Job of one task whose template may name a PodGroup."""
+    template = {"metadata": {"annotations": {GROUP_NAME: group}} if group else {}}
+    spec = {"tasks": [{"name": "t", "replicas": 2, "template": template, "policies": policies or []}]}
+    return {**VOLCANO_JOB, "metadata": {"name": name, "namespace": "default", "uid": name}, "spec": spec}
+
+
+@pytest.mark.parametrize(
+    ("kind", "events", "told"),
+    [
+        ("Job", [], "Job j has no policy for PodFailed, so j-0 stays Failed: add policies"),
+        ("Job", ["PodEvicted"], "Job j has no policy for PodFailed"),
+        ("Job", ["PodFailed"], "Job j has a policy for PodFailed"),
+        ("Job", ["*"], "Job j has a policy for PodFailed"),
+        ("PyTorchJob", [], "Its owner has to create it again."),
+    ],
+)
+def test_a_gang_below_its_minimum_names_the_pod_that_its_kubelet_rejected(
+    kind: str, events: list[str], told: str
+) -> None:
+    owner = "j" if kind == "Job" else "mnist"
+    failed = owned(pods("j", 1, on="n1", phase="Failed", role="t"), kind, owner)
+    failed[0]["status"].update({"reason": "UnexpectedAdmissionError", "message": "Requested: 1, Available: 0"})
+    daemon = owned(pods("d", 1, on="n1"), "DaemonSet", "d")
+    daemon[0]["spec"]["schedulerName"] = "default-scheduler"
+    job = volcano_job("j", [{"event": event, "action": "RestartTask"} for event in events])
+    found = explained(cluster(node("n1"), job, owned([pod_group("j")], kind, owner), failed, daemon))
+    assert found.sentence.endswith("minMember requires; 1 is Failed (UnexpectedAdmissionError).")
+    status = 'The status of j-0 says: "Requested: 1, Available: 0".'
+    kubelet = "The kubelet of n1 rejected it after the scheduler had bound it."
+    assert f"{status} {kubelet}" == found.dominant.facts[0]
+    assert found.advice_texts[0].startswith(told)
+
+
+@pytest.mark.parametrize("kind", ["StatefulSet", "ReplicaSet"])
+@pytest.mark.parametrize("leader", ["Pending", "Running"])
+def test_pods_below_a_leader_that_are_in_a_made_pod_group_are_recreated_in_the_leaders(kind: str, leader: str) -> None:
+    head = pods("j", 1, on="n1" if leader == "Running" else "")
+    below = owned([{"kind": kind, "metadata": {"name": "w", "namespace": "default", "uid": "w"}}], "Pod", "j-0")
+    below[0]["metadata"]["ownerReferences"][0]["uid"] = head[0]["metadata"]["uid"]
+    workers = owned(pods("podgroup-w", 2, on="n1", prefix="w"), kind, "w")
+    groups = [pod_group("j", min_member=3), pod_group("podgroup-w", phase="Running")]
+    snapshot = cluster(node("n1"), groups, head, below, workers)
+    found = explained(snapshot)
+    assert found.sentence.endswith("of the 3 pods that minMember requires; 2 more are in PodGroup podgroup-w.")
+    assert found.dominant.facts[0].startswith(f"Volcano's controller made that PodGroup for {kind} w, whose pods w-0")
+    first, tried = next(iter(proven(snapshot, "default/j").items()))
+    assert f"Recreate w-0, w-1 with annotation {GROUP_NAME}: j in the template of {kind} w" == first
+    assert () == tried.outcome.costs
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_pod_group_that_only_a_template_of_a_volcano_job_names_is_to_be_deleted(named: bool) -> None:
+    own = owned([pod_group("job-uid", phase="Running"), *pods("job-uid", 2, on="n1")], "Job", "job")
+    job = volcano_job("job", group="mine" if named else "")
+    snapshot = cluster(node("n1"), job, own, pod_group("mine", min_member=2, phase="Pending"))
+    found = explained(snapshot, "default/mine")
+    told = "it has 0 of the 2 pods that minMember requires; 2 more are in PodGroup job-uid."
+    assert named is found.sentence.endswith(told)
+    deleted = "Delete PodGroup mine; set minAvailable, queue and priorityClassName in Job job itself."
+    assert named is ((deleted,) == found.advice_texts)
+    if named:
+        assert not proven(snapshot, "default/mine")
+
+
+@pytest.mark.parametrize("nominated", [True, False])
+def test_a_nominated_node_keeps_a_cluster_autoscaler_from_adding_one(nominated: bool) -> None:
+    old = [pod_group("old", phase="Running"), *pods("old", 1, cpu="8", on="n1", deleting=True)]
+    waits = pods("j", 1, cpu="8")
+    waits[0]["status"] = {"phase": "Pending", **({"nominatedNodeName": "n1"} if nominated else {})}
+    found = explained(cluster(node("n1"), old, pod_group("j"), waits))
+    assert "pipelined" == found.cause_code
+    assert nominated is any(
+        fact.startswith("j-0: status.nominatedNodeName is set, so a cluster autoscaler")
+        for fact in found.dominant.facts
     )

@@ -334,15 +334,28 @@ def test_a_suspended_owner_is_named_for_its_job_and_for_one_that_its_pod_group_b
         assert "Delete 1 of 1 Inqueue PodGroups without pods (default/idle)" == first
 
 
-@pytest.mark.parametrize(("group", "told"), [("podgroup-x", True), ("made-by-hand", False)])
-def test_a_queue_that_only_the_owner_names_is_put_on_the_pods(group: str, told: bool) -> None:
-    mine = owned([pod_group(group), *pods(group, 1, cpu="6")], "Workflow", "hello")
+LACKS = "its pods lack annotation scheduling.volcano.sh/queue-name, so their PodGroup is in queue default"
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "stated", "fact"),
+    [
+        ("podgroup-x", "Workflow", "test", f"Workflow hello names queue test, but {LACKS}."),
+        ("spark-pg", "SparkApplication", "test", "but its PodGroup spark-pg is in queue default."),
+        ("mnist", "PyTorchJob", "test", "but its PodGroup mnist is in queue default."),
+        ("mnist", "PyTorchJob", "default", ""),
+        ("mnist", "PyTorchJob", "unknown", ""),
+    ],
+)
+def test_another_queue_that_only_the_owner_names_comes_first_and_is_the_first_fix(
+    group: str, kind: str, stated: str, fact: str
+) -> None:
+    mine = owned([pod_group(group), *pods(group, 1, cpu="6")], kind, "hello")
     full = [pod_group("old", phase="Running"), *pods("old", 1, cpu="8", on="n1")]
-    snapshot = stated_by("Workflow", "hello", [*mine, *full], queue="test")
-    fact = "Workflow hello names queue test, but its pods lack annotation scheduling.volcano.sh/queue-name, "
+    snapshot = stated_by(kind, "hello", [*mine, *full], queue=stated)
     found = explained(snapshot, f"default/{group}")
-    assert told is any(each.startswith(fact) for each in found.dominant.facts)
-    assert told is any(line.repairs for line in found.advised)
+    assert bool(fact) is any(line.repairs for line in found.advised)
+    assert bool(fact) is found.dominant.facts[0].endswith(fact or "names queue")
 
 
 @pytest.mark.parametrize("count", [1, 3])

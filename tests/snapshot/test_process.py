@@ -14,7 +14,7 @@ from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.cycle_inputs import SchedulerProcess
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.saved_files import save_snapshot
-from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.snapshot.snapshot import DEFAULT_NOW, Snapshot
 from vcdebug.whatif.cycles import CycleChain
 
 PAST = {
@@ -98,6 +98,36 @@ def test_start_and_release_come_from_the_schedulers_pod_else_a_running_process_i
     assert (started, started is None) == (snapshot.process.started, snapshot.process.assumed)
     assert not snapshot.process.is_first_cycle(snapshot.now)
     assert release == snapshot.release.name
+
+
+HEARTBEAT = {"type": "Ready", "status": "True", "lastHeartbeatTime": "2026-10-20T08:00:00Z"}
+SEEN = {
+    "kind": "Event",
+    "metadata": {"name": "e", "namespace": "n", "uid": "e"},
+    "lastTimestamp": "2026-10-25T08:00:00Z",
+}
+
+
+@pytest.mark.parametrize(
+    ("now", "conditions", "events", "expected"),
+    [
+        (None, [HEARTBEAT], [], OCTOBER_20),
+        (None, [HEARTBEAT], [SEEN], OCTOBER_25),
+        (None, [], [SEEN], OCTOBER_25),
+        (None, [{**HEARTBEAT, "lastHeartbeatTime": "soon"}], [], DEFAULT_NOW),
+        (None, [], [], DEFAULT_NOW),
+        ("2026-10-31T00:00:00Z", [HEARTBEAT], [SEEN], OCTOBER_31),
+    ],
+)
+def test_the_clock_without_a_stated_one_is_the_latest_heartbeat_or_event(
+    tmp_path: Path,
+    now: str | None,
+    conditions: list[dict[str, str]],
+    events: list[dict[str, Any]],
+    expected: datetime,
+) -> None:
+    reporting = {**node("n2"), "status": {**node("n2")["status"], "conditions": conditions}}
+    assert expected == load_objects(tmp_path, {"now": now}, reporting, *events).now
 
 
 @pytest.mark.parametrize("meta", [{"scheduler": {"started": None}}, {"family": "devices", "seed": 1}])

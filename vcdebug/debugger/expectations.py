@@ -12,7 +12,7 @@ from vcdebug.errors import VcdebugError, closest_name_hint
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.job_view import NotFoundError, find_subject, workload_names
 from vcdebug.explain.pending.explanation import explain_by_name, explain_subject, survey_jobs
-from vcdebug.explain.pending.gates.admitted import ADMITTED_CAUSE
+from vcdebug.explain.pending.gates.admission import ADMITTED_CAUSE
 from vcdebug.recording.effects import Effect, Effects, cycle_effects
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.yaml_documents import DocumentError, yaml_documents

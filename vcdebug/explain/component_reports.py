@@ -15,15 +15,18 @@ from vcdebug.snapshot.manifest import (
     JsonObject,
     key_of,
     metadata_of,
+    name_of,
     object_in,
     object_list,
     owner_keys,
     owner_names,
     owners_of,
+    spec_of,
     status_of,
 )
 from vcdebug.snapshot.reported_events import event_reporter, event_time, latest_events
 from vcdebug.snapshot.snapshot import Manifest
+from vcdebug.snapshot.workloads import volcano_job_of
 
 MAX_FACTS: Final = 2
 MAX_MESSAGE: Final = 160
@@ -249,22 +252,56 @@ STARTING: Final = ("ContainerCreating", "PodInitializing")
 """Reasons of a container that waits while its pod starts as usual."""
 
 
-def failure_facts(recording: Recording, pod: Pod) -> tuple[str, tuple[str, ...], tuple[Advice, ...]]:
-    """(reason of a Failed pod, sentences: its message and the kubelet that rejected it, advice about the latter)."""
+class PodFailure(NamedTuple):
+    """Why a pod is Failed, as its status says."""
+
+    pod: str = ""
+    reason: str = ""
+    facts: tuple[str, ...] = ()
+    """Sentences: its message, and the kubelet that rejected it."""
+    advice: tuple[Advice, ...] = ()
+
+
+def failure_of(recording: Recording, pod: Pod) -> PodFailure:
+    """Why a pod is Failed, with advice if its kubelet rejected it."""
     status = status_of(pod.manifest)
     reason, message = str(status.get("reason") or ""), str(status.get("message") or "")[:MAX_MESSAGE].rstrip(".")
     facts = (f'The status of {pod.name} says: "{message}".',) if message else ()
     if not reason.startswith(_KUBELET_REJECTIONS) or not pod.node_name:
-        return reason, facts, ()
+        return PodFailure(pod.name, reason, facts)
     own, pods = recording.snapshot.flags.scheduler_names, map(Pod, recording.snapshot.objects_of("Pod"))
     neighbours = [other for other in pods if other.node_name == pod.node_name and other.key != pod.key]
-    others = [other.scheduler_name for other in neighbours if other.scheduler_name not in own]
-    also = f"; {count_noun(len(others), 'pod')} of {join_names(dict.fromkeys(others))} share the node" if others else ""
+    # The pods of DaemonSets and static pods are on every node, whatever scheduler they name.
+    foreign = [other for other in neighbours if other.scheduler_name not in own and not _is_of_node(other)]
+    schedulers = join_names(dict.fromkeys(other.scheduler_name for other in foreign))
+    also = f"; {count_noun(len(foreign), 'pod')} of {schedulers} share the node" if foreign else ""
     rejection = f"The kubelet of {pod.node_name} rejected it after the scheduler had bound it{also}."
+    restart = _restart_advice(recording, pod)
     if gone := _DEVICES_GONE.search(message):
-        return reason, (*_device_facts(recording, pod, gone[1], neighbours), *facts), (_device_advice(pod, gone[1]),)
-    advice = outside_advice("Its owner has to create it again; let one scheduler alone use a node.")
-    return reason, (*facts, rejection), (advice,)
+        facts = (*_device_facts(recording, pod, gone[1], neighbours), *facts)
+        return PodFailure(pod.name, reason, facts, (_device_advice(pod, gone[1]), *restart))
+    alone = "; let one scheduler alone use a node" if foreign else ""
+    advice = restart or (outside_advice(f"Its owner has to create it again{alone}."),)
+    return PodFailure(pod.name, reason, (*facts, rejection), advice)
+
+
+def _is_of_node(pod: Pod) -> bool:
+    return any(owner.get("kind") in ("DaemonSet", "Node") for owner in owners_of(pod.manifest))
+
+
+def _restart_advice(recording: Recording, pod: Pod) -> tuple[Advice, ...]:
+    """Which policy of its Volcano Job creates the failed pod again; empty for pods of other owners."""
+    job = volcano_job_of(recording.snapshot, pod.manifest)
+    if job is None:
+        return ()
+    parts = [spec_of(job), *object_list(spec_of(job).get("tasks"))]
+    policies = [each for part in parts for each in object_list(part.get("policies"))]
+    events = [str(event) for each in policies for event in (each.get("event"), *(each.get("events") or ()))]
+    if "PodFailed" in events or "*" in events:
+        words = f"Job {name_of(job)} has a policy for PodFailed: find out why its controller has not restarted the pod."
+        return (outside_advice(words),)
+    restart = "add policies: event PodFailed, action RestartTask, and submit it again"
+    return (outside_advice(f"Job {name_of(job)} has no policy for PodFailed, so {pod.name} stays Failed: {restart}."),)
 
 
 def _device_facts(recording: Recording, pod: Pod, resource: str, neighbours: Sequence[Pod]) -> Iterator[str]:

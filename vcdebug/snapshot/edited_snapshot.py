@@ -198,6 +198,7 @@ def _with_clock(snapshot: Snapshot, edit: Edit) -> Snapshot:
     report = ProblemReport()
     meta = read_meta("", {"now": edit.value.strip("\"'")}, report)
     _raise_problems(edit, report)
+    assert meta.now is not None
     return replace(snapshot, now=meta.now)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -22,9 +23,10 @@ from vcdebug.snapshot.gathered_objects import UNREAD_KIND, GatheredObjects, star
 from vcdebug.snapshot.json_documents import ReadSoFar
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.problems import Problem, ProblemReport
+from vcdebug.snapshot.reported_events import latest_report
 from vcdebug.snapshot.settings import running_since, workload_of
 from vcdebug.snapshot.shapes import describe_value
-from vcdebug.snapshot.snapshot import SchedulerFlags, Snapshot
+from vcdebug.snapshot.snapshot import DEFAULT_NOW, SchedulerFlags, Snapshot
 from vcdebug.snapshot.sources import Source, open_source, source_name
 from vcdebug.snapshot.yaml_documents import SAFE_LOADER, DocumentError
 
@@ -85,6 +87,7 @@ def build_snapshot(
         complete_objects(gathered.objects, gathered.files, flags)
     object_checks.drop_duplicates(gathered)
     conf = _find_conf(gathered)
+    now = meta.now or latest_report(gathered.objects) or DEFAULT_NOW
     if from_files and completes is not False:
         complete_needed_queues(gathered, conf, flags)
     if not by_itself:
@@ -98,13 +101,13 @@ def build_snapshot(
         name=meta.name,
         objects=gathered.objects,
         scheduler_conf=conf,
-        now=meta.now,
+        now=now,
         flags=flags,
         chance=settings.read_chance(meta.chance, *place),
         usage=settings.read_usage(*gathered.usage, report),
         extender=settings.read_answers(*gathered.extender, report),
         device_config=_find_device_config(gathered),
-        process=_find_process(gathered, meta) if from_files else settings.read_process(meta.scheduler, *place),
+        process=_find_process(gathered, meta, now) if from_files else settings.read_process(meta.scheduler, *place),
         persistence=meta.persistence,
         bound=meta.bound,
         workloads={**meta.workloads, **gathered.workloads},
@@ -157,7 +160,7 @@ def _read_flags(gathered: GatheredObjects, meta: settings.MetaSettings, release:
     return settings.with_release(flags, "", gathered.report, image=image)
 
 
-def _find_process(gathered: GatheredObjects, meta: settings.MetaSettings) -> SchedulerProcess:
+def _find_process(gathered: GatheredObjects, meta: settings.MetaSettings, now: datetime) -> SchedulerProcess:
     """The process in meta.json, else that of the scheduler's pod, else one that is assumed to run for long."""
     process = settings.read_process(meta.scheduler, gathered.meta[0], gathered.report)
     is_first = bool(meta.family) or ("started" in meta.scheduler and meta.scheduler["started"] is None)
@@ -165,7 +168,7 @@ def _find_process(gathered: GatheredObjects, meta: settings.MetaSettings) -> Sch
         return process
     starts = [start for _, pod in gathered.scheduler_pods if (start := running_since(pod)) is not None]
     # A pod that started after the snapshot's clock shows that the clock is wrong, not that the process is new.
-    start = min((start for start in starts if start < meta.now), default=None)
+    start = min((start for start in starts if start < now), default=None)
     return replace(process, started=start, assumed=start is None)
 
 

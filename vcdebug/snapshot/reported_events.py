@@ -7,7 +7,7 @@ from typing import Final
 from vcdebug.gotime import parse_time
 from vcdebug.grouping import group_by_key
 from vcdebug.snapshot.kinds import WORKLOAD_NAMES
-from vcdebug.snapshot.manifest import JsonObject, metadata_of, object_in, status_of
+from vcdebug.snapshot.manifest import JsonObject, metadata_of, object_in, object_list, status_of
 from vcdebug.snapshot.snapshot import Manifest
 
 MAX_EVENTS: Final = 3
@@ -53,6 +53,16 @@ def event_time(event: JsonObject) -> datetime | None:
     series = object_in(event.get("series")).get("lastObservedTime")
     texts = (series, *(event.get(name) for name in _TIMES), metadata_of(event).get("creationTimestamp"))
     return next((time for text in texts if isinstance(text, str) and (time := _read_time(text)) is not None), None)
+
+
+def latest_report(objects: Mapping[str, Sequence[Manifest]]) -> datetime | None:
+    """The latest heartbeat of a kubelet or time of an event, just before the objects were read; None without any."""
+    conditions = (one for node in objects.get("Node", ()) for one in object_list(status_of(node).get("conditions")))
+    times = [text for one in conditions if isinstance(text := one.get("lastHeartbeatTime"), str)]
+    # Texts of one form sort like the times, and reading thousands of times would be slow.
+    heartbeat = _read_time(max(times, default=""))
+    events = (event_time(event) for event in latest_events(objects.get("Event", ()))[:1])
+    return max((time for time in (heartbeat, *events) if time is not None), default=None)
 
 
 def _read_time(text: str) -> datetime | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION
 from vcdebug.snapshot.problems import ProblemReport
 from vcdebug.snapshot.shapes import (
     BOOL,
@@ -330,6 +331,7 @@ _DEVICE_TAINT_RULE = _kind_shape(
         taint=struct_of(**dict.fromkeys(_TAINT_PARTS, TEXT)),
     )
 )
+_POLICIES = structs_of(event=TEXT, events=TEXTS, action=TEXT)
 _JOB = _kind_shape(
     spec=struct_of(
         **dict.fromkeys(("queue", "schedulerName", "priorityClassName"), TEXT),
@@ -339,8 +341,12 @@ _JOB = _kind_shape(
             **dict.fromkeys(("name", "topologyPolicy"), TEXT),
             **dict.fromkeys(("replicas", "minAvailable"), INT),
             dependsOn=struct_of(name=TEXTS),
-            template=struct_of(metadata=struct_of(labels=TEXT_MAP), spec=_POD_SPEC),
+            policies=_POLICIES,
+            template=struct_of(
+                metadata=struct_of(labels=TEXT_MAP, annotations=struct_of(**{GROUP_ANNOTATION: TEXT})), spec=_POD_SPEC
+            ),
         ),
+        policies=_POLICIES,
     ),
     status=struct_of(
         state=struct_of(phase=TEXT, reason=TEXT, message=TEXT, lastTransitionTime=TIME),

@@ -13,7 +13,7 @@ from vcdebug.snapshot.manifest import WorkloadFacts, object_in, object_list
 from vcdebug.snapshot.problems import Problem, ProblemReport
 from vcdebug.snapshot.provenance import Provenance, read_provenance, stated_time
 from vcdebug.snapshot.shapes import describe_value
-from vcdebug.snapshot.snapshot import DEFAULT_NOW, Manifest, SchedulerFlags
+from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 
 ValueReaders = Mapping[str, Callable[[Any], Any]]
 """Name → function that reads its value and returns None for an invalid one."""
@@ -33,7 +33,7 @@ _FALSE = ("0", "f", "F", "FALSE", "false", "False")
 class MetaSettings:
     """The settings of meta.json; the defaults if the file is missing."""
 
-    now: datetime = DEFAULT_NOW
+    now: datetime | None = None
     complete: bool | None = None
     name: str = ""
     description: str = ""

@@ -40,14 +40,13 @@ from vcdebug.explain.pending.gates import (
     PRECONDITIONS,
     resolve_gates,
 )
-from vcdebug.explain.pending.gates.admission import NOT_CONFIGURED_CAUSE, later_rejections
-from vcdebug.explain.pending.gates.admitted import ADMITTED_CAUSE
+from vcdebug.explain.pending.gates.admission import ADMITTED_CAUSE, NOT_CONFIGURED_CAUSE, later_rejections
 from vcdebug.explain.pending.gates.eviction import Gate, GateChance
 from vcdebug.explain.pending.gates.eviction.entitlement import NOT_STARVING, POLICY_NEVER
 from vcdebug.explain.pending.gates.not_in_session import PLACES_CAUSE, capture_incomplete, incomplete
+from vcdebug.explain.pending.gates.other_groups import add_other_groups
 from vcdebug.explain.pending.gates.placed import HAS_CAUSES, PHANTOM_CAUSE, stopping_findings
 from vcdebug.explain.pending.gates.queue_limits import NOT_ALLOCATABLE, allocatable_refusals
-from vcdebug.explain.pending.gates.validity import add_other_groups
 from vcdebug.explain.pending.no_node import MIXED_CAUSE, POD_COUNT, hopeless_finding
 from vcdebug.explain.plugins.gang import DISCARD_CAUSE
 from vcdebug.explain.plugins.overcommit import CAUSE as OVERCOMMIT_CAUSE
@@ -159,6 +158,8 @@ def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explana
         dominant = add_other_groups(view, dominant)
         by_cause[dominant.cause] = dominant
     advice = sort_by_harm(line for finding in by_cause.values() for line in finding.advice)
+    # Where only a change outside the scheduler repairs what is wrong, other changes would help the wrong object.
+    advice = tuple(line for line in advice if line.repairs and line.cannot_be_replayed) or advice
     return Explanation(view.job.uid, subject.pod, dominant.cause in HAS_CAUSES, dominant, tuple(others), advice, steps)
 
 

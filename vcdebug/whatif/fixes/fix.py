@@ -178,6 +178,11 @@ class FixSituation:
         """The codes of all causes, the dominant one first."""
         return tuple(finding.cause for finding in (self.explanation.dominant, *self.explanation.contributing))
 
+    @property
+    def has_repair(self) -> bool:
+        """Whether the explanation advises to correct a wrong manifest or setting."""
+        return any(line.repairs for line in self.explanation.advised)
+
     @cached_property
     def pod_group(self) -> PodGroup | None:
         """The job's PodGroup; None if it has none."""

@@ -76,8 +76,7 @@ def _propose_group_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             edits.append(f"Pod/{pod.key}:metadata.annotations[{GROUP_ANNOTATION}]={name}")
         words = f"Create PodGroup {pod.namespace}/{name}"
         # By hand only where the controller would not make it for new pods.
-        by_hand = any(line.repairs for line in situation.explanation.advised)
-        kind = fix.FixKind.OWN_SETTINGS if by_hand else fix.FixKind.REPAIR
+        kind = fix.FixKind.OWN_SETTINGS if situation.has_repair else fix.FixKind.REPAIR
         yield fix.job_fix(words, *edits, causes=("podgroup-missing",), kind=kind, aspect="group")
 
 
@@ -86,7 +85,8 @@ def _propose_missing_pod_fixes(situation: fix.FixSituation, group: PodGroup) -> 
     is raised first.
     """
     job, model = situation.job, next(iter((*situation.pending_pods, *situation.own_pods)), None)
-    if job is None or situation.created_later is not None:
+    # Copies of pods that exist but belong to another PodGroup would be twice too many.
+    if job is None or situation.created_later is not None or situation.has_repair:
         return
     missing_by_role = {least.name: least.minimum - least.actual for least in job.valid_roles() if not least.is_reached}
     of_roles = sum(missing_by_role.values())  # exact: ints

@@ -55,6 +55,8 @@ _HOLDER_CAUSES = (
 _MAX_HOLDERS = 6
 _MAX_RELEASED = 16
 _LARGE_WEIGHT = 100
+_TIMES_OTHERS = 10
+"""A weight that is this many times all weights leaves the other queues little."""
 
 
 def propose_queue_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -172,8 +174,10 @@ def _propose_own_queue_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 def _propose_share_fixes(situation: fix.FixSituation, queue: QueueInfo) -> Iterator[fix.Fix]:
     plugins = situation.recording.conf.plugin_names()
-    if PROPORTION in plugins and queue.weight < _LARGE_WEIGHT:
-        amount = fix.AmountRange(queue.weight, _LARGE_WEIGHT)
+    weights = sum(each.weight for each in situation.recording.session.queues.values())  # exact: ints
+    large_weight = max(_LARGE_WEIGHT, _TIMES_OTHERS * weights)
+    if PROPORTION in plugins and queue.weight < large_weight:
+        amount = fix.AmountRange(queue.weight, large_weight)
         change = amount.change_of(f"Queue {queue.name}: weight", f"Queue/{queue.name}:spec.weight")
         yield fix.queue_fix(*change, causes=_SHARE_CAUSES, amount=amount)
     if CAPACITY in plugins:

@@ -263,7 +263,10 @@ def start_search(recording: Recording, explanation: Explanation) -> FixSearch:
     """A new search for fixes of an explained job, before its first trial."""
     situation = FixSituation(recording, explanation)
     # No fixes for an incomplete capture: the missing objects may well exist in the cluster.
-    proposed = propose_fixes(situation) if explanation.cause_code != CAPTURE_INCOMPLETE else []
+    # None either where only a change outside the scheduler repairs the cause: they would help the wrong object.
+    is_repaired_outside = any(line.repairs and line.cannot_be_replayed for line in explanation.advised)
+    is_hopeless = explanation.cause_code == CAPTURE_INCOMPLETE or is_repaired_outside
+    proposed = [] if is_hopeless else propose_fixes(situation)
     relevant = len([fix for fix in proposed if any(fix.is_for_cause(cause) for cause in situation.cause_codes)])
     effects = cycle_effects(recording)
     places = len([effect for effect in (*effects.bound, *effects.pipelined) if effect.job == explanation.job])

@@ -12,7 +12,7 @@ from msgspec import Struct
 from vcdebug.amount_text import count_noun, format_amount, join_names
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending.explanation import PANIC_CAUSE, explain_by_name
-from vcdebug.explain.pending.gates.admitted import ADMITTED_CAUSE
+from vcdebug.explain.pending.gates.admission import ADMITTED_CAUSE
 from vcdebug.explain.pending.gates.validity import NOT_ENOUGH
 from vcdebug.explain.plugins.resourcequota import is_quota_count
 from vcdebug.explain.queue_index import ENDED_STATUSES

@@ -15,11 +15,12 @@ NOT_IN_SESSION = "vcdebug.explain.pending.gates.not_in_session:not_in_session"
 ALREADY_PLACED = (
     "vcdebug.explain.pending.gates.placed:phantom_pipelined",
     "vcdebug.explain.pending.gates.placed:placed",
-    "vcdebug.explain.pending.gates.admitted:admitted",
+    "vcdebug.explain.pending.gates.admission:admitted",
 )
 """Gates of jobs with their minimum, with a bind elsewhere, pipelined for ever, or admitted without pods."""
 PRECONDITIONS = (
     "vcdebug.explain.pending.gates.validity:all_hidden",
+    "vcdebug.explain.pending.gates.other_groups:pods_elsewhere",
     "vcdebug.explain.pending.gates.admission:admission",
     "vcdebug.explain.pending.gates.validity:validity",
     "vcdebug.explain.pending.gates.validity:gated",

@@ -18,7 +18,7 @@ from vcdebug.explain.answer import (
     queue_admin_advice,
     seconds_since,
 )
-from vcdebug.explain.component_reports import failure_facts, known_report
+from vcdebug.explain.component_reports import PodFailure, failure_of, known_report
 from vcdebug.explain.job_view import ExplainSubject, ungrouped_pods_of, unmade_workloads
 from vcdebug.framework.record import StateEvent
 from vcdebug.model.names import JobId
@@ -310,9 +310,10 @@ def _ended_job_finding(recording: Recording, subject: ExplainSubject, pods: Sequ
     reason, facts, advice = f"its state is {phase}", list[str](), list[Advice]()
     failed = [pod for pod in pods if status_of(pod.manifest).get("phase") == "Failed"]
     if failed:
-        failure, sentences, help_lines = failure_facts(recording, failed[0])
-        reason += f"; the kubelet of {failed[0].node_name} rejected {failed[0].name} ({failure})" if help_lines else ""
-        facts, advice = [*sentences], [*help_lines]
+        failure = failure_of(recording, failed[0])
+        rejected = f"; the kubelet of {failed[0].node_name} rejected {failure.pod} ({failure.reason})"
+        reason += rejected if failure.advice else ""
+        facts, advice = [*failure.facts], [*failure.advice]
     retries, most = status.get("retryCount"), spec_of(owner).get("maxRetry") or DEFAULT_MAX_RETRY
     if phase == "Failed" and isinstance(retries, int) and retries >= most:
         reason = f"its state is {phase}, since retryCount {retries} has reached spec.maxRetry {most}"
@@ -347,9 +348,10 @@ def _pods_on_nodes_finding(recording: Recording, pods: Sequence[Pod]) -> Finding
     if phase not in ("Failed", "Succeeded"):
         headline = CauseHeadline(pod.key, f"already runs on {pod.node_name}", lone)
         return Finding(PLACES_CAUSE, headline, {}, evidence)
-    reason, facts, advice = failure_facts(recording, pod) if phase == "Failed" else ("", (), ())
-    headline = CauseHeadline(pod.key, "is not Pending", f"it is {phase}{f' ({reason})' if reason else ''}; {lone}")
-    return Finding(PLACES_CAUSE, headline, {}, evidence, advice, facts=facts)
+    failure = failure_of(recording, pod) if phase == "Failed" else PodFailure()
+    state = f"it is {phase}{f' ({failure.reason})' if failure.reason else ''}; {lone}"
+    headline = CauseHeadline(pod.key, "is not Pending", state)
+    return Finding(PLACES_CAUSE, headline, {}, evidence, failure.advice, facts=failure.facts)
 
 
 def _circular_flows(owner: JsonObject) -> list[str]:

@@ -21,7 +21,7 @@ from vcdebug.explain.answer import (
     owner_advice,
     proof_of,
 )
-from vcdebug.explain.component_reports import failure_facts, stalled_headline
+from vcdebug.explain.component_reports import PodFailure, failure_of, stalled_headline
 from vcdebug.explain.decisions.evictions import (
     Eviction,
     eviction_facts,
@@ -33,7 +33,7 @@ from vcdebug.explain.decisions.votes import HOOK_AT, UnaskedPlugin, unasked_plug
 from vcdebug.explain.job_view import ExplainSubject, JobView, missing_roles
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.checklist import NOT_TRIED_CAUSE, allocate_findings, failed_search_seq
-from vcdebug.explain.pending.gates.admitted import ADMITTED_CAUSE
+from vcdebug.explain.pending.gates.admission import ADMITTED_CAUSE
 from vcdebug.explain.pending.gates.not_in_session import PLACES_CAUSE, opening_evidence
 from vcdebug.explain.pending.gates.validity import with_creation_order
 from vcdebug.explain.plugins.resourcequota import exhausted_quotas, next_pod_amounts
@@ -95,8 +95,9 @@ def _already_placed_finding(view: JobView, tasks: Sequence[TaskInfo]) -> Finding
     before = f"{were} already {states} when the cycle began"
     headline = CauseHeadline(subject, "is not Pending" if about_pod else "has no Pending pods", before)
     failed = [task for task in tasks if opening[task.key].status is TaskStatus.FAILED]
-    failure, facts, advice = failure_facts(view.recording, failed[0].pod) if failed else ("", (), ())
-    headline = headline._replace(reason=f"{before} ({failure})") if failure else headline
+    failure = failure_of(view.recording, failed[0].pod) if failed else PodFailure()
+    facts, advice = failure.facts, failure.advice
+    headline = headline._replace(reason=f"{before} ({failure.reason})") if failure.reason else headline
     started = stalled_headline(view.recording, ExplainSubject(view.job.uid, view.pod if about_pod else None), tasks)
     if started is not None and not evictions:
         headline, facts, advice = started
@@ -250,6 +251,9 @@ def _placement_facts(
     if cause == PIPELINED_CAUSE:
         pods = join_names(f"{task.key} ({format_deletion_due(view, task)})" for task in releasing_tasks(view, waiting))
         yield f"Terminating: {pods}. No evictions." if pods else "The reserved room is not idle yet."
+        if nominated := [task.name for task in waiting if task.pod.nominated_node_name == task.node_name]:
+            scaling = "so a cluster autoscaler counts that room as theirs and adds no node"
+            yield f"{join_names(nominated)}: status.nominatedNodeName is set, {scaling}."
     yield from eviction_facts(view, victims)
     if victims and waiting:
         pods = "The pod is" if len(waiting) == 1 else "The pods are"

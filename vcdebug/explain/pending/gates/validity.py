@@ -1,9 +1,7 @@
 """gang's JobValid and scheduling gates: whether the existing pods are enough for the gang."""
 
-import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -20,22 +18,16 @@ from vcdebug.explain.answer import (
     pending_headline,
     proof_of,
 )
-from vcdebug.explain.component_reports import failure_facts
+from vcdebug.explain.component_reports import PodFailure, failure_of
 from vcdebug.explain.decisions.evictions import Eviction, evictions_by_victim
 from vcdebug.explain.job_view import WAITING_PHASES, JobView, MissingRole, missing_roles, workloads_of
-from vcdebug.explain.pending.gates.admitted import format_fit
+from vcdebug.explain.pending.gates.admission import format_fit
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence, other_scheduler_finding
 from vcdebug.explain.plugins.resourcequota import exhausted_quotas, next_pod_amounts
 from vcdebug.framework.hooks import JOB_VALID
-from vcdebug.grouping import group_by_key
-from vcdebug.model.pod import Pod
-from vcdebug.model.pod_group import INQUEUE, PodGroup
+from vcdebug.model.pod_group import INQUEUE
 from vcdebug.model.task import TaskInfo, TaskStatus
-from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.snapshot.manifest import (
-    GROUP_ANNOTATION,
-    MADE_GROUP_PREFIX,
-    QUEUE_ANNOTATION,
     annotations_of,
     key_of,
     name_of,
@@ -93,19 +85,28 @@ def validity(view: JobView) -> Finding | None:
     amounts = next_pod_amounts(view)
     exhausted = exhausted_quotas(view.recording, job.namespace, amounts, missing) if missing else ()
     full_quotas = sorted(exhausted, key=lambda quota: quota.fitting)
-    headline, *facts = _validity_lines(view, valid, roles)
+    failed = [task for task in view.tasks.values() if task.status is TaskStatus.FAILED]
+    failure = failure_of(view.recording, failed[0].pod) if failed else PodFailure()
+    headline, *facts = _validity_lines(view, valid, roles, failure)
     first_of_quota = list({quota.quota: quota for quota in reversed(full_quotas)}.values())[:2]
     updates, update_advice = (_rolling_update(view) or _creation_order(view)) if missing else ((), ())
     reasons = [*(quota.quota_text for quota in first_of_quota), *updates]
     advice = (
         *(quota.raise_advice(missing) for quota in first_of_quota),
         *update_advice,
-        *_validity_advice(view, missing, valid, roles=bool(roles), known_reason=bool(reasons)),
+        *failure.advice,
+        *_validity_advice(view, missing, valid, roles=bool(roles), known_reason=bool(reasons or failure.advice)),
     )
     failure_evidence = [Evidence(seq, f"gang: {event.result['message']}") for seq, event in failures[-1:]]
     evidence = tuple(failure_evidence) or opening_evidence(view.recording, "the job has no pods")
     return Finding(
-        NOT_ENOUGH, CauseHeadline(*headline), numbers, evidence, advice, tuple(roles), tuple(map(str, reasons or facts))
+        NOT_ENOUGH,
+        CauseHeadline(*headline),
+        numbers,
+        evidence,
+        advice,
+        tuple(roles),
+        tuple(map(str, [*facts, *reasons] if failure.pod else reasons or facts)),
     )
 
 
@@ -212,7 +213,9 @@ def _lost_pods_finding(view: JobView, valid: int, evictions: Sequence[Eviction])
     return Finding(NOT_ENOUGH, headline, numbers, evidence, advice, facts=facts)
 
 
-def _validity_lines(view: JobView, valid: int, roles: list[str]) -> tuple[tuple[str, str, str], str]:
+def _validity_lines(
+    view: JobView, valid: int, roles: list[str], failure: PodFailure
+) -> tuple[tuple[str, str, str], str]:
     """((subject, state, reason) of the first line, the fact below it)."""
     job, skip_fact = view.job, "The scheduler skips the job until then."
     minimum_words = f"{count_noun(job.min_available, 'pod')} that minMember requires"
@@ -223,17 +226,20 @@ def _validity_lines(view: JobView, valid: int, roles: list[str]) -> tuple[tuple[
     running = job.count_tasks(*RUNNING_STATUSES)
     if running:
         reason = f"{running} of the {minimum_words} {verb_for(running, 'runs')}, {_other_pods_words(view)}"
-        failed = [task for task in view.tasks.values() if task.status is TaskStatus.FAILED]
-        why = " ".join(failure_facts(view.recording, failed[0].pod)[1]) if failed else ""
         skipped = "Nothing can be scheduled until the controller recreates them."
-        return (job.uid, "is incomplete", reason), f"{why} {skipped}" if why else skipped
+        return (job.uid, "is incomplete", reason), " ".join((*failure.facts, skipped))
     if not view.tasks:
         check = "Check the controller that creates them, and the quotas."
         if job.pod_group.phase == INQUEUE and not job.get_min_resources().is_empty():
             check = f"It is admitted (Inqueue), so its controller may create them. {format_fit(view)}"
         return (job.uid, "has no pods in this snapshot", f"0 of minMember {job.min_available}"), check
     causes = "; ".join([*map(capitalize_first, roles), *_format_leaving(view)])
-    return (job.uid, "is Pending", f"it has {valid} of the {minimum_words}"), f"{causes}." if causes else skip_fact
+    have = f"it has {valid} of the {minimum_words}"
+    if failure.pod:
+        why = f" ({failure.reason})" if failure.reason else ""
+        state = f"{have}; {_other_pods_words(view)}{why}"
+        return (job.uid, "is Pending", state), " ".join(failure.facts) or skip_fact
+    return (job.uid, "is Pending", have), f"{causes}." if causes else skip_fact
 
 
 def _other_pods_words(view: JobView) -> str:
@@ -281,91 +287,3 @@ def gated(view: JobView) -> Finding | None:
         outside_advice(f"The controller that {owns} {join_names(gates)} must remove it from spec.schedulingGates."),
     )
     return Finding(GATED, headline, numbers, evidence, advice, facts=facts)
-
-
-# Queue or PodGroup that the workload states but its pods do not use
-
-
-def add_other_groups(view: JobView, finding: Finding) -> Finding:
-    """Add a fact if the workload's stated queue or shared PodGroup is not the one that its pods use."""
-    fact_and_advice = _stated_queue(view)
-    if fact_and_advice is None and view.job.min_available <= 1 and len(view.tasks) == 1:
-        pod = next(iter(view.tasks.values())).pod
-        fact_and_advice = _group_without_pods(view, pod) or _group_of_each_pod(view, pod)
-    if fact_and_advice is None:
-        return finding
-    fact, advice = fact_and_advice
-    return replace(finding, facts=(*finding.facts[:2], fact, *finding.facts[2:]), advice=(*finding.advice, advice))
-
-
-def _stated_queue(view: JobView) -> tuple[str, Advice] | None:
-    """(fact, advice) if the owner names a queue that its pods lack, which are what Volcano's controller reads."""
-    group = view.job.pod_group
-    if not group.name.startswith(MADE_GROUP_PREFIX):
-        return None
-    for owner, workload in workloads_of(view.recording, group.manifest):
-        if workload.queue in view.session.queues and workload.queue != view.queue.name:
-            lacks = f"its pods lack annotation {QUEUE_ANNOTATION}, so their PodGroup is in queue {view.queue.name}"
-            words = f"Put annotation {QUEUE_ANNOTATION}: {workload.queue} on the pods of {owner} (their template)."
-            advice = owner_advice(words, f"PodGroup/{view.job.uid}:spec.queue={workload.queue}")
-            return f"{owner} names queue {workload.queue}, but {lacks}.", advice._replace(repairs=True)
-    return None
-
-
-def _group_without_pods(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
-    """(fact, advice) about a PodGroup of the pod's workload that no pod names; else None."""
-    for group, owner in reversed(_empty_groups(view.recording).get(pod.namespace, ())):
-        if pod.name.startswith(f"{owner.partition(' ')[2]}-"):
-            group_fact = f"PodGroup {group.name} (queue {group.queue}) of {owner} has no pods"
-            edit = f"Pod/{pod.key}:metadata.annotations[{GROUP_ANNOTATION}]={group.name}"
-            advice = owner_advice(f"Create {pod.name} with annotation {GROUP_ANNOTATION}: {group.name}.", edit)
-            return f"{group_fact}; {pod.name} names {view.job.name} instead.", advice._replace(repairs=True)
-    return None
-
-
-_GANG_KINDS: Final = ("RayCluster", "RayJob", "SparkApplication", "FlinkDeployment", "TrainJob", "JobSet")
-"""Kinds whose pods form a gang, besides the training operator's TFJob, MPIJob and the like."""
-_TRAINING_JOB: Final = re.compile(r"(PyTorch|TF|MPI|XGBoost|Paddle|JAX|MX)Job")
-_ROLE_LABELS: Final = ("component", "spark-role", "ray.io/node-type", "training.kubeflow.org/replica-type")
-_APP_LABELS: Final = ("app", "app.kubernetes.io/instance", "spark-app-selector")
-
-
-def _group_of_each_pod(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
-    """(fact, advice) if each pod of a gang workload has its own PodGroup; else None."""
-    lone = _roles_without_group(view.recording)
-    for app in _applications_of(pod):
-        pods_by_role, kind = lone[pod.namespace, app], app.partition(" ")[0]
-        needed = (
-            kind in _GANG_KINDS or _TRAINING_JOB.fullmatch(kind) or len([role for role in pods_by_role if role]) > 1
-        )
-        if needed and pods_by_role.total() > 1:
-            how = f"named in annotation {GROUP_ANNOTATION} (an operator with gang scheduling enabled does so)"
-            advice = outside_advice(f"Give the pods of one workload one PodGroup, {how}.")
-            return f"Each pod of {app} has a PodGroup of its own (minMember 1), so its pods are not a gang.", advice
-    return None
-
-
-def _applications_of(pod: Pod) -> list[str]:
-    """The pod's owners by name; without any, the application that its labels name."""
-    labels = (pod.labels.get(key) for key in _APP_LABELS)
-    app = next((f"application {label}" for label in labels if label), "")
-    return owner_names(pod.manifest) or [name for name in (app,) if name]
-
-
-@per_recording()
-def _roles_without_group(recording: Recording) -> Mapping[tuple[str, str], Counter[str]]:
-    """(namespace, application) → number of its pods whose job has no other pod, by role."""
-    alone = (job for job in recording.session.jobs.values() if len(job.tasks) == 1)
-    pods = [task.pod for job in alone for task in job.tasks.values()]
-    roles = [(pod, next((pod.labels[key] for key in _ROLE_LABELS if key in pod.labels), "")) for pod in pods]
-    applied = group_by_key(((pod.namespace, app), role) for pod, role in roles for app in _applications_of(pod))
-    return {app: Counter(app_roles) for app, app_roles in applied.items()}
-
-
-@per_recording()
-def _empty_groups(recording: Recording) -> Mapping[str, Sequence[tuple[PodGroup, str]]]:
-    """Namespace → PodGroups without pods, each with its owner."""
-    empty = {job.uid for job in recording.session.jobs.values() if not job.tasks}
-    groups = (manifest for manifest in recording.snapshot.objects_of("PodGroup") if key_of(manifest) in empty)
-    owned = [(PodGroup(manifest), owner) for manifest in groups for owner in owner_names(manifest)]
-    return group_by_key((group.namespace, (group, owner)) for group, owner in owned)

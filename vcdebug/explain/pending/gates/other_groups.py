@@ -1,0 +1,207 @@
+"""A queue or PodGroup that a workload states but its pods do not use, and pods that are in another PodGroup."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
+
+from vcdebug.amount_text import count_noun, join_names, verb_for
+from vcdebug.explain.answer import Advice, Finding, count, outside_advice, owner_advice, pending_headline
+from vcdebug.explain.job_view import JobView, workloads_of
+from vcdebug.explain.pending.gates.not_in_session import opening_evidence
+from vcdebug.explain.pending.gates.validity import NOT_ENOUGH
+from vcdebug.grouping import group_by_key
+from vcdebug.model.names import JobId
+from vcdebug.model.pod import Pod
+from vcdebug.model.pod_group import PodGroup
+from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.snapshot.manifest import (
+    GROUP_ANNOTATION,
+    MADE_GROUP_PREFIX,
+    QUEUE_ANNOTATION,
+    JsonObject,
+    annotations_of,
+    key_of,
+    metadata_of,
+    name_of,
+    object_in,
+    object_list,
+    owner_keys,
+    owner_names,
+    owners_of,
+    spec_of,
+)
+
+
+def add_other_groups(view: JobView, finding: Finding) -> Finding:
+    """Add a fact if the workload's stated queue or shared PodGroup is not the one that its pods use."""
+    fact_and_advice = _stated_queue(view)
+    if fact_and_advice is None and view.job.min_available <= 1 and len(view.tasks) == 1:
+        pod = next(iter(view.tasks.values())).pod
+        fact_and_advice = _group_without_pods(view, pod) or _group_of_each_pod(view, pod)
+    if fact_and_advice is None:
+        return finding
+    fact, advice = fact_and_advice
+    before = 0 if advice.repairs else 2
+    facts = (*finding.facts[:before], fact, *finding.facts[before:])
+    return replace(finding, facts=facts, advice=(*finding.advice, advice))
+
+
+def _stated_queue(view: JobView) -> tuple[str, Advice] | None:
+    """(fact, advice) if the owner names another queue than its PodGroup, which its controller made or did not update.
+
+    Volcano's controller reads the queue from the pods only.
+    """
+    group = view.job.pod_group
+    for owner, workload in workloads_of(view.recording, group.manifest):
+        if workload.queue in view.session.queues and workload.queue != view.queue.name:
+            lacks = f"its PodGroup {group.name} is in queue {view.queue.name}"
+            words = (
+                f"Set spec.queue of PodGroup {group.name} to {workload.queue}, or delete it and submit {owner} again."
+            )
+            if group.name.startswith(MADE_GROUP_PREFIX):
+                lacks = f"its pods lack annotation {QUEUE_ANNOTATION}, so their PodGroup is in queue {view.queue.name}"
+                words = f"Put annotation {QUEUE_ANNOTATION}: {workload.queue} on the pods of {owner} (their template)."
+            advice = owner_advice(words, f"PodGroup/{view.job.uid}:spec.queue={workload.queue}")
+            return f"{owner} names queue {workload.queue}, but {lacks}.", advice._replace(repairs=True)
+    return None
+
+
+def _group_without_pods(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
+    """(fact, advice) about a PodGroup of the pod's workload that no pod names; else None."""
+    for group, owner in reversed(_empty_groups(view.recording).get(pod.namespace, ())):
+        if pod.name.startswith(f"{owner.partition(' ')[2]}-"):
+            group_fact = f"PodGroup {group.name} (queue {group.queue}) of {owner} has no pods"
+            edit = f"Pod/{pod.key}:metadata.annotations[{GROUP_ANNOTATION}]={group.name}"
+            advice = owner_advice(f"Create {pod.name} with annotation {GROUP_ANNOTATION}: {group.name}.", edit)
+            return f"{group_fact}; {pod.name} names {view.job.name} instead.", advice._replace(repairs=True)
+    return None
+
+
+_GANG_KINDS: Final = ("RayCluster", "RayJob", "SparkApplication", "FlinkDeployment", "TrainJob", "JobSet")
+"""Kinds whose pods form a gang, besides the training operator's TFJob, MPIJob and the like."""
+_TRAINING_JOB: Final = re.compile(r"(PyTorch|TF|MPI|XGBoost|Paddle|JAX|MX)Job")
+_ROLE_LABELS: Final = ("component", "spark-role", "ray.io/node-type", "training.kubeflow.org/replica-type")
+_APP_LABELS: Final = ("app", "app.kubernetes.io/instance", "spark-app-selector")
+
+
+def _group_of_each_pod(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
+    """(fact, advice) if each pod of a gang workload has its own PodGroup; else None."""
+    lone = _roles_without_group(view.recording)
+    for app in _applications_of(pod):
+        pods_by_role, kind = lone[pod.namespace, app], app.partition(" ")[0]
+        needed = (
+            kind in _GANG_KINDS or _TRAINING_JOB.fullmatch(kind) or len([role for role in pods_by_role if role]) > 1
+        )
+        if needed and pods_by_role.total() > 1:
+            how = f"named in annotation {GROUP_ANNOTATION} (an operator with gang scheduling enabled does so)"
+            advice = outside_advice(f"Give the pods of one workload one PodGroup, {how}.")
+            return f"Each pod of {app} has a PodGroup of its own (minMember 1), so its pods are not a gang.", advice
+    return None
+
+
+def _applications_of(pod: Pod) -> list[str]:
+    """The pod's owners by name; without any, the application that its labels name."""
+    labels = (pod.labels.get(key) for key in _APP_LABELS)
+    app = next((f"application {label}" for label in labels if label), "")
+    return owner_names(pod.manifest) or [name for name in (app,) if name]
+
+
+@per_recording()
+def _roles_without_group(recording: Recording) -> Mapping[tuple[str, str], Counter[str]]:
+    """(namespace, application) → number of its pods whose job has no other pod, by role."""
+    alone = (job for job in recording.session.jobs.values() if len(job.tasks) == 1)
+    pods = [task.pod for job in alone for task in job.tasks.values()]
+    roles = [(pod, next((pod.labels[key] for key in _ROLE_LABELS if key in pod.labels), "")) for pod in pods]
+    applied = group_by_key(((pod.namespace, app), role) for pod, role in roles for app in _applications_of(pod))
+    return {app: Counter(app_roles) for app, app_roles in applied.items()}
+
+
+@per_recording()
+def _empty_groups(recording: Recording) -> Mapping[str, Sequence[tuple[PodGroup, str]]]:
+    """Namespace → PodGroups without pods, each with its owner."""
+    empty = {job.uid for job in recording.session.jobs.values() if not job.tasks}
+    groups = (manifest for manifest in recording.snapshot.objects_of("PodGroup") if key_of(manifest) in empty)
+    owned = [(PodGroup(manifest), owner) for manifest in groups for owner in owner_names(manifest)]
+    return group_by_key((group.namespace, (group, owner)) for group, owner in owned)
+
+
+def pods_elsewhere(view: JobView) -> Finding | None:
+    """The finding if the pods that the gang lacks exist, but name another PodGroup; else None."""
+    job, valid = view.job, view.job.valid_task_num()
+    strays = _strays_by_group(view.recording).get(job.uid) if valid < job.min_available else None
+    if strays is None:
+        return None
+    others = dict.fromkeys(pod.job_id.partition("/")[2] for pod in strays.pods)
+    have = f"it has {valid} of the {count_noun(job.min_available, 'pod')} that minMember requires"
+    are = verb_for(len(strays.pods), "is")
+    where = f"{len(strays.pods)} more {are} in PodGroup {join_names(others, 1)}"
+    names = join_names(pod.name for pod in strays.pods)
+    if strays.is_template:
+        rule = f"The controller makes a PodGroup for {strays.owner}, and names it in its pods instead of {job.name}"
+        fact = f"{rule}, which the template has as {GROUP_ANNOTATION}."
+        settings = "minAvailable, queue and priorityClassName"
+        advice = outside_advice(f"Delete PodGroup {job.name}; set {settings} in {strays.owner} itself.")
+    else:
+        without = f"whose pods {names} had no annotation {GROUP_ANNOTATION}"
+        fact = f"Volcano's controller made that PodGroup for {strays.owner}, {without}."
+        new = (f"metadata.annotations[{GROUP_ANNOTATION}]={job.name}", "spec.nodeName-", "status.phase=Pending")
+        edits = (f"Pod/{pod.key}:{change}" for pod in strays.pods for change in new)
+        words = f"Recreate {names} with annotation {GROUP_ANNOTATION}: {job.name} in the template of {strays.owner}."
+        advice = owner_advice(words, *edits)
+    numbers = {"pods.valid": count(valid, "pods"), "job.minAvailable": count(job.min_available, "pods")}
+    evidence = opening_evidence(view.recording, f"{names} {are} in PodGroup {join_names(others)}")
+    headline = pending_headline(job.uid, f"{have}; {where}")
+    return Finding(NOT_ENOUGH, headline, numbers, evidence, (advice._replace(repairs=True),), facts=(fact,))
+
+
+class _Strays(NamedTuple):
+    """Pods of a PodGroup's workload that name another PodGroup."""
+
+    owner: str
+    pods: Sequence[Pod]
+    is_template: bool = False
+    """Whether the template of a Volcano Job names the PodGroup, which the job controller overrides."""
+
+
+@per_recording()
+def _strays_by_group(recording: Recording) -> Mapping[JobId, _Strays]:
+    """PodGroup that lacks pods → the pods that its workload has in a PodGroup that Volcano's controllers made."""
+    snapshot, jobs = recording.snapshot, recording.session.jobs
+    lacking = {uid: job for uid, job in jobs.items() if job.valid_task_num() < job.min_available}
+    if not lacking:
+        return {}
+    found: dict[JobId, _Strays] = {}
+    for manifest in snapshot.objects_of("Job"):
+        named = {annotations_of(each).get(GROUP_ANNOTATION) for each in _task_templates(manifest)}
+        uids = [uid for name in named if (uid := f"{key_of(manifest).partition('/')[0]}/{name}") in lacking]
+        for uid in (uid for uid in uids if not jobs[uid].tasks):
+            own = [job for job in jobs.values() if key_of(manifest) in owner_keys(job.pod_group.manifest)]
+            pods = [task.pod for job in own for task in job.tasks.values()]
+            if pods:
+                found[uid] = _Strays(f"Job {name_of(manifest)}", pods, is_template=True)
+    kinds = ("StatefulSet", "ReplicaSet", "Pod")
+    between = {str(metadata_of(one).get("uid")): one for kind in kinds for one in snapshot.objects_of(kind)}
+    members = {task.pod.uid: uid for uid, job in lacking.items() for task in job.tasks.values()}
+    made = (job for job in jobs.values() if job.name.startswith(MADE_GROUP_PREFIX) and job.uid not in lacking)
+    strays = ((_member_above(task.pod, between, members), task.pod) for job in made for task in job.tasks.values())
+    for uid, pods in group_by_key((uid, pod) for uid, pod in strays if uid).items():
+        found.setdefault(uid, _Strays(next(iter(owner_names(pods[0].manifest))), pods))
+    return found
+
+
+def _task_templates(job: JsonObject) -> Iterator[JsonObject]:
+    return (object_in(task.get("template")) for task in object_list(spec_of(job).get("tasks")))
+
+
+def _member_above(pod: Pod, between: Mapping[str, JsonObject], members: Mapping[str, JobId]) -> JobId:
+    """The PodGroup of a pod that owns this one, such as the leader of a LeaderWorkerSet; empty if none does."""
+    manifest, seen = pod.manifest, list[str]()
+    while (uid := next((str(owner.get("uid")) for owner in owners_of(manifest)), "")) in between and uid not in seen:
+        if uid in members:
+            return members[uid]
+        seen.append(uid)
+        manifest = between[uid]
+    return ""

@@ -32,8 +32,8 @@ to read all namespaces adds it:
 $ kubectl get pods -n volcano-system -l app=volcano-scheduler -o yaml > snapshot/scheduler-pods.yaml
 ```
 
-The time at which the commands ran belongs into `snapshot/meta.json`, as `{"now": "2026-11-01T09:30:00Z"}`: ages and
-periods are counted from there.
+Ages and periods are counted from the latest heartbeat of a kubelet or event in the snapshot. Another time belongs into
+`snapshot/meta.json`, as `{"now": "2026-11-01T09:30:00Z"}`.
 
 | kind | without it, wrong is |
 |---|---|

@@ -156,7 +156,9 @@ def test_pods_below_a_leader_that_are_in_a_made_pod_group_are_recreated_in_the_l
     snapshot = cluster(node("n1"), groups, head, below, workers)
     found = explained(snapshot)
     assert found.sentence.endswith("of the 3 pods that minMember requires; 2 more are in PodGroup podgroup-w.")
-    assert found.dominant.facts[0].startswith(f"Volcano's controller made that PodGroup for {kind} w, whose pods w-0")
+    assert found.dominant.facts[0].startswith(
+        f"Volcano's controller made that PodGroup for {kind} w, since its pods w-0"
+    )
     first, tried = next(iter(proven(snapshot, "default/j").items()))
     assert f"Recreate w-0, w-1 with annotation {GROUP_NAME}: j in the template of {kind} w" == first
     assert () == tried.outcome.costs

@@ -145,7 +145,7 @@ def pods_elsewhere(view: JobView) -> Finding | None:
         settings = "minAvailable, queue and priorityClassName"
         advice = outside_advice(f"Delete PodGroup {job.name}; set {settings} in {strays.owner} itself.")
     else:
-        without = f"whose pods {names} had no annotation {GROUP_ANNOTATION}"
+        without = f"since its pods {names} had no annotation {GROUP_ANNOTATION}"
         fact = f"Volcano's controller made that PodGroup for {strays.owner}, {without}."
         new = (f"metadata.annotations[{GROUP_ANNOTATION}]={job.name}", "spec.nodeName-", "status.phase=Pending")
         edits = (f"Pod/{pod.key}:{change}" for pod in strays.pods for change in new)
@@ -175,7 +175,7 @@ def _strays_by_group(recording: Recording) -> Mapping[JobId, _Strays]:
         return {}
     found: dict[JobId, _Strays] = {}
     for manifest in snapshot.objects_of("Job"):
-        named = {annotations_of(each).get(GROUP_ANNOTATION) for each in _task_templates(manifest)}
+        named = dict.fromkeys(annotations_of(each).get(GROUP_ANNOTATION) for each in _task_templates(manifest))
         uids = [uid for name in named if (uid := f"{key_of(manifest).partition('/')[0]}/{name}") in lacking]
         for uid in (uid for uid in uids if not jobs[uid].tasks):
             own = [job for job in jobs.values() if key_of(manifest) in owner_keys(job.pod_group.manifest)]

@@ -280,7 +280,8 @@ def test_admission_of_a_job_that_does_not_fit_is_no_fix() -> None:
     )
     search = searched(replay_cycle(snapshot), "default/j")
     smaller = "Submit default/j with minResources.cpu 10 -> 4 and smaller pods"
-    assert [smaller] == [one.plan_words for one in search.best_plans if one.is_proven]
+    larger = "Add 2 nodes like n1 but with 5 cpu"
+    assert [larger, smaller] == [one.plan_words for one in search.best_plans if one.is_proven]
     half = {one.plan_words: describe_result(one) for one in search.best_plans if not one.is_proven}
     raised = half["overcommit: overcommit-factor 1.2 -> 2.5"]
     assert raised.endswith("(assumed: 2 pods of 5 cpu, from minResources and minMember)")

@@ -1,8 +1,8 @@
-"""A trial cycle inside an answer stops if it takes longer than the cycle, and the answer says so."""
+"""A trial cycle inside an answer stops if it takes longer than the cycle; a pair of fixes is found in few trials."""
 
 import pytest
 
-from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class
+from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.explain.pending.gates import overrides
 from vcdebug.explain.pending.gates.admission import NOT_CONFIGURED_CAUSE
@@ -12,6 +12,8 @@ from vcdebug.framework.replay_options import LOOKS_PER_EVENT, RecordFullError, W
 from vcdebug.framework.subject import CANDIDATES
 from vcdebug.recording.recording import Recording, store_answer
 from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.snapshot import Manifest
+from vcdebug.whatif.fixes.search import run_search, start_search, trials_of
 
 CONF = conf_of("priority gang", "predicates nodeorder", actions="allocate")
 
@@ -62,3 +64,47 @@ def test_work_counts_events_and_the_candidates_that_plugins_look_at() -> None:
     bound.check_size(events)
     with pytest.raises(RecordFullError):
         bound.check_size([*events, events[0]])
+
+
+LIMITED = queue("q", capability={"cpu": "4"})
+CLOSED, ROOMY = queue("q", state="Closed"), node("n1", cpu="10")
+HELD = [ROOMY, pod_group("old", phase="Running"), *pods("old", 2, cpu="4", on="n1")]
+HELD_BY_QUEUE = [ROOMY, pod_group("old", queue="q", phase="Running"), *pods("old", 2, cpu="4", on="n1")]
+PLAIN, GATED = pods("j", 2, cpu="4"), pods("j", 2, cpu="4", schedulingGates=[{"name": "x/y"}])
+UNGATE = "Remove scheduling gates x/y from 2 pods"
+PAIRED: dict[str, tuple[list[Manifest], str]] = {
+    "a full node and a limit": ([*HELD, LIMITED, *PLAIN], "Queue q: capability.cpu 4 -> 8; Add 1 node like n1"),
+    "pods of the queue and its limit": (
+        [*HELD_BY_QUEUE, LIMITED, *PLAIN],
+        "Queue q: capability.cpu 4 -> 16; Add 1 node like n1",
+    ),
+    "a full node and a closed queue": ([*HELD, CLOSED, *PLAIN], "Open queue q; Add 1 node like n1"),
+    "a full node and a gate": ([*HELD, queue("q"), *GATED], f"{UNGATE}; Add 1 node like n1"),
+    "a limit and a gate": ([ROOMY, LIMITED, *GATED], f"Queue q: capability.cpu 4 -> 8; {UNGATE}"),
+    "a limit and a closed queue": (
+        [ROOMY, queue("q", capability={"cpu": "4"}, state="Closed"), *PLAIN],
+        "Open queue q; Queue q: capability.cpu 4 -> 8",
+    ),
+    "a limit and a cordoned node": (
+        [node("n1", cpu="10", unschedulable=True), LIMITED, *PLAIN],
+        "Queue q: capability.cpu 4 -> 8; Uncordon node n1 when its maintenance is done",
+    ),
+    "a limit and pods larger than a node": (
+        [ROOMY, LIMITED, *pods("j", 2, cpu="12")],
+        "Queue q: capability.cpu 4 -> 24; Add 2 nodes like n1 but with 12 cpu",
+    ),
+}
+"""The objects besides the PodGroup, and the pair of changes that comes first."""
+
+
+@pytest.mark.parametrize("name", PAIRED)
+def test_two_blockers_are_removed_by_a_pair_that_leaves_the_job_and_other_pods_as_they_are(name: str) -> None:
+    objects, pair = PAIRED[name]
+    conf = conf_of("gang", "predicates proportion nodeorder", actions="enqueue, allocate, backfill")
+    recording = replay_cycle(cluster(objects, pod_group("j", queue="q", min_member=2), conf=conf))
+    explanation = explain_by_name(recording, "default/j")
+    trials = trials_of(recording, explanation)
+    search = run_search(start_search(recording, explanation), lambda wanted: [trials(edits) for edits in wanted])
+    assert search.best_plans[0].plan_words == pair
+    assert search.best_plans[0].is_proven
+    assert search.trial_count < 50

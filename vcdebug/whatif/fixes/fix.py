@@ -22,7 +22,7 @@ from vcdebug.model.pod import TASK_SPEC_KEY, Pod
 from vcdebug.model.pod_group import PodGroup
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
-from vcdebug.snapshot.manifest import GROUP_ANNOTATION, JsonDict, JsonObject, metadata_of, owners_of, spec_of
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION, JsonDict, JsonObject, metadata_of, owners_of, spec_of, status_of
 from vcdebug.snapshot.quantity import milli_value, whole_value
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.snapshot.workloads import next_pods_of
@@ -122,6 +122,11 @@ class Fix(Struct, frozen=True):
         return _KIND_OF_HARM[self.harm] if self.stated_kind is None else self.stated_kind
 
     @property
+    def aspect_key(self) -> str:
+        """What the fix changes, for comparisons; a fix without an aspect changes something of its own."""
+        return self.aspect or self.text
+
+    @property
     def at_widest(self) -> Fix:
         """The fix with the amount that works if any does."""
         return self if self.amount is None else self.with_amount(self.amount.working)
@@ -200,16 +205,23 @@ class FixSituation:
         return f"PodGroup/{self.explanation.job}"
 
     @cached_property
-    def own_pods(self) -> tuple[Pod, ...]:
-        """The job's pods, by name; empty until its controller creates some."""
+    def _all_pods(self) -> tuple[Pod, ...]:
+        """The job's pods with placeholders for those that do not exist yet, by name."""
         job, lone, pods = self.explanation.job, self.explanation.pod, map(Pod, self.snapshot.objects_of("Pod"))
         own_pods = [pod for pod in pods if (pod.job_id == job if pod.job_id else pod.key == lone)]
         return tuple(sorted(own_pods, key=lambda pod: pod.key))
 
     @cached_property
+    def own_pods(self) -> tuple[Pod, ...]:
+        """The job's pods, by name; empty until its controller creates some."""
+        return tuple(
+            pod for pod in self._all_pods if not pod.key.startswith(f"{self.explanation.job}-{_PLACEHOLDER_MARK}-")
+        )
+
+    @cached_property
     def pending_pods(self) -> tuple[Pod, ...]:
-        """Those that have no node."""
-        return tuple(pod for pod in self.own_pods if not pod.node_name and not pod.deleting)
+        """The pods without a node, among them placeholders."""
+        return tuple(pod for pod in self._all_pods if not pod.node_name and not pod.deleting)
 
     @cached_property
     def placed_before(self) -> tuple[JobInfo, ...]:
@@ -352,10 +364,9 @@ def placeholder_pods(before: Snapshot, after: Snapshot, job: JobId) -> Placehold
     resources = new.min_resource_list or old.min_resource_list or {}
     # If only minMember is lowered, minResources still counts the original number of pods.
     counted_pods = max(old.min_member if resources == old.min_resource_list else new.min_member, 1)
+    amounts = known_amounts({name: quantity for name, quantity in resources.items() if not is_quota_count(name)})
     pod_requests = {
-        name: AmountRange(0, 0, unit_of(name)).format_amount(count_units(name, quantity) // counted_pods)
-        for name, quantity in resources.items()
-        if not is_quota_count(name)
+        name: AmountRange(0, 0, unit_of(name)).format_amount(amount // counted_pods) for name, amount in amounts.items()
     }
     count, templates = max(new.min_member, 1), next_pods_of(after, new.manifest)
     if not templates and "SparkApplication" in (owner.get("kind") for owner in owners_of(new.manifest)):
@@ -368,7 +379,7 @@ def placeholder_pods(before: Snapshot, after: Snapshot, job: JobId) -> Placehold
         documents = manifests[:count] if new.min_member < old.min_member else manifests
         sizes = (f"{count_noun(each, 'pod')} of {_describe_size(Pod(pod))}" for pod, each in templates)
         words = f"{', '.join(sizes)}, from the pod template"
-    elif pod_requests:
+    elif pod_requests and (count > 1 or _fits_some_node(before, amounts)):
         model: JsonObject = templates[0].pod if len(templates) == 1 else {"apiVersion": "v1"}
         documents = [*_iter_placeholders(new, count, pod_requests, after, model)]
         size = ", ".join(f"{value} {name}" for name, value in pod_requests.items())
@@ -379,6 +390,12 @@ def placeholder_pods(before: Snapshot, after: Snapshot, job: JobId) -> Placehold
         return None
     pods = (f"Pod/{job}-{_PLACEHOLDER_MARK}-{at}:+={json.dumps(document)}" for at, document in enumerate(documents))
     return PlaceholderPods(words, (f"PodGroup/{job}:status.phase=Inqueue", *pods))
+
+
+def _fits_some_node(snapshot: Snapshot, amounts: Mapping[str, int]) -> bool:
+    """Whether a node can take one such pod; a minimum for many pods with minMember 1 looks like one too large."""
+    allocatables = [known_amounts(status_of(node).get("allocatable")) for node in snapshot.objects_of("Node")]
+    return any(all(allocatable.get(name, 0) >= each for name, each in amounts.items()) for allocatable in allocatables)
 
 
 def _iter_placeholders(

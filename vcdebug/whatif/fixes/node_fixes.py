@@ -1,7 +1,7 @@
 """Fixes of the cluster admin: repaired, labelled, untainted, more or larger nodes, and the configuration."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
@@ -43,7 +43,7 @@ _ROOM_CAUSES = (*_NODE_CAUSES, "enqueue-overcommit", "enqueue-held-*", "action-n
 _MAX_ADDED_NODES: Final = 8
 _DEVICES_OF_A_NODE: Final = 8
 _QUEUE_CAUSES: Final = ("queue-*", "enqueue-queue-quota", "overused", "preemptive")
-_BLOCKING_MARKS: Final = ("taints", "unschedulable")
+_BLOCKING_MARKS: Final = {"taints": "[]", "unschedulable": "false"}
 _NOT_READY: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _REPORTED_DOMAINS: Final = ("kubernetes.io", "k8s.io")
 """Domains of labels that Kubernetes or a cloud sets to describe a node."""
@@ -86,10 +86,9 @@ def _propose_uncordon_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 def _propose_label_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Proposes to label nodes as the node selector requires, unless Kubernetes or a cloud sets these labels."""
     for pod in situation.pending_pods[:1]:
-        selector: Mapping[str, str] = pod.spec.get("nodeSelector") or {}
-        for node in situation.snapshot.objects_of("Node")[:3] if selector else ():
+        for node in situation.snapshot.objects_of("Node")[:3] if pod.spec.get("nodeSelector") else ():
             labels, name = labels_of(node), name_of(node)
-            missing = {key: value for key, value in selector.items() if labels.get(key) != value}
+            missing = _missing_labels(situation, node)
             if missing and not any(_is_reported_label(key) for key in missing):
                 edits = (f'Node/{name}:metadata.labels[{key}]="{value}"' for key, value in missing.items())
                 text = ", ".join(f"{key}={value}" for key, value in missing.items())
@@ -99,6 +98,12 @@ def _propose_label_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
                     words = f"Relabel node {name} from {join_names(others)} to {text}, if its other users agree"
                     kind = fix.FixKind.OVERRIDE
                 yield fix.cluster_fix(words, *edits, causes=_NODE_CAUSES, kind=kind)
+
+
+def _missing_labels(situation: fix.FixSituation, node: Manifest) -> dict[str, str]:
+    """What the first Pending pod's nodeSelector asks and the node does not have."""
+    selector = next((pod.spec.get("nodeSelector") or {} for pod in situation.pending_pods), {})
+    return {key: value for key, value in selector.items() if labels_of(node).get(key) != value}
 
 
 def _is_reported_label(key: str) -> bool:
@@ -131,29 +136,30 @@ def _reported_devices(node: Manifest) -> list[str]:
 
 
 def _propose_node_addition_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Proposes to add copies of the most suitable node, enlarged if the largest pod would not fit."""
+    """Proposes to add copies of the most suitable node, enlarged if the largest pod would not fit, with labels that the
+    pods select and no cloud sets.
+    """
     model = _best_model_node(situation)
     if model is None:
         return
     larger, name = _missing_amounts(situation, model), name_of(model)
-    larger_words = join_names(f"{amount} {resource}" for resource, amount in larger.items())
-    node_words = f"like {name}{f' but with {larger_words}' if larger else ''}"
+    missing = _missing_labels(situation, model)
+    labels = {} if any(map(_is_reported_label, missing)) else missing
+    additions = [f"{amount} {resource}" for resource, amount in larger.items()]
+    additions += [f"label {key}={value}" for key, value in labels.items()]
+    node_words = f"like {name}{f' but with {join_names(additions)}' if additions else ''}"
+    changes = [f'metadata.labels[{key}]="{value}"' for key, value in labels.items()]
+    # Set rather than removed: an earlier change of the plan may have removed the mark from the node that is copied.
+    changes += [f"spec.{mark}={value}" for mark, value in _BLOCKING_MARKS.items() if spec_of(model).get(mark)]
+    for resource, amount in larger.items():
+        changes += [f'status.{part}{field_step(resource)}="{amount}"' for part in ("allocatable", "capacity")]
     sizes = []
     for count in range(1, _MAX_ADDED_NODES + 1):
         names = [f"{name}-added-{number}" for number in range(1, count + 1)]
-        edits = tuple(edit for added_name in names for edit in _iter_added_node_edits(model, added_name, larger))
-        sizes.append(fix.FixSize(count_noun(count, "node"), edits))
+        edits = (f"Node/{added}:{change}" for added in names for change in (f"+={name}", *changes))
+        sizes.append(fix.FixSize(count_noun(count, "node"), tuple(edits)))
     added = fix.cluster_fix(f"Add {fix.AMOUNT_BLANK} {node_words}", causes=_ROOM_CAUSES, aspect="nodes")
     yield added.with_sizes(*sizes)
-
-
-def _iter_added_node_edits(model: Manifest, name: str, larger: Mapping[str, str]) -> Iterator[str]:
-    """Edits that add a copy of a node without taints and cordon."""
-    yield f"Node/{name}:+={model['metadata']['name']}"
-    yield from (f"Node/{name}:spec.{mark}-" for mark in _BLOCKING_MARKS if spec_of(model).get(mark))
-    for resource, amount in larger.items():
-        yield f'Node/{name}:status.allocatable{field_step(resource)}="{amount}"'
-        yield f'Node/{name}:status.capacity{field_step(resource)}="{amount}"'
 
 
 def _missing_amounts(situation: fix.FixSituation, model: Manifest) -> dict[str, str]:
@@ -172,19 +178,18 @@ def _missing_amounts(situation: fix.FixSituation, model: Manifest) -> dict[str, 
 def _best_model_node(situation: fix.FixSituation) -> Manifest | None:
     """The most suitable node, regardless of its free room; None without nodes."""
     needed = fix.resources_of(situation.pending_pods)
-    labels: Mapping[str, str] = next((pod.spec.get("nodeSelector") or {} for pod in situation.pending_pods), {})
-    return max(
-        situation.snapshot.objects_of("Node"), key=partial(_suitability_key, needed=needed, labels=labels), default=None
-    )
+    nodes = situation.snapshot.objects_of("Node")
+    return max(nodes, key=partial(_suitability_key, situation=situation, needed=needed), default=None)
 
 
-def _suitability_key(node: Manifest, needed: Sequence[str], labels: Mapping[str, str]) -> tuple[int, int, bool, float]:
-    """A sort key: matching labels, number of needed resources that the node has, no taint or cordon, and cpu."""
-    node_labels = labels_of(node)
+def _suitability_key(
+    node: Manifest, situation: fix.FixSituation, needed: Sequence[str]
+) -> tuple[int, int, bool, float]:
+    """A sort key: few missing labels, number of needed resources that the node has, no taint or cordon, and cpu."""
     allocatable = fix.known_amounts(status_of(node).get("allocatable"))
-    matching = len([key for key, value in labels.items() if node_labels.get(key) == value])
+    missing = len(_missing_labels(situation, node))
     is_blocked = any(spec_of(node).get(mark) for mark in _BLOCKING_MARKS)
-    return matching, len([name for name in needed if allocatable.get(name)]), not is_blocked, allocatable.get("cpu", 0)
+    return -missing, len([name for name in needed if allocatable.get(name)]), not is_blocked, allocatable.get("cpu", 0)
 
 
 _TAINT_CAUSES = ("predicates-*", "gang-discard", "larger-than-any-node", "pod-count", "no-hypernode")

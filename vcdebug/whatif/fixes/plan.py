@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -53,7 +53,7 @@ class FixPlan(Struct, frozen=True):
     @property
     def aspect_key(self) -> frozenset[str]:
         """A key that is equal for plans that change the same things, such as the job's priority, to other values."""
-        return frozenset(fix.aspect or fix.text for fix in self.fixes)
+        return frozenset(fix.aspect_key for fix in self.fixes)
 
     def without_fixes(self, indexes: Iterable[int]) -> FixPlan:
         """The plan without the fixes at these indexes."""
@@ -126,11 +126,11 @@ def _rank_of_kind(fix: Fix, amount: int | None) -> FixKind:
     return fix.kind
 
 
-def combined_plan(fixes: Iterable[Fix], max_harm: AdviceHarm, base_fixes: tuple[Fix, ...] = ()) -> FixPlan:
-    """A plan of `base_fixes` and one fix per other aspect with at most this harm, the most harmful last."""
-    aspects = [fix.aspect for fix in base_fixes]
-    by_aspect = {fix.aspect: fix for fix in fixes if fix.aspect and fix.harm <= max_harm and fix.aspect not in aspects}
-    return FixPlan.of_fixes(*base_fixes, *sorted(by_aspect.values(), key=lambda fix: fix.harm))
+def combined_plan(fixes: Iterable[Fix], kinds: Container[FixKind], base_fixes: tuple[Fix, ...] = ()) -> FixPlan:
+    """A plan of `base_fixes` and one fix per other aspect of these kinds, in the order of the kinds."""
+    aspects = [fix.aspect_key for fix in base_fixes]
+    by_aspect = {fix.aspect_key: fix for fix in fixes if fix.kind in kinds and fix.aspect_key not in aspects}
+    return FixPlan.of_fixes(*base_fixes, *sorted(by_aspect.values(), key=lambda fix: fix.kind))
 
 
 def has_amount(plan: FixPlan, index: int) -> bool:

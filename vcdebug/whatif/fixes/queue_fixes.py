@@ -18,7 +18,7 @@ from vcdebug.explain.queue_index import (
 from vcdebug.framework.quirks import QUEUE_TREE_BROKEN
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId
-from vcdebug.model.pod import PREEMPTABLE_KEY
+from vcdebug.model.pod import PREEMPTABLE_KEY, Pod
 from vcdebug.model.pod_group import INQUEUE, PodGroup
 from vcdebug.model.queue import OPEN, QueueInfo
 from vcdebug.model.task import TaskStatus, is_allocated_status
@@ -126,13 +126,19 @@ def _limit_of(queue: QueueInfo, field: str, resource: str, amounts: Mapping[str,
 
 
 def _iter_raise_fixes(
-    situation: fix.FixSituation, limit: _QueueLimit, ceilings: list[_QueueLimit], resource: str, causes: tuple[str, ...]
+    situation: fix.FixSituation,
+    limit: _QueueLimit,
+    ceilings: list[_QueueLimit],
+    resource: str,
+    wanted: int,
+    causes: tuple[str, ...],
 ) -> Iterator[fix.Fix]:
     """Yields fixes that raise a limit, up to the limits above it, or together with those limits."""
     amount = fix.larger_amount(resource, limit.current_amount, fix.total_request(situation.pending_pods, resource))
-    # A limit above the cluster's total is useless, and capacity's queue tree rejects it under a root that states less.
+    # A limit above the cluster's total is useless, and capacity's queue tree rejects it under a root that states less;
+    # but pods that want more than the total get it from added nodes.
     total = value_in_units(resource, situation.recording.session.total_resource.get(resource))
-    max_useful = int(total * (1000 if amount.unit == "milli" else 1))
+    max_useful = max(int(total * (1000 if amount.unit == "milli" else 1)), wanted)
     amount = replace(amount, working=min(amount.working, max(max_useful, limit.current_amount + amount.step)))
     blocking = [queue_limit for queue_limit in ceilings if queue_limit.current_amount < amount.working]
     max_alone = min((queue_limit.current_amount for queue_limit in blocking), default=amount.working)
@@ -152,11 +158,11 @@ def _iter_raise_fixes(
 def _propose_capability_fixes(situation: fix.FixSituation, queue: QueueInfo) -> Iterator[fix.Fix]:
     capability = fix.known_amounts(queue.capability)
     parents = [(one, fix.known_amounts(one.capability)) for one in queue_and_ancestors(situation.recording, queue)[1:]]
+    pods = _wanted_pods(situation, queue)
     for resource in capability:
         limits = [_limit_of(one, "capability", resource, amounts) for one, amounts in parents if amounts.get(resource)]
-        yield from _iter_raise_fixes(
-            situation, _limit_of(queue, "capability", resource, capability), limits, resource, _LIMIT_CAUSES
-        )
+        limit, wanted = _limit_of(queue, "capability", resource, capability), fix.total_request(pods, resource)
+        yield from _iter_raise_fixes(situation, limit, limits, resource, wanted, _LIMIT_CAUSES)
     if len(capability) > 1:
         words = f"Bypass: remove spec.capability of queue {queue.name} ({', '.join(capability)})"
         edit, kind = f"Queue/{queue.name}:spec.capability-", fix.FixKind.BYPASS
@@ -184,9 +190,8 @@ def _propose_share_fixes(situation: fix.FixSituation, queue: QueueInfo) -> Itera
         deserved, capability = fix.known_amounts(queue.deserved), fix.known_amounts(queue.capability)
         for resource in fix.resources_of(situation.pending_pods):
             limits = [_limit_of(queue, "capability", resource, capability)] if capability.get(resource) else []
-            yield from _iter_raise_fixes(
-                situation, _limit_of(queue, "deserved", resource, deserved), limits, resource, _SHARE_CAUSES
-            )
+            limit = _limit_of(queue, "deserved", resource, deserved)
+            yield from _iter_raise_fixes(situation, limit, limits, resource, 0, _SHARE_CAUSES)
         yield from _propose_whole_share_fixes(situation, queue, deserved)
 
 
@@ -194,16 +199,11 @@ def _propose_whole_share_fixes(
     situation: fix.FixSituation, queue: QueueInfo, deserved: Mapping[str, int]
 ) -> Iterator[fix.Fix]:
     """Proposes what the queue's pods and those that the job still needs ask, where several dimensions are short."""
-    job = situation.job
-    if job is None:
-        return
-    needed = situation.pending_pods[: max(job.min_available - job.ready_task_num(), 1)]
-    own_jobs = [one for one in situation.recording.session.jobs.values() if one.queue == queue.name]
-    running = [task.pod for one in own_jobs for task in one.tasks.values() if is_allocated_status(task.status)]
     changes, edits, capability = [], [], fix.known_amounts(queue.capability)
-    for resource in fix.resources_of(needed):
+    pods = _wanted_pods(situation, queue)
+    for resource in fix.resources_of(_needed_pods(situation)):
         limit = _limit_of(queue, "deserved", resource, deserved)
-        wanted = fix.total_request([*running, *needed], resource)
+        wanted = fix.total_request(pods, resource)
         # Upstream refuses more than the capability; what spec.deserved does not name has advice of its own.
         if wanted > capability.get(resource, wanted):
             return
@@ -217,6 +217,19 @@ def _propose_whole_share_fixes(
     if len(changes) > 1:
         words = f"Queue {queue.name}: {join_names(changes)}"
         yield fix.queue_fix(words, *edits, causes=_SHARE_CAUSES, aspect=f"deserved of {queue.name}")
+
+
+def _needed_pods(situation: fix.FixSituation) -> tuple[Pod, ...]:
+    """The Pending pods that the job still needs, at least one; none for a job that is not in the session."""
+    job = situation.job
+    return () if job is None else situation.pending_pods[: max(job.min_available - job.ready_task_num(), 1)]
+
+
+def _wanted_pods(situation: fix.FixSituation, queue: QueueInfo) -> list[Pod]:
+    """The queue's own pods that hold resources, and those that the job still needs."""
+    own_jobs = [job for job in situation.recording.session.jobs.values() if job.queue == queue.name]
+    running = [task.pod for job in own_jobs for task in job.tasks.values() if is_allocated_status(task.status)]
+    return [*running, *_needed_pods(situation)]
 
 
 def _propose_guarantee_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:

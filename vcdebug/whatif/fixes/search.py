@@ -5,11 +5,11 @@ It runs no cycle itself: it yields the next trials and receives their outcomes, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Container, Generator, Sequence
 from typing import Final
 
 from vcdebug.amount_text import count_noun
-from vcdebug.explain.answer import AdviceHarm, Explanation
+from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending.explanation import PANIC_CAUSE
 from vcdebug.explain.pending.gates.not_in_session import CAPTURE_INCOMPLETE
 from vcdebug.recording.effects import cycle_effects
@@ -22,6 +22,9 @@ FixRounds = Generator[list[EditTexts], "list[TrialOutcome | None]", None]
 """A generator that yields lists of edits to try and receives an outcome for each."""
 RunTrials = Callable[[list[EditTexts]], "list[TrialOutcome | None]"]
 
+_MILD: Final = (FixKind.REPAIR, FixKind.ENTITLEMENT, FixKind.OWN_SETTINGS)
+COMBINED_KINDS: Final = (_MILD, (*_MILD, FixKind.MORE_ROOM), (*_MILD, FixKind.SMALLER), tuple(FixKind))
+"""Kinds of changes that are tried together: those that neither shrink the job nor harm other jobs come first."""
 MAX_CHANGES: Final = 3
 """The maximum number of changes in a plan."""
 MAX_SHOWN_PLANS: Final = 8
@@ -32,8 +35,6 @@ TRIALS_PER_ROUND: Final = 8
 """Trials per round; the budget is checked between rounds."""
 FRONTIER_SIZE: Final = 4
 """Plans of one size to which further fixes are added."""
-TRIALS_AT_ONCE: Final = 2
-"""Trials per round where the first success ends the search."""
 MAX_ON_TOP: Final = 12
 """Fixes that are tried in addition to each of these plans."""
 
@@ -89,56 +90,59 @@ class FixSearch:
                 yield from self._tighten_amounts()
         if not self._working:
             yield from self._try_plans([FixPlan.of_fixes(fix) for fix in self._fixes[self._relevant :]])
-        if not self._working:
-            yield from self._try_all_changes()
+        yield from self._try_all_changes()
         yield from self._try_chains()
         yield from self._shorten_plans()
         yield from self._tighten_amounts()
         self.is_finished = True
 
     def _try_all_changes(self) -> FixRounds:
-        """Try all compatible changes at once, then reduce a plan that works; also on top of the best partial plans."""
-        bases = [((), self._fixes), *((step.plan.fixes, step.outcome.fixes) for step in self._furthest_steps(1)[:2])]
-        for base_fixes, fixes in bases:
-            for harm in AdviceHarm:
-                plan = combined_plan(fixes, harm, base_fixes)
-                if len(plan.fixes) < len(base_fixes) + 2:
-                    continue
-                yield from self._try_plans([plan])
-                outcome = self._outcomes.get(plan.all_edits)
-                if outcome is not None and outcome.is_reached:
-                    yield from self._reduce_plan(TriedPlan(plan, outcome))
-                    return
+        """Try all compatible changes of some kinds at once, until a plan of these kinds works."""
+        for kinds in COMBINED_KINDS:
+            if not any(remedy.plan.worst_kind in (*kinds, FixKind.MORE_ROOM) for remedy in self._working):
+                yield from self._try_combinations(kinds)
+
+    def _try_combinations(self, kinds: Container[FixKind]) -> FixRounds:
+        """Try all compatible changes of these kinds at once, also on top of the best partial plans."""
+        steps = [step for step in self._furthest_steps(1) if step.plan.worst_kind in kinds]
+        for base_fixes, fixes in [((), self._fixes), *((step.plan.fixes, step.outcome.fixes) for step in steps[:2])]:
+            plan = combined_plan(fixes, kinds, base_fixes)
+            if len(plan.fixes) < len(base_fixes) + 2:
+                continue
+            yield from self._try_plans([plan])
+            outcome = self._outcomes.get(plan.all_edits)
+            if outcome is not None and outcome.is_reached:
+                yield from self._reduce_plan(TriedPlan(plan, outcome))
+                return
 
     def _reduce_plan(self, remedy: TriedPlan) -> FixRounds:
-        """Remove unnecessary changes from a plan that works: halves, then quarters, then single ones."""
-        self._working = [remedy]
-        size = (len(remedy.plan.fixes) + 1) // 2
-        while size:
-            count = len(remedy.plan.fixes)
-            plans = [remedy.plan.without_fixes(range(max(0, end - size), end)) for end in range(count, 0, -size)]
-            shorter = yield from self._first_that_works([plan for plan in plans if plan.fixes])
-            if shorter is None:
-                size //= 2
-                continue
-            remedy = shorter
-            self._working = [remedy]
-            size = min(size, (len(remedy.plan.fixes) + 1) // 2)
+        """Remove unnecessary changes from a plan that works: halves, quarters, then single ones.
 
-    def _first_that_works(
-        self, plans: Sequence[FixPlan]
-    ) -> Generator[list[EditTexts], list[TrialOutcome | None], TriedPlan | None]:
-        """Try plans a few at a time; returns the first that works, or None."""
-        for start in range(0, len(plans), TRIALS_AT_ONCE):
-            batch = plans[start : start + TRIALS_AT_ONCE]
-            untried = [plan.all_edits for plan in batch if plan.all_edits not in self._outcomes]
-            if untried:
-                self._outcomes.update(zip(untried, (yield untried), strict=True))
-            for plan in batch:
+        Always from the end: removing a half at the beginning could keep a change of a later kind instead of a mild one.
+        """
+        segments = [range(len(remedy.plan.fixes))]
+        while segments:
+            segment = segments.pop()
+            plan = remedy.plan.without_fixes(segment)
+            if plan.fixes and (yield from self._works(plan)):
                 outcome = self._outcomes[plan.all_edits]
-                if outcome is not None and outcome.is_reached:
-                    return TriedPlan(plan, outcome)
-        return None
+                assert outcome is not None
+                shorter = TriedPlan(plan, outcome)
+                self._working[self._working.index(remedy)] = shorter
+                remedy = shorter
+            elif len(segment) > 1:
+                middle = len(segment) // 2
+                segments += [segment[:middle], segment[middle:]]
+        # Several changes that cost other jobs something are no better than the single one that works.
+        if remedy.outcome.costs and len(self._working) > 1:
+            self._working.remove(remedy)
+
+    def _works(self, plan: FixPlan) -> Generator[list[EditTexts], list[TrialOutcome | None], bool]:
+        """Try one plan, unless it was tried before; returns whether it works."""
+        if plan.all_edits not in self._outcomes:
+            self._outcomes[plan.all_edits] = (yield [plan.all_edits])[0]
+        outcome = self._outcomes[plan.all_edits]
+        return outcome is not None and outcome.is_reached
 
     def _try_chains(self) -> FixRounds:
         """Try further changes on top of partial plans, as long as these are smaller than every known safe plan."""

@@ -83,7 +83,8 @@ def test_a_job_is_explained_before_its_podgroup_exists(busy: FakeApi, options: C
 
 @pytest.mark.parametrize(("kind", "kept"), [("StatefulSet", True), ("RayCluster", True), ("Ingress", False)])
 def test_events_about_controllers_of_pods_are_captured(kind: str, kept: bool) -> None:
-    objects = {"StatefulSet": [named("web")], "Event": [event(1, kind, "web", QUOTA)]}
+    name = "web" if kind == "StatefulSet" else "gateway"
+    objects = {"StatefulSet": [named("web")], "Event": [event(1, kind, name, QUOTA)]}
     assert kept is bool(events_about_pending(objects))
 
 

@@ -163,8 +163,7 @@ def reports_about(recording: Recording, subject: ExplainSubject) -> list[Compone
     if not recording.snapshot.objects_of("Event"):
         return []
     # The scheduler's own events are left out: the replay explains its decisions itself.
-    names = recording.snapshot.flags.scheduler_names
-    own_reporters = dict.fromkeys((*names, ",".join(names)))
+    own_reporters = _own_reporters(recording)
     events = _events_by_subject(recording).get(subject.pod or subject.job, ())
     reports = [
         _read_report(recording, one) for one in latest_events(events) if event_reporter(one) not in own_reporters
@@ -173,6 +172,17 @@ def reports_about(recording: Recording, subject: ExplainSubject) -> list[Compone
     for report in sorted(reports, key=lambda report: not report.cause):
         by_reason.setdefault(report.event.get("reason"), report)
     return list(by_reason.values())
+
+
+def _own_reporters(recording: Recording) -> tuple[str, ...]:
+    names = recording.snapshot.flags.scheduler_names
+    return (*names, ",".join(names))
+
+
+def scheduler_has_reported(recording: Recording, subject: ExplainSubject) -> bool:
+    """Whether an event about a job or pod is from the scheduler."""
+    own_reporters, events = _own_reporters(recording), _events_by_subject(recording).get(subject.pod or subject.job, ())
+    return any(event_reporter(event) in own_reporters for event in events)
 
 
 def known_report(recording: Recording, subject: ExplainSubject) -> KnownCause | None:

@@ -453,11 +453,15 @@ def has_mark(text: bytes) -> bool:
     return any(mark in text for mark in MARKS)
 
 
-def is_running_scheduler(pod: Manifest) -> bool:
-    """Whether the pod is a running pod of Volcano's scheduler, by its label or a container."""
+def is_scheduler_pod(pod: Manifest) -> bool:
+    """Whether the pod is one of Volcano's scheduler, by its label or a container."""
     labels, spec = object_in(object_in(pod.get("metadata")).get("labels")), object_in(pod.get("spec"))
-    is_scheduler = labels.get("app") == APP_LABEL or any(map(is_named_scheduler, object_list(spec.get("containers"))))
-    return is_scheduler and is_up(pod)
+    return labels.get("app") == APP_LABEL or any(map(is_named_scheduler, object_list(spec.get("containers"))))
+
+
+def is_running_scheduler(pod: Manifest) -> bool:
+    """Whether the pod is a running pod of Volcano's scheduler."""
+    return is_scheduler_pod(pod) and is_up(pod)
 
 
 def is_up(pod: Manifest) -> bool:

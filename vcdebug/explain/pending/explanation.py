@@ -47,6 +47,7 @@ from vcdebug.explain.pending.gates.not_in_session import PLACES_CAUSE, capture_i
 from vcdebug.explain.pending.gates.other_groups import add_other_groups
 from vcdebug.explain.pending.gates.placed import HAS_CAUSES, PHANTOM_CAUSE, stopping_findings
 from vcdebug.explain.pending.gates.queue_limits import NOT_ALLOCATABLE, allocatable_refusals
+from vcdebug.explain.pending.gates.scheduler_down import with_scheduler_fault
 from vcdebug.explain.pending.no_node import MIXED_CAUSE, POD_COUNT, hopeless_finding
 from vcdebug.explain.plugins.gang import DISCARD_CAUSE
 from vcdebug.explain.plugins.overcommit import CAUSE as OVERCOMMIT_CAUSE
@@ -81,7 +82,7 @@ def explain_by_name(recording: Recording, word: str) -> Explanation:
 def explain_subject(recording: Recording, subject: ExplainSubject) -> Explanation:
     """The explanation of a job or pod of the snapshot, with the doubt about the input."""
     doubts = filter(None, (doubt_of_input(recording), _doubt_of_process(recording, subject)))
-    explanation = _build_explanation(recording, subject)
+    explanation = with_scheduler_fault(recording, subject, _build_explanation(recording, subject))
     dominant = explanation.dominant
     facts = (*_rejected_conf_facts(recording), *dominant.facts, *event_facts(recording, subject))
     dominant = replace(dominant, facts=facts) if facts != dominant.facts else dominant

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from vcdebug.amount_text import capitalize_first, count_noun, format_age, join_names
-from vcdebug.explain.answer import MAX_LINE_LENGTH, Advice, CauseHeadline, outside_advice
+from vcdebug.explain.answer import MAX_LINE_LENGTH, Advice, AdviceHarm, CauseHeadline, outside_advice
 from vcdebug.explain.job_view import ExplainSubject
 from vcdebug.grouping import group_by_key
 from vcdebug.model.pod import Pod, PodIdentity
@@ -335,9 +335,7 @@ def _requested(pod: Pod, resource: str) -> str:
 
 def _device_advice(pod: Pod, resource: str) -> Advice:
     check = f"Check, or restart, the device plugin of {resource} on {pod.node_name}"
-    return outside_advice(
-        f"{check}: the kubelet knows fewer free devices than the scheduler. Then create the pod again."
-    )
+    return outside_advice(f"{check}: the kubelet knows fewer free devices than the scheduler.", AdviceHarm.CLUSTER)
 
 
 def is_kubelet_rejection(pod: Pod) -> bool:

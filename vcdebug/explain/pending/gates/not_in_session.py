@@ -319,7 +319,7 @@ def _ended_job_finding(recording: Recording, subject: ExplainSubject, pods: Sequ
         reason = f"its state is {phase}, since retryCount {retries} has reached spec.maxRetry {most}"
         facts += _resume_facts(status)
         advice.append(owner_advice("Create the job again, with a higher spec.maxRetry if restarts are expected."))
-    elif phase == "Failed":
+    elif phase == "Failed" and not advice:
         policy = "a policy such as PodFailed: RestartTask lets its controller create failed pods again"
         advice.append(owner_advice(f"Create the job again: an ended job is not started again; {policy}."))
     evidence = opening_evidence(recording, "the session opens without the job")

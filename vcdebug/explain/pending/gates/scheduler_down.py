@@ -170,7 +170,7 @@ def _silence(recording: Recording, subject: ExplainSubject, explanation: Explana
     age = format_age(seen - max(times))
     log = f"kubectl -n {pod.namespace} logs {pod.name} --tail=100"
     advice = outside_advice(f"See what the scheduler waits for: {log}", AdviceHarm.CLUSTER)._replace(repairs=True)
-    trace = f"Its PodGroup is {age} old and has no condition or event of the scheduler, whose pod {pod.name} runs."
+    trace = f"Its PodGroup is {age} old and has no condition or event of the scheduler; pod {pod.name} runs."
     reason = f"the scheduler has not handled it for {age}, although a cycle would do so"
     return _Fault(reason, (*_version_facts(recording), trace), advice)
 

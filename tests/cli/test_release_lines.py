@@ -49,6 +49,17 @@ def test_a_script_ends_with_its_release(tmp_path: Path) -> None:
     assert "exact" == json.loads(call([*words, "--json"])[1])["release"]["trust"]
 
 
+@pytest.mark.parametrize("columns", [[], ["--columns", "seq,task"]])
+def test_events_that_are_asked_for_end_with_their_release(columns: list[str]) -> None:
+    assert f"  {EXACT}" == call(["query", WORKS, "victim", *columns, *AT])[1].splitlines()[-1]
+
+
+def test_written_tables_are_told_with_their_release(tmp_path: Path) -> None:
+    words = ["export", WORKS, "--to", str(tmp_path), *AT]
+    assert f"  {EXACT}" == call(words)[1].splitlines()[1]
+    assert "exact" == json.loads(call([*words, "--json"])[1])["release"]["trust"]
+
+
 def test_a_comparison_names_both_releases() -> None:
     out = call(["diff", WORKS, *AT])[1].splitlines()
     unknown = "  Before: release unknown, replayed by the latest rules (master of 2026-08-20)."

@@ -149,6 +149,10 @@ def play(client: Client, groups: dict[str, Body], deeds: Body) -> None:
         client.send("PUT", f"{GROUPS}/namespaces/{namespace}/podgroups/{name}", body)
     for pod, notes in deeds.get("annotations", {}).items():
         client.send("PATCH", path(pod), {"metadata": {"annotations": notes}}, MERGE)
+    for number, (kind, name, reason, message) in enumerate(deeds.get("reports", ())):
+        about = {"kind": kind, "namespace": name.partition("/")[0], "name": name.partition("/")[2]}
+        event = {"metadata": {"name": f"e{number}"}, "involvedObject": about, "reason": reason, "message": message}
+        client.send("POST", f"/api/v1/namespaces/{about['namespace']}/events", event)
     for pod, node in deeds["bound"].items():
         client.send("POST", path(pod, "/binding"), {"metadata": {}, "target": {"kind": "Node", "name": node}})
 

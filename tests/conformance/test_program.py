@@ -114,6 +114,18 @@ def test_statuses_are_not_compared_if_both_panic_at_different_points(tmp_path: P
     assert (word == "agreed") == any("different steps" in note for note in found.notes)
 
 
+def test_events_on_their_way_when_the_process_ends_are_no_difference(tmp_path: Path) -> None:
+    snapshot = load_snapshot(Path("tests/golden/crash/wild-30103"))
+    outcome = recorded(snapshot)
+    (subject, texts), *unsent = outcome.events.items()
+    assert any(other[2] != subject[2] for other, _ in unsent)
+    reports = [[*subject, texts[-1]]]
+    program = scheduler(tmp_path, snapshot, outcome, panics_at_last=outcome.panic, reports=reports)
+    found = verify_program(snapshot, program)
+    assert {"agreed"} == {verdict.verdict_word for verdict in found.jobs}
+    assert any("in flight" in note for note in found.notes)
+
+
 def test_writes_on_their_way_when_the_process_ends_at_once_are_no_difference(tmp_path: Path) -> None:
     arguments = "    arguments:\n      deviceshare.VGPUEnable: true\n      deviceshare.ScheduleWeight: 1\n"
     asks = pod("b-0", "b")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from msgspec import Struct, structs
 
-from vcdebug.amount_text import capitalize_first
+from vcdebug.amount_text import capitalize_first, join_names
 from vcdebug.printable import make_line_printable, make_printable
 from vcdebug.releases.release import Release
 from vcdebug.views.pieces import Line, Piece, Style
@@ -76,6 +76,12 @@ Block = Table | Code | Listed | Paragraph | Picture
 def release_paragraph(release: Release, lead: str = "") -> Paragraph:
     """The replayed release and how far the replay can be trusted, for the place below an answer's first line."""
     return make_paragraph(f"{capitalize_first(lead + release.describe_trust())}.", "muted", 2)
+
+
+def iter_release_paragraphs(names: Mapping[Release, Sequence[str]]) -> Iterator[Paragraph]:
+    """The replayed releases of several snapshots, each once; with the snapshots' names where releases differ."""
+    for release, replayed in names.items():
+        yield release_paragraph(release, f"{join_names(replayed)}: " if len(names) > 1 else "")
 
 
 class Section(Struct, frozen=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -25,6 +25,8 @@ from vcdebug.cli.output import Output, RunFailure, run_or_failure
 
 if TYPE_CHECKING:
     from vcdebug.recording.recording import Recording
+    from vcdebug.releases.release import Release
+    from vcdebug.views.document import Block
 
 
 class ExportCommand(Command):
@@ -49,16 +51,24 @@ class ExportCommand(Command):
         add_shared_options(parser, "--set", "--extender-url", "--no-cache", "--json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
+        from vcdebug.cli.render import write_release_answer
         from vcdebug.cli.snapshots import replay_arguments
         from vcdebug.files.table_files import export_recording
 
         recording, _ = replay_arguments(args, keeping=cached_recordings(args, output))
         written = export_recording(recording, Path(args.to), args.format)
-        if args.json:
-            output.write_json({"written": list(map(str, written)), "format": args.format})
-        else:
-            output.write_text(f"{count_noun(len(written), 'file')} written to {args.to}\n")
+        write_release_answer(args, output, recording.snapshot.release, _export_document, _export_blocks, args, written)
         return CommandOutcome.DONE
+
+
+def _export_document(args: Namespace, written: Sequence[Path]) -> dict[str, object]:
+    return {"written": list(map(str, written)), "format": args.format}
+
+
+def _export_blocks(args: Namespace, written: Sequence[Path]) -> Iterator[Block]:
+    from vcdebug.views.document import make_paragraph
+
+    yield make_paragraph(f"{count_noun(len(written), 'file')} written to {args.to}")
 
 
 class QueryCommand(Command):
@@ -89,24 +99,25 @@ class QueryCommand(Command):
         from vcdebug.cli.render import write_blocks
         from vcdebug.debugger.tables import DEFAULT_COLUMNS, query_table
         from vcdebug.files.table_files import TEXT_WRITERS, format_cell
-        from vcdebug.views.document import make_listing
+        from vcdebug.views.document import iter_release_paragraphs, make_listing
         from vcdebug.views.notebook import found_table
 
         check_cycle_arguments(args)
         recordings = _AskedRecordings(args, output)
-        if args.format == "text" and not args.columns:
+        table = query_table(args.words, args.columns or DEFAULT_COLUMNS)
+        types = {**dict.fromkeys(recordings.labels, "text"), **table.types}
+        rows = ((*label, *row) for label, recording in recordings for row in table.iter_rows(recording))
+        if args.format != "text":
+            TEXT_WRITERS[args.format](types, rows, lambda text: output.write_text(text.removesuffix("\n")))
+            return recordings.outcome
+        if args.columns:
+            write_blocks([make_listing(list(types), [list(map(format_cell, row)) for row in rows])], output)
+        else:
             for label, recording in recordings:
                 heading = [f"{title} {text}" for title, text in zip(recordings.labels, label, strict=True)]
                 matches = found_table(recording, 0, args.words)
                 write_blocks([replace(matches, title=", ".join((*heading, matches.title)))], output)
-            return recordings.outcome
-        table = query_table(args.words, args.columns or DEFAULT_COLUMNS)
-        types = {**dict.fromkeys(recordings.labels, "text"), **table.types}
-        rows = ((*label, *row) for label, recording in recordings for row in table.iter_rows(recording))
-        if args.format == "text":
-            write_blocks([make_listing(list(types), [list(map(format_cell, row)) for row in rows])], output)
-        else:
-            TEXT_WRITERS[args.format](types, rows, lambda text: output.write_text(text.removesuffix("\n")))
+        write_blocks(iter_release_paragraphs(recordings.releases), output)
         return recordings.outcome
 
 
@@ -124,6 +135,8 @@ class _AskedRecordings:
         several = len(self._snapshots) > 1
         self.labels = (*(("snapshot",) if several else ()), *(("cycle",) if args.cycles > 1 else ()))
         self.outcome = CommandOutcome.DONE
+        self.releases: dict[Release, list[str]] = {}
+        """Release -> the snapshots that are replayed by it, as far as the iteration came."""
 
     def __iter__(self) -> Iterator[tuple[tuple[str, ...], Recording]]:
         for snapshot in self._snapshots:
@@ -133,6 +146,7 @@ class _AskedRecordings:
                 self.outcome = CommandOutcome.FAILED
                 continue
             name = str(Path(snapshot).relative_to(self._folder)) if self._folder and len(self._snapshots) > 1 else ""
+            self.releases.setdefault(replayed.snapshot.release, []).append(name)
             for cycle, recording in self._iter_cycles(replayed):
                 yield tuple(filter(None, (name, str(cycle) if self._args.cycles > 1 else ""))), recording
 

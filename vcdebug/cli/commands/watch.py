@@ -80,17 +80,18 @@ def watch_cluster(
 
     watch = ClusterWatch(args.namespace, parse_until(args.on) if args.on else None)
     history = CaptureHistory(capture.captures_folder(args.keep), args.most)
-    written_lines = tuple[str, ...]()
+    release, written_lines = "", tuple[str, ...]()
     with _serving_metrics(args.metrics, watch, output) as note_reading:
         while True:
             snapshot = capture.capture_with_retries(take, args.every, output, sleep)
             note_reading()
             cycle = watch.judge_capture(snapshot)
             # The log, which may cover days, has only changes since the last reading.
-            for line in cycle.lines if cycle.lines != written_lines else ():
+            changed = [] if (trust := snapshot.release.describe_trust()) == release else [trust]
+            for line in (*changed, *(cycle.lines if cycle.lines != written_lines else ())):
                 output.write_text(f"{snapshot.now:%Y-%m-%dT%H:%M:%SZ} {line}")
             output.flush()
-            written_lines = cycle.lines
+            release, written_lines = trust, cycle.lines
             _act_on(cycle, history, args.do, output)
             sleep(args.every)
 

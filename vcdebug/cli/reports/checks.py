@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from vcdebug.amount_text import count_noun, format_count, join_names
 from vcdebug.explain.job_view import workload_names
 from vcdebug.grouping import group_by_key
-from vcdebug.views.document import Block, make_listing, make_paragraph, release_paragraph
+from vcdebug.views.document import Block, iter_release_paragraphs, make_listing, make_paragraph, release_paragraph
 
 # Each command imports only the package of its own check; the others are imported as types only.
 if TYPE_CHECKING:
@@ -190,8 +190,7 @@ def expectation_blocks(checked: Sequence[CheckedExpectation]) -> Iterator[Block]
             yield make_listing(("about", "field", "expected", "replayed"), rows, 2)
     failed = len([case for case in checked if not case.is_met])
     yield make_paragraph(f"{count_noun(len(checked), 'expectation')}, {failed} failed", "bad" if failed else "good")
-    for release, names in releases.items():
-        yield release_paragraph(release, f"{join_names(names)}: " if len(releases) > 1 else "")
+    yield from iter_release_paragraphs(releases)
 
 
 def _check_summary(case: CheckedExpectation) -> str:

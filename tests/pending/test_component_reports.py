@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tests.builders import cluster, node, pod_group, pods
-from tests.pending.test_workloads import explained
+from tests.pending.test_workloads import explained, owned
 from vcdebug.explain.component_reports import KNOWN_REPORTS
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.manifest import WorkloadFacts
 from vcdebug.snapshot.snapshot import Manifest
 
 EXAMPLES = (
@@ -322,3 +324,38 @@ def test_pods_of_a_controller_without_a_pod_group_are_found_by_its_name(
     else:
         assert "other-scheduler" == found.cause_code
         assert f"{kind} default/web is Pending: 2 pods use schedulerName default-scheduler" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("kind", "setting"),
+    [
+        ("SparkApplication", "webhook.enable=true"),
+        ("RayCluster", "batchScheduler.name=volcano"),
+        ("PyTorchJob", "--gang-scheduler-name=volcano"),
+        ("Workflow", "Create the pods with spec.schedulerName volcano."),
+    ],
+)
+@pytest.mark.parametrize("on", ["n1", ""])
+@pytest.mark.parametrize("grouped", [True, False])
+def test_pods_that_an_operator_left_to_another_scheduler_are_named(
+    kind: str, setting: str, on: str, grouped: bool
+) -> None:
+    plain = pods("etl", 2, on=on)
+    for each, above in zip(plain, (kind, "Pod"), strict=True):
+        each["metadata"]["annotations"].pop("scheduling.k8s.io/group-name")
+        owner = {"kind": above, "name": "etl" if above == kind else "etl-0", "uid": "e"}
+        each["metadata"]["ownerReferences"] = [owner | ({"uid": plain[0]["metadata"]["uid"]} if above == "Pod" else {})]
+        each["spec"]["schedulerName"] = "default-scheduler"
+    group = pod_group("etl-pg", min_resources={"cpu": "3"})
+    snapshot = cluster(node("n1"), owned([group], kind, "etl") if grouped else [], plain)
+    if kind != "Workflow":
+        snapshot = replace(snapshot, workloads={f"default/{kind} etl": WorkloadFacts()})
+    found = explain_by_name(replay_cycle(snapshot), "default/etl")
+    state = "is not scheduled by Volcano" if on else "is Pending"
+    told = (
+        f"{kind} default/etl {state}: 2 pods use schedulerName default-scheduler; this scheduler handles only volcano."
+    )
+    assert (told, "other-scheduler") == (found.sentence, found.cause_code)
+    reserved = "They do not name its PodGroup etl-pg, which is Inqueue without pods and reserves 3 cpu."
+    assert grouped is (reserved in found.dominant.facts)
+    assert any(setting in line for line in found.advice_texts)

@@ -347,16 +347,19 @@ def unmade_workloads(snapshot: Snapshot) -> dict[str, str]:
     return kinds | {f"{namespace}/{name}": kind for namespace, kind, name in named if kind in WORKLOAD_NAMES}
 
 
-def ungrouped_pods_of(snapshot: Snapshot, key: str) -> list[Pod]:
-    """Pods without a PodGroup that an object owns, directly or through objects in between."""
-    namespace, _, name = key.rpartition("/")
-    between = _objects_between(snapshot)
-    ungrouped = (pod for pod in snapshot.objects_of("Pod") if GROUP_ANNOTATION not in annotations_of(pod))
-    return [
-        Pod(pod)
+@per_recording()
+def ungrouped_pods(recording: Recording) -> Mapping[str, Sequence[Pod]]:
+    """`namespace/name` → pods without a PodGroup that the object owns, directly or through objects in between."""
+    snapshot = recording.snapshot
+    # The driver of a Spark application owns its executors.
+    pods = {metadata_of(one).get("uid"): one for one in snapshot.objects_of("Pod")}
+    between = {**_objects_between(snapshot), **pods}
+    ungrouped = (pod for pod in pods.values() if GROUP_ANNOTATION not in annotations_of(pod))
+    return group_by_key(
+        (f"{_namespace_of(pod)}/{name}", Pod(pod))
         for pod in ungrouped
-        if _namespace_of(pod) == namespace and name in _owner_names(pod, between, snapshot.workloads)
-    ]
+        for name in dict.fromkeys(_owner_names(pod, between, snapshot.workloads))
+    )
 
 
 def _namespace_of(manifest: JsonObject) -> str:

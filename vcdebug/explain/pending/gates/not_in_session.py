@@ -1,6 +1,7 @@
 """Jobs and pods that are not in the session."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from vcdebug.actions import ENQUEUE
 from vcdebug.amount_text import capitalize_first, count_noun, format_age, join_names, verb_for
@@ -19,7 +20,7 @@ from vcdebug.explain.answer import (
     seconds_since,
 )
 from vcdebug.explain.component_reports import PodFailure, failure_of, known_report
-from vcdebug.explain.job_view import ExplainSubject, ungrouped_pods_of, unmade_workloads
+from vcdebug.explain.job_view import ExplainSubject, ungrouped_pods, unmade_workloads
 from vcdebug.framework.record import StateEvent
 from vcdebug.model.names import JobId
 from vcdebug.model.pod import Pod, PodIdentity
@@ -147,17 +148,42 @@ def _pods_of(recording: Recording, subject: ExplainSubject) -> list[Pod]:
     return [Pod(raw) for identity, raw in manifests if (identity.key == key if key else identity.job == subject.job)]
 
 
-def other_scheduler_finding(recording: Recording, subject: str, hidden_pods: list[Pod]) -> Finding:
-    """The finding for pods that name another scheduler."""
+def other_scheduler_finding(
+    recording: Recording, subject: str, hidden_pods: Sequence[Pod], kind: str = "", group_fact: str = ""
+) -> Finding:
+    """The finding for pods that name another scheduler, of a workload of a kind, with a fact about its PodGroup."""
     own_names = recording.snapshot.flags.scheduler_names
     foreign_names = ", ".join(dict.fromkeys(pod.scheduler_name or "none" for pod in hidden_pods))
     use = f"{count_noun(len(hidden_pods), 'pod')} {verb_for(len(hidden_pods), 'uses')} schedulerName {foreign_names}"
     reason = f"{use}; this scheduler handles only {' or '.join(own_names)}"
-    headline, facts = pending_headline(subject, reason), (f"Pods: {join_names(pod.name for pod in hidden_pods)}.",)
+    nodes = join_names(dict.fromkeys(pod.node_name for pod in hidden_pods if pod.node_name))
+    have_nodes = all(pod.node_name for pod in hidden_pods)
+    headline = CauseHeadline(subject, "is not scheduled by Volcano" if have_nodes else "is Pending", reason)
+    where = f" (on {nodes})" if nodes else ""
+    facts = (f"Pods: {join_names(pod.name for pod in hidden_pods)}{where}.", *filter(None, (group_fact,)))
     numbers = {"pods.hidden": count(len(hidden_pods), "pods")}
     evidence = opening_evidence(recording, "the session opens without them")
     advice = (owner_advice(f"Create the pods with spec.schedulerName {own_names[0]}."),)
+    if setting := _OPERATOR_SETTINGS.get(kind):
+        words = f"Its operator hands the pods to Volcano only with {setting}: set that, and submit it again."
+        advice = (outside_advice(words)._replace(repairs=True),)
     return Finding(OTHER_SCHEDULER, headline, numbers, evidence, advice, facts=facts)
+
+
+_TRAINING_SETTING: Final = "--gang-scheduler-name=volcano"
+_KUBERAY_SETTING: Final = "batchScheduler.name=volcano"
+_OPERATOR_SETTINGS: Final = {
+    "SparkApplication": "its webhook for this namespace (webhook.enable=true) and batch schedulers enabled",
+    "RayCluster": _KUBERAY_SETTING,
+    "RayJob": _KUBERAY_SETTING,
+    "PyTorchJob": _TRAINING_SETTING,
+    "TFJob": _TRAINING_SETTING,
+    "MPIJob": "--gang-scheduling=volcano (mpi-operator) or --gang-scheduler-name=volcano (training-operator)",
+    "TrainJob": "podGroupPolicy.volcano in its runtime",
+    "FlinkDeployment": "schedulerName and annotation scheduling.k8s.io/group-name in its podTemplate",
+    "LeaderWorkerSet": "gangSchedulingManagement.schedulerProvider: volcano",
+}
+"""Kind of workload → the setting with which its operator hands the pods to Volcano."""
 
 
 def opening_evidence(recording: Recording, text: str) -> tuple[Evidence, ...]:
@@ -376,14 +402,16 @@ def _reached_flows(targets: Mapping[str, Sequence[str]], name: str) -> list[str]
 def _unmade_workload_finding(
     recording: Recording, subject: ExplainSubject, kind: str, evidence: tuple[Evidence, ...]
 ) -> Finding:
-    """The finding for an operator's object for which neither a PodGroup nor pods are in the snapshot."""
+    """The finding for an operator's object without a PodGroup: its pods, or why it has none."""
+    if ungrouped_pods(recording).get(subject.job, ()):
+        return _controller_finding(recording, subject, kind, evidence)
     namespace, _, name = subject.job.rpartition("/")
     suspended = recording.snapshot.workloads[workload_key(namespace, kind, name)].suspended
     reason = "it is suspended" if suspended else "its operator has made no PodGroup and no pods for it"
     headline = pending_headline(f"{kind} {subject.job}", f"{reason}, so no scheduler knows it")
     checks = "is the batch scheduler Volcano enabled, and may it create podgroups of scheduling.volcano.sh (RBAC)?"
     words = "Resume it (suspend: false)." if suspended else f"Look into the log of the operator of {kind}: {checks}"
-    if known := known_report(recording, subject):
+    if not suspended and (known := known_report(recording, subject)):
         headline = pending_headline(f"{kind} {subject.job}", known.cause)
         return Finding(
             POD_GROUP_MISSING, headline, {}, evidence, (known.advice,), facts=(f"{capitalize_first(reason)}.",)
@@ -395,9 +423,9 @@ def _controller_finding(
     recording: Recording, subject: ExplainSubject, kind: str, evidence: tuple[Evidence, ...]
 ) -> Finding:
     """The finding for a StatefulSet, Deployment or the like without a PodGroup: its pods, or why it has none."""
-    pods, names = ungrouped_pods_of(recording.snapshot, subject.job), recording.snapshot.flags.scheduler_names
+    pods, names = ungrouped_pods(recording).get(subject.job, ()), recording.snapshot.flags.scheduler_names
     if hidden_pods := [pod for pod in pods if pod.scheduler_name not in names]:
-        return other_scheduler_finding(recording, f"{kind} {subject.job}", hidden_pods)
+        return other_scheduler_finding(recording, f"{kind} {subject.job}", hidden_pods, kind)
     asked = next((spec_of(one).get("replicas", 1) for one in _controllers_named(recording, subject.job)), None)
     of_asked = f" of {asked}" if isinstance(asked, int) else ""
     numbers = {"pods": count(len(pods), "pods")}

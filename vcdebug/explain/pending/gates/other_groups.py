@@ -7,15 +7,15 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from vcdebug.amount_text import count_noun, join_names, verb_for
+from vcdebug.amount_text import count_noun, format_resource, join_names, verb_for
 from vcdebug.explain.answer import Advice, Finding, count, outside_advice, owner_advice, pending_headline
-from vcdebug.explain.job_view import JobView, workloads_of
-from vcdebug.explain.pending.gates.not_in_session import opening_evidence
+from vcdebug.explain.job_view import JobView, ungrouped_pods, workloads_of
+from vcdebug.explain.pending.gates.not_in_session import opening_evidence, other_scheduler_finding
 from vcdebug.explain.pending.gates.validity import NOT_ENOUGH
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId
 from vcdebug.model.pod import Pod
-from vcdebug.model.pod_group import PodGroup
+from vcdebug.model.pod_group import PENDING, PodGroup
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.snapshot.manifest import (
     GROUP_ANNOTATION,
@@ -155,6 +155,21 @@ def pods_elsewhere(view: JobView) -> Finding | None:
     evidence = opening_evidence(view.recording, f"{names} {are} in PodGroup {join_names(others)}")
     headline = pending_headline(job.uid, f"{have}; {where}")
     return Finding(NOT_ENOUGH, headline, numbers, evidence, (advice._replace(repairs=True),), facts=(fact,))
+
+
+def pods_outside(view: JobView) -> Finding | None:
+    """The finding if the workload of a PodGroup without pods has pods of another scheduler; else None."""
+    group, names = view.job.pod_group, view.recording.snapshot.flags.scheduler_names
+    owners = owners_of(group.manifest) if not view.tasks else ()
+    for owner, key in zip(owners, owner_keys(group.manifest), strict=False):
+        pods = [pod for pod in ungrouped_pods(view.recording).get(key, ()) if pod.scheduler_name not in names]
+        if pods:
+            kind, reserved = str(owner.get("kind")), view.job.get_min_resources()
+            amount = "" if reserved.is_empty() else f" and reserves {format_resource(reserved)}"
+            state = f"which is {group.phase or PENDING} without pods{amount}"
+            fact = f"They do not name its PodGroup {group.name}, {state}."
+            return other_scheduler_finding(view.recording, f"{kind} {key}", pods, kind, fact)
+    return None
 
 
 class _Strays(NamedTuple):

@@ -56,6 +56,12 @@ class UnsupportedError(VcdebugError):
     """Raised for a feature of the real scheduler that is not replayed."""
 
 
+def missing_extra(extra: str, need: str = "") -> UnsupportedError:
+    """The error of a part that needs packages of an extra; vcdebug is in no index, so only its clone names them."""
+    message = f"the extra {extra} is not installed" + (f"; {need} needs it" if need else "")
+    return UnsupportedError(message, f"run in vcdebug's clone: pip install '.[{extra}]'")
+
+
 class EngineError(VcdebugError):
     """Raised for a fault of the replay itself; names the event, the hook and the plugin."""
 

@@ -16,6 +16,7 @@ from tests.cli.transcripts import call
 from tests.effort import PATIENCE
 from vcdebug.cli.dask_cluster import DaskExecutor
 from vcdebug.cli.worker_processes import LOST_WORKER, gather_answers
+from vcdebug.errors import missing_extra
 
 NAME = "reclaim-across-queues"
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
@@ -114,7 +115,11 @@ def test_an_address_without_a_scheduler_is_a_one_line_error(monkeypatch: pytest.
 
 def test_without_the_extra_a_scheduler_is_one_line_that_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    expected = "vcdebug: the extra dask is not installed; --scheduler needs it; run: pip install 'vcdebug[dask]'\n"
+    expected = f"vcdebug: {missing_extra('dask', '--scheduler')}\n"
+    assert (
+        "the extra dask is not installed; --scheduler needs it; run in vcdebug's clone: pip install '.[dask]'"
+        in expected
+    )
     assert (1, "", expected) == call(["odds", NAME, "-n", "2", "--scheduler", "tcp://127.0.0.1:1"])
 
 

@@ -46,7 +46,7 @@ def test_a_folder_of_snapshots_is_a_table_each_and_counts_of_causes(folder: Path
     code, out, err = call(["explain", str(folder), "-j", "1"])
     assert (2, "") == (code, err)
     lines = out.splitlines()
-    assert f"monday: all 4 jobs are scheduled; 2 still have missing pods{RELEASE}" == lines[0]
+    assert f"monday: no Pending jobs (4 in total); 1 with evicted pods, 1 with reserved places{RELEASE}" == lines[0]
     assert f"tuesday: 1 of 6 jobs is not scheduled{RELEASE}" in lines
     assert "2 snapshots: 1 of 10 jobs is not scheduled" in lines
     assert ["gang-discard", "1", "1"] in [line.split() for line in lines]

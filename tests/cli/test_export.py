@@ -18,6 +18,7 @@ from tests.cli.transcripts import call
 from tests.recorded import bundled
 from vcdebug.debugger.figures import comparable_value, figure_value, parse_figure
 from vcdebug.debugger.tables import TABLES
+from vcdebug.errors import missing_extra
 
 FIXTURE = "preempt-blocked-by-gang"
 Reader = Callable[[Path], Any]  # Any: pyarrow ships no type hints
@@ -123,5 +124,5 @@ def in_words(row: dict[str, object], texts: list[str]) -> dict[str, object]:
 def test_arrow_without_the_extra_says_how_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     code, _, err = call(["export", FIXTURE, "--to", str(tmp_path / "out"), "--format", "parquet"])
-    expected = "vcdebug: parquet and arrow need the extra tables; install it with: pip install 'vcdebug[tables]'\n"
+    expected = f"vcdebug: {missing_extra('tables', 'parquet or arrow')}\n"
     assert (1, expected, []) == (code, err, list(tmp_path.iterdir()))

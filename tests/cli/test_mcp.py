@@ -141,4 +141,4 @@ def test_a_long_answer_ends_with_how_much_is_left_out() -> None:
 def test_without_the_extra_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mcp.server", None)
     code, _, err = call(["mcp"])
-    assert (1, "vcdebug: the extra mcp is not installed; run: pip install 'vcdebug[mcp]'\n") == (code, err)
+    assert (1, "vcdebug: the extra mcp is not installed; run in vcdebug's clone: pip install '.[mcp]'\n") == (code, err)

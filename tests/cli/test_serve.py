@@ -176,4 +176,4 @@ def test_unservable_snapshot_is_one_line(monkeypatch: pytest.MonkeyPatch) -> Non
     assert error_line(NAME, "--host", "no.such.host.invalid").startswith("no.such.host.invalid: no such host")
     monkeypatch.delitem(sys.modules, "vcdebug.cli.browser")
     monkeypatch.setitem(sys.modules, "textual_serve.server", None)
-    assert "the extra serve is not installed; run: pip install 'vcdebug[serve]'" == error_line(NAME)
+    assert "the extra serve is not installed; run in vcdebug's clone: pip install '.[serve]'" == error_line(NAME)

@@ -240,6 +240,14 @@ def test_each_node_says_why_it_refuses_a_pod() -> None:
     assert 12 == len(shown)
 
 
+def test_the_reasons_of_a_named_node_come_first() -> None:
+    recording = bundled("preempt-blocked-by-gang")
+    reply = explain_refusal(recording, "research/llm-finetune-worker-0 gpu-a100-03")
+    assert "gpu-a100-03 (and 6 more nodes): Insufficient nvidia.com/gpu" == reply.sheets[0].title
+    reply = explain_refusal(recording, "platform/feature-etl-mapper-0 cpu-01")
+    assert "cpu-01 is not among the nodes that reject it." == reply.lines[0]
+
+
 def test_answer_of_the_error_cache_is_explained_by_its_first_search() -> None:
     data: Any = explain_refusal(bundled("preempt-blocked-by-gang"), "platform/feature-etl-mapper-1").data
     assert ("platform/feature-etl/mapper", [45]) == (data["cacheKey"], [*dict.fromkeys(data["cacheHits"].values())])

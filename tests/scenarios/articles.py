@@ -207,7 +207,7 @@ RESOURCES = (
         "break predicate; continue; panel equation",
         "future idle = idle + releasing − pipelined",
     ),
-    claim("A missing dimension counts as Zero", FITS, "break predicate; continue; panel inside", "counts as 0 (Zero)"),
+    claim("A missing dimension counts as Zero", FITS, "break predicate; continue; panel inside", "it counts as 0"),
     claim("Less by a tolerance of 0.1", FITS, "break predicate; continue; panel equation", "less than 0.1 still fits"),
     claim(
         "A missing dimension of a capability is Infinity",

@@ -1,12 +1,13 @@
 """Questions asked from the screen about the cursor's object, and fixes that are tested before they are shown."""
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from threading import Event
 from unittest.mock import patch
 
 import pytest
 
-from tests.tui.driving import Desk, opened
+from tests.tui.driving import NARROW, Desk, opened
 from tests.tui.settling import working
 from vcdebug.explain.answer import Explanation
 from vcdebug.recording.recording import Recording
@@ -120,3 +121,36 @@ async def test_a_search_that_was_stopped_stays_so_when_it_is_asked_for_again(hel
         await desk.until(lambda: isinstance(desk.app.screen, PageScreen), "the remedies are there again")
         assert screen is not desk.app.screen
         assert twice == 1 + held.begun
+
+
+async def test_a_job_asks_about_its_own_queue_and_the_whole_question_can_be_read_on_a_narrow_screen() -> None:
+    async with opened(size=NARROW) as desk:
+        await desk.until_at_rest()
+        await desk.press("I")
+        await desk.until_at_rest()
+        assert isinstance(desk.app.screen, PageScreen)
+        assert "ask next research" in [row.key for row in desk.app.screen.table.rows]
+        assert "Why is it Pending, or how was it scheduled?" in desk.screen()
+
+
+async def test_a_node_answers_first_why_it_rejects_the_pod() -> None:
+    async with opened(size=NARROW) as desk:
+        await desk.until_at_rest()
+        await desk.press("6", "down", "down", "I")
+        await desk.until_at_rest()
+        assert "Why does gpu-a100-01 reject this pod?" in desk.screen()
+        await desk.press("enter")
+        await desk.until(lambda: isinstance(desk.app.screen, DetailScreen), "the answer is there")
+        assert "gpu-a100-01 (and 6 more nodes): Insufficient nvidia.com/gpu" in desk.screen()
+        row, rest = next(two for two in pairwise(desk.screen().splitlines()) if "✗  nvidia.com/gpu" in two[0])
+        assert row.index("idle 2") == rest.index("InitResreq")
+
+
+async def test_a_table_without_events_fits_a_narrow_screen() -> None:
+    async with opened(size=NARROW) as desk:
+        await desk.command("ask holders node/gpu-a100-01")
+        await desk.until(lambda: isinstance(desk.app.screen, DetailScreen), "the answer is there")
+        lines = desk.screen().splitlines()
+        head = next(line for line in lines if "priority" in line)
+        row = next(line for line in lines if "bert-pretrain-worker-0" in line)
+        assert head.index("priority") + len("priority") == row.index("1000") + len("1000")

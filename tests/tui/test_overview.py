@@ -25,7 +25,7 @@ async def test_an_eviction_leads_to_its_event_and_the_start_shows_the_overview_a
     async with opened("preempt-works") as desk:
         assert "for chat-api-server-0, by preempt on gpu-l40s-01" in desk.text("moment")
         rows = [row.cells[0].text for row in desk.panel("moment").table.rows]
-        assert "◐ partly" == rows[0]
+        assert "□ reserved" == rows[0]
         await desk.press(*["down"] * rows.index("▲ evicted"), "enter")
         assert "evict" in desk.text("moment")
         assert desk.seq > 1

@@ -167,7 +167,7 @@ SNAPSHOT             {SNAPSHOT_HELP}
 --max-events N       stop after N events (default: 5 million)
 --max-memory MB      stop when the recording reaches about MB megabytes (default: 8000)
 --no-cache           neither read nor write the cache of recordings (as {CACHE_VARIABLE}=off)
---source DIR         checkout of Volcano for the command `source` (default: {SOURCE_VARIABLE})
+--source DIR         checkout of Volcano, whose text panel Source and command `source` show (default: {SOURCE_VARIABLE})
 --json               print JSON
 --prove              try fixes on copies of the snapshot and list those that work, least harmful first
 -v, --verbose        show every step through the cycle, and lists in full
@@ -199,7 +199,7 @@ def add_workers(parser: ArgumentParser, scope: str = "") -> None:
         group,
         f"""
         -j, --workers N      {scope}number of worker processes (default: one per CPU)
-        --scheduler ADDRESS  {scope}address of a Dask scheduler, for example tcp://host:8786; needs vcdebug[dask]
+        --scheduler ADDRESS  {scope}address of a Dask scheduler, for example tcp://host:8786; needs the extra dask
         """,
         {"--workers": {"type": positive_number}},
     )

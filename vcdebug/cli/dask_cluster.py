@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple
 from vcdebug import __version__
 from vcdebug.cli.output import run_or_failure
 from vcdebug.cli.worker_processes import LOST_WORKER, Item, Result, RunAnswer
-from vcdebug.errors import UnsupportedError, VcdebugError
+from vcdebug.errors import VcdebugError, missing_extra
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -177,9 +177,7 @@ def _connect_client(address: str) -> Iterator[Client]:
     try:
         from distributed import Client
     except ImportError as error:
-        raise UnsupportedError(
-            "the extra dask is not installed; --scheduler needs it", "run: pip install 'vcdebug[dask]'"
-        ) from error
+        raise missing_extra("dask", "--scheduler") from error
     try:
         client = Client(address, timeout=CONNECT_TIMEOUT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:

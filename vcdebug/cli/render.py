@@ -68,12 +68,24 @@ def write_release_answer(
 
 def write_blocks(blocks: Iterable[Block], output: Output) -> None:
     """Write the printable form of the blocks, with colours on a terminal."""
-    printable = map(make_block_printable, blocks)
+    printable = _without_last_blank(map(make_block_printable, blocks))
     if output.is_terminal:
         _write_rich_blocks(printable, output)
         return
     for line in _iter_plain_lines(printable):
         output.write_text(line)
+
+
+def _without_last_blank(blocks: Iterable[Block]) -> Iterator[Block]:
+    """The blocks without blank lines at their end: those separate what follows."""
+    blank_blocks: list[Block] = []
+    for block in blocks:
+        if isinstance(block, Paragraph) and not text_of(block.line):
+            blank_blocks.append(block)
+            continue
+        yield from blank_blocks
+        blank_blocks.clear()
+        yield block
 
 
 def plain_text(blocks: Iterable[Block]) -> str:

@@ -15,6 +15,7 @@ from vcdebug.amount_text import (
     listed_dimensions,
     value_in_units,
 )
+from vcdebug.errors import VcdebugError
 from vcdebug.gotime import parse_time
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId, Seq, TaskKey
@@ -341,3 +342,10 @@ class NamedQuestion(Struct, frozen=True):
     """Kinds of subjects: pod, job, queue, node, port, claim or quota; empty for the whole cycle."""
     answer: Callable[[Recording, str], QuestionReply]
     """Answers the question about a subject by name; raises NotFoundError if no object has this name."""
+
+    def require_subject(self, subject: str) -> None:
+        """Raise VcdebugError without a subject, where the question needs one."""
+        if self.subject_kinds and not subject and self.name != "next":
+            kinds = ", ".join(self.subject_kinds[:-1])
+            words = f"{kinds} or {self.subject_kinds[-1]}" if kinds else self.subject_kinds[-1]
+            raise VcdebugError(f"ask {self.name} needs a subject", f"name a {words}")

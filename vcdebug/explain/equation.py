@@ -243,7 +243,7 @@ WITHIN_LIMIT: Final = f"{WITH_DIMENSION}; the limit itself: {MINIMUM_INFINITY}"
 PARTLY_CLAIMED: Final = f"what is deserved: {LESS_EQUAL_PARTLY}; the limit: {WITH_DIMENSION}"
 UNLIMITED_CLAIMED: Final = f"what is deserved: {LESS_EQUAL_PARTLY}"
 WHOLLY_CLAIMED: Final = f"what is deserved and the limit: {WITH_DIMENSION}"
-NOT_STATED: Final = "not stated: it counts as 0 (Zero)"
+NOT_STATED: Final = "not stated: it counts as 0"
 
 
 def tolerance_note(lacks: float) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from vcdebug.debugger.tables import TABLES, CellValue, RecordedRow
-from vcdebug.errors import UnsupportedError, VcdebugError
+from vcdebug.errors import VcdebugError, missing_extra
 from vcdebug.framework.record import Level
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.file_access import check_replaceable, replace_file
@@ -96,8 +96,7 @@ def _require_arrow() -> None:
     try:
         import pyarrow as pa  # noqa: F401
     except ImportError as error:
-        hint = "install it with: pip install 'vcdebug[tables]'"
-        raise UnsupportedError("parquet and arrow need the extra tables", hint) from error
+        raise missing_extra("tables", "parquet or arrow") from error
 
 
 def _write_arrow_file(types: Mapping[str, str], rows: Iterable[RecordedRow], file: BinaryIO, form: str) -> None:

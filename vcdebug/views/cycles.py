@@ -22,7 +22,7 @@ CYCLE_COLUMNS = table_columns(
     "pipelined#",
     "evicted#",
     "unscheduled#",
-    "█ bound ▒ pipelined · Pending",
+    " ".join(map(" ".join, zip(GANG_SIGNS, ("bound", "pipelined", "Pending"), strict=True))),
     "~",
 )
 CYCLE_BAR_WIDTH = 24

@@ -104,12 +104,13 @@ class OverviewLine(Struct, frozen=True):
 
 
 def iter_pending_lines(recording: Recording) -> Iterator[OverviewLine]:
-    """A line per job or pod that is Pending at the end of the cycle, with its cause."""
-    from vcdebug.explain.pending.explanation import is_surveyed, survey_jobs
+    """A line per job or pod that has no node at the end of the cycle, with its cause; evicted pods have own lines."""
+    from vcdebug.explain.pending.explanation import EVICTED_PODS, is_surveyed, survey_jobs
 
     if len(recording) <= MAX_EXPLAINED_EVENTS or is_surveyed(recording):
         survey = survey_jobs(recording)
-        yield from map(_explained_line, [*survey.unscheduled_jobs, *survey.partly_waiting_jobs])
+        partly = [surveyed for surveyed in survey.partly_waiting_jobs if surveyed.lack != EVICTED_PODS]
+        yield from map(_explained_line, [*survey.unscheduled_jobs, *partly])
     else:
         yield from _iter_condition_lines(recording)
 
@@ -118,7 +119,7 @@ def _explained_line(surveyed: SurveyedJob) -> OverviewLine:
     answer = surveyed.explanation
     name, mark = answer.pod or answer.job, Piece(f"{NO} Pending", "bad")
     if answer.scheduled:
-        mark = Piece(f"{SOME} partly", "warn")
+        mark = Piece(f"{SOME} partly" if surveyed.pending else f"{RESERVED} reserved", "warn")
     pending = f"{count_noun(surveyed.pending, 'pod')}: " if surveyed.pending else ""
     return OverviewLine(f"explain {name}", mark, name, f"{pending}{surveyed.shown_finding.reason}", "job", answer.job)
 

@@ -133,10 +133,9 @@ def board_table(survey: Survey) -> Table:
     from vcdebug.explain.pending.cause_groups import group_by_cause
 
     rows = [_cause_row(group) for group in group_by_cause(survey)]
-    more = len(survey.partly_waiting_jobs)
-    partly = f"{count_noun(more, 'more job')} with pods missing above minMember" if more else ""
+    partly = survey.describe_partly()
     jobs = f"{format_count(len(survey.unscheduled_jobs))} of {count_noun(survey.jobs, 'job')}"
-    head = (make_line(muted_piece(partly)),) if partly else ()
+    head = (make_line(muted_piece(f"more jobs: {partly}")),) if partly else ()
     return Table(f"Pending by cause: {jobs}", BOARD_COLUMNS, rows, header=head, wraps=False, rest_below=True)
 
 
@@ -206,7 +205,7 @@ def _fix_row(number: int, tried: TriedPlan) -> Row:
 
 # Questions about the cursor's row, and their answers.
 
-_QUESTION_COLUMN: Final = Column("question", flexible=True, min_width=20)
+_QUESTION_COLUMN: Final = Column("question", flexible=True, min_width=44)
 MENU_COLUMNS: Final = (_QUESTION_COLUMN, Column("about", name=True), Column("command", name=True))
 PROOF_COLUMNS: Final = table_columns("event#", "what it shows~")
 SUBJECT_KINDS: Final = {"job": "job", "pod": "task", "node": "node", "queue": "queue"}
@@ -225,13 +224,13 @@ def questions_table(here: DebuggerState, kind: str = "", name: str = "") -> Tabl
         if subject or question.name == "next":
             questions.append((question.question_text, subject, f"ask {question.name} {subject}".rstrip()))
     if kind == "node" and (pod := here.task or _first_waiting_pod(here.recording)):
-        refused = ("Why does it reject the pod", pod, f"ask refused {pod}")
-        questions = [refused, *(question_row for question_row in questions if question_row[-1] != refused[-1])]
+        refused = (f"Why does {name} reject this pod", pod, f"ask refused {pod} {name}")
+        questions = [refused, *(row for row in questions if row[-1] != f"ask refused {pod}")]
     rows = [
         Row(command, (Piece(f"{words}?"), Piece(subject_name, "strong"), muted_piece(f":{command}")))
         for words, subject_name, command in questions
     ]
-    return Table("Questions", MENU_COLUMNS, rows)
+    return Table("Questions", MENU_COLUMNS, rows, wraps=False)
 
 
 def _first_waiting_pod(recording: Recording) -> TaskKey:
@@ -258,7 +257,9 @@ def subject_of(here: DebuggerState, question: NamedQuestion, kind: str = "", nam
     if name and kind in fitting:
         subject_kind, subject = kind, name
     else:
-        current["job"] = job_at(here, kind, name)
+        current["job"] = job = job_at(here, kind, name)
+        if name and job in here.recording.session.jobs:
+            current["queue"] = here.recording.session.jobs[job].queue
         subject_kind = next((candidate for candidate in fitting if candidate == "job" or current[candidate]), "")
         subject = current.get(subject_kind, "")
     # A node and a queue may have the same name.
@@ -280,16 +281,25 @@ def question_named(word: str) -> NamedQuestion:
 
 
 def answer_table(question: NamedQuestion, subject: str, reply: QuestionReply) -> Table:
-    """An answer: its sentence, lines and sheets above, a row per event that proves it."""
+    """An answer: its sentence, lines and sheets above, a row per event that proves it.
+
+    Without such events the last sheet is the table itself, whose columns fit any width.
+    """
+    title = f"{capitalize_first(question.question_text)}: {subject}" if subject else question.question_text
     head: list[Line] = [make_line(Piece(reply.sentence, "strong"))]
     head += (make_line(muted_piece(f"  {text}")) for text in reply.lines)
-    for sheet in reply.sheets:
+    sheets = reply.sheets if reply.evidence else reply.sheets[:-1]
+    for sheet in sheets:
         head += [(), *_iter_sheet_lines(sheet)]
+    if sheets != reply.sheets:
+        last = reply.sheets[-1]
+        body = [Row(f"sheet {number}", tuple(map(Piece, cells))) for number, cells in enumerate(last.rows)]
+        head += [(), make_line(Piece(last.title, "title"))]
+        return Table(title, table_columns(*last.titles), body, header=tuple(head), wraps=False)
     rows = [
         Row(f"proof {number}", (Piece(str(proof.seq)), Piece(proof.text)), proof.seq)
         for number, proof in enumerate(reply.evidence)
     ]
-    title = f"{capitalize_first(question.question_text)}: {subject}" if subject else question.question_text
     return Table(title, PROOF_COLUMNS, rows, header=(*head, ()))
 
 

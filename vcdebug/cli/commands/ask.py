@@ -43,8 +43,9 @@ class AskCommand(Command):
                       refused: why not the other nodes; victim: why this victim; next: which job is tried next; when:
                       the cycle in which it is expected to be placed
             SNAPSHOT  a snapshot, as for run
-            SUBJECT   a pod; for holders also a job, node/NAME, queue/NAME, port/NUMBER, claim/NAMESPACE/NAME or
-                      quota/NAMESPACE; for when also a job; for next a queue (default: all queues)
+            SUBJECT   a pod; for refused also 'POD NODE'; for holders also a job, node/NAME, queue/NAME, port/NUMBER,
+                      claim/NAMESPACE/NAME or quota/NAMESPACE; for when also a job; for next a queue (default:
+                      all queues)
             """,
             {"SUBJECT": {"nargs": "?", "default": ""}},
         )
@@ -60,8 +61,7 @@ class AskCommand(Command):
 
         _swap_question_and_snapshot(args)
         question = next(known_question for known_question in QUESTIONS if known_question.name == args.question)
-        if not args.subject and question.name != "next":
-            raise VcdebugError(f"ask {question.name} needs a subject", f"name a {' or '.join(question.subject_kinds)}")
+        question.require_subject(args.subject)
         check_forecast_arguments(args)
         recording, _ = replay_arguments(args, keeping=cached_recordings(args, output))
         missing = incomplete(recording.snapshot)

@@ -32,7 +32,7 @@ class LearnCommand(Command):
             from vcdebug.views.table import format_table
 
             table = lessons_table(list_lessons(), SessionStore(state_folder()).answered_steps())
-            output.write_text(f"{format_table(table)}\n")
+            output.write_text(f"{format_table(table)}")
             return CommandOutcome.DONE
         lesson = find_lesson(args.lesson)
         if not is_in_browser() and not (output.is_terminal and output.err.isatty()):

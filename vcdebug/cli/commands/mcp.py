@@ -12,7 +12,7 @@ from vcdebug import __version__
 from vcdebug.amount_text import count_noun
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output, RunFailure, run_or_failure
-from vcdebug.errors import UnsupportedError, VcdebugError
+from vcdebug.errors import VcdebugError, missing_extra
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer
@@ -56,7 +56,7 @@ class McpCommand(Command):
         try:
             server = build_server()
         except ImportError as error:
-            raise UnsupportedError("the extra mcp is not installed", "run: pip install 'vcdebug[mcp]'") from error
+            raise missing_extra("mcp") from error
         server.run()
         return CommandOutcome.DONE
 

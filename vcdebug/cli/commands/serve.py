@@ -9,7 +9,7 @@ from vcdebug.cli.arguments import STDIN, add_options, snapshot_source
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.commands.open import OpenCommand
 from vcdebug.cli.output import Output
-from vcdebug.errors import UnsupportedError, VcdebugError
+from vcdebug.errors import VcdebugError, missing_extra
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8000
@@ -48,8 +48,7 @@ class ServeCommand(Command):
         try:
             from vcdebug.cli.browser import BrowserServer, is_loopback, open_socket
         except ImportError as error:
-            hint = "run: pip install 'vcdebug[serve]'"
-            raise UnsupportedError("the extra serve is not installed", hint) from error
+            raise missing_extra("serve") from error
         exposed = not is_loopback(args.host)
         if exposed and not args.expose:
             raise VcdebugError(

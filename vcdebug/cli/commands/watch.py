@@ -16,7 +16,7 @@ from vcdebug.amount_text import join_names
 from vcdebug.cli.arguments import add_options, positive_number
 from vcdebug.cli.commands import Command, CommandOutcome, capture
 from vcdebug.cli.output import Output
-from vcdebug.errors import UnsupportedError
+from vcdebug.errors import missing_extra
 
 if TYPE_CHECKING:
     from vcdebug.conformance.cluster_watch import ClusterWatch, WatchedCycle
@@ -105,8 +105,7 @@ def _serving_metrics(address: str | None, watch: ClusterWatch, output: Output) -
     try:
         from vcdebug.cli.metrics_server import serving_metrics
     except ImportError as error:
-        hint = "run: pip install 'vcdebug[watch]'"
-        raise UnsupportedError("the extra watch is not installed; --metrics needs it", hint) from error
+        raise missing_extra("watch", "--metrics") from error
     with serving_metrics(watch.figures, address) as (collector, port):
         output.write_notice(f"metrics at port {port}")
         yield collector.note_reading

@@ -87,8 +87,7 @@ class AnswerReport:
         question = next((question for question in QUESTIONS if question.name == name), None)
         if question is None:
             raise VcdebugError(f"unknown question {name!r}", f"questions: {', '.join(one.name for one in QUESTIONS)}")
-        if question.subject_kinds and not subject and question.name != "next":
-            raise VcdebugError(f"ask {name} needs a subject", f"name a {' or '.join(question.subject_kinds)}")
+        question.require_subject(subject)
         self.reply = name, pending.answer_question(state.recording, question, subject.strip())
 
     def _explain_jobs(self, state: DebuggerState, job: str) -> None:

@@ -86,20 +86,17 @@ def _survey_headline(survey: Survey) -> str:
         return f"capture-incomplete: {survey.incomplete}"
     if not survey.jobs:
         return "not in this snapshot" if survey.named else "no jobs"
-    waiting, partly = len(survey.unscheduled_jobs), len(survey.partly_waiting_jobs)
-    verb = "has" if partly == 1 else "have"
+    waiting, partly = len(survey.unscheduled_jobs), survey.describe_partly()
+    rest = f"; {partly}" if partly else ""
     if waiting:
-        extra = f"; {partly} more {verb} missing pods" if partly else ""
-        return f"{waiting} of {count_noun(survey.jobs, 'job')} {'is' if waiting == 1 else 'are'} not scheduled{extra}"
-    if partly:
-        return f"all {count_noun(survey.jobs, 'job')} are scheduled; {partly} still {verb} missing pods"
-    return "scheduled" if survey.named else f"no Pending jobs ({survey.jobs} in total)"
+        return f"{waiting} of {count_noun(survey.jobs, 'job')} {'is' if waiting == 1 else 'are'} not scheduled{rest}"
+    return "scheduled" if survey.named else f"no Pending jobs ({survey.jobs} in total){rest}"
 
 
 def _job_row(job: SurveyedJob) -> tuple[str, ...]:
     explanation = job.explanation
     finding = job.shown_finding
-    return explanation.pod or explanation.job, job.queue or "-", str(job.pending), finding.cause, finding.reason
+    return explanation.pod or explanation.job, job.queue or "-", str(job.pending or "-"), finding.cause, finding.reason
 
 
 def _total_blocks(surveys: Surveys) -> Iterator[Block]:

@@ -1,5 +1,6 @@
 """Why is this job Pending: the last gate that could still have admitted or placed it, and did not."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
@@ -45,7 +46,7 @@ from vcdebug.explain.pending.gates.eviction import Gate, GateChance
 from vcdebug.explain.pending.gates.eviction.entitlement import NOT_STARVING, POLICY_NEVER
 from vcdebug.explain.pending.gates.not_in_session import PLACES_CAUSE, capture_incomplete, incomplete
 from vcdebug.explain.pending.gates.other_groups import add_other_groups
-from vcdebug.explain.pending.gates.placed import HAS_CAUSES, PHANTOM_CAUSE, stopping_findings
+from vcdebug.explain.pending.gates.placed import EVICTED_CAUSE, HAS_CAUSES, PHANTOM_CAUSE, stopping_findings
 from vcdebug.explain.pending.gates.queue_limits import NOT_ALLOCATABLE, allocatable_refusals
 from vcdebug.explain.pending.gates.scheduler_down import with_scheduler_fault
 from vcdebug.explain.pending.no_node import MIXED_CAUSE, POD_COUNT, hopeless_finding
@@ -318,6 +319,9 @@ FAULT = "fault"
 """The cause code of a job whose explanation raised an error."""
 
 
+EVICTED_PODS, PENDING_ABOVE_MINIMUM, RESERVED_PLACES = "evicted pods", "Pending pods above minMember", "reserved places"
+
+
 class SurveyedJob(Struct, frozen=True):
     """One explained job of a survey, with its queue, Pending pods and age."""
 
@@ -328,6 +332,15 @@ class SurveyedJob(Struct, frozen=True):
     """Pods that are Pending when the cycle ends."""
     age: float | None
     """Seconds since the job or pod was created; None where the snapshot does not say."""
+
+    @property
+    def lack(self) -> str:
+        """What keeps a scheduled job from running whole, as words after `with`; empty for a job that is Pending."""
+        if not self.explanation.scheduled:
+            return ""
+        if self.pending:
+            return PENDING_ABOVE_MINIMUM
+        return EVICTED_PODS if self.explanation.cause_code == EVICTED_CAUSE else RESERVED_PLACES
 
     @property
     def shown_finding(self) -> Finding:
@@ -364,6 +377,11 @@ class Survey(Struct, frozen=True):
         """The jobs that have their minimum and still have Pending pods."""
         placed = [job for job in self.explained if job.explanation.scheduled and not self.named]
         return [job for job in placed if job.explanation.cause_code != ADMITTED_CAUSE]
+
+    def describe_partly(self) -> str:
+        """The jobs that are scheduled and still lack something: `2 with reserved places, 1 with evicted pods`."""
+        lacks = Counter(job.lack for job in self.partly_waiting_jobs)
+        return ", ".join(f"{count} with {lack}" for lack, count in sorted(lacks.items()))
 
 
 def survey_jobs(recording: Recording, report_progress: Callable[[int, int], object] | None = None) -> Survey:

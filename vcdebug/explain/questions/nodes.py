@@ -283,9 +283,11 @@ MAX_REFUSAL_SHEETS = 12
 def explain_refusal(recording: Recording, word: str) -> QuestionReply:
     """The last search of allocate or backfill for the pod: each set of reasons, with one node's checks.
 
+    `word` is a pod, or a pod and a node, whose reasons come first.
     Evicting actions also accept nodes without room: their searches are the answer only where there is no other.
     """
-    pod = find_pod(recording, word)
+    pod_word, _, node = word.partition(" ")
+    pod = find_pod(recording, pod_word)
     searches, tree = recording.events_of_type(PredicateEvent), recording.span_tree
     latest = {tree.name_around(seq, Level.ACTION): (seq, search) for seq, search in searches if search.task == pod}
     if not latest:
@@ -295,7 +297,7 @@ def explain_refusal(recording: Recording, word: str) -> QuestionReply:
     seq, event = max(room_searches or latest.values(), key=lambda refusal: refusal[0])
     answering = tree.name_around(seq, Level.ACTION)
     evicting = [(action, *refusal) for action, refusal in latest.items() if evicts[action] and action != answering]
-    refused = [recording.node_names[row] for row in event.failed.tolist()]
+    refused = sorted((recording.node_names[row] for row in event.failed.tolist()), key=lambda name: name != node)
     groups = group_by_key(
         # Nodes with equal reasons share one table: on thousands of nodes only a few differ.
         (tuple(status.reason for status in dry_runs.statuses_of(recording, event, name)), name)
@@ -321,6 +323,8 @@ def explain_refusal(recording: Recording, word: str) -> QuestionReply:
     }
     sheets = tuple(_refusal_sheet(reasons, nodes, refusal) for reasons, nodes, refusal in checks[:MAX_REFUSAL_SHEETS])
     lines = tuple(_evicting_search_line(recording, action, search) for action, _, search in evicting)
+    if node and node not in refused:
+        lines = (f"{node} is not among the nodes that reject it.", *lines)
     proofs = ((seq, event), *(refusal[1:] for refusal in evicting))
     evidence = tuple(Evidence(number, f"{count_noun(search.processed, 'node')} checked") for number, search in proofs)
     search_line = _evicting_search_line(recording, answering, event)
@@ -334,7 +338,7 @@ def _evicting_search_line(recording: Recording, action: str, event: PredicateEve
     checked = f"{action} checked {count_noun(event.processed, 'node')}"
     if recording.conf.facts_of(action).evicts_by_pod:
         refusal_words = f"; {refused_count} reject the pod whatever is evicted" if refused_count else ""
-        return f"{checked} for evictions: they could make room on {fit_count}{refusal_words}."
+        return f"{checked} for evictions and keeps {fit_count} as candidates{refusal_words}."
     refusal_words = f"; {refused_count} reject it" if refused_count else ""
     return f"{checked} without its planned victims: {fit_count} could hold the pod{refusal_words}."
 

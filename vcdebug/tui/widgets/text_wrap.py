@@ -1,5 +1,6 @@
 """Text in a given number of cells: wrapped, shortened, as columns of a table, and as rows of a tree."""
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ MIN_TEXT_WIDTH = 4
 """Cells below which a text is reduced to its sign."""
 WRAP_INDENT = 2
 """Indent of a wrapped text's further lines."""
+_COLUMN_GAPS = re.compile(r"(?<=\S) {2,}(?=\S)")
 NARROW_WIDTH = 20
 """Width below which a list breaks only after commas, so that `mem 60Gi` stays together."""
 
@@ -66,6 +68,7 @@ def wrap_line(line: Line, width: int) -> list[Line]:
     """A line of pieces broken at spaces into lines of at most `width` cells."""
     if width <= 0 or measure_cells("".join(piece.text for piece in line)) <= width:
         return [line]
+    indent = _hanging_indent("".join(piece.text for piece in line), width)
     lines: list[Line] = []
     current: list[Piece] = []
     used_width = 0
@@ -73,12 +76,19 @@ def wrap_line(line: Line, width: int) -> list[Line]:
         word_width = measure_cells(word.text)
         if used_width and used_width + measure_cells(word.text.rstrip()) > width:
             lines.append(tuple(current))
-            current, used_width = [Piece(" " * WRAP_INDENT)], WRAP_INDENT
+            current, used_width = [Piece(" " * indent)], indent
             word = Piece(word.text.lstrip(), word.style)
             word_width = measure_cells(word.text)
         current.append(word)
         used_width += word_width
     return [*lines, tuple(current)]
+
+
+def _hanging_indent(text: str, width: int) -> int:
+    """Where the rest of a line begins: under the last column in the left half of a table's row, else WRAP_INDENT."""
+    if not text.startswith("  "):
+        return WRAP_INDENT
+    return max((gap.end() for gap in _COLUMN_GAPS.finditer(text) if gap.end() <= width // 2), default=WRAP_INDENT)
 
 
 def _split_words(text: str) -> list[str]:

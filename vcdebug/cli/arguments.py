@@ -167,7 +167,7 @@ SNAPSHOT             {SNAPSHOT_HELP}
 --max-events N       stop after N events (default: 5 million)
 --max-memory MB      stop when the recording reaches about MB megabytes (default: 8000)
 --no-cache           neither read nor write the cache of recordings (as {CACHE_VARIABLE}=off)
---source DIR         checkout of Volcano, whose text panel Source and command `source` show (default: {SOURCE_VARIABLE})
+--source DIR         checkout of Volcano for panel Source and command `source` (default: {SOURCE_VARIABLE})
 --json               print JSON
 --prove              try fixes on copies of the snapshot and list those that work, least harmful first
 -v, --verbose        show every step through the cycle, and lists in full

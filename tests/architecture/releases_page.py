@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from tests.architecture.source_tree import ROOT
 from vcdebug.releases import devices, nodes, queues, scheduling, topology
 from vcdebug.releases.change import Tag
-from vcdebug.releases.release import CHANGES, COMING_TAGS, MASTER_DESCRIPTION, SUPPORTED_TAGS, release_at_tag
+from vcdebug.releases.release import CHANGES, COMING_TAGS, MASTER_DESCRIPTION, NEWEST, SUPPORTED_TAGS, release_at_tag
+from vcdebug.releases.release_names import release_of_image, resolve_release
 
 PAGE = ROOT / "docs" / "releases.md"
 INTRODUCTION = """# Releases: what older schedulers decide differently
@@ -30,6 +31,19 @@ Answers say how far a replay is trusted: `exact` where the release was recorded 
 ([fidelity.md](fidelity.md)), `near` where its line is listed (patches, builds of vendors, pre-releases, switched
 changes), `unknown` for anything older, newer or not stated.
 """
+IMAGES = (
+    "vc-scheduler:v1.15.1",
+    "vc-scheduler:1.14.4",
+    "vc-scheduler:v1.12.4@sha256:0123",
+    "vc-scheduler:v1.14.4-arm64",
+    "vc-scheduler:v1.14",
+    "vc-scheduler:v1.14.9",
+    "vc-scheduler:v1.10.2-cce.3",
+    "vc-scheduler:v1.9.1",
+    "vc-scheduler:latest",
+    "vc-scheduler@sha256:0123",
+    "fork/vc-scheduler:main-20260801",
+)
 WEIGHTS = """Weights: **H** ordinary clusters see it, **M** clusters with that feature, **L** corners, **T** texts and
 traces only. What is marked *not replayed* is known and named where it matters (`run --json`, `inspect`, the Conf
 panel), and replayed in its new behavior.
@@ -133,6 +147,7 @@ def page() -> str:
     return "\n".join(
         [
             INTRODUCTION,
+            *_images(),
             *_releases(),
             "",
             WEIGHTS,
@@ -141,6 +156,16 @@ def page() -> str:
             *_proposals(),
         ]
     )
+
+
+def _images() -> Iterator[str]:
+    yield "| image of the scheduler | answers say |"
+    yield "|---|---|"
+    for image in IMAGES:
+        tag = release_of_image(image)
+        release = resolve_release(tag).release if tag else NEWEST
+        yield f"| `{image}` | {release.describe_trust()} |"
+    yield ""
 
 
 def _releases() -> Iterator[str]:

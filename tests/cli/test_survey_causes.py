@@ -1,10 +1,11 @@
 """The order in which causes and reasons are listed."""
 
 from tests.builders import cluster, conf_of, node, pod_group, pods
-from vcdebug.cli.reports.surveys import Surveys
+from vcdebug.cli.reports.surveys import SurveyedSnapshot, Surveys
 from vcdebug.explain.answer import histogram, reason_lines
 from vcdebug.explain.pending.explanation import survey_jobs
 from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.job_names import JobNames
 from vcdebug.snapshot.snapshot import Snapshot
 
 SMALL, LARGE, LOST = {"cpu": "1"}, {"cpu": "99"}, "lost"
@@ -23,7 +24,10 @@ def snapshot_of(**causes: int) -> Snapshot:
 
 
 def causes_of(*snapshots: Snapshot) -> list[tuple[str, int, int]]:
-    found = {f"s{place}": survey_jobs(replay_cycle(each)) for place, each in enumerate(snapshots)}
+    found = {
+        f"s{place}": SurveyedSnapshot(survey_jobs(replay_cycle(each)), JobNames())
+        for place, each in enumerate(snapshots)
+    }
     return Surveys(tuple(found), found, command_line_maker=lambda *_: "").causes_by_frequency()
 
 

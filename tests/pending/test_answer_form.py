@@ -70,7 +70,7 @@ def word_faults(found: Explanation, answer: str) -> Iterator[str]:
 def plain_text(recording: Recording, found: Explanation) -> str:
     written = io.StringIO()
     fixes = () if found.scheduled else tuple(short_fix_blocks_of(recording, found))
-    write_blocks(list(explanation_blocks(found, verbose=False, fixes=fixes)), Output(written))
+    write_blocks(list(explanation_blocks(found, recording.job_names, verbose=False, fixes=fixes)), Output(written))
     return written.getvalue()
 
 

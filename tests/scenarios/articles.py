@@ -36,6 +36,7 @@ from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.views.panels import PANELS
+from vcdebug.views.table import format_table
 
 PAGE = Path(__file__).parents[2] / "docs" / "articles.md"
 HEAD = """# What the articles say, and where it is seen
@@ -461,7 +462,11 @@ def shown(each: Claim) -> str:
     texts: list[str] = []
     for answer in run_script(driver, each.commands):
         found = AnswerReport(answer, driver)
-        texts += [answer.text, found.table, found.explanation.full_text if found.explanation is not None else ""]
+        texts += [
+            answer.text,
+            format_table(found.table) if found.table is not None else "",
+            found.explanation.full_text if found.explanation is not None else "",
+        ]
     return "\n".join(texts)
 
 

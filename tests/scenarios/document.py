@@ -45,12 +45,14 @@ def page() -> str:
 
 def entry(question: Question) -> str:
     """The section of one question: the question, its thread, and the answer."""
-    found = explain_by_name(question.recording(), question.job)
+    recording = question.recording()
+    found = explain_by_name(recording, question.job)
+    sentence = found.dominant.sentence_about(recording.job_names)
     title, threads = question.head[:2]
     links = ", ".join(map(link, threads.split(", ")))
     cluster = f"[{question.file.name}](../tests/scenarios/clusters/{question.file.name})"
     today = " ".join(remark(question.head))
-    return f"**{title}** {links}, {cluster}\n\n> {found.sentence} (`{found.cause_code}`)\n\n{today}\n"
+    return f"**{title}** {links}, {cluster}\n\n> {sentence} (`{found.cause_code}`)\n\n{today}\n"
 
 
 def link(thread: str) -> str:

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import reduce
 from io import StringIO
 from typing import TYPE_CHECKING, NamedTuple, TextIO, TypeVar
 
@@ -17,6 +18,9 @@ from vcdebug.printable import escape_json, make_line_printable, make_printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress
+
+    from vcdebug.recording.recording import Recording
+    from vcdebug.snapshot.job_names import JobNames
 
 
 NOTICE_PREFIX = "vcdebug: "
@@ -43,6 +47,12 @@ class Output:
         """Seconds of perf_counter at which the command began."""
         self.exit_callbacks: list[Callable[[], object]] = []
         """Work that is done after the answer is written, such as caching a recording."""
+        self.job_names: JobNames | None = None
+        """The names of jobs in texts for people; None if texts name PodGroups."""
+
+    def name_jobs(self, recording: Recording, *others: Recording) -> None:
+        """Name workloads instead of PodGroups in the blocks that follow."""
+        self.job_names = reduce(lambda names, other: names.joined(other.job_names), others, recording.job_names)
 
     @property
     def is_terminal(self) -> bool:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import accumulate
 from textwrap import wrap
 from typing import TYPE_CHECKING, Final, ParamSpec
 
 from vcdebug.amount_text import count_noun
 from vcdebug.cli.output import Output
-from vcdebug.views.document import Block, Code, Listed, Paragraph, make_block_printable, release_paragraph
+from vcdebug.views.document import Block, Code, Listed, Paragraph, make_block_printable, name_jobs, release_paragraph
 from vcdebug.views.pieces import Line, Style, muted_piece, text_of
 from vcdebug.views.table import Table, pad_cells
 
@@ -67,7 +68,9 @@ def write_release_answer(
 
 
 def write_blocks(blocks: Iterable[Block], output: Output) -> None:
-    """Write the printable form of the blocks, with colours on a terminal."""
+    """Write the printable form of the blocks, with workloads' names for jobs, and with colours on a terminal."""
+    if output.job_names is not None:
+        blocks = map(partial(name_jobs, names=output.job_names), blocks)
     printable = _without_last_blank(map(make_block_printable, blocks))
     if output.is_terminal:
         _write_rich_blocks(printable, output)

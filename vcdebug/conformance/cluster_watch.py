@@ -8,13 +8,13 @@ from typing import NamedTuple
 from vcdebug.conformance.cluster_verification import judge_captures, outcome_between
 from vcdebug.conformance.cycle_outcome import GONE
 from vcdebug.debugger.expectations import MetReason
-from vcdebug.explain.job_view import workload_names
 from vcdebug.explain.pending.explanation import SurveyedJob, survey_jobs
 from vcdebug.model.names import TaskKey
 from vcdebug.model.pod import Pod
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording, disposing
 from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.job_names import job_names
 from vcdebug.snapshot.snapshot import Snapshot
 
 MAX_REMEMBERED = 10_000
@@ -95,9 +95,8 @@ class ClusterWatch:
                 pods[cause] += job.pending
                 examples.setdefault(cause, job)
         self.figures.pending_jobs, self.figures.pending_pods = jobs, pods
-        names = workload_names(recording.snapshot)
         for cause in sorted(jobs):
-            example = examples[cause].shown_finding.sentence_about(names)
+            example = examples[cause].shown_finding.sentence_about(recording.job_names)
             lines.append(f"{cause.queue or 'no queue'}, {cause.cause}: {jobs[cause]} Pending, {example}")
             if self._is_new(cause):
                 reasons.append(f"new cause {cause.cause} in queue {cause.queue or 'none'}")
@@ -112,17 +111,15 @@ class ClusterWatch:
             return False
         verification = judge_captures(before, after)
         with disposing(verification.recording):
-            names = workload_names(before)
+            names = job_names(before)
             differing = [
-                judged.job
+                names.title_of(judged.job)
                 for judged in verification.jobs
                 if judged.verdict_word == "differs" and self._is_watched(judged.job)
             ]
             self.figures.mismatches += len(differing)
-            lines.extend(
-                f"{names.get(job, job)}: the scheduler decided differently than the replay" for job in differing
-            )
-            reasons.extend(f"prediction failed for {names.get(job, job)}" for job in differing)
+            lines.extend(f"{job}: the scheduler decided differently than the replay" for job in differing)
+            reasons.extend(f"prediction failed for {job}" for job in differing)
             return bool(differing)
 
     def _count_evictions(
@@ -130,10 +127,10 @@ class ClusterWatch:
     ) -> None:
         if not evicted:
             return
-        names, workloads = workload_names(before), dict[str, None]()
+        names, workloads = job_names(before), dict[str, None]()
         jobs = {pod.key: pod.job_id or pod.key for pod in map(Pod, before.objects_of("Pod"))}
         for pod in filter(self._is_watched, evicted):
-            action, workload = self._predicted.get(pod, UNFORESEEN), names.get(jobs[pod], jobs[pod])
+            action, workload = self._predicted.get(pod, UNFORESEEN), names.title_of(jobs[pod])
             workloads[workload] = None
             self.figures.evictions[action] += 1
             lines.append(f"{pod} of {workload} was evicted ({action})")

@@ -10,7 +10,7 @@ from msgspec import Struct
 from vcdebug.debugger.breakpoint import parse_breakpoint
 from vcdebug.errors import VcdebugError, closest_name_hint
 from vcdebug.explain.answer import Explanation
-from vcdebug.explain.job_view import NotFoundError, find_subject, workload_names
+from vcdebug.explain.job_view import NotFoundError, find_subject
 from vcdebug.explain.pending.explanation import explain_by_name, explain_subject, survey_jobs
 from vcdebug.explain.pending.gates.admission import ADMITTED_CAUSE
 from vcdebug.recording.effects import Effect, Effects, cycle_effects
@@ -233,7 +233,7 @@ def _job_state_reason(recording: Recording, word: str, state: str, *, expected: 
     # A Volcano Job whose PodGroup this cycle admits has no pods yet: it is neither Pending nor placed.
     placed = explained.scheduled and explained.cause_code != ADMITTED_CAUSE
     holds = {"there": True, "placed": placed, "pending": not explained.scheduled}[state]
-    sentence = explained.dominant.sentence_about(workload_names(recording.snapshot))
+    sentence = explained.dominant.sentence_about(recording.job_names)
     return f"{word}: {sentence}" if holds is expected else ""
 
 

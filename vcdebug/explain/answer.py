@@ -22,6 +22,7 @@ from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.resource import CPU, MEMORY, PODS, Resource
 from vcdebug.recording.recording import Recording
 from vcdebug.releases.release import NEWEST, Release
+from vcdebug.snapshot.job_names import JobNames
 
 
 def age_since(recording: Recording, created: str) -> str:
@@ -173,9 +174,13 @@ class Finding(Struct, frozen=True):
     facts: tuple[str, ...] = ()
     """Sentences that prove the headline: the objects that hold the room, the rule that rejects. The strongest first."""
 
-    def sentence_about(self, workloads: Mapping[JobId, str]) -> str:
-        """The headline as a sentence in which the workload's name replaces the PodGroup's."""
-        return str(self.headline._replace(subject=workloads.get(self.headline.subject, self.headline.subject)))
+    def sentence_about(self, names: JobNames) -> str:
+        """The headline with workloads in place of PodGroups, its subject with the workload's kind if that fits."""
+        subject = self.headline.subject
+        titled, named = (
+            names.in_text(str(self.headline._replace(subject=name))) for name in (names.title_of(subject), subject)
+        )
+        return titled if len(titled) <= MAX_LINE_LENGTH else named
 
     @property
     def sentence(self) -> str:

@@ -23,6 +23,7 @@ from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.visits import JobVisit, NumberedCall, TaskTry, job_visits
+from vcdebug.snapshot.job_names import job_names
 from vcdebug.snapshot.kinds import WORKLOAD_NAMES
 from vcdebug.snapshot.manifest import (
     GROUP_ANNOTATION,
@@ -216,6 +217,9 @@ def find_subject(snapshot: Snapshot, word: str) -> ExplainSubject:
     pods = {pod.key: pod for pod in map(Pod, snapshot.objects_of("Pod"))}
     if word in pods:
         return ExplainSubject(pods[word].job_id, word)
+    shown_job = job_names(snapshot).typed_names.get(word.rpartition(" ")[2])
+    if shown_job is not None:
+        return ExplainSubject(shown_job)
     by_name = [key for key in groups if key.rpartition("/")[2] == word]
     if by_name:
         return ExplainSubject(_require_unique(by_name, word))
@@ -242,19 +246,6 @@ def find_subject(snapshot: Snapshot, word: str) -> ExplainSubject:
         hint = f"the snapshot has {join_kinds(missing)}: add the output of `{supplying_command(missing)}`"
         raise NotFoundError("no such job or pod", hint, word)
     raise _unknown_name_error(word, [*groups, *pods])
-
-
-def workload_names(snapshot: Snapshot) -> dict[JobId, str]:
-    """PodGroup -> the workload that owns it, such as `job team-a/train`; PodGroups without an owner are left out."""
-    replica_set_owners = {metadata_of(each).get("uid"): owners_of(each) for each in snapshot.objects_of("ReplicaSet")}
-    names = {}
-    for manifest in snapshot.objects_of("PodGroup"):
-        owner = next(iter(owners_of(manifest)), {})
-        owner = next(iter(replica_set_owners.get(owner.get("uid"), ())), owner)
-        if owner.get("kind") and owner.get("name"):
-            group = PodGroup(manifest)
-            names[f"{group.namespace}/{group.name}"] = f"{owner['kind'].lower()} {group.namespace}/{owner['name']}"
-    return names
 
 
 def _groups_of_volcano_job(pods: Sequence[Pod], word: str) -> list[JobId]:

@@ -21,6 +21,7 @@ from vcdebug.model.fit_errors import ReasonTable
 from vcdebug.model.names import BoolArray, IntArray, NodeName, Seq
 from vcdebug.recording.event_index import EventIndex, Owners
 from vcdebug.recording.timeline import StateTimeline
+from vcdebug.snapshot.job_names import JobNames, job_names
 from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.snapshot import Snapshot
 
@@ -129,6 +130,11 @@ class Recording:
     def owners(self) -> Owners:
         """The job of each task and sub job, and the queue of each job."""
         return Owners.from_session(self.session)
+
+    @cached_property
+    def job_names(self) -> JobNames:
+        """What texts for people call the jobs."""
+        return job_names(self.snapshot)
 
     @cached_property
     def span_tree(self) -> SpanTree:

@@ -1,12 +1,10 @@
 """All cycles of the original or the branch, and the changes from one capture or cycle to the next."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from vcdebug.comparison.cycles import CaptureChanges, TaskOutcome, compare_captures
 from vcdebug.debugger.commands.cycles import describe_repeat
 from vcdebug.debugger.driver import DebuggerState
-from vcdebug.explain.job_view import workload_names
-from vcdebug.model.names import JobId
 from vcdebug.recording.effects import Effects, cycle_effects
 from vcdebug.recording.recording import Recording
 from vcdebug.views.bars import draw_bar
@@ -107,18 +105,18 @@ def capture_changes(here: DebuggerState) -> Table:
     before, after = open_.cycles_of(open_.side)[open_.cycle - 2 : open_.cycle]
     changes = compare_captures(before, after)
     span = f"from {open_.cycle - 1} ({_clock_text(before)}) to {open_.cycle} ({_clock_text(after)})"
-    rows = list(iter_change_rows(changes, workload_names(after.snapshot)))
+    rows = list(iter_change_rows(changes))
     return Table(f"Changes {span}: {changes.format_changes()}", CAPTURE_COLUMNS, rows)
 
 
-def iter_change_rows(changes: CaptureChanges, workloads: Mapping[JobId, str]) -> Iterator[Row]:
-    """Decisions first, then causes, then the objects behind them; `workloads` names jobs by their owners."""
+def iter_change_rows(changes: CaptureChanges) -> Iterator[Row]:
+    """Decisions first, then causes, then the objects behind them."""
     for task in changes.decisions.tasks:
         cells = ("decision", task.task, _outcome_text(task.before), _outcome_text(task.after))
         yield Row(f"decision {task.task}", tuple(Piece(cell) for cell in cells), subject=("task", task.task))
     for cause in changes.causes:
         before, after = cause.before or "not Pending", cause.after or "no longer Pending"
-        cells = ("cause", workloads.get(cause.job, cause.job), before, after)
+        cells = ("cause", cause.job, before, after)
         yield Row(f"cause {cause.job}", tuple(Piece(cell) for cell in cells), subject=("job", cause.job))
     for change in changes.objects:
         cells = (change.kind, change.name, NO_VALUE if change.change_kind == "new" else "", change.change_kind)

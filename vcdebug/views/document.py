@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -11,8 +11,9 @@ from msgspec import Struct, structs
 from vcdebug.amount_text import capitalize_first, join_names
 from vcdebug.printable import make_line_printable, make_printable
 from vcdebug.releases.release import Release
+from vcdebug.snapshot.job_names import JobNames
 from vcdebug.views.pieces import Line, Piece, Style
-from vcdebug.views.table import Column, Row, Table, table_columns
+from vcdebug.views.table import Column, Row, RowsOnDemand, Table, table_columns
 
 
 class Code(Struct, frozen=True):
@@ -28,10 +29,10 @@ class Listed(Struct, frozen=True):
 
 
 class Paragraph(Struct, frozen=True):
-    """A line of prose; `quoted` marks a user's own words."""
+    """A line of prose; `is_quoted` marks the words of others, such as a user's note."""
 
     line: Line
-    quoted: bool = False
+    is_quoted: bool = False
     indent: int = 0
 
 
@@ -129,62 +130,84 @@ def titled_listing(
     return titled_blocks(title, [make_listing(heads, rows, 2, prose=prose)] if rows else ())
 
 
-# The printable form: control characters in names could move a terminal's cursor.
-# Texts are made printable first, so that a front end measures and wraps what it will draw.
+# The same block with other texts: printable ones, and with names that people know.
+
+TextChange = Callable[[str], str]
+
+
+def change_texts(block: Block, change: TextChange, change_line: TextChange | None = None) -> Block:
+    """The block with every text changed; `change_line` is for the texts of one line, such as those of cells."""
+    line_change = change_line or change
+    match block:
+        case Paragraph(line):
+            return structs.replace(block, line=_change_pieces(line, change))
+        case Listed(items):
+            return Listed(tuple(_change_pieces(line, change) for line in items))
+        case Code(text):
+            return Code(change(text))
+        case Table():
+            return change_table(block, change, line_change)
+        case Picture():
+            return structs.replace(block, strips=tuple(_change_strip(strip, line_change) for strip in block.strips))
+
+
+def _change_strip(strip: Strip, change: TextChange) -> Strip:
+    marks = tuple(mark._replace(tooltip=change(mark.tooltip)) for mark in strip.marks)
+    return strip._replace(label=change(strip.label), alt_text=change(strip.alt_text), marks=marks)
+
+
+def change_table(table: Table, change: TextChange, change_line: TextChange) -> Table:
+    """The table with every text changed, those of cells by `change_line`."""
+
+    def change_row(row: Row) -> Row:
+        return row._replace(cells=_change_pieces(row.cells, change_line))
+
+    rows = table.rows
+    return replace(
+        table,
+        title=change(table.title),
+        columns=tuple(structs.replace(column, title=change(column.title)) for column in table.columns),
+        rows=rows.map_rows(change_row, change_line) if isinstance(rows, RowsOnDemand) else list(map(change_row, rows)),
+        header=tuple(_change_pieces(line, change) for line in table.header),
+        footer=tuple(_change_pieces(line, change) for line in table.footer),
+    )
+
+
+def _change_pieces(line: Line, change: TextChange) -> Line:
+    return tuple(Piece(change(piece.text), piece.style) for piece in line)
+
+
+def change_document(document: Document, change_block: Callable[[Block], Block], change_title: TextChange) -> Document:
+    """The document with every block and title changed."""
+
+    def change_section(section: Section) -> Section:
+        blocks, inner = tuple(map(change_block, section.blocks)), tuple(map(change_section, section.sections))
+        return structs.replace(section, title=change_title(section.title), blocks=blocks, sections=inner)
+
+    lead, sections = tuple(map(change_block, document.lead)), tuple(map(change_section, document.sections))
+    return Document(change_title(document.title), lead, sections)
 
 
 def make_document_printable(document: Document) -> Document:
     """The document with every text passed through make_printable."""
-    return Document(
-        make_line_printable(document.title),
-        tuple(map(make_block_printable, document.lead)),
-        tuple(map(_make_section_printable, document.sections)),
-    )
+    return change_document(document, make_block_printable, make_line_printable)
 
 
 def make_block_printable(block: Block) -> Block:
     """The block with every text passed through make_printable; a table's cells stay on one line."""
-    match block:
-        case Paragraph(line):
-            return structs.replace(block, line=_make_pieces_printable(line))
-        case Listed(items):
-            return Listed(tuple(map(_make_pieces_printable, items)))
-        case Code(text):
-            return Code(make_printable(text))
-        case Table():
-            return _make_table_printable(block)
-        case Picture():
-            return structs.replace(block, strips=tuple(map(_make_strip_printable, block.strips)))
+    # Control characters in names could move a terminal's cursor. Texts are made printable first, so that a front end
+    # measures and wraps what it will draw.
+    return change_texts(block, make_printable, make_line_printable)
 
 
-def _make_strip_printable(strip: Strip) -> Strip:
-    marks = tuple(mark._replace(tooltip=make_line_printable(mark.tooltip)) for mark in strip.marks)
-    return strip._replace(label=make_line_printable(strip.label), marks=marks)
+def name_jobs(block: Block, names: JobNames) -> Block:
+    """The block with workloads in place of PodGroups, as people know them; what is quoted stays."""
+    if isinstance(block, Table):
+        return name_jobs_of_table(block, names)
+    is_quoted = isinstance(block, Paragraph) and block.is_quoted
+    return change_texts(block, names.in_text) if names.shown_names and not is_quoted else block
 
 
-def _make_section_printable(section: Section) -> Section:
-    return structs.replace(
-        section,
-        title=make_line_printable(section.title),
-        blocks=tuple(map(make_block_printable, section.blocks)),
-        sections=tuple(map(_make_section_printable, section.sections)),
-    )
-
-
-def _make_table_printable(table: Table) -> Table:
-    return replace(
-        table,
-        title=make_printable(table.title),
-        columns=tuple(structs.replace(column, title=make_printable(column.title)) for column in table.columns),
-        rows=[_make_row_printable(row) for row in table.rows],
-        header=tuple(map(_make_pieces_printable, table.header)),
-        footer=tuple(map(_make_pieces_printable, table.footer)),
-    )
-
-
-def _make_row_printable(row: Row) -> Row:
-    return row._replace(cells=tuple(Piece(make_line_printable(cell.text), cell.style) for cell in row.cells))
-
-
-def _make_pieces_printable(line: Line) -> Line:
-    return tuple(Piece(make_printable(piece.text), piece.style) for piece in line)
+def name_jobs_of_table(table: Table, names: JobNames) -> Table:
+    """As name_jobs, for a table."""
+    return change_table(table, names.in_text, names.in_text) if names.shown_names and not table.is_quoted else table

@@ -88,7 +88,7 @@ def log_so_far(recording: Recording, seq: Seq, level: int) -> Table:
     if not reading.is_done:
         head.append(make_line(muted_piece("still being written")))
     rows = RowsOnDemand(extract.keys, lambda i: _log_row(extract.keys[i], extract.lines[i], seq))
-    return Table(f"Log at -v={level}", LOG_COLUMNS, rows, tuple(head), current=current, target=sought)
+    return Table(f"Log at -v={level}", LOG_COLUMNS, rows, tuple(head), current=current, target=sought, is_quoted=True)
 
 
 def quietest_level_at(recording: Recording, seq: Seq, level: int) -> int:

@@ -14,6 +14,7 @@ from vcdebug.explain.answer import ADVICE_OWNER, Explanation, Finding, age_text
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.task import TaskStatus
 from vcdebug.recording.recording import Recording
+from vcdebug.snapshot.job_names import JobNames
 from vcdebug.views.bars import gang_line
 from vcdebug.views.pieces import NO, SOME, YES, Line, Piece, Style, make_line, muted_piece
 from vcdebug.views.table import Column, Row, Table, format_table, table_columns
@@ -48,27 +49,29 @@ def explanation_table(recording: Recording, word: str, tested: Sequence[str] | N
     from vcdebug.explain.pending.explanation import explain_by_name
 
     answer = explain_by_name(recording, word)
-    table = pending_table(answer, tested)
+    table = pending_table(answer, recording.job_names, tested)
     if answer.job not in recording.session.jobs or not recording.session.jobs[answer.job].tasks:
         return table
     return replace(table, header=(gang_line(recording, len(recording), answer.job), *table.header))
 
 
-def pending_table(answer: Explanation, tested: Sequence[str] | None = None) -> Table:
+def pending_table(answer: Explanation, names: JobNames, tested: Sequence[str] | None = None) -> Table:
     """An explanation: its sentence above, tested fixes or else advice, its evidence and steps as rows."""
     rows = [*_iter_evidence_rows(answer.dominant, "proof"), *_iter_step_rows(answer)]
     for finding in answer.contributing:
         rows += _iter_evidence_rows(finding, finding.cause)
     title = f"Why {answer.job} is {'scheduled' if answer.scheduled else 'Pending'}"
-    return Table(title, PENDING_COLUMNS, rows, header=tuple(_iter_pending_head(answer, tested)))
+    return Table(title, PENDING_COLUMNS, rows, header=tuple(_iter_pending_head(answer, names, tested)))
 
 
-def _iter_pending_head(answer: Explanation, tested: Sequence[str] | None) -> Iterator[Line]:
+def _iter_pending_head(answer: Explanation, names: JobNames, tested: Sequence[str] | None) -> Iterator[Line]:
     style: Style = "good" if answer.scheduled else "bad"
     mark = YES if answer.scheduled else NO
     yield make_line(Piece(f"{mark} {answer.cause_code}", style))
-    yield make_line(answer.sentence)
+    yield make_line(answer.dominant.sentence_about(names))
     yield from (make_line(f"  {fact}") for fact in answer.dominant.facts)
+    if group_fact := names.group_facts.get(answer.job):
+        yield make_line(f"  {group_fact}")
     if answer.doubt:
         yield make_line(Piece(f"Caution: this answer can be wrong: {answer.doubt}", "warn"))
     yield from (make_line(muted_piece(f"  {text}")) for text in answer.dominant.lines)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from math import ceil
 from typing import Final
@@ -16,8 +17,21 @@ from vcdebug.explain.pending.explanation import SurveyedJob, survey_by_name, sur
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.recording.effects import ActionSummary, Effect, Effects, JobSummary, cycle_effects, timeline_marks
 from vcdebug.recording.recording import Recording
+from vcdebug.snapshot.job_names import JobNames
 from vcdebug.views.conf import conf_table
-from vcdebug.views.document import Block, Code, Document, Listed, Mark, Paragraph, Picture, Section, Strip
+from vcdebug.views.document import (
+    Block,
+    Code,
+    Document,
+    Listed,
+    Mark,
+    Paragraph,
+    Picture,
+    Section,
+    Strip,
+    change_document,
+    name_jobs,
+)
 from vcdebug.views.equation import event_equation
 from vcdebug.views.event_view import event_view
 from vcdebug.views.headline import path_words
@@ -61,7 +75,7 @@ def build_report(subject: ReportSubject) -> Document:
     explained = _explained_jobs(subject)
     effects = cycle_effects(recording)
     sections = (
-        _why_section(explained, named=bool(subject.jobs)),
+        _why_section(explained, recording.job_names, named=bool(subject.jobs)),
         *([_bookmarks_section(subject)] if subject.bookmarks else []),
         _cycle_section(recording, effects),
         Section("Nodes and queues after the cycle", tuple(_iter_room_pictures(recording))),
@@ -70,7 +84,9 @@ def build_report(subject: ReportSubject) -> Document:
         Section("See it yourself", tuple(Code(text) for text in subject.commands)),
     )
     name = recording.snapshot.name or "snapshot"
-    return Document(f"Scheduling cycle of {name}", tuple(_iter_lead_blocks(subject, explained, effects)), sections)
+    lead = tuple(_iter_lead_blocks(subject, explained, effects))
+    names, document = recording.job_names, Document(f"Scheduling cycle of {name}", lead, sections)
+    return change_document(document, partial(name_jobs, names=names), names.in_text)
 
 
 def _explained_jobs(subject: ReportSubject) -> list[SurveyedJob]:
@@ -120,11 +136,11 @@ def _iter_lead_facts(
     yield "recording", f"{count_noun(len(recording), 'event')}, replayed by vcdebug {subject.version}"
 
 
-def _why_section(explained: Sequence[SurveyedJob], *, named: bool) -> Section:
+def _why_section(explained: Sequence[SurveyedJob], names: JobNames, *, named: bool) -> Section:
     title = "Why" if named else "Why jobs are Pending"
     if not explained:
         return Section(title, (Paragraph(make_line(Piece("✓ no job stays unscheduled", "good"))),))
-    explanations = [_explanation_section(job.explanation) for job in explained[:MAX_EXPLAINED]]
+    explanations = [_explanation_section(job.explanation, names) for job in explained[:MAX_EXPLAINED]]
     not_shown = len(explained) - len(explanations)
     blocks: tuple[Block, ...] = (_causes_table(explained),) if len(explained) > 1 else ()
     if not_shown:
@@ -143,14 +159,17 @@ def _cause_row(job: SurveyedJob) -> Row:
     return Row(answer.job, (name, Piece(job.queue), Piece(str(job.pending)), Piece(answer.cause_code)))
 
 
-def _explanation_section(answer: Explanation) -> Section:
+def _explanation_section(answer: Explanation, names: JobNames) -> Section:
     verb = "is scheduled" if answer.scheduled else "is Pending"
-    return Section(f"{answer.pod or answer.job} {verb}: {answer.cause_code}", tuple(_iter_reason_blocks(answer)))
+    title = f"{answer.pod or answer.job} {verb}: {answer.cause_code}"
+    return Section(title, tuple(_iter_reason_blocks(answer, names)))
 
 
-def _iter_reason_blocks(answer: Explanation) -> Iterator[Block]:
-    yield Paragraph(make_line(answer.sentence))
+def _iter_reason_blocks(answer: Explanation, names: JobNames) -> Iterator[Block]:
+    yield Paragraph(make_line(answer.dominant.sentence_about(names)))
     yield from (Paragraph(make_line(fact)) for fact in answer.dominant.facts)
+    if group_fact := names.group_facts.get(answer.job):
+        yield Paragraph(make_line(group_fact))
     if answer.dominant.lines:
         yield Code("\n".join(answer.dominant.lines))
     if answer.dominant_evidence:
@@ -185,7 +204,7 @@ def _bookmarks_section(subject: ReportSubject) -> Section:
 def _bookmark_section(subject: ReportSubject, mark: Bookmark) -> Section:
     recording = subject.recording
     location = f" {PATH} ".join(path_words(recording, mark.seq)) or "between actions"
-    note = (Paragraph(make_line(mark.note), quoted=True),) if mark.note else ()
+    note = (Paragraph(make_line(mark.note), is_quoted=True),) if mark.note else ()
     place = Paragraph(make_line(muted_piece(location)))
     title = f"Event {format_count(mark.seq)}: {event_words(recording, mark.seq)}"
     return Section(title, (*note, place, *iter_event_tables(recording, mark.seq)))

@@ -1,5 +1,7 @@
 """The parts of every view: pieces of styled text, lines, tables."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -89,6 +91,8 @@ class Table:
     """Whether each row has one line, in which the first column takes all free width."""
     depths: Sequence[int] = ()
     """The depth of each row of a tree."""
+    is_quoted: bool = False
+    """Whether the rows are the scheduler's own lines, in which jobs keep the names of their PodGroups."""
     figures: FigureAt = field(default=no_figure, compare=False)
     """The figure of a cell; called for the cell under the cursor only."""
 
@@ -104,13 +108,14 @@ def empty_table(title: str, words: str, thing: str = "", following: Seq | None =
 class RowsOnDemand(Sequence[Row]):
     """A sequence whose rows are built on first access, since a panel of 100,000 rows draws only about 50."""
 
-    __slots__ = ("_row_by_index", "_make_row", "_size", "keys")
+    __slots__ = ("_changed", "_make_row", "_row_by_index", "_size", "keys")
 
     def __init__(self, keys: Sequence[str], make: Callable[[int], Row]) -> None:
         self.keys = keys
         self._size = len(keys)
         self._make_row = make
         self._row_by_index: dict[int, Row] = {}
+        self._changed: tuple[object, RowsOnDemand] | None = None
 
     def __len__(self) -> int:
         return self._size
@@ -135,6 +140,13 @@ class RowsOnDemand(Sequence[Row]):
     def fresh_row(self, index: int) -> Row:
         """Build the row without caching it, for searches that visit every row once."""
         return self._row_by_index.get(index) or self._make_row(index)
+
+    def map_rows(self, change: Callable[[Row], Row], name: object) -> RowsOnDemand:
+        """Rows that `change` makes from these; the same object as long as `name` is equal."""
+        # A panel keeps layouts and ranks by the identity of its rows.
+        if self._changed is None or self._changed[0] != name:
+            self._changed = name, RowsOnDemand(self.keys, lambda index: change(self.fresh_row(index)))
+        return self._changed[1]
 
 
 def position_of(rows: Sequence[Row], key: str) -> int:

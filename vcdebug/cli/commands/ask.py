@@ -64,6 +64,7 @@ class AskCommand(Command):
         question.require_subject(args.subject)
         check_forecast_arguments(args)
         recording, _ = replay_arguments(args, keeping=cached_recordings(args, output))
+        output.name_jobs(recording)
         missing = incomplete(recording.snapshot)
         answer = forecast_reply if question.name == WHEN_QUESTION else None
         reply = explanation.answer_question(

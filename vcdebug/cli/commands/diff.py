@@ -97,6 +97,7 @@ def _compare_two(args: Namespace, output: Output) -> CommandOutcome:
     # `reuse_from` lets the second replay reuse what the edits do not touch.
     runs = base, replay_cycle(with_edits(second, edits), reuse_from=base)
     number, before, after = first_different_cycle(*runs, between_cycles(args), args.cycles)
+    output.name_jobs(before, after)
     difference = compare_cycles(before, after)
     sides = ComparedRuns(before, after, _run_titles(args, first, second), tuple(edits), (number, args.cycles))
     parted = _search_upgrade(first, second, args, output)

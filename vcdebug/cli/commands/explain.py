@@ -76,6 +76,7 @@ def _explain_job(recording: Recording, args: Namespace, output: Output) -> Comma
         allow_any_trial(recording)
     with status_line(output, "explaining (Ctrl-C to stop)"):
         explanation = explain_by_name(recording, args.job)
+    output.name_jobs(recording)
     answer = write_explanation(recording, explanation, args, output, follow_up_blocks)
     if args.json:
         output.write_json(answer)
@@ -114,7 +115,7 @@ def _report_surveys(surveyed: Surveys, args: Namespace, output: Output) -> Comma
 
     complete = len(surveyed.results) == len(surveyed.names)
     # A name is an error only if all snapshots of a folder lack it.
-    nowhere = complete and args.job is not None and not any(survey.jobs for survey in surveyed.results_by_name.values())
+    nowhere = complete and args.job is not None and not any(survey.jobs for survey in surveyed.surveys_by_name.values())
     if args.json or not nowhere:
         blocks = partial(surveys.survey_blocks, verbose=args.verbose)
         write_answer(args, output, surveys.survey_document, blocks, surveyed)
@@ -124,5 +125,5 @@ def _report_surveys(surveyed: Surveys, args: Namespace, output: Output) -> Comma
         return CommandOutcome.FAILED
     if surveyed.failures_by_name:
         return CommandOutcome.FAILED
-    has_incomplete = any(survey.incomplete for survey in surveyed.results_by_name.values())
+    has_incomplete = any(survey.incomplete for survey in surveyed.surveys_by_name.values())
     return CommandOutcome.UNSCHEDULED if surveyed.unscheduled_jobs or has_incomplete else CommandOutcome.DONE

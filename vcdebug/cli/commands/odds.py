@@ -37,6 +37,7 @@ class OddsCommand(Command):
         from vcdebug.whatif.odds import SeedDraws, tally_draws
 
         base = replay_arguments(args).recording
+        output.name_jobs(base)
         draws = SeedDraws(base.snapshot, base)
         runs = run_batch(args, output, "runs", draws, range(1, args.runs + 1), args.runs)
         tally = tally_draws(base, runs.results.values())

@@ -70,6 +70,7 @@ class RunCommand(Command):
         recording, seconds = replay_arguments(
             args, bound=arguments.recording_bound(args), keeping=arguments.cached_recordings(args, output)
         )
+        output.name_jobs(recording)
         if args.extender_answers is not None:
             _write_answers(recording, args.extender_answers)
         if args.save is not None:

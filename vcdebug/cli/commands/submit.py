@@ -43,6 +43,7 @@ class SubmitCommand(Command):
         snapshot = with_edits(read_snapshot(args.snapshot, args.complete, args.release), args.edits)
         added = submit_workloads(snapshot, manifests)
         recording = require_complete(replay_cycle(added.snapshot))
+        output.name_jobs(recording)
         answers = [explain_by_name(recording, job) for job in added.jobs]
         documents = [write_explanation(recording, answer, args, output, submit_follow_up_blocks) for answer in answers]
         if args.json:

@@ -103,6 +103,7 @@ def _write_verdicts(cycles: Iterable[Verification], args: Namespace, output: Out
         with disposing(verification.recording):
             if args.keep:
                 write_case(verification, Path(args.keep))
+            output.name_jobs(verification.recording)
             write_answer(args, output, checks.verification_document, checks.verification_blocks, verification)
             outcomes[_outcome_of(verification)] += 1
         output.flush()

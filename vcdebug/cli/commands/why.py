@@ -36,6 +36,7 @@ class WhyCommand(Command):
         from vcdebug.views.origins import why_blocks, why_document
 
         recording, _ = replay_arguments(args, keeping=cached_recordings(args, output))
+        output.name_jobs(recording)
         fact = find_fact(recording, len(recording), " ".join(args.what))
         release = recording.snapshot.release
         write_release_answer(args, output, release, why_document, why_blocks, recording, fact, args.depth)

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from vcdebug.amount_text import count_noun, format_count, join_names
-from vcdebug.explain.job_view import workload_names
 from vcdebug.grouping import group_by_key
-from vcdebug.views.document import Block, iter_release_paragraphs, make_listing, make_paragraph, release_paragraph
+from vcdebug.views.document import (
+    Block,
+    Paragraph,
+    iter_release_paragraphs,
+    make_listing,
+    make_paragraph,
+    release_paragraph,
+)
+from vcdebug.views.pieces import Piece
 
 # Each command imports only the package of its own check; the others are imported as types only.
 if TYPE_CHECKING:
@@ -254,8 +261,7 @@ def verification_blocks(verification: Verification) -> Iterator[Block]:
         choices = join_names(verification.chance_edits, MAX_SHOWN_CHOICES)
         yield make_paragraph(f"random choices taken from the scheduler: {choices}")
     yield from (make_paragraph(note) for note in verification.notes)
-    names = workload_names(verification.recording.snapshot)
-    other = [replace(job, job=names.get(job.job, job.job)) for job in verification.jobs if job.verdict_word != "agreed"]
+    other = [job for job in verification.jobs if job.verdict_word != "agreed"]
     if other:
         yield make_paragraph("")
         yield make_listing(
@@ -322,8 +328,8 @@ def _first_difference_blocks(verification: Verification) -> Iterator[Block]:
         return
     place = f" (event {parting.seq})" if parting.seq is not None else ""
     yield make_paragraph(f"first log difference{place}:")
-    yield make_paragraph(f"log:    {parting.logged or '(end)'}", indent=2)
-    yield make_paragraph(f"replay: {parting.replayed or '(end)'}", indent=2)
+    for side, text in (("log:   ", parting.logged), ("replay:", parting.replayed)):
+        yield Paragraph((Piece(f"{side} {text or '(end)'}"),), is_quoted=True, indent=2)
 
 
 def verification_document(verification: Verification) -> dict[str, object]:

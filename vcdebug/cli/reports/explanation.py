@@ -15,6 +15,7 @@ from vcdebug.explain.answer import ADVICE_OWNER, Explanation, ExplanationStep, F
 from vcdebug.explain.pending.explanation import doubt_of_input
 from vcdebug.explain.pending.gates.not_in_session import incomplete
 from vcdebug.recording.recording import Recording
+from vcdebug.snapshot.job_names import JobNames
 from vcdebug.views.document import (
     Block,
     make_listing,
@@ -76,14 +77,21 @@ MAX_BLOCKERS = 1
 
 
 def explanation_blocks(
-    explanation: Explanation, *, advice: bool = True, verbose: bool = True, fixes: Sequence[Block] = ()
+    explanation: Explanation,
+    names: JobNames,
+    *,
+    advice: bool = True,
+    verbose: bool = True,
+    fixes: Sequence[Block] = (),
 ) -> Iterator[Block]:
     """The text report; `advice` is false where tried fixes follow, `fixes` are tested ones in its place, and without
     `verbose` long parts are cut.
     """
-    yield make_paragraph(explanation.sentence, "title")
+    yield make_paragraph(explanation.dominant.sentence_about(names), "title")
     facts = _cut_list(explanation.dominant.facts, MAX_FACTS, "fact", verbose=verbose)
     yield from (make_paragraph(fact, indent=2) for fact in facts)
+    if group_fact := names.group_facts.get(explanation.job):
+        yield make_paragraph(group_fact, indent=2)
     yield release_paragraph(explanation.release)
     if explanation.doubt:
         yield make_paragraph(f"Caution: this answer can be wrong: {explanation.doubt}", "bad", 2)
@@ -242,7 +250,8 @@ def write_explanation(
 
         if not args.prove and not explanation.scheduled:
             tested = tuple(short_fix_blocks_of(recording, explanation))
-        blocks = explanation_blocks(explanation, advice=not args.prove, verbose=args.verbose, fixes=tested)
+        names = recording.job_names
+        blocks = explanation_blocks(explanation, names, advice=not args.prove, verbose=args.verbose, fixes=tested)
         write_blocks([*blocks, *input_problem_lines(recording)], output)
     answer = explanation_document(explanation)
     going_on = [] if args.json or explanation.scheduled else list(go_on(explanation, args, tested=bool(tested)))

@@ -10,7 +10,8 @@ from vcdebug.cli.output import Output, status_line
 from vcdebug.cli.worker_processes import SLOW_TRIAL_SECONDS, TrialRounds
 from vcdebug.explain.answer import ADVICE_OWNER, Explanation
 from vcdebug.recording.recording import Recording
-from vcdebug.views.document import Block, make_paragraph
+from vcdebug.views.document import Block, Paragraph, make_paragraph
+from vcdebug.views.pieces import Piece
 from vcdebug.whatif.fixes.plan import TriedPlan, describe_result, describe_short_plan
 from vcdebug.whatif.fixes.search import (
     FixSearch,
@@ -65,7 +66,8 @@ def fix_blocks(search: FixSearch, source: str, budget: int = 0) -> Iterator[Bloc
         yield make_paragraph(f"{conclusion}{longer}", "bad")
     if works:
         yield make_paragraph("")
-        yield make_paragraph(f"Show the difference: vcdebug diff {shlex.quote(source)} {_edit_options(plans[0])}")
+        command = f"vcdebug diff {shlex.quote(source)} {_edit_options(plans[0])}"
+        yield Paragraph((Piece(f"Show the difference: {command}"),), is_quoted=True)
 
 
 def _fix_lines(number: int, remedy: TriedPlan) -> Iterator[Block]:

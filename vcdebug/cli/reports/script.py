@@ -21,7 +21,7 @@ from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
 from vcdebug.files.report_file import write_here
 from vcdebug.files.text_files import load_notes, save_notes
 from vcdebug.recording.trace_schema import event_json
-from vcdebug.views.document import Block, make_paragraph
+from vcdebug.views.document import Block, make_paragraph, name_jobs, name_jobs_of_table
 from vcdebug.views.headline import event_headline, path_words
 from vcdebug.views.log import log_table
 from vcdebug.views.panels import PAGES, find_panel, verbs_table
@@ -40,10 +40,9 @@ class AnswerReport:
     def __init__(self, answer: ScriptAnswer, driver: Driver) -> None:
         self.script_answer = answer
         self._driver = driver
-        self.table = ""
+        self.table: Table | None = None
         self.file_message = ""
         """Message about a file that was written or read; empty for none."""
-        self.cells: Table | None = None
         self.reply: tuple[str, QuestionReply] | None = None
         """(question of `ask`, its answer); None for other commands."""
         self.explanation: Explanation | None = None
@@ -59,13 +58,13 @@ class AnswerReport:
     def _read_answer(self) -> None:
         answer, state = self.script_answer, self.script_answer.state
         if answer.show == "help":
-            self._show_table(verbs_table())
+            self.table = verbs_table()
         elif answer.show == "panel":
-            self._show_table(find_panel(state, answer.argument))
+            self.table = find_panel(state, answer.argument)
         elif answer.show == "log":
-            self._show_table(log_table(state.recording, state.seq, int(answer.argument or DEFAULT_LEVEL)))
+            self.table = log_table(state.recording, state.seq, int(answer.argument or DEFAULT_LEVEL))
         elif answer.show in PAGES:
-            self._show_table(PAGES[answer.show].view(state, *filter(None, (answer.argument,))))
+            self.table = PAGES[answer.show].view(state, *filter(None, (answer.argument,)))
         elif answer.show == "report":
             self.file_message = write_here(state, answer.argument)
         elif answer.show == "save":
@@ -78,9 +77,6 @@ class AnswerReport:
             self._explain_jobs(state, answer.argument or job_at(state))
         elif answer.show == "prove":
             self._search_fixes(state, answer.argument or job_at(state))
-
-    def _show_table(self, table: Table) -> None:
-        self.table, self.cells = format_table(table), table
 
     def _ask_question(self, state: DebuggerState, words: str) -> None:
         name, _, subject = words.partition(" ")
@@ -95,7 +91,7 @@ class AnswerReport:
             self.explanation = explain_by_name(state.recording, job)
             self.is_pending = not self.explanation.scheduled
         else:
-            self._show_table(PAGES["waiting"].view(state))
+            self.table = PAGES["waiting"].view(state)
             self.is_pending = bool(survey_jobs(state.recording).unscheduled_jobs)
 
     def _search_fixes(self, state: DebuggerState, job: str) -> None:
@@ -126,7 +122,17 @@ def answer_text(report: AnswerReport) -> str:
 
 
 def answer_blocks(report: AnswerReport) -> Iterator[Block]:
-    """The text report: the command, then its result."""
+    """The text report: the command, then its result, with workloads in place of PodGroups."""
+    names = report.script_answer.state.recording.job_names
+    for block in _iter_answer_blocks(report):
+        if isinstance(block, Table):
+            lines = format_table(name_jobs_of_table(block, names)).rstrip("\n").split("\n")
+            yield from (make_paragraph(text, indent=2) for text in lines)
+        else:
+            yield name_jobs(block, names)
+
+
+def _iter_answer_blocks(report: AnswerReport) -> Iterator[Block]:
     answer = report.script_answer
     yield make_paragraph(f":{answer.command.removeprefix(':')}", "title")
     yield from (
@@ -136,10 +142,10 @@ def answer_blocks(report: AnswerReport) -> Iterator[Block]:
         yield make_paragraph(answer.text, indent=2)
     if report.file_message:
         yield make_paragraph(report.file_message, indent=2)
-    if report.table:
-        yield from (make_paragraph(text, indent=2) for text in report.table.rstrip("\n").split("\n"))
+    if report.table is not None:
+        yield report.table
     if report.explanation is not None:
-        yield from pending.explanation_blocks(report.explanation)
+        yield from pending.explanation_blocks(report.explanation, answer.state.recording.job_names)
     if report.reply is not None:
         yield from pending.reply_blocks(*report.reply)
     if report.fixes is not None:
@@ -185,11 +191,10 @@ def answer_document(report: AnswerReport) -> dict[str, object]:
         body["comparison"] = _recordings_comparison(state.recordings)
     if report.file_message:
         body["written"] = report.file_message
-    if report.table:
-        body["table"] = report.table.rstrip("\n").split("\n")
-    if report.cells is not None:
-        body["columns"] = [column.title for column in report.cells.columns]
-        body["rows"] = [[cell.text for cell in row.cells] for row in report.cells.rows]
+    if report.table is not None:
+        body["table"] = format_table(report.table).rstrip("\n").split("\n")
+        body["columns"] = [column.title for column in report.table.columns]
+        body["rows"] = [[cell.text for cell in row.cells] for row in report.table.rows]
     if report.reply is not None:
         body["answer"] = pending.reply_document(*report.reply)
     if report.explanation is not None:

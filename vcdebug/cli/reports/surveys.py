@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from vcdebug.amount_text import count_noun
 from vcdebug.cli.arguments import CachedRecordings
@@ -12,31 +13,44 @@ from vcdebug.explain.pending.cause_groups import MAX_LISTED_JOBS
 from vcdebug.explain.pending.explanation import Survey, SurveyedJob, survey_by_name, survey_jobs
 from vcdebug.grouping import group_by_key
 from vcdebug.recording.recording import Recording, disposing
+from vcdebug.snapshot.job_names import JobNames
 from vcdebug.snapshot.sources import Source
-from vcdebug.views.document import Block, make_listing, make_paragraph
+from vcdebug.views.document import Block, make_listing, make_paragraph, name_jobs
 
 CommandLineMaker = Callable[..., str]
 """Takes a command, a snapshot's name and a job; returns the command line."""
 JOB_COLUMNS = ("job", "queue", "pending#", "cause", "why")
 
 
+class SurveyedSnapshot(NamedTuple):
+    """The Pending jobs of a snapshot, and what people call them."""
+
+    survey: Survey
+    job_names: JobNames
+
+
 @dataclass(frozen=True, slots=True)
-class Surveys(BatchResults[Survey]):
+class Surveys(BatchResults[SurveyedSnapshot]):
     """The pending jobs of all snapshots."""
 
     command_line_maker: CommandLineMaker
     """Function that makes the command line to explain one of the jobs."""
 
     @property
+    def surveys_by_name(self) -> dict[str, Survey]:
+        """The Pending jobs of the snapshots that did not fail."""
+        return {name: result.survey for name, result in self.results_by_name.items()}
+
+    @property
     def unscheduled_jobs(self) -> int:
         """How many jobs stay unscheduled."""
-        return len([job for survey in self.results_by_name.values() for job in survey.unscheduled_jobs])
+        return len([job for survey in self.surveys_by_name.values() for job in survey.unscheduled_jobs])
 
     def causes_by_frequency(self) -> list[tuple[str, int, int]]:
         """(cause, jobs, snapshots), the most frequent first."""
         jobs = group_by_key(
             (job.explanation.cause_code, name)
-            for name, survey in self.results_by_name.items()
+            for name, survey in self.surveys_by_name.items()
             for job in survey.unscheduled_jobs
         )
         counted = [(cause, len(names), len(dict.fromkeys(names))) for cause, names in jobs.items()]
@@ -46,8 +60,9 @@ class Surveys(BatchResults[Survey]):
 def survey_blocks(surveys: Surveys, *, verbose: bool = False) -> Iterator[Block]:
     """The text report; only `verbose` lists many Pending jobs one by one instead of by cause."""
     spaced, results = True, surveys.results_by_name
-    for name, survey in results.items():
-        section = list(_survey_section(name, survey, verbose=verbose))
+    for name, (survey, names) in results.items():
+        blocks = _survey_section(name, survey, verbose=verbose)
+        section = [name_jobs(block, names) for block in blocks]
         if len(section) > 1 and not spaced:
             yield make_paragraph("")
         yield from section
@@ -58,9 +73,11 @@ def survey_blocks(surveys: Surveys, *, verbose: bool = False) -> Iterator[Block]
         yield make_paragraph("")
     yield from _total_blocks(surveys)
     if surveys.unscheduled_jobs:
-        name, job = next((name, job) for name, survey in results.items() for job in survey.unscheduled_jobs)
-        command = surveys.command_line_maker("explain", name, job.explanation.job)
-        yield make_paragraph(f"Details and fixes for {job.explanation.job}: {command}", "muted")
+        pending = ((name, job) for name, survey in surveys.surveys_by_name.items() for job in survey.unscheduled_jobs)
+        name, first = next(pending)
+        job = results[name].job_names.name_of(first.explanation.job)
+        command = surveys.command_line_maker("explain", name, job)
+        yield make_paragraph(f"Details and fixes for {job}: {command}", "muted")
 
 
 def _survey_section(name: str, survey: Survey, *, verbose: bool) -> Iterator[Block]:
@@ -102,7 +119,7 @@ def _job_row(job: SurveyedJob) -> tuple[str, ...]:
 def _total_blocks(surveys: Surveys) -> Iterator[Block]:
     several = len(surveys.names) > 1
     if several:
-        results = surveys.results_by_name.values()
+        results = surveys.surveys_by_name.values()
         looked = count_noun(len(results), "snapshot")
         if len(results) < len(surveys.names):
             looked = f"only {len(results)} of {count_noun(len(surveys.names), 'snapshot')}"
@@ -132,7 +149,8 @@ def survey_document(surveys: Surveys) -> dict[str, object]:
     }
 
 
-def _snapshot_document(survey: Survey) -> dict[str, object]:
+def _snapshot_document(surveyed: SurveyedSnapshot) -> dict[str, object]:
+    survey = surveyed.survey
     return {
         "jobs": survey.jobs,
         "unscheduled": len(survey.unscheduled_jobs),
@@ -158,7 +176,7 @@ class Surveyor:
     extender_url: str | None
     release: str | None = None
 
-    def __call__(self, item: PackedSnapshot) -> Survey:
+    def __call__(self, item: PackedSnapshot) -> SurveyedSnapshot:
         """The survey of a packed snapshot; called in a worker."""
         with disposing(self.replay_cycle(item.open_file())) as recording:
             return self.survey_jobs(recording)
@@ -174,6 +192,7 @@ class Surveyor:
             keeping=keeping,
         ).recording
 
-    def survey_jobs(self, recording: Recording, tell: Callable[[int, int], None] | None = None) -> Survey:
+    def survey_jobs(self, recording: Recording, tell: Callable[[int, int], None] | None = None) -> SurveyedSnapshot:
         """Explain all pending jobs, or `job` alone; `tell` takes the jobs done and all jobs."""
-        return survey_jobs(recording, tell) if self.job is None else survey_by_name(recording, self.job)
+        survey = survey_jobs(recording, tell) if self.job is None else survey_by_name(recording, self.job)
+        return SurveyedSnapshot(survey, recording.job_names)

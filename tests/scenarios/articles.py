@@ -462,11 +462,8 @@ def shown(each: Claim) -> str:
     texts: list[str] = []
     for answer in run_script(driver, each.commands):
         found = AnswerReport(answer, driver)
-        texts += [
-            answer.text,
-            format_table(found.table) if found.table is not None else "",
-            found.explanation.full_text if found.explanation is not None else "",
-        ]
+        table = format_table(found.table) if found.table is not None else ""
+        texts += [answer.text, table, found.explanation.full_text if found.explanation is not None else ""]
     return "\n".join(texts)
 
 

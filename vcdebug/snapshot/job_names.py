@@ -9,7 +9,6 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct, structs
 
-from vcdebug.model.names import JobId
 from vcdebug.snapshot.manifest import (
     JsonObject,
     key_of,
@@ -37,18 +36,18 @@ class JobNames(Struct, frozen=True):
 
     shown_names: Mapping[str, str] = {}
     """PodGroup → name of its workload; with namespaces, and without them where that is unique."""
-    titles: Mapping[JobId, str] = {}
+    titles: Mapping[str, str] = {}
     """PodGroup → the name with the workload's kind: `Deployment team-a/web`."""
-    group_facts: Mapping[JobId, str] = {}
+    group_facts: Mapping[str, str] = {}
     """PodGroup → `PodGroup podgroup-5b belongs to ReplicaSet web-7d5f of Deployment web.`"""
-    typed_names: Mapping[str, JobId] = {}
+    typed_names: Mapping[str, str] = {}
     """`namespace/name` of a workload → its PodGroup."""
 
-    def name_of(self, job: JobId) -> str:
+    def name_of(self, job: str) -> str:
         """`namespace/name` of the job's workload; of its PodGroup if no other name is better."""
         return self.shown_names.get(job, job)
 
-    def title_of(self, job: JobId) -> str:
+    def title_of(self, job: str) -> str:
         """The name with the workload's kind; a Volcano Job and a PodGroup stand without one."""
         return self.titles.get(job, job)
 
@@ -142,7 +141,7 @@ def _owner_of(reference: JsonObject) -> _Owner:
     return _Owner(kind, name, uid, is_volcano_job)
 
 
-def _choose_distinct(chains: Mapping[JobId, Sequence[_Owner]]) -> dict[JobId, _NamedJob]:
+def _choose_distinct(chains: Mapping[str, Sequence[_Owner]]) -> dict[str, _NamedJob]:
     """The outermost owner's name for each job; those that would share it have more exact names."""
     candidates = {job: list(_iter_candidates(job, owners)) for job, owners in chains.items()}
     places = dict.fromkeys(candidates, 0)
@@ -156,7 +155,7 @@ def _choose_distinct(chains: Mapping[JobId, Sequence[_Owner]]) -> dict[JobId, _N
             places[job] += 1
 
 
-def _iter_candidates(job: JobId, owners: Sequence[_Owner]) -> Iterator[_NamedJob]:
+def _iter_candidates(job: str, owners: Sequence[_Owner]) -> Iterator[_NamedJob]:
     """Names from the one that people know best to the PodGroup's own, which no other job has."""
     namespace = job.partition("/")[0]
     # A name from which the owner's is made, such as that of a Deployment, is the user's own.

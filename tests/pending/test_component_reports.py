@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from tests.builders import cluster, node, pod_group, pods
-from tests.pending.test_workloads import explained, owned
+from tests.pending.test_workloads import ENQUEUE, explained, owned
 from vcdebug.explain.component_reports import KNOWN_REPORTS
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.replay import replay_cycle
-from vcdebug.snapshot.manifest import WorkloadFacts
+from vcdebug.snapshot.manifest import WorkloadFacts, facts_by_name
 from vcdebug.snapshot.snapshot import Manifest
 
 EXAMPLES = (
@@ -356,6 +356,50 @@ def test_pods_that_an_operator_left_to_another_scheduler_are_named(
         f"{kind} default/etl {state}: 2 pods use schedulerName default-scheduler; this scheduler handles only volcano."
     )
     assert (told, "other-scheduler") == (found.sentence, found.cause_code)
-    reserved = "They do not name its PodGroup etl-pg, which is Inqueue without pods and reserves 3 cpu."
+    reserved = "They do not name its PodGroup etl-pg, which has no pods, is Inqueue and reserves 3 cpu."
     assert grouped is (reserved in found.dominant.facts)
     assert any(setting in line for line in found.advice_texts)
+
+
+COMPLETE = {"conditions": [{"type": "Running", "status": "False"}, {"type": "Succeeded", "status": "True"}]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "state"),
+    [
+        ("RayJob", {"jobStatus": "SUCCEEDED", "jobDeploymentStatus": "Complete"}, "Complete"),
+        ("SparkApplication", {"applicationState": {"state": "COMPLETED"}}, "COMPLETED"),
+        ("PyTorchJob", COMPLETE, "Succeeded"),
+        ("Workflow", {"phase": "Failed"}, "Failed"),
+        ("RayCluster", {"state": "ready"}, ""),
+        ("PyTorchJob", {"conditions": [{"type": "Failed", "status": "False"}]}, ""),
+    ],
+)
+@pytest.mark.parametrize("phase", ["", "Succeeded"])
+def test_a_workload_that_has_ended_is_named_where_its_pod_group_holds_the_room(
+    kind: str, status: Manifest, state: str, phase: str
+) -> None:
+    manifest = {"kind": kind, "metadata": {"name": "old", "namespace": "default"}, "status": status}
+    old = owned([pod_group("old-pg", min_resources={"cpu": "10"})], kind, "old")
+    done = owned(pods("old-pg", 1, on="n1", phase=phase), kind, "old") if phase else []
+    waits = pod_group("j", phase="Pending", min_resources={"cpu": "6"})
+    snapshot = replace(cluster(node("n1"), old, done, waits, conf=ENQUEUE), workloads=facts_by_name([manifest]))
+    found = explain_by_name(replay_cycle(snapshot), "default/j")
+    assert "enqueue-held-by-inqueue" == found.cause_code
+    assert bool(state) is (f"default/old-pg belongs to {kind} old, which is {state}." in found.dominant.facts)
+    own = explain_by_name(replay_cycle(snapshot), "old-pg")
+    left = "Completed" if phase else "Inqueue and reserves 10 cpu"
+    ended = f"{kind} default/old has ended: its state is {state}; PodGroup old-pg is left {left}."
+    assert bool(state) is (own.sentence == ended)
+    assert bool(state) is any("delete podgroup old-pg" in line for line in own.advice_texts)
+
+
+def test_a_workload_that_has_ended_without_a_pod_group_is_not_pending() -> None:
+    manifest = {
+        "kind": "RayJob",
+        "metadata": {"name": "old", "namespace": "default"},
+        "status": {"jobStatus": "FAILED"},
+    }
+    snapshot = replace(cluster(node("n1")), workloads=facts_by_name([manifest]))
+    found = explain_by_name(replay_cycle(snapshot), "old")
+    assert ("RayJob default/old has ended: its state is FAILED.", True) == (found.sentence, found.scheduled)

@@ -429,7 +429,7 @@ def total_without(view: JobView, total: Resource, stuck: Sequence[JobInfo]) -> R
 
 def _first_stuck_advice(view: JobView, stuck: Sequence[JobInfo]) -> answer.Advice:
     leftovers, empty = queue_index.find_left_behind(view.recording, stuck), [job.uid for job in stuck if not job.tasks]
-    leftovers |= queue_index.suspended_owners(view.recording, stuck)
+    leftovers |= queue_index.idle_owners(view.recording, stuck)
     if leftovers:
         return answer.queue_admin_advice(f"Delete Inqueue PodGroups without pods: {join_names(leftovers)}.")
     if empty:
@@ -444,8 +444,8 @@ def _first_stuck_advice(view: JobView, stuck: Sequence[JobInfo]) -> answer.Advic
 def _left_behind_facts(view: JobView, stuck: Sequence[JobInfo]) -> tuple[str, ...]:
     left_behind = queue_index.find_left_behind(view.recording, stuck)
     if not left_behind:
-        idle = queue_index.suspended_owners(view.recording, stuck)
-        return tuple(f"{job} belongs to {owner}, which is suspended." for job, owner in list(idle.items())[:1])
+        idle = queue_index.idle_owners(view.recording, stuck)
+        return tuple(f"{job} belongs to {owner}." for job, owner in list(idle.items())[:2])
     belongs = "belongs to a ReplicaSet that wants" if len(left_behind) == 1 else "belong to ReplicaSets that want"
     subject = "They" if 1 < len(left_behind) == len(stuck) else join_names(left_behind)
     return (f"{subject} {belongs} 0 replicas: {join_names(left_behind.values())}.",)

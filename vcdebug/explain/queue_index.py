@@ -251,7 +251,13 @@ def find_left_behind(recording: Recording, jobs: Sequence[JobInfo]) -> dict[JobI
     return {job.uid: key for job, key in pairs if replicas.get(key) == 0}
 
 
-def suspended_owners(recording: Recording, jobs: Sequence[JobInfo]) -> dict[JobId, str]:
-    """Job without pods → its suspended owner, which did not reset the PodGroup."""
-    owners_by_job = ((job.uid, workloads_of(recording, job.pod_group.manifest)) for job in jobs if not job.tasks)
-    return {uid: owner for uid, owners in owners_by_job for owner, facts in owners if facts.suspended}
+def idle_owners(recording: Recording, jobs: Sequence[JobInfo]) -> dict[JobId, str]:
+    """Job without pods that could run → its suspended or ended owner with its state, which left the PodGroup."""
+    idle = [job for job in jobs if job.count_tasks(*ENDED_STATUSES) == len(job.tasks)]
+    owners_by_job = ((job.uid, workloads_of(recording, job.pod_group.manifest)) for job in idle)
+    return {
+        uid: f"{owner}, which is {'suspended' if facts.suspended else facts.ended}"
+        for uid, owners in owners_by_job
+        for owner, facts in owners
+        if facts.suspended or facts.ended
+    }

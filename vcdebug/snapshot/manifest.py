@@ -116,6 +116,8 @@ class WorkloadFacts(NamedTuple):
     """Role → role whose pods must run before the first role's pods are created."""
     owners: tuple[str, ...] = ()
     """Names of the objects that own it, such as the RayJob of a RayCluster."""
+    ended: str = ""
+    """The state in which it has ended, as its status names it, such as Complete; empty if it has not."""
 
     @classmethod
     def of_manifest(cls, manifest: JsonObject) -> WorkloadFacts:
@@ -146,23 +148,34 @@ class WorkloadFacts(NamedTuple):
             after = {"Launcher": "Worker"}
         suspended = spec.get("suspend") is True or policy.get("suspend") is True
         queue = next(filter(None, queue_names), "")
-        facts = {"queue": queue, "suspended": suspended, "replicas": replicas, "after": after}
-        return cls.of_document(
-            {**facts, "owners": [owner.get("name") for owner in object_list(metadata.get("ownerReferences"))]}
-        )
+        owners = [owner.get("name") for owner in object_list(metadata.get("ownerReferences"))]
+        facts = {"queue": queue, "suspended": suspended, "replicas": replicas, "after": after, "owners": owners}
+        return cls.of_document({**facts, "ended": _ended_state(object_in(manifest.get("status")))})
 
     @classmethod
     def of_document(cls, document: JsonObject) -> WorkloadFacts:
         """Reads the facts in a JSON document; invalid values are ignored."""
         queue, replicas, after = document.get("queue"), document.get("replicas"), document.get("after")
-        owners = document.get("owners")
+        owners, ended = document.get("owners"), document.get("ended")
         return cls(
             queue if isinstance(queue, str) else "",
             document.get("suspended") is True,
             {role: count for role, count in object_in(replicas).items() if type(count) is int},
             {role: first for role, first in object_in(after).items() if isinstance(first, str)},
             tuple(name for name in owners if isinstance(name, str)) if isinstance(owners, list | tuple) else (),
+            ended if isinstance(ended, str) else "",
         )
+
+
+_ENDED_STATES = ("complete", "completed", "succeeded", "failed", "finished", "terminated", "aborted")
+
+
+def _ended_state(status: JsonObject) -> str:
+    """The state of an operator's object that has ended, wherever its status has it; empty for another one."""
+    stated = [status.get(name) for name in ("jobDeploymentStatus", "phase", "state", "jobStatus")]
+    stated += [object_in(status.get("applicationState")).get("state"), object_in(status.get("state")).get("phase")]
+    stated += [one.get("type") for one in object_list(status.get("conditions")) if one.get("status") == "True"]
+    return next((text for text in stated if isinstance(text, str) and text.lower() in _ENDED_STATES), "")
 
 
 def workload_key(namespace: object, kind: object, name: object) -> str:

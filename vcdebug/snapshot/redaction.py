@@ -176,7 +176,7 @@ def _rewrite_workloads(workloads: Mapping[str, WorkloadFacts], rewriter: Manifes
         queue = value(facts.queue) if facts.queue else ""
         owners = tuple(value(each) for each in facts.owners)
         renamed[workload_key(value(namespace), value(kind), value(name))] = WorkloadFacts(
-            queue, facts.suspended, owners=owners
+            queue, facts.suspended, owners=owners, ended=facts.ended
         )
     return renamed
 

@@ -11,9 +11,9 @@ from vcdebug.explain.plugins.resourcequota import quota_edits
 from vcdebug.explain.queue_index import (
     ENDED_STATUSES,
     find_left_behind,
+    idle_owners,
     oversized_capabilities,
     queue_and_ancestors,
-    suspended_owners,
 )
 from vcdebug.framework.quirks import QUEUE_TREE_BROKEN
 from vcdebug.grouping import group_by_key
@@ -344,7 +344,7 @@ def _propose_released_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix
     ]
     ended = [job for job in holders if job.tasks and job.count_tasks(*ENDED_STATUSES) == len(job.tasks)]
     idle = [job for job in holders if job.count_tasks(TaskStatus.PENDING) == len(job.tasks)]
-    left_behind = find_left_behind(situation.recording, idle) | suspended_owners(situation.recording, idle)
+    left_behind = find_left_behind(situation.recording, idle) | idle_owners(situation.recording, idle)
     other_jobs = sorted((job for job in idle if job.uid not in left_behind), key=lambda job: job.priority)
     causes = ("enqueue-held-*", "enqueue-overcommit", "enqueue-queue-quota", "queue-capability")
     for jobs, group_words, kind in (

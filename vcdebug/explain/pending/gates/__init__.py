@@ -13,6 +13,7 @@ from vcdebug.framework.registry import resolve_reference
 NOT_IN_SESSION = "vcdebug.explain.pending.gates.not_in_session:not_in_session"
 """For jobs and pods outside the session: `(recording, subject) -> Finding`."""
 ALREADY_PLACED = (
+    "vcdebug.explain.pending.gates.other_groups:ended_workload",
     "vcdebug.explain.pending.gates.placed:phantom_pipelined",
     "vcdebug.explain.pending.gates.placed:placed",
     "vcdebug.explain.pending.gates.admission:admitted",

@@ -406,7 +406,11 @@ def _unmade_workload_finding(
     if ungrouped_pods(recording).get(subject.job, ()):
         return _controller_finding(recording, subject, kind, evidence)
     namespace, _, name = subject.job.rpartition("/")
-    suspended = recording.snapshot.workloads[workload_key(namespace, kind, name)].suspended
+    facts = recording.snapshot.workloads[workload_key(namespace, kind, name)]
+    suspended = facts.suspended
+    if facts.ended:
+        headline = CauseHeadline(f"{kind} {subject.job}", "has ended", f"its state is {facts.ended}")
+        return Finding(PLACES_CAUSE, headline, {}, evidence)
     reason = "it is suspended" if suspended else "its operator has made no PodGroup and no pods for it"
     headline = pending_headline(f"{kind} {subject.job}", f"{reason}, so no scheduler knows it")
     checks = "is the batch scheduler Volcano enabled, and may it create podgroups of scheduling.volcano.sh (RBAC)?"

@@ -8,14 +8,24 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun, format_resource, join_names, verb_for
-from vcdebug.explain.answer import Advice, Finding, count, outside_advice, owner_advice, pending_headline
+from vcdebug.explain import queue_index
+from vcdebug.explain.answer import (
+    Advice,
+    CauseHeadline,
+    Finding,
+    count,
+    outside_advice,
+    owner_advice,
+    pending_headline,
+    queue_admin_advice,
+)
 from vcdebug.explain.job_view import JobView, ungrouped_pods, workloads_of
-from vcdebug.explain.pending.gates.not_in_session import opening_evidence, other_scheduler_finding
+from vcdebug.explain.pending.gates.not_in_session import PLACES_CAUSE, opening_evidence, other_scheduler_finding
 from vcdebug.explain.pending.gates.validity import NOT_ENOUGH
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId
 from vcdebug.model.pod import Pod
-from vcdebug.model.pod_group import PENDING, PodGroup
+from vcdebug.model.pod_group import INQUEUE, PENDING, PodGroup
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.snapshot.manifest import (
     GROUP_ANNOTATION,
@@ -164,12 +174,33 @@ def pods_outside(view: JobView) -> Finding | None:
     for owner, key in zip(owners, owner_keys(group.manifest), strict=False):
         pods = [pod for pod in ungrouped_pods(view.recording).get(key, ()) if pod.scheduler_name not in names]
         if pods:
-            kind, reserved = str(owner.get("kind")), view.job.get_min_resources()
-            amount = "" if reserved.is_empty() else f" and reserves {format_resource(reserved)}"
-            state = f"which is {group.phase or PENDING} without pods{amount}"
-            fact = f"They do not name its PodGroup {group.name}, {state}."
+            kind = str(owner.get("kind"))
+            fact = f"They do not name its PodGroup {group.name}, which has no pods, is {_reservation(view)}."
             return other_scheduler_finding(view.recording, f"{kind} {key}", pods, kind, fact)
     return None
+
+
+def ended_workload(view: JobView) -> Finding | None:
+    """The finding if the workload of a PodGroup has ended and no pod of it could run, so that only it is left."""
+    group = view.job.pod_group
+    if not queue_index.idle_owners(view.recording, [view.job]):
+        return None
+    for owner, facts in workloads_of(view.recording, group.manifest):
+        if facts.ended:
+            kind, _, name = owner.partition(" ")
+            reason = f"its state is {facts.ended}; PodGroup {group.name} is left {_reservation(view)}"
+            headline = CauseHeadline(f"{kind} {group.namespace}/{name}", "has ended", reason)
+            words = f"Delete PodGroup {group.name}: kubectl -n {group.namespace} delete podgroup {group.name}"
+            evidence = opening_evidence(view.recording, "the session opens with the PodGroup and no pod that could run")
+            return Finding(PLACES_CAUSE, headline, {}, evidence, (queue_admin_advice(words),))
+    return None
+
+
+def _reservation(view: JobView) -> str:
+    """`Inqueue and reserves 3 cpu`: the phase of a PodGroup without running pods, and its minResources."""
+    group, reserved = view.job.pod_group, view.job.get_min_resources()
+    amount = "" if reserved.is_empty() or group.phase != INQUEUE else f" and reserves {format_resource(reserved)}"
+    return f"{group.phase or PENDING}{amount}"
 
 
 class _Strays(NamedTuple):

@@ -50,6 +50,7 @@ from vcdebug.explain.pending.gates.placed import EVICTED_CAUSE, HAS_CAUSES, PHAN
 from vcdebug.explain.pending.gates.queue_limits import NOT_ALLOCATABLE, allocatable_refusals
 from vcdebug.explain.pending.gates.scheduler_down import with_scheduler_fault
 from vcdebug.explain.pending.no_node import MIXED_CAUSE, POD_COUNT, hopeless_finding
+from vcdebug.explain.pending.room_takers import deadlocked_gangs, room_takers, taker_facts
 from vcdebug.explain.plugins.gang import DISCARD_CAUSE
 from vcdebug.explain.plugins.overcommit import CAUSE as OVERCOMMIT_CAUSE
 from vcdebug.explain.queue_findings import CAPABILITY_CAUSE, QUOTA_CAUSE
@@ -285,7 +286,20 @@ def _placement_findings(view: JobView, task: TaskInfo) -> list[Finding]:
     overrides: Iterator[list[Finding] | None] = (
         override(view, task, fits, gates, ordered) for override in resolve_gates(OVERRIDES)
     )
-    return next((findings for findings in overrides if findings is not None), ordered)
+    first, *others = next((findings for findings in overrides if findings is not None), ordered)
+    return [_with_holders(first, fits), *others]
+
+
+def _with_holders(finding: Finding, fits: NodeFits) -> Finding:
+    """Add which pods this cycle placed first in the room; for a gang, another incomplete one that holds room."""
+    if finding.cause == MIXED_CAUSE:
+        return finding
+    if finding.cause == DISCARD_CAUSE:
+        facts, advice = deadlocked_gangs(fits)
+        return replace(finding, facts=(*facts, *finding.facts), advice=(*advice, *finding.advice)) if facts else finding
+    takers = room_takers(fits)
+    facts = taker_facts(fits, takers) if takers.tasks else []
+    return replace(finding, facts=(*facts, *finding.facts)) if facts else finding
 
 
 def _order_findings(gates: list[Gate], allocating: list[Finding], fits: NodeFits) -> list[Finding]:

@@ -1,29 +1,34 @@
-"""Why a task fits no node: the reasons of the nodes, and the tasks that were placed in its room."""
+"""Why a task fits no node: the reasons of the nodes."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE, ENQUEUE
 from vcdebug.amount_text import capitalize_first, count_noun, join_first_names, join_names, verb_for
 from vcdebug.explain import answer
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.node_fit import NodeFit, NodeFits, room_by_node, tasks_by_node
+from vcdebug.explain.node_fit import NodeFit, NodeFits
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence
-from vcdebug.explain.pending.placement_constraints import UNBOUND_REASONS, format_similar_resource
+from vcdebug.explain.pending.placement_constraints import UNBOUND_REASONS, find_similar_resource
+from vcdebug.explain.pending.room_takers import (
+    MAX_TAKERS,
+    deadlocked_gangs,
+    passing_facts,
+    room_takers,
+    taker_evidence,
+    taker_facts,
+    user_facts,
+)
 from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.hooks import PRE_PREDICATE, PREDICATE
 from vcdebug.framework.quirks import SCORES_DROPPED
-from vcdebug.framework.record import PLACING_OPS, OpEvent, StateEvent
-from vcdebug.grouping import group_by_key
+from vcdebug.framework.record import OpEvent
 from vcdebug.model.cluster import is_not_ready
-from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
+from vcdebug.model.names import Seq
 from vcdebug.model.pod_claims import csi_drivers
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import PREDICATES, TDM, USAGE
-from vcdebug.recording.recording import Recording, per_recording
-from vcdebug.recording.state_before import sum_resources
 from vcdebug.releases.nodes import NODE_NOT_READY_ABSENT
 from vcdebug.releases.scheduling import VOLUMES_AT_ALLOCATION
 from vcdebug.snapshot.manifest import name_of
@@ -186,8 +191,8 @@ def _larger_than_any_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding:
             reason = f"{task.name} mounts a volume of {drivers[0]}, which no CSINode in the snapshot lists as a driver"
         else:
             reason = f"{task.name} asks {request_text} {name}, and no node in the snapshot provides it"
-            similar = format_similar_resource(fits, name)
-            facts = [similar, *facts] if similar else facts
+            similar, provider = find_similar_resource(fits.view.recording.snapshot, name)
+            facts = [f"Did you mean {similar}, which {provider} provides?", *facts] if similar else facts
         for each in exceeded:
             numbers[f"largest.{each}"] = answer.number(each, largest[each].allocatable.get(each))
             numbers[f"short.{each}"] = answer.number(each, request.get(each) - largest[each].allocatable.get(each))
@@ -312,8 +317,10 @@ def _mixed_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding:
     failures = find_constraint_failures(fits)
     facts += failure_facts(failures)
     takers = room_takers(fits)
-    facts += (taker_facts(fits, takers) if takers.tasks else _passing_facts(fits)) or user_facts(fits)
-    advice = advice_for_mixed(fits, failures)
+    facts += (taker_facts(fits, takers) if takers.tasks else passing_facts(fits)) or user_facts(fits)
+    deadlock, ending_advice = deadlocked_gangs(fits)
+    facts = [*deadlock, *facts]
+    advice = (*ending_advice, *advice_for_mixed(fits, failures))
     return _build_finding(fits, MIXED_CAUSE, reason, advice, numbers, facts, taker_evidence(takers))
 
 
@@ -351,143 +358,3 @@ def _spread_out_facts(fits: NodeFits) -> list[str]:
     admitted = ENQUEUE in view.actions and view.job.pod_group.min_resources is not None
     enqueue_note = f"; {ENQUEUE} compares minResources with totals only" if admitted else ""
     return [f"{amount_text.format_named_amount(name, free)} is free in total, but {spread}{enqueue_note}."]
-
-
-MAX_TAKERS = 3
-
-
-class RoomTaker(NamedTuple):
-    """A task of another job that this cycle placed where the blocked task would have fitted."""
-
-    task: TaskInfo
-    node: NodeName
-    seq: Seq
-
-
-class RoomTakers(NamedTuple):
-    """The room takers, their nodes, and the names of each job's pods among them."""
-
-    tasks: Sequence[RoomTaker] = ()
-    nodes: Sequence[NodeName] = ()
-    pods: Mapping[JobId, Sequence[str]] = {}
-
-
-def room_takers(fits: NodeFits) -> RoomTakers:
-    """Tasks of other jobs that this cycle placed where the task would have fitted at the opening."""
-    recording, request = fits.view.recording, fits.task.init_resreq
-    opened, _ = next(recording.events_of_type(StateEvent), (0, None))
-    if not opened:
-        return RoomTakers()
-    opening_room = room_by_node(recording, opened)
-    lost_nodes = tuple([n.name for n in fits.of_kind("short") if request.less_equal(opening_room[n.name].future_idle)])
-    placed = placements_before(recording, fits.earliest_seq)
-    # Jobs without placed pods share one cached answer, whose key names no job.
-    own_job = fits.view.job.uid if any(key in placed for key in fits.view.tasks) else ""
-    return _takers_on(recording, opened, fits.earliest_seq, lost_nodes, own_job) if lost_nodes else RoomTakers()
-
-
-@per_recording(most=8)
-def _takers_on(recording: Recording, opened: Seq, seq: Seq, nodes: tuple[NodeName, ...], job: JobId) -> RoomTakers:
-    """The tasks of jobs other than `job` that this cycle placed on these nodes."""
-    arrived = arrivals_by_node(recording, opened, seq)
-    takers = [taker for node in nodes for taker in arrived.get(node, ()) if taker.task.job != job]
-    pods = group_by_key((taker.task.job, taker.task.name) for taker in takers)
-    return RoomTakers(takers, [*dict.fromkeys(taker.node for taker in takers)], pods)
-
-
-@per_recording(most=8)
-def arrivals_by_node(recording: Recording, opened: Seq, seq: Seq) -> Mapping[NodeName, Sequence[RoomTaker]]:
-    """The tasks on each node after an event that the cycle placed and that were elsewhere when the session opened."""
-    opening, placed = recording.timeline.state_at(opened).tasks, placements_before(recording, seq)
-    return {
-        node: [
-            RoomTaker(task, node, placed[task.key])
-            for task in tasks
-            if task.key in placed and opening[task.key].node != node
-        ]
-        for node, tasks in tasks_by_node(recording, seq).items()
-    }
-
-
-@per_recording(most=8)
-def placements_before(recording: Recording, seq: Seq) -> Mapping[TaskKey, Seq]:
-    """Task → the last operation up to an event that placed the task."""
-    operations = ((op_seq, event) for op_seq, event in recording.events_of_type(OpEvent) if op_seq <= seq)
-    return {event.task: op_seq for op_seq, event in operations if event.op in PLACING_OPS}
-
-
-def taker_facts(fits: NodeFits, takers: RoomTakers) -> list[str]:
-    """Sentences about the tasks that were placed in the room, and why they came first."""
-    # Only the names that are shown are made: half of thousands of jobs may be takers for each job of the other half.
-    taker_names = join_first_names((_taker_words(fits.view, *each) for each in takers.pods.items()), len(takers.pods))
-    were, reason = verb_for(len(takers.tasks), "was"), _order_words(fits, takers.tasks[0])
-    first = f"{join_names(takers.nodes)} had room at the start of this cycle; {taker_names} {were} placed there first"
-    return [f"{first}, since {reason}." if reason else f"{first}."]
-
-
-def _taker_words(view: JobView, job: JobId, pods: Sequence[str]) -> str:
-    """`2 pods of a/x (queue q)`; one pod by its name, the queue unless it is the view's own."""
-    queue = view.session.jobs[job].queue
-    what = pods[0] if len(pods) == 1 else count_noun(len(pods), "pod")
-    return f"{what} of {job}" if queue == view.queue.name else f"{what} of {job} (queue {queue})"
-
-
-def _passing_facts(fits: NodeFits) -> list[str]:
-    """A sentence about other jobs' pods that this cycle placed on the nearest node, which reserves nothing."""
-    node = fits.nearest_node
-    if node is None or not node.short:
-        return []
-    placed = placements_before(fits.view.recording, fits.earliest_seq)
-    tasks = [task for task in fits.tasks_on(node.name) if task.key in placed and task.job != fits.view.job.uid]
-    if not tasks:
-        return []
-    name = node.short[0][0]
-    used = sum_resources(task.resreq for task in tasks).get(name)
-    free = max(node.future_idle.get(name), 0.0) + used
-    usage, total = (amount_text.format_amount(name, value) for value in (used, free))
-    started = f"{join_names(task.key for task in tasks)} started on {node.name} in this cycle and use {usage}"
-    return [f"{started} of the {total} {name} that were free; nothing is reserved for {fits.view.job.uid}."]
-
-
-def user_facts(fits: NodeFits) -> list[str]:
-    """A sentence with the pods that use the missing dimension on the nearest node, largest first; else empty."""
-    node = fits.nearest_node
-    if node is None or not node.short or node.kind == "too small":
-        return []
-    name, recording = node.short[0][0], fits.view.recording
-    # Of nodes that lack as much, one with pods of other jobs: the job's own pods are no obstacle to it.
-    alike = [each.name for each in fits.node_fits if each.short == node.short and each.kind == node.kind]
-    places = dict.fromkeys((node.name, *alike[:8]))
-    users = ((place, users_of_node(recording, fits.earliest_seq, place, name)) for place in places)
-    shared = (one for one in users if any(key not in fits.view.tasks for key, _ in one[1]))
-    place, pods = next(shared, (node.name, users_of_node(recording, fits.earliest_seq, node.name, name)))
-    return [f"In use on {place} ({name}): {amount_text.join_ranked_amounts(name, pods, MAX_TAKERS)}."] if pods else []
-
-
-@per_recording(most=64)
-def users_of_node(recording: Recording, seq: Seq, node: NodeName, name: str) -> Sequence[tuple[TaskKey, float]]:
-    """The pods on a node after an event and what each uses of a dimension, the largest first."""
-    tasks = tasks_by_node(recording, seq).get(node, ())
-    return amount_text.rank_by_amount({t.key: value for t in tasks if (value := t.resreq.get(name)) > 0})
-
-
-def _order_words(fits: NodeFits, first: RoomTaker) -> str:
-    from vcdebug.explain.orders import order_of
-
-    recording, job = fits.view.recording, fits.view.job
-    other = recording.session.jobs[first.task.job]
-    if other.queue != job.queue:
-        comparison = order_of(recording, first.seq, "queue", other.queue, job.queue)
-        if comparison.order_sign >= 0:
-            return ""
-        hint = "; priority orders jobs only within a queue" if job.priority > other.priority else ""
-        return f"queue {other.queue} is served before {job.queue}{comparison.deciding_words}{hint}"
-    comparison = order_of(recording, first.seq, "job", other.uid, job.uid)
-    return f"{other.uid} is tried before {job.uid}{comparison.deciding_words}" if comparison.order_sign < 0 else ""
-
-
-def taker_evidence(takers: RoomTakers) -> tuple[answer.Evidence, ...]:
-    """One evidence line per placement, at most MAX_TAKERS."""
-    return tuple(
-        answer.Evidence(taker.seq, f"{taker.task.key} is placed on {taker.node}") for taker in takers.tasks[:MAX_TAKERS]
-    )

@@ -32,8 +32,8 @@ from vcdebug.model.pod_claims import csi_drivers
 from vcdebug.plugins.predicates import Predicates
 from vcdebug.plugins.predicates.filters import PodTopologySpreadFilter
 from vcdebug.plugins.predicates.volume_filters import DynamicResourcesFilter
-from vcdebug.snapshot.manifest import metadata_of, name_of, object_in, spec_of
-from vcdebug.snapshot.snapshot import Manifest
+from vcdebug.snapshot.manifest import metadata_of, name_of, object_in, spec_of, status_of
+from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 if TYPE_CHECKING:
     from vcdebug.kube.devices.allocator import RequestCandidates
@@ -182,13 +182,14 @@ def format_requirement(requirement: Requirement) -> str:
     return f"{requirement.key} {requirement.operator} {values}"
 
 
-def format_similar_resource(fits: NodeFits, name: str) -> str:
-    """The resource most similar to one that no node has, and a node that has it; empty if none is similar."""
-    nodes = [fits.view.session.nodes[node.name] for node in fits.node_fits]
-    providers = {each: node.name for node in nodes for each, value in node.allocatable.items() if value > 0}
+def find_similar_resource(snapshot: Snapshot, name: str) -> tuple[str, str]:
+    """(resource most similar to one that no node has, a node that states it); empty if none is similar."""
+    # As nodes state them: of the resources of a device plugin the scheduler keeps only some.
+    stated = ((name_of(node), status_of(node).get("allocatable") or {}) for node in snapshot.objects_of("Node"))
     # Device names have a domain; cpu and memory are never a misspelt device.
-    closest = _closest_name((name,), [each for each in providers if "/" in each])
-    return f"Did you mean {closest}, which {providers[closest]} provides?" if closest else ""
+    providers = {each: node for node, amounts in stated for each, amount in amounts.items() if "/" in each and amount}
+    closest = _closest_name((name,), [each for each in providers if each != name])
+    return closest, providers.get(closest, "")
 
 
 def find_affinity_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:

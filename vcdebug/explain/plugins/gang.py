@@ -11,9 +11,9 @@ from vcdebug.amount_text import count_noun, join_names
 from vcdebug.explain import answer
 from vcdebug.explain.equation import JOB_NOT_IN_SESSION, Equation, Term, all_hold, first_failing, victim_equation
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.node_fit import room_by_node
 from vcdebug.explain.pending.gates.eviction.entitlement import ineligible_reason
 from vcdebug.explain.pending.gates.queue_limits import room_limit
+from vcdebug.explain.pending.room_takers import gang_takers, nearest_node_facts
 from vcdebug.explain.plugins import NodeAnswers, OrderDifference, OrderMoment, PluginExplainer, VetoReason
 from vcdebug.explain.predicate_reasons import refusal_histogram
 from vcdebug.explain.queue_findings import is_whole_cluster
@@ -316,6 +316,8 @@ def _build_discarded(view: JobView, visit: JobVisit, blame: str) -> answer.Findi
         "pods.evicted": answer.count(len(victims), "pods"),
     }
     advice = _role_advice(roles.values()) if roles else _gang_advice(view, failed, missing, shortage)
+    took_room, order_advice = gang_takers(view, failed[0], visit) if failed else ([], ())
+    facts, advice = (*facts[:1], *took_room, *facts[1:]), (*order_advice, *advice)
     evidence, lines = _gang_evidence(visit, seq, failed), _gang_lines(view, statement, failed)
     headline = answer.pending_headline(job.uid, reason)
     return answer.Finding(DISCARD_CAUSE, headline, numbers, evidence, advice, lines, facts)
@@ -433,7 +435,7 @@ def _failure_facts(view: JobView, failed: Sequence[TaskTry], visit: JobVisit, bl
     reasons = search_reasons(view, attempt)
     if reasons:
         text = reasons[0][0] if len(reasons) == 1 else ", ".join(f"{len(names)} {reason}" for reason, names in reasons)
-        return [f"{name} fits no node: {text}.", *_nearest_node_facts(view, attempt, visit)]
+        return [f"{name} fits no node: {text}.", *nearest_node_facts(view, attempt, visit)]
     if attempt.nodes:
         return [f"{name} fits no node: {blame or 'no node has enough allowed victims'}."]
     return [f"{name} was not placed: {blame}."] if blame else []
@@ -450,20 +452,6 @@ def _beyond_limit_words(view: JobView, attempt: TaskTry) -> str:
     whole_cluster = ", all that the cluster has" if is_whole_cluster(view, limit.check.limit, name) else ""
     limit_words = f"{limit.limit_kind(name)} of {limit.format_limit(name)} {name}"
     return f": {limit.format_excess(name)} over {owner} {limit_words}{whole_cluster}"
-
-
-def _nearest_node_facts(view: JobView, attempt: TaskTry, visit: JobVisit) -> list[str]:
-    """A sentence about the node with the most room left after earlier placements, if it lacks one dimension only."""
-    seq = next((seq for seq, _ in attempt.empty_passes), visit.first)
-    request, since = view.tasks[attempt.task].init_resreq, view.recording.timeline.earliest_same_seq(seq)
-    rooms = [(node, room.future_idle) for node, room in room_by_node(view.recording, since).items()]
-    shortages = [(node, free, request.less_equal_with_resources_name(free)[1]) for node, free in rooms]
-    near = [(free.get(short[0]), node, short[0]) for node, free, short in shortages if len(short) == 1]
-    if not near:
-        return []
-    free, node, name = max(near, key=lambda shortage: shortage[0])
-    spare = amount_text.format_amount(name, max(free, 0.0))
-    return [f"It asks {amount_text.format_named_amount(name, request.get(name))}; {node} has the most left, {spare}."]
 
 
 def search_reasons(view: JobView, attempt: TaskTry) -> list[tuple[str, list[str]]]:

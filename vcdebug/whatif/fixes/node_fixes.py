@@ -9,6 +9,7 @@ from vcdebug.actions import ALLOCATE, BACKFILL, ENQUEUE, GANG_PREEMPT, GANG_RECL
 from vcdebug.amount_text import count_noun, join_names
 from vcdebug.errors import closest_name
 from vcdebug.explain.pending.no_node import MIXED_CAUSE, NODE_ORDER, filters_are_off
+from vcdebug.explain.pending.placement_constraints import find_similar_resource
 from vcdebug.framework.conf import find_meant_switch
 from vcdebug.framework.hooks import JOB_STARVING, PREDICATE
 from vcdebug.grouping import group_by_key
@@ -116,6 +117,9 @@ def _propose_device_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Proposes to run the device plugin of a device that no node reports, on the node with most other devices."""
     for resource in fix.resources_of(situation.pending_pods):
         if "/" not in resource or not is_offered_nowhere(situation, resource):
+            continue
+        # Two device plugins would offer the same devices twice.
+        if find_similar_resource(situation.snapshot, resource)[0]:
             continue
         devices_by_node = [(name_of(node), _reported_devices(node)) for node in situation.snapshot.objects_of("Node")]
         name, devices = max(devices_by_node, key=lambda entry: len(entry[1]), default=("", []))

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from vcdebug.amount_text import count_noun, join_names
+from vcdebug.explain.pending.placement_constraints import find_similar_resource
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.node_affinity import required_node_affinity
 from vcdebug.kube.pod_requests import COMPUTE_RESOURCES, GUARANTEED, pod_qos
@@ -128,20 +129,28 @@ def is_offered_nowhere(situation: fix.FixSituation, resource: str) -> bool:
 
 
 def _propose_request_removal_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Fixes that drop a request for a resource that no node has."""
+    """Fixes that rename or drop a request for a resource that no node has."""
     for resource in fix.resources_of(situation.pending_pods):
         if not is_offered_nowhere(situation, resource):
             continue
         pods = [pod for pod in situation.pending_pods if fix.total_request([pod], resource)]
-        edits = [
-            f"Pod/{pod.key}:spec.containers[{index}].resources.{part}{field_step(resource)}-"
+        stated = {
+            f"Pod/{pod.key}:spec.containers[{index}].resources.{part}": amounts[resource]
             for pod in pods
             for index, container in enumerate(pod.spec.get("containers") or ())
             for part in ("requests", "limits")
-            if resource in ((container.get("resources") or {}).get(part) or ())
-        ]
-        if situation.pod_group is not None and resource in (situation.pod_group.min_resource_list or ()):
-            edits.append(f"{situation.group_path}:spec.minResources{field_step(resource)}-")
+            if resource in (amounts := (container.get("resources") or {}).get(part) or {})
+        }
+        group = situation.pod_group
+        if group is not None and resource in (group.min_resource_list or ()):
+            stated[f"{situation.group_path}:spec.minResources"] = (group.min_resource_list or {})[resource]
+        edits = [f"{path}{field_step(resource)}-" for path in stated]
+        similar, node = find_similar_resource(situation.snapshot, resource)
+        if similar:
+            renamed = [f'{path}{field_step(similar)}="{amount}"' for path, amount in stated.items()]
+            words = f"{count_noun(len(pods), 'pod')}: request {similar} instead of {resource} ({node} provides it)"
+            kind, aspect = fix.FixKind.REPAIR, f"no {resource}"
+            yield fix.job_fix(words, *edits, *renamed, causes=_SIZE_CAUSES, kind=kind, aspect=aspect)
         words = f"{count_noun(len(pods), 'pod')}: remove request {resource} (no node provides it)"
         kind, aspect = fix.FixKind.SMALLER, f"no {resource}"
         yield fix.job_fix(words, *edits, causes=_SIZE_CAUSES, kind=kind, aspect=aspect)

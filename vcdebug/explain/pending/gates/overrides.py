@@ -28,6 +28,7 @@ from vcdebug.explain.pending.gates import queue_limits
 from vcdebug.explain.pending.gates.admission import NOT_CONFIGURED_CAUSE
 from vcdebug.explain.pending.gates.eviction import Gate, GateChance
 from vcdebug.explain.pending.gates.eviction.entitlement import NOT_STARVING
+from vcdebug.explain.pending.room_takers import room_takers
 from vcdebug.explain.plugins.gang import DISCARD_CAUSE, operation_lines
 from vcdebug.framework.record import PLACING_OPS, Level, OpEvent, StatementEvent
 from vcdebug.framework.replay_options import WorkBound, work_of_events
@@ -150,7 +151,7 @@ def missing_action(
             # On fewer nodes the missing action is one of several causes and does not explain the Pending job.
             is_first = (
                 2 * helped_nodes > len(fits.node_fits)
-                and not no_node.room_takers(fits).tasks
+                and not room_takers(fits).tasks
                 and findings[0].cause != DISCARD_CAUSE
             )
             return [finding, *findings] if is_first else [findings[0], finding, *findings[1:]]

@@ -17,7 +17,7 @@ from vcdebug.explain.answer import (
 )
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.pending.no_node import user_facts
+from vcdebug.explain.pending.room_takers import user_facts
 from vcdebug.framework.hooks import JOB_STARVING, PRE_PREDICATE, PREDICATE
 from vcdebug.model.task import TaskInfo
 from vcdebug.recording.visits import JobVisit, TaskTry, refusals_in

@@ -1,0 +1,250 @@
+"""Who has the room that a task lacks: tasks that this cycle placed there first, and tasks that run there."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from vcdebug import amount_text
+from vcdebug.amount_text import count_noun, join_first_names, join_names, verb_for
+from vcdebug.explain import answer
+from vcdebug.explain.job_view import JobView
+from vcdebug.explain.node_fit import NodeFits, room_by_node, tasks_by_node
+from vcdebug.framework.record import PLACING_OPS, OpEvent, StateEvent
+from vcdebug.grouping import group_by_key
+from vcdebug.kube.topology_spread import HOSTNAME_KEY
+from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
+from vcdebug.model.resource import PODS, Resource
+from vcdebug.model.task import TaskInfo
+from vcdebug.plugins import CAPACITY
+from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.state_before import sum_resources
+from vcdebug.recording.visits import JobVisit, TaskTry
+
+MAX_TAKERS = 3
+
+
+class RoomTaker(NamedTuple):
+    """A task of another job that this cycle placed where the blocked task would have fitted."""
+
+    task: TaskInfo
+    node: NodeName
+    seq: Seq
+
+
+class RoomTakers(NamedTuple):
+    """The room takers, their nodes, and the names of each job's pods among them."""
+
+    tasks: Sequence[RoomTaker] = ()
+    nodes: Sequence[NodeName] = ()
+    pods: Mapping[JobId, Sequence[str]] = {}
+
+
+def room_takers(fits: NodeFits) -> RoomTakers:
+    """Tasks of other jobs that this cycle placed where the task would have fitted at the opening."""
+    recording, request = fits.view.recording, fits.task.init_resreq
+    opened, _ = next(recording.events_of_type(StateEvent), (0, None))
+    if not opened:
+        return RoomTakers()
+    opening_room = room_by_node(recording, opened)
+    lost_nodes = tuple([n.name for n in fits.of_kind("short") if request.less_equal(opening_room[n.name].future_idle)])
+    placed = placements_before(recording, fits.earliest_seq)
+    # Jobs without placed pods share one cached answer, whose key names no job.
+    own_job = fits.view.job.uid if any(key in placed for key in fits.view.tasks) else ""
+    return _takers_on(recording, opened, fits.earliest_seq, lost_nodes, own_job) if lost_nodes else RoomTakers()
+
+
+@per_recording(most=8)
+def _takers_on(recording: Recording, opened: Seq, seq: Seq, nodes: tuple[NodeName, ...], job: JobId) -> RoomTakers:
+    """The tasks of jobs other than `job` that this cycle placed on these nodes."""
+    arrived = arrivals_by_node(recording, opened, seq)
+    takers = [taker for node in nodes for taker in arrived.get(node, ()) if taker.task.job != job]
+    pods = group_by_key((taker.task.job, taker.task.name) for taker in takers)
+    return RoomTakers(takers, [*dict.fromkeys(taker.node for taker in takers)], pods)
+
+
+@per_recording(most=8)
+def arrivals_by_node(recording: Recording, opened: Seq, seq: Seq) -> Mapping[NodeName, Sequence[RoomTaker]]:
+    """The tasks on each node after an event that the cycle placed and that were elsewhere when the session opened."""
+    opening, placed = recording.timeline.state_at(opened).tasks, placements_before(recording, seq)
+    return {
+        node: [
+            RoomTaker(task, node, placed[task.key])
+            for task in tasks
+            if task.key in placed and opening[task.key].node != node
+        ]
+        for node, tasks in tasks_by_node(recording, seq).items()
+    }
+
+
+@per_recording(most=8)
+def placements_before(recording: Recording, seq: Seq) -> Mapping[TaskKey, Seq]:
+    """Task → the last operation up to an event that placed the task."""
+    operations = ((op_seq, event) for op_seq, event in recording.events_of_type(OpEvent) if op_seq <= seq)
+    return {event.task: op_seq for op_seq, event in operations if event.op in PLACING_OPS}
+
+
+def taker_facts(fits: NodeFits, takers: RoomTakers) -> list[str]:
+    """Sentences about the tasks that were placed in the room, and why they came first."""
+    # Only the names that are shown are made: half of thousands of jobs may be takers for each job of the other half.
+    taker_names = join_first_names((_taker_words(fits.view, *each) for each in takers.pods.items()), len(takers.pods))
+    were, reason = verb_for(len(takers.tasks), "was"), _order_words(fits, takers.tasks[0])
+    first = f"{join_names(takers.nodes)} had room at the start of this cycle; {taker_names} {were} placed there first"
+    return [f"{first}, since {reason}." if reason else f"{first}.", *_return_facts(fits.view, takers.tasks)]
+
+
+def _return_facts(view: JobView, takers: Sequence[RoomTaker]) -> Iterator[str]:
+    """Yields a sentence if the first taker is larger than what its queue deserves, so that reclaim evicts it again."""
+    task = takers[0].task
+    job = view.session.jobs[task.job]
+    deserved = Resource.from_list(view.session.queues[job.queue].deserved)
+    reclaims = any(view.facts_of(action).evicts and view.facts_of(action).across_queues for action in view.actions)
+    if job.queue == view.queue.name or CAPACITY not in view.recording.conf.plugin_names() or not reclaims:
+        return
+    for name, amount in task.init_resreq.items():
+        if name != PODS and 0 < deserved.get(name) < amount:
+            texts = amount_text.format_amounts_apart(name, amount, deserved.get(name))
+            asks = f"{task.name} alone asks {texts[0]} {name}, more than the {texts[1]} that queue {job.queue} deserves"
+            yield f"{asks}: it may be reclaimed once it runs, and come back."
+            return
+
+
+def _taker_words(view: JobView, job: JobId, pods: Sequence[str]) -> str:
+    """`2 pods of a/x (queue q)`; one pod by its name, the queue unless it is the view's own."""
+    queue = view.session.jobs[job].queue
+    what = pods[0] if len(pods) == 1 else count_noun(len(pods), "pod")
+    return f"{what} of {job}" if queue == view.queue.name else f"{what} of {job} (queue {queue})"
+
+
+def passing_facts(fits: NodeFits) -> list[str]:
+    """A sentence about other jobs' pods that this cycle placed on the nearest node, which reserves nothing."""
+    node = fits.nearest_node
+    if node is None or not node.short:
+        return []
+    placed = placements_before(fits.view.recording, fits.earliest_seq)
+    tasks = [task for task in fits.tasks_on(node.name) if task.key in placed and task.job != fits.view.job.uid]
+    if not tasks:
+        return []
+    name = node.short[0][0]
+    used = sum_resources(task.resreq for task in tasks).get(name)
+    free = max(node.future_idle.get(name), 0.0) + used
+    usage, total = (amount_text.format_amount(name, value) for value in (used, free))
+    started = f"{join_names(task.key for task in tasks)} started on {node.name} in this cycle and use {usage}"
+    return [f"{started} of the {total} {name} that were free; nothing is reserved for {fits.view.job.uid}."]
+
+
+def user_facts(fits: NodeFits) -> list[str]:
+    """A sentence with the pods that use the missing dimension on the nearest node, largest first; else empty."""
+    node = fits.nearest_node
+    if node is None or not node.short or node.kind == "too small":
+        return []
+    name, recording = node.short[0][0], fits.view.recording
+    # Of nodes that lack as much, one with pods of other jobs: the job's own pods are no obstacle to it.
+    alike = [each.name for each in fits.node_fits if each.short == node.short and each.kind == node.kind]
+    places = dict.fromkeys((node.name, *alike[:8]))
+    users = ((place, users_of_node(recording, fits.earliest_seq, place, name)) for place in places)
+    shared = (one for one in users if any(key not in fits.view.tasks for key, _ in one[1]))
+    place, pods = next(shared, (node.name, users_of_node(recording, fits.earliest_seq, node.name, name)))
+    return [f"In use on {place} ({name}): {amount_text.join_ranked_amounts(name, pods, MAX_TAKERS)}."] if pods else []
+
+
+@per_recording(most=64)
+def users_of_node(recording: Recording, seq: Seq, node: NodeName, name: str) -> Sequence[tuple[TaskKey, float]]:
+    """The pods on a node after an event and what each uses of a dimension, the largest first."""
+    tasks = tasks_by_node(recording, seq).get(node, ())
+    return amount_text.rank_by_amount({t.key: value for t in tasks if (value := t.resreq.get(name)) > 0})
+
+
+def _order_words(fits: NodeFits, first: RoomTaker) -> str:
+    from vcdebug.explain.orders import order_of
+
+    recording, job = fits.view.recording, fits.view.job
+    other = recording.session.jobs[first.task.job]
+    if other.queue != job.queue:
+        comparison = order_of(recording, first.seq, "queue", other.queue, job.queue)
+        if comparison.order_sign >= 0:
+            return ""
+        hint = "; priority orders jobs only within a queue" if job.priority > other.priority else ""
+        return f"queue {other.queue} is served before {job.queue}{comparison.deciding_words}{hint}"
+    comparison = order_of(recording, first.seq, "job", other.uid, job.uid)
+    return f"{other.uid} is tried before {job.uid}{comparison.deciding_words}" if comparison.order_sign < 0 else ""
+
+
+def taker_evidence(takers: RoomTakers) -> tuple[answer.Evidence, ...]:
+    """One evidence line per placement, at most MAX_TAKERS."""
+    return tuple(
+        answer.Evidence(taker.seq, f"{taker.task.key} is placed on {taker.node}") for taker in takers.tasks[:MAX_TAKERS]
+    )
+
+
+# Gangs that lack a part of their pods, and hold room that another such gang needs
+
+
+def deadlocked_gangs(fits: NodeFits) -> tuple[list[str], tuple[answer.Advice, ...]]:
+    """(sentence, advice) if the job runs a part of its gang and another such gang holds room; empty otherwise."""
+    view, job = fits.view, fits.view.job
+    if not 0 < job.ready_task_num() < job.min_available:
+        return [], ()
+    nodes = [node.name for node in fits.of_kind("short", "pods")]
+    held = group_by_key((task.job, node) for node in nodes for task in fits.tasks_on(node) if task.job != job.uid)
+    jobs = ((view.session.jobs[uid], places) for uid, places in held.items() if uid in view.session.jobs)
+    stuck = [(other, places) for other, places in jobs if 0 < other.ready_task_num() < other.min_available]
+    if not stuck:
+        return [], ()
+    other, places = stuck[0]
+    lacks = f"runs {other.ready_task_num()} of the {count_noun(other.min_available, 'pod')} of its minMember as well"
+    where = f"holds room on {join_names(dict.fromkeys(places), 3)}"
+    fact = f"{other.uid} {lacks} and {where}: the gangs wait for each other, and neither starts."
+    edits = (f"Pod/{task.key}:-" for task in other.tasks.values())
+    words = f"Suspend or delete {other.uid}, which cannot start either (ends {count_noun(len(other.tasks), 'pod')})."
+    advice = answer.queue_admin_advice(words, *edits, f"PodGroup/{other.uid}:-")
+    return [fact], (advice._replace(repairs=True),)
+
+
+# Pods of one gang that take each other's room
+
+
+def nearest_node_facts(view: JobView, attempt: TaskTry, visit: JobVisit) -> list[str]:
+    """A sentence about the node with the most room left after earlier placements, if it lacks one dimension only."""
+    seq = next((seq for seq, _ in attempt.empty_passes), visit.first)
+    request, since = view.tasks[attempt.task].init_resreq, view.recording.timeline.earliest_same_seq(seq)
+    rooms = [(node, room.future_idle) for node, room in room_by_node(view.recording, since).items()]
+    shortages = [(node, free, request.less_equal_with_resources_name(free)[1]) for node, free in rooms]
+    near = [(free.get(short[0]), node, short[0]) for node, free, short in shortages if len(short) == 1]
+    if not near:
+        return []
+    free, node, name = max(near, key=lambda shortage: shortage[0])
+    spare = amount_text.format_amount(name, max(free, 0.0))
+    return [f"It asks {amount_text.format_named_amount(name, request.get(name))}; {node} has the most left, {spare}."]
+
+
+def gang_takers(view: JobView, attempt: TaskTry, visit: JobVisit) -> tuple[list[str], tuple[answer.Advice, ...]]:
+    """(sentence, advice) about a pod of the same gang that was placed where this one would have fitted, although other
+    nodes could have taken it; empty without one.
+    """
+    end = next((seq for seq, _ in attempt.empty_passes), None)
+    if end is None or visit.first <= 1:
+        return [], ()
+    task, timeline = view.tasks[attempt.task], view.recording.timeline
+    before, after = (room_by_node(view.recording, timeline.earliest_same_seq(seq)) for seq in (visit.first - 1, end))
+    for earlier in visit.tries:
+        node, others = _place_and_alternatives(view, earlier)
+        if not others or earlier.task not in view.tasks or not task.init_resreq.less_equal(before[node].future_idle):
+            continue
+        taker = view.tasks[earlier.task]
+        if task.init_resreq.less_equal(after[node].future_idle.clone().add(taker.init_resreq)):
+            fact = f"{node} had room for {task.name} until {taker.name}, which also fits {join_names(others)}, took it"
+            first = f"Place {task.name} before {taker.name}: a higher priorityClassName of its pods."
+            moved = f"{taker.name}: nodeSelector {HOSTNAME_KEY} {others[0]} (leaves {node} to {task.name})."
+            return [f"{fact}."], (
+                answer.owner_advice(first, f"Pod/{task.key}:spec.priority={taker.priority + 1}"),
+                answer.owner_advice(moved, f"Pod/{taker.key}:spec.nodeSelector[{HOSTNAME_KEY}]={others[0]}"),
+            )
+    return [], ()
+
+
+def _place_and_alternatives(view: JobView, attempt: TaskTry) -> tuple[NodeName, list[NodeName]]:
+    """(node where the try placed its task, other nodes that its last search allowed); empty without a placement."""
+    placed, searches = attempt.last_placement, attempt.predicate_passes
+    if placed is None or not searches:
+        return "", []
+    names = [view.recording.node_names[row] for row in searches[-1][1].feasible.tolist()]
+    return placed[1].node, [name for name in names if name != placed[1].node]

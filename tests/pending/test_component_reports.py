@@ -30,6 +30,11 @@ EXAMPLES = (
         "Create",
     ),
     (
+        "Unable to attach or mount volumes: error processing PVC default/data: PVC is not bound",
+        "PersistentVolumeClaim data has no volume yet",
+        "kubectl -n default describe pvc data",
+    ),
+    (
         'Service "j" is invalid: [metadata.name: Invalid value: "j": must be no more than 63 characters]',
         "its name is too long for its Service (at most 63 characters)",
         "under a name of at most 63 characters",

@@ -146,7 +146,7 @@ QUESTIONS = (
     Question(
         2221,
         "queue-not-allocatable",
-        ("2 nodes have room for the pod", "uses 4 of its capability 4 (2 over)"),
+        ("have room for the pod", "uses 4 of its capability 4 (2 over)"),
         {"nodes.free": 2, "short.cpu": 2},
         advice="Queue small: raise spec.capability by 2 cpu",
     ),
@@ -168,7 +168,7 @@ QUESTIONS = (
     Question(
         2547,
         "queue-not-allocatable",
-        ("1 node has room for the pod", "asks 4 cpu", "uses 9 of its deserved 10 (3 over)"),
+        ("has room for the pod", "asks 4 cpu", "uses 9 of its deserved 10 (3 over)"),
         {"queue.allocated.cpu": 9, "queue.deserved.cpu": 10, "request.cpu": 4, "short.cpu": 3},
         ("request 4 + allocated 9 > deserved 10",),
         "raise spec.weight",

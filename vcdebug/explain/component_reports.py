@@ -57,6 +57,11 @@ KNOWN_REPORTS: Final = (
         "Create PersistentVolumeClaim {name} in namespace {namespace}, or correct spec.volumes of the job.",
     ),
     _row(
+        r"error processing PVC [^/\s]+/(?P<name>[^:\s]+): PVC is not bound",
+        "PersistentVolumeClaim {name} has no volume yet",
+        "Find out why the provisioner of its StorageClass makes none: kubectl -n {namespace} describe pvc {name}",
+    ),
+    _row(
         r'(?P<kind>\w+) "(?P<name>[^"]+)" is invalid: .*must be no more than (?P<limit>\d+) characters',
         "its name is too long for its {kind} (at most {limit} characters)",
         "Submit it again under a name of at most {limit} characters.",

@@ -459,18 +459,20 @@ def stuck_jobs_finding(
     reserved = sum_resources(_reserved_by(view, job) for job in stuck)
     # Without the dimension pods, which nearly every minimum counts and which no amount depends on.
     names = [name for name, value in minimum.items() if value > 0 and reserved.get(name) > 0 and name != PODS]
-    job_names = amount_text.join_names(job.uid for job in stuck)
     verbs = ("is", "reserves", "it") if len(stuck) == 1 else ("are", "reserve", "them")
     empty = [job for job in stuck if not job.tasks]
     ended = [job for job in stuck if job.tasks and job.count_tasks(*queue_index.ENDED_STATUSES) == len(job.tasks)]
     state = "Inqueue but not placed" if len(empty) < len(stuck) else "Inqueue without pods"
     state = "Inqueue, but all pods have ended" if len(ended) == len(stuck) else state
-    headline = answer.rejected_headline(
-        view.job.uid, f"{job_names} {verbs[0]} {state}, and {verbs[1]} {amount_text.format_resource(reserved, names)}"
-    )
+    held_words = f"{verbs[0]} {state}, and {verbs[1]} {amount_text.format_resource(reserved, names)}"
+    listed = (amount_text.join_names((job.uid for job in stuck), shown) for shown in (3, 2, 1))
+    headlines = [answer.rejected_headline(view.job.uid, f"{job_names} {held_words}") for job_names in listed]
+    headline = next((one for one in headlines if len(str(one)) <= answer.MAX_LINE_LENGTH), headlines[-1])
     without = f"Without {verbs[2]}, {plugin} would admit its minResources of {amount_text.format_resource(minimum)}."
     reasons = queue_index.hopeless_facts(view, stuck) or queue_index.hopeless_facts(view, stuck, lasting=False)
-    facts = (*reasons, *_left_behind_facts(view, stuck), without)
+    is_lower = all(job.priority < view.job.priority for job in stuck)
+    kept = (f"An Inqueue PodGroup keeps what it reserves: the priority of {view.job.uid} changes nothing.",)
+    facts = (*reasons, *_left_behind_facts(view, stuck), without, *(kept if is_lower else ()))
     numbers = {
         **answer.numbers("minResources", minimum, names),
         **answer.numbers("held", reserved, names),

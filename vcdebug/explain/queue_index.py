@@ -218,7 +218,7 @@ def hopeless_facts(view: JobView, stuck: Sequence[JobInfo], *, lasting: bool = T
             if short_dimensions:
                 hopeless.setdefault(job.uid, (task, short_dimensions[0]))
     if not hopeless:
-        return _refused_facts(view, stuck) if lasting else ()
+        return _refused_facts(view, stuck, lasting=lasting)
     task, name = next(iter(hopeless.values()))
     asks, has = format_amounts_apart(name, task.init_resreq.get(name), largest.get(name))
     cannot, most_words = (
@@ -227,19 +227,18 @@ def hopeless_facts(view: JobView, stuck: Sequence[JobInfo], *, lasting: bool = T
     return (f"{join_names(hopeless)} {cannot}: {task.key} asks {asks} {name}, and no node {most_words} {has}.",)
 
 
-def _refused_facts(view: JobView, stuck: Sequence[JobInfo]) -> tuple[str, ...]:
-    """A sentence if the first Pending pod of the first job fits no node even without evictable pods; else empty."""
+def _refused_facts(view: JobView, stuck: Sequence[JobInfo], *, lasting: bool) -> tuple[str, ...]:
+    """A sentence if the first Pending pod of the first job fits no node, if `lasting` even without evictable pods."""
     job = stuck[0]
-    task = next(
-        (pending_task for pending_task in job.tasks.values() if pending_task.status is TaskStatus.PENDING), None
-    )
+    task = next((each for each in job.tasks.values() if each.status is TaskStatus.PENDING), None)
     if task is None:
         return ()
     fits = NodeFits(JobView(view.recording, job.uid), task, len(view.recording))
-    if fits.waiting_nodes or fits.free_nodes or not fits.reason_histogram:
+    if (lasting and fits.waiting_nodes) or fits.free_nodes or not fits.reason_histogram:
         return ()
-    reason, names = fits.reason_histogram[0]
-    return (f"{job.uid} cannot be placed: {task.name} fits no node ({count_noun(len(names), 'node')}: {reason}).",)
+    reasons = join_names((f"{count_noun(len(names), 'node')}: {why}" for why, names in fits.reason_histogram), 2)
+    cannot = "cannot be placed" if lasting else "has no place now"
+    return (f"{job.uid} {cannot}: {task.name} fits no node ({reasons}).",)
 
 
 def find_left_behind(recording: Recording, jobs: Sequence[JobInfo]) -> dict[JobId, str]:

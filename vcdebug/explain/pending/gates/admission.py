@@ -32,7 +32,7 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import OVERCOMMIT, SLA
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
-from vcdebug.snapshot.manifest import GROUP_ANNOTATION, owners_of
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION, key_of, name_of, owners_of, status_of
 from vcdebug.snapshot.workloads import next_pods_of
 
 TOO_LATE_CAUSE = "enqueued-too-late"
@@ -68,7 +68,8 @@ def _rejected_finding(view: JobView, seq: Seq, event: HookEvent) -> Finding:
     explain = explainer_for(event.plugin).rejected
     finding = (explain(view, seq, event) if explain is not None else None) or _plugin_finding(view, seq, event.plugin)
     finding = _add_permits(view, seq, event, finding)
-    return replace(finding, facts=(*_stale_minimum_facts(view), *finding.facts, *_sub_group_facts(view)))
+    facts = (*_stale_minimum_facts(view), *finding.facts, *_sub_group_facts(view), *_quota_facts(view))
+    return replace(finding, facts=facts)
 
 
 def later_rejections(view: JobView) -> Iterator[Finding]:
@@ -112,6 +113,20 @@ def _stale_minimum_facts(view: JobView) -> Iterator[str]:
             ask = verb_for(len(view.tasks), "asks")
             yield f"Its {pods} {ask} only {amount}: minResources does not follow a change of the pods."
             return
+
+
+def _quota_facts(view: JobView) -> Iterator[str]:
+    """Yields a sentence if pods that exist before their PodGroup is admitted use a ResourceQuota."""
+    quotas = view.recording.snapshot.objects_of("ResourceQuota") if view.tasks else ()
+    for quota in (one for one in quotas if key_of(one).startswith(f"{view.job.namespace}/")):
+        status = status_of(quota)
+        for name, hard in (status.get("hard") or {}).items():
+            request = sum_resources(task.resreq for task in view.tasks.values()).get(name.removeprefix("requests."))
+            used = (status.get("used") or {}).get(name)
+            if request > 0 and used is not None:
+                pods = f"{count_noun(len(view.tasks), 'pod')} {verb_for(len(view.tasks), 'exists')} all the same"
+                yield f"Its {pods}: ResourceQuota {name_of(quota)} counts {used} of {hard} {name} as used meanwhile."
+                return
 
 
 def _sub_group_facts(view: JobView) -> Iterator[str]:

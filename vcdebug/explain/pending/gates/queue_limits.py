@@ -212,10 +212,14 @@ def _deadlock_words(view: JobView) -> str:
 
 
 def _free_nodes_facts(fits: NodeFits, after: str) -> tuple[str, ...]:
-    free = len(fits.free_nodes)
+    free = [node.name for node in fits.free_nodes]
     if not free:
         return (after,) if after else ()
-    return (f"{count_noun(free, 'node')} {verb_for(free, 'has')} room for the pod.",)
+    nodes = join_names(free) if len(free) <= MAX_NAMED_NODES else count_noun(len(free), "node")
+    return (f"{nodes} {verb_for(len(free), 'has')} room for the pod.",)
+
+
+MAX_NAMED_NODES = 3
 
 
 def dimension_over_limit(view: JobView, limit: QueueCheck) -> str:

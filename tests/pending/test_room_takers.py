@@ -1,0 +1,155 @@
+"""Answers about room: pods of one gang that take it from each other, gangs that wait for each other, other jobs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import amounts, cluster, conf_of, hyper_node, node, pod_group, pods, priority_class, queue
+from tests.debugger.test_remedies import proven
+from tests.pending.test_workloads import ENQUEUE, explained
+from vcdebug.releases.release_names import resolve_release
+from vcdebug.snapshot.snapshot import Manifest, Snapshot
+
+GPU = "nvidia.com/gpu"
+PLAIN = conf_of("gang", "predicates nodeorder")
+
+
+def gang(*sizes: dict[str, str], **group: object) -> list[Manifest]:
+    """A gang of one pod per size, all needed at once, each of its own role."""
+    made = (pods("j", 1, requests=size, prefix=f"j-{at}", role=f"r{at}") for at, size in enumerate(sizes))
+    return [pod_group("j", min_member=len(sizes)), *(each for some in made for each in some)]
+
+
+@pytest.mark.parametrize(("name", "unit"), [("cpu", ""), ("memory", "G")])
+@pytest.mark.parametrize("fits_elsewhere", [True, False])
+def test_a_pod_that_takes_the_only_node_of_a_larger_one_of_its_gang_is_named_and_moved(
+    name: str, unit: str, fits_elsewhere: bool
+) -> None:
+    large = {"cpu": "50", "memory": "500G"}
+    hosts = [
+        node("a", **{**large, name: f"9{unit}"}),
+        node("b", **{**large, name: f"{5 if fits_elsewhere else 2}{unit}"}),
+    ]
+    small, big = ({"cpu": "1", "memory": "1G", name: f"{size}{unit}"} for size in (4, 8))
+    snapshot = cluster(hosts, gang(small, big), conf=PLAIN)
+    found = explained(snapshot)
+    assert "gang-discard" == found.cause_code
+    assert fits_elsewhere is ("a had room for j-1-0 until j-0-0, which also fits b, took it." in found.dominant.facts)
+    moved = "j-0-0: nodeSelector kubernetes.io/hostname b (leaves a to j-1-0)"
+    assert fits_elsewhere is any(words.startswith(moved) for words in proven(snapshot, "default/j"))
+
+
+def half_running(name: str, count: int, on: list[str], missing: int, **size: str) -> list[Manifest]:
+    """A gang of which some pods run, one on each node, and others are Pending."""
+    group = pod_group(name, min_member=count, phase="Running")
+    placed = [pods(name, 1, requests=amounts(**size), on=host, prefix=f"{name}-{host}") for host in on]
+    return [group, *(each for some in placed for each in some), *pods(name, missing, requests=amounts(**size))]
+
+
+@pytest.mark.parametrize("missing", [1, 2])
+@pytest.mark.parametrize("size", [{"cpu": "8"}, {"memory": "80G"}, {GPU: "8"}])
+def test_two_gangs_that_each_lack_pods_wait_for_each_other(missing: int, size: dict[str, str]) -> None:
+    hosts = [node(f"n{at}") for at in range(4)]
+    for each in hosts:
+        each["status"]["allocatable"][GPU] = "8"
+    mine = half_running("j", 2 + missing, ["n0", "n1"], missing, **size)
+    other = half_running("other", 2 + missing, ["n2", "n3"], missing, **size)
+    snapshot = cluster(hosts, mine, other, conf=PLAIN)
+    found = explained(snapshot)
+    lacks = f"default/other runs 2 of the {2 + missing} pods of its minMember as well and holds room on n2, n3"
+    assert f"{lacks}: the gangs wait for each other, and neither starts." == found.dominant.facts[0]
+    first = next(iter(proven(snapshot, "default/j")))
+    assert first.startswith("Suspend or delete default/other, which cannot start either")
+
+
+@pytest.mark.parametrize("minimum", [1, 2])
+def test_a_gang_that_has_its_minimum_is_no_deadlock(minimum: int) -> None:
+    mine = half_running("j", 3, ["n0", "n1"], 1, cpu="8")
+    other = half_running("other", minimum, ["n2", "n3"], 1, cpu="8")
+    snapshot = cluster([node(f"n{at}") for at in range(4)], mine, other, conf=PLAIN)
+    assert "wait for each other" not in explained(snapshot).full_text
+
+
+RECLAIM = conf_of("gang conformance", "predicates capacity nodeorder", actions="allocate, reclaim")
+
+
+@pytest.mark.parametrize(("deserved", "returns"), [("3", True), ("5", False)])
+def test_a_pod_that_this_cycle_places_first_is_named_where_reclaim_finds_no_victim(
+    deserved: str, returns: bool
+) -> None:
+    queues = [queue("a", deserved={"cpu": deserved}), queue("b", deserved={"cpu": "5"})]
+    first = [pod_group("first", queue="a"), *pods("first", 1, cpu="4")]
+    runs = [pod_group("runs", queue="b", phase="Running"), *pods("runs", 1, cpu="1", on="n1")]
+    waits = [pod_group("j", queue="b"), *pods("j", 1, cpu="4")]
+    found = explained(cluster(node("n1", cpu="8"), queues, first, runs, waits, conf=RECLAIM))
+    placed = "n1 had room at the start of this cycle; first-0 of default/first (queue a) was placed there first"
+    assert found.dominant.facts[0].startswith(placed)
+    again = "first-0 alone asks 4 cpu, more than the 3 that queue a deserves: it may be reclaimed once it runs"
+    assert returns is any(fact.startswith(again) for fact in found.dominant.facts)
+
+
+def with_topology(release: str, *, pattern: str) -> Snapshot:
+    """A hard job of two pods whose only HyperNode is full; n2 and n3 are free."""
+    switch = hyper_node("rack", 1)
+    switch["spec"]["members"] = [{"type": "Node", "selector": {"regexMatch": {"pattern": pattern}}}]
+    topology = {"mode": "hard", "highestTierAllowed": 1}
+    placed = [*pods("old", 1, cpu="8", on="n0"), *pods("old", 1, cpu="8", prefix="p", on="n1")]
+    full = [pod_group("old", phase="Running"), *placed]
+    job = [pod_group("j", min_member=2, min_resources={"cpu": "16"}, networkTopology=topology), *pods("j", 2, cpu="8")]
+    conf = conf_of("gang", "predicates nodeorder network-topology-aware")
+    snapshot = cluster([node(f"n{at}") for at in range(4)], switch, full, job, conf=conf)
+    snapshot.flags = replace(snapshot.flags, release=resolve_release(release).release)
+    return snapshot
+
+
+@pytest.mark.parametrize("release", ["v1.12.1", "v1.13.3", "v1.15.0", "master"])
+def test_free_nodes_outside_of_every_hypernode_are_named_and_put_into_one(release: str) -> None:
+    snapshot = with_topology(release, pattern="n[01]")
+    found = explained(snapshot)
+    assert "no-hypernode" == found.cause_code
+    fact = "n2, n3 have room for it, but are in no HyperNode up to tier 1 (rack: regexMatch n[01])."
+    assert fact == found.dominant.facts[0]
+    first = next(iter(proven(snapshot, "default/j")))
+    assert first.startswith("Put n2, n3 into a HyperNode of tier 1, if they share its network")
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_the_right_name_of_a_device_is_requested_instead(same: bool) -> None:
+    stated = "volcano.sh/vgpu-memory" if same else "example.com/fpga"
+    host = node("n1")
+    host["status"]["allocatable"][stated] = "10"
+    asks = [pod_group("j"), *pods("j", 1, requests={"cpu": "1", "volcano.sh/gpu-memory": "4"})]
+    snapshot = cluster(host, asks, conf=PLAIN)
+    found = explained(snapshot)
+    assert same is ("Did you mean volcano.sh/vgpu-memory, which n1 provides?" in found.dominant.facts)
+    first, *others = proven(snapshot, "default/j")
+    renamed = "1 pod: request volcano.sh/vgpu-memory instead of volcano.sh/gpu-memory (n1 provides it)"
+    assert same is (renamed == first)
+    assert same is not any(words.startswith("Run the device plugin") for words in (first, *others))
+
+
+@pytest.mark.parametrize("low", [True, False])
+def test_inqueue_jobs_of_lower_priority_are_said_to_keep_what_they_reserve(low: bool) -> None:
+    classes = [priority_class("low", 1), priority_class("middle", 5), priority_class("top", 9)]
+    held = pod_group("held", min_resources={"cpu": "8"}, priority_class="low" if low else "top")
+    stays = pods("held", 1, cpu="8", nodeSelector={"pool": "x"})
+    waits = pod_group("j", phase="Pending", min_resources={"cpu": "6"}, priority_class="middle")
+    conf = conf_of("priority gang", "overcommit predicates nodeorder", actions="enqueue, allocate")
+    found = explained(cluster(node("n1"), classes, held, stays, waits, pods("j", 1, cpu="6"), conf=conf))
+    assert "enqueue-held-by-inqueue" == found.cause_code
+    kept = "An Inqueue PodGroup keeps what it reserves: the priority of default/j changes nothing."
+    assert low is (kept in found.dominant.facts)
+
+
+@pytest.mark.parametrize("used", ["4", None])
+@pytest.mark.parametrize("name", ["requests.cpu", "cpu", "requests.example.com/fpga"])
+def test_pods_that_exist_before_their_admission_are_said_to_use_the_quota(used: str | None, name: str) -> None:
+    status = {"hard": {name: "5"}, **({"used": {name: used}} if used else {})}
+    metadata = {"name": "team", "namespace": "default", "uid": "q"}
+    quota = {"kind": "ResourceQuota", "metadata": metadata, "status": status}
+    waits = [pod_group("j", phase="Pending", min_resources={"cpu": "20"}), *pods("j", 1, cpu="4")]
+    found = explained(cluster(node("n1"), quota, waits, conf=ENQUEUE))
+    told = f"Its 1 pod exists all the same: ResourceQuota team counts 4 of 5 {name} as used meanwhile."
+    assert (used is not None and "cpu" in name) is (told in found.dominant.facts)

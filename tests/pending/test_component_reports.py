@@ -391,7 +391,7 @@ def test_a_workload_that_has_ended_is_named_where_its_pod_group_holds_the_room(
     snapshot = replace(cluster(node("n1"), old, done, waits, conf=ENQUEUE), workloads=facts_by_name([manifest]))
     found = explain_by_name(replay_cycle(snapshot), "default/j")
     assert "enqueue-held-by-inqueue" == found.cause_code
-    assert bool(state) is (f"default/old-pg belongs to {kind} old, which is {state}." in found.dominant.facts)
+    assert bool(state) is (f"PodGroup old-pg belongs to {kind} old, which is {state}." in found.dominant.facts)
     own = explain_by_name(replay_cycle(snapshot), "old-pg")
     left = "Completed" if phase else "Inqueue and reserves 10 cpu"
     ended = f"{kind} default/old has ended: its state is {state}; PodGroup old-pg is left {left}."

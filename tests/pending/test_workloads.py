@@ -326,7 +326,7 @@ def test_a_suspended_owner_is_named_for_its_job_and_for_one_that_its_pod_group_b
     waits = pod_group("j", phase="Pending", min_resources={"cpu": "6"})
     snapshot = stated_by("RayCluster", "ray", [*idle, waits], suspended=suspended, queue="q")
     blocked, own = explained(snapshot), explained(snapshot, "default/idle")
-    belongs = "default/idle belongs to RayCluster ray, which is suspended."
+    belongs = "PodGroup idle belongs to RayCluster ray, which is suspended."
     assert suspended is (belongs in blocked.dominant.facts)
     assert suspended is ("RayCluster ray is suspended: no pods are created until it is resumed." in own.dominant.facts)
     if suspended:

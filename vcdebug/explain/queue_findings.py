@@ -445,7 +445,8 @@ def _left_behind_facts(view: JobView, stuck: Sequence[JobInfo]) -> tuple[str, ..
     left_behind = queue_index.find_left_behind(view.recording, stuck)
     if not left_behind:
         idle = queue_index.idle_owners(view.recording, stuck)
-        return tuple(f"{job} belongs to {owner}." for job, owner in list(idle.items())[:2])
+        # The name of the PodGroup itself, which has to be deleted, and not that of its workload.
+        return tuple(f"PodGroup {job.partition('/')[2]} belongs to {owner}." for job, owner in list(idle.items())[:2])
     belongs = "belongs to a ReplicaSet that wants" if len(left_behind) == 1 else "belong to ReplicaSets that want"
     subject = "They" if 1 < len(left_behind) == len(stuck) else join_names(left_behind)
     return (f"{subject} {belongs} 0 replicas: {join_names(left_behind.values())}.",)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -12,8 +13,12 @@ import pytest
 import yaml
 
 from tests.cli.transcripts import call
-from tests.recorded import BLOCKED
-from vcdebug.snapshot.sources import find_bundled
+from tests.recorded import BLOCKED, cases, recorded_path, user_questions
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.kinds import KIND_BY_NAME
+from vcdebug.snapshot.loader import load_snapshot
+from vcdebug.snapshot.sources import find_bundled, list_bundled
 
 JOB = "research/llm-finetune"
 Objects = list[dict[str, Any]]  # Any: manifests
@@ -231,3 +236,45 @@ def test_a_described_object_is_read_as_far_as_it_is_printed(tmp_path: Path) -> N
     assert pod["spec"]["containers"][0]["resources"]["requests"] == {"cpu": "16", "nvidia.com/gpu": "4"}
     assert pod["spec"]["priority"] == 100000
     assert "nodeName" not in pod["spec"]
+
+
+KINDS = ("Pod", "Node", "Queue", "PodGroup", "PriorityClass", "PersistentVolumeClaim", "HyperNode", "Job")
+"""Kinds of which a part of a cluster may have no objects."""
+CLUSTERS = [*user_questions(), *cases("causes"), *(one.path for one in list_bundled())]
+
+
+@pytest.mark.parametrize("folder", random.Random(33).sample(CLUSTERS, 20), ids=lambda folder: folder.name)
+def test_no_first_line_about_a_part_is_more_certain_than_the_whole(folder: Path) -> None:
+    full = replay_cycle(load_snapshot(folder))
+    answers = {job: explain_by_name(full, job).cause_code for job in full.session.jobs}
+    for kind in (*KINDS, "configuration"):
+        part = load_snapshot(folder)
+        if kind == "configuration":
+            part.scheduler_conf = None
+        elif part.objects.pop(kind, None) is None:
+            continue
+        recording = replay_cycle(part)
+        for job, cause in answers.items():
+            found = explain_by_name(recording, job)
+            is_same = found.cause_code == cause or "has no Pending pods" in found.sentence
+            is_named = (
+                "in this snapshot" in found.sentence or "the snapshot has no" in f"{found.sentence} {found.doubt}"
+            )
+            assert is_same or is_named, (kind, found.sentence)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("threads/2622-which-victim-first", "PriorityClass"),
+        ("threads/5189-tier-name-of-a-subgroup", "HyperNode"),
+    ],
+)
+def test_a_first_line_says_that_a_kind_which_the_job_names_is_missing(name: str, kind: str) -> None:
+    folder = recorded_path(name)
+    part = load_snapshot(folder)
+    del part.objects[kind]
+    job = json.loads((folder / "question.json").read_text())["job"]
+    found = explain_by_name(replay_cycle(part), job)
+    assert f"(may change: the snapshot has no {kind}): " in found.sentence
+    assert f"`kubectl get {KIND_BY_NAME[kind].kubectl_resource} -A -o json`" in found.doubt

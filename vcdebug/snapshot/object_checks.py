@@ -1,6 +1,7 @@
 """Checks across objects: dangling names, duplicates, UIDs, and fields that every server sets."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from vcdebug.amount_text import count_noun
@@ -9,9 +10,11 @@ from vcdebug.snapshot.kinds import KIND_BY_NAME, ResourceKind
 from vcdebug.snapshot.manifest import (
     GROUP_ANNOTATION,
     JsonObject,
+    key_of,
     metadata_of,
     name_of,
     object_in,
+    object_list,
     owners_of,
     spec_of,
     status_of,
@@ -100,7 +103,7 @@ def _check_pods(gathered: GatheredObjects, flags: SchedulerFlags, dangling: _Dan
                 dangling.add_name("Pod", index, "spec.volumes", f"PersistentVolumeClaim {claim}", _NO_CLAIM)
 
 
-def _claim_names(manifest: Manifest, spec: JsonObject) -> list[str]:
+def _claim_names(manifest: JsonObject, spec: JsonObject) -> list[str]:
     names = []
     for volume in spec.get("volumes") or ():
         claim = volume.get("persistentVolumeClaim") or {}
@@ -305,11 +308,70 @@ EFFECT: Final = "no cause can be determined for a job"
 def missing_kinds(snapshot: Snapshot) -> tuple[ResourceKind, ...]:
     """Required kinds of which the snapshot has no objects, except kinds that a capture read and found empty.
 
-    Pods are among them only together with another kind: a PodGroup may be waiting for its pods.
+    Pods are among them only together with another kind or where an object says that pods exist: a PodGroup may be
+    waiting for its pods.
     """
-    captured = snapshot.provenance.resource_versions if snapshot.provenance is not None else {}
-    absent = [name for name in (*NEEDED, "Pod") if not snapshot.objects_of(name) and name not in captured]
-    return tuple(KIND_BY_NAME[name] for name in absent) if absent != ["Pod"] else ()
+    absent = [name for name in (*NEEDED, "Pod") if not snapshot.objects_of(name) and not was_read(snapshot, name)]
+    return (
+        tuple(KIND_BY_NAME[name] for name in absent) if absent != ["Pod"] or object_that_counts_pods(snapshot) else ()
+    )
+
+
+def was_read(snapshot: Snapshot, kind: str) -> bool:
+    """Whether a capture read this kind, so that no objects of it in the snapshot means none in the cluster."""
+    return snapshot.provenance is not None and kind in snapshot.provenance.resource_versions
+
+
+_GANG_COUNT: Final = re.compile(r"\d+/[1-9]\d* tasks in gang")
+"""The scheduler's count of a job's pods; 1/0 is a job whose pods do not exist yet."""
+
+
+def object_that_counts_pods(snapshot: Snapshot) -> str:
+    """The first object that says that pods exist, such as `PodGroup team/train is Running`; empty for none."""
+    for group in snapshot.objects_of("PodGroup"):
+        status, name = status_of(group), f"PodGroup {object_name(group)}"
+        if status.get("phase") in ("Running", "Unknown") or status.get("running"):
+            return f"{name} is {status.get('phase')}"
+        messages = [str(condition.get("message") or "") for condition in object_list(status.get("conditions"))]
+        if counted := next(filter(None, map(_GANG_COUNT.search, messages)), None):
+            return f'{name} states "{counted[0]}"'
+    counting = [job for job in snapshot.objects_of("Job") if any(map(status_of(job).get, ("running", "pending")))]
+    return f"Volcano Job {object_name(counting[0])} counts pods in its status" if counting else ""
+
+
+def _topology_of(group: JsonObject) -> str:
+    """`networkTopology`, if the PodGroup or a part of it states one."""
+    spec = spec_of(group)
+    stated = [spec, *object_list(spec.get("subGroupPolicy"))]
+    return "networkTopology" if any(part.get("networkTopology") for part in stated) else ""
+
+
+def _class_of_group(group: JsonObject) -> str:
+    name = str(spec_of(group).get("priorityClassName") or "")
+    return "" if not name or name in SYSTEM_CLASSES else f"priorityClassName {name}"
+
+
+def _claim_of_pod(pod: JsonObject) -> str:
+    return next((f"claimName {name}" for name in _claim_names(pod, spec_of(pod))), "")
+
+
+_NAMERS: Final[tuple[tuple[str, str, Callable[[JsonObject], str]], ...]] = (
+    ("PriorityClass", "PodGroup", _class_of_group),
+    ("HyperNode", "PodGroup", _topology_of),
+    ("PersistentVolumeClaim", "Pod", _claim_of_pod),
+)
+"""(kind, kind of objects that need it, what such an object states), for kinds whose absence changes decisions."""
+
+
+def needed_kinds(snapshot: Snapshot, objects: Mapping[str, Sequence[JsonObject]]) -> list[tuple[ResourceKind, str]]:
+    """(kind, what needs it) for kinds of which the snapshot has no objects, though some of these objects name one."""
+    found = []
+    for kind, namer, read_name in _NAMERS:
+        if not snapshot.objects_of(kind) and not was_read(snapshot, kind):
+            named = ((one, read_name(one)) for one in objects.get(namer, ()))
+            words = next((f"{namer} {key_of(one)} states {name}" for one, name in named if name), "")
+            found += [(KIND_BY_NAME[kind], words)] if words else []
+    return found
 
 
 def join_kinds(kinds: tuple[ResourceKind, ...]) -> str:

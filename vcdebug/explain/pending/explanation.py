@@ -44,7 +44,12 @@ from vcdebug.explain.pending.gates import (
 from vcdebug.explain.pending.gates.admission import ADMITTED_CAUSE, NOT_CONFIGURED_CAUSE, later_rejections
 from vcdebug.explain.pending.gates.eviction import Gate, GateChance
 from vcdebug.explain.pending.gates.eviction.entitlement import NOT_STARVING, POLICY_NEVER
-from vcdebug.explain.pending.gates.not_in_session import PLACES_CAUSE, capture_incomplete, incomplete
+from vcdebug.explain.pending.gates.not_in_session import (
+    CAPTURE_INCOMPLETE,
+    PLACES_CAUSE,
+    capture_incomplete,
+    incomplete,
+)
 from vcdebug.explain.pending.gates.other_groups import add_other_groups
 from vcdebug.explain.pending.gates.placed import EVICTED_CAUSE, HAS_CAUSES, PHANTOM_CAUSE, stopping_findings
 from vcdebug.explain.pending.gates.queue_limits import NOT_ALLOCATABLE, allocatable_refusals
@@ -66,7 +71,9 @@ from vcdebug.recording.cluster_overview import waiting_summary
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.session_closing import crash_change, crash_lines
 from vcdebug.releases.release import NEWEST, Release
+from vcdebug.snapshot.kinds import ResourceKind
 from vcdebug.snapshot.manifest import key_of, metadata_of, owner_names
+from vcdebug.snapshot.object_checks import join_kinds, needed_kinds, supplying_command, was_read
 
 PANIC_CAUSE = "panic"
 CUT_OFF_CAUSE = "cut-off"
@@ -83,12 +90,46 @@ def explain_by_name(recording: Recording, word: str) -> Explanation:
 
 def explain_subject(recording: Recording, subject: ExplainSubject) -> Explanation:
     """The explanation of a job or pod of the snapshot, with the doubt about the input."""
-    doubts = filter(None, (doubt_of_input(recording), _doubt_of_process(recording, subject)))
+    kinds = _kinds_needed_by(recording, subject)
+    others = [kind for kind, _ in _kinds_needed_by_groups(recording)]
+    doubt_of_kinds = _doubt_of_kinds([(kind, words) for kind, words in kinds if kind not in others])
+    doubts = filter(None, (doubt_of_input(recording), doubt_of_kinds, _doubt_of_process(recording, subject)))
     explanation = with_scheduler_fault(recording, subject, _build_explanation(recording, subject))
     dominant = explanation.dominant
     facts = (*_rejected_conf_facts(recording), *dominant.facts, *event_facts(recording, subject))
     dominant = replace(dominant, facts=facts) if facts != dominant.facts else dominant
+    if kinds and dominant.cause != CAPTURE_INCOMPLETE:
+        # The first line has to be true on its own: what the named objects say may decide otherwise.
+        absent, headline = join_kinds(tuple(kind for kind, _ in kinds)), dominant.headline
+        state = f"{headline.state} (may change: the snapshot has {absent})"
+        dominant = replace(dominant, headline=headline._replace(state=state))
     return replace(explanation, dominant=dominant, doubt="; ".join(doubts), release=recording.snapshot.release)
+
+
+def _kinds_needed_by(recording: Recording, subject: ExplainSubject) -> list[tuple[ResourceKind, str]]:
+    """Kinds that the snapshot has none of, though the job's PodGroup or a Pending pod of it names one."""
+    if subject.job not in recording.session.jobs:
+        return []
+    view = JobView(recording, subject.job, subject.pod)
+    pods = [task.pod.manifest for task in view.pending_at_open]
+    if view.job.tasks and not pods:
+        return []
+    return needed_kinds(recording.snapshot, {"PodGroup": [view.job.pod_group.manifest], "Pod": pods})
+
+
+@per_recording()
+def _kinds_needed_by_groups(recording: Recording) -> list[tuple[ResourceKind, str]]:
+    """Kinds that the snapshot has none of, though some PodGroup names one."""
+    groups = [job.pod_group.manifest for job in recording.session.jobs.values()]
+    return needed_kinds(recording.snapshot, {"PodGroup": groups})
+
+
+def _doubt_of_kinds(needed: Sequence[tuple[ResourceKind, str]]) -> str:
+    """What objects name although the snapshot has no such objects, with the command that adds them."""
+    if not needed:
+        return ""
+    named, kinds = join_names(words for _, words in needed), tuple(kind for kind, _ in needed)
+    return f"{named}, but the snapshot has {join_kinds(kinds)}: add the output of `{supplying_command(kinds)}`"
 
 
 def _rejected_conf_facts(recording: Recording) -> tuple[str, ...]:
@@ -128,6 +169,9 @@ def doubt_of_input(recording: Recording) -> str:
     if recording.snapshot.scheduler_conf is None and recording.session.jobs:
         actions = ", ".join(recording.conf.actions)
         doubts.append(f"the snapshot has no scheduler configuration; the built-in one is assumed (actions {actions})")
+    doubts.append(_doubt_of_kinds(_kinds_needed_by_groups(recording)))
+    if recording.session.jobs and not recording.snapshot.objects_of("Pod") and not was_read(recording.snapshot, "Pod"):
+        doubts.append("the snapshot has no Pod: add the output of `kubectl get pods -A -o json`")
     return "; ".join(filter(None, doubts))
 
 

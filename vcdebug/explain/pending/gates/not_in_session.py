@@ -43,7 +43,7 @@ from vcdebug.snapshot.manifest import (
     status_of,
     workload_key,
 )
-from vcdebug.snapshot.object_checks import join_kinds, missing_kinds, supplying_command
+from vcdebug.snapshot.object_checks import join_kinds, missing_kinds, object_that_counts_pods, supplying_command
 from vcdebug.snapshot.reported_events import CONTROLLER_KINDS, ENDED_JOB_PHASES
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.snapshot.workloads import volcano_job_of
@@ -116,6 +116,8 @@ def capture_incomplete(recording: Recording, subject: ExplainSubject) -> Finding
     headline = CauseHeadline(subject.job, "cannot be explained", f"the snapshot has {join_kinds(kinds)}")
     if quotes:
         headline, facts = pending_headline(subject.job, f"the scheduler says {quotes[0]}"), (str(headline), *facts)
+    elif [kind.name for kind in kinds] == ["Pod"]:
+        facts = (f"{object_that_counts_pods(recording.snapshot)}.",)
     command = f"Add the output of `{supplying_command(kinds)}` to the snapshot, or use `vcdebug capture`."
     evidence = opening_evidence(recording, f"the session opens with {join_kinds(kinds)}")
     return Finding(CAPTURE_INCOMPLETE, headline, {}, evidence, (outside_advice(command),), facts=facts)

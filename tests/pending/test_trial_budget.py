@@ -13,7 +13,7 @@ from vcdebug.framework.subject import CANDIDATES
 from vcdebug.recording.recording import Recording, store_answer
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Manifest
-from vcdebug.whatif.fixes.search import run_search, start_search, trials_of
+from vcdebug.whatif.fixes.search import FixSearch, run_search, start_search, trials_of
 
 CONF = conf_of("priority gang", "predicates nodeorder", actions="allocate")
 
@@ -97,14 +97,48 @@ PAIRED: dict[str, tuple[list[Manifest], str]] = {
 """The objects besides the PodGroup, and the pair of changes that comes first."""
 
 
+def searched(*objects: Manifest | list[Manifest], conf: str) -> FixSearch:
+    """The finished search for fixes of default/j."""
+    recording = replay_cycle(cluster(*objects, conf=conf))
+    explanation = explain_by_name(recording, "default/j")
+    trials = trials_of(recording, explanation)
+    return run_search(start_search(recording, explanation), lambda wanted: [trials(edits) for edits in wanted])
+
+
 @pytest.mark.parametrize("name", PAIRED)
 def test_two_blockers_are_removed_by_a_pair_that_leaves_the_job_and_other_pods_as_they_are(name: str) -> None:
     objects, pair = PAIRED[name]
     conf = conf_of("gang", "predicates proportion nodeorder", actions="enqueue, allocate, backfill")
-    recording = replay_cycle(cluster(objects, pod_group("j", queue="q", min_member=2), conf=conf))
-    explanation = explain_by_name(recording, "default/j")
-    trials = trials_of(recording, explanation)
-    search = run_search(start_search(recording, explanation), lambda wanted: [trials(edits) for edits in wanted])
+    search = searched(objects, pod_group("j", queue="q", min_member=2), conf=conf)
     assert search.best_plans[0].plan_words == pair
     assert search.best_plans[0].is_proven
     assert search.trial_count < 50
+
+
+def plans_for(*objects: Manifest | list[Manifest], conf: str) -> list[tuple[str, tuple[str, ...]]]:
+    """The (words, costs) of the proven plans for default/j."""
+    return [
+        (plan.plan_words, plan.outcome.costs) for plan in searched(*objects, conf=conf).best_plans if plan.is_proven
+    ]
+
+
+def test_a_pending_holder_is_deleted_before_the_cluster_is_overcommitted() -> None:
+    conf = conf_of("gang", "overcommit predicates", actions="enqueue, allocate")
+    holder = [pod_group("large", min_resources={"cpu": "7"}), *pods("large", 1, cpu="7")]
+    job = [pod_group("j", phase="Pending", min_resources={"cpu": "4"}), *pods("j", 1, cpu="4")]
+    first, second, *_ = plans_for(node("n1", cpu="4"), node("n2", cpu="4"), holder, job, conf=conf)
+    assert first == (
+        "Delete PodGroup default/large; this releases 7 cpu",
+        ("deletes 1 Pending pod of default/large",),
+    )
+    assert second[0].startswith("overcommit: overcommit-factor 1.2 -> 1.")
+
+
+def test_a_limit_is_raised_before_running_pods_are_deleted() -> None:
+    conf = conf_of("gang", "proportion predicates", actions="enqueue, allocate")
+    running = [pod_group("old", queue="q", phase="Running"), *pods("old", 1, cpu="4", on="n1")]
+    job = [pod_group("j", queue="q"), *pods("j", 1, cpu="4")]
+    plans = plans_for(node("n1", cpu="10"), queue("q", capability={"cpu": "4"}), running, job, conf=conf)
+    deletion = ("Delete the 1 running pod of default/old", ("ends 1 pod of default/old",))
+    assert plans[0] == ("Queue q: capability.cpu 4 -> 8", ())
+    assert deletion in plans[1:]

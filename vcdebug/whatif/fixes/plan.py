@@ -102,8 +102,13 @@ class TriedPlan(Struct, frozen=True):
 
     @property
     def rank_key(self) -> tuple[bool, FixKind, bool, AdviceHarm, int, int]:
-        """A sort key: proven plans first, then by kind, without evictions of other jobs, least harm, fewest changes and
-        fewest costs.
+        """The one order of plans: what a maintainer would try first.
+
+        Proven plans first, since the others do not close the ticket. Then by kind, in the order of what a change costs:
+        a repair nothing, a limit or a switch an agreement, the job's settings its owner's work, nodes money; last come
+        other jobs' pods and rules that were made on purpose. Within a kind a plan that ends or evicts
+        running pods of other jobs comes after those that do not (a Pending pod has done no work yet), then the change
+        of the nearer owner (job, queue, cluster), then the one with fewer changes and side effects.
         """
         plan, costs = self.plan, self.outcome.costs
         ends_pods = any(cost.startswith(("ends", "evicts")) for cost in costs)

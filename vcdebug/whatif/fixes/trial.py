@@ -25,7 +25,7 @@ from vcdebug.recording.replay import replay_cycle
 from vcdebug.recording.state_before import sum_resources
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.edit_path import EditError
-from vcdebug.snapshot.manifest import name_of
+from vcdebug.snapshot.manifest import key_of, name_of, spec_of
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.whatif.branch import edited_snapshot
 from vcdebug.whatif.fixes.fix import (
@@ -219,6 +219,8 @@ class PodPlaces(Struct, frozen=True):
     waiting: tuple[JobId, ...]
     """Jobs with fewer pods than their minimum."""
     tasks: Mapping[TaskKey, JobId]
+    unplaced: frozenset[TaskKey]
+    """The tasks without a node when the cycle opens."""
     placements: tuple[Effect, ...]
     """The placements of the cycle, bound or pipelined."""
 
@@ -235,6 +237,9 @@ class PodPlaces(Struct, frozen=True):
                 for task in job.tasks.values()
                 if task.status not in ENDED_STATUSES
             },
+            frozenset(
+                TaskKey(key_of(pod)) for pod in recording.snapshot.objects_of("Pod") if not spec_of(pod).get("nodeName")
+            ),
             (*effects.bound, *effects.pipelined),
         )
 
@@ -244,13 +249,15 @@ class PodPlaces(Struct, frozen=True):
 
 
 def _iter_cost_words(job: JobId, before: PodPlaces, after: PodPlaces) -> Iterator[str]:
-    for verb, owners_by_pod in (
-        ("evicts", {task: owner for task, owner in after.evicted.items() if task not in before.evicted}),
-        ("ends", {task: owner for task, owner in before.tasks.items() if task not in after.tasks}),
+    ended = {task: owner for task, owner in before.tasks.items() if task not in after.tasks}
+    for verb, noun, owners_by_pod in (
+        ("evicts", "pod", {task: owner for task, owner in after.evicted.items() if task not in before.evicted}),
+        ("ends", "pod", {task: owner for task, owner in ended.items() if task not in before.unplaced}),
+        ("deletes", "Pending pod", {task: owner for task, owner in ended.items() if task in before.unplaced}),
     ):
         owners = [owner for owner in owners_by_pod.values() if owner != job]
         if owners:
-            yield f"{verb} {count_noun(len(owners), 'pod')} of {join_names(dict.fromkeys(owners))}"
+            yield f"{verb} {count_noun(len(owners), noun)} of {join_names(dict.fromkeys(owners))}"
     jobs_before, jobs_after = dict.fromkeys(before.tasks.values()), dict.fromkeys(after.tasks.values())
     # Jobs that an edit adds or removes do not count as delayed.
     delayed = [uid for uid in after.waiting if uid not in before.waiting and uid in jobs_before and uid in jobs_after]

@@ -11,6 +11,7 @@ from vcdebug.amount_text import count_noun, format_amounts_apart, join_names
 from vcdebug.errors import VcdebugError
 from vcdebug.explain import queue_index
 from vcdebug.explain.answer import (
+    MAX_LINE_LENGTH,
     Advice,
     AdviceHarm,
     CauseHeadline,
@@ -102,7 +103,9 @@ def explain_subject(recording: Recording, subject: ExplainSubject) -> Explanatio
         # The first line has to be true on its own: what the named objects say may decide otherwise.
         absent, headline = join_kinds(tuple(kind for kind, _ in kinds)), dominant.headline
         state = f"{headline.state} (may change: the snapshot has {absent})"
-        dominant = replace(dominant, headline=headline._replace(state=state))
+        headline = headline._replace(state=state)
+        # Where it is too long, the doubt below says it.
+        dominant = replace(dominant, headline=headline) if len(str(headline)) <= MAX_LINE_LENGTH else dominant
     return replace(explanation, dominant=dominant, doubt="; ".join(doubts), release=recording.snapshot.release)
 
 

@@ -190,6 +190,8 @@ def _describe_admitted(assumed: AssumedPods | None, *, short: bool) -> str:
         if assumed.scheduled:
             return f"{admitted}, and its pods would fit {', '.join(assumed.nodes[:4])}"
         return f"{admitted}; then {assumed.reason}"
+    if assumed is None and short:
+        return f"{admitted}; the size of its pods is unknown"
     if assumed is None:
         return f"{admitted}; whether its pods fit is unknown (their size is not in the snapshot)"
     if assumed.scheduled:

@@ -33,7 +33,7 @@ from vcdebug.explain.job_view import (
     find_subject,
 )
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.pending import checklist
+from vcdebug.explain.pending import checklist, doubt_of_input, doubts_about, what_may_change
 from vcdebug.explain.pending.gates import (
     ALREADY_PLACED,
     EVICTION_GATES,
@@ -63,7 +63,6 @@ from vcdebug.explain.queue_findings import CAPABILITY_CAUSE, QUOTA_CAUSE
 from vcdebug.framework.record import CutEvent, PanicEvent
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.garbage_collection import collector_paused
-from vcdebug.model.devices import DeviceLedger
 from vcdebug.model.names import QueueName
 from vcdebug.model.resource import PODS
 from vcdebug.model.task import TaskInfo, TaskStatus
@@ -72,9 +71,7 @@ from vcdebug.recording.cluster_overview import waiting_summary
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.session_closing import crash_change, crash_lines
 from vcdebug.releases.release import NEWEST, Release
-from vcdebug.snapshot.kinds import ResourceKind
 from vcdebug.snapshot.manifest import key_of, metadata_of, owner_names
-from vcdebug.snapshot.object_checks import join_kinds, needed_kinds, supplying_command, was_read
 
 PANIC_CAUSE = "panic"
 CUT_OFF_CAUSE = "cut-off"
@@ -91,48 +88,19 @@ def explain_by_name(recording: Recording, word: str) -> Explanation:
 
 def explain_subject(recording: Recording, subject: ExplainSubject) -> Explanation:
     """The explanation of a job or pod of the snapshot, with the doubt about the input."""
-    kinds = _kinds_needed_by(recording, subject)
-    others = [kind for kind, _ in _kinds_needed_by_groups(recording)]
-    doubt_of_kinds = _doubt_of_kinds([(kind, words) for kind, words in kinds if kind not in others])
-    doubts = filter(None, (doubt_of_input(recording), doubt_of_kinds, _doubt_of_process(recording, subject)))
     explanation = with_scheduler_fault(recording, subject, _build_explanation(recording, subject))
     dominant = explanation.dominant
     facts = (*_rejected_conf_facts(recording), *dominant.facts, *event_facts(recording, subject))
     dominant = replace(dominant, facts=facts) if facts != dominant.facts else dominant
-    if kinds and dominant.cause != CAPTURE_INCOMPLETE:
-        # The first line has to be true on its own: what the named objects say may decide otherwise.
-        absent, headline = join_kinds(tuple(kind for kind, _ in kinds)), dominant.headline
-        state = f"{headline.state} (may change: the snapshot has {absent})"
-        headline = headline._replace(state=state)
-        # Where it is too long, the doubt below says it.
-        dominant = replace(dominant, headline=headline) if len(str(headline)) <= MAX_LINE_LENGTH else dominant
-    return replace(explanation, dominant=dominant, doubt="; ".join(doubts), release=recording.snapshot.release)
-
-
-def _kinds_needed_by(recording: Recording, subject: ExplainSubject) -> list[tuple[ResourceKind, str]]:
-    """Kinds that the snapshot has none of, though the job's PodGroup or a Pending pod of it names one."""
-    if subject.job not in recording.session.jobs:
-        return []
-    view = JobView(recording, subject.job, subject.pod)
-    pods = [task.pod.manifest for task in view.pending_at_open]
-    if view.job.tasks and not pods:
-        return []
-    return needed_kinds(recording.snapshot, {"PodGroup": [view.job.pod_group.manifest], "Pod": pods})
-
-
-@per_recording()
-def _kinds_needed_by_groups(recording: Recording) -> list[tuple[ResourceKind, str]]:
-    """Kinds that the snapshot has none of, though some PodGroup names one."""
-    groups = [job.pod_group.manifest for job in recording.session.jobs.values()]
-    return needed_kinds(recording.snapshot, {"PodGroup": groups})
-
-
-def _doubt_of_kinds(needed: Sequence[tuple[ResourceKind, str]]) -> str:
-    """What objects name although the snapshot has no such objects, with the command that adds them."""
-    if not needed:
-        return ""
-    named, kinds = join_names(words for _, words in needed), tuple(kind for kind, _ in needed)
-    return f"{named}, but the snapshot has {join_kinds(kinds)}: add the output of `{supplying_command(kinds)}`"
+    change = what_may_change(recording, subject) if dominant.cause != CAPTURE_INCOMPLETE else ""
+    headline = (
+        dominant.headline._replace(state=f"{dominant.headline.state} ({change})") if change else dominant.headline
+    )
+    # Where the first line would be too long, the doubt below it says so.
+    if len(str(headline)) <= MAX_LINE_LENGTH:
+        dominant = replace(dominant, headline=headline)
+    doubt = "; ".join(doubts_about(recording, subject))
+    return replace(explanation, dominant=dominant, doubt=doubt, release=recording.snapshot.release)
 
 
 def _rejected_conf_facts(recording: Recording) -> tuple[str, ...]:
@@ -142,40 +110,6 @@ def _rejected_conf_facts(recording: Recording) -> tuple[str, ...]:
         return ()
     problem = conf.problems[0].what.replace("rejected: ", "")
     return (f"The configuration is rejected ({problem}); the built-in one is in force: {', '.join(conf.actions)}.",)
-
-
-def _doubt_of_process(recording: Recording, subject: ExplainSubject) -> str:
-    """The assumption about the scheduler process, if device ledgers of earlier cycles decide about the job."""
-    if not recording.snapshot.process.assumed or subject.job not in recording.session.jobs:
-        return ""
-    ledgers = _ledgers_by_device(recording).values()
-    tasks = JobView(recording, subject.job, subject.pod).pending_at_open if ledgers else ()
-    if not any(ledger.has_device_request(task.pod) for task in tasks for ledger in ledgers):
-        return ""
-    return "nothing says when the scheduler started, and a running process is assumed (meta.json: scheduler.started)"
-
-
-@per_recording()
-def _ledgers_by_device(recording: Recording) -> Mapping[str, DeviceLedger]:
-    """One ledger of each kind of device that nodes have."""
-    return {device: ledger for node in recording.session.nodes.values() for device, ledger in node.devices.items()}
-
-
-def doubt_of_input(recording: Recording) -> str:
-    """Why any answer may be wrong: objects read at different times, missing namespaces, an assumed configuration."""
-    provenance = recording.snapshot.provenance
-    doubts = ["" if provenance is None else provenance.inconsistency_text()]
-    if provenance is not None and provenance.namespace:
-        doubts.append(
-            f"only namespace {provenance.namespace} was read; pods of other namespaces use room that is not known"
-        )
-    if recording.snapshot.scheduler_conf is None and recording.session.jobs:
-        actions = ", ".join(recording.conf.actions)
-        doubts.append(f"the snapshot has no scheduler configuration; the built-in one is assumed (actions {actions})")
-    doubts.append(_doubt_of_kinds(_kinds_needed_by_groups(recording)))
-    if recording.session.jobs and not recording.snapshot.objects_of("Pod") and not was_read(recording.snapshot, "Pod"):
-        doubts.append("the snapshot has no Pod: add the output of `kubectl get pods -A -o json`")
-    return "; ".join(filter(None, doubts))
 
 
 @per_recording()

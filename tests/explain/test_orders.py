@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
-from tests.recorded import GOLDEN, ROOT, bundled, written
+from tests.recorded import GOLDEN, ROOT, bundled
 from vcdebug.explain.decisions.equations import equation_at
 from vcdebug.explain.orders import (
     ElementKind,
@@ -25,11 +25,13 @@ from vcdebug.framework import order
 from vcdebug.framework.record import OpEvent, PopEvent
 from vcdebug.framework.session import Plugin, Session
 from vcdebug.plugins import PLUGINS
+from vcdebug.recording.file.object_tables import store_recording
+from vcdebug.recording.file.read import open_stored_recording
 from vcdebug.recording.recording import Recording
-from vcdebug.recording.replay import heap_comparisons, replay_cycle
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.views.inside import WEBHOOK_ANSWERED, inside_table
+from vcdebug.views.inside import inside_table
 from vcdebug.views.table import format_table
 
 
@@ -107,18 +109,79 @@ def test_each_pop_shows_the_comparisons_that_put_its_element_first(name: str) ->
     assert any(comparisons_at(recording, seq) for seq in pops) or not any(recording.event_at(seq).left for seq in pops)  # type: ignore[union-attr]
 
 
-def test_a_second_run_for_the_comparisons_leaves_the_recording_as_it_was() -> None:
-    recording = replay_cycle(load_snapshot(ROOT / "tests" / "golden" / "random" / GOLDEN[0]))
-    before = written(recording)
-    assert heap_comparisons(recording) is heap_comparisons(recording)
-    assert before == written(recording)
+Pair = tuple[int, str, str]
+"""A comparison of a heap: the event that follows it, the element that goes first, the other one."""
 
 
-def test_comparisons_are_unavailable_after_webhook_calls() -> None:
+class History:
+    """The comparisons that one heap made, each noted when it was made."""
+
+    def __init__(self, pairs: list[Pair] | None = None, since: int = 0) -> None:
+        self.pairs = pairs or []
+        self.since = since
+        """How many of them were made before the last pop began."""
+
+
+@pytest.fixture
+def noted(monkeypatch: pytest.MonkeyPatch) -> dict[int, list[Pair]]:
+    """Pop → the comparisons of its heap since the pop before, noted while a cycle runs."""
+    heap = order.PriorityQueue
+    init, pop, clone = heap.__init__, heap.pop, heap.clone
+    found: dict[int, list[Pair]] = {}
+    histories: dict[order.PriorityQueue[Any], History] = {}
+    plain: dict[Any, Any] = {}
+
+    def make(self: order.PriorityQueue[Any], less: Any, kind: str, name: Any, record: Any, *rest: Any) -> None:
+        def noting_less(left: Any, right: Any) -> bool:
+            goes_first = plain[noting_less](left, right)
+            pair = (left, right) if goes_first else (right, left)
+            histories[self].pairs.append((record.next_seq, *map(name, pair)))
+            return bool(goes_first)
+
+        plain[noting_less], histories[self] = plain.get(less, less), History()
+        init(self, noting_less, kind, name, record, *rest)
+
+    def pop_noting(self: order.PriorityQueue[Any]) -> Any:
+        history, seq, size = histories[self], self._record.next_seq, len(histories[self].pairs)
+        item = pop(self)
+        if not self._record.running_call_count:
+            found[seq] = history.pairs[history.since :]
+        history.since = size
+        return item
+
+    def clone_noting(self: order.PriorityQueue[Any]) -> order.PriorityQueue[Any]:
+        copy, history = clone(self), histories[self]
+        copy._less = next(less for less in reversed(plain) if plain[less] is plain[copy._less])
+        histories[copy] = History(list(history.pairs), history.since)
+        return copy
+
+    for name, method in (("__init__", make), ("pop", pop_noting), ("clone", clone_noting)):
+        monkeypatch.setattr(heap, name, method)
+    return found
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_the_comparisons_of_each_pop_are_those_that_its_heap_made(name: str, noted: dict[int, list[Pair]]) -> None:
+    recording = replay_cycle(load_snapshot(ROOT / "tests" / "golden" / "random" / name))
+    pops = recording.index.seqs_of_type(PopEvent)
+    made = dict(noted)
+    assert list(made) == list(pops)
+    for each in (recording, open_stored_recording(b"".join(store_recording(recording, "this")), "this")):
+        assert made == {
+            seq: [
+                (heap.seqs[number], heap.first_names[number], heap.second_names[number]) for number in heap.ranges[seq]
+            ]
+            for seq in pops
+            for heap in [order.HeapComparisons(each.record.heap_log, each.record.heap_log.heap_popped_at(seq))]
+        }
+
+
+def test_comparisons_are_available_after_webhook_calls() -> None:
     snapshot = load_snapshot(ROOT / "fixtures" / "preempt-works")
     recording = replay_cycle(snapshot, ask_extender=lambda *_: "not asked")
-    shown = inside_table(recording, recording.index.seqs_of_type(PopEvent)[0])
-    assert WEBHOOK_ANSWERED in format_table(shown)
+    compared = [seq for seq in recording.index.seqs_of_type(PopEvent) if comparisons_at(recording, seq)]
+    assert compared
+    assert "decided by" in format_table(inside_table(recording, compared[0]))
 
 
 def compare_elements(recording: Recording, kind: ElementKind, number: int = 0) -> OrderComparison:

@@ -2,11 +2,12 @@
 
 import pytest
 
-from tests.debugger.test_steps_inside import compared_pop
+from tests.debugger.test_steps_inside import COMPARED, compared_pop
 from tests.tui.driving import NARROW, WIDE, opened
 from vcdebug.explain.orders import comparisons_at
 from vcdebug.tui.keymap import bindings_by_id
 from vcdebug.tui.panels.base import Panel
+from vcdebug.views.headline import bare_name
 
 START = 60
 MOVEMENTS = ("over", "into", "out", "continue")
@@ -48,7 +49,7 @@ def test_only_the_tested_movements_have_an_opposite() -> None:
 
 @pytest.mark.parametrize("size", [NARROW, WIDE, (200, 60)])
 async def test_into_walks_the_comparisons_of_a_pop_and_moves_no_panel(size: tuple[int, int]) -> None:
-    async with opened(size=size) as desk:
+    async with opened(COMPARED, size=size) as desk:
         await desk.until_at_rest()
         seq = compared_pop(desk.moment.recording)
         await desk.command(f"goto {seq}")
@@ -58,7 +59,7 @@ async def test_into_walks_the_comparisons_of_a_pop_and_moves_no_panel(size: tupl
             await desk.press("s")
             assert f"comparison {number} of {count}" in desk.screen()
             assert f"Comparison {number} of {count} of the pop" in desk.text("moment")
-            assert f"why {order.left} goes before {order.right}" in desk.text("equation")
+            assert f"why {bare_name(order.left)} goes before {bare_name(order.right)}" in desk.text("equation")
             assert places == {panel.id: panel.region for panel in desk.main.query(Panel) if panel.display}
         await desk.press("s")
         assert seq + 1 == desk.seq

@@ -9,7 +9,6 @@ from vcdebug.framework.record import PopEvent, ScoreEvent
 from vcdebug.model.names import Seq
 from vcdebug.recording.flow_rows import next_row, path_to_row, previous_row, row_after_opening
 from vcdebug.recording.recording import Recording
-from vcdebug.recording.replay import RerunCancelledError, refuse_long_runs
 
 Step = Literal[1, -1]
 """Forward or backward."""
@@ -88,20 +87,17 @@ class InnerSteps(NamedTuple):
 
 
 def steps_inside(recording: Recording, seq: Seq) -> InnerSteps:
-    """The steps inside an event; `total` is 1 for a pop whose comparisons only a long run could count."""
+    """The steps inside an event."""
     event = recording.event_at(seq) if seq != OVERVIEW else None
-    # With a webhook there are no inner steps: in a second run it may answer differently.
-    if recording.session.ask_extender is None and isinstance(event, ScoreEvent):
-        return InnerSteps("part", len(event.parts))
-    if not isinstance(event, PopEvent):
-        return InnerSteps("", 0)
-    from vcdebug.explain.orders import comparisons_at  # with the explainers of all plugins: not before the first frame
+    if isinstance(event, PopEvent):
+        # With the explainers of all plugins: not before the first frame.
+        from vcdebug.explain.orders import comparisons_at
 
-    try:
-        with refuse_long_runs():
-            return InnerSteps("comparison", len(comparisons_at(recording, seq)))
-    except RerunCancelledError:
-        return InnerSteps("comparison", 1)
+        return InnerSteps("comparison", len(comparisons_at(recording, seq)))
+    # With a webhook parts have no arithmetic: in a second run it may answer differently.
+    if isinstance(event, ScoreEvent) and recording.session.ask_extender is None:
+        return InnerSteps("part", len(event.parts))
+    return InnerSteps("", 0)
 
 
 def is_subject(selection: CursorSelection) -> bool:

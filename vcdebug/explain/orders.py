@@ -13,16 +13,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vcdebug.explain.plugins import OrderDifference, OrderMoment, explainer_for, iter_differences, smaller_first
+from vcdebug.framework.columns import ColumnSequence
 from vcdebug.framework.combine import Tiers
 from vcdebug.framework.hooks import JOB_ORDER, QUEUE_ORDER, SUB_JOB_ORDER, TASK_ORDER, VICTIM_QUEUE_ORDER, AnyHook
+from vcdebug.framework.order import HeapComparisons
 from vcdebug.framework.record import Level, PopEvent, Span
 from vcdebug.framework.ties import JOB_TIES, QUEUE_TIES, SUB_JOB_TIES, TASK_TIES, TieField, pod_indexes, tie_key
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo
-from vcdebug.recording.event_index import Seqs, seq_before
+from vcdebug.recording.event_index import Seqs
 from vcdebug.recording.recording import Recording, per_recording
-from vcdebug.recording.replay import heap_comparisons
 from vcdebug.recording.state_before import state_before, task_of
 
 ElementKind = Literal["queue", "job", "task", "subjob", "victim"]
@@ -192,52 +193,38 @@ def order_at(recording: Recording, seq: Seq, other: str) -> OrderComparison | No
     return order_of(recording, seq, kind, event.name, other, recording.span_tree.name_around(seq, Level.TASK))
 
 
-@per_recording(most=8)
+class PopComparisons(ColumnSequence[OrderComparison]):
+    """The comparisons before a pop; each is explained when it is read, since there may be thousands."""
+
+    def __init__(self, recording: Recording, seq: Seq, kind: ElementKind, heap: HeapComparisons) -> None:
+        self._recording, self._kind, self._heap = recording, kind, heap
+        self._numbers = heap.ranges[seq]
+        self._asker = recording.span_tree.name_around(seq, Level.TASK)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def _make_element(self, index: int) -> OrderComparison:
+        heap, number = self._heap, self._numbers[index]
+        names = heap.first_names[number], heap.second_names[number]
+        return order_of(self._recording, heap.seqs[number], self._kind, *names, self._asker)
+
+
 def comparisons_at(recording: Recording, seq: Seq) -> Sequence[OrderComparison]:
-    """The comparisons that the priority queue made until the popped element was first, in call order.
+    """The comparisons that the priority queue made until the popped element was first, and in the pop, in call order.
 
-    The element that goes first is the left one. Raises RerunCancelledError: the cycle runs again for it.
+    The element that goes first is the left one.
     """
-    event = recording.event_at(seq)
-    if not isinstance(event, PopEvent) or pop_kind(recording, seq) is None:
+    kind = pop_kind(recording, seq)
+    if kind is None:
         return ()
-    comparisons: Sequence[OrderComparison] = ()
-    for after in _comparisons_begin(recording, seq):
-        comparisons = list(_comparisons_since(recording, after, seq, event))
-        # A copied queue, as for the next HyperNode, starts with the comparisons of its original.
-        if any(order.left == event.name for order in comparisons):
-            break
-    return comparisons
+    heap = recording.record.heap_log.heap_popped_at(seq)
+    return PopComparisons(recording, seq, kind, _heap_comparisons(recording, heap))
 
 
-def _comparisons_begin(recording: Recording, seq: Seq) -> Iterator[Seq]:
-    """Yields the events after which the comparisons for a pop may begin, the latest first."""
-    previous_pop = seq_before(sibling_pops(recording, seq), seq)
-    if previous_pop is not None:
-        # The heap determines the next element to pop while it pops the one before.
-        yield previous_pop - 1
-    span = recording.span_tree.span_around(seq, Level.NODE if pop_kind(recording, seq) == "victim" else Level.ACTION)
-    yield seq - 1 if span is None else span.first - 1
-
-
-def _comparisons_since(recording: Recording, after: Seq, seq: Seq, event: PopEvent) -> Iterator[OrderComparison]:
-    """The comparisons of that priority queue between two events."""
-    kind, asker = pop_kind(recording, seq), recording.span_tree.name_around(seq, Level.TASK)
-    assert kind is not None
-    owner = _owner_of(recording, kind, event.name)
-    for pair_seq, pair in heap_comparisons(recording).iter_between(after, seq):
-        is_same_kind = pair.kind == event.kind and _is_victim_pop(recording, pair_seq) == (kind == "victim")
-        if is_same_kind and owner == _owner_of(recording, kind, pair.first) == _owner_of(recording, kind, pair.second):
-            yield order_of(recording, pair_seq, kind, pair.first, pair.second, asker)
-
-
-def _owner_of(recording: Recording, kind: ElementKind, name: str) -> str:
-    """The owner of the priority queue of an element: a job's queue, or a task's job; empty for queues and victims."""
-    if kind == "job":
-        return recording.owners.queues[name]
-    if kind == "subjob":
-        return recording.owners.sub_jobs[name]
-    return recording.owners.jobs[name] if kind == "task" else ""
+@per_recording(most=4)
+def _heap_comparisons(recording: Recording, heap: int) -> HeapComparisons:
+    return HeapComparisons(recording.record.heap_log, heap)
 
 
 def pops_of_hook(recording: Recording, hook: str) -> Iterator[Seq]:

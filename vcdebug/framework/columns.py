@@ -5,10 +5,13 @@ Upstream: none.
 
 from abc import abstractmethod
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from itertools import takewhile
 from typing import Generic, NamedTuple, TypeVar, overload
+
+import numpy as np
 
 from vcdebug.framework.figures import Value
 from vcdebug.model.names import Seq
@@ -227,3 +230,47 @@ class SpanLog(ColumnSequence[Span]):
             fields = (self.levels[index], self.names[index], self.firsts[index], self.parents[index], self.lasts[index])
             span = self._spans[index] = Span(index, *fields)
         return span
+
+
+class HeapLog:
+    """The pushes and pops of all heaps with the answers of their comparisons, from which each comparison is found."""
+
+    __slots__ = ("_heap_count", "_heaps", "_origins", "answers", "names", "seqs")
+
+    def __init__(self) -> None:
+        self.seqs = array("I")
+        """The event that follows a push, or that records the pop."""
+        self.names: list[str | None] = []
+        """The pushed element; None for a pop."""
+        self.answers = array("Q")
+        """Bits: a first 1, then for each comparison in call order whether its first argument goes first."""
+        self._heaps = array("I")
+        self._heap_count = 0
+        self._origins: dict[int, tuple[int, int]] = {}
+        """Copied heap → (the heap that it is a copy of, the number of rows before)."""
+
+    def add_heap(self, copied: int | None = None) -> int:
+        """The number of a new heap, which starts with the items of the heap `copied`."""
+        number = self._heap_count
+        self._heap_count = number + 1
+        if copied is not None:
+            self._origins[number] = copied, len(self.seqs)
+        return number
+
+    def add_row(self, heap: int, seq: Seq, answers: int, name: str | None) -> None:
+        """Add a push, or a pop if `name` is None."""
+        self._heaps.append(heap)
+        self.seqs.append(seq)
+        self.answers.append(answers)
+        self.names.append(name)
+
+    def heap_popped_at(self, seq: Seq) -> int:
+        """The heap of the pop that an event records."""
+        # Pushes after the event before have the same number.
+        return self._heaps[bisect_right(self.seqs, seq) - 1]
+
+    def rows_of(self, heap: int) -> list[int]:
+        """The pushes and pops of a heap in call order, with those of the heap that it is a copy of."""
+        copied, count = self._origins.get(heap, (heap, 0))
+        own: list[int] = np.flatnonzero(np.asarray(self._heaps) == heap).tolist()
+        return own if copied == heap else [*(row for row in self.rows_of(copied) if row < count), *own]

@@ -6,14 +6,16 @@ Upstream: actions/allocate (organizeJobWorksheet), actions/utils (organizeEvicti
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator
 from functools import cmp_to_key
 from typing import Generic, TypeVar
 
-from vcdebug.framework.record import HeapComparison, PopEvent, Record, fast_tuple
+from vcdebug.framework.columns import HeapLog
+from vcdebug.framework.record import PopEvent, Record, fast_tuple
 from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
-from vcdebug.model.names import SubJobId
+from vcdebug.model.names import Seq, SubJobId
 from vcdebug.model.sub_job import SubJobInfo
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.releases.scheduling import VICTIM_TIE_BY_JOB_AGE
@@ -27,14 +29,20 @@ class PriorityQueue(Generic[T]):
     Upstream: util/priority_queue.NewPriorityQueue.
     """
 
-    __slots__ = ("_items", "_kind", "_less", "_name", "_record")
+    __slots__ = ("_heap_log", "_items", "_kind", "_less", "_name", "_number", "_record")
 
-    def __init__(self, less: LessFunction[T], kind: str, name: Callable[[T], str], record: Record) -> None:
+    def __init__(
+        self, less: LessFunction[T], kind: str, name: Callable[[T], str], record: Record, copied: int | None = None
+    ) -> None:
+        """`copied` is the number of the heap whose items the caller copies."""
         self._kind = kind
         self._name = name
         self._record = record
-        self._less = less if record.watch_comparison is None else self._watched_less(less)
+        self._less = less
         self._items: list[T] = []
+        # Inside a recorded call no events are recorded either.
+        self._heap_log = HeapLog() if record.running_call_count else record.heap_log
+        self._number = self._heap_log.add_heap(copied)
 
     def __len__(self) -> int:
         return len(self._items)
@@ -47,47 +55,41 @@ class PriorityQueue(Generic[T]):
         """Add the item and sift it up. Upstream: util/priority_queue.Push."""
         # heapq would compare other pairs: with an inconsistent `less`, as several plugins may have, its order would
         # differ from that of Go's container/heap.
-        items, less = self._items, self._less
+        items, less, answers = self._items, self._less, 1
         items.append(item)
         child = len(items) - 1
         while child > 0:
             parent = (child - 1) >> 1
             if not less(items[child], items[parent]):
-                return
+                answers <<= 1
+                break
+            answers = answers << 1 | 1
             items[child], items[parent] = items[parent], items[child]
             child = parent
+        self._heap_log.add_row(self._number, len(self._record.events) + 1, answers, self._name(item))
 
     def pop(self) -> T:
         """Remove and return the first item, and record the pop. Upstream: util/priority_queue.Pop."""
-        items, less = self._items, self._less
+        items, less, answers = self._items, self._less, 1
         last = len(items) - 1
         items[0], items[last] = items[last], items[0]
         parent = 0
         while (child := 2 * parent + 1) < last:
             right = child + 1
-            if right < last and less(items[right], items[child]):
-                child = right
+            if right < last:
+                is_right_first = 1 if less(items[right], items[child]) else 0
+                answers = answers << 1 | is_right_first
+                child += is_right_first
             if not less(items[child], items[parent]):
+                answers <<= 1
                 break
+            answers = answers << 1 | 1
             items[parent], items[child] = items[child], items[parent]
             parent = child
         item = items.pop()
+        self._heap_log.add_row(self._number, len(self._record.events) + 1, answers, None)
         self._record.append(fast_tuple(PopEvent, (self._kind, self._name(item), last)))
         return item
-
-    def _watched_less(self, less: LessFunction[T]) -> LessFunction[T]:
-        def less_and_show(left: T, right: T) -> bool:
-            goes_first = less(left, right)
-            self._show_comparison(*((left, right) if goes_first else (right, left)))
-            return goes_first
-
-        return less_and_show
-
-    def _show_comparison(self, first: T, second: T) -> None:
-        record = self._record
-        if record.watch_comparison is not None and not record.running_call_count:
-            names = self._name(first), self._name(second)
-            record.watch_comparison(record.next_seq, HeapComparison(self._kind, *names))
 
     def take_least(self, key: Callable[[T], int]) -> T:
         """Remove and return the item with the smallest key, unrecorded, where upstream iterates over a map."""
@@ -103,11 +105,44 @@ class PriorityQueue(Generic[T]):
 
     def clone(self) -> PriorityQueue[T]:
         """A heap with a copy of the array and the same comparison. Upstream: util/priority_queue.Clone."""
-        copy = PriorityQueue(self._less, self._kind, self._name, self._record)
+        copy = PriorityQueue(self._less, self._kind, self._name, self._record, self._number)
         copy._items = list(self._items)
-        # The constructor would wrap an already watched comparison again.
-        copy._less = self._less
         return copy
+
+
+class HeapComparisons:
+    """The comparisons of one heap in call order; its pushes and pops are repeated with the logged answers."""
+
+    def __init__(self, log: HeapLog, number: int) -> None:
+        self.first_names: list[str] = []
+        """The element of each comparison that goes first."""
+        self.second_names: list[str] = []
+        self.seqs = array("I")
+        """The event that follows each comparison."""
+        self.ranges: dict[Seq, range] = {}
+        """Pop → the comparisons since the previous pop: while an element is popped, the next one is determined."""
+        self._answers: Iterator[str] = iter(())
+        self._repeat(log, log.rows_of(number))
+
+    def _repeat(self, log: HeapLog, rows: Iterable[int]) -> None:
+        heap: PriorityQueue[str] = PriorityQueue(self._answer, "", str, Record())
+        begin_of_pop = 0
+        for row in rows:
+            begin, seq, name = len(self.first_names), log.seqs[row], log.names[row]
+            self._answers = iter(f"{log.answers[row]:b}"[1:])
+            if name is None:
+                heap.pop()
+                self.ranges[seq] = range(begin_of_pop, len(self.first_names))
+                begin_of_pop = begin
+            else:
+                heap.push(name)
+            self.seqs.extend([seq] * (len(self.first_names) - begin))
+
+    def _answer(self, left: str, right: str) -> bool:
+        goes_first = next(self._answers) == "1"
+        self.first_names.append(left if goes_first else right)
+        self.second_names.append(right if goes_first else left)
+        return goes_first
 
 
 def build_victims_queue(ssn: Session, victims: Iterable[TaskInfo], preemptor: TaskInfo) -> PriorityQueue[TaskInfo]:

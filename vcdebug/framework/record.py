@@ -5,12 +5,12 @@ Upstream: none; the recorder wraps every call that the framework makes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final, NamedTuple, Protocol
 
 from vcdebug.framework import subject
-from vcdebug.framework.columns import OPERATION, ChangeLog, LineLog, NoteLog, SpanLog
+from vcdebug.framework.columns import OPERATION, ChangeLog, HeapLog, LineLog, NoteLog, SpanLog
 from vcdebug.framework.columns import Level as Level
 from vcdebug.framework.columns import LogPoint as LogPoint
 from vcdebug.framework.columns import Note as Note
@@ -325,15 +325,6 @@ class SearchHelper(NamedTuple):
     cache_on: bool
 
 
-class HeapComparison(NamedTuple):
-    """A comparison of two elements of a priority queue; the first one is before the second."""
-
-    kind: str
-    """Kind of the elements, as in PopEvent."""
-    first: str
-    second: str
-
-
 class Record:
     """The append-only record of one cycle."""
 
@@ -342,6 +333,7 @@ class Record:
         "changes",
         "events",
         "figures",
+        "heap_log",
         "lines",
         "log_comparison",
         "node_names",
@@ -351,7 +343,6 @@ class Record:
         "search_helpers",
         "running_call_count",
         "spans",
-        "watch_comparison",
     )
 
     def __init__(self, bound: RecordBound | None = None, *, keeps_comparisons: bool = False) -> None:
@@ -367,15 +358,11 @@ class Record:
         self.notes = NoteLog()
         self.lines = LineLog()
         self.figures = FigureLog()
+        self.heap_log = HeapLog()
         self.pod_group_events: list[PodGroupEvent] = []
         self.node_names: list[NodeName] = []
         self.reasons = ReasonTable()
         self.search_helpers: list[SearchHelper] = []
-        self.watch_comparison: Callable[[Seq, HeapComparison], None] | None = None
-        """Called with the next event's seq and each comparison of a priority queue.
-
-        None in a cycle that is only recorded: they are many, and few are looked at.
-        """
         self.running_call_count = 0
         """Above 0 while a recorded call runs: events inside the call are not recorded."""
 

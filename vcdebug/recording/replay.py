@@ -1,7 +1,5 @@
 """Runs a cycle on a snapshot, and again up to an event."""
 
-from array import array
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -14,7 +12,7 @@ from vcdebug.amount_text import count_noun
 from vcdebug.errors import PANICS, VcdebugError
 from vcdebug.framework.conf import SchedulerConf, read_conf
 from vcdebug.framework.cycle import open_plugins, read_cluster, run_cycle, run_session
-from vcdebug.framework.record import ActionEvent, Event, HeapComparison, LogPoint, PopEvent, Record
+from vcdebug.framework.record import ActionEvent, Event, LogPoint, PopEvent, Record
 from vcdebug.framework.registry import Registry, registry_for
 from vcdebug.framework.replay_options import AskExtender, RecordFullError, SizeBound
 from vcdebug.framework.session import Session
@@ -122,9 +120,6 @@ ShouldContinue = Callable[[Seq, Seq], bool]
 EventObserver = Callable[[Session, Seq, Event], None]
 """Called with an event before it is recorded, after the plugins have answered."""
 
-ComparisonWatcher = Callable[[Seq, HeapComparison], None]
-"""Called with a comparison of a priority queue and the number of the event that follows."""
-
 
 class EventReachedError(RecordFullError):
     """Raised by an observer to end the run."""
@@ -152,10 +147,9 @@ class _ObservedEvents(list[Event]):
         raise TypeError("events are never removed")
 
 
-def observe_rerun(recording: Recording, look: EventObserver, watch: ComparisonWatcher | None = None) -> None:
+def observe_rerun(recording: Recording, look: EventObserver) -> None:
     """Run the recording's cycle again and call `look` with each event; it raises EventReachedError to end the run."""
     record = Record()
-    record.watch_comparison = watch
     plugins = plugins_of_release(recording.snapshot.release)
     cluster = read_cluster(recording.snapshot, recording.conf, plugins, recording.session)
     session = Session(cluster, recording.conf, record, reuse_from=recording.session)
@@ -216,41 +210,6 @@ def session_at_event(recording: Recording, seq: Seq) -> Session | None:
     return session
 
 
-class HeapComparisons:
-    """The comparisons of a cycle's priority queues in order, in columns: there may be millions."""
-
-    def __init__(self) -> None:
-        self._seqs = array("I")
-        self._elements = array("I")
-        """Two element numbers per comparison: its first and its second element."""
-        self._numbers: dict[tuple[str, str], int] = {}
-
-    def add(self, seq: Seq, compared: HeapComparison) -> None:
-        """Add a comparison that was made between event `seq - 1` and event `seq`."""
-        self._seqs.append(seq)
-        for name in (compared.first, compared.second):
-            self._elements.append(self._numbers.setdefault((compared.kind, name), len(self._numbers)))
-
-    def iter_between(self, after: Seq, seq: Seq) -> Iterator[tuple[Seq, HeapComparison]]:
-        """Comparisons made between events `after` and `seq`, each with the number of the event that followed."""
-        elements = list(self._numbers)
-        for place in range(bisect_right(self._seqs, after), bisect_right(self._seqs, seq)):
-            (kind, first), (_, second) = (elements[self._elements[2 * place + side]] for side in (0, 1))
-            yield self._seqs[place], HeapComparison(kind, first, second)
-
-
-@per_recording()
-def heap_comparisons(recording: Recording) -> HeapComparisons:
-    """All comparisons, from a second run of the cycle; empty if a webhook was called, as it may answer differently now.
-
-    Raises RerunCancelledError.
-    """
-    comparisons = HeapComparisons()
-    if recording.session.ask_extender is None:
-        _run_up_to(recording, len(recording), comparisons.add)
-    return comparisons
-
-
 @per_recording()
 def lines_with_comparisons(recording: Recording) -> Sequence[LogPoint]:
     """The engine's log lines with those of plugins' comparisons, from a second run of the whole cycle.
@@ -272,9 +231,9 @@ def _cached_sessions(recording: Recording) -> dict[Seq, Session]:
     return {}
 
 
-def _run_up_to(recording: Recording, seq: Seq, watch: ComparisonWatcher | None = None) -> Session:
+def _run_up_to(recording: Recording, seq: Seq) -> Session:
     sessions: list[Session] = []
-    observe_rerun(recording, partial(_stop_at, sessions, seq, _begin_run(recording, seq)), watch)
+    observe_rerun(recording, partial(_stop_at, sessions, seq, _begin_run(recording, seq)))
     if not sessions:
         raise RerunCancelledError(seq)
     return sessions[0]

@@ -51,8 +51,6 @@ def inside_table(recording: Recording, seq: Seq, node: NodeName = "", inside: in
         return filter_answer(recording, seq, event_here, INSIDE_TITLE)
     if is_simulation(event_here):
         return dry_run_answer(recording, seq, event_here, INSIDE_TITLE)
-    if isinstance(event_here, PopEvent) and recording.session.ask_extender is not None:
-        return empty_table(INSIDE_TITLE, WEBHOOK_ANSWERED)
     if isinstance(event_here, PopEvent):
         return comparisons_table(recording, seq, event_here, INSIDE_TITLE, inside)
     scored = scored_at(recording, seq)

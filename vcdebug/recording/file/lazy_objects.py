@@ -56,6 +56,7 @@ LAZY_ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
     "vcdebug.recording.event_index:Owners": ("jobs", "sub_jobs", "queues"),
     "vcdebug.framework.columns:ChangeLog": ("kinds", "_keys", "_values"),
     "vcdebug.framework.columns:SpanLog": ("levels", "names"),
+    "vcdebug.framework.columns:HeapLog": ("names",),
     "vcdebug.recording.event_index:ChangeIndex": ("_numbers",),
     "vcdebug.recording.event_index:Postings": ("_numbers",),
 }

@@ -45,8 +45,9 @@ COLUMNS = (
     ("index", "index s", "{:.2f}"),
     ("jump_p95", "jump s", "{:.3f}"),
     ("back_p95", "back s", "{:.3f}"),
-    ("pop_first", "pop s", "{:.2f}"),
+    ("pop_first", "pop s", "{:.3f}"),
     ("pop_p95", "pops s", "{:.3f}"),
+    ("pop_ratio", "pop/cycle", "{:.3f}"),
     ("predicate_table", "pred.tab", "{:.3f}"),
     ("score_table", "scor.tab", "{:.3f}"),
     ("export", "export s", "{:.1f}"),
@@ -76,6 +77,8 @@ def measured(snapshot: Path) -> Figures:
     figures["recording"] = max(0.0, figures["cycle"] - figures["unrecorded"])
     spent = figures["load"] + figures["cycle"]
     figures["explaining"] = (spent + figures["survey"]) / spent
+    if "pop_highest" in figures:
+        figures["pop_ratio"] = figures["pop_highest"] / figures["cycle"]
     if "late" in figures:
         figures["late_ratio"] = figures["late"] / figures["cycle"]
     real = baseline().get(snapshot.name, {}).get("scheduler_seconds", {}).get("total")

@@ -8,18 +8,18 @@ import resource
 import sys
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from tests.bench.weight import weights
 from vcdebug.actions import ACTIONS
+from vcdebug.debugger.cursor import steps_inside
 from vcdebug.debugger.debugger import Debugger
-from vcdebug.explain.orders import comparisons_at
 from vcdebug.explain.pending.explanation import survey_jobs
 from vcdebug.framework.cycle import run_cycle
 from vcdebug.framework.record import PopEvent, PredicateEvent, Record, ScoreEvent
 from vcdebug.framework.registry import registry_for, resolve_reference
 from vcdebug.garbage_collection import collector_paused
+from vcdebug.model.names import Seq
 from vcdebug.plugins import OTHER_FORMS, PLUGINS
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import parse_conf, replay_cycle
@@ -28,6 +28,7 @@ from vcdebug.snapshot.edit import Edit, parse_edit
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.views.node_grids import predicate_grid, score_grid
+from vcdebug.views.order import comparisons_table
 from vcdebug.views.table import Table
 from vcdebug.whatif.branch import edited_snapshot, replay_like
 from vcdebug.whatif.fit_probe import probe_alone, probe_copies
@@ -130,13 +131,20 @@ def reading(recording: Recording) -> dict[str, float]:
 
 
 def pops(recording: Recording) -> dict[str, float]:
-    """Seconds until the first pop shows its comparisons, which needs a rerun, and p95 of later ones."""
+    """Seconds of stepping into the first pop that compared elements, and p95 and highest of any pop."""
     seqs = recording.index.seqs_of_type(PopEvent)
-    if not seqs:
+    compared = [seq for seq in seqs if recording.event_at(seq).left]  # type: ignore[union-attr]
+    if not compared:
         return {}
-    drawn = random.Random(1).choices(seqs, k=LOOKS)
-    first, *later = (seconds(partial(comparisons_at, recording, seq)) for seq in drawn)
-    return {"pop_first": first, "pop_p95": sorted(later)[len(later) * 95 // 100]}
+
+    def step_into(seq: Seq) -> float:
+        event = recording.event_at(seq)
+        assert isinstance(event, PopEvent)
+        return seconds(lambda: (steps_inside(recording, seq), comparisons_table(recording, seq, event, "", 1)))
+
+    first = step_into(compared[0])
+    later = sorted(map(step_into, random.Random(1).choices(seqs, k=LOOKS)))
+    return {"pop_first": first, "pop_p95": later[LOOKS * 95 // 100], "pop_highest": max(later)}
 
 
 def tables(recording: Recording) -> dict[str, float]:

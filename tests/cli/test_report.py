@@ -348,3 +348,21 @@ def test_victim_matrix_has_each_candidate_and_judging_plugin() -> None:
     assert row in text
     assert kept in text
     assert "candidate victim" not in document("md", case="placed-by-score")
+
+
+@FORMS
+def test_a_report_over_several_cycles_says_what_changed_in_each(form: str, tmp_path: Path) -> None:
+    file = tmp_path / f"cycles.{form}"
+    options = ["--cycles", "3", "--every", "30s", "--recreate"]
+    assert 0 == call(["report", "preempt-works", *options, "-o", str(file)])[0]
+    text = file.read_text(encoding="utf-8")
+    assert "This report covers cycle 1 in full" in text
+    for words in ("Cycle 2 at 09:30:30: changed: ", "Cycle 3 at 09:31:00", "Binding on gpu-l40s-01"):
+        assert words in text
+    assert "vcdebug report preempt-works --cycles 3 --every 30s --recreate -o" in text
+    assert "Cycle 2" not in document(form, case="preempt-works")
+
+
+def test_options_of_further_cycles_need_them() -> None:
+    code, _, err = call(["report", "preempt-works", "--every", "30s"])
+    assert (1, True) == (code, "--every needs several cycles" in err)

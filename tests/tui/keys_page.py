@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from vcdebug.amount_text import capitalize_first
 from vcdebug.debugger.breakpoint import BREAKPOINT_OPTIONS
 from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, BreakpointKind
 from vcdebug.debugger.commands import list_verbs
@@ -123,7 +124,7 @@ def _keys() -> Iterator[str]:
             yield "| key | does | name |\n|---|---|---|"
             for binding in bindings:
                 keys = " ".join(f"`{key_name(key)}`" for key in binding_keys(binding, {}) if key_name(key))
-                yield f"| {keys} | {_cell(binding.description)} | `{binding.id}` |"
+                yield f"| {keys} | {_cell(capitalize_first(binding.description))} | `{binding.id}` |"
             yield ""
 
 
@@ -142,7 +143,7 @@ def _commands() -> Iterator[str]:
     for verb in list_verbs():
         also = " ".join(f"`{_cell(name)}`" for name in verb.names[1:])
         takes = f"`{_cell(verb.usage)}`" if verb.usage else ""
-        yield f"| `{verb.names[0]}` | {also} | {takes} | {_cell(verb.help)} |"
+        yield f"| `{verb.names[0]}` | {also} | {takes} | {_cell(capitalize_first(verb.help))} |"
     yield ""
 
 

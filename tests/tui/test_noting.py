@@ -187,7 +187,9 @@ async def test_commands_about_bookmarks_and_watches_open_their_panels() -> None:
             assert desk.main.focused is desk.panel(panel)
 
 
-async def test_an_existing_report_is_overwritten_only_with_force(tmp_path: Path) -> None:
+async def test_an_existing_report_is_overwritten_only_with_force(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with opened(BLOCKED) as desk:
         await desk.command("goto 110")
         await desk.command("note seen & noted")
@@ -199,8 +201,9 @@ async def test_an_existing_report_is_overwritten_only_with_force(tmp_path: Path)
         await desk.until(lambda: "exists; --force" in desk.status(), "it is refused")
         await desk.command(f"report {target} --force")
         await desk.until(lambda: "wrote" in desk.status(), "it is written again")
+        monkeypatch.chdir(tmp_path)
         await desk.command("report")
-        assert "missing file name" in desk.status()
+        await desk.until(lambda: f"wrote {BLOCKED}.html" in desk.status(), "the report is named as the snapshot")
         await desk.command(f"report {tmp_path / 'report.pdf'}")
         await desk.until(lambda: ".md or .html" in desk.status(), "the form is refused")
 

@@ -167,12 +167,19 @@ def write_here(state: DebuggerState, argument: str, place: str = "") -> str:
     `place` is what opens the snapshot on a command line; by default its file or bundled name.
     """
     file, force = split_force(argument)
-    if not file:
-        raise ReportError("missing file name", "report FILE.md or FILE.html; --force overwrites")
+    file = file or report_names(state.recording)[0]
     place = place or _snapshot_place(state.recording)
     typed = _typed_commands(state)
     commands = (_open_command(place), typed) if typed else (_open_command(place, state.seq),)
-    return write_report(ReportSubject(state.recording, __version__, commands, state.bookmarks), file, force=force)
+    recordings = state.recordings
+    cycles = recordings.cycles_of(recordings.side) if recordings is not None else ()
+    subject = ReportSubject(state.recording, __version__, commands, state.bookmarks, cycles=cycles)
+    return write_report(subject, file, force=force)
+
+
+def report_names(recording: Recording) -> list[str]:
+    """The names that are proposed for a report's file, in the current folder."""
+    return [f"{Path(recording.snapshot.name or 'report').name}{ending}" for ending in (".html", ".md")]
 
 
 def _open_command(place: str, seq: Seq = 0) -> str:

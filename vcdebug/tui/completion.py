@@ -27,6 +27,8 @@ MAX_NAMES = 2_000
 """Names tested for one completion; more would slow typing down."""
 FIGURE_WORDS: Final = 4
 """Words of `data` and a figure, after which a condition may follow."""
+NAMED_FIELDS: Final = ("plugin", "action", *RESOURCE_KINDS.values())
+"""Fields of conditions whose values are names, which are proposed."""
 SUBJECT_KINDS: Final = ("job", "task", "node", "queue", "plugin")
 
 
@@ -70,12 +72,7 @@ def _breakpoint_words(words: list[str], moment: DebuggerState | None) -> Iterato
         yield from recorded_functions(moment.recording) if moment is not None else ()
         return
     if "if" in words:
-        last_word = words[-1]
-        if last_word in ("if", "and", "or", "not"):
-            yield from (f'{field}=="{name}"' for field, name in _selected_objects(moment))
-            yield from FIELD_NAMES
-        else:
-            yield from ("and", "or", *BREAKPOINT_OPTIONS)
+        yield from _condition_words(words[-2], words[-1], moment)
         return
     if words[0] == "data":
         yield from _figure_words(words[1:], moment)
@@ -86,6 +83,28 @@ def _breakpoint_words(words: list[str], moment: DebuggerState | None) -> Iterato
     )
     yield from kind.WORDS if kind is not None else ()
     yield from ("if", *BREAKPOINT_OPTIONS)
+
+
+def _condition_words(last_but_one: str, last: str, moment: DebuggerState | None) -> Iterator[str]:
+    """Completions of a condition: a comparison, its sign, its value, or what may follow it."""
+    if last in ("if", "and", "or", "not"):
+        yield from (f'{field}=="{name}"' for field, name in _selected_objects(moment))
+        yield from FIELD_NAMES
+        yield from (f'{field}=="{name}"' for field in NAMED_FIELDS for name in _field_values(field, moment))
+    elif last in FIELD_NAMES:
+        yield from ("==", "!=", "and", "or")
+    elif last in ("==", "!="):
+        yield from (f'"{name}"' for name in _field_values(last_but_one, moment))
+    else:
+        yield from ("and", "or", *BREAKPOINT_OPTIONS)
+
+
+def _field_values(field: str, moment: DebuggerState | None) -> Iterable[str]:
+    """The names that a field can have in this recording."""
+    if moment is None:
+        return ()
+    conf = moment.recording.conf
+    return {"plugin": conf.plugin_names(), "action": conf.actions}.get(field) or _object_names(field, moment)
 
 
 def _figure_words(words: list[str], moment: DebuggerState | None) -> Iterable[str]:
@@ -138,8 +157,9 @@ def _answer_words(moment: DebuggerState | None) -> Iterable[str]:
 
 
 def _report_names(moment: DebuggerState | None) -> list[str]:
-    name = moment.recording.snapshot.name if moment is not None else ""
-    return [f"{name or 'report'}{ending}" for ending in (".html", ".md")]
+    from vcdebug.files.report_file import report_names
+
+    return report_names(moment.recording) if moment is not None else []
 
 
 def _cycle_numbers(moment: DebuggerState | None) -> list[str]:

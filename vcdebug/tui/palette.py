@@ -11,6 +11,7 @@ from textual.binding import ActiveBinding
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
+from vcdebug.amount_text import capitalize_first
 from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS
 from vcdebug.debugger.breakpoints.function_kind import recorded_functions
 from vcdebug.debugger.commands import Verb, list_verbs
@@ -128,7 +129,9 @@ def format_entry(entry: PaletteEntry, words: Sequence[str]) -> Content:
     """Name and key, and below them kind and description; the words that match are underlined."""
     key = f"   key {entry.key}" if entry.key else ""
     content = Content.assemble(
-        (entry.name, "bold"), (key, "$text-accent"), (f"\n{entry.kind}: {entry.help}", "not bold $foreground 70%")
+        (entry.name, "bold"),
+        (key, "$text-accent"),
+        (f"\n{entry.kind}: {capitalize_first(entry.help)}", "not bold $foreground 70%"),
     )
     spans = (match.span() for word in words for match in re.finditer(re.escape(word), content.plain.casefold()))
     for start, end in spans:

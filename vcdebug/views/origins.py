@@ -25,7 +25,7 @@ from vcdebug.views.table import Row, Table, table_columns
 WHY_DEPTH: Final = 4
 """The number of levels shown below a fact; the command and Enter show more below any of them."""
 COLUMNS: Final = table_columns("fact~", "because~")
-FOOT: Final = "Fields of the snapshot end the tree. Enter asks the same about a row, x goes to its event."
+FOOT: Final = "Fields of the snapshot end the tree."
 
 
 class OriginLine(Struct, frozen=True):

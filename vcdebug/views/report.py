@@ -1,24 +1,27 @@
-"""The report about one cycle as a document: snapshot, causes of Pending jobs, bookmarks, what the cycle did."""
+"""The report about a cycle as a document: snapshot, causes of Pending jobs, bookmarks, what each cycle did."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
+from itertools import islice, pairwise, starmap
 from math import ceil
 from typing import Final
 
 from msgspec import Struct
 
 from vcdebug.amount_text import count_noun, format_amount, format_count, short_name
+from vcdebug.comparison.cycles import compare_captures
 from vcdebug.debugger.notebook import Bookmark
 from vcdebug.explain.answer import Explanation, ExplanationStep
 from vcdebug.explain.decisions import queue_figures
+from vcdebug.explain.job_view import workload_names
 from vcdebug.explain.pending.explanation import SurveyedJob, survey_by_name, survey_jobs
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.recording.effects import ActionSummary, Effect, Effects, JobSummary, cycle_effects, timeline_marks
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.job_names import JobNames
 from vcdebug.views.conf import conf_table
+from vcdebug.views.cycles import CAPTURE_COLUMNS, cycle_table, iter_change_rows
 from vcdebug.views.document import (
     Block,
     Code,
@@ -67,6 +70,8 @@ class ReportSubject(Struct, frozen=True):
     bookmarks: tuple[Bookmark, ...] = ()
     jobs: tuple[str, ...] = ()
     """Jobs or pods to explain; by default all that stay unscheduled."""
+    cycles: tuple[Recording, ...] = ()
+    """All cycles of the run, if there is more than the one that is reported in full."""
 
 
 def build_report(subject: ReportSubject) -> Document:
@@ -78,6 +83,7 @@ def build_report(subject: ReportSubject) -> Document:
         _why_section(explained, recording.job_names, named=bool(subject.jobs)),
         *([_bookmarks_section(subject)] if subject.bookmarks else []),
         _cycle_section(recording, effects),
+        *([_cycles_section(subject)] if len(subject.cycles) > 1 else []),
         Section("Nodes and queues after the cycle", tuple(_iter_room_pictures(recording))),
         Section("Quirks and problems", (_shorten_table(_without_title(problems_table(recording)), MAX_PROBLEMS),)),
         Section("Configuration in force", (_without_title(conf_table(recording)),), folded=True),
@@ -239,6 +245,23 @@ def _cycle_section(recording: Recording, effects: Effects) -> Section:
     jobs = [_job_row(job) for job in effects.jobs[:MAX_JOBS]]
     blocks.append(Table("Jobs after the cycle", JOB_COLUMNS, jobs, footer=_more_foot(len(effects.jobs), MAX_JOBS)))
     return Section("What the cycle did", tuple(blocks))
+
+
+def _cycles_section(subject: ReportSubject) -> Section:
+    """A row per cycle, and per further cycle what differs from the one before it."""
+    shown = next(number for number, one in enumerate(subject.cycles, start=1) if one is subject.recording)
+    words = f"This report covers cycle {shown} in full; of the others, what changed."
+    blocks = (Paragraph(make_line(words)), cycle_table(subject.cycles, shown, ""))
+    return Section("Cycles", blocks, tuple(starmap(_changes_section, enumerate(pairwise(subject.cycles), start=2))))
+
+
+def _changes_section(number: int, neighbours: tuple[Recording, Recording]) -> Section:
+    before, after = neighbours
+    # Objects are left out: a cycle changes the status of nearly all.
+    changes = replace(compare_captures(before, after), objects=())
+    table = Table("", CAPTURE_COLUMNS, list(iter_change_rows(changes, workload_names(after.snapshot))))
+    blocks = (_shorten_table(table, MAX_MOVES),) if table.rows else ()
+    return Section(f"Cycle {number} at {after.snapshot.now:%H:%M:%S}: {changes.format_changes()}", blocks)
 
 
 def _more_foot(total: int, max_rows: int) -> tuple[Line, ...]:

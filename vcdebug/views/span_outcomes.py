@@ -36,7 +36,7 @@ def span_outcome(recording: Recording, index: int) -> Piece:
 def _action_outcome(span: Span, came: ActionOutcome, facts: ActionFacts) -> Piece:
     if facts.admits:
         if not came.popped:
-            return muted_piece("no Pending jobs")
+            return muted_piece("none to admit")
         return Piece(f"{came.popped - came.rejected} of {came.popped} admitted", "bad" if came.rejected else "good")
     if not came.commits + came.discards:
         return Piece(f"{came.bound} bound", "good") if came.bound else muted_piece("no statement")

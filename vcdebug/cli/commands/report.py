@@ -7,12 +7,20 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from vcdebug.amount_text import count_noun
-from vcdebug.cli.arguments import add_options, add_shared_options, snapshot_options
+from vcdebug.cli.arguments import (
+    add_cycle_arguments,
+    add_options,
+    add_shared_options,
+    between_cycles,
+    check_cycle_arguments,
+    snapshot_options,
+)
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
 
 if TYPE_CHECKING:
     from vcdebug.debugger.notebook import Bookmark
+    from vcdebug.recording.recording import Recording
     from vcdebug.views.report import ReportSubject
 
 STDOUT = "-"
@@ -21,8 +29,11 @@ STDOUT = "-"
 class ReportCommand(Command):
     """Writes Markdown or a self-contained HTML file."""
 
-    HELP = "Write a report (Markdown or HTML): cycle summary, Pending jobs, bookmarks"
-    EXAMPLES = ("report preempt-blocked-by-gang -o report.html",)
+    HELP = "Write a report (Markdown or HTML): cycle summary, Pending jobs, bookmarks, changes over several cycles"
+    EXAMPLES = (
+        "report preempt-blocked-by-gang -o report.html",
+        "report preempt-works --cycles 3 -o cycles.html",
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_shared_options(parser, "SNAPSHOT", "--complete", "--release")
@@ -37,6 +48,7 @@ class ReportCommand(Command):
             {"--output": {"default": STDOUT}, "--job": {"action": "append", "default": []}},
         )
         add_shared_options(parser, "--set", "--extender-url")
+        add_cycle_arguments(parser)
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.files import report_file
@@ -58,11 +70,18 @@ def _report_subject(args: Namespace, bookmarks: tuple[Bookmark, ...]) -> ReportS
     from vcdebug.cli.snapshots import replay_arguments
     from vcdebug.explain.job_view import find_subject
     from vcdebug.views.report import ReportSubject
+    from vcdebug.whatif.cycles import CycleChain
 
+    check_cycle_arguments(args)
     recording = replay_arguments(args).recording
     for word in args.job:
         find_subject(recording.snapshot, word)  # raises VcdebugError for an unknown name, before anything is written
-    return ReportSubject(recording, __version__, reproduce_commands(args), bookmarks, tuple(args.job))
+    cycles: tuple[Recording, ...] = ()
+    if args.cycles > 1:
+        chain = CycleChain(recording, between_cycles(args))
+        chain.run_cycles(args.cycles)
+        cycles = tuple(chain.recordings)
+    return ReportSubject(recording, __version__, reproduce_commands(args), bookmarks, tuple(args.job), cycles)
 
 
 def reproduce_commands(args: Namespace) -> tuple[str, ...]:
@@ -70,8 +89,14 @@ def reproduce_commands(args: Namespace) -> tuple[str, ...]:
     options = [*snapshot_options(args)]
     jobs = [word for job in args.job for word in ("--job", job)]
     marks = ["--bookmarks", args.bookmarks] if args.bookmarks else []
+    cycles = ["--cycles", str(args.cycles)] if args.cycles > 1 else []
+    cycles += ["--every", f"{args.every.total_seconds():g}s"] if args.every else []
+    cycles += ["--recreate"] if args.recreate else []
+    cycles += [
+        word for name in ("finish", "arrivals") if getattr(args, name) for word in (f"--{name}", getattr(args, name))
+    ]
     written = [] if args.output == STDOUT else ["-o", args.output]
-    again = shlex.join(["vcdebug", "report", args.snapshot, *jobs, *marks, *options, *written])
+    again = shlex.join(["vcdebug", "report", args.snapshot, *jobs, *marks, *cycles, *options, *written])
     if args.edits:
         return (again,)
     return (shlex.join(["vcdebug", "open", args.snapshot, *options]), again)

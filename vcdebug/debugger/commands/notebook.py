@@ -116,8 +116,6 @@ def _remove_bookmark(driver: Driver, argument: str) -> CommandReply:
 
 
 def _show_report(_: Driver, argument: str) -> CommandReply:
-    if not argument:
-        raise CommandError("missing file name", "report FILE.md or FILE.html; --force overwrites")
     return CommandReply(show="report", argument=argument)
 
 
@@ -143,8 +141,8 @@ VERBS: Final = (
     Verb(("load",), "[FILE]", "Load breakpoints, watches and bookmarks", open_command("load")),
     Verb(
         ("report",),
-        "FILE.md | FILE.html [--force]",
-        "Write a report: cycle summary, Pending jobs, bookmarks",
+        "[FILE.md | FILE.html] [--force]",
+        "Write a report: cycle summary, Pending jobs, bookmarks (default: SNAPSHOT.html)",
         _show_report,
     ),
 )

@@ -168,7 +168,12 @@ def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], se
     )
     example = next((job for job in jobs if surpluses[job.uid] <= 0), jobs[0])
     ready, surplus = example.ready_task_num(), surpluses[example.uid]
-    similar_jobs = [uid for uid, spare in surpluses.items() if uid != example.uid and (spare <= 0) == (surplus <= 0)]
+    evicted = {job.uid: len(job.task_status_index.get(TaskStatus.RELEASING, ())) for job in jobs}
+    similar_jobs = [
+        f"{uid} ({evicted[uid]} already evicted)" if evicted[uid] else uid
+        for uid, spare in surpluses.items()
+        if uid != example.uid and (spare <= 0) == (surplus <= 0)
+    ]
     similar_text = f"; the same holds for {join_names(similar_jobs)}" if similar_jobs else ""
     below = f"below minMember {example.min_available} ({ready} ready)"
     text = (

@@ -73,11 +73,14 @@ class MarkCommands:
             self._followed = FollowedFigure(figure, title, self._current.moment.seq)
 
     def explain_origin(self) -> None:
-        """Show where the figure under the cursor comes from, else the event of its row."""
+        """Show where the figure under the cursor comes from, else the event of its row, else the row's first figure."""
         grid, moment = self._focused(), self._current.moment
         if self._current.ready_driver() is None or moment is None:
             return
         row, figure = grid.cursor_row, grid.cursor_figure
+        if row is not None and not row.seq and figure is None:
+            figures = (grid.table.figures(row, column) for column in range(len(row.cells)))
+            figure = next((one for one in figures if one is not None), None)
         seq = row.seq if row is not None and row.seq else moment.seq
         self._commands.run_command(f"why {figure}" if figure is not None else f"why event {seq}")
 

@@ -14,7 +14,7 @@ from textual.geometry import Size
 from textual.reactive import reactive
 from textual.screen import Screen
 
-from vcdebug.amount_text import capitalize_first
+from vcdebug.amount_text import capitalize_first, format_count
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import RerunCancelledError, refuse_long_runs
@@ -166,7 +166,8 @@ class Panel(Grid):
         parts = []
         if self.filter_text:
             note = "…" if self.is_writing else f"  {self.filter_note}" if self.filter_note else ""
-            parts.append(f"/{self.filter_text}  {len(self.shown_rows)} of {len(self.table.rows)}{note}")
+            shown, total = map(format_count, (len(self.shown_rows), len(self.table.rows)))
+            parts.append(f"/{self.filter_text}  {shown} of {total}{note}")
         self.set_frame_note(
             "  ".join([*parts, *self._stop_words(), *(self.unseen_columns() if self.outer_size.height > 1 else ())])
         )

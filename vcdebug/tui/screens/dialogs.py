@@ -43,7 +43,7 @@ class BreakpointScreen(ModalScreen[str]):
         border: round $border; background: $surface; padding: 0 1;
         border-title-color: $text-accent; border-subtitle-color: $text-muted;
     }
-    BreakpointScreen Grid { height: auto; max-height: 50vh; min-height: 6; }
+    BreakpointScreen Grid { height: auto; max-height: 38vh; min-height: 6; }
     BreakpointScreen Input { border: round $border-blurred; height: 3; }
     BreakpointScreen Input:focus { border: round $border; }
     BreakpointScreen Label { width: 100%; height: auto; }

@@ -9,6 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
+from vcdebug.amount_text import capitalize_first, format_count
 from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, BreakpointKind
 from vcdebug.debugger.commands import Verb, list_verbs
 from vcdebug.debugger.fields import FIELD_TYPES, describe_fields
@@ -102,7 +103,7 @@ class DetailScreen(ModalScreen[Seq | Figure | str]):
         grid = self.query_one(Grid)
         row_count = grid.set_filter(text)
         note = f"  {grid.filter_note}" if grid.filter_note else ""
-        subtitle = f"/{text}  {row_count} of {len(self.table.rows)}{note}" if text else ""
+        subtitle = f"/{text}  {format_count(row_count)} of {format_count(len(self.table.rows))}{note}" if text else ""
         self.query_one(Vertical).border_subtitle = subtitle.replace("[", "\\[")
 
     def action_leave(self) -> None:
@@ -209,11 +210,11 @@ def help_table(chosen_keys: Mapping[str, str], lines: Iterable[str] = (), focuse
         rows.append(_help_row(f"break {name}", f"{kind.HELP}{words}"))
     head = (
         *(make_line(Piece(f"✗ {problem}", "warn")) for problem in lines),
-        make_line("Capitals go back. Type / to search this help."),
-        make_line(muted_piece("signs  "), f"{sign_legend()}  ◀ decides"),
+        make_line("Capitals go back. Type / to search this help; the signs are explained at its end."),
     )
     foot = (
         make_line(),
+        make_line(muted_piece("signs  "), f"{sign_legend()}  ◀ decides"),
         make_line(
             muted_piece(
                 "Shift+F5, Shift+F10 and Shift+F11 arrive as F17, F22 and F23 from many terminals: both are bound."
@@ -229,7 +230,7 @@ def help_table(chosen_keys: Mapping[str, str], lines: Iterable[str] = (), focuse
 def _verb_help(verb: Verb) -> str:
     usage = f"{verb.usage}: " if verb.usage else ""
     aliases = f"  (also {', '.join(verb.names[1:])})" if len(verb.names) > 1 else ""
-    return f"{usage}{verb.help}{aliases}"
+    return f"{usage}{capitalize_first(verb.help)}{aliases}"
 
 
 def _key_rows(scope: KeyScope, chosen_keys: Mapping[str, str]) -> Iterator[Row]:
@@ -240,7 +241,7 @@ def _key_rows(scope: KeyScope, chosen_keys: Mapping[str, str]) -> Iterator[Row]:
 
 
 def _help_row(key: str, description: str) -> Row:
-    return Row(f"{key} {description}", (Piece(key, "strong"), Piece(description)))
+    return Row(f"{key} {description}", (Piece(key, "strong"), Piece(capitalize_first(description))))
 
 
 def panel_table(chosen_keys: Mapping[str, str]) -> Table:

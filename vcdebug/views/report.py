@@ -14,7 +14,6 @@ from vcdebug.comparison.cycles import compare_captures
 from vcdebug.debugger.notebook import Bookmark
 from vcdebug.explain.answer import Explanation, ExplanationStep
 from vcdebug.explain.decisions import queue_figures
-from vcdebug.explain.job_view import workload_names
 from vcdebug.explain.pending.explanation import SurveyedJob, survey_by_name, survey_jobs
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.recording.effects import ActionSummary, Effect, Effects, JobSummary, cycle_effects, timeline_marks
@@ -250,7 +249,7 @@ def _cycle_section(recording: Recording, effects: Effects) -> Section:
 def _cycles_section(subject: ReportSubject) -> Section:
     """A row per cycle, and per further cycle what differs from the one before it."""
     shown = next(number for number, one in enumerate(subject.cycles, start=1) if one is subject.recording)
-    words = f"This report covers cycle {shown} in full; of the others, what changed."
+    words = f"This report covers cycle {shown} in full, and the changes in each further cycle."
     blocks = (Paragraph(make_line(words)), cycle_table(subject.cycles, shown, ""))
     return Section("Cycles", blocks, tuple(starmap(_changes_section, enumerate(pairwise(subject.cycles), start=2))))
 
@@ -259,7 +258,7 @@ def _changes_section(number: int, neighbours: tuple[Recording, Recording]) -> Se
     before, after = neighbours
     # Objects are left out: a cycle changes the status of nearly all.
     changes = replace(compare_captures(before, after), objects=())
-    table = Table("", CAPTURE_COLUMNS, list(iter_change_rows(changes, workload_names(after.snapshot))))
+    table = Table("", CAPTURE_COLUMNS, list(iter_change_rows(changes)))
     blocks = (_shorten_table(table, MAX_MOVES),) if table.rows else ()
     return Section(f"Cycle {number} at {after.snapshot.now:%H:%M:%S}: {changes.format_changes()}", blocks)
 

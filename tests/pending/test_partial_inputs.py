@@ -6,18 +6,22 @@ import json
 import random
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from tests.builders import cluster, conf_of, node, pod_group, pods, queue
 from tests.cli.transcripts import call
 from tests.recorded import BLOCKED, cases, recorded_path, user_questions
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.replay import replay_cycle
+from vcdebug.releases.release_names import resolve_release
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.loader import load_snapshot
+from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.snapshot.sources import find_bundled, list_bundled
 
 JOB = "research/llm-finetune"
@@ -278,3 +282,53 @@ def test_a_first_line_says_that_a_kind_which_the_job_names_is_missing(name: str,
     found = explain_by_name(replay_cycle(part), job)
     assert f"(may change: the snapshot has no {kind}): " in found.sentence
     assert f"`kubectl get {KIND_BY_NAME[kind].kubectl_resource} -A -o json`" in found.doubt
+
+
+ACTIONS = "enqueue, allocate"
+RESERVED = [
+    queue("q", capability={"cpu": "8", "nvidia.com/gpu": "8"}),
+    pod_group("a", queue="q", min_resources={"nvidia.com/gpu": "9"}),
+    *pods("a", 1, requests={"nvidia.com/gpu": "9"}),
+]
+
+
+def answer_by(release: str, *objects: Manifest | list[Manifest]) -> str:
+    """The first line about default/j in a cluster of this release with plugin capacity."""
+    conf = conf_of("gang", "predicates capacity", actions=ACTIONS)
+    snapshot = cluster(node("n1", cpu="8", gpu="8"), *objects, conf=conf)
+    snapshot.flags = replace(snapshot.flags, release=resolve_release(release).release)
+    return explain_by_name(replay_cycle(snapshot), "default/j").sentence
+
+
+def job_of_queue(**spec: Any) -> list[Manifest]:
+    return [pod_group("j", queue="q", phase="Pending", min_resources={"cpu": "1"}), *pods("j", 1, cpu="1", **spec)]
+
+
+@pytest.mark.parametrize("release", ["v1.9.0", "v1.8.2"])
+def test_a_resource_that_an_older_release_compares_too_is_named_first(release: str) -> None:
+    first = answer_by(release, RESERVED, job_of_queue())
+    reason = "it compares all resources, and 9 nvidia.com/gpu exceed the capability 8 of queue q"
+    assert first == f"default/j may not be admitted by {release}: {reason}."
+
+
+@pytest.mark.parametrize(
+    ("release", "objects"),
+    [
+        ("v1.10.2", RESERVED),
+        ("v1.15.1", RESERVED),
+        ("v1.9.0", [queue("q", capability={"cpu": "8", "nvidia.com/gpu": "8"})]),
+        ("v1.9.0", [queue("q"), *RESERVED[1:]]),
+    ],
+)
+def test_no_rule_of_an_older_release_is_named_where_it_decides_nothing(release: str, objects: list[Manifest]) -> None:
+    first = answer_by(release, objects, job_of_queue())
+    assert "1.9" not in first
+    assert "may not" not in first
+
+
+def test_a_first_line_about_an_older_release_names_the_rule_that_it_lacks() -> None:
+    gated = job_of_queue(schedulingGates=[{"name": "x/y"}])
+    expected = "default/j is Pending (v1.9.1 does not read scheduling gates): "
+    assert answer_by("v1.9.1", queue("q"), gated).startswith(expected)
+    part = [pod_group("j", queue="q"), *pods("j", 1, cpu="9"), *pods("j", 1, cpu="1", prefix="k")]
+    assert "(v1.9.1 ends a job at its first pod that fits no node): k-0" in answer_by("v1.9.1", queue("q"), part)

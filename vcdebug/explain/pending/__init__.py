@@ -1,11 +1,22 @@
 """Why is a job Pending: the answer and its causes; here, why an answer may be wrong."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from math import fsum
+from typing import Final
 
-from vcdebug.amount_text import join_names
+from msgspec.structs import replace
+
+from vcdebug.amount_text import format_amounts_apart, join_names
+from vcdebug.explain.answer import MAX_LINE_LENGTH, CauseHeadline, Finding
 from vcdebug.explain.job_view import ExplainSubject, JobView
 from vcdebug.model.devices import DeviceLedger
+from vcdebug.model.job import JobInfo
+from vcdebug.model.pod_group import INQUEUE, PENDING
+from vcdebug.model.resource import Resource
+from vcdebug.plugins import CAPACITY
 from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.releases.release import Release
 from vcdebug.snapshot.kinds import ResourceKind
 from vcdebug.snapshot.object_checks import join_kinds, needed_kinds, supplying_command, was_read
 
@@ -18,10 +29,69 @@ def doubts_about(recording: Recording, subject: ExplainSubject) -> Iterator[str]
     yield from filter(None, doubts)
 
 
-def what_may_change(recording: Recording, subject: ExplainSubject) -> str:
-    """What the first line has to say to be true on its own: kinds that the job names and the snapshot lacks."""
+def qualify_headline(recording: Recording, subject: ExplainSubject, finding: Finding) -> Finding:
+    """The finding with a first line that is true on its own: it names kinds that the job states and the snapshot lacks,
+    and what a release older than all that are replayed decides otherwise.
+    """
     kinds = tuple(kind for kind, _ in _kinds_needed_by(recording, subject))
-    return f"may change: the snapshot has {join_kinds(kinds)}" if kinds else ""
+    change = f"may change: the snapshot has {join_kinds(kinds)}" if kinds else ""
+    if is_before_v1_10(recording.snapshot.release) and subject.job in recording.session.jobs:
+        view, stated = JobView(recording, subject.job, subject.pod), recording.snapshot.release.stated_name
+        if finding.cause in WITHOUT_QUOTA and (excess := _excess_not_asked(view)):
+            headline = CauseHeadline(finding.headline.subject, f"may not be admitted by {stated}", excess[0])
+            nearest = f"{recording.snapshot.release.name}, the nearest release that is replayed"
+            fact = f"{nearest}, compares only what the job asks. By its rules: {finding.headline}"
+            return replace(finding, headline=headline, facts=(excess[1], fact, *finding.facts))
+        change = change or next((f"{stated} {text}" for text in _iter_older_rules(view, finding)), "")
+    headline = finding.headline._replace(state=f"{finding.headline.state} ({change})")
+    # Where the first line would be too long, the doubt below it says so.
+    return replace(finding, headline=headline) if change and len(str(headline)) <= MAX_LINE_LENGTH else finding
+
+
+WITHOUT_QUOTA: Final = ("places", "admitted", "not-enough-pods")
+"""Causes of jobs that the replayed release admits."""
+_BEFORE_1_10: Final = re.compile(r"v?1\.[0-9](\.\d+)?([-+].*)?")
+
+
+def is_before_v1_10(release: Release) -> bool:
+    """Whether the stated release is older than all that are replayed; docs/releases.md lists what it does otherwise."""
+    return _BEFORE_1_10.fullmatch(release.stated_name) is not None
+
+
+def _iter_older_rules(view: JobView, finding: Finding) -> Iterator[str]:
+    """Yields what releases before v1.10 decide otherwise about this job, as words after the release's name."""
+    pending = view.pending_at_open
+    if any(task.sch_gated for task in pending):
+        yield "does not read scheduling gates"
+    placed = [task for task in pending if task not in view.unplaced_tasks]
+    if placed and len(placed) < len(pending):
+        yield "ends a job at its first pod that fits no node"
+    if finding.cause == "preemptive" and CAPACITY in view.recording.conf.plugin_names():
+        yield "lets a queue reclaim while it uses less than it deserves of any resource"
+
+
+def _held_or_reserved(job: JobInfo, resource: str, *, is_inqueue: bool) -> float:
+    """What a job's pods hold of a resource, or what its minimum reserves where it is Inqueue."""
+    minimum = job.pod_group.min_resources if is_inqueue else None
+    return max(job.allocated.get(resource), minimum.get(resource) if minimum is not None else 0.0)
+
+
+def _excess_not_asked(view: JobView) -> tuple[str, str] | None:
+    """(reason, holders) for a resource that the job does not ask and its queue uses above its capability."""
+    queue, phases = view.session.queues.get(view.job.queue), view.recording.timeline.opening_phases
+    if queue is None or not queue.capability or phases.get(view.job.uid) not in ("", PENDING):
+        return None
+    others = [job for job in view.session.jobs.values() if job.queue == queue.name and job.uid != view.job.uid]
+    for name, limit in Resource.from_list(queue.capability).items():
+        amounts = [_held_or_reserved(job, name, is_inqueue=phases.get(job.uid) == INQUEUE) for job in others]
+        held, own = fsum(amounts), view.job.pod_group.min_resources
+        if held > limit and not (own is not None and own.get(name)):
+            held_text, limit_text = format_amounts_apart(name, held, limit)
+            where = f"capability {limit_text} of queue {queue.name}"
+            holders = [job.uid for job, one in zip(others, amounts, strict=True) if one]
+            holding = f"Held or reserved by {join_names(holders)}."
+            return f"it compares all resources, and {held_text} {name} exceed the {where}", holding
+    return None
 
 
 def _kinds_needed_by(recording: Recording, subject: ExplainSubject) -> list[tuple[ResourceKind, str]]:

@@ -11,7 +11,6 @@ from vcdebug.amount_text import count_noun, format_amounts_apart, join_names
 from vcdebug.errors import VcdebugError
 from vcdebug.explain import queue_index
 from vcdebug.explain.answer import (
-    MAX_LINE_LENGTH,
     Advice,
     AdviceHarm,
     CauseHeadline,
@@ -33,7 +32,7 @@ from vcdebug.explain.job_view import (
     find_subject,
 )
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.pending import checklist, doubt_of_input, doubts_about, what_may_change
+from vcdebug.explain.pending import checklist, doubt_of_input, doubts_about, qualify_headline
 from vcdebug.explain.pending.gates import (
     ALREADY_PLACED,
     EVICTION_GATES,
@@ -92,13 +91,8 @@ def explain_subject(recording: Recording, subject: ExplainSubject) -> Explanatio
     dominant = explanation.dominant
     facts = (*_rejected_conf_facts(recording), *dominant.facts, *event_facts(recording, subject))
     dominant = replace(dominant, facts=facts) if facts != dominant.facts else dominant
-    change = what_may_change(recording, subject) if dominant.cause != CAPTURE_INCOMPLETE else ""
-    headline = (
-        dominant.headline._replace(state=f"{dominant.headline.state} ({change})") if change else dominant.headline
-    )
-    # Where the first line would be too long, the doubt below it says so.
-    if len(str(headline)) <= MAX_LINE_LENGTH:
-        dominant = replace(dominant, headline=headline)
+    if dominant.cause != CAPTURE_INCOMPLETE:
+        dominant = qualify_headline(recording, subject, dominant)
     doubt = "; ".join(doubts_about(recording, subject))
     return replace(explanation, dominant=dominant, doubt=doubt, release=recording.snapshot.release)
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.builders import cluster, node, pod_group, pods
+from tests.debugger.test_remedies import proven
 from tests.pending.test_workloads import ENQUEUE, explained, owned
 from vcdebug.explain.component_reports import KNOWN_REPORTS
 from vcdebug.explain.pending.explanation import explain_by_name
@@ -22,7 +23,7 @@ EXAMPLES = (
             'podgroups.scheduling.volcano.sh "a-pg" not found'
         ),
         "Volcano's webhook rejects its pods, since PodGroup a-pg does not exist",
-        "did not create PodGroup a-pg",
+        "Delete Job j, wait until it and its PodGroup are gone",
     ),
     (
         "Failed to create PVC, err: pvc data is not found, the job",
@@ -301,8 +302,10 @@ def test_a_controller_without_pods_is_known_by_name_and_shows_why(
         assert f"{kind} default/web is Pending: {EXAMPLES[0][1]}." == found.sentence
         assert "0 of 3 pods are in this snapshot." == found.dominant.facts[0]
         assert any("FailedCreate (x18)" in fact for fact in found.dominant.facts)
-        creator = "the owner of the pods" if owner == "StatefulSet" else f"{owner} web"
-        assert f"Find out why {creator} did not create PodGroup a-pg" in found.advice_texts[0]
+        remove = f"or remove annotation scheduling.k8s.io/group-name from the pod template of {owner} web."
+        is_operator = owner == "LeaderWorkerSet"
+        advice = f"Find out why {owner} web did not create PodGroup a-pg" if is_operator else remove
+        assert advice in found.advice_texts[0]
     else:
         assert f"{kind} default/web is Pending: 0 of 3 pods are in this snapshot." == found.sentence
         assert f"kubectl -n default describe {kind.lower()} web" in found.advice_texts[0]
@@ -408,3 +411,78 @@ def test_a_workload_that_has_ended_without_a_pod_group_is_not_pending() -> None:
     snapshot = replace(cluster(node("n1")), workloads=facts_by_name([manifest]))
     found = explain_by_name(replay_cycle(snapshot), "old")
     assert ("RayJob default/old has ended: its state is FAILED.", True) == (found.sentence, found.scheduled)
+
+
+def test_quotes_that_a_controller_has_escaped_are_read() -> None:
+    escaped = EXAMPLES[0][0].replace('"', '\\"')
+    snapshot = cluster(node("n1"), volcano_job(state={"phase": "Pending"}), report(escaped, "Job", "j"))
+    assert "since PodGroup a-pg does not exist." in explain_by_name(replay_cycle(snapshot), "j").sentence
+
+
+def crashing(name: str, image: str) -> Manifest:
+    made = pods(name, 1, on="n1")[0]
+    made["metadata"]["annotations"].pop("scheduling.k8s.io/group-name")
+    made["metadata"]["namespace"] = "operators"
+    made["spec"] |= {"schedulerName": "default-scheduler", "containers": [{"name": "main", "image": image}]}
+    state = {"waiting": {"reason": "CrashLoopBackOff"}}
+    made["status"]["containerStatuses"] = [{"name": "main", "state": state, "restartCount": 9}]
+    return made
+
+
+@pytest.mark.parametrize(
+    ("kind", "image"),
+    [
+        ("RayCluster", "quay.io/kuberay/operator:v1.2.2"),
+        ("SparkApplication", "ghcr.io/kubeflow/spark-operator:2.1"),
+        ("PyTorchJob", "kubeflow/training-operator:v1.8"),
+        ("Job", "volcanosh/vc-controller-manager:v1.12.0"),
+    ],
+)
+@pytest.mark.parametrize("crashes", [True, False])
+def test_a_controller_that_does_not_run_explains_why_nothing_is_created(kind: str, image: str, crashes: bool) -> None:
+    controller_pod = crashing("operator", image)
+    if not crashes:
+        controller_pod["status"].pop("containerStatuses")
+    jobs = [volcano_job(state={"phase": "Pending"})] if kind == "Job" else []
+    snapshot = cluster(node("n1"), controller_pod, jobs)
+    if kind != "Job":
+        snapshot = replace(snapshot, workloads={f"default/{kind} j": WorkloadFacts()})
+    found = explain_by_name(replay_cycle(snapshot), "default/j")
+    reason = "its controller does not run: pod operators/operator-0 is CrashLoopBackOff (9 restarts)."
+    assert crashes is found.sentence.endswith(reason)
+    assert crashes is any("kubectl -n operators logs operator-0 --previous" in line for line in found.advice_texts)
+    assert kind == "Job" or "operators logs operator-0" in " ".join(found.advice_texts)
+
+
+@pytest.mark.parametrize(("flows", "told"), [(["a"], "its 1 Job has ended"), (["a", "b"], "has made no Job of b")])
+def test_the_flow_of_an_ended_job_is_named(flows: list[str], told: str) -> None:
+    metadata = {"name": "flow", "namespace": "default", "uid": "flow"}
+    spec = {"flows": [{"name": each} for each in flows]}
+    flow = {"apiVersion": "flow.volcano.sh/v1alpha1", "kind": "JobFlow", "metadata": metadata, "spec": spec}
+    job = owned([volcano_job(state={"phase": "Terminated"})], "JobFlow", "flow")
+    job[0]["metadata"]["name"] = "flow-a"
+    found = explain_by_name(replay_cycle(cluster(node("n1"), flow, job)), "flow")
+    assert "job default/flow-a has ended: its state is Terminated." == found.sentence
+    assert "JobFlow flow is Pending" in found.dominant.facts[0]
+    assert told in found.dominant.facts[0]
+
+
+def test_failed_pods_of_a_job_are_counted_among_its_other_pods() -> None:
+    mine = [*pods("j", 2, on="n1"), *pods("j", 3, on="n1", phase="Failed", prefix="f")]
+    found = explained(cluster(node("n1"), pod_group("j", phase="Running"), mine), "default/j")
+    assert "default/j has no Pending pods: 3 of 5 pods were already Failed when the cycle began." == found.sentence
+
+
+def test_a_report_replaces_the_remark_that_an_incomplete_gang_is_skipped() -> None:
+    gang = [pod_group("j", min_member=2), *pods("j", 1)]
+    for reports in ([], [report("PodGroup default/j is not owned by LeaderWorkerSet web", count=25)]):
+        facts = explained(cluster(node("n1"), gang, reports), "default/j").dominant.facts
+        assert ("The scheduler skips the job until then." in facts) is not bool(reports)
+        assert bool(reports) is ("not owned by" in facts[0])
+
+
+def test_missing_pods_are_copies_of_a_pod_of_their_role() -> None:
+    gang = [pod_group("j", min_member=3, min_task_member={"master": 1, "worker": 2})]
+    gang += [*pods("j", 1, role="master", prefix="m"), *pods("j", 1, cpu="3", role="worker", prefix="w")]
+    fixes = proven(cluster(node("n1"), gang), "default/j")
+    assert any("of role worker (like w-0)" in words for words in fixes)

@@ -12,6 +12,7 @@ from vcdebug.model.pod import Pod, PodIdentity
 from vcdebug.model.task import TaskInfo
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.snapshot.manifest import (
+    GROUP_ANNOTATION,
     JsonObject,
     key_of,
     metadata_of,
@@ -44,12 +45,14 @@ def _row(pattern: str, cause: str, advice: str) -> KnownReport:
     return KnownReport(re.compile(pattern), cause, advice)
 
 
-_AUTH = "kubectl auth can-i create podgroups.scheduling.volcano.sh -n {namespace} --as=system:serviceaccount:NS:ACCOUNT"
+_CAN_I = (
+    "kubectl auth can-i create podgroups.scheduling.volcano.sh -n {namespace} --as=system:serviceaccount:NS:ACCOUNT"
+)
 KNOWN_REPORTS: Final = (
     _row(
         r'failed to get PodGroup for pod .*"(?P<name>[^"]+)" not found',
         "Volcano's webhook rejects its pods, since PodGroup {name} does not exist",
-        "Find out why {creator} did not create PodGroup {name}; may its controller do so? " + _AUTH,
+        "{remake}",
     ),
     _row(
         r"pvc (?P<name>\S+) is not found",
@@ -207,13 +210,27 @@ def known_cause(recording: Recording, message: str, subject: JsonObject) -> tupl
     namespace, kind, name = (subject.get(key) for key in ("namespace", "kind", "name"))
     manifests = recording.snapshot.objects_of(str(kind))
     owned = next((one for one in manifests if key_of(one) == f"{namespace}/{name}"), {})
-    creator = next(iter(owner_names(owned)), "the owner of the pods")
-    words = {"namespace": namespace, "creator": creator, "describe": _describe_command(namespace, name)}
+    creator = next(iter(owner_names(owned)), f"{kind} {name}")
+    words = {"namespace": namespace, "describe": _describe_command(namespace, name)}
     for known in KNOWN_REPORTS:
-        if found := known.pattern.search(" ".join(message.split())):
+        if found := known.pattern.search(" ".join(message.replace('\\"', '"').split())):
             words |= {key: text[:MAX_MESSAGE].rstrip(".") for key, text in found.groupdict().items()}
-            return known.cause.format(**words), outside_advice(known.advice.format(**words))
+            advice = known.advice.replace("{remake}", _remade_group_advice(creator))
+            return known.cause.format(**words), outside_advice(advice.format(creator=creator, **words))
     return "", None
+
+
+def _remade_group_advice(creator: str) -> str:
+    """What brings back a PodGroup that the webhook misses, by the owner of the pods."""
+    kind = creator.partition(" ")[0]
+    if kind == "Job":
+        again = "until it and its PodGroup are gone, and create it again"
+        return f"Delete {{creator}}, wait {again}: its controller still counts on a PodGroup that has been deleted."
+    if kind in ("Deployment", "ReplicaSet", "StatefulSet", "Pod"):
+        return (
+            f"Create PodGroup {{name}}, or remove annotation {GROUP_ANNOTATION} from the pod template of {{creator}}."
+        )
+    return "Find out why {creator} did not create PodGroup {name}; may its controller do so? " + _CAN_I
 
 
 def _describe_command(namespace: object, pod: object) -> str:
@@ -367,6 +384,69 @@ def waiting_container(pod: Pod) -> WaitingContainer | None:
                 message = str(waiting.get("message") or "")
                 return WaitingContainer(pod, str(one.get("name")), str(waiting["reason"]), message)
     return None
+
+
+def container_state(pod: Pod, name: str) -> JsonObject:
+    """The status of a container; empty for an unknown one."""
+    states = object_list(status_of(pod.manifest).get("containerStatuses"))
+    return next((one for one in states if one.get("name") == name), {})
+
+
+def down_words(pod: Pod) -> str:
+    """What keeps a pod of a component from running, after its name; empty if it runs."""
+    status = status_of(pod.manifest)
+    if (waiting := waiting_container(pod)) is not None:
+        restarts = container_state(pod, waiting.name).get("restartCount") or 0
+        after = f" ({count_noun(restarts, 'restart')})" if restarts else ""
+        return f"is {waiting.reason}{after}"
+    if not pod.node_name:
+        return "is Pending itself, without a node"
+    phase = status.get("phase")
+    ready = next((one for one in object_list(status.get("conditions")) if one.get("type") == "Ready"), {})
+    if phase != "Running":
+        return f"is {phase}"
+    return f"is not Ready ({ready.get('reason') or 'no reason given'})" if ready.get("status") == "False" else ""
+
+
+_CONTROLLER_NAMES: Final = {
+    "Job": ("vc-controller-manager", "volcano-controller"),
+    "RayCluster": ("kuberay",),
+    "RayJob": ("kuberay",),
+    "SparkApplication": ("spark-operator",),
+    "PyTorchJob": ("training-operator",),
+    "TFJob": ("training-operator",),
+    "MPIJob": ("mpi-operator", "training-operator"),
+    "TrainJob": ("trainer-controller",),
+    "FlinkDeployment": ("flink-kubernetes-operator",),
+}
+"""Kind of workload → what the image or the name of its controller's pod contains; Job is Volcano's own."""
+
+
+def controller_pods(recording: Recording, kind: str) -> list[Pod]:
+    """The pods of the controller of a kind of workload, by image or name; empty if it is unknown."""
+    names, pods = _CONTROLLER_NAMES.get(kind, ()), map(Pod, recording.snapshot.objects_of("Pod"))
+    return [pod for pod in pods if any(name in text for name in names for text in (pod.name, *_images_of(pod)))]
+
+
+def _images_of(pod: Pod) -> list[str]:
+    containers = object_list(object_in(pod.manifest.get("spec")).get("containers"))
+    return [str(container.get("image") or "") for container in containers]
+
+
+def controller_fault(recording: Recording, kind: str) -> KnownCause | None:
+    """The cause and the advice if the controller of a kind has pods in the snapshot and none of them runs."""
+    faults = [(pod, down_words(pod)) for pod in controller_pods(recording, kind)]
+    if not faults or not all(words for _, words in faults):
+        return None
+    pod, words = faults[-1]
+    return KnownCause(f"its controller does not run: pod {pod.key} {words}", crash_advice(pod))
+
+
+def crash_advice(pod: Pod) -> Advice:
+    """The command that shows why a pod of a component does not run."""
+    crashed = (waiting := waiting_container(pod)) is not None and waiting.reason == "CrashLoopBackOff"
+    verb = f"logs {pod.name} --previous" if crashed else f"describe pod {pod.name}"
+    return outside_advice(f"See why: kubectl -n {pod.namespace} {verb}", AdviceHarm.CLUSTER)._replace(repairs=True)
 
 
 def stalled_headline(

@@ -17,6 +17,8 @@ from vcdebug.snapshot.manifest import (
     key_of,
     metadata_of,
     name_of,
+    object_in,
+    object_list,
     owner_keys,
     spec_of,
 )
@@ -152,6 +154,25 @@ def volcano_job_of(snapshot: Snapshot, group: JsonObject) -> Manifest | None:
     """The Volcano Job that owns a PodGroup; None if the snapshot has none."""
     names = owner_keys(group)
     return next((job for job in snapshot.objects_of("Job") if key_of(job) in names), None)
+
+
+def circular_flows(owner: JsonObject) -> list[str]:
+    """The flows of a JobFlow that depend on themselves, directly or through others."""
+    flows = object_list(spec_of(owner).get("flows"))
+    targets = {str(flow.get("name")): object_in(flow.get("dependsOn")).get("targets") or [] for flow in flows}
+    return [name for name in targets if name in _reached_flows(targets, name)]
+
+
+def _reached_flows(targets: Mapping[str, Sequence[str]], name: str) -> list[str]:
+    """The flows on which a flow depends, directly or through others."""
+    reached: dict[str, None] = {}
+    pending = [*targets[name]]
+    while pending:
+        each = pending.pop()
+        if each in targets and each not in reached:
+            reached[each] = None
+            pending += targets[each]
+    return list(reached)
 
 
 def _named_tasks(job: Manifest) -> list[dict[str, Any]]:

@@ -54,6 +54,7 @@ from vcdebug.explain.pending.gates.other_groups import add_other_groups
 from vcdebug.explain.pending.gates.placed import EVICTED_CAUSE, HAS_CAUSES, PHANTOM_CAUSE, stopping_findings
 from vcdebug.explain.pending.gates.queue_limits import NOT_ALLOCATABLE, allocatable_refusals
 from vcdebug.explain.pending.gates.scheduler_down import with_scheduler_fault
+from vcdebug.explain.pending.gates.validity import SKIP_FACT
 from vcdebug.explain.pending.no_node import MIXED_CAUSE, POD_COUNT, hopeless_finding
 from vcdebug.explain.pending.room_takers import deadlocked_gangs, room_takers, taker_facts
 from vcdebug.explain.plugins.gang import DISCARD_CAUSE
@@ -89,7 +90,9 @@ def explain_subject(recording: Recording, subject: ExplainSubject) -> Explanatio
     """The explanation of a job or pod of the snapshot, with the doubt about the input."""
     explanation = with_scheduler_fault(recording, subject, _build_explanation(recording, subject))
     dominant = explanation.dominant
-    facts = (*_rejected_conf_facts(recording), *dominant.facts, *event_facts(recording, subject))
+    reported = event_facts(recording, subject)
+    own_facts = [fact for fact in dominant.facts if not reported or fact != SKIP_FACT]
+    facts = (*_rejected_conf_facts(recording), *own_facts, *reported)
     dominant = replace(dominant, facts=facts) if facts != dominant.facts else dominant
     if dominant.cause != CAPTURE_INCOMPLETE:
         dominant = qualify_headline(recording, subject, dominant)

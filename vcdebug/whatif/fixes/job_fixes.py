@@ -88,12 +88,15 @@ def _propose_missing_pod_fixes(situation: fix.FixSituation, group: PodGroup) -> 
     # Copies of pods that exist but belong to another PodGroup would be twice too many.
     if job is None or situation.created_later is not None or situation.has_repair:
         return
+    pods_by_role = {task.task_role: task.pod for task in job.tasks.values()}
     missing_by_role = {least.name: least.minimum - least.actual for least in job.valid_roles() if not least.is_reached}
     of_roles = sum(missing_by_role.values())  # exact: ints
     # Pods of the missing roles count for minMember too.
     of_any = max(group.min_member - job.valid_task_num() - of_roles, 0)
     missing = of_roles + of_any
     subject = f"role {' and '.join(missing_by_role)}" if missing_by_role else "the gang"
+    if len(missing_by_role) == 1:
+        model = pods_by_role.get(next(iter(missing_by_role)), model)
     if model is not None and 0 < missing <= _MAX_ADDED_PODS:
         roles = [role for role, count in missing_by_role.items() for _ in range(count)] + [""] * of_any
         names = [(f"{model.key}-added-{number}", role) for number, role in enumerate(roles, start=1)]

@@ -1,6 +1,6 @@
 """Jobs and pods that are not in the session."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from vcdebug.actions import ENQUEUE
@@ -19,7 +19,13 @@ from vcdebug.explain.answer import (
     queue_admin_advice,
     seconds_since,
 )
-from vcdebug.explain.component_reports import PodFailure, failure_of, known_report
+from vcdebug.explain.component_reports import (
+    PodFailure,
+    controller_fault,
+    controller_pods,
+    failure_of,
+    known_report,
+)
 from vcdebug.explain.job_view import ExplainSubject, ungrouped_pods, unmade_workloads
 from vcdebug.framework.record import StateEvent
 from vcdebug.model.names import JobId
@@ -46,7 +52,7 @@ from vcdebug.snapshot.manifest import (
 from vcdebug.snapshot.object_checks import join_kinds, missing_kinds, object_that_counts_pods, supplying_command
 from vcdebug.snapshot.reported_events import CONTROLLER_KINDS, ENDED_JOB_PHASES
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.snapshot.workloads import volcano_job_of
+from vcdebug.snapshot.workloads import circular_flows, volcano_job_of
 
 CAPTURE_INCOMPLETE = "capture-incomplete"
 QUEUE_MISSING = "queue-missing"
@@ -299,10 +305,10 @@ def _unmade_group_finding(recording: Recording, subject: ExplainSubject) -> Find
     advice = outside_advice(
         "Look into the log of Volcano's controller: kubectl -n volcano-system logs -l app=volcano-controller"
     )
-    if known := known_report(recording, subject):
+    if known := controller_fault(recording, "Job") or known_report(recording, subject):
         facts = (f"{capitalize_first(reason)}.", *_surplus_claims(recording, owner))
         reason, advice = known.cause, known.advice
-    if circular := _circular_flows(owner):
+    if circular := circular_flows(owner):
         flows, depend = (
             f"flow{'s' if len(circular) > 1 else ''} {join_names(circular)}",
             verb_for(len(circular), "depends"),
@@ -350,9 +356,26 @@ def _ended_job_finding(recording: Recording, subject: ExplainSubject, pods: Sequ
     elif phase == "Failed" and not advice:
         policy = "a policy such as PodFailed: RestartTask lets its controller create failed pods again"
         advice.append(owner_advice(f"Create the job again: an ended job is not started again; {policy}."))
+    facts += _flow_facts(recording, owner)
     evidence = opening_evidence(recording, "the session opens without the job")
     headline = CauseHeadline(f"{str(owner.get('kind')).lower()} {key_of(owner)}", "has ended", reason)
     return Finding(PLACES_CAUSE, headline, {}, evidence, tuple(advice), facts=tuple(facts))
+
+
+def _flow_facts(recording: Recording, job: JsonObject) -> Iterator[str]:
+    """Yields a sentence about the JobFlow of a Job that has ended: what it does not create, or that nothing is left."""
+    jobs = recording.snapshot.objects_of("Job")
+    for flow in (one for one in recording.snapshot.objects_of("JobFlow") if key_of(one) in owner_keys(job)):
+        phase = object_in(status_of(flow).get("state")).get("phase") or PENDING
+        states = {name_of(one): object_in(status_of(one).get("state")).get("phase") for one in jobs}
+        flows = [str(one.get("name")) for one in object_list(spec_of(flow).get("flows"))]
+        missing = [each for each in flows if f"{name_of(flow)}-{each}" not in states]
+        if missing:
+            rule = "a flow starts only once the Jobs that it depends on are Completed"
+            yield f"JobFlow {name_of(flow)} is {phase} and has made no Job of {join_names(missing)}: {rule}."
+        elif all(states[f"{name_of(flow)}-{each}"] in ENDED_JOB_PHASES for each in flows):
+            ended = f"its {count_noun(len(flows), 'Job')} {verb_for(len(flows), 'has')} ended"
+            yield f"JobFlow {name_of(flow)} is {phase}, and {ended}: it has nothing more to create, and can be deleted."
 
 
 DEFAULT_MAX_RETRY = 3
@@ -382,25 +405,6 @@ def _pods_on_nodes_finding(recording: Recording, pods: Sequence[Pod]) -> Finding
     return Finding(PLACES_CAUSE, headline, {}, evidence, failure.advice, facts=failure.facts)
 
 
-def _circular_flows(owner: JsonObject) -> list[str]:
-    """The flows of a JobFlow that depend on themselves, directly or through others."""
-    flows = object_list(spec_of(owner).get("flows"))
-    targets = {str(flow.get("name")): object_in(flow.get("dependsOn")).get("targets") or [] for flow in flows}
-    return [name for name in targets if name in _reached_flows(targets, name)]
-
-
-def _reached_flows(targets: Mapping[str, Sequence[str]], name: str) -> list[str]:
-    """The flows on which a flow depends, directly or through others."""
-    reached: dict[str, None] = {}
-    pending = [*targets[name]]
-    while pending:
-        each = pending.pop()
-        if each in targets and each not in reached:
-            reached[each] = None
-            pending += targets[each]
-    return list(reached)
-
-
 def _unmade_workload_finding(
     recording: Recording, subject: ExplainSubject, kind: str, evidence: tuple[Evidence, ...]
 ) -> Finding:
@@ -417,7 +421,9 @@ def _unmade_workload_finding(
     headline = pending_headline(f"{kind} {subject.job}", f"{reason}, so no scheduler knows it")
     checks = "is the batch scheduler Volcano enabled, and may it create podgroups of scheduling.volcano.sh (RBAC)?"
     words = "Resume it (suspend: false)." if suspended else f"Look into the log of the operator of {kind}: {checks}"
-    if not suspended and (known := known_report(recording, subject)):
+    if pods := controller_pods(recording, kind):
+        words += f" kubectl -n {pods[0].namespace} logs {pods[0].name}"
+    if not suspended and (known := controller_fault(recording, kind) or known_report(recording, subject)):
         headline = pending_headline(f"{kind} {subject.job}", known.cause)
         return Finding(
             POD_GROUP_MISSING, headline, {}, evidence, (known.advice,), facts=(f"{capitalize_first(reason)}.",)
@@ -442,7 +448,10 @@ def _controller_finding(
         headline = pending_headline(f"{kind} {subject.job}", f"{reason} {'it' if len(pods) == 1 else 'them'}")
         created = format_age(seconds_since(recording, pods[0].creation_timestamp) or 0)
         made = f"Volcano's controller creates one for pods of its schedulers; {pods[0].name} is {created} old."
-        return Finding(POD_GROUP_MISSING, headline, numbers, evidence, (_controller_advice(pods),), facts=(made,))
+        fault = controller_fault(recording, "Job")
+        made += f" {capitalize_first(fault.cause)}." if fault else ""
+        advice = fault.advice if fault else _controller_advice(pods)
+        return Finding(POD_GROUP_MISSING, headline, numbers, evidence, (advice,), facts=(made,))
     known = known_report(recording, subject)
     few = f"0{of_asked} pods are in this snapshot"
     describe = f"See why it creates none: kubectl -n {subject.job.partition('/')[0]} describe {kind.lower()}"

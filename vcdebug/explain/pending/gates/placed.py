@@ -92,9 +92,11 @@ def _already_placed_finding(view: JobView, tasks: Sequence[TaskInfo]) -> Finding
     about_pod = view.pod in keys
     subject = (view.pod if about_pod else None) or view.job.uid
     were = "it was" if about_pod else f"{count_noun(len(tasks), 'pod')} {verb_for(len(tasks), 'was')}"
+    failed = [task for task in tasks if opening[task.key].status is TaskStatus.FAILED]
+    if 0 < len(failed) < len(tasks):
+        were, states = f"{len(failed)} of {count_noun(len(tasks), 'pod')} {verb_for(len(failed), 'was')}", "Failed"
     before = f"{were} already {states} when the cycle began"
     headline = CauseHeadline(subject, "is not Pending" if about_pod else "has no Pending pods", before)
-    failed = [task for task in tasks if opening[task.key].status is TaskStatus.FAILED]
     failure = failure_of(view.recording, failed[0].pod) if failed else PodFailure()
     facts, advice = failure.facts, failure.advice
     headline = headline._replace(reason=f"{before} ({failure.reason})") if failure.reason else headline

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from vcdebug.amount_text import count_noun, format_age
+from vcdebug.amount_text import format_age
 from vcdebug.explain.answer import (
     Advice,
     AdviceHarm,
@@ -13,7 +13,13 @@ from vcdebug.explain.answer import (
     pending_headline,
     sort_by_harm,
 )
-from vcdebug.explain.component_reports import scheduler_has_reported, waiting_container
+from vcdebug.explain.component_reports import (
+    container_state,
+    crash_advice,
+    down_words,
+    scheduler_has_reported,
+    waiting_container,
+)
 from vcdebug.explain.job_view import ExplainSubject
 from vcdebug.explain.pending.gates.admission import ADMITTED_CAUSE
 from vcdebug.explain.pending.gates.not_in_session import CAPTURE_INCOMPLETE, PLACES_CAUSE, opening_evidence
@@ -23,7 +29,6 @@ from vcdebug.model.pod_group import PENDING
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.releases.release_names import release_of_image
 from vcdebug.snapshot.manifest import (
-    JsonObject,
     key_of,
     labels_of,
     metadata_of,
@@ -93,47 +98,23 @@ def _scheduler_pods(recording: Recording) -> list[Pod]:
 
 def _pod_fault(recording: Recording) -> _Fault | None:
     """The fault that the scheduler's pods show; None if one of them runs."""
-    states = [(pod, _down_words(pod)) for pod in _scheduler_pods(recording)]
+    states = [(pod, down_words(pod)) for pod in _scheduler_pods(recording)]
     if not all(words for _, words in states):
         return None
     pod, words = states[-1]
-    crashed = (waiting := waiting_container(pod)) is not None and waiting.reason == "CrashLoopBackOff"
-    verb = f"logs {pod.name} --previous" if crashed else f"describe pod {pod.name}"
-    advice = outside_advice(f"See why: kubectl -n {pod.namespace} {verb}", AdviceHarm.CLUSTER)._replace(repairs=True)
     facts = (*_exit_facts(pod), *_neighbour_facts(recording, pod), *_version_facts(recording))
-    return _Fault(f"the scheduler does not run: pod {pod.name} {words}", tuple(facts), advice)
-
-
-def _container_state(pod: Pod, name: str) -> JsonObject:
-    states = object_list(status_of(pod.manifest).get("containerStatuses"))
-    return next((one for one in states if one.get("name") == name), {})
+    return _Fault(f"the scheduler does not run: pod {pod.name} {words}", tuple(facts), crash_advice(pod))
 
 
 def _exit_facts(pod: Pod) -> Iterator[str]:
     """Yields a sentence: with which exit code a crashing container last ended."""
     waiting = waiting_container(pod)
-    state = _container_state(pod, waiting.name) if waiting is not None else {}
+    state = container_state(pod, waiting.name) if waiting is not None else {}
     ended = object_in(object_in(state.get("lastState")).get("terminated"))
     if ended.get("exitCode") is not None:
         reason = ended.get("reason")
         named = f" ({reason})" if reason not in (None, "", "Error") else ""
         yield f"Its container last ended with exit code {ended['exitCode']}{named}."
-
-
-def _down_words(pod: Pod) -> str:
-    """What keeps a pod of a component from running, after its name; empty if it runs."""
-    status = status_of(pod.manifest)
-    if (waiting := waiting_container(pod)) is not None:
-        restarts = _container_state(pod, waiting.name).get("restartCount") or 0
-        after = f" ({count_noun(restarts, 'restart')})" if restarts else ""
-        return f"is {waiting.reason}{after}"
-    if not pod.node_name:
-        return "is Pending itself, without a node"
-    phase = status.get("phase")
-    ready = next((one for one in object_list(status.get("conditions")) if one.get("type") == "Ready"), {})
-    if phase != "Running":
-        return f"is {phase}"
-    return f"is not Ready ({ready.get('reason') or 'no reason given'})" if ready.get("status") == "False" else ""
 
 
 _COMPONENTS: Final = ("volcano-admission", "volcano-controller", "volcano-controllers")
@@ -145,7 +126,7 @@ def _neighbour_facts(recording: Recording, scheduler: Pod) -> Iterator[str]:
     for manifest in recording.snapshot.objects_of("Pod"):
         if labels_of(manifest).get("app") in _COMPONENTS:
             pod = Pod(manifest)
-            if pod.namespace == scheduler.namespace and (words := _down_words(pod)):
+            if pod.namespace == scheduler.namespace and (words := down_words(pod)):
                 yield f"Pod {pod.name} {words}."
 
 

@@ -39,6 +39,7 @@ from vcdebug.snapshot.manifest import (
 )
 
 NOT_ENOUGH = "not-enough-pods"
+SKIP_FACT = "The scheduler skips the job until then."
 GATED = "scheduling-gate"
 _DESIRED_REPLICAS = "deployment.kubernetes.io/desired-replicas"
 RUNNING_STATUSES = (TaskStatus.RUNNING, TaskStatus.BOUND, TaskStatus.BINDING)
@@ -217,7 +218,7 @@ def _validity_lines(
     view: JobView, valid: int, roles: list[str], failure: PodFailure
 ) -> tuple[tuple[str, str, str], str]:
     """((subject, state, reason) of the first line, the fact below it)."""
-    job, skip_fact = view.job, "The scheduler skips the job until then."
+    job, skip_fact = view.job, SKIP_FACT
     minimum_words = f"{count_noun(job.min_available, 'pod')} that minMember requires"
     if roles and valid >= job.min_available:
         return (job.uid, "is Pending", roles[0]), skip_fact

@@ -286,3 +286,53 @@ def test_holders_are_listed_by_queue_then_by_priority_from_above_then_by_name() 
     assert isinstance(holders := reply.data["holders"], list)
     assert expected == [one["pod"] for one in holders]
     assert reply.sentence.startswith("5 pods of 4 jobs (2 queues) use resources that waits-0 needs (")
+
+
+LIMITED = """
+actions: "enqueue, allocate"
+tiers:
+- plugins: [{name: gang}, {name: predicates}, {name: proportion}]
+"""
+
+
+def holders_of_limit(group: str) -> tuple[str, tuple[str, ...]]:
+    """The answer about default/j, of which the queue's limit is used by a pod of the group."""
+    jobs = [pod_group("j", queue="q"), pod_group("old", queue="q", phase="Running")]
+    held = pod("held", group, on="n1", requests={"cpu": "4"})
+    limit = queue("q", capability={"cpu": "4"})
+    snapshot = cluster(node("n1", cpu="10"), limit, jobs, held, pods("j", 1, cpu="2"), conf=LIMITED)
+    reply = find_holders(replay_cycle(snapshot), "default/j")
+    return reply.sentence, reply.lines
+
+
+def test_holders_of_a_limit_are_the_pods_of_the_queue() -> None:
+    sentence, lines = holders_of_limit("old")
+    assert sentence == "1 pod of 1 job (1 queue) uses resources that j-0 needs (2 cpu, 954Mi memory)."
+    assert lines == ()
+
+
+def test_a_jobs_own_pods_are_said_to_use_what_it_needs() -> None:
+    sentence, (own, reason) = holders_of_limit("j")
+    assert sentence == "No pod of another job uses resources that j-0 needs (2 cpu, 954Mi memory)."
+    assert own == "1 pod of the job itself uses some."
+    assert reason.startswith("default/j is Pending: j-0 asks 2 cpu; its queue q uses 4 of its ")
+
+
+def test_holders_of_a_reserved_place_are_the_pods_that_terminate_there() -> None:
+    old = [pod_group("old", phase="Running"), pod("held", "old", on="n1", requests={"cpu": "10"}, deleting=True)]
+    snapshot = cluster(node("n1", cpu="10"), old, pod_group("j"), pods("j", 1, cpu="4"), conf=LIMITED)
+    reply = find_holders(replay_cycle(snapshot), "default/j-0")
+    assert [holder["pod"] for holder in reply.data["holders"]] == ["default/held"]  # type: ignore[attr-defined]
+
+
+def test_questions_about_a_pod_that_was_not_tried_say_why() -> None:
+    snapshot = cluster(
+        node("n1", cpu="1"), pod_group("j"), pods("j", 1, cpu="4"), pod_group("k"), pods("k", 1, on="n1"), conf=LIMITED
+    )
+    recording = replay_cycle(snapshot)
+    reason = "default/j is Pending: j-0 asks 4 cpu, more than any node has (largest: n1, 1)."
+    for ask in (explain_node, explain_refusal, find_holders):
+        assert reason in ask(recording, "default/j-0").lines
+    running = "default/k-0 is not Pending: it was already Running when the cycle began."
+    assert running in explain_node(recording, "default/k-0").lines
+    assert find_holders(recording, "default/k-0").sentence == running

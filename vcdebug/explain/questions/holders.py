@@ -4,14 +4,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from vcdebug.amount_text import count_noun, format_resource
+from vcdebug.amount_text import count_noun, format_resource, verb_for
 from vcdebug.explain import queue_index
 from vcdebug.explain.answer import NamedQuestion, QuestionReply, ReplySheet, age_since
 from vcdebug.explain.job_view import JobView, NotFoundError, find_subject
 from vcdebug.explain.node_fit import NodeFits
+from vcdebug.explain.pending.explanation import explain_subject
+from vcdebug.explain.pending.gates.queue_limits import NOT_ALLOCATABLE
 from vcdebug.explain.pending.placement_constraints import claim_names_of
+from vcdebug.explain.queue_findings import CAPABILITY_CAUSE, QUOTA_CAUSE
 from vcdebug.kube.ports import host_ports
+from vcdebug.model.names import QueueName
 from vcdebug.model.pod import Pod
 from vcdebug.model.resource import PODS
 from vcdebug.model.task import TaskInfo, TaskStatus, is_allocated_status
@@ -19,6 +24,8 @@ from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.manifest import name_of
 
 MAX_HOLDER_ROWS: Final = 40
+LIMIT_CAUSES: Final = (NOT_ALLOCATABLE, QUOTA_CAUSE, CAPABILITY_CAUSE)
+"""Causes in which a limit of the queue rejects the job."""
 
 
 class ResourceHolder(Struct, frozen=True):
@@ -102,23 +109,44 @@ def _for_job(recording: Recording, word: str) -> QuestionReply:
     task = view.blocked_task
     if task is None:
         return QuestionReply(f"{subject.job} has no Pending pods.", data={"subject": subject.job, "holders": []})
+    explanation = explain_subject(recording, subject)
+    if task not in (*view.unplaced_tasks, *view.pending_at_open):
+        return QuestionReply(explanation.sentence, data={"subject": subject.job, "holders": []})
     # In the state at the end of the cycle: discarded plans are rolled back, and evicted pods are Releasing.
     fits = NodeFits(view, task, len(recording))
     dimensions = [name for name, value in task.init_resreq.items() if value > 0]
     ports, volumes = _host_ports(recording, task.pod), _claim_keys(task.pod)
-    suitable = {node.name for node in fits.waiting_nodes}
-    holders = []
+    # A pipelined pod waits for pods that terminate on its node.
+    suitable = {node.name for node in fits.waiting_nodes} | {task.node_name}
+    # What a queue's limit rejects is held by the queue's pods, on any node.
+    is_limited = explanation.cause_code in LIMIT_CAUSES
+    queue_names = list(_limited_queues(view)) if is_limited else []
+    holders, own = [], 0
     for other in _holding_tasks(recording):
-        if other.job == subject.job:
-            continue
         shared = [*(f"port {port}" for port in dict.fromkeys(_host_ports(recording, other.pod)) if port in ports)]
         shared += [f"claim {name}" for name in dict.fromkeys(_claim_keys(other.pod)) if name in volumes]
         # Resources on unsuitable nodes do not help the job, however many there are.
-        amounts = [name for name in dimensions if other.resreq.get(name) > 0] if other.node_name in suitable else []
-        if shared or amounts:
+        counts = other.node_name in suitable or recording.session.jobs[other.job].queue in queue_names
+        amounts = [name for name in dimensions if other.resreq.get(name) > 0] if counts else []
+        if other.job == subject.job:
+            own += other is not task and bool(amounts)
+        elif shared or amounts:
             holders.append(_build_holder(recording, other, fits, shared, amounts))
     needed = f"resources that {task.name} needs ({format_resource(task.init_resreq)})"
-    return _build_reply(recording, subject.job, needed, holders)
+    reply = _build_reply(recording, subject.job, needed, holders)
+    if own:
+        own_line = f"{count_noun(own, 'pod')} of the job itself {verb_for(own, 'uses')} some."
+        sentence = reply.sentence.replace("No pod uses", "No pod of another job uses")
+        reply = replace(reply, sentence=sentence, lines=(*reply.lines, own_line))
+    return reply if holders else replace(reply, lines=(*reply.lines, explanation.sentence))
+
+
+def _limited_queues(view: JobView) -> Iterator[QueueName]:
+    """The queues of which pods count for a limit of the job's queue, or for the capability of a queue above it."""
+    queue = view.session.queues[view.job.queue]
+    for each in queue_index.queue_and_ancestors(view.recording, queue):
+        if each is queue or each.capability:
+            yield from queue_index.queues_below(view.recording, each.name)
 
 
 def _build_holder(

@@ -10,6 +10,7 @@ from vcdebug.explain.answer import Evidence, NamedQuestion, QuestionReply, Reply
 from vcdebug.explain.decisions import dry_runs
 from vcdebug.explain.decisions.equations import ScorePart, score_parts, scored_row
 from vcdebug.explain.equation import Equation, Term, equation_json, format_figures
+from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.explain.questions.victims import find_pod
 from vcdebug.framework.record import PLACING_OPS, BestEvent, Level, OpEvent, PredicateEvent, ScoreEvent
 from vcdebug.grouping import group_by_key
@@ -56,12 +57,17 @@ def explain_node(recording: Recording, word: str) -> QuestionReply:
     pod = find_pod(recording, word)
     placements = last_operation(recording, pod, len(recording) + 1, *PLACING_OPS)
     if not placements:
-        return QuestionReply(f"{pod} is not placed in this cycle.", data={"pod": pod, "node": None})
+        return _reply_of_explain(recording, f"{pod} is not placed in this cycle.", {"pod": pod, "node": None})
     search = find_search(recording, placements)
     dry_run_search = dry_runs.dry_run_search_at(recording, search.placed_seq)
     if dry_run_search is not None:
         return _reply_of_dry_runs(search._replace(tried_nodes=()), dry_run_search)
     return _reply_with_scores(recording, search) if search.scores else _reply_without_scores(recording, search)
+
+
+def _reply_of_explain(recording: Recording, text: str, data: dict[str, object]) -> QuestionReply:
+    """What did not happen to the pod, and why not: the first line of explain about it."""
+    return QuestionReply(text, (explain_by_name(recording, str(data["pod"])).sentence,), data=data)
 
 
 def find_search(recording: Recording, seq: Seq) -> PlacementSearch:
@@ -291,7 +297,8 @@ def explain_refusal(recording: Recording, word: str) -> QuestionReply:
     searches, tree = recording.events_of_type(PredicateEvent), recording.span_tree
     latest = {tree.name_around(seq, Level.ACTION): (seq, search) for seq, search in searches if search.task == pod}
     if not latest:
-        return QuestionReply(f"No node was checked for {pod} in this cycle.", data={"pod": pod, "nodes": []})
+        text = f"No plugin checked a node for {pod} in this cycle."
+        return _reply_of_explain(recording, text, {"pod": pod, "nodes": []})
     evicts = {action: recording.conf.facts_of(action).evicts for action in latest}
     room_searches = [refusal for action, refusal in latest.items() if not evicts[action]]
     seq, event = max(room_searches or latest.values(), key=lambda refusal: refusal[0])

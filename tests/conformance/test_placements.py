@@ -13,7 +13,7 @@ from vcdebug.conformance.nearest_replay import follow_scheduler
 from vcdebug.conformance.scheduler_log import SchedulerLog
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
-from vcdebug.snapshot.cycle_inputs import ChanceSettings
+from vcdebug.snapshot.cycle_inputs import EARLY_NEWS, ChanceSettings
 from vcdebug.snapshot.snapshot import Snapshot
 
 LINE = "I1123 14:40:08.49 7 statement.go:287] After {} Task <default/j-0> to Node <{}>: idle <>"
@@ -35,6 +35,23 @@ def test_the_log_tells_one_place_after_the_other_without_repeats_at_the_end() ->
     assert ChanceSettings(choices={"default/j-0": "n2;n1"}) == found.drawn_chance([])
     found.begin_cycle()
     assert ChanceSettings() == found.drawn_chance([])
+
+
+NEWS = "I1123 14:40:08.49 7 event_handlers.go:432] {}"
+TAKEN, PASSED_OVER = "Updated pod <default/j-0> in cache.", "Pod <default/j-0> already in cache with allocated status, "
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_early"),
+    [((TAKEN, PASSED_OVER, TAKEN), True), ((PASSED_OVER, TAKEN), False), ((), False)],
+)
+def test_the_log_tells_whether_news_of_a_placed_pod_came_before_its_bind(
+    lines: tuple[str, ...], is_early: bool
+) -> None:
+    found = SchedulerLog()
+    for line in (NEWS.format(TAKEN), LINE.format("allocated", "n2"), *map(NEWS.format, lines)):
+        found.add_line(line)
+    assert ({"default/j-0": EARLY_NEWS} if is_early else {}) == found.drawn_chance([]).card_news
 
 
 def test_the_replay_follows_each_place_in_turn() -> None:

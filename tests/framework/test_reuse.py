@@ -57,6 +57,7 @@ OTHER_CHANCE: dict[str, Any] = {
     "job_domains": {"default/j": "s1"},
     "sub_job_domains": {"default/j": "s1"},
     "cards": {"default/j-0": "npu-1"},
+    "card_news": {"default/j-0": "early"},
 }
 OTHER_PROCESS: dict[str, Any] = {
     "started": Snapshot("").now - timedelta(hours=1),

@@ -1,5 +1,6 @@
 """Charging and releasing cards in older releases."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -7,12 +8,17 @@ import pytest
 
 from tests.builders import node, pod, task
 from tests.plugins.test_deviceshare import SHORT, cards, gpus, limited, opened, placed, refusal, used, vgpu
+from tests.releases.shown import SHOWN
 from vcdebug.errors import ProcessExit, SchedulerPanic
 from vcdebug.framework.hooks import NODE_ORDER, PRE_PREDICATE
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
 from vcdebug.model.devices.vgpu import VgpuLedger
 from vcdebug.model.devices.vgpu_annotations import CardRules
+from vcdebug.recording.effects import cycle_effects
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.cycle_inputs import EARLY_NEWS, ChanceSettings
+from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 from vcdebug.snapshot.snapshot import Manifest
 
 ONE = "gpu-a,10,1000,NVIDIA,true,hami-core"
@@ -202,3 +208,33 @@ def test_request_for_card_memory_and_whole_cards_depends_on_the_release(release:
     ssn = opened(gpus(memory="8", number="1"), limited(both), GPUSharingEnable="true", release=release)
     refused = ssn.nodes["n1"].devices["GpuShare"].allocate(task(ssn, "j-0").pod)
     assert (taken == 1) is (refused is None)
+
+
+@pytest.mark.parametrize(("release", "named"), [("", ""), (V1_15, ""), (V1_14, "gpu-b")])
+def test_pod_names_the_cards_of_its_last_successful_allocation_depending_on_the_release(
+    release: str, named: str
+) -> None:
+    """v1.14 writes the annotation with each allocation: one that fails afterwards leaves that of another node."""
+    nodes = [cards("gpu-a,10,1000,NVIDIA,true,hami-core"), cards("gpu-b,10,1000,NVIDIA,true,hami-core", name="n2")]
+    for manifest in nodes:
+        manifest["metadata"]["annotations"]["volcano.sh/node-vgpu-handshake"] = "Reported"
+    ssn = opened(*nodes, limited(vgpu()), VGPUEnable="true", release=release)
+    for name in ("n1", "n2"):
+        tried = Statement(ssn)
+        tried.allocate(task(ssn, "j-0"), name)
+        tried.discard()
+    ledger = ssn.nodes["n1"].devices["hamivgpu"]
+    assert named == ledger.bind_annotations(task(ssn, "j-0").pod).get("volcano.sh/vgpu-ids-new", "").partition(",")[0]
+
+
+@pytest.mark.parametrize(
+    ("release", "early", "bound"),
+    [("v1.14.4", True, 1), ("v1.14.4", False, 2), ("v1.15.2", True, 2)],
+)
+def test_early_news_of_cards_is_charged_again_where_the_cache_shares_the_ledger(
+    release: str, early: bool, bound: int
+) -> None:
+    snapshot = snapshot_at_release(SHOWN["vgpu-charged-by-news"](), release)
+    news = {"default/j-0": EARLY_NEWS} if early else {}
+    recording = replay_cycle(replace(snapshot, chance=ChanceSettings(card_news=news)))
+    assert bound == len(cycle_effects(recording).bound)

@@ -7,7 +7,7 @@ from itertools import chain, pairwise
 from typing import TextIO
 
 from vcdebug.model.names import NodeName, Row, TaskKey
-from vcdebug.snapshot.cycle_inputs import ChanceSettings
+from vcdebug.snapshot.cycle_inputs import EARLY_NEWS, ChanceSettings
 
 MAX_END_LINES = 150_000
 """Maximum number of lines kept of the beginning, and of the end."""
@@ -51,6 +51,7 @@ class SchedulerLog:
         self._searches, self._dry_runs = SearchLog(), DryRunLog()
         self._choices = {
             "choices": PlacementLog(),
+            "card_news": NewsLog(),
             "preempts": ChoiceLog(VICTIM_NODE, PREEMPT_MARK),
             "reclaims": ChoiceLog(VICTIM_NODE, RECLAIM_MARK, once=True),
             "job_domains": ChoiceLog(JOB_DOMAIN, DOMAIN_MARK),
@@ -83,6 +84,7 @@ class SchedulerLog:
             searches=self._searches.chance_texts(nodes),
             dry_runs=self._dry_runs.chance_texts(),
             choices=texts["choices"],
+            card_news=texts["card_news"],
             preempts=texts["preempts"],
             reclaims=texts["reclaims"],
             job_domains=texts["job_domains"],
@@ -138,6 +140,28 @@ class PlacementLog(ChoiceLog):
     def chance_texts(self) -> dict[TaskKey, str]:
         """Pod -> `ChanceSettings.choices` text; the last node applies to all later placements."""
         return {task: ";".join(_without_repeats(nodes)) for task, nodes in self._names.items()}
+
+
+POD_NEWS = re.compile(r"\] (Updated pod|Pod) <([^>]+)> (?:already )?in cache")
+"""Upstream: cache/event_handlers (UpdatePod, updatePod), from -v=4 on."""
+
+
+class NewsLog(ChoiceLog):
+    """The first news of each placed pod: the cache takes it over, or passes it over since the pod is bound already."""
+
+    def __init__(self) -> None:
+        super().__init__(POD_NEWS)
+
+    def read_line(self, line: str) -> None:
+        """Note a placement, or the news after it."""
+        if "] After " in line and (match := TASK_PLACED.search(line)):
+            self._names[match[1]] = []
+        elif " in cache" in line and (match := POD_NEWS.search(line)) and not self._names.get(match[2], ["unplaced"]):
+            self._names[match[2]] = [match[1]]
+
+    def chance_texts(self) -> dict[TaskKey, str]:
+        """Pod -> `ChanceSettings.card_news` text, for pods with early news."""
+        return {task: EARLY_NEWS for task, words in self._names.items() if words == ["Updated pod"]}
 
 
 def _without_repeats(nodes: list[NodeName]) -> list[NodeName]:

@@ -14,6 +14,7 @@ from vcdebug.model.devices import BoundCharging
 from vcdebug.model.node import binding_error
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.releases.scheduling import PR_5854
+from vcdebug.snapshot.cycle_inputs import EARLY_NEWS
 
 
 def update_status(ssn: Session, task: TaskInfo, status: TaskStatus) -> str | None:
@@ -180,7 +181,7 @@ def add_bind_task(ssn: Session, task: TaskInfo) -> str | None:
     ssn.given_to_cache[task.key] = task.node_name
     for ledger in ssn.nodes[task.node_name].devices.values():
         if isinstance(ledger, BoundCharging):
-            ledger.charge_bound(task.pod)
+            ledger.charge_bound(task.pod, has_news=ssn.snapshot.chance.card_news.get(task.key) == EARLY_NEWS)
     return None
 
 

@@ -14,9 +14,10 @@ SEARCHES_PATTERN: Final = re.compile(r"\d{1,9}-\d{1,9}(?:[,;]\d{1,9}-\d{1,9})*",
 """Ranges of node indexes; a semicolon begins the next search."""
 NAMED_FIELDS: Final = (
     *("choices", "searches", "dry_runs", "preempts", "reclaims"),
-    *("job_domains", "sub_job_domains", "cards"),
+    *("job_domains", "sub_job_domains", "cards", "card_news"),
 )
 """Fields that map a pod, job or sub job to its choices."""
+EARLY_NEWS: Final = "early"
 _MASK = (1 << 64) - 1
 
 
@@ -67,6 +68,8 @@ class ChanceSettings:
     """Sub job → the HyperNodes that were tried for it, within each HyperNode of its job."""
     cards: Mapping[str, str] = field(default_factory=dict)
     """Pod → the NPUs that were chosen for it among equally good ones: `npu-3;npu-1`."""
+    card_news: Mapping[str, str] = field(default_factory=dict)
+    """Pod → `early`: news of its virtual GPUs came before its bind, and a ledger shared with the cache counts it."""
 
     @classmethod
     def from_seed(cls, seed: int) -> ChanceSettings:
@@ -87,6 +90,7 @@ class ChanceSettings:
             "domains of jobs": len(self.job_domains) or None,
             "domains of sub jobs": len(self.sub_job_domains) or None,
             "cards": len(self.cards) or None,
+            "early news of cards": len(self.card_news) or None,
         }
         return [f"{name} {value}" for name, value in settings.items() if value is not None]
 

@@ -64,8 +64,8 @@ class DeviceLedger(Protocol):
 class BoundCharging(Protocol):
     """A ledger that may charge a pod again when it is bound."""
 
-    def charge_bound(self, pod: Pod) -> None:
-        """Count a pod that is now bound."""
+    def charge_bound(self, pod: Pod, *, has_news: bool) -> None:
+        """Count a pod that is now bound; `has_news` if the cache already knows the annotations of its devices."""
 
 
 def container_limit(container: JsonObject, name: str) -> object | None:

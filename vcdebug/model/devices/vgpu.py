@@ -106,8 +106,8 @@ class VgpuLedger:
         """The policy of allocations; a filter gets its policy as an argument."""
         self.last_score = 0.0
         """The score of the last pod that passed the filter on this node: upstream keeps it on the node, not per pod."""
-        self._chosen_cards: dict[str, tuple[HeldCard, ...]] = {}
-        """Pod UID → cards of its last allocation in this session."""
+        self._chosen_cards = self._notes.patched_cards if rules.shared else {}
+        """Pod UID → cards of its last allocation in this session; on any node where allocations are patched at once."""
 
     @classmethod
     def of_node(
@@ -223,9 +223,9 @@ class VgpuLedger:
                 if card.uuid in held_card.uuid:
                     card.add_pod_usage(pod, held_card.memory, held_card.core)
 
-    def charge_bound(self, pod: Pod) -> None:
+    def charge_bound(self, pod: Pod, *, has_news: bool) -> None:
         """Charge a bound pod again: the cache shares the ledger with sessions, and counts annotations as well."""
-        if self.rules.counts_news:
+        if self.rules.counts_news or (has_news and self.rules.shared):
             self._add_resource(pod, self._chosen_cards.get(pod.uid, ()))
 
     def _is_assigned_here(self, pod: Pod) -> bool:

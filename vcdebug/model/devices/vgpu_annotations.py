@@ -281,10 +281,12 @@ def parse_handshake_time(text: str) -> datetime | None:
 class PodAnnotations:
     """Annotations that a session changes. Upstream changes the pod object itself; the manifest stays unchanged here."""
 
-    __slots__ = ("_changed",)
+    __slots__ = ("_changed", "patched_cards")
 
     def __init__(self) -> None:
         self._changed: dict[str, Mapping[str, str]] = {}
+        self.patched_cards: dict[str, tuple[HeldCard, ...]] = {}
+        """Pod UID → cards in the annotation on the API server, of its last successful allocation on any node."""
 
     def annotations_of(self, pod: Pod) -> Mapping[str, str]:
         """The pod's current annotations."""

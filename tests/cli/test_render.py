@@ -1,7 +1,10 @@
 """Blocks are plain and unwrapped on a pipe; on a terminal they are coloured and wrapped between words."""
 
 import io
+import json
+import os
 import re
+import tracemalloc
 
 import pytest
 
@@ -116,3 +119,14 @@ def test_the_last_columns_are_hidden_on_a_narrow_terminal_and_a_line_names_them(
     assert expected == [line.rstrip() for line in _COLOUR.sub("", out.getvalue()).splitlines()][: len(expected)]
     write_blocks([table], Output(pipe, io.StringIO()))
     assert "  default/job-1  pending        2    3" == pipe.getvalue().splitlines()[-1]
+
+
+def test_writing_a_long_json_document_takes_little_more_memory_than_its_text() -> None:
+    document = {"rows": [{"number": number, "factor": 0.5} for number in range(30_000)]}
+    stream = io.TextIOWrapper(io.FileIO(os.devnull, "w"), encoding="ascii")
+    tracemalloc.start()
+    Output(stream, io.StringIO()).write_json(document)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # All tokens at once take ten times the text.
+    assert peak < 3 * len(json.dumps(document, indent=2))

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import reduce
 from io import StringIO
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, TextIO, TypeVar
 
 from vcdebug.errors import EngineError, VcdebugError
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 NOTICE_PREFIX = "vcdebug: "
 MAX_NOTICE_LENGTH = 1200
 """Maximum length of a notice, which may quote a whole file."""
+TOKENS_PER_PIECE = 10_000
 
 
 def _with_finite_numbers(value: object) -> object:
@@ -65,13 +67,12 @@ class Output:
 
     def write_json(self, document: Mapping[str, object], indent: int | None = 2) -> None:
         """Write a JSON document whose bytes depend on its values alone."""
-        # Not UTF-8: the bytes would depend on the locale of the stream.
         try:
-            text = json.dumps(document, indent=indent, ensure_ascii=True, allow_nan=False)
+            pieces = _json_pieces(document, indent)
         except ValueError:
             # JSON has no such numbers; YAML does, as in `overcommit-factor: .inf`.
-            text = json.dumps(_with_finite_numbers(document), indent=indent, ensure_ascii=True)
-        self.out.write(escape_json(text) + "\n")
+            pieces = _json_pieces(_with_finite_numbers(document), indent)
+        self.out.writelines([*map(escape_json, pieces), "\n"])
 
     def write_json_line(self, document: Mapping[str, object]) -> None:
         """Write a document as one line, for a reader that waits for it."""
@@ -89,6 +90,16 @@ class Output:
     def flush(self) -> None:
         """Flush both streams; raises BrokenPipeError here instead of at the end of the process."""
         self.out.flush()
+
+
+def _json_pieces(document: object, indent: int | None) -> list[str]:
+    """The document as JSON in some pieces: all tokens at once would take ten times the memory of their text."""
+    # Not UTF-8: the bytes would depend on the locale of the stream.
+    encoder = json.JSONEncoder(indent=indent, ensure_ascii=True, allow_nan=False)
+    if indent is None:
+        return [encoder.encode(document)]
+    tokens = encoder.iterencode(document)
+    return list(iter(lambda: "".join(islice(tokens, TOKENS_PER_PIECE)), ""))
 
 
 def _escape_unencodable(text: str, stream: TextIO) -> str:

@@ -12,10 +12,10 @@ from vcdebug.explain.node_fit import SHORTAGE_PREFIX, NodeFits
 from vcdebug.explain.pending.gates import ALLOCATING, resolve_gates
 from vcdebug.explain.pending.gates.admission import admission
 from vcdebug.explain.pending.gates.queue_limits import allocatable_refusals, not_allocatable_finding
-from vcdebug.explain.pending.gates.topology import NO_HYPER_NODE
 from vcdebug.explain.pending.gates.validity import gated, validity
 from vcdebug.explain.pending.no_node import no_best_node_finding, no_node_finding
 from vcdebug.explain.plugins.gang import DISCARD_CAUSE, discarded_finding, search_reasons
+from vcdebug.explain.plugins.network_topology_aware import NO_HYPER_NODE
 from vcdebug.framework.hooks import ALLOCATABLE, JOB_ENQUEUEABLE, JOB_STARVING, JOB_VALID, PREEMPTIVE
 from vcdebug.framework.record import HookEvent, PredicateEvent, StateEvent
 from vcdebug.grouping import group_by_key

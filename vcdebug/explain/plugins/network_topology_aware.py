@@ -1,17 +1,37 @@
-"""network-topology-aware: how full a HyperNode would be, or how close a node is to the rest of its job.
+"""network-topology-aware: how full a HyperNode would be, how close a node is to its job, and HyperNodes without room.
 
 Upstream: plugins/network-topology-aware.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from vcdebug.amount_text import format_number
+from vcdebug import amount_text
+from vcdebug.actions import ALLOCATE
+from vcdebug.amount_text import count_noun, format_number, join_names, verb_for
+from vcdebug.explain import answer
+from vcdebug.explain.answer import (
+    Advice,
+    Evidence,
+    Finding,
+    cluster_admin_advice,
+    count,
+    owner_advice,
+    pending_headline,
+    queue_admin_advice,
+)
 from vcdebug.explain.equation import Equation, Ratio, Term
+from vcdebug.explain.job_view import JobView
+from vcdebug.explain.node_fit import NodeFits
+from vcdebug.explain.pending.no_node import no_node_finding
+from vcdebug.explain.pending.room_takers import MAX_TAKERS
 from vcdebug.explain.plugins import AskedNode, PluginExplainer
 from vcdebug.framework.hooks import HYPER_NODE_GRADIENT_FOR_JOB, HYPER_NODE_GRADIENT_FOR_SUB_JOB, HYPER_NODE_ORDER
 from vcdebug.framework.record import HookEvent
 from vcdebug.framework.subject import PURPOSE, name_in
-from vcdebug.model.names import Seq
+from vcdebug.model.hyper_nodes import TOP_HYPER_NODE, HyperNodeInfo
+from vcdebug.model.names import NodeName, Seq
+from vcdebug.model.resource import PODS, Resource
+from vcdebug.model.sub_job import SubJobInfo
 from vcdebug.plugins.network_topology_aware import JobNearness, NetworkTopologyAware, NodeNearness, ResourceFill
 from vcdebug.plugins.network_topology_aware.domains import (
     GradientRequest,
@@ -24,7 +44,12 @@ from vcdebug.plugins.network_topology_aware.domains import (
 from vcdebug.plugins.network_topology_aware.nodes_only import NodesOnly
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import session_at_event
+from vcdebug.recording.state_before import sum_resources
+from vcdebug.releases.scheduling import HIGHEST_TIER_NAME_SUBGROUP
+from vcdebug.snapshot.manifest import object_in, object_list, spec_of
 
+NO_HYPER_NODE = "no-hypernode"
+JOB_GRADIENT, SUB_JOB_GRADIENT = HYPER_NODE_GRADIENT_FOR_JOB.upstream, HYPER_NODE_GRADIENT_FOR_SUB_JOB.upstream
 FILL_FORMULA = "mean over tiers by weight of (used + request) / allocatable of the HyperNode; none counts as full"
 NEAR_FORMULA = "(highest tier − tier of the common one) / (highest − lowest tier); the closest add their share of tasks"
 FULLEST_FORMULA = "weighted mean of (used + request) / allocatable; the fullest add their share of the tasks"
@@ -142,3 +167,172 @@ EXPLAINER = PluginExplainer(
     },
     scores=score_equation,
 )
+
+
+# Hard network topology: whether any HyperNode could hold the job
+
+
+def no_hyper_node(view: JobView) -> Finding | None:
+    """The finding if allocate visited the job and no HyperNode was eligible for it or any sub job; else None."""
+    if any(visit.tries for visit in view.visits_of(ALLOCATE)):
+        return None
+    visits = view.visits_of(ALLOCATE)[-1:]
+    answers = [hook for visit in visits for hook in visit.visit_calls(JOB_GRADIENT)]
+    if not answers:
+        return None
+    if answers[-1][1].result:
+        answers = [hook for visit in visits for hook in visit.visit_calls(SUB_JOB_GRADIENT)]
+    if not answers or any(event.result for _, event in answers):
+        return None
+    seq, event = answers[-1]
+    sub_job = view.job.sub_jobs.get(event.sub_job) if event.sub_job != view.job.uid else None
+    group = view.job.pod_group if sub_job is None else sub_job
+    highest = group.network_topology.hard_tier() if group.network_topology is not None else None
+    minimum_words, minimum = _job_minimum(view) if sub_job is None else _sub_job_minimum(view, sub_job)
+    tried = _hyper_nodes_up_to(view, highest)
+    within = f"up to tier {highest} " if highest is not None else ""
+    headline = pending_headline(
+        view.job.uid, f"no HyperNode {within}has room for {minimum_words} ({amount_text.format_resource(minimum)})"
+    )
+    were = f"{count_noun(len(tried), 'HyperNode')} {verb_for(len(tried), 'was')}"
+    checked = f"{were} checked by {event.plugin}, so no pod was tried on a node."
+    task = view.blocked_task
+    free = [node.name for node in NodeFits(view, task, seq).free_nodes] if task is not None else []
+    unlisted, listing = _unlisted_nodes(view, free, highest)
+    facts = (*unlisted, checked, *(() if sub_job is None else _tier_name_facts(view, sub_job, highest)))
+    numbers = {**answer.numbers("minResources", minimum), "hyperNodes": count(len(tried), "HyperNodes")}
+    evidence = (Evidence(seq, f"{event.plugin} allows no HyperNode ({event.point})"),)
+    advice = (
+        *listing,
+        owner_advice("Raise spec.networkTopology.highestTierAllowed, or set mode: soft."),
+        owner_advice("Request less in spec.minResources."),
+        queue_admin_advice("Free room in one HyperNode."),
+    )
+    lines = tuple(_hyper_node_lines(view, [info.name for info in tried], minimum, seq))
+    return Finding(NO_HYPER_NODE, headline, numbers, evidence, advice, lines, facts)
+
+
+def full_hyper_nodes(view: JobView) -> Finding | None:
+    """The finding if the HyperNodes that a hard topology allows are full, and pods or room of the job are known."""
+    task = view.blocked_task
+    searches = [seq for attempt in view.failed_tries(task.key) for seq, _ in attempt.empty_passes] if task else []
+    calls = [call for visit in view.visits_of(ALLOCATE)[-1:] for call in visit.visit_calls(SUB_JOB_GRADIENT)]
+    topology = view.job.pod_group.network_topology
+    tier = topology.hard_tier() if topology is not None else None
+    if task is None or not searches or (not calls and tier is None):
+        return None
+    # One list of HyperNodes per tier. Releases without the hook search every HyperNode up to the tier.
+    names = [*dict.fromkeys(name for _, event in calls for tier_names in event.result for name in tier_names)]
+    names = names if calls else [info.name for info in _hyper_nodes_up_to(view, tier)]
+    rows = (view.session.hyper_node_rows(name) for name in names)
+    allowed = dict.fromkeys(node for one in rows if one is not None for node in one.node_names)
+    outside = [node.name for node in NodeFits(view, task, searches[-1]).free_nodes if node.name not in allowed]
+    fits = NodeFits(view, task, searches[-1], allowed)
+    placed = len([each for each in view.job.tasks.values() if each.node_name in allowed])
+    if fits.free_nodes or not (outside or placed):
+        return None
+    inside, where = no_node_finding(task, fits), f"HyperNode{'s' if len(names) > 1 else ''} {join_names(names)}"
+    like = f", where its {count_noun(placed, 'placed pod')} {verb_for(placed, 'is')}" if placed else ""
+    rule = f"networkTopology hard{f', tier {tier}' if tier is not None else ''}"
+    headline = pending_headline(
+        view.job.uid, f"{task.name} may use only {where}{like} ({rule}), and no node there fits it"
+    )
+    reason = inside.reason if inside.reason.startswith(task.name) else amount_text.capitalize_first(inside.reason)
+    fit = [f"{join_names(outside, 3)} {verb_for(len(outside), 'has')} room for it outside."] if outside else []
+    unlisted, listing = _unlisted_nodes(view, outside, tier)
+    facts = (*unlisted, f"{reason}.", *_other_users(fits, allowed, where), *(() if unlisted else fit))
+    allows = f"{calls[-1][1].plugin} allows {join_names(names)}" if calls else f"the nodes of {join_names(names)} alone"
+    evidence = (*inside.evidence, Evidence(calls[-1][0] if calls else searches[-1], allows))
+    advice = (
+        *listing,
+        owner_advice("Raise spec.networkTopology.highestTierAllowed, or set mode: soft."),
+        queue_admin_advice(f"Free room in {where}."),
+    )
+    return Finding(NO_HYPER_NODE, headline, inside.numbers, evidence, advice, inside.lines, facts)
+
+
+def _hyper_nodes_up_to(view: JobView, tier: int | None) -> list[HyperNodeInfo]:
+    """The HyperNodes up to a tier, all without one; not the one above all, which stands for the whole cluster."""
+    infos = (info for info in view.session.hyper_nodes.by_name.values() if info.name != TOP_HYPER_NODE)
+    return [info for info in infos if tier is None or info.tier <= tier]
+
+
+def _unlisted_nodes(view: JobView, free: Sequence[NodeName], tier: int | None) -> tuple[list[str], list[Advice]]:
+    """(sentence, advice) about nodes with room that no HyperNode up to the tier selects; empty if there are none."""
+    infos = _hyper_nodes_up_to(view, tier)
+    listed = {node: None for info in infos for node in view.session.hyper_nodes.real_nodes.get(info.name) or ()}
+    unlisted = [node for node in free if node not in listed]
+    if not unlisted or tier is None:
+        return [], []
+    selectors = join_names((f"{info.name}: {_selector_words(info)}" for info in infos), 2)
+    names, are = join_names(unlisted, 3), verb_for(len(unlisted), "is")
+    have = f"{names} {verb_for(len(unlisted), 'has')} room for it, but {are} in no HyperNode up to tier {tier}"
+    members = ", ".join(f"{{type: Node, selector: {{exactMatch: {{name: {node}}}}}}}" for node in unlisted)
+    spec = f"{{tier: {tier}, members: [{members}]}}"
+    edit = f"HyperNode/{_NEW_HYPER_NODE}:+={{apiVersion: topology.volcano.sh/v1alpha1, spec: {spec}}}"
+    words = f"Put {names} into a HyperNode of tier {tier}, if they share its network."
+    advice = cluster_admin_advice(words, edit)._replace(repairs=True)
+    return [f"{have} ({selectors})."], [advice]
+
+
+_NEW_HYPER_NODE = "added"
+
+
+def _selector_words(info: HyperNodeInfo) -> str:
+    """How a HyperNode selects its members: `regexMatch gpu-a-.*`."""
+    selectors = (object_in(member.get("selector")) for member in object_list(spec_of(info.manifest).get("members")))
+    rules = ((kind, object_in(rule)) for selector in selectors for kind, rule in selector.items())
+    words = (f"{kind} {rule.get('name') or rule.get('pattern') or 'of labels'}" for kind, rule in rules)
+    return join_names(dict.fromkeys(words), 3)
+
+
+def _other_users(fits: NodeFits, nodes: Iterable[NodeName], where: str) -> Iterator[str]:
+    """Yields a sentence: the pods of other jobs on these nodes that use what the task lacks, the largest first."""
+    nearest = fits.nearest_node
+    if nearest is None:
+        return
+    name = nearest.short[0][0]
+    tasks = [task for node in nodes for task in fits.tasks_on(node) if task.job != fits.view.job.uid]
+    users = amount_text.rank_by_amount({task.key: used for task in tasks if (used := task.resreq.get(name)) > 0})
+    if users:
+        yield f"In use by other jobs in {where} ({name}): {amount_text.join_ranked_amounts(name, users, MAX_TAKERS)}."
+
+
+def _job_minimum(view: JobView) -> tuple[str, Resource]:
+    """(words, amount) that a HyperNode must hold for the job: minResources, else the pods up to minMember."""
+    min_resources = view.job.get_min_resources()
+    if not min_resources.is_empty():
+        return "its minResources", min_resources
+    pending_tasks = view.unplaced_tasks[: max(view.job.min_available - view.job.ready_task_num(), 1)]
+    return f"its {view.job.min_available} pods (minMember)", sum_resources(task.init_resreq for task in pending_tasks)
+
+
+def _sub_job_minimum(view: JobView, sub_job: SubJobInfo) -> tuple[str, Resource]:
+    """(words, amount) that a HyperNode must hold for a subgroup: all its Pending pods, whatever its minimum."""
+    pending_tasks = [task for task in view.unplaced_tasks if task.uid in sub_job.tasks]
+    name = sub_job.uid.removeprefix(f"{view.job.uid}/")
+    pods_words = f"the {count_noun(len(pending_tasks), 'pod')} of subgroup {name}"
+    return pods_words, sum_resources(task.init_resreq for task in pending_tasks)
+
+
+def _tier_name_facts(view: JobView, sub_job: SubJobInfo, tier: int | None) -> Iterator[str]:
+    """Yields a sentence: the tier that highestTierName means, and which releases ignore the name."""
+    policies = [policy for policy in view.job.pod_group.sub_group_policies if sub_job.gid.endswith(f"/{policy.name}")]
+    for topology in (policy.network_topology for policy in policies):
+        if topology is not None and topology.highest_tier_name and tier is not None:
+            name = f"highestTierName {topology.highest_tier_name} of the subGroupPolicy means tier {tier}"
+            change = HIGHEST_TIER_NAME_SUBGROUP
+            yield f"{name}; releases before {join_names(change.fixed_in)} ignore it ({change.pull})."
+
+
+def _hyper_node_lines(view: JobView, names: list[str], minimum: Resource, seq: Seq) -> Iterator[str]:
+    state = view.recording.timeline.state_at(seq - 1)
+    for name in names:
+        rows = view.session.hyper_node_rows(name)
+        idle = sum_resources(state.nodes[node].idle for node in (rows.node_names if rows is not None else ()))
+        short_dimensions = minimum.less_equal_with_resources_name(idle)[1]
+        shortage_words = " and ".join(
+            amount_text.format_named_amount(each, minimum.get(each) - idle.get(each)) for each in short_dimensions
+        )
+        dimensions = [each for each in minimum.resource_names() if each != PODS or each in short_dimensions]
+        yield f"{name}: {amount_text.format_resource(idle, dimensions)} idle, {shortage_words or '0'} short"

@@ -32,8 +32,8 @@ PRECONDITIONS = (
 ALLOCATING = (
     "vcdebug.explain.plugins.gang:discarded_by_allocate",
     "vcdebug.explain.pending.gates.queue_limits:overused_in_allocate",
-    "vcdebug.explain.pending.gates.topology:no_hyper_node",
-    "vcdebug.explain.pending.gates.topology:full_hyper_nodes",
+    "vcdebug.explain.plugins.network_topology_aware:no_hyper_node",
+    "vcdebug.explain.plugins.network_topology_aware:full_hyper_nodes",
 )
 """Gates of allocate for the whole job; the first finding dominates."""
 EVICTION_GATES = (

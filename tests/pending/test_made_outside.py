@@ -160,7 +160,7 @@ def test_pods_below_a_leader_that_are_in_a_made_pod_group_are_recreated_in_the_l
         f"Volcano's controller made that PodGroup for {kind} w, since its pods w-0"
     )
     first, tried = next(iter(proven(snapshot, "default/j").items()))
-    assert f"Recreate w-0, w-1 with annotation {GROUP_NAME}: j in the template of {kind} w" == first
+    assert f"Recreate w-0, w-1 with PodGroup j as {GROUP_NAME} (template of {kind} w)" == first
     assert () == tried.outcome.costs
 
 
@@ -189,3 +189,35 @@ def test_a_nominated_node_keeps_a_cluster_autoscaler_from_adding_one(nominated: 
         fact.startswith("j-0: status.nominatedNodeName is set, so a cluster autoscaler")
         for fact in found.dominant.facts
     )
+
+
+@pytest.mark.parametrize("has_class", [True, False])
+@pytest.mark.parametrize("volume", ["", "pv-1"])
+def test_a_bound_pod_whose_claim_has_no_volume_names_the_provisioner(has_class: bool, volume: str) -> None:
+    claim = {
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data", "namespace": "default", "uid": "data"},
+        "spec": {"storageClassName": "nfs", **({"volumeName": volume} if volume else {})},
+        "status": {"phase": "Bound" if volume else "Pending"},
+    }
+    nfs = {"kind": "StorageClass", "metadata": {"name": "nfs", "uid": "nfs"}, "provisioner": "local/nfs"}
+    mount = [{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}]
+    bound = pods("j", 1, on="n1", phase="Pending", volumes=mount)
+    bound[0]["status"]["containerStatuses"] = [{"name": "main", "state": {"waiting": {"reason": "ContainerCreating"}}}]
+    involved = {"kind": "Pod", "namespace": "default", "name": "j-0"}
+    event = {"kind": "Event", "metadata": {"name": "e", "namespace": "default", "uid": "e"}, "involvedObject": involved}
+    event |= {"reason": "FailedMount", "message": "timed out", "source": {"component": "kubelet"}}
+    classes = [nfs] if has_class else []
+    found = explained(cluster(node("n1"), classes, claim, pod_group("j", phase="Running"), bound, event))
+    assert (not volume) is found.sentence.endswith("on n1: PersistentVolumeClaim data has no volume yet.")
+    maker = "provisioner local/nfs" if has_class else "the provisioner of StorageClass nfs"
+    advice = f"Find out why {maker} makes none: kubectl -n default describe pvc data"
+    assert (not volume) is (advice in found.advice_texts)
+
+
+@pytest.mark.parametrize(("ends", "told"), [("2026-11-01T00:10:00Z", True), ("2026-11-01T00:00:20Z", False)])
+def test_a_pod_that_terminates_for_long_is_said_to_be_waited_for_or_shortened(ends: str, told: bool) -> None:
+    old = [pod_group("old", phase="Running"), *pods("old", 1, cpu="8", on="n1", deleting=True)]
+    old[1]["metadata"]["deletionTimestamp"] = ends
+    found = explained(cluster(node("n1"), old, pod_group("j"), pods("j", 1, cpu="8")))
+    assert told is any(text.startswith("Wait up to 10m for old-0, or shorten") for text in found.advice_texts)

@@ -83,7 +83,10 @@ def test_a_pod_that_this_cycle_places_first_is_named_where_reclaim_finds_no_vict
     first = [pod_group("first", queue="a"), *pods("first", 1, cpu="4")]
     runs = [pod_group("runs", queue="b", phase="Running"), *pods("runs", 1, cpu="1", on="n1")]
     waits = [pod_group("j", queue="b"), *pods("j", 1, cpu="4")]
-    found = explained(cluster(node("n1", cpu="8"), queues, first, runs, waits, conf=RECLAIM))
+    snapshot = cluster(node("n1", cpu="8"), queues, first, runs, waits, conf=RECLAIM)
+    found = explained(snapshot)
+    served = "Queue b: spec.priority 0 -> 1 (served before a)"
+    assert served == next(iter(proven(snapshot, "default/j")))
     placed = "n1 had room at the start of this cycle; first-0 of default/first (queue a) was placed there first"
     assert found.dominant.facts[0].startswith(placed)
     again = "first-0 alone asks 4 cpu, more than the 3 that queue a deserves: it may be reclaimed once it runs"

@@ -98,7 +98,7 @@ def test_the_pod_group_that_was_made_for_the_workload_and_has_no_pods_is_named(k
     objects = [node("n1"), queue("test"), *made, pod_group("podgroup-x"), *pod]
     found = explained(cluster(objects, conf=conf_of("gang", "predicates")), "default/podgroup-x")
     there = f"PodGroup for-{app} (queue test) of {kind} {app} has no pods"
-    assert f"{there}; {app}-driver-0 names podgroup-x instead." in found.dominant.facts
+    assert f"{there}; {app}-driver-0 names PodGroup podgroup-x instead." in found.dominant.facts
     edit = f"Pod/default/{app}-driver-0:metadata.annotations[scheduling.k8s.io/group-name]=for-{app}"
     assert any((edit,) == line.edits for line in found.advised)
 

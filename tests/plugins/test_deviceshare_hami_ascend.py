@@ -8,11 +8,11 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, open_session, pod, pod_group, task
 from vcdebug.errors import ProcessExit, SchedulerPanic
+from vcdebug.explain.plugins.deviceshare import PARTIAL_CARDS, card_overview
 from vcdebug.framework.hooks import NODE_ORDER, PRE_PREDICATE, PREDICATE
 from vcdebug.framework.quirks import DEVICE_NOT_REPLAYED, DEVICE_STAYS_CHARGED
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
-from vcdebug.model.devices.card_states import PARTIAL_CARDS, card_overview
 from vcdebug.model.devices.hami_ascend import HamiAscendLedger
 from vcdebug.model.fit_errors import ERROR, UNSCHEDULABLE
 from vcdebug.model.pod import Pod

@@ -8,8 +8,8 @@ import pytest
 from tests.builders import cluster, conf_of, open_session, pod_group
 from tests.plugins.test_deviceshare import SHORT, cards, limited, placed, refusal, used, vgpu
 from vcdebug.errors import SchedulerPanic
+from vcdebug.explain.plugins.deviceshare import card_overview
 from vcdebug.framework.session import Session
-from vcdebug.model.devices.card_states import card_overview
 from vcdebug.model.devices.vgpu import VgpuLedger
 from vcdebug.model.devices.vgpu_annotations import CardRules
 from vcdebug.model.pod import Pod

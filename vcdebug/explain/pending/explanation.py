@@ -56,7 +56,7 @@ from vcdebug.explain.pending.gates.queue_limits import NOT_ALLOCATABLE, allocata
 from vcdebug.explain.pending.gates.scheduler_down import with_scheduler_fault
 from vcdebug.explain.pending.gates.validity import SKIP_FACT
 from vcdebug.explain.pending.no_node import MIXED_CAUSE, POD_COUNT, hopeless_finding
-from vcdebug.explain.pending.room_takers import deadlocked_gangs, room_takers, taker_facts
+from vcdebug.explain.pending.room_takers import deadlocked_gangs, room_takers, taker_advice, taker_facts
 from vcdebug.explain.plugins.gang import DISCARD_CAUSE
 from vcdebug.explain.plugins.overcommit import CAUSE as OVERCOMMIT_CAUSE
 from vcdebug.explain.queue_findings import CAPABILITY_CAUSE, QUOTA_CAUSE
@@ -276,8 +276,10 @@ def _with_holders(finding: Finding, fits: NodeFits) -> Finding:
         facts, advice = deadlocked_gangs(fits)
         return replace(finding, facts=(*facts, *finding.facts), advice=(*advice, *finding.advice)) if facts else finding
     takers = room_takers(fits)
-    facts = taker_facts(fits, takers) if takers.tasks else []
-    return replace(finding, facts=(*facts, *finding.facts)) if facts else finding
+    if not takers.tasks:
+        return finding
+    facts, advice = taker_facts(fits, takers), taker_advice(fits, takers)
+    return replace(finding, facts=(*facts, *finding.facts), advice=(*advice, *finding.advice))
 
 
 def _order_findings(gates: list[Gate], allocating: list[Finding], fits: NodeFits) -> list[Finding]:

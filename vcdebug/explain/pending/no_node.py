@@ -15,6 +15,7 @@ from vcdebug.explain.pending.room_takers import (
     deadlocked_gangs,
     passing_facts,
     room_takers,
+    taker_advice,
     taker_evidence,
     taker_facts,
     user_facts,
@@ -320,7 +321,7 @@ def _mixed_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding:
     facts += (taker_facts(fits, takers) if takers.tasks else passing_facts(fits)) or user_facts(fits)
     deadlock, ending_advice = deadlocked_gangs(fits)
     facts = [*deadlock, *facts]
-    advice = (*ending_advice, *advice_for_mixed(fits, failures))
+    advice = (*ending_advice, *taker_advice(fits, takers), *advice_for_mixed(fits, failures))
     return _build_finding(fits, MIXED_CAUSE, reason, advice, numbers, facts, taker_evidence(takers))
 
 

@@ -91,6 +91,16 @@ def taker_facts(fits: NodeFits, takers: RoomTakers) -> list[str]:
     return [f"{first}, since {reason}." if reason else f"{first}.", *_return_facts(fits.view, takers.tasks)]
 
 
+def taker_advice(fits: NodeFits, takers: RoomTakers) -> tuple[answer.Advice, ...]:
+    """Advice to serve the queue before the one that was first; empty for takers of the same queue."""
+    own = fits.view.queue
+    other = fits.view.session.queues[fits.view.session.jobs[takers.tasks[0].task.job].queue] if takers.tasks else own
+    if other.name == own.name:
+        return ()
+    words = f"Queue {own.name}: spec.priority {own.priority} -> {other.priority + 1} (served before {other.name})."
+    return (answer.queue_admin_advice(words, f"Queue/{own.name}:spec.priority={other.priority + 1}"),)
+
+
 def _return_facts(view: JobView, takers: Sequence[RoomTaker]) -> Iterator[str]:
     """Yields a sentence if the first taker is larger than what its queue deserves, so that reclaim evicts it again."""
     task = takers[0].task

@@ -341,8 +341,7 @@ def simulated_equations(node: AskedNode) -> Iterator[Equation]:
             yield affinity.filter_equation(plugin, node, objection)
         else:
             # With the rules of every kind of card, which few clusters have.
-            from vcdebug.explain.plugins.deviceshare import cards_equation
-            from vcdebug.model.devices.card_states import card_overview
+            from vcdebug.explain.plugins.deviceshare import card_overview, cards_equation
 
             yield cards_equation(node, check, card_overview(node.node.devices[check], node.pod), objection)
 

@@ -152,7 +152,8 @@ def _propose_request_removal_fixes(situation: fix.FixSituation) -> Iterator[fix.
             kind, aspect = fix.FixKind.REPAIR, f"no {resource}"
             yield fix.job_fix(words, *edits, *renamed, causes=_SIZE_CAUSES, kind=kind, aspect=aspect)
         words = f"{count_noun(len(pods), 'pod')}: remove request {resource} (no node provides it)"
-        kind, aspect = fix.FixKind.SMALLER, f"no {resource}"
+        # Without the device that it meant to request, a pod has little use for its place.
+        kind, aspect = fix.FixKind.BYPASS if similar else fix.FixKind.SMALLER, f"no {resource}"
         yield fix.job_fix(words, *edits, causes=_SIZE_CAUSES, kind=kind, aspect=aspect)
 
 

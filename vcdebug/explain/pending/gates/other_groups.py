@@ -85,8 +85,8 @@ def _group_without_pods(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
         if pod.name.startswith(f"{owner.partition(' ')[2]}-"):
             group_fact = f"PodGroup {group.name} (queue {group.queue}) of {owner} has no pods"
             edit = f"Pod/{pod.key}:metadata.annotations[{GROUP_ANNOTATION}]={group.name}"
-            advice = owner_advice(f"Create {pod.name} with annotation {GROUP_ANNOTATION}: {group.name}.", edit)
-            return f"{group_fact}; {pod.name} names {view.job.name} instead.", advice._replace(repairs=True)
+            advice = owner_advice(f"Create {pod.name} with PodGroup {group.name} as {GROUP_ANNOTATION}.", edit)
+            return f"{group_fact}; {pod.name} names PodGroup {view.job.name} instead.", advice._replace(repairs=True)
     return None
 
 
@@ -159,7 +159,7 @@ def pods_elsewhere(view: JobView) -> Finding | None:
         fact = f"Volcano's controller made that PodGroup for {strays.owner}, {without}."
         new = (f"metadata.annotations[{GROUP_ANNOTATION}]={job.name}", "spec.nodeName-", "status.phase=Pending")
         edits = (f"Pod/{pod.key}:{change}" for pod in strays.pods for change in new)
-        words = f"Recreate {names} with annotation {GROUP_ANNOTATION}: {job.name} in the template of {strays.owner}."
+        words = f"Recreate {names} with PodGroup {job.name} as {GROUP_ANNOTATION} (template of {strays.owner})."
         advice = owner_advice(words, *edits)
     numbers = {"pods.valid": count(valid, "pods"), "job.minAvailable": count(job.min_available, "pods")}
     evidence = opening_evidence(view.recording, f"{names} {are} in PodGroup {join_names(others)}")

@@ -202,7 +202,7 @@ def _placed_finding(view: JobView, firm_tasks: Sequence[TaskInfo]) -> Finding:
     evidence = tuple(sorted(_placement_evidence(view, firm_tasks, evictions)))
     facts = tuple(_placement_facts(view, cause, pipelined, [eviction.victim for eviction in evictions]))
     headline = _placed_headline(view, cause, bound, pipelined, evictions)
-    advice = tuple(_overdue_advice(view, pipelined)) if cause == PIPELINED_CAUSE else ()
+    advice = tuple(_ending_advice(view, pipelined)) if cause == PIPELINED_CAUSE else ()
     return Finding(cause, headline, numbers, evidence, advice, lines, facts)
 
 
@@ -210,15 +210,22 @@ _OVERDUE_SECONDS = 300
 """Seconds past its grace period after which a terminating pod is considered stuck."""
 
 
-def _overdue_advice(view: JobView, waiting: Sequence[TaskInfo]) -> Iterator[Advice]:
-    """Yields advice about stuck terminating pods, whose room a kubelet or a finalizer still holds."""
-    overdue = [task for task in releasing_tasks(view, waiting) if (_seconds_left(view, task) or 0) < -_OVERDUE_SECONDS]
-    for task in overdue[:MAX_OVERDUE]:
+def _ending_advice(view: JobView, waiting: Sequence[TaskInfo]) -> Iterator[Advice]:
+    """Yields advice about terminating pods that are stuck, so that a kubelet or a finalizer still holds their room, or
+    that take long.
+    """
+    ending = [(task, _seconds_left(view, task) or 0) for task in releasing_tasks(view, waiting)]
+    for task in [task for task, seconds in ending if seconds < -_OVERDUE_SECONDS][:MAX_OVERDUE]:
         check = f"Check the kubelet of {task.node_name} and the finalizers of {task.name}"
         command = f"kubectl delete pod -n {task.namespace} {task.name} --force"
         yield outside_advice(f"{check}, or remove it, if nothing of it runs: {command}", AdviceHarm.QUEUE)
+    for task, seconds in [one for one in ending if one[1] > _LONG_SECONDS][:MAX_OVERDUE]:
+        shorter = "or shorten its terminationGracePeriodSeconds or preStop hook"
+        yield outside_advice(f"Wait up to {format_age(seconds)} for {task.name}, {shorter}.")
 
 
+_LONG_SECONDS = 60
+"""Seconds that a terminating pod may take before advice says how to shorten it."""
 MAX_OVERDUE = 2
 
 

@@ -229,7 +229,7 @@ def test_a_pod_that_should_have_ended_long_ago_is_to_be_looked_at_or_removed() -
     assert ("pipelined", True) == (late.cause_code, late.dominant.facts[0].startswith("Terminating: default/a-0 ("))
     removal = "or remove it, if nothing of it runs: kubectl delete pod -n default a-0 --force"
     assert [f"Check the kubelet of n1 and the finalizers of a-0, {removal}"] == [one.text for one in late.advised]
-    soon = asked([*waits, ending("a-0", "2026-11-01T12:00:00Z")], PLAIN)
+    soon = asked([*waits, ending("a-0", "2026-11-01T00:00:30Z")], PLAIN)
     assert ("pipelined", ()) == (soon.cause_code, soon.advised)
 
 

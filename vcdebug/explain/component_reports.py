@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 from vcdebug.amount_text import capitalize_first, count_noun, format_age, join_names
 from vcdebug.explain.answer import MAX_LINE_LENGTH, Advice, AdviceHarm, CauseHeadline, outside_advice
 from vcdebug.explain.job_view import ExplainSubject
+from vcdebug.explain.pending.placement_constraints import unbound_claims
 from vcdebug.grouping import group_by_key
-from vcdebug.kube.listers import claim_names, storage_class_name
 from vcdebug.model.pod import Pod, PodIdentity
 from vcdebug.model.task import TaskInfo
 from vcdebug.recording.recording import Recording, per_recording
@@ -481,7 +481,9 @@ def _waiting_cause(
     namespace, name = waiting.pod.namespace, waiting.pod.name
     involved = {"kind": "Pod", "namespace": namespace, "name": name}
     reports = reports_about(recording, subject)
-    unbound = next(_unbound_claims(recording, waiting.pod), None) if reports and waiting.reason in STARTING else None
+    unbound = (
+        next(unbound_claims(recording.snapshot, waiting.pod), None) if reports and waiting.reason in STARTING else None
+    )
     if unbound is not None:
         return unbound
     known = [(report.cause, report.advice) for report in reports if report.cause]
@@ -494,18 +496,3 @@ def _waiting_cause(
         command = f"kubectl -n {namespace} logs {name} -c {waiting.name} --previous"
         return "", outside_advice(f"See why container {waiting.name} ends: {command}")
     return "", outside_advice(f"See what its kubelet reports: {_describe_command(namespace, name)}")
-
-
-def _unbound_claims(recording: Recording, pod: Pod) -> Iterator[tuple[str, Advice]]:
-    """Yields (cause, advice) for each claim of a bound pod that has no volume."""
-    snapshot = recording.snapshot
-    names = dict.fromkeys(f"{pod.namespace}/{claim.name}" for claim in claim_names(pod))
-    for claim in [one for one in snapshot.objects_of("PersistentVolumeClaim") if key_of(one) in names]:
-        if spec_of(claim).get("volumeName"):
-            continue
-        class_name, name = storage_class_name(claim), name_of(claim)
-        classes = (one for one in snapshot.objects_of("StorageClass") if name_of(one) == class_name)
-        provisioner = next((str(one.get("provisioner") or "") for one in classes), "")
-        maker = f"provisioner {provisioner}" if provisioner else f"the provisioner of StorageClass {class_name}"
-        advice = f"Find out why {maker} makes none: kubectl -n {pod.namespace} describe pvc {name}"
-        yield f"PersistentVolumeClaim {name} has no volume yet", outside_advice(advice)

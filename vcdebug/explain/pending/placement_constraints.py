@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from vcdebug.amount_text import count_noun, join_names
 from vcdebug.errors import closest_name
 from vcdebug.explain.answer import (
+    Advice,
     AdviceHarm,
     ConstraintFailure,
     ConstraintKind,
@@ -32,7 +33,7 @@ from vcdebug.model.pod_claims import csi_drivers
 from vcdebug.plugins.predicates import Predicates
 from vcdebug.plugins.predicates.filters import PodTopologySpreadFilter
 from vcdebug.plugins.predicates.volume_filters import DynamicResourcesFilter
-from vcdebug.snapshot.manifest import metadata_of, name_of, object_in, spec_of, status_of
+from vcdebug.snapshot.manifest import key_of, metadata_of, name_of, object_in, spec_of, status_of
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 if TYPE_CHECKING:
@@ -455,3 +456,17 @@ def _candidates_by_node(
     for node in fits.node_fits:
         labels = session.nodes[node.name].labels
         yield from ((node.name, request) for request in check.request_candidates(state, labels, node.name))
+
+
+def unbound_claims(snapshot: Snapshot, pod: Pod) -> Iterator[tuple[str, Advice]]:
+    """Yields (cause, advice) for each claim of a bound pod that has no volume."""
+    names = dict.fromkeys(f"{pod.namespace}/{claim.name}" for claim in claim_names(pod))
+    for claim in [one for one in snapshot.objects_of("PersistentVolumeClaim") if key_of(one) in names]:
+        if spec_of(claim).get("volumeName"):
+            continue
+        class_name, name = storage_class_name(claim), name_of(claim)
+        classes = (one for one in snapshot.objects_of("StorageClass") if name_of(one) == class_name)
+        provisioner = next((str(one.get("provisioner") or "") for one in classes), "")
+        maker = f"provisioner {provisioner}" if provisioner else f"the provisioner of StorageClass {class_name}"
+        advice = f"Find out why {maker} makes none: kubectl -n {pod.namespace} describe pvc {name}"
+        yield f"PersistentVolumeClaim {name} has no volume yet", outside_advice(advice)

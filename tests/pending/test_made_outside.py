@@ -77,6 +77,24 @@ def test_a_provisioner_that_is_no_csi_driver_is_ignored_before_a_driver_is_run(k
     words = f"Start the scheduler with --ignored-provisioners={name}, since no CSIDriver has this name"
     first = next(iter(proven(snapshot, "default/j")))
     assert (not known) is (words == first)
+    assert f"Run CSI driver {name} on 1 node" in proven(snapshot, "default/j")
+    reason = f"j-0 mounts a volume of {name}, which no CSINode in the snapshot lists as a driver"
+    assert explained(snapshot).sentence == f"default/j is Pending: {reason}."
+
+
+@pytest.mark.parametrize(
+    ("label", "cpu", "said"),
+    [("karpenter.sh/nodepool", "3", True), ("karpenter.sh/nodepool", "1", False), ("example.com/pool", "3", False)],
+)
+def test_karpenter_is_named_where_its_nodes_are_full(label: str, cpu: str, said: bool) -> None:
+    full = node("n1", cpu="4", labels={label: "a", "kind": "app"})
+    running = [pod_group("old", phase="Running"), *pods("old", 1, cpu="3", on="n1")]
+    job = [pod_group("j"), *pods("j", 1, cpu=cpu, nodeSelector={"kind": "app"})]
+    fact = (
+        "Karpenter can add nodes from a NodePool with kind=app, if there is one: the condition of 1 Pending pod says "
+        '"Unschedulable".'
+    )
+    assert said is (fact in explained(cluster(full, node("n2", labels={"kind": "x"}), running, job)).dominant.facts)
 
 
 def test_no_pod_that_a_disruption_budget_protects_is_deleted_and_the_budget_is_lowered() -> None:

@@ -280,9 +280,10 @@ def test_a_queue_without_a_state_is_left_to_its_controller() -> None:
     assert any("volcano-controllers, which sets status.state" in text for text in found.advice_texts)
 
 
+@pytest.mark.parametrize("driver", ["disk.example.com", "example.com/disk"])
 @pytest.mark.parametrize("other", ["data", "else"])
-def test_a_volume_that_is_attached_once_and_counted_per_pod_is_named_with_the_flag(other: str) -> None:
-    driver, names = "disk.example.com", ("data", "else")
+def test_a_volume_that_is_attached_once_and_counted_per_pod_is_named_with_the_flag(other: str, driver: str) -> None:
+    names = ("data", "else")
     limit = {"name": driver, "nodeID": "n1", "allocatable": {"count": 1}}
     volumes = [
         {

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
 from vcdebug.actions import ALLOCATE, BACKFILL
-from vcdebug.amount_text import count_noun
+from vcdebug.amount_text import count_noun, join_names
 from vcdebug.errors import VcdebugError, closest_names
 from vcdebug.framework.hooks import OVERUSED
 from vcdebug.framework.record import ActionEvent
@@ -436,3 +436,18 @@ def condition_facts(view: JobView) -> tuple[str, ...]:
     return (
         f'A cluster autoscaler adds nodes for {unplaced_pods}: the condition of the other {placed} says "Schedulable".',
     )
+
+
+KARPENTER_LABEL: Final = "karpenter.sh/nodepool"
+
+
+def karpenter_facts(view: JobView) -> tuple[str, ...]:
+    """A sentence about the nodes that Karpenter can add for the Pending pods; empty without nodes of Karpenter."""
+    reasons = {view.job.task_scheduling_reason(task.uid)[0] for task in view.unplaced_tasks}
+    if reasons != {"Unschedulable"} or not any(KARPENTER_LABEL in node.labels for node in view.session.nodes.values()):
+        return ()
+    selector = view.unplaced_tasks[0].pod.spec.get("nodeSelector") or {}
+    labels = join_names(f"{key}={value}" for key, value in selector.items())
+    offer = f" from a NodePool with {labels}, if there is one" if labels else ""
+    pods = count_noun(len(view.unplaced_tasks), "Pending pod")
+    return (f'Karpenter can add nodes{offer}: the condition of {pods} says "Unschedulable".',)

@@ -186,10 +186,28 @@ STORAGE_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 DRIVER_PARAMETER = "csi.storage.k8s.io/csi-driver-name"
 
 
-def csi_drivers(resources: Iterable[str]) -> list[str]:
-    """The CSI drivers, as the scheduler names them, whose attached volumes some of these resources count."""
-    prefixed = (name for name in resources if name.startswith(LIMIT_PREFIX))
-    return list(dict.fromkeys(name.removeprefix(LIMIT_PREFIX) for name in prefixed))
+def csi_drivers(snapshot: Snapshot, resources: Iterable[str]) -> list[str]:
+    """The drivers, by their own names, whose attached volumes some of these resources count; the names of resources
+    have `-` for `/`.
+    """
+    prefixed = [name for name in resources if name.startswith(LIMIT_PREFIX)]
+    if not prefixed:
+        return []
+    stated = [str(_driver_of_class(one) or "") for one in snapshot.objects_of("StorageClass")]
+    stated += [
+        str((spec_of(one).get("csi") or {}).get("driver") or "") for one in snapshot.objects_of("PersistentVolume")
+    ]
+    limit_key = limit_key_function(snapshot.release)
+    names = {limit_key(driver): driver for driver in stated}
+    return list(dict.fromkeys(names.get(name, name.removeprefix(LIMIT_PREFIX)) for name in prefixed))
+
+
+def _driver_of_class(storage_class: JsonObject) -> str | None:
+    """The driver for which volumes of a StorageClass count."""
+    parameters = storage_class.get("parameters") or {}
+    if DRIVER_PARAMETER in parameters:
+        return str(parameters[DRIVER_PARAMETER])
+    return storage_class.get("provisioner") or None
 
 
 def limit_key_function(release: Release) -> Callable[[str], str]:
@@ -274,9 +292,4 @@ class CsiVolumes:
             return csi.get("driver") if csi else None
         name = annotations_of(claim).get(STORAGE_CLASS_ANNOTATION, spec.get("storageClassName"))
         storage_class = self._classes.get(name or "")
-        if storage_class is None:
-            return None
-        parameters = storage_class.get("parameters") or {}
-        if DRIVER_PARAMETER in parameters:
-            return str(parameters[DRIVER_PARAMETER])
-        return storage_class.get("provisioner") or None
+        return None if storage_class is None else _driver_of_class(storage_class)

@@ -26,6 +26,7 @@ from vcdebug.model.pod_claims import csi_drivers
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import DEVICESHARE, NODEGROUP, NUMA_AWARE, TDM, USAGE
 from vcdebug.recording.state_before import requested_together
+from vcdebug.snapshot.snapshot import Snapshot
 
 UNREADY_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 CONTROL_PLANE_PREFIX = "node.kubernetes.io/"
@@ -222,9 +223,9 @@ _CLUSTER = answer.AdviceHarm.CLUSTER
 _CHANGE_REQUEST = answer.owner_advice("Change the pod's nodeSelector, affinity, tolerations or requests.")
 
 
-def advice_for_larger(unprovided: list[str]) -> tuple[Advice, ...]:
+def advice_for_larger(snapshot: Snapshot, unprovided: list[str]) -> tuple[Advice, ...]:
     """Advice for a task larger than every node, or one that requests a resource of no node."""
-    if drivers := csi_drivers(unprovided):
+    if drivers := csi_drivers(snapshot, unprovided):
         return (
             answer.cluster_admin_advice(
                 f"No CSINode lists driver {join_names(drivers)}; check that it runs on the nodes."

@@ -30,6 +30,7 @@ from vcdebug.explain.job_view import (
     NotFoundError,
     condition_facts,
     find_subject,
+    karpenter_facts,
 )
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending import checklist, doubt_of_input, doubts_about, qualify_headline
@@ -135,6 +136,9 @@ def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explana
     # No hint about a cluster autoscaler where a queue refuses: more nodes would not help.
     if dominant.cause == DISCARD_CAUSE and not allocatable_refusals(view):
         dominant = replace(dominant, facts=(*dominant.facts, *condition_facts(view)))
+    elif dominant.cause == MIXED_CAUSE and not allocatable_refusals(view):
+        main, further = dominant.facts[:1], dominant.facts[1:]
+        dominant = replace(dominant, facts=(*main, *karpenter_facts(view), *further))
     if dominant.cause not in HAS_CAUSES:
         dominant = add_other_groups(view, dominant)
         by_cause[dominant.cause] = dominant

@@ -185,7 +185,7 @@ def _larger_than_any_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding:
         node = largest[name]
         largest_amount = node.allocatable.get(name)
         request_text, maximum = amount_text.format_amounts_apart(name, request.get(name), largest_amount)
-        drivers = csi_drivers([name])
+        drivers = csi_drivers(fits.view.recording.snapshot, [name])
         if largest_amount > 0:
             reason = f"{task.name} asks {request_text} {name}, more than any node has (largest: {node.name}, {maximum})"
         elif drivers:
@@ -200,7 +200,8 @@ def _larger_than_any_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding:
     else:
         request_text = amount_text.format_resource(request)
         reason = f"no node is large enough for {task.name} ({request_text}) in all resources at once"
-    advice = advice_for_larger([name for name in exceeded if largest[name].allocatable.get(name) <= 0])
+    unprovided = [name for name in exceeded if largest[name].allocatable.get(name) <= 0]
+    advice = advice_for_larger(fits.view.recording.snapshot, unprovided)
     return _build_finding(fits, LARGER_CAUSE, reason, advice, numbers, facts)
 
 

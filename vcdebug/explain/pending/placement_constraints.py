@@ -263,14 +263,15 @@ def find_volume_shortages(fits: NodeFits) -> Iterator[ConstraintFailure]:
 
 def find_shared_claims(fits: NodeFits) -> Iterator[ConstraintFailure]:
     """Yields claims that a node without free attachments has mounted already: the scheduler counts them per pod."""
-    near = [node for node in fits.of_kind("short") if csi_drivers(name for name, _ in node.short)]
+    snapshot = fits.view.recording.snapshot
+    near = [node for node in fits.of_kind("short") if csi_drivers(snapshot, (name for name, _ in node.short))]
     claims = claim_names_of(fits.task.pod) if near else []
     for claim in claims:
         mounting_pods = _mounted_by(fits, [claim], near)
         if mounting_pods:
-            drivers = csi_drivers(name for node in near for name, _ in node.short)
+            drivers = csi_drivers(snapshot, (name for node in near for name, _ in node.short))
             per_pod = "Volcano counts an attachment for each pod, although the volume is attached once"
-            ignored = ",".join((*fits.view.recording.snapshot.flags.ignored_provisioners, *drivers))
+            ignored = ",".join((*snapshot.flags.ignored_provisioners, *drivers))
             advice = cluster_admin_advice(
                 f"Start the scheduler with --ignored-provisioners={ignored} (only predicates then count its volumes).",
                 f"flag:ignored-provisioners={ignored}",

@@ -11,7 +11,7 @@ from vcdebug.kube.pod_requests import COMPUTE_RESOURCES, GUARANTEED, pod_qos
 from vcdebug.kube.ports import host_ports
 from vcdebug.kube.topology_spread import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
 from vcdebug.model.pod import Pod
-from vcdebug.model.pod_claims import LIMIT_PREFIX, csi_drivers, limit_key_function
+from vcdebug.model.pod_claims import csi_drivers, limit_key_function
 from vcdebug.plugins import DRF, GANG, NUMA_AWARE, PRIORITY
 from vcdebug.plugins.numa_aware import POLICY_ANNOTATION, STATIC_POLICY
 from vcdebug.plugins.numa_aware.assignment import NO_POLICY
@@ -237,14 +237,17 @@ def propose_volume_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     if situation.job is None:
         return
     tasks = situation.job.tasks.values()
-    drivers = csi_drivers(name for task in tasks for name in task.init_resreq.resource_names())
+    snapshot, limit_key = situation.snapshot, limit_key_function(situation.snapshot.release)
+    drivers = csi_drivers(snapshot, (name for task in tasks for name in task.init_resreq.resource_names()))
+    known_drivers = [name_of(manifest) for manifest in snapshot.objects_of("CSIDriver")]
+    provisioners = [one.get("provisioner") for one in snapshot.objects_of("StorageClass")]
     nodes = situation.recording.session.nodes
-    csi_nodes = {name_of(manifest) for manifest in situation.snapshot.objects_of("CSINode")}
+    csi_nodes = {name_of(manifest) for manifest in snapshot.objects_of("CSINode")}
     for driver in drivers:
-        if any(node.allocatable.get(LIMIT_PREFIX + driver) > 0 for node in nodes.values()):
+        if any(node.allocatable.get(limit_key(driver)) > 0 for node in nodes.values()):
             continue
-        if provisioner := _plain_provisioner(situation, driver):
-            ignored = ",".join((*situation.snapshot.flags.ignored_provisioners, provisioner))
+        if driver in provisioners and driver not in known_drivers:
+            ignored = ",".join((*snapshot.flags.ignored_provisioners, driver))
             words = f"Start the scheduler with --ignored-provisioners={ignored}, since no CSIDriver has this name"
             edit, kind = f"flag:ignored-provisioners={ignored}", fix.FixKind.REPAIR
             yield fix.cluster_fix(words, edit, causes=_VOLUME_CAUSES, kind=kind, aspect="provisioner")
@@ -256,12 +259,3 @@ def propose_volume_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         )
         words, aspect = f"Run CSI driver {driver} on {count_noun(len(node_names), 'node')}", f"driver {driver}"
         yield fix.cluster_fix(words, *edits, causes=_VOLUME_CAUSES, kind=fix.FixKind.REPAIR, aspect=aspect)
-
-
-def _plain_provisioner(situation: fix.FixSituation, limit_name: str) -> str:
-    """The provisioner of a StorageClass that Volcano counts as this driver, if the snapshot has no such CSIDriver."""
-    limit_key = limit_key_function(situation.snapshot.release)
-    drivers = [name_of(manifest) for manifest in situation.snapshot.objects_of("CSIDriver")]
-    names = (str(one.get("provisioner")) for one in situation.snapshot.objects_of("StorageClass"))
-    matching = (name for name in names if limit_key(name) == LIMIT_PREFIX + limit_name and name not in drivers)
-    return next(matching, "")

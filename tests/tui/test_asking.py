@@ -12,6 +12,7 @@ from tests.tui.settling import working
 from vcdebug.explain.answer import Explanation
 from vcdebug.recording.recording import Recording
 from vcdebug.tui.screens.pages import DetailScreen, PageScreen
+from vcdebug.tui.widgets.grid import Grid
 from vcdebug.views.table import format_table
 from vcdebug.whatif.fixes import search as prove
 from vcdebug.whatif.fixes.trial import EditTexts, FixTrials, TrialOutcome
@@ -154,3 +155,12 @@ async def test_a_table_without_events_fits_a_narrow_screen() -> None:
         head = next(line for line in lines if "priority" in line)
         row = next(line for line in lines if "bert-pretrain-worker-0" in line)
         assert head.index("priority") + len("priority") == row.index("1000") + len("1000")
+
+
+async def test_a_page_whose_text_wraps_is_as_high_as_its_lines() -> None:
+    async with opened(size=NARROW) as desk:
+        await desk.until_at_rest()
+        await desk.press("7", "equals_sign")
+        await desk.until(lambda: isinstance(desk.app.screen, DetailScreen), "the page is there")
+        assert "Fields of the snapshot end the tree." in desk.screen()
+        assert not desk.app.screen.query_one(Grid).show_vertical_scrollbar

@@ -100,7 +100,7 @@ async def test_other_keys_work_and_footer_and_help_show_them(tmp_path: Path) -> 
         assert ("J", "n") == (footer["over"], footer["into"])
         await desk.press("f8")
         rows = {row.cells[1].text: row.cells[0].text for row in desk.app.screen.table.rows}  # type: ignore[attr-defined]
-        assert "J F10" == rows["over: the next event or span on this level"]
+        assert "J F10" == rows["Over: the next event or span on this level"]
         assert "F8" == rows["this help"]
 
 

@@ -24,6 +24,8 @@ PANEL_EXTRAS: Final[Mapping[str, str]] = {
 
 
 GO_FOOTER: Final = ("panel.go", "go there")
+ZOOM_FOOTER: Final = ("zoom", "zoom")
+"""Of panels of text, which a narrow screen cuts."""
 LIST_FOOTER: Final = (("table.open", "open"), ("last-change", "last change"), ("what-if", "what if"))
 """Of the lists of jobs, nodes and queues."""
 
@@ -54,4 +56,4 @@ def footer_keys(panel_view: PanelView) -> tuple[tuple[str, str], ...]:
     extra = _find_extra(panel_view)
     if extra is not None:
         return extra.FOOTER
-    return LIST_FOOTER if panel_view.keeps_row else (GO_FOOTER,) if panel_view.leads_to_events else ()
+    return LIST_FOOTER if panel_view.keeps_row else (GO_FOOTER,) if panel_view.leads_to_events else (ZOOM_FOOTER,)

@@ -43,7 +43,7 @@ class BreakpointScreen(ModalScreen[str]):
         border: round $border; background: $surface; padding: 0 1;
         border-title-color: $text-accent; border-subtitle-color: $text-muted;
     }
-    BreakpointScreen Grid { height: auto; max-height: 38vh; min-height: 6; }
+    BreakpointScreen Grid { height: auto; max-height: 44vh; min-height: 6; }
     BreakpointScreen Input { border: round $border-blurred; height: 3; }
     BreakpointScreen Input:focus { border: round $border; }
     BreakpointScreen Label { width: 100%; height: auto; }
@@ -79,7 +79,7 @@ class BreakpointScreen(ModalScreen[str]):
     def _field_hint(self) -> str:
         if self.state.number == OVERVIEW:
             return ""
-        conditions = [f'{field} == "{value}"' for field in HINT_FIELDS if (value := getattr(self.state, field))]
+        conditions = [f'{field}=="{value}"' for field in HINT_FIELDS if (value := getattr(self.state, field))]
         return "here: " + ("   ".join(conditions) if conditions else "no job, task, node or queue")
 
     def on_mount(self) -> None:

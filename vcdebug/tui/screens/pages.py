@@ -210,7 +210,7 @@ def help_table(chosen_keys: Mapping[str, str], lines: Iterable[str] = (), focuse
         rows.append(_help_row(f"break {name}", f"{kind.HELP}{words}"))
     head = (
         *(make_line(Piece(f"✗ {problem}", "warn")) for problem in lines),
-        make_line("Capitals go back. Type / to search this help; the signs are explained at its end."),
+        make_line("Capitals go back. / searches this help; the signs are at its end."),
     )
     foot = (
         make_line(),

@@ -223,8 +223,8 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         return True
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """The number of lines of the content, for `height: auto`."""
-        return max(self._layout_for(width).total_lines, 1)
+        """The number of lines of the content, for `height: auto`; `width` includes the scrollbar's column."""
+        return max(self._layout_for(width - self.scrollbar_gutter.width).total_lines, 1)
 
     def _layout_for(self, width: int) -> TableLayout:
         """The layout for a width; the last one is reused while rows, columns and width are the same."""

@@ -122,7 +122,8 @@ NOT_SWITCHED = (
 EARLIER = """## Before v1.10
 
 v1.9 and v1.8 are replayed as v1.10.0, and answers call their trust `unknown`. This was read in upstream's v1.9.1
-(Kubernetes 1.29) and is not replayed. v1.9.1 differs from v1.10.0 in this:
+(Kubernetes 1.29) and is not replayed; first lines of `explain` name the rules on gates, on a job's first pod without a
+node, on reclaim, and on all resources of a queue where they can decide. v1.9.1 differs from v1.10.0 in this:
 
 - allocate ends a job at its first task that fits no node, and returns the queue to its heap before it serves the job:
   the order of queues follows earlier shares.

@@ -54,10 +54,10 @@ from vcdebug.explain.pending.gates.not_in_session import (
 from vcdebug.explain.pending.gates.other_groups import add_other_groups
 from vcdebug.explain.pending.gates.placed import EVICTED_CAUSE, HAS_CAUSES, PHANTOM_CAUSE, stopping_findings
 from vcdebug.explain.pending.gates.queue_limits import NOT_ALLOCATABLE, allocatable_refusals
-from vcdebug.explain.pending.gates.scheduler_down import with_scheduler_fault
 from vcdebug.explain.pending.gates.validity import SKIP_FACT
 from vcdebug.explain.pending.no_node import MIXED_CAUSE, POD_COUNT, hopeless_finding
 from vcdebug.explain.pending.room_takers import deadlocked_gangs, room_takers, taker_advice, taker_facts
+from vcdebug.explain.pending.scheduler_down import with_scheduler_fault
 from vcdebug.explain.plugins.gang import DISCARD_CAUSE
 from vcdebug.explain.plugins.overcommit import CAUSE as OVERCOMMIT_CAUSE
 from vcdebug.explain.queue_findings import CAPABILITY_CAUSE, QUOTA_CAUSE

@@ -101,7 +101,7 @@ async def test_other_keys_work_and_footer_and_help_show_them(tmp_path: Path) -> 
         await desk.press("f8")
         rows = {row.cells[1].text: row.cells[0].text for row in desk.app.screen.table.rows}  # type: ignore[attr-defined]
         assert "J F10" == rows["Over: the next event or span on this level"]
-        assert "F8" == rows["this help"]
+        assert "F8" == rows["This help"]
 
 
 async def test_a_problem_in_the_file_is_said_at_the_start_and_in_the_help(tmp_path: Path) -> None:

@@ -102,8 +102,9 @@ EXAMPLES = (
     (
         'MountVolume.SetUp failed for volume "j-ssh" : secret "j-ssh" not found',
         "secret j-ssh does not exist",
-        "create the job again",
+        "Create the job again",
     ),
+    ('secret "token" not found', "secret token does not exist", "Create secret token in namespace default"),
     (
         'Failed to pull image "repo/a:nope": rpc error: code = NotFound desc = manifest unknown',
         "image repo/a:nope cannot be pulled",
@@ -181,7 +182,7 @@ def test_a_job_without_a_pod_group_is_explained_by_what_its_controller_reports(
             "",
             'configmap "j-svc" not found',
             "configmap j-svc does not exist",
-            "Create configmap j-svc",
+            "Create the job again",
         ),
         ("CreateContainerConfigError", 'secret "key" not found', "", "secret key does not exist", "Create secret key"),
         ("CrashLoopBackOff", "back-off 5m0s", "", "", "kubectl -n default logs j-0 -c main --previous"),

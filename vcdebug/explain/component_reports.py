@@ -122,10 +122,15 @@ KNOWN_REPORTS: Final = (
         "Grant the controller's ServiceAccount the verb {verb} on {name} of API group {group} (RBAC).",
     ),
     _row(
+        r'(?P<kind>configmap|secret) "(?P<name>[^"]+-(?:svc|ssh))" not found',
+        "{kind} {name} does not exist",
+        "Create the job again: plugins svc and ssh of a Volcano Job create {kind} {name} in namespace {namespace} when "
+        "it starts.",
+    ),
+    _row(
         r'(?P<kind>configmap|secret) "(?P<name>[^"]+)" not found',
         "{kind} {name} does not exist",
-        "Create {kind} {name} in namespace {namespace}; of a Volcano Job, plugins svc and ssh create NAME-svc and "
-        "NAME-ssh when it starts, so create the job again.",
+        "Create {kind} {name} in namespace {namespace}, or correct the pod template.",
     ),
     _row(
         r'(?:pull|pulling) image "(?P<name>[^"]+)"',

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from vcdebug.amount_text import capitalize_first, count_noun, format_age, join_names
+from vcdebug.amount_text import capitalize_first, count_noun, format_age, join_names, verb_for
 from vcdebug.explain.answer import MAX_LINE_LENGTH, Advice, AdviceHarm, CauseHeadline, outside_advice
 from vcdebug.explain.job_view import ExplainSubject
 from vcdebug.explain.pending.placement_constraints import unbound_claims
@@ -366,11 +366,6 @@ def _device_advice(pod: Pod, resource: str) -> Advice:
     return outside_advice(f"{check}: the kubelet knows fewer free devices than the scheduler.", AdviceHarm.CLUSTER)
 
 
-def is_kubelet_rejection(pod: Pod) -> bool:
-    """Whether a kubelet rejected the pod after the scheduler had bound it."""
-    return str(status_of(pod.manifest).get("reason") or "").startswith(_KUBELET_REJECTIONS)
-
-
 class WaitingContainer(NamedTuple):
     """A container of a bound pod that does not run, as its kubelet states it."""
 
@@ -465,7 +460,9 @@ def stalled_headline(
     first = next((one for one in waiting if one.reason not in STARTING), waiting[0])
     cause, advice = _waiting_cause(recording, subject, first)
     nodes = join_names(dict.fromkeys(one.pod.node_name for one in waiting))
-    pods = "it is" if subject.pod else f"{len(waiting)} of {count_noun(len(tasks), 'pod')} {_be(len(waiting))}"
+    pods = (
+        "it is" if subject.pod else f"{len(waiting)} of {count_noun(len(tasks), 'pod')} {verb_for(len(waiting), 'is')}"
+    )
     name, words = subject.pod or subject.job, (f" on {nodes}", f": {cause}" if cause else "")
     state = "is scheduled and starting" if advice is None else "is scheduled, but does not start"
     forms = ("".join(words), words[1], words[0])
@@ -473,10 +470,6 @@ def stalled_headline(
     headline = next((one for one in headlines if len(str(one)) <= MAX_LINE_LENGTH), headlines[-1])
     facts = () if cause in headline.reason else (f"{capitalize_first(cause)}.",)
     return headline, facts, () if advice is None else (advice,)
-
-
-def _be(count: int) -> str:
-    return "is" if count == 1 else "are"
 
 
 def _waiting_cause(

@@ -93,26 +93,37 @@ def test_a_pod_that_this_cycle_places_first_is_named_where_reclaim_finds_no_vict
     assert returns is any(fact.startswith(again) for fact in found.dominant.facts)
 
 
-def with_topology(release: str, *, pattern: str) -> Snapshot:
+REGEX = {"regexMatch": {"pattern": "n[01]"}}
+LABELS = {"labelMatch": {"matchLabels": {"rack": "a"}}}
+
+
+def with_topology(release: str, selector: Manifest) -> Snapshot:
     """A hard job of two pods whose only HyperNode is full; n2 and n3 are free."""
     switch = hyper_node("rack", 1)
-    switch["spec"]["members"] = [{"type": "Node", "selector": {"regexMatch": {"pattern": pattern}}}]
+    switch["spec"]["members"] = [{"type": "Node", "selector": selector}]
     topology = {"mode": "hard", "highestTierAllowed": 1}
     placed = [*pods("old", 1, cpu="8", on="n0"), *pods("old", 1, cpu="8", prefix="p", on="n1")]
     full = [pod_group("old", phase="Running"), *placed]
     job = [pod_group("j", min_member=2, min_resources={"cpu": "16"}, networkTopology=topology), *pods("j", 2, cpu="8")]
     conf = conf_of("gang", "predicates nodeorder network-topology-aware")
-    snapshot = cluster([node(f"n{at}") for at in range(4)], switch, full, job, conf=conf)
+    hosts = [node(f"n{at}") for at in range(4)]
+    for host in hosts[:2]:
+        host["metadata"].setdefault("labels", {})["rack"] = "a"
+    snapshot = cluster(hosts, switch, full, job, conf=conf)
     snapshot.flags = replace(snapshot.flags, release=resolve_release(release).release)
     return snapshot
 
 
+@pytest.mark.parametrize(("selector", "words"), [(REGEX, "regexMatch n[01]"), (LABELS, "labelMatch rack=a")])
 @pytest.mark.parametrize("release", ["v1.12.1", "v1.13.3", "v1.15.0", "master"])
-def test_free_nodes_outside_of_every_hypernode_are_named_and_put_into_one(release: str) -> None:
-    snapshot = with_topology(release, pattern="n[01]")
+def test_free_nodes_outside_of_every_hypernode_are_named_and_put_into_one(
+    release: str, selector: Manifest, words: str
+) -> None:
+    snapshot = with_topology(release, selector)
     found = explained(snapshot)
     assert "no-hypernode" == found.cause_code
-    fact = "n2, n3 have room for it, but are in no HyperNode up to tier 1 (rack: regexMatch n[01])."
+    fact = "n2, n3 have room for it, but are in no HyperNode up to tier 1"
+    fact = f"{fact} (rack: {words})."
     assert fact == found.dominant.facts[0]
     first = next(iter(proven(snapshot, "default/j")))
     assert first.startswith("Put n2, n3 into a HyperNode of tier 1, if they share its network")

@@ -46,7 +46,7 @@ from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import session_at_event
 from vcdebug.recording.state_before import sum_resources
 from vcdebug.releases.scheduling import HIGHEST_TIER_NAME_SUBGROUP
-from vcdebug.snapshot.manifest import object_in, object_list, spec_of
+from vcdebug.snapshot.manifest import JsonObject, object_in, object_list, spec_of
 
 NO_HYPER_NODE = "no-hypernode"
 JOB_GRADIENT, SUB_JOB_GRADIENT = HYPER_NODE_GRADIENT_FOR_JOB.upstream, HYPER_NODE_GRADIENT_FOR_SUB_JOB.upstream
@@ -282,8 +282,13 @@ def _selector_words(info: HyperNodeInfo) -> str:
     """How a HyperNode selects its members: `regexMatch gpu-a-.*`."""
     selectors = (object_in(member.get("selector")) for member in object_list(spec_of(info.manifest).get("members")))
     rules = ((kind, object_in(rule)) for selector in selectors for kind, rule in selector.items())
-    words = (f"{kind} {rule.get('name') or rule.get('pattern') or 'of labels'}" for kind, rule in rules)
+    words = (f"{kind} {rule.get('name') or rule.get('pattern') or _label_words(rule)}" for kind, rule in rules)
     return join_names(dict.fromkeys(words), 3)
+
+
+def _label_words(rule: JsonObject) -> str:
+    labels = ", ".join(f"{key}={value}" for key, value in object_in(rule.get("matchLabels")).items())
+    return labels or "of expressions"
 
 
 def _other_users(fits: NodeFits, nodes: Iterable[NodeName], where: str) -> Iterator[str]:

@@ -5,14 +5,16 @@ from typing import Any
 import pytest
 
 from tests.builders import node, pod, task
-from tests.plugins.filtering import HOSTNAME, ZONE, note_codes, opened, place, prepare, reasons
+from tests.plugins.filtering import HOSTNAME, ZONE, judge, note_codes, opened, place, prepare, reasons
 from vcdebug.framework.plugin_answers import ScoreError
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
 from vcdebug.plugins.predicates import Predicates
 from vcdebug.releases.change import Tag
-from vcdebug.releases.release import release_at_tag
+from vcdebug.releases.release import NEWEST, Release, release_at_tag
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
+
+OLDER = release_at_tag(Tag.from_text("v1.15.1"))
 
 
 def claim(**spec: Any) -> Manifest:
@@ -235,6 +237,22 @@ def test_a_claim_that_is_being_allocated_keeps_other_pods_waiting_until_it_is_gi
     assert waits == prepare(ssn, "j-1")
     statement.discard()
     assert None is prepare(ssn, "j-1")
+
+
+@pytest.mark.parametrize(("release", "elsewhere"), [(NEWEST, []), (OLDER, ["cannot allocate all claims"])])
+def test_a_claim_that_was_given_back_passes_every_node_until_the_pod_is_prepared_again(
+    release: Release, elsewhere: list[str]
+) -> None:
+    """preempt asks about a pod's nominated node without preparing the pod anew."""
+    objects = [node("n1"), node("n2"), GPU_CLASS, gpus("n1", "a"), resource_claim(), claiming()]
+    ssn = opened(*objects, flags=SchedulerFlags(release=release))
+    refused = ["cannot allocate all claims"]
+    assert [[], refused] == reasons(ssn)
+    statement = Statement(ssn)
+    assert None is statement.allocate(task(ssn, "j-0"), "n1")
+    statement.discard()
+    assert elsewhere == [status.reason for status in judge(ssn)[1]]
+    assert [[], refused] == reasons(ssn)
 
 
 @pytest.mark.parametrize("release", ["v1.14.4", "v1.13.3", "v1.12.4"])

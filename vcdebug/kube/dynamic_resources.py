@@ -58,6 +58,8 @@ class ClaimState:
     """The reason why the replay cannot know the pod's devices, in which case every node passes; else empty."""
     allocations: dict[NodeName, list[ClaimAllocation]] = field(default_factory=dict)
     """Node → the allocations found by the search on that node."""
+    reserved: list[ClaimAllocation] | None = None
+    """The allocations that were reserved, also after they were given up."""
 
 
 NO_CLAIMS = ClaimState()
@@ -154,6 +156,10 @@ class DynamicResources:
         self, state: ClaimState, requested: AllocationRequest, labels: Mapping[str, str], node: NodeName
     ) -> FitStatus | None:
         """Search devices for all claims on one node; the result replaces an earlier one."""
+        if state.reserved is not None and self._allocator_features.keeps_reserved:
+            # Upstream takes a reserved allocation for one that another pod waits for, and searches nothing.
+            state.allocations[node] = state.reserved
+            return None
         try:
             state.allocations[node] = self._device_allocators.allocate(requested, node, labels)
         except NoDevicesError as error:
@@ -216,6 +222,7 @@ class DynamicResources:
             earlier = self.in_flight_claims.get(key_of(claim))
             new = ReservedClaim(None if allocations is None else allocations[place], state.pod, node)
             self.in_flight_claims[key_of(claim)] = new if earlier is None else earlier._replace(pods=earlier.pods + 1)
+        state.reserved = allocations
         return None
 
     def unreserve(self, state: ClaimState) -> None:

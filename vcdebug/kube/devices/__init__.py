@@ -43,6 +43,8 @@ class AllocatorFeatures(NamedTuple):
     stops_at_all: bool
     """A request for all devices accepts none, and ends the search if one is in use. Slices with counters are like
     others. An invalid pool is an error only once a device of it could be taken."""
+    keeps_reserved: bool
+    """Claims that were reserved keep their devices, on any node, until the pod's PreFilter runs again."""
     is_supported: bool
     """Whether the replay supports an allocator with these features."""
 
@@ -73,6 +75,7 @@ def features_of(flags: SchedulerFlags) -> AllocatorFeatures:
         capacity=capacity,
         taint_rules=taints and (library < NEWEST_LIBRARY or gate("DRADeviceTaintRules")),
         by_name=newer and library >= NEWEST_LIBRARY,
+        keeps_reserved=library >= NEWEST_LIBRARY,
         keeps_alternative=library >= NEWEST_LIBRARY,
         knows_capacity=has_status if by_node else newer and library >= NEWEST_LIBRARY,
         pools_by_node=by_node,

@@ -150,8 +150,9 @@ def test_pods_whose_volumes_are_being_bound_are_waited_for_longer() -> None:
 
 
 def test_a_program_that_never_schedules_is_an_error_with_its_last_words(tmp_path: Path) -> None:
-    with pytest.raises(VcdebugError, match="unknown flag"):
-        verify_program(ties(), scheduler(tmp_path, ties(), CycleOutcome(), ends="unknown flag"))
+    said = "unknown flag: --new\nUsage of scheduler:\n  -v, --v Level  number for the log level"
+    with pytest.raises(VcdebugError, match="unknown flag: --new;"):
+        verify_program(ties(), scheduler(tmp_path, ties(), CycleOutcome(), ends=said))
 
 
 def test_a_program_that_cannot_be_run_is_an_error(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from vcdebug.snapshot.cycle_inputs import EARLY_NEWS, ChanceSettings
 MAX_END_LINES = 150_000
 """Maximum number of lines kept of the beginning, and of the end."""
 OPENED_MARK = " Job and <"
-ENDING = re.compile(r"panic:|fatal error:|F\d{4} ")
+ENDING = re.compile(r"panic:|fatal error:|F\d{4} |invalid argument \"|unknown (?:shorthand )?flag: ")
+"""How the line begins in which a program says why it ends; after a flag that it refuses, its usage follows."""
 
 
 class SchedulerLog:
@@ -69,7 +70,7 @@ class SchedulerLog:
 
     @property
     def panic_line(self) -> str:
-        """The line of a Go panic or fatal error, or of klog.Fatal; empty without one."""
+        """The line of a Go panic or fatal error, of klog.Fatal, or about a refused flag; empty without one."""
         return next((line for line in self if ENDING.match(line)), "")
 
     def last_words(self) -> str:

@@ -225,8 +225,9 @@ def _quote_text(text: str) -> str:
 def parse_breakpoint(line: str, number: int, recording: Recording | None = None) -> Breakpoint:
     """`[break] KIND [words] [if CONDITION] [hits == 3] [once] [log "text"] [disabled]`.
 
-    With a recording, names and figures that it does not have are an error.
+    With a recording, jobs may be named by their workloads, and names and figures that it does not have are an error.
     """
+    line = line if recording is None else recording.job_names.to_ids(line)
     reader = expression_tokens.TokenReader(_quote_bare_log(_quote_function(line)))
     reader.accept_token("break")
     kind = _read_kind(reader)

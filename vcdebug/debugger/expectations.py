@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -221,8 +221,8 @@ def parse_until(text: str) -> MetReason:
     state = JOB_STATE.fullmatch(text.strip())
     if state is not None:
         return lambda recording: _job_state_reason(recording, state[1], state[3].lower(), expected=state[2] is None)
-    point = parse_breakpoint(text, 1)
-    return lambda recording: _stop_text(list(point.hit_seqs(recording)[:1]), point.command_line())
+    parse_breakpoint(text, 1)  # raises an error before the first capture
+    return partial(_first_stop, text)
 
 
 def _job_state_reason(recording: Recording, word: str, state: str, *, expected: bool) -> str:
@@ -237,5 +237,7 @@ def _job_state_reason(recording: Recording, word: str, state: str, *, expected: 
     return f"{word}: {sentence}" if holds is expected else ""
 
 
-def _stop_text(hits: list[int], line: str) -> str:
-    return f"{line} at event {hits[0]}" if hits else ""
+def _first_stop(text: str, recording: Recording) -> str:
+    point = parse_breakpoint(recording.job_names.to_ids(text), 1)
+    hits = point.hit_seqs(recording)[:1]
+    return f"{recording.job_names.in_text(point.command_line())} at event {hits[0]}" if hits else ""

@@ -175,7 +175,7 @@ def query_table(words: str, columns: str) -> RecordedTable:
     read = dict(_read_columns(columns))
 
     def iter_rows(recording: Recording) -> Iterator[RecordedRow]:
-        for seq in parse_breakpoint(words, 0).hit_seqs(recording):
+        for seq in parse_breakpoint(recording.job_names.to_ids(words), 0).hit_seqs(recording):
             yield tuple(column.evaluate(fields_of(recording, seq)) for column in read.values())
 
     parse_breakpoint(words, 0)

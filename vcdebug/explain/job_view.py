@@ -23,7 +23,7 @@ from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.visits import JobVisit, NumberedCall, TaskTry, job_visits
-from vcdebug.snapshot.job_names import job_names
+from vcdebug.snapshot.job_names import JobNames, job_names
 from vcdebug.snapshot.kinds import WORKLOAD_NAMES
 from vcdebug.snapshot.manifest import (
     GROUP_ANNOTATION,
@@ -217,12 +217,16 @@ def find_subject(snapshot: Snapshot, word: str) -> ExplainSubject:
     pods = {pod.key: pod for pod in map(Pod, snapshot.objects_of("Pod"))}
     if word in pods:
         return ExplainSubject(pods[word].job_id, word)
-    shown_job = job_names(snapshot).typed_names.get(word.rpartition(" ")[2])
+    names = job_names(snapshot)
+    # A title is pasted with its kind: `Deployment team-a/web`.
+    shown_job = names.typed_names.get(word.rpartition(" ")[2])
     if shown_job is not None:
         return ExplainSubject(shown_job)
+    shown_names = names.typed_names.items()
     by_name = [key for key in groups if key.rpartition("/")[2] == word]
+    by_name = by_name or [job for name, job in shown_names if name.rpartition("/")[2] == word]
     if by_name:
-        return ExplainSubject(_require_unique(by_name, word))
+        return ExplainSubject(_require_unique(by_name, word, names))
     owned_groups = (
         _groups_of_volcano_job(list(pods.values()), word)
         or _groups_of_owner(snapshot, word)
@@ -232,20 +236,20 @@ def find_subject(snapshot: Snapshot, word: str) -> ExplainSubject:
         waiting = {pod.job_id for pod in pods.values() if not pod.node_name}
         # An owner has a PodGroup for each of its revisions; the question is about the one with Pending pods.
         open_groups = [job for job in owned_groups if job in waiting]
-        return ExplainSubject(_require_unique(open_groups if len(open_groups) == 1 else owned_groups, word))
+        return ExplainSubject(_require_unique(open_groups if len(open_groups) == 1 else owned_groups, word, names))
     matching_pods = [key for key in pods if key.rpartition("/")[2] == word]
     if matching_pods:
-        key = _require_unique(matching_pods, word)
+        key = _require_unique(matching_pods, word, names)
         return ExplainSubject(pods[key].job_id, key)
     orphans = dict.fromkeys(pod.job_id for pod in pods.values() if pod.job_id)
     orphan_groups = [job for job in orphans if word in (job, job.rpartition("/")[2])]
     if orphan_groups:
-        return ExplainSubject(_require_unique(orphan_groups, word))
+        return ExplainSubject(_require_unique(orphan_groups, word, names))
     missing = missing_kinds(snapshot)
     if missing and not groups and not pods:
         hint = f"the snapshot has {join_kinds(missing)}: add the output of `{supplying_command(missing)}`"
         raise NotFoundError("no such job or pod", hint, word)
-    raise _unknown_name_error(word, [*groups, *pods])
+    raise _unknown_name_error(word, [*map(names.name_of, groups), *pods])
 
 
 def _groups_of_volcano_job(pods: Sequence[Pod], word: str) -> list[JobId]:
@@ -357,10 +361,10 @@ def _namespace_of(manifest: JsonObject) -> str:
     return str(metadata_of(manifest).get("namespace") or "")
 
 
-def _require_unique(keys: Sequence[str], word: str) -> str:
+def _require_unique(keys: Sequence[str], word: str, names: JobNames) -> str:
     if len(keys) == 1:
         return keys[0]
-    raise NotFoundError("is not unique", f"one of {', '.join(sorted(keys)[:5])}", word)
+    raise NotFoundError("is not unique", f"one of {', '.join(sorted(map(names.name_of, keys))[:5])}", word)
 
 
 def _unknown_name_error(word: str, names: Sequence[str]) -> NotFoundError:

@@ -19,6 +19,7 @@ from vcdebug.debugger.figures import iter_figure_completions as figure_completio
 from vcdebug.explain.pending.cause_groups import list_known_causes
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.releases.release import release_names
+from vcdebug.snapshot.job_names import JobNames
 from vcdebug.snapshot.sources import list_bundled
 from vcdebug.tui.config import THEME_NAMES
 from vcdebug.tui.panels import PANELS
@@ -40,16 +41,19 @@ def completer_at(moment: DebuggerState | None) -> Callable[[str], list[str]]:
 def complete_line(text: str, moment: DebuggerState | None) -> list[str]:
     """Lines that complete the text; words that begin with it, else words that contain it."""
     first_words, space, typed = text.rpartition(" ")
+    names = moment.recording.job_names if moment is not None else JobNames()
     verb = find_verb(first_words.split()[0]) if first_words.split() else None
     if verb is not None:
-        words = _words_after(verb.names[0], first_words, moment)
+        words = _words_after(verb.names[0], names.to_ids(first_words), moment)
     else:
         words = [] if space else [known_verb.names[0] for known_verb in list_verbs()]
-    matches = [word for word in words if word.startswith(typed)]
-    # Names begin with their namespace; a text may also match the part after it.
+    shown_words = {word: names.in_text(word) for word in words}
+    matches = [shown for shown in shown_words.values() if shown.startswith(typed)]
+    # Names begin with their namespace; a text may also match the part after it, or the name of a PodGroup.
     if not matches and typed:
-        matches = [word for word in words if typed.casefold() in word.casefold()]
-    return [f"{first_words}{space}{word}" for word in dict.fromkeys(matches)]
+        both = ((f"{shown} {word}", shown) for word, shown in shown_words.items())
+        matches = [shown for either, shown in both if typed.casefold() in either.casefold()]
+    return [f"{first_words}{space}{shown}" for shown in dict.fromkeys(matches)]
 
 
 def _words_after(verb: str, first_words: str, moment: DebuggerState | None) -> list[str]:

@@ -160,7 +160,9 @@ def change_table(table: Table, change: TextChange, change_line: TextChange) -> T
     """The table with every text changed, those of cells by `change_line`."""
 
     def change_row(row: Row) -> Row:
-        return row._replace(cells=_change_pieces(row.cells, change_line))
+        cells = _change_pieces(row.cells, change_line)
+        replaced = tuple(old.text for old, new in zip(row.cells, cells, strict=True) if old.text != new.text)
+        return row._replace(cells=cells, also_found=replaced)
 
     rows = table.rows
     return replace(

@@ -26,6 +26,8 @@ class Row(NamedTuple):
     seq: Seq = 0
     subject: tuple[str, str] = ("", "")
     """(kind, name) of the row's job, task, node or queue."""
+    also_found: tuple[str, ...] = ()
+    """Texts by which a filter finds the row besides its cells."""
 
 
 FigureAt = Callable[[Row, int], Figure | None]

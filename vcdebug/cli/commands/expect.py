@@ -84,4 +84,5 @@ def _check_expectation(case: Expectation, folder: Path, *, complete: bool | None
             verdicts = tuple(check_expectation(case, require_complete(recording)))
     except (VcdebugError, OSError) as error:  # the other expectations are still checked
         return CheckedExpectation(case.name, (), time.perf_counter() - start, str(error))
-    return CheckedExpectation(case.name, verdicts, time.perf_counter() - start, release=recording.snapshot.release)
+    seconds, release = time.perf_counter() - start, recording.snapshot.release
+    return CheckedExpectation(case.name, verdicts, seconds, release=release, job_names=recording.job_names)

@@ -99,24 +99,30 @@ class QueryCommand(Command):
         from vcdebug.cli.render import write_blocks
         from vcdebug.debugger.tables import DEFAULT_COLUMNS, query_table
         from vcdebug.files.table_files import TEXT_WRITERS, format_cell
-        from vcdebug.views.document import iter_release_paragraphs, make_listing
+        from vcdebug.views.document import iter_release_paragraphs, make_listing, name_jobs
         from vcdebug.views.notebook import found_table
 
         check_cycle_arguments(args)
         recordings = _AskedRecordings(args, output)
         table = query_table(args.words, args.columns or DEFAULT_COLUMNS)
         types = {**dict.fromkeys(recordings.labels, "text"), **table.types}
-        rows = ((*label, *row) for label, recording in recordings for row in table.iter_rows(recording))
         if args.format != "text":
+            rows = ((*label, *row) for label, recording in recordings for row in table.iter_rows(recording))
             TEXT_WRITERS[args.format](types, rows, lambda text: output.write_text(text.removesuffix("\n")))
             return recordings.outcome
         if args.columns:
-            write_blocks([make_listing(list(types), [list(map(format_cell, row)) for row in rows])], output)
+            texts = (
+                [*label, *(recording.job_names.in_text(format_cell(value)) for value in row)]
+                for label, recording in recordings
+                for row in table.iter_rows(recording)
+            )
+            write_blocks([make_listing(list(types), texts)], output)
         else:
             for label, recording in recordings:
                 heading = [f"{title} {text}" for title, text in zip(recordings.labels, label, strict=True)]
                 matches = found_table(recording, 0, args.words)
-                write_blocks([replace(matches, title=", ".join((*heading, matches.title)))], output)
+                titled = replace(matches, title=", ".join((*heading, matches.title)))
+                write_blocks([name_jobs(titled, recording.job_names)], output)
         write_blocks(iter_release_paragraphs(recordings.releases), output)
         return recordings.outcome
 

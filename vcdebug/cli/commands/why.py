@@ -37,7 +37,7 @@ class WhyCommand(Command):
 
         recording, _ = replay_arguments(args, keeping=cached_recordings(args, output))
         output.name_jobs(recording)
-        fact = find_fact(recording, len(recording), " ".join(args.what))
+        fact = find_fact(recording, len(recording), recording.job_names.to_ids(" ".join(args.what)))
         release = recording.snapshot.release
         write_release_answer(args, output, release, why_document, why_blocks, recording, fact, args.depth)
         return CommandOutcome.DONE

@@ -14,6 +14,7 @@ from vcdebug.views.document import (
     iter_release_paragraphs,
     make_listing,
     make_paragraph,
+    name_jobs,
     release_paragraph,
 )
 from vcdebug.views.pieces import Piece
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from vcdebug.conformance.verdicts import JobVerdict, OutcomeDifference
     from vcdebug.debugger.expectations import ExpectationVerdict
     from vcdebug.releases.release import Release
+    from vcdebug.snapshot.job_names import JobNames
 
 DISAGREEMENT_WORDS = {
     "different": "log and replay differ",
@@ -156,6 +158,7 @@ class CheckedExpectation:
     error: str = ""
     release: Release | None = None
     """The replayed release; None if the snapshot could not be replayed."""
+    job_names: JobNames | None = None
 
     @property
     def is_met(self) -> bool:
@@ -194,7 +197,8 @@ def expectation_blocks(checked: Sequence[CheckedExpectation]) -> Iterator[Block]
         )
         if unmet := case.unmet_verdicts:
             rows = tuple((v.about, v.field, _value_text(v.expected), _value_text(v.actual)) for v in unmet)
-            yield make_listing(("about", "field", "expected", "replayed"), rows, 2)
+            listing = make_listing(("about", "field", "expected", "replayed"), rows, 2)
+            yield listing if case.job_names is None else name_jobs(listing, case.job_names)
     failed = len([case for case in checked if not case.is_met])
     yield make_paragraph(f"{count_noun(len(checked), 'expectation')}, {failed} failed", "bad" if failed else "good")
     yield from iter_release_paragraphs(releases)

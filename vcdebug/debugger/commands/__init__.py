@@ -23,6 +23,10 @@ COMMAND_GROUPS = (
 """Names of the command modules, in the order of the help."""
 
 
+VERBATIM_COMMANDS = ("filter", "bookmark", "note", "save", "load", "report", "set", "edits", "open")
+"""Commands whose argument is a text, an edit or a file: no job is looked up by a name in it."""
+
+
 def list_verbs() -> tuple[Verb, ...]:
     """Every command; a group is imported on first use."""
     return tuple(
@@ -54,7 +58,9 @@ def execute_line(driver: Driver, line: str) -> CommandReply:
         raise CommandError(f"no command {name!r}", hint=closest_name_hint(name, verb_names, "? lists them"))
     if argument.strip() and not verb.usage:
         raise CommandError(f"{name} takes no argument")
-    return verb.run(driver, argument.strip())
+    typed = argument.strip()
+    is_verbatim = verb.names[0] in VERBATIM_COMMANDS
+    return verb.run(driver, typed if is_verbatim else driver.debugger.recording.job_names.to_ids(typed))
 
 
 SCREEN_ONLY: tuple[str, ...] = ("filter", "lesson", "open", "theme")

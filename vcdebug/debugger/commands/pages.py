@@ -22,7 +22,7 @@ MOST_COPIES: Final = 10_000
 
 def find_stops(recording: Recording, line: str) -> list[Seq]:
     """Every event at which a breakpoint of these words would stop."""
-    return list(parse_breakpoint(line, 0).hit_seqs(recording))
+    return list(parse_breakpoint(recording.job_names.to_ids(line), 0).hit_seqs(recording))
 
 
 def _show_stops(driver: Driver, argument: str) -> CommandReply:

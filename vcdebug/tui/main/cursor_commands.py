@@ -22,6 +22,7 @@ from vcdebug.tui.screens.dialogs import (
     LeaveAnswer,
 )
 from vcdebug.tui.widgets.grid import Grid
+from vcdebug.views.document import name_jobs_of_table
 from vcdebug.views.notebook import fitting_kind
 from vcdebug.views.table import format_table
 
@@ -159,14 +160,15 @@ class CopyCommands:
         yield self._panel_offer()
         if moment is None:
             return
-        yield CopyOption("e", "the equation", format_table(event_equation(moment.recording, moment.seq)))
+        names = moment.recording.job_names
+        equation = name_jobs_of_table(event_equation(moment.recording, moment.seq), names)
+        yield CopyOption("e", "the equation", format_table(equation))
         name = shlex.quote(self.snapshot_word)
         goto_option = f" --goto {moment.number}" if moment.number else ""
         yield CopyOption("o", "the command that opens this place", f"vcdebug open {name}{goto_option}")
         if moment.job:
-            yield CopyOption(
-                "x", "the command that explains the job", f"vcdebug explain {name} {shlex.quote(moment.job)}"
-            )
+            command = f"vcdebug explain {name} {shlex.quote(names.name_of(moment.job))}"
+            yield CopyOption("x", "the command that explains the job", command)
 
     def _copy_chosen(self, choice: CopyChoice | None) -> None:
         if choice is None:

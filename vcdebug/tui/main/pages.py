@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Final
@@ -23,8 +23,10 @@ from vcdebug.tui.screens.pages import DetailScreen, PageScreen
 from vcdebug.tui.session_state import SessionStore
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.worker import NextScreen
+from vcdebug.views.document import name_jobs_of_table
 from vcdebug.views.panels import PAGES, Page, lessons_table
 from vcdebug.views.pending import explanation_table, job_at
+from vcdebug.views.pieces import make_line
 from vcdebug.views.table import Table
 
 if TYPE_CHECKING:
@@ -50,7 +52,12 @@ class PageOpener:
 
     def open_table(self, table: Table) -> None:
         """Show a table, whose rows lead to events and whose figures lead to their last change."""
-        self.lay_over(DetailScreen(table, self.clipboard), self._follow_choice)
+        self.lay_over(DetailScreen(self.name_jobs(table), self.clipboard), self._follow_choice)
+
+    def name_jobs(self, table: Table) -> Table:
+        """The table with workloads in place of PodGroups."""
+        moment = self.current.moment
+        return table if moment is None else name_jobs_of_table(table, moment.recording.job_names)
 
     def _follow_choice(self, choice: Seq | Figure | str | None) -> None:
         if isinstance(choice, Figure):
@@ -71,7 +78,10 @@ class PageOpener:
 
         def make_page() -> Table:
             detail = subject_detail(moment.recording, moment.seq, kind, name)
-            return cell_detail(event.table, event.row, event.column) if detail is None else detail
+            fact = moment.recording.job_names.group_facts.get(name) if kind == "job" else None
+            if detail is None or fact is None:
+                return detail or cell_detail(event.table, event.row, event.column)
+            return replace(detail, header=(make_line(fact), *detail.header))
 
         self._open_or_rerun(make_page)
 
@@ -106,7 +116,8 @@ class PageOpener:
         if not name:
             return False
         try:
-            page = DetailScreen(explanation_table(moment.recording, name), self.clipboard)
+            table = self.name_jobs(explanation_table(moment.recording, name))
+            page = DetailScreen(table, self.clipboard)
         except VcdebugError as error:
             self.current.show_message(error.format_line(), error=True)
             return True
@@ -130,12 +141,12 @@ class PageOpener:
 
     def _show_tested(self, page: DetailScreen, table: Table | None) -> CommandReply:
         if table is not None and page.is_attached:
-            page.show_table(table)
+            page.show_table(self.name_jobs(table))
         return CommandReply()
 
     def open_commands(self, table: Table, page: Page) -> None:
         """Show a table whose rows are commands, and run the chosen one."""
-        self.lay_over(PageScreen(table, page, self.clipboard), self._follow_choice)
+        self.lay_over(PageScreen(self.name_jobs(table), page, self.clipboard), self._follow_choice)
 
     def open_page(self, name: str, argument: str = "") -> None:
         """Show a page by its name; of a page of objects, the one that the argument names."""
@@ -234,7 +245,8 @@ class QuestionCommands:
         from vcdebug.views.pending import fixes_table
 
         plans = search.best_plans
-        self.lay_over(PageScreen(fixes_table(search, job), FIX_PAGE), partial(self._apply_fix, plans))
+        table = self.pages.name_jobs(fixes_table(search, job))
+        self.lay_over(PageScreen(table, FIX_PAGE), partial(self._apply_fix, plans))
         return CommandReply()
 
     def _apply_fix(self, plans: list[TriedPlan], choice: object) -> None:

@@ -159,7 +159,7 @@ class MainScreen(Screen[NextScreen]):
             self.run_command("recapture")
 
     def _show_progress(self, text: str) -> None:
-        self._header.progress = text
+        self._header.progress = self._name_jobs(text)
 
     @on(messages.Progress)
     def show_loading_progress(self, event: messages.Progress) -> None:
@@ -241,7 +241,10 @@ class MainScreen(Screen[NextScreen]):
         show_footer_keys(self._status, self.active_bindings, self.focused, replayed=self.moment is not None)
 
     def show_message(self, text: str, *, error: bool = False) -> None:
-        self._status.show_message(text, error=error)
+        self._status.show_message(self._name_jobs(text), error=error)
+
+    def _name_jobs(self, text: str) -> str:
+        return text if self.moment is None else self.moment.recording.job_names.in_text(text)
 
     def lay_over(self, screen: Screen[Result], then: Callable[[Result | None], None]) -> None:
         self.app.push_screen(screen, then)

@@ -22,6 +22,7 @@ from vcdebug.tui.key_names import key_name
 from vcdebug.tui.messages import SURVEY_TEXT, CommandRequested, GotoRequested, PanelRerunNeeded
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.text_wrap import shorten_middle
+from vcdebug.views.document import name_jobs_of_table
 from vcdebug.views.panels import PanelView
 from vcdebug.views.pieces import Piece, make_line, muted_piece
 from vcdebug.views.table import Table
@@ -64,7 +65,8 @@ class Panel(Grid):
 
     def build_table(self, moment: DebuggerState) -> Table:
         """The table of a moment; raises RerunCancelledError where it needs a long rerun of the cycle."""
-        return self.extra.build_table(moment) if self.extra is not None else self.shows.build_table(moment)
+        table = self.extra.build_table(moment) if self.extra is not None else self.shows.build_table(moment)
+        return name_jobs_of_table(table, moment.recording.job_names)
 
     def on_mount(self) -> None:
         self.set_frame_title(self.shows.title)
@@ -219,8 +221,8 @@ class Panel(Grid):
     def set_filter(self, text: str) -> int:
         """Same as Grid.set_filter, and show the result in the frame."""
         searched = self.extra.searched_table(text) if self.extra is not None else None
-        if searched is not None:
-            self.set_table(searched, follow=False)
+        if searched is not None and self.moment is not None:
+            self.set_table(name_jobs_of_table(searched, self.moment.recording.job_names), follow=False)
         row_count = super().set_filter(text)
         self.show_filter()
         return row_count

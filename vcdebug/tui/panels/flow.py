@@ -56,8 +56,6 @@ class FlowPanel(PanelExtra):
 
     def run_key(self, name: str) -> None:
         """Open or close the span under the cursor; closing a closed one moves to the enclosing span."""
-        from vcdebug.views.flow import flow_table
-
         row, moment = self.panel.cursor_row, self.panel.moment
         if row is None or moment is None:
             return
@@ -70,7 +68,7 @@ class FlowPanel(PanelExtra):
         elif name == "close":
             self._to_parent()
             return
-        self.panel.set_table(flow_table(moment.recording, self._opened, moment.seq), follow=False)
+        self.panel.set_table(self.panel.build_table(moment), follow=False)
 
     def _to_parent(self) -> None:
         from vcdebug.views.flow import depth_of

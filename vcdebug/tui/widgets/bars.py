@@ -71,7 +71,7 @@ class Header(Widget):
     def _path_words(self, moment: DebuggerState) -> list[str]:
         if moment.number == OVERVIEW:
             return ["overview"]
-        return path_words(moment.recording, moment.seq, moment.inside)
+        return list(map(moment.recording.job_names.in_text, path_words(moment.recording, moment.seq, moment.inside)))
 
     def _left_text(self, moment: DebuggerState, room: int) -> Text:
         """The snapshot's name, shortened where there is little room."""
@@ -97,7 +97,7 @@ class Header(Widget):
     def _reason_text(self, moment: DebuggerState) -> Text:
         if self.progress:
             return Text(_progress_text(self.progress, self.size.width * 2 // 3), style="italic")
-        return Text("" if moment.reason in QUIET_REASONS else capitalize_first(moment.reason), style="italic")
+        return Text(_reason_words(moment), style="italic")
 
     def _right_text(self, moment: DebuggerState) -> Text:
         enabled_count = len([status for status in moment.breakpoints if status.enabled])
@@ -116,6 +116,11 @@ class Header(Widget):
         if problems:
             parts.append(count_noun(len(problems), "problem"))
         return Text((PART_SEPARATOR if self.app.size.width >= ROOMY_WIDTH else "  ").join(parts))
+
+
+def _reason_words(moment: DebuggerState) -> str:
+    reason = "" if moment.reason in QUIET_REASONS else capitalize_first(moment.reason)
+    return moment.recording.job_names.in_text(reason)
 
 
 def _function_text(moment: DebuggerState, room: int) -> Text:

@@ -51,7 +51,7 @@ class RowTexts:
     def _write_row(self, index: int) -> None:
         # A search visits every row once: rows made on demand would otherwise all stay in the cache.
         row = self.rows.fresh_row(index) if isinstance(self.rows, RowsOnDemand) else self.rows[index]
-        text = CELL_SEPARATOR.join([cell.text for cell in row.cells])
+        text = CELL_SEPARATOR.join([*(cell.text for cell in row.cells), *row.also_found])
         self.original_texts.append(text)
         self.lowered_texts.append(text.lower())
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from vcdebug.amount_text import TimeEstimate, count_noun
 from vcdebug.debugger.commands import CommandError, CommandReply
 from vcdebug.debugger.commands.what_if import apply_edits_together
+from vcdebug.debugger.driver import DebuggerState
 from vcdebug.debugger.figures import RESOURCE_KINDS, Figure
 from vcdebug.errors import VcdebugError
 from vcdebug.files.text_files import load_notes, save_notes
@@ -69,7 +70,7 @@ class PageOpener:
 
     def open_cell(self, event: Grid.Opened) -> None:
         """Show the page of the row's node, queue or job, else the whole cell."""
-        from vcdebug.views.event_view import cell_detail, subject_detail
+        from vcdebug.views.event_view import cell_detail
 
         moment, (kind, name) = self.current.moment, event.row.subject
         if moment is None or not name or event.column != 0:
@@ -77,11 +78,8 @@ class PageOpener:
             return
 
         def make_page() -> Table:
-            detail = subject_detail(moment.recording, moment.seq, kind, name)
-            fact = moment.recording.job_names.group_facts.get(name) if kind == "job" else None
-            if detail is None or fact is None:
-                return detail or cell_detail(event.table, event.row, event.column)
-            return replace(detail, header=(make_line(fact), *detail.header))
+            detail = _subject_page(moment, kind, name)
+            return cell_detail(event.table, event.row, event.column) if detail is None else detail
 
         self._open_or_rerun(make_page)
 
@@ -157,6 +155,15 @@ class PageOpener:
             self._open_or_rerun(partial(page.view, moment, argument))
         else:
             self.open_commands(page.view(moment, *filter(None, (argument,))), page)
+
+
+def _subject_page(moment: DebuggerState, kind: str, name: str) -> Table | None:
+    """The page of a row's subject, if it has one; that of a job begins with its PodGroup's own name."""
+    from vcdebug.views.event_view import subject_detail
+
+    detail = subject_detail(moment.recording, moment.seq, kind, name)
+    fact = moment.recording.job_names.group_facts.get(name) if kind == "job" else None
+    return detail if detail is None or fact is None else replace(detail, header=(make_line(fact), *detail.header))
 
 
 SEARCH_SECONDS: Final = 60.0

@@ -72,6 +72,14 @@ def test_a_gang_that_has_its_minimum_is_no_deadlock(minimum: int) -> None:
     assert "wait for each other" not in explained(snapshot).full_text
 
 
+def test_a_gang_that_lacks_something_else_is_no_deadlock() -> None:
+    mine = half_running("j", 3, ["n0", "n1"], 1, cpu="8")
+    other = half_running("other", 3, ["n2", "n3"], 1, cpu="8")
+    other[-1]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "80"
+    snapshot = cluster([node(f"n{at}") for at in range(4)], mine, other, conf=PLAIN)
+    assert "wait for each other" not in explained(snapshot).full_text
+
+
 RECLAIM = conf_of("gang conformance", "predicates capacity nodeorder", actions="allocate, reclaim")
 
 

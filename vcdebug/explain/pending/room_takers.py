@@ -11,9 +11,10 @@ from vcdebug.explain.node_fit import NodeFits, room_by_node, tasks_by_node
 from vcdebug.framework.record import PLACING_OPS, OpEvent, StateEvent
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.topology_spread import HOSTNAME_KEY
+from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
 from vcdebug.model.resource import PODS, Resource
-from vcdebug.model.task import TaskInfo
+from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import CAPACITY
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
@@ -196,7 +197,8 @@ def deadlocked_gangs(fits: NodeFits) -> tuple[list[str], tuple[answer.Advice, ..
     nodes = [node.name for node in fits.of_kind("short", "pods")]
     held = group_by_key((task.job, node) for node in nodes for task in fits.tasks_on(node) if task.job != job.uid)
     jobs = ((view.session.jobs[uid], places) for uid, places in held.items() if uid in view.session.jobs)
-    stuck = [(other, places) for other, places in jobs if 0 < other.ready_task_num() < other.min_available]
+    halves = ((other, places) for other, places in jobs if 0 < other.ready_task_num() < other.min_available)
+    stuck = [(other, places) for other, places in halves if _wants_room_of_job(fits, other)]
     if not stuck:
         return [], ()
     other, places = stuck[0]
@@ -207,6 +209,15 @@ def deadlocked_gangs(fits: NodeFits) -> tuple[list[str], tuple[answer.Advice, ..
     words = f"Suspend or delete {other.uid}, which cannot start either (ends {count_noun(len(other.tasks), 'pod')})."
     advice = answer.queue_admin_advice(words, *edits, f"PodGroup/{other.uid}:-")
     return [fact], (advice._replace(repairs=True),)
+
+
+def _wants_room_of_job(fits: NodeFits, other: JobInfo) -> bool:
+    """Whether a Pending pod of another gang would have room on a node without the pods of this one."""
+    job = fits.view.job.uid
+    own = [(node, [task for task in fits.tasks_on(node.name) if task.job == job]) for node in fits.node_fits]
+    rooms = [node.future_idle.clone().add(sum_resources(task.resreq for task in tasks)) for node, tasks in own if tasks]
+    pending = [task for task in other.tasks.values() if task.status is TaskStatus.PENDING]
+    return any(task.init_resreq.less_equal(room) for task in pending for room in rooms)
 
 
 # Pods of one gang that take each other's room

@@ -11,8 +11,9 @@ from vcdebug.debugger.facts import MAX_SOURCES, EventFact, Fact, FieldFact, Figu
 from vcdebug.debugger.figures import FigureError, figure_dimensions, figure_history, figure_value, parse_figure_line
 from vcdebug.debugger.origins import find_fact, origin_of
 from vcdebug.explain.pending.explanation import survey_jobs
-from vcdebug.framework.record import CloseEvent, OpEvent
+from vcdebug.framework.record import CloseEvent, OpEvent, StatementEvent
 from vcdebug.model.resource import Resource
+from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.loader import FieldLines
@@ -191,7 +192,7 @@ def test_a_phase_that_the_close_writes_follows_from_the_pods_and_the_minimum(nam
         change = figure_history(recording, phase).change_at(len(recording))
         if change is not None and isinstance(recording.event_at(len(recording)), CloseEvent):
             origin = origin_of(recording, FigureFact(phase, len(recording)))
-            assert {"written by", "before", "ready", "minimum"} == {source.role for source in origin.sources}
+            assert {"before", "ready", "minimum"} == {source.role for source in origin.sources}
             assert f"minMember is {recording.session.jobs[job].pod_group.min_member}" in origin.rule
 
 
@@ -210,3 +211,13 @@ def test_the_evidence_of_each_answer_leads_to_a_field_of_the_snapshot(case: Path
         for each in one.explanation.dominant_evidence:
             facts = (fact for fact, _ in walk(recording, EventFact(each.seq))) if each.seq else ()
             assert not each.seq or any(isinstance(fact, FieldFact) for fact in facts), (one.explanation.job, each)
+
+
+@pytest.mark.parametrize("name", RANDOM)
+def test_a_binding_is_written_by_the_commit_and_not_by_the_pop_after_it(name: str) -> None:
+    recording = random_case(name)
+    for effect in cycle_effects(recording).bound:
+        origin = origin_of(recording, find_fact(recording, len(recording), effect.task))
+        writers = [source.fact.seq for source in origin.sources if isinstance(source.fact, EventFact)]
+        events = [recording.event_at(seq) for seq in writers]
+        assert all(isinstance(event, StatementEvent | OpEvent) for event in events), effect.task

@@ -115,7 +115,9 @@ def _figure_origin(recording: Recording, figure: Figure, seq: Seq) -> Origin:
 
 def _written_origin(recording: Recording, figure: Figure, change: figures.FigureChange) -> Origin:
     event = recording.event_at(change.seq)
-    sources = [Source("written by", EventFact(change.seq))]
+    writer = _commit_of(recording, figure, change.seq) or change.seq
+    # A session's close writes every job's phase: the other jobs explain nothing about this one.
+    sources = [] if isinstance(event, record.CloseEvent) else [Source("written by", EventFact(writer))]
     if figure.kind != TASK:
         sources.append(Source("before", FigureFact(figure, change.seq - 1)))
     if isinstance(event, record.OpEvent) and figure.dim:
@@ -127,6 +129,15 @@ def _written_origin(recording: Recording, figure: Figure, change: figures.Figure
         rule = f"{rule}: it has {scheduled}, and minMember is {job.pod_group.min_member}"
         sources += [*figure_parts(figure, ("ready", "minimum"), change.seq)]
     return Origin(rule, tuple(sources))
+
+
+def _commit_of(recording: Recording, figure: Figure, seq: Seq) -> Seq | None:
+    """The commit whose effect on a task is seen at the event after it, such as the next pop; None for other events."""
+    before = recording.event_at(seq - 1) if seq > 1 else None
+    if figure.kind != TASK or not isinstance(before, record.StatementEvent) or before.what != "commit":
+        return None
+    is_write = isinstance(recording.event_at(seq), record.OpEvent)
+    return None if is_write or figure.name not in [operation[1] for operation in before.ops] else seq - 1
 
 
 # Events: what they read.

@@ -155,6 +155,9 @@ async def test_a_table_without_events_fits_a_narrow_screen() -> None:
         head = next(line for line in lines if "priority" in line)
         row = next(line for line in lines if "bert-pretrain-worker-0" in line)
         assert head.index("priority") + len("priority") == row.index("1000") + len("1000")
+        await desk.until(lambda: "4 more columns →" in desk.screen(), "the frame says what is out of sight")
+        await desk.press(*["right"] * 7)
+        await desk.until(lambda: "← " in desk.screen() and "status" in desk.screen(), "the last column is there")
 
 
 async def test_a_page_whose_text_wraps_is_as_high_as_its_lines() -> None:

@@ -81,6 +81,7 @@ class DetailScreen(ModalScreen[Seq | Figure | str]):
         """Replace the shown table."""
         self.table = table
         self.query_one(Grid).set_table(table)
+        self.call_after_refresh(self.show_note)
 
     def hint_text(self) -> str:
         """The keys of the page, in the last line."""
@@ -100,11 +101,18 @@ class DetailScreen(ModalScreen[Seq | Figure | str]):
             self.action_leave()
 
     def _filter_rows(self, text: str) -> None:
+        self.query_one(Grid).set_filter(text)
+        self.show_note()
+
+    @on(Grid.Moved)
+    def show_note(self) -> None:
+        """Note in the frame which rows the filter hides and which columns are out of sight."""
         grid = self.query_one(Grid)
-        row_count = grid.set_filter(text)
-        note = f"  {grid.filter_note}" if grid.filter_note else ""
-        subtitle = f"/{text}  {format_count(row_count)} of {format_count(len(self.table.rows))}{note}" if text else ""
-        self.query_one(Vertical).border_subtitle = subtitle.replace("[", "\\[")
+        notes = list(grid.unseen_columns())
+        if text := grid.filter_text:
+            shown, total = map(format_count, (len(grid.shown_rows), len(self.table.rows)))
+            notes.insert(0, f"/{text}  {shown} of {total}{f'  {grid.filter_note}' if grid.filter_note else ''}")
+        self.query_one(Vertical).border_subtitle = "  ".join(notes).replace("[", "\\[")
 
     def action_leave(self) -> None:
         self.dismiss(0)

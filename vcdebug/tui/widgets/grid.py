@@ -75,7 +75,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         column: int
 
     class Moved(Message):
-        """The cursor moved to another row."""
+        """The cursor moved to another row, or the columns scrolled."""
 
     class Filtered(Message):
         """The filter has tested more rows."""
@@ -441,6 +441,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
             return
         self._first_column, self._laid_out_for = first, -1
         self._update_layout()
+        self.post_message(self.Moved())
 
     def action_sort(self) -> None:
         """Sort by the cursor's column; again for descending, a third time for the original order."""

@@ -101,6 +101,16 @@ def test_a_pod_that_this_cycle_places_first_is_named_where_reclaim_finds_no_vict
     assert returns is any(fact.startswith(again) for fact in found.dominant.facts)
 
 
+@pytest.mark.parametrize("orders", ["capacity", "drf", ""])
+def test_a_queues_priority_is_changed_only_where_it_decides_which_queue_is_first(orders: str) -> None:
+    first = [pod_group("first", queue="a"), *pods("first", 1, cpu="4")]
+    waits = [pod_group("j", queue="b"), *pods("j", 1, cpu="4")]
+    conf = conf_of("gang", f"predicates {orders} nodeorder")
+    snapshot = cluster(node("n1", cpu="7"), [queue("a"), queue("b")], first, waits, conf=conf)
+    served = "Queue b: spec.priority 0 -> 1 (served before a)"
+    assert (orders == "capacity") is (served in proven(snapshot, "default/j"))
+
+
 REGEX = {"regexMatch": {"pattern": "n[01]"}}
 LABELS = {"labelMatch": {"matchLabels": {"rack": "a"}}}
 

@@ -93,10 +93,16 @@ def taker_facts(fits: NodeFits, takers: RoomTakers) -> list[str]:
 
 
 def taker_advice(fits: NodeFits, takers: RoomTakers) -> tuple[answer.Advice, ...]:
-    """Advice to serve the queue before the one that was first; empty for takers of the same queue."""
+    """Advice to serve the queue before the one that was first; empty where priorities of queues do not decide that."""
+    from vcdebug.explain import plugins
+    from vcdebug.explain.orders import order_of
+
     own = fits.view.queue
     other = fits.view.session.queues[fits.view.session.jobs[takers.tasks[0].task.job].queue] if takers.tasks else own
     if other.name == own.name:
+        return ()
+    order = order_of(fits.view.recording, takers.tasks[0].seq, "queue", other.name, own.name)
+    if not any(step.difference.label == plugins.QUEUE_PRIORITY for step in order.steps):
         return ()
     words = f"Queue {own.name}: spec.priority {own.priority} -> {other.priority + 1} (served before {other.name})."
     return (answer.queue_admin_advice(words, f"Queue/{own.name}:spec.priority={other.priority + 1}"),)

@@ -65,6 +65,10 @@ ComparedValue = tuple[str, OrderFigure, OrderFigure]
 """One comparison: (name, left value, right value)."""
 
 
+QUEUE_PRIORITY: Final = "queue priority"
+"""Label of the comparison of two queues by their priorities."""
+
+
 def iter_differences(answer: int, comparisons: Iterable[ComparedValue]) -> Iterator[OrderDifference]:
     """Yields what a plugin compares, up to the first difference, which carries the sign of the plugin's answer."""
     sign = (answer > 0) - (answer < 0)

@@ -176,7 +176,7 @@ def queue_order(moment: plugins.OrderMoment, left: QueueInfo, right: QueueInfo) 
     plugin = copy(plugin_of(moment.recording, proportion.Proportion))
     plugin.queues = {queue.name: attr_of(moment.state, queue.name) for queue in (left, right)}
     left_share, right_share = (plugin.queues[queue.name].share for queue in (left, right))
-    comparisons = ("queue priority", left.priority, right.priority), ("proportion share", left_share, right_share)
+    comparisons = (plugins.QUEUE_PRIORITY, left.priority, right.priority), ("proportion share", left_share, right_share)
     return plugins.iter_differences(plugin.queue_order(left, right), comparisons)
 
 

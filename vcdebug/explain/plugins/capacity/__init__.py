@@ -13,6 +13,7 @@ from vcdebug.explain import equation
 from vcdebug.explain.answer import Advice, owner_advice, queue_admin_advice
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugins import (
+    QUEUE_PRIORITY,
     OrderDifference,
     OrderMoment,
     PluginExplainer,
@@ -267,7 +268,7 @@ def queue_order(moment: OrderMoment, left: QueueInfo, right: QueueInfo) -> Itera
     first, second = plugin.queues_to_compare(left_attr, right_attr)
     suffix = "" if (first, second) == (left_attr, right_attr) else f" of {first.name} and {second.name}"
     comparisons = (
-        ("queue priority", left.priority, right.priority),
+        (QUEUE_PRIORITY, left.priority, right.priority),
         ("has children", bool(left_attr.children), bool(right_attr.children)),
         (f"capacity share{suffix}", first.share, second.share),
         (f"deserves nothing{suffix}", first.deserved.is_empty(), second.deserved.is_empty()),

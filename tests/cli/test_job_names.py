@@ -89,7 +89,7 @@ def test_the_first_line_of_explain_has_the_kind_and_further_lines_the_name(
         ("run", "FILE"),
         ("ask", "next", "FILE"),
         ("ask", "holders", "FILE", "default/web"),
-        ("ask", "when", "FILE", "default/web"),
+        ("ask", "when", "FILE", "default/web", "--run-time", "default/web=2h"),
         ("why", "FILE", "job", "default/web", "phase"),
         ("odds", "FILE", "--runs", "1", "--workers", "1"),
         ("report", "FILE"),

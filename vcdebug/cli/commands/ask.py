@@ -131,8 +131,8 @@ def forecast_reply(recording: Recording, args: Namespace, output: Output) -> Que
     from vcdebug.whatif.forecast import ForecastAssumptions, forecast_job
     from vcdebug.whatif.job_course import MAX_CYCLES
 
-    _check_names(recording, [name for name, _ in args.run_time if name])
-    times = dict(args.run_time)
+    times = {recording.job_names.to_ids(name): time for name, time in args.run_time}
+    _check_names(recording, [name for name in times if name])
     assumed = ForecastAssumptions(times.pop("", None), times, not args.no_recreate, args.cycles or MAX_CYCLES)
     with status_line(output, "looking ahead") as show_status:
 

@@ -126,17 +126,20 @@ def test_a_release_is_exact_where_the_page_has_figures_of_it() -> None:
     assert [] == [tag for tag in VERIFIED_TAGS if not re.search(figures.format(tag), FIDELITY)]
 
 
-def compared_alike() -> dict[str, int]:
-    """The number of clusters of the set that was compared with several programs, by tag or `head of BRANCH`."""
+def compared_alike() -> Counter[str]:
+    """The number of clusters of the sets that were compared with several programs, by tag or `head of BRANCH`."""
     section = FIDELITY.partition("\n## The same 400 clusters under several releases\n")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| (master|v[\d.]+)(?: \(([^)]*)\))? \| \w+ \| (\d+) \|", section, re.MULTILINE)
-    return {head or tag: int(count) for tag, head, count in rows}
+    counts = Counter[str]()
+    for tag, head, count in rows:
+        counts[head or tag] += int(count)
+    return counts
 
 
 def release_rows() -> list[str]:
     """The table of releases, from the table of changes and from docs/fidelity.md."""
     recorded, alike = recorded_by_release(), compared_alike()
-    compared = Counter(compared_by_release()) + Counter(alike)
+    compared = Counter(compared_by_release()) + alike
     rows = [f"| master of 2026-08-20 | 1.36 | {recorded['master']} | {alike['master']} |"]
     for line in dict.fromkeys(tag.release_line for tag in SUPPORTED_TAGS):
         tags = [str(tag) for tag in reversed(SUPPORTED_TAGS) if tag.release_line == line]

@@ -32,122 +32,120 @@ from vcdebug.snapshot.workloads import volcano_job_of
 
 MAX_FACTS: Final = 2
 MAX_MESSAGE: Final = 160
+MAX_SEARCHED: Final = 4096
+"""Characters of a message that are compared with the patterns; an API server keeps 1,024 of an event's."""
 
 
 class KnownReport(NamedTuple):
     """A message of another component, its cause in a few words, and what helps; groups of the pattern are filled in."""
 
-    pattern: re.Pattern[str]
+    pattern: str
     cause: str
     advice: str
-
-
-def _row(pattern: str, cause: str, advice: str) -> KnownReport:
-    return KnownReport(re.compile(pattern), cause, advice)
 
 
 _CAN_I = (
     "kubectl auth can-i create podgroups.scheduling.volcano.sh -n {namespace} --as=system:serviceaccount:NS:ACCOUNT"
 )
 KNOWN_REPORTS: Final = (
-    _row(
+    KnownReport(
         r'failed to get PodGroup for pod .*"(?P<name>[^"]+)" not found',
         "Volcano's webhook rejects its pods, since PodGroup {name} does not exist",
         "{remake}",
     ),
-    _row(
+    KnownReport(
         r"pvc (?P<name>\S+) is not found",
         "PersistentVolumeClaim {name} does not exist",
         "Create PersistentVolumeClaim {name} in namespace {namespace}, or correct spec.volumes of the job.",
     ),
-    _row(
+    KnownReport(
         r"error processing PVC [^/\s]+/(?P<name>[^:\s]+): PVC is not bound",
         "PersistentVolumeClaim {name} has no volume yet",
         "Find out why the provisioner of its StorageClass makes none: kubectl -n {namespace} describe pvc {name}",
     ),
-    _row(
+    KnownReport(
         r'(?P<kind>\w+) "(?P<name>[^"]+)" is invalid: .*must be no more than (?P<limit>\d+) characters',
         "its name is too long for its {kind} (at most {limit} characters)",
         "Submit it again under a name of at most {limit} characters.",
     ),
-    _row(
+    KnownReport(
         r"exceeded quota: (?P<name>[^,\s]+), requested: (?P<asked>[^,\s]+).*, limited: (?P<limit>[^,\s]+)",
         "ResourceQuota {name} has no room for its pods (requested {asked}, limited {limit})",
         "Raise ResourceQuota {name} of namespace {namespace}, or end pods that use it.",
     ),
-    _row(
+    KnownReport(
         r"(?P<bound>maximum|minimum) (?P<resource>\S+) (?:usage|limit) per (?P<per>\w+) is (?P<limit>[^,\s]+), but "
         r"(?:request|limit|usage) is (?P<asked>\d[\w.]*\w|\d)",
         "a LimitRange sets the {bound} {resource} per {per} to {limit}, and it asks for {asked}",
         "Correct {resource} of the pod template ({bound} {limit}), or the LimitRange of namespace {namespace}.",
     ),
-    _row(
+    KnownReport(
         r"no PriorityClass with name (?P<name>\S+) was found",
         "PriorityClass {name} does not exist",
         "Create PriorityClass {name}, or correct priorityClassName.",
     ),
-    _row(
+    KnownReport(
         r'service ?account "?(?P<name>[^"\s]+)"? (?:was )?not found',
         "ServiceAccount {name} does not exist",
         "Create ServiceAccount {name} in namespace {namespace}, or correct serviceAccountName.",
     ),
-    _row(
+    KnownReport(
         r'violates PodSecurity "(?P<level>[^"]+)": (?P<why>.*)',
         "PodSecurity {level} of namespace {namespace} rejects its pods",
         "Correct the pod template ({why}), or the PodSecurity label of namespace {namespace}.",
     ),
-    _row(
+    KnownReport(
         r'failed calling webhook "(?P<name>[^"]+)"',
         "webhook {name} does not answer",
         "Check the webhook's pods, Service and certificate: kubectl -n volcano-system get pods,endpoints,secrets",
     ),
-    _row(
+    KnownReport(
         r'admission webhook "(?P<name>[^"]+)" denied the request: (?P<why>.*)',
         "webhook {name} rejects it",
         "Correct what webhook {name} names: {why}",
     ),
-    _row(
+    KnownReport(
         r"because it is being terminated",
         "its namespace {namespace} is being deleted",
         "Use another namespace, or wait until {namespace} is deleted and create it again.",
     ),
-    _row(
+    KnownReport(
         r"cannot set blockOwnerDeletion",
         "a controller may not set finalizers of the owner (OwnerReferencesPermissionEnforcement)",
         "Grant the controller that reports it update on the owner's finalizers, such as statefulsets/finalizers.",
     ),
-    _row(
+    KnownReport(
         r'cannot (?P<verb>\w+) resource "(?P<name>[^"]+)" in API group "(?P<group>[^"]*)"',
         "its controller may not {verb} {name}",
         "Grant the controller's ServiceAccount the verb {verb} on {name} of API group {group} (RBAC).",
     ),
-    _row(
+    KnownReport(
         r'(?P<kind>configmap|secret) "(?P<name>[^"]+-(?:svc|ssh))" not found',
         "{kind} {name} does not exist",
         "Create the job again: plugins svc and ssh of a Volcano Job create {kind} {name} in namespace {namespace} when "
         "it starts.",
     ),
-    _row(
+    KnownReport(
         r'(?P<kind>configmap|secret) "(?P<name>[^"]+)" not found',
         "{kind} {name} does not exist",
         "Create {kind} {name} in namespace {namespace}, or correct the pod template.",
     ),
-    _row(
+    KnownReport(
         r'(?:pull|pulling) image "(?P<name>[^"]+)"',
         "image {name} cannot be pulled",
         "Correct image {name}, or give the pods an imagePullSecret of its registry.",
     ),
-    _row(
+    KnownReport(
         r'Multi-Attach error for volume "(?P<name>[^"]+)"',
         "volume {name} is still attached to another node",
         "End the pod that uses volume {name} on the other node: kubectl get volumeattachments",
     ),
-    _row(
+    KnownReport(
         r"[Ff]ailed to create pod sandbox|failed to setup network",
         "the node cannot set up the pod's sandbox and network",
         "Check the network plugin (CNI) and the container runtime of the node: {describe}",
     ),
-    _row(
+    KnownReport(
         r'(?:AttachVolume|MountVolume)\.\w+ failed for volume "(?P<name>[^"]+)"',
         "volume {name} cannot be attached or mounted",
         "Check the CSI driver of volume {name} on the node: {describe}",
@@ -213,17 +211,20 @@ def _read_report(recording: Recording, event: Manifest) -> ComponentReport:
 
 def known_cause(recording: Recording, message: str, subject: JsonObject) -> tuple[str, Advice | None]:
     """(cause, advice) of a known message about an object; empty and None for an unknown one."""
+    text = " ".join(message[:MAX_SEARCHED].replace('\\"', '"').split())
+    # Compiled here, where a report is read, since most snapshots have none.
+    matches = ((known, found) for known in KNOWN_REPORTS if (found := re.search(known.pattern, text)))
+    known, found = next(matches, (None, None))
+    if known is None or found is None:
+        return "", None
     namespace, kind, name = (subject.get(key) for key in ("namespace", "kind", "name"))
     manifests = recording.snapshot.objects_of(str(kind))
     owned = next((one for one in manifests if key_of(one) == f"{namespace}/{name}"), {})
     creator = next(iter(owner_names(owned)), f"{kind} {name}")
     words = {"namespace": namespace, "describe": _describe_command(namespace, name)}
-    for known in KNOWN_REPORTS:
-        if found := known.pattern.search(" ".join(message.replace('\\"', '"').split())):
-            words |= {key: text[:MAX_MESSAGE].rstrip(".") for key, text in found.groupdict().items()}
-            advice = known.advice.replace("{remake}", _remade_group_advice(creator))
-            return known.cause.format(**words), outside_advice(advice.format(creator=creator, **words))
-    return "", None
+    words |= {key: part[:MAX_MESSAGE].rstrip(".") for key, part in found.groupdict().items()}
+    advice = known.advice.replace("{remake}", _remade_group_advice(creator))
+    return known.cause.format(**words), outside_advice(advice.format(creator=creator, **words))
 
 
 def _remade_group_advice(creator: str) -> str:

@@ -24,8 +24,10 @@ _NAME = r"[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?"
 _NAMES_IN_TEXT: Final = re.compile(
     # After these a text speaks of the object itself: in commands, in edits, and in the scheduler's own messages.
     r"(?<![\w./<-])(?<!PodGroup )(?<!podgroup )(?<!PodGroups )"
+    # Lists of PodGroups and the owners of fields are kept whole, since people copy them into commands.
+    rf"(?:PodGroups[^.(:]*[(:][^).]*|spec\.\w+ of {_NAME}/{_NAME}"
     # In quotes, a name without namespace may be a value of a manifest.
-    rf"(?:{_NAME}/{_NAME}|(?<!\"){_NAME})(?![\w/])"
+    rf"|{_NAME}/{_NAME}|(?<!\"){_NAME})(?![\w/])"
 )
 MAX_UID_PART: Final = 8
 """Characters of an owner's UID that tell apart the PodGroups of two owners of one name."""

@@ -96,6 +96,8 @@ def test_missing_queues_of_a_scheduler_that_never_started_are_not_blamed_on_the_
         ("v1.22.1", "mirror.local:5000/vc-scheduler:v1.14.2", "use Volcano 1.12, the newest that supports v1.22.1"),
         ("v1.28.4", "volcanosh/vc-scheduler:v1.9.0", ""),
         ("v1.19.9", "volcanosh/vc-scheduler:latest", ""),
+        ("v1.\u00b2", "volcanosh/vc-scheduler:v1.9.0", ""),
+        (f"v1.{'9' * 5000}", "volcanosh/vc-scheduler:v1.9.0", ""),
     ],
 )
 def test_a_scheduler_that_has_written_nothing_for_minutes_is_idle(kubelet: str, image: str, told: str) -> None:

@@ -1,5 +1,6 @@
 """The scheduler itself does not run its cycles: its pod is down, or it has written nothing about a job for minutes."""
 
+import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -45,6 +46,7 @@ _IDLE_SECONDS: Final = 300
 """Seconds after which a running scheduler, which has a cycle each second, has written something about a new job."""
 _OLDEST_KUBERNETES: Final = {6: 17, 7: 19, 8: 19, 9: 21, 10: 21, 11: 21, 12: 21, 13: 23, 14: 23, 15: 24}
 """Volcano 1.N → the oldest Kubernetes 1.M that it supports, by the tables of its README."""
+_VERSION: Final = re.compile(r"v?1\.([0-9]{1,4})(?![0-9])")
 
 
 class _Fault(NamedTuple):
@@ -203,5 +205,5 @@ def _version_facts(recording: Recording) -> Iterator[str]:
 
 def _minor(version: str) -> int | None:
     """The second number of a version such as v1.19.9; None for another text."""
-    parts = version.lstrip("v").split(".")
-    return int(parts[1]) if len(parts) > 1 and parts[0] == "1" and parts[1].isdigit() else None
+    found = _VERSION.match(version)
+    return None if found is None else int(found[1])

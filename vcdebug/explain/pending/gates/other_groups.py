@@ -234,7 +234,7 @@ def _strays_by_group(recording: Recording) -> Mapping[JobId, _Strays]:
     made = (job for job in jobs.values() if job.name.startswith(MADE_GROUP_PREFIX) and job.uid not in lacking)
     strays = ((_member_above(task.pod, between, members), task.pod) for job in made for task in job.tasks.values())
     for uid, pods in group_by_key((uid, pod) for uid, pod in strays if uid).items():
-        found.setdefault(uid, _Strays(next(iter(owner_names(pods[0].manifest))), pods))
+        found.setdefault(uid, _Strays(next(iter(owner_names(pods[0].manifest)), "their owner"), pods))
     return found
 
 

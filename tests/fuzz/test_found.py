@@ -69,6 +69,28 @@ def test_the_input_is_answered(cluster: str, plugins: str, words: list[str], say
     assert [] == [words for words in ("fault of vcdebug", "bug in vcdebug") if words in out + err]
 
 
+ACTIONS = 'actions: "enqueue, allocate, preempt"\n'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- null",
+        f"{ACTIONS}tiers: [null, {{plugins: [null, {{name: gang, enabledPreemptable: false}}]}}]",
+        f"{ACTIONS}tiers: [{{plugins: gang}}]",
+        f"{ACTIONS}tiers: [{{plugins: [gang, {{name: predicates}}]}}]",
+        f"{ACTIONS}tiers: {{a: b}}",
+        "actions: Enqueue, alocate\ntiers: [{plugins: [null]}]\nconfigurations: 5",
+    ],
+)
+def test_fixes_are_proposed_whatever_the_configuration_looks_like(text: str, tmp_path: Path) -> None:
+    (tmp_path / "cluster.yaml").write_text(IMMENSE_REQUEST)
+    (tmp_path / "scheduler.conf").write_text(text)
+    code, out, err = call(["explain", str(tmp_path), "team/batch"])
+    assert (2, "") == (code, err)
+    assert "team/batch is Pending" in out
+
+
 SIMPLE = """
 kind: Node
 metadata: {name: n1}

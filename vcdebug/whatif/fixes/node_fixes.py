@@ -34,7 +34,16 @@ from vcdebug.plugins import (
 from vcdebug.releases.release import SUPPORTED_TAGS
 from vcdebug.snapshot.edit_path import field_step
 from vcdebug.snapshot.go_yaml import load_yaml
-from vcdebug.snapshot.manifest import JsonObject, labels_of, name_of, spec_of, status_of
+from vcdebug.snapshot.manifest import (
+    JsonDict,
+    JsonObject,
+    labels_of,
+    name_of,
+    object_in,
+    object_list,
+    spec_of,
+    status_of,
+)
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.whatif.fixes import fix
 from vcdebug.whatif.fixes.pod_fixes import is_offered_nowhere
@@ -274,7 +283,7 @@ def _propose_accepted_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     conf = situation.recording.conf
     if not conf.built_in or conf.problems[0].field != "actions":
         return
-    document = load_yaml(situation.snapshot.scheduler_conf or "")
+    document = object_in(load_yaml(situation.snapshot.scheduler_conf or ""))
     names = [name.strip() for name in str(document.get("actions") or "").split(",")]
     # Actions are written in lower case; a capital is the usual fault.
     matches = {name: closest_name(name.lower(), conf.registry, 0.8) for name in names}
@@ -426,11 +435,10 @@ def _propose_spelling_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             yield fix.cluster_fix(words, *edits, causes=(str(name),), kind=fix.FixKind.REPAIR)
 
 
-def _stated_tiers(situation: fix.FixSituation) -> list[list[JsonObject]]:
+def _stated_tiers(situation: fix.FixSituation) -> list[list[JsonDict]]:
     """The plugins of each tier as the configuration states them; empty if it cannot be read."""
-    document = load_yaml(situation.recording.conf.text)
-    tiers = document.get("tiers") if isinstance(document, dict) else None
-    return [list(tier.get("plugins") or ()) for tier in tiers] if isinstance(tiers, list) else []
+    document = object_in(load_yaml(situation.recording.conf.text))
+    return [object_list(tier.get("plugins")) for tier in object_list(document.get("tiers"))]
 
 
 def _propose_sla_tier_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:

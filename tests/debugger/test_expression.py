@@ -5,9 +5,8 @@ from hypothesis import strategies as st
 from tests.effort import at_most
 from tests.recorded import bundled
 from vcdebug.debugger import figures
-from vcdebug.debugger.breakpoint import required_equalities
+from vcdebug.debugger.breakpoint import find_stops, required_equalities
 from vcdebug.debugger.commands import execute_line
-from vcdebug.debugger.commands.pages import find_stops
 from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.expression import (
     AnyOf,

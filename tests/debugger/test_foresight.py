@@ -49,7 +49,8 @@ USUAL = ForecastAssumptions()
 
 
 def foreseen(snapshot: Snapshot, word: str = "default/next", assumed: ForecastAssumptions = USUAL) -> JobForecast:
-    return run_forecast(replay_cycle(snapshot), find_subject(snapshot, word), assumed)
+    recording = replay_cycle(snapshot)
+    return run_forecast(recording, find_subject(recording, word), assumed)
 
 
 def in_short(found: JobForecast) -> tuple[str, float]:

@@ -5,6 +5,7 @@ import pytest
 from tests.builders import cluster, node, pod, pod_group, pods
 from vcdebug.errors import VcdebugError
 from vcdebug.explain.job_view import ExplainSubject, find_subject
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 GROUPS = [pod_group("train"), pod_group("train", namespace="ml"), pod_group("serve-x1f9")]
@@ -37,7 +38,7 @@ def snapshot() -> Snapshot:
     ],
 )
 def test_a_word_selects_one_subject(snapshot: Snapshot, word: str, subject: ExplainSubject) -> None:
-    assert subject == find_subject(snapshot, word)
+    assert subject == find_subject(replay_cycle(snapshot), word)
 
 
 def owned(member: Manifest, kind: str, name: str) -> Manifest:
@@ -58,20 +59,20 @@ def test_a_deployment_is_known_by_its_name_with_and_without_its_replica_sets(rea
     ]
     new = [pod_group("pg-2"), owned(pod("web-7f6b8d9c5-b", "pg-2"), "ReplicaSet", "web-7f6b8d9c5")]
     sets = [revision("web-5d9c7b6f4", "web"), revision("web-7f6b8d9c5", "web")] if read else []
-    found = find_subject(cluster(node("n1"), sets, *old, *new), "default/web")
+    found = find_subject(replay_cycle(cluster(node("n1"), sets, *old, *new)), "default/web")
     assert ExplainSubject("default/pg-2") == found, "the revision with Pending pods"
 
 
 def test_a_name_in_two_namespaces_is_refused_with_both(snapshot: Snapshot) -> None:
     with pytest.raises(VcdebugError) as caught:
-        find_subject(snapshot, "train")
+        find_subject(replay_cycle(snapshot), "train")
     assert "train: is not unique; one of default/train, ml/train" == caught.value.format_line()
 
 
 def test_an_unknown_name_is_answered_with_the_closest(snapshot: Snapshot) -> None:
     with pytest.raises(VcdebugError) as caught:
-        find_subject(snapshot, "ml/trian")
+        find_subject(replay_cycle(snapshot), "ml/trian")
     assert "did you mean ml/train" in caught.value.format_line()
     with pytest.raises(VcdebugError) as caught:
-        find_subject(snapshot, "zzz")
+        find_subject(replay_cycle(snapshot), "zzz")
     assert "zzz: no such job or pod; vcdebug run lists the jobs" == caught.value.format_line()

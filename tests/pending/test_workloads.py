@@ -461,4 +461,4 @@ def test_no_advice_to_wait_if_minresources_alone_exceed_the_queue_limit(asked: s
 def test_a_rayjob_is_known_by_its_name_where_the_pod_group_names_its_raycluster(word: str) -> None:
     group = owned([pod_group("j")], "RayCluster", "train-x1")
     snapshot = stated_by("RayCluster", "train-x1", [*group, *pods("j", 1)], owners=("train",))
-    assert "default/j" == find_subject(snapshot, word).job
+    assert "default/j" == find_subject(replay_cycle(snapshot), word).job

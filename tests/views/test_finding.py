@@ -3,9 +3,9 @@
 import pytest
 
 from tests.recorded import bundled
-from vcdebug.debugger.breakpoint import parse_breakpoint
+from vcdebug.debugger.breakpoint import find_stops, parse_breakpoint
 from vcdebug.debugger.breakpoints import BreakpointError
-from vcdebug.debugger.commands.pages import VERBS, find_stops
+from vcdebug.debugger.commands.pages import VERBS
 from vcdebug.debugger.driver import CommandError, Driver
 from vcdebug.debugger.expression_tokens import ExpressionError
 from vcdebug.framework.record import OpEvent

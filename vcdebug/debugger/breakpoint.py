@@ -239,6 +239,11 @@ def parse_breakpoint(line: str, number: int, recording: Recording | None = None)
     return point
 
 
+def find_stops(recording: Recording, line: str) -> list[Seq]:
+    """Every event at which a breakpoint of these words would stop; a name that the recording lacks is no error."""
+    return list(parse_breakpoint(recording.job_names.to_ids(line), 0).hit_seqs(recording))
+
+
 def _quote_function(line: str) -> str:
     """`preempt.go:134 # text`, as articles have it, and `framework.(*Statement).Commit` become one quoted word."""
     match = _FUNCTION.match(line)

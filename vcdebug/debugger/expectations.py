@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from vcdebug.debugger.breakpoint import parse_breakpoint
+from vcdebug.debugger.breakpoint import find_stops, parse_breakpoint
 from vcdebug.errors import VcdebugError, closest_name_hint
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.job_view import NotFoundError, find_subject
@@ -221,13 +221,13 @@ def parse_until(text: str) -> MetReason:
     state = JOB_STATE.fullmatch(text.strip())
     if state is not None:
         return lambda recording: _job_state_reason(recording, state[1], state[3].lower(), expected=state[2] is None)
-    parse_breakpoint(text, 1)  # raises an error before the first capture
-    return partial(_first_stop, text)
+    # Parsed here, so that a wrong text is an error before the first capture.
+    return partial(_first_stop, text, parse_breakpoint(text, 1).command_line())
 
 
 def _job_state_reason(recording: Recording, word: str, state: str, *, expected: bool) -> str:
     try:
-        explained = explain_subject(recording, find_subject(recording.snapshot, word))
+        explained = explain_subject(recording, find_subject(recording, word))
     except NotFoundError:
         return f"{word} is not in the snapshot" if state == "there" and not expected else ""
     # A Volcano Job whose PodGroup this cycle admits has no pods yet: it is neither Pending nor placed.
@@ -237,7 +237,6 @@ def _job_state_reason(recording: Recording, word: str, state: str, *, expected: 
     return f"{word}: {sentence}" if holds is expected else ""
 
 
-def _first_stop(text: str, recording: Recording) -> str:
-    point = parse_breakpoint(recording.job_names.to_ids(text), 1)
-    hits = point.hit_seqs(recording)[:1]
-    return f"{recording.job_names.in_text(point.command_line())} at event {hits[0]}" if hits else ""
+def _first_stop(text: str, command_line: str, recording: Recording) -> str:
+    hits = find_stops(recording, text)[:1]
+    return f"{recording.job_names.in_text(command_line)} at event {hits[0]}" if hits else ""

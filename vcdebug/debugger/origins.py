@@ -67,7 +67,7 @@ def find_fact(recording: Recording, seq: Seq, words: str) -> Fact:
 def _figure_of_subject(recording: Recording, word: str) -> Figure:
     """The status of a pod; of a job that of the pod that blocks it, else its phase."""
     try:
-        subject = find_subject(recording.snapshot, word)
+        subject = find_subject(recording, word)
     except NotFoundError as error:
         usage = "an event's number, a job, a pod, or a figure such as node n1 idle cpu"
         raise FigureError(f"no job or pod {word!r}", usage) from error

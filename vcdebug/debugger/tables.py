@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from vcdebug.amount_text import value_in_units
 from vcdebug.debugger import figures
-from vcdebug.debugger.breakpoint import parse_breakpoint
+from vcdebug.debugger.breakpoint import find_stops, parse_breakpoint
 from vcdebug.debugger.expression import Expression, read_expression
 from vcdebug.debugger.expression_tokens import TokenReader
 from vcdebug.debugger.fields import FIELD_TYPES, fields_of
@@ -175,7 +175,7 @@ def query_table(words: str, columns: str) -> RecordedTable:
     read = dict(_read_columns(columns))
 
     def iter_rows(recording: Recording) -> Iterator[RecordedRow]:
-        for seq in parse_breakpoint(recording.job_names.to_ids(words), 0).hit_seqs(recording):
+        for seq in find_stops(recording, words):
             yield tuple(column.evaluate(fields_of(recording, seq)) for column in read.values())
 
     parse_breakpoint(words, 0)

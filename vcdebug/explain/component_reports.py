@@ -165,9 +165,8 @@ class ComponentReport(NamedTuple):
     """An event of another component about a job."""
 
     event: Manifest
-    cause: str
-    """The cause in a few words; empty for a message that is not in KNOWN_REPORTS."""
-    advice: Advice | None
+    known: KnownCause | None
+    """None for a message that is not in KNOWN_REPORTS."""
 
 
 def reports_about(recording: Recording, subject: ExplainSubject) -> list[ComponentReport]:
@@ -181,7 +180,7 @@ def reports_about(recording: Recording, subject: ExplainSubject) -> list[Compone
         _read_report(recording, one) for one in latest_events(events) if event_reporter(one) not in own_reporters
     ]
     by_reason: dict[object, ComponentReport] = {}
-    for report in sorted(reports, key=lambda report: not report.cause):
+    for report in sorted(reports, key=lambda report: report.known is None):
         by_reason.setdefault(report.event.get("reason"), report)
     return list(by_reason.values())
 
@@ -199,24 +198,22 @@ def scheduler_has_reported(recording: Recording, subject: ExplainSubject) -> boo
 
 def known_report(recording: Recording, subject: ExplainSubject) -> KnownCause | None:
     """The cause and the advice of the first event about a job that KNOWN_REPORTS has; None if it has none."""
-    known = (KnownCause(one.cause, one.advice) for one in reports_about(recording, subject) if one.advice is not None)
-    return next(known, None)
+    return next((report.known for report in reports_about(recording, subject) if report.known is not None), None)
 
 
 def _read_report(recording: Recording, event: Manifest) -> ComponentReport:
     subject = object_in(event.get("involvedObject"))
-    cause, advice = known_cause(recording, str(event.get("message") or ""), subject)
-    return ComponentReport(event, cause, advice)
+    return ComponentReport(event, _known_cause(recording, str(event.get("message") or ""), subject))
 
 
-def known_cause(recording: Recording, message: str, subject: JsonObject) -> tuple[str, Advice | None]:
-    """(cause, advice) of a known message about an object; empty and None for an unknown one."""
+def _known_cause(recording: Recording, message: str, subject: JsonObject) -> KnownCause | None:
+    """The cause and the advice of a known message about an object; None for an unknown one."""
     text = " ".join(message[:MAX_SEARCHED].replace('\\"', '"').split())
     # Compiled here, where a report is read, since most snapshots have none.
     matches = ((known, found) for known in KNOWN_REPORTS if (found := re.search(known.pattern, text)))
     known, found = next(matches, (None, None))
     if known is None or found is None:
-        return "", None
+        return None
     namespace, kind, name = (subject.get(key) for key in ("namespace", "kind", "name"))
     manifests = recording.snapshot.objects_of(str(kind))
     owned = next((one for one in manifests if key_of(one) == f"{namespace}/{name}"), {})
@@ -224,7 +221,7 @@ def known_cause(recording: Recording, message: str, subject: JsonObject) -> tupl
     words = {"namespace": namespace, "describe": _describe_command(namespace, name)}
     words |= {key: part[:MAX_MESSAGE].rstrip(".") for key, part in found.groupdict().items()}
     advice = known.advice.replace("{remake}", _remade_group_advice(creator))
-    return known.cause.format(**words), outside_advice(advice.format(creator=creator, **words))
+    return KnownCause(known.cause.format(**words), outside_advice(advice.format(creator=creator, **words)))
 
 
 def _remade_group_advice(creator: str) -> str:
@@ -485,10 +482,9 @@ def _waiting_cause(
     )
     if unbound is not None:
         return unbound
-    known = [(report.cause, report.advice) for report in reports if report.cause]
-    cause, advice = known[0] if known else known_cause(recording, waiting.message, involved)
-    if cause:
-        return cause, advice
+    reported = next((report.known for report in reports if report.known is not None), None)
+    if known := reported or _known_cause(recording, waiting.message, involved):
+        return known
     if waiting.reason in STARTING and not reports:
         return "", None
     if waiting.reason in ("CrashLoopBackOff", "RunContainerError"):

@@ -23,7 +23,7 @@ from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.visits import JobVisit, NumberedCall, TaskTry, job_visits
-from vcdebug.snapshot.job_names import JobNames, job_names
+from vcdebug.snapshot.job_names import JobNames
 from vcdebug.snapshot.kinds import WORKLOAD_NAMES
 from vcdebug.snapshot.manifest import (
     GROUP_ANNOTATION,
@@ -207,8 +207,9 @@ class NotFoundError(VcdebugError):
     """Raised if no job and no pod has the given name."""
 
 
-def find_subject(snapshot: Snapshot, word: str) -> ExplainSubject:
+def find_subject(recording: Recording, word: str) -> ExplainSubject:
     """`namespace/name` of a PodGroup or pod, the name of its owner, or a bare name that is unique."""
+    snapshot, names = recording.snapshot, recording.job_names
     groups = dict.fromkeys(
         f"{group.namespace}/{group.name}" for group in map(PodGroup, snapshot.objects_of("PodGroup"))
     )
@@ -217,7 +218,6 @@ def find_subject(snapshot: Snapshot, word: str) -> ExplainSubject:
     pods = {pod.key: pod for pod in map(Pod, snapshot.objects_of("Pod"))}
     if word in pods:
         return ExplainSubject(pods[word].job_id, word)
-    names = job_names(snapshot)
     # A title is pasted with its kind: `Deployment team-a/web`.
     shown_job = names.typed_names.get(word.rpartition(" ")[2])
     if shown_job is not None:

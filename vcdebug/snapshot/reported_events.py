@@ -57,12 +57,17 @@ def event_time(event: JsonObject) -> datetime | None:
 
 def latest_report(objects: Mapping[str, Sequence[Manifest]]) -> datetime | None:
     """The latest heartbeat of a kubelet or time of an event, just before the objects were read; None without any."""
-    conditions = (one for node in objects.get("Node", ()) for one in object_list(status_of(node).get("conditions")))
-    times = [text for one in conditions if isinstance(text := one.get("lastHeartbeatTime"), str)]
-    # Texts of one form sort like the times, and reading thousands of times would be slow.
-    heartbeat = _read_time(max(times, default=""))
+    heartbeat = latest_heartbeat(objects.get("Node", ()))
     events = (event_time(event) for event in latest_events(objects.get("Event", ()))[:1])
     return max((time for time in (heartbeat, *events) if time is not None), default=None)
+
+
+def latest_heartbeat(nodes: Iterable[Manifest]) -> datetime | None:
+    """The latest heartbeat of a kubelet; None without any."""
+    conditions = (one for node in nodes for one in object_list(status_of(node).get("conditions")))
+    times = [text for one in conditions if isinstance(text := one.get("lastHeartbeatTime"), str)]
+    # Texts of one form sort like the times, and reading thousands of times would be slow.
+    return _read_time(max(times, default=""))
 
 
 def _read_time(text: str) -> datetime | None:

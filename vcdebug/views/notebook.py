@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from vcdebug.amount_text import count_noun, short_name
-from vcdebug.debugger.commands.pages import find_stops
+from vcdebug.debugger.breakpoint import find_stops
 from vcdebug.debugger.driver import BreakpointStatus, DebuggerState
 from vcdebug.debugger.fields import fields_of
 from vcdebug.debugger.figures import Figure, parse_figure_line

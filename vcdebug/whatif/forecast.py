@@ -52,7 +52,7 @@ def forecast_job(
     report: Callable[[ForecastCycle], None] = lambda _: None,
 ) -> QuestionReply:
     """The forecast for a job or pod by name; raises NotFoundError if none has this name."""
-    return forecast_reply(run_forecast(recording, find_subject(recording.snapshot, word), assumptions, report))
+    return forecast_reply(run_forecast(recording, find_subject(recording, word), assumptions, report))
 
 
 def run_forecast(

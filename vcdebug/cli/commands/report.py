@@ -75,7 +75,7 @@ def _report_subject(args: Namespace, bookmarks: tuple[Bookmark, ...]) -> ReportS
     check_cycle_arguments(args)
     recording = replay_arguments(args).recording
     for word in args.job:
-        find_subject(recording.snapshot, word)  # raises VcdebugError for an unknown name, before anything is written
+        find_subject(recording, word)  # raises VcdebugError for an unknown name, before anything is written
     cycles: tuple[Recording, ...] = ()
     if args.cycles > 1:
         chain = CycleChain(recording, between_cycles(args))

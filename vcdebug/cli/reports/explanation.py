@@ -12,7 +12,7 @@ from vcdebug.cli.arguments import STDIN, snapshot_options
 from vcdebug.cli.output import Output
 from vcdebug.cli.render import write_blocks
 from vcdebug.explain.answer import ADVICE_OWNER, Explanation, ExplanationStep, Finding, NamedQuestion, QuestionReply
-from vcdebug.explain.pending import doubt_of_input
+from vcdebug.explain.pending.doubts import doubt_of_input
 from vcdebug.explain.pending.gates.not_in_session import incomplete
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.job_names import JobNames

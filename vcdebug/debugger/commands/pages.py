@@ -8,7 +8,7 @@ from vcdebug.amount_text import format_count
 from vcdebug.debugger.breakpoint import parse_breakpoint
 from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS
 from vcdebug.debugger.driver import CommandError, CommandReply, Driver, Verb, open_command, parse_number
-from vcdebug.model.names import JobId, Seq
+from vcdebug.model.names import JobId
 from vcdebug.recording.recording import Recording
 
 if TYPE_CHECKING:
@@ -18,11 +18,6 @@ MAX_COPIES: Final = 16
 """Default number of copies that are tried."""
 MOST_COPIES: Final = 10_000
 """Maximum number of copies: all of them are objects of one replay, so that more would exhaust the memory."""
-
-
-def find_stops(recording: Recording, line: str) -> list[Seq]:
-    """Every event at which a breakpoint of these words would stop."""
-    return list(parse_breakpoint(recording.job_names.to_ids(line), 0).hit_seqs(recording))
 
 
 def _show_stops(driver: Driver, argument: str) -> CommandReply:

@@ -33,7 +33,8 @@ from vcdebug.explain.job_view import (
     karpenter_facts,
 )
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.pending import checklist, doubt_of_input, doubts_about, qualify_headline
+from vcdebug.explain.pending import checklist
+from vcdebug.explain.pending.doubts import doubt_of_input, doubts_about, qualify_headline, with_scheduler_fault
 from vcdebug.explain.pending.gates import (
     ALREADY_PLACED,
     EVICTION_GATES,
@@ -57,7 +58,6 @@ from vcdebug.explain.pending.gates.queue_limits import NOT_ALLOCATABLE, allocata
 from vcdebug.explain.pending.gates.validity import SKIP_FACT
 from vcdebug.explain.pending.no_node import MIXED_CAUSE, POD_COUNT, hopeless_finding
 from vcdebug.explain.pending.room_takers import deadlocked_gangs, room_takers, taker_advice, taker_facts
-from vcdebug.explain.pending.scheduler_down import with_scheduler_fault
 from vcdebug.explain.plugins.gang import DISCARD_CAUSE
 from vcdebug.explain.plugins.overcommit import CAUSE as OVERCOMMIT_CAUSE
 from vcdebug.explain.queue_findings import CAPABILITY_CAUSE, QUOTA_CAUSE
@@ -84,7 +84,7 @@ ROOM_CAUSES = (MIXED_CAUSE, POD_COUNT, NOT_ALLOCATABLE, NOT_CONFIGURED_CAUSE, PO
 
 def explain_by_name(recording: Recording, word: str) -> Explanation:
     """The explanation of a job or pod by name; raises NotFoundError if none has this name."""
-    return explain_subject(recording, find_subject(recording.snapshot, word))
+    return explain_subject(recording, find_subject(recording, word))
 
 
 def explain_subject(recording: Recording, subject: ExplainSubject) -> Explanation:
@@ -425,7 +425,7 @@ def _make_survey(recording: Recording, explained: Sequence[SurveyedJob], *, name
 def survey_by_name(recording: Recording, word: str) -> Survey:
     """The survey of the named job or pod, scheduled or not; empty if the name is unknown."""
     try:
-        subject = find_subject(recording.snapshot, word)
+        subject = find_subject(recording, word)
     except NotFoundError:
         return _make_survey(recording, (), named=True)
     return _make_survey(

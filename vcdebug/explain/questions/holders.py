@@ -102,7 +102,7 @@ def _claim_keys(pod: Pod) -> list[str]:
 
 
 def _for_job(recording: Recording, word: str) -> QuestionReply:
-    subject = find_subject(recording.snapshot, word)
+    subject = find_subject(recording, word)
     if subject.job not in recording.session.jobs:
         raise NotFoundError("is not in the session, so no pod blocks it", "ask explain", word)
     view = JobView(recording, subject.job, subject.pod)

@@ -31,7 +31,7 @@ def explain_eviction(recording: Recording, word: str) -> QuestionReply:
 
 def find_pod(recording: Recording, word: str) -> TaskKey:
     """The pod of this name; raises NotFoundError."""
-    subject = find_subject(recording.snapshot, word)
+    subject = find_subject(recording, word)
     if subject.pod is not None:
         return subject.pod
     job = recording.session.jobs.get(subject.job)

@@ -1,13 +1,20 @@
-"""The scheduler itself does not run its cycles: its pod is down, or it has written nothing about a job for minutes."""
+"""Why a finished answer may not hold: what the snapshot lacks, what an older release decides otherwise, or a scheduler
+that does not run.
+"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from math import fsum
 from typing import Final, NamedTuple
 
-from vcdebug.amount_text import format_age
+from msgspec.structs import replace
+
+from vcdebug.amount_text import format_age, format_amounts_apart, join_names
 from vcdebug.explain.answer import (
+    MAX_LINE_LENGTH,
     Advice,
     AdviceHarm,
+    CauseHeadline,
     Explanation,
     Finding,
     outside_advice,
@@ -21,14 +28,22 @@ from vcdebug.explain.component_reports import (
     scheduler_has_reported,
     waiting_container,
 )
-from vcdebug.explain.job_view import ExplainSubject
+from vcdebug.explain.job_view import ExplainSubject, JobView
 from vcdebug.explain.pending.gates.admission import ADMITTED_CAUSE
 from vcdebug.explain.pending.gates.not_in_session import CAPTURE_INCOMPLETE, PLACES_CAUSE, opening_evidence
+from vcdebug.explain.pending.gates.queue_limits import PREEMPTIVE
+from vcdebug.explain.pending.gates.validity import NOT_ENOUGH
 from vcdebug.gotime import parse_time
+from vcdebug.model.devices import DeviceLedger
+from vcdebug.model.job import JobInfo
 from vcdebug.model.pod import Pod
-from vcdebug.model.pod_group import PENDING
+from vcdebug.model.pod_group import INQUEUE, PENDING
+from vcdebug.model.resource import Resource
+from vcdebug.plugins import CAPACITY
 from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.releases.release import Release
 from vcdebug.releases.release_names import release_of_image
+from vcdebug.snapshot.kinds import ResourceKind
 from vcdebug.snapshot.manifest import (
     key_of,
     labels_of,
@@ -39,7 +54,145 @@ from vcdebug.snapshot.manifest import (
     spec_of,
     status_of,
 )
+from vcdebug.snapshot.object_checks import join_kinds, needed_kinds, supplying_command, was_read
+from vcdebug.snapshot.reported_events import latest_heartbeat
 from vcdebug.snapshot.settings import is_scheduler_pod
+
+
+def doubts_about(recording: Recording, subject: ExplainSubject) -> Iterator[str]:
+    """Yields why the answer about a job or pod may be wrong."""
+    others = [kind for kind, _ in _kinds_needed_by_groups(recording)]
+    own_kinds = [(kind, words) for kind, words in _kinds_needed_by(recording, subject) if kind not in others]
+    doubts = (doubt_of_input(recording), _doubt_of_kinds(own_kinds), _doubt_of_process(recording, subject))
+    yield from filter(None, doubts)
+
+
+def qualify_headline(recording: Recording, subject: ExplainSubject, finding: Finding) -> Finding:
+    """The finding with a first line that is true on its own: it names kinds that the job states and the snapshot lacks,
+    and what a release older than all that are replayed decides otherwise.
+    """
+    kinds = tuple(kind for kind, _ in _kinds_needed_by(recording, subject))
+    change = f"may change: the snapshot has {join_kinds(kinds)}" if kinds else ""
+    if is_before_v1_10(recording.snapshot.release) and subject.job in recording.session.jobs:
+        view, stated = JobView(recording, subject.job, subject.pod), recording.snapshot.release.stated_name
+        if finding.cause in WITHOUT_QUOTA and (excess := _excess_not_asked(view)):
+            headline = CauseHeadline(finding.headline.subject, f"may not be admitted by {stated}", excess[0])
+            nearest = f"{recording.snapshot.release.name}, the nearest release that is replayed"
+            fact = f"{nearest}, compares only what the job asks. By its rules: {finding.headline}"
+            return replace(finding, headline=headline, facts=(excess[1], fact, *finding.facts))
+        change = change or next((f"{stated} {text}" for text in _iter_older_rules(view, finding)), "")
+    headline = finding.headline._replace(state=f"{finding.headline.state} ({change})")
+    # Where the first line would be too long, the doubt below it says so.
+    return replace(finding, headline=headline) if change and len(str(headline)) <= MAX_LINE_LENGTH else finding
+
+
+WITHOUT_QUOTA: Final = (PLACES_CAUSE, ADMITTED_CAUSE, NOT_ENOUGH)
+"""Causes of jobs that the replayed release admits."""
+_BEFORE_1_10: Final = re.compile(r"v?1\.[0-9](\.\d+)?([-+].*)?")
+
+
+def is_before_v1_10(release: Release) -> bool:
+    """Whether the stated release is older than all that are replayed; docs/releases.md lists what it does otherwise."""
+    return _BEFORE_1_10.fullmatch(release.stated_name) is not None
+
+
+def _iter_older_rules(view: JobView, finding: Finding) -> Iterator[str]:
+    """Yields what releases before v1.10 decide otherwise about this job, as words after the release's name."""
+    pending = view.pending_at_open
+    if any(task.sch_gated for task in pending):
+        yield "does not read scheduling gates"
+    placed = [task for task in pending if task not in view.unplaced_tasks]
+    if placed and len(placed) < len(pending):
+        yield "ends a job at its first pod that fits no node"
+    if finding.cause == PREEMPTIVE and CAPACITY in view.recording.conf.plugin_names():
+        yield "lets a queue reclaim while it uses less than it deserves of any resource"
+
+
+def _held_or_reserved(job: JobInfo, resource: str, *, is_inqueue: bool) -> float:
+    """What a job's pods hold of a resource, or what its minimum reserves where it is Inqueue."""
+    minimum = job.pod_group.min_resources if is_inqueue else None
+    return max(job.allocated.get(resource), minimum.get(resource) if minimum is not None else 0.0)
+
+
+def _excess_not_asked(view: JobView) -> tuple[str, str] | None:
+    """(reason, holders) for a resource that the job does not ask and its queue uses above its capability."""
+    queue, phases = view.session.queues.get(view.job.queue), view.recording.timeline.opening_phases
+    if queue is None or not queue.capability or phases.get(view.job.uid) not in ("", PENDING):
+        return None
+    others = [job for job in view.session.jobs.values() if job.queue == queue.name and job.uid != view.job.uid]
+    for name, limit in Resource.from_list(queue.capability).items():
+        amounts = [_held_or_reserved(job, name, is_inqueue=phases.get(job.uid) == INQUEUE) for job in others]
+        held, own = fsum(amounts), view.job.pod_group.min_resources
+        if held > limit and not (own is not None and own.get(name)):
+            held_text, limit_text = format_amounts_apart(name, held, limit)
+            where = f"capability {limit_text} of queue {queue.name}"
+            holders = [job.uid for job, one in zip(others, amounts, strict=True) if one]
+            holding = f"Held or reserved by {join_names(holders)}."
+            return f"it compares all resources, and {held_text} {name} exceed the {where}", holding
+    return None
+
+
+def _kinds_needed_by(recording: Recording, subject: ExplainSubject) -> list[tuple[ResourceKind, str]]:
+    """Kinds that the snapshot has none of, though the job's PodGroup or a Pending pod of it names one."""
+    if subject.job not in recording.session.jobs:
+        return []
+    view = JobView(recording, subject.job, subject.pod)
+    pods = [task.pod.manifest for task in view.pending_at_open]
+    if view.job.tasks and not pods:
+        return []
+    return needed_kinds(recording.snapshot, {"PodGroup": [view.job.pod_group.manifest], "Pod": pods})
+
+
+@per_recording()
+def _kinds_needed_by_groups(recording: Recording) -> list[tuple[ResourceKind, str]]:
+    """Kinds that the snapshot has none of, though some PodGroup names one."""
+    groups = [job.pod_group.manifest for job in recording.session.jobs.values()]
+    return needed_kinds(recording.snapshot, {"PodGroup": groups})
+
+
+def _doubt_of_kinds(needed: Sequence[tuple[ResourceKind, str]]) -> str:
+    """What objects name although the snapshot has no such objects, with the command that adds them."""
+    if not needed:
+        return ""
+    named, kinds = join_names(words for _, words in needed), tuple(kind for kind, _ in needed)
+    return f"{named}, but the snapshot has {join_kinds(kinds)}: add the output of `{supplying_command(kinds)}`"
+
+
+def _doubt_of_process(recording: Recording, subject: ExplainSubject) -> str:
+    """The assumption about the scheduler process, if device ledgers of earlier cycles decide about the job."""
+    if not recording.snapshot.process.assumed or subject.job not in recording.session.jobs:
+        return ""
+    ledgers = _ledgers_by_device(recording).values()
+    tasks = JobView(recording, subject.job, subject.pod).pending_at_open if ledgers else ()
+    if not any(ledger.has_device_request(task.pod) for task in tasks for ledger in ledgers):
+        return ""
+    return "nothing says when the scheduler started, and a running process is assumed (meta.json: scheduler.started)"
+
+
+@per_recording()
+def _ledgers_by_device(recording: Recording) -> Mapping[str, DeviceLedger]:
+    """One ledger of each kind of device that nodes have."""
+    return {device: ledger for node in recording.session.nodes.values() for device, ledger in node.devices.items()}
+
+
+def doubt_of_input(recording: Recording) -> str:
+    """Why any answer may be wrong: objects read at different times, missing namespaces, an assumed configuration."""
+    provenance = recording.snapshot.provenance
+    doubts = ["" if provenance is None else provenance.inconsistency_text()]
+    if provenance is not None and provenance.namespace:
+        doubts.append(
+            f"only namespace {provenance.namespace} was read; pods of other namespaces use room that is not known"
+        )
+    if recording.snapshot.scheduler_conf is None and recording.session.jobs:
+        actions = ", ".join(recording.conf.actions)
+        doubts.append(f"the snapshot has no scheduler configuration; the built-in one is assumed (actions {actions})")
+    doubts.append(_doubt_of_kinds(_kinds_needed_by_groups(recording)))
+    if recording.session.jobs and not recording.snapshot.objects_of("Pod") and not was_read(recording.snapshot, "Pod"):
+        doubts.append("the snapshot has no Pod: add the output of `kubectl get pods -A -o json`")
+    return "; ".join(filter(None, doubts))
+
+
+# A scheduler whose pod is down, or that has written nothing about a job for minutes
 
 SCHEDULER_DOWN = "scheduler-down"
 _IDLE_SECONDS: Final = 300
@@ -73,14 +226,12 @@ def with_scheduler_fault(recording: Recording, subject: ExplainSubject, explanat
     finding = Finding(SCHEDULER_DOWN, headline, {}, evidence, (fault.advice,), facts=tuple(facts))
     others = () if placed or dominant.cause == CAPTURE_INCOMPLETE else (dominant,)
     advised = (fault.advice,) if placed or not others else sort_by_harm((fault.advice, *explanation.advised))
-    return Explanation(
-        explanation.job,
-        explanation.pod,
-        False,
-        finding,
-        (*others, *explanation.contributing),
-        advised,
-        explanation.steps,
+    return replace(
+        explanation,
+        scheduled=False,
+        dominant=finding,
+        contributing=(*others, *explanation.contributing),
+        advised=advised,
     )
 
 
@@ -176,12 +327,8 @@ def _has_trace(recording: Recording, subject: ExplainSubject) -> bool:
 def _last_heartbeat(recording: Recording) -> float | None:
     """Unix time of the latest heartbeat of a node: a lower limit for the time at which the objects were read."""
     # The snapshot's clock is no such limit: manifests without meta.json have a fixed one.
-    stamps = (
-        parse_time(condition.get("lastHeartbeatTime"))
-        for node in recording.snapshot.objects_of("Node")
-        for condition in object_list(status_of(node).get("conditions"))
-    )
-    return max((stamp.timestamp() for stamp in stamps if stamp is not None), default=None)
+    heartbeat = latest_heartbeat(recording.snapshot.objects_of("Node"))
+    return None if heartbeat is None else heartbeat.timestamp()
 
 
 def _version_facts(recording: Recording) -> Iterator[str]:

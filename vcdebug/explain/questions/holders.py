@@ -120,7 +120,7 @@ def _for_job(recording: Recording, word: str) -> QuestionReply:
     suitable = {node.name for node in fits.waiting_nodes} | {task.node_name}
     # What a queue's limit rejects is held by the queue's pods, on any node.
     is_limited = explanation.cause_code in LIMIT_CAUSES
-    queue_names = list(_limited_queues(view)) if is_limited else []
+    queue_names = dict.fromkeys(_limited_queues(view)) if is_limited else {}
     holders, own = [], 0
     for other in _holding_tasks(recording):
         shared = [*(f"port {port}" for port in dict.fromkeys(_host_ports(recording, other.pod)) if port in ports)]
@@ -133,11 +133,7 @@ def _for_job(recording: Recording, word: str) -> QuestionReply:
         elif shared or amounts:
             holders.append(_build_holder(recording, other, fits, shared, amounts))
     needed = f"resources that {task.name} needs ({format_resource(task.init_resreq)})"
-    reply = _build_reply(recording, subject.job, needed, holders)
-    if own:
-        own_line = f"{count_noun(own, 'pod')} of the job itself {verb_for(own, 'uses')} some."
-        sentence = reply.sentence.replace("No pod uses", "No pod of another job uses")
-        reply = replace(reply, sentence=sentence, lines=(*reply.lines, own_line))
+    reply = _build_reply(recording, subject.job, needed, holders, own)
     return reply if holders else replace(reply, lines=(*reply.lines, explanation.sentence))
 
 
@@ -181,7 +177,10 @@ def _eviction_verdict(recording: Recording, task: TaskInfo, fits: NodeFits | Non
     return "no: " + "; ".join(f"{action}: {skip.text}" for action, skip in skips.items() if skip is not None)
 
 
-def _build_reply(recording: Recording, subject: str, target: str, holders: Sequence[ResourceHolder]) -> QuestionReply:
+def _build_reply(
+    recording: Recording, subject: str, target: str, holders: Sequence[ResourceHolder], own: int = 0
+) -> QuestionReply:
+    """The holders in a table; `own` is the number of the job's own pods, which are counted only."""
     jobs = recording.session.jobs
     ordered = sorted(holders, key=lambda holder: (jobs[holder.task.job].queue, -holder.task.priority, holder.task.key))
     columns = ("pod", "node", "priority#", "age", "holds", "evictable", "queue", "status")
@@ -193,11 +192,12 @@ def _build_reply(recording: Recording, subject: str, target: str, holders: Seque
         f"{count_noun(len(ordered), 'pod')} of {count_noun(len(owners), 'job')} ({count_noun(len(queues), 'queue')}) "
         f"{'uses' if len(ordered) == 1 else 'use'} {target}."
         if ordered
-        else f"No pod uses {target}."
+        else f"No pod {'of another job ' if own else ''}uses {target}."
     )
     data = {"subject": subject, "holders": [_holder_json(recording, holder) for holder in ordered]}
-    lines = (f"{count_noun(hidden_count, 'more pod')} (use --json for all).",) if hidden_count > 0 else ()
-    return QuestionReply(sentence, lines, (ReplySheet("holders", columns, rows),) if rows else (), (), data)
+    lines = [f"{count_noun(hidden_count, 'more pod')} (use --json for all)."] if hidden_count > 0 else []
+    lines += [f"{count_noun(own, 'pod')} of the job itself {verb_for(own, 'uses')} some."] if own else []
+    return QuestionReply(sentence, tuple(lines), (ReplySheet("holders", columns, rows),) if rows else (), (), data)
 
 
 def _holder_row(recording: Recording, holder: ResourceHolder) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ DOCUMENTS = [
     *("README.md", "CONTRIBUTING.md"),
     *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")),
 ]
-LANGUAGES = ("console", "debugger", "json", "lua", "text", "yaml")
+LANGUAGES = ("console", "debugger", "json", "lua", "sql", "text", "yaml")
 """Languages of code blocks: shell and debugger commands, data, output, and syntax."""
 OUTSIDE = {
     r"vcdebug (open|serve|dap|mcp|learn \w)": "draws on a terminal or in a browser",

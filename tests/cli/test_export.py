@@ -1,13 +1,16 @@
 """`export`: the recording as tables and as a trace."""
 
 import csv
+import gzip
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -15,18 +18,20 @@ from pyarrow import feather
 
 from tests.architecture.source_tree import ROOT
 from tests.cli.transcripts import call
-from tests.recorded import bundled
+from tests.recorded import bundled, golden, recorded_path
 from vcdebug.debugger.figures import comparable_value, figure_value, parse_figure
 from vcdebug.debugger.tables import TABLES
 from vcdebug.errors import missing_extra
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.trace_schema import EventEncoder
 
 FIXTURE = "preempt-blocked-by-gang"
 Reader = Callable[[Path], Any]  # Any: pyarrow ships no type hints
 
 
-def export(tmp_path: Path, form: str) -> Path:
+def export(tmp_path: Path, form: str, snapshot: str = FIXTURE) -> Path:
     target = tmp_path / f"out-{form}"
-    code, _, err = call(["export", FIXTURE, "--to", str(target), "--format", form])
+    code, _, err = call(["export", snapshot, "--to", str(target), "--format", form])
     assert (0, "") == (code, err)
     return target
 
@@ -55,12 +60,40 @@ def cell_text(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def test_protected_victims_are_counted_by_queue_and_plugin(tmp_path: Path) -> None:
-    with (export(tmp_path, "csv") / "votes.csv").open(newline="") as file:
-        votes = list(csv.DictReader(file))
-    protected = Counter((row["candidate_queue"], row["plugin"]) for row in votes if row["answer"] == "protects")
-    assert {"gang"} == {plugin for _, plugin in protected}
-    assert {"allows", "protects"} <= {row["answer"] for row in votes}
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+@pytest.mark.parametrize("name", [FIXTURE, "preempt-vetoed-by-drf"])
+def test_duckdb_counts_protected_victims_as_the_trace_does(name: str, form: str, tmp_path: Path) -> None:
+    events = list(map(EventEncoder(bundled(name)).encode_event, bundled(name).events))
+    assert protected_victims(events, bundled(name)) == ask_duckdb(export(tmp_path, form, name), form)
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_duckdb_counts_protected_victims_as_the_real_scheduler_does(form: str, tmp_path: Path) -> None:
+    case = recorded_path("random/mixed-0008")
+    with gzip.open(case / "trace.jsonl.gz") as file:
+        counted = protected_victims(list(map(json.loads, file)), golden(case.name))
+    assert {"priority", "drf", "gang", "proportion"} == {plugin for _, plugin, _ in counted}
+    assert counted == ask_duckdb(export(tmp_path, form, str(case)), form)
+
+
+def ask_duckdb(folder: Path, form: str) -> list[tuple[Any, ...]]:
+    """The answer to the query of docs/events.md."""
+    (query,) = re.findall(r"```sql\n(.*?)```", (ROOT / "docs" / "events.md").read_text(), re.DOTALL)
+    return duckdb.execute(query.replace("FOLDER/votes.jsonl", f"{folder}/votes.{form}")).fetchall()
+
+
+def protected_victims(events: list[dict[str, Any]], recording: Recording) -> list[tuple[str, str, int]]:
+    """Queue, plugin, number of pods: candidates that a plugin that votes does not return."""
+    queues = {
+        f"{task.namespace}/{task.name}": job.queue
+        for job in recording.session.jobs.values()
+        for task in job.tasks.values()
+    }
+    votes = [event for event in events if event.get("vote")]
+    protected = {(event["plugin"], pod) for event in votes for pod in {*event["candidates"]} - {*event["result"]}}
+    assert protected
+    counted = Counter((queues[pod], plugin) for plugin, pod in protected)
+    return sorted((queue, plugin, number) for (queue, plugin), number in counted.items())
 
 
 def test_amounts_begin_with_the_opening_state_and_end_with_the_last_one(tmp_path: Path) -> None:

@@ -8,11 +8,11 @@ from io import StringIO
 
 import pytest
 
-from tests.apiserver.clusters import Direct, small_server
+from tests.apiserver.clusters import CONFIG_MAPS, Direct, small_server
 from tests.apiserver.server import ApiServer
-from tests.capture.small_cluster import PODS
+from tests.capture.small_cluster import CONF, PODS
 from vcdebug.capture import CaptureOptions, capture_cluster
-from vcdebug.capture.listing import VersionGone, first_version
+from vcdebug.capture.listing import EarlierState, VersionGone, first_version
 from vcdebug.cli.commands.capture import capture_before
 from vcdebug.cli.output import Output
 from vcdebug.errors import CaptureError
@@ -108,6 +108,35 @@ def test_an_eviction_is_past_once_the_pod_leaves_or_is_gone() -> None:
         assert "team-a/later" not in names(found)
 
 
+def test_the_clock_of_an_earlier_state_is_the_time_of_the_event() -> None:
+    server = small_server()
+    body = pod_of(server, TRAIN)
+    leaving = {"deletionTimestamp": "2026-11-07T09:29:30Z", "deletionGracePeriodSeconds": 30}
+    server.store.put_object(PODS, {**body, "metadata": {**body["metadata"], **leaving}})
+    assert "2026-11-07T09:29:00+00:00" == taken(server, before_eviction=TRAIN).now.isoformat()
+    body = pod_of(server, WAITING)
+    scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": "2026-11-07T09:28:10Z"}
+    bound = {"spec": {**body["spec"], "nodeName": "node-1"}, "status": {"conditions": [scheduled]}}
+    server.store.put_object(PODS, {**body, **bound})
+    assert "2026-11-07T09:28:10+00:00" == taken(server, before_bind=WAITING).now.isoformat()
+
+
+@pytest.mark.parametrize("may_list", [True, False])
+def test_the_configuration_of_an_earlier_state_is_that_of_its_time(may_list: bool) -> None:
+    server = small_server()
+    key = "volcano-system/volcano-scheduler-configmap"
+    old = server.store.get_object(CONFIG_MAPS, key)
+    assert old is not None
+    bind(server, WAITING)
+    server.store.put_object(CONFIG_MAPS, {**old, "data": {"volcano-scheduler.conf": "actions: backfill"}})
+    if not may_list:
+        server.before = lambda request: server.forbidden.update(["configmaps"] * request.path.endswith("/configmaps"))
+    found = taken(server, before_bind=WAITING)
+    said = [problem.format_line() for problem in found.problems if "ConfigMap" in problem.object]
+    assert (may_list, not may_list) == (CONF == found.scheduler_conf, bool(said))
+    assert may_list or "its earlier text cannot be read" in said[0]
+
+
 @pytest.mark.parametrize("exact", ["compacted", "ignored", "refused"])
 def test_a_state_that_the_server_does_not_show_is_said_and_the_present_one_taken(exact: str) -> None:
     server, said = small_server(), StringIO()
@@ -135,7 +164,7 @@ def test_a_whole_capture_of_a_forgotten_version_is_refused() -> None:
 
 
 def capture_of(server: ApiServer, version: str) -> Provenance:
-    found = capture_cluster(OPTIONS, transport=Direct(server), version=version).provenance
+    found = capture_cluster(OPTIONS, transport=Direct(server), earlier=EarlierState(version)).provenance
     assert found is not None
     return found
 

@@ -13,6 +13,7 @@ from vcdebug.capture import CaptureOptions, capture_cluster
 from vcdebug.capture.listing import MAX_SELECTED
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.job_names import job_names
 from vcdebug.snapshot.kinds import KIND_BY_NAME, WORKLOAD_KINDS
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.manifest import owner_names
@@ -157,6 +158,20 @@ def test_operators_objects_are_captured_as_facts_where_the_server_serves_them(
     assert [SPARK.api_path] == [path for path in asked for kind in WORKLOAD_KINDS if path.startswith(kind.api_path)]
     save_snapshot(found, tmp_path / "saved")
     assert found.workloads == load_snapshot(tmp_path / "saved").workloads
+
+
+def test_the_run_of_a_cron_job_is_named_by_the_cron_job(api: FakeApi, options: CaptureOptions) -> None:
+    api.objects["/apis/batch/v1/jobs"] = {
+        "kind": "JobList",
+        "metadata": {"resourceVersion": "90"},
+        "items": [named("backup-29261220", **owned_by("CronJob", "backup")), named("once")],
+    }
+    api.groups["batch"] = ["v1"]
+    snapshot = capture_cluster(options)
+    group = snapshot.objects_of("PodGroup")[0]
+    group["metadata"] |= {"name": "podgroup-5b", **owned_by("Job", "backup-29261220")}
+    assert "CronJob team-a/backup" == job_names(snapshot).title_of("team-a/podgroup-5b")
+    assert ["team-a/Job backup-29261220"] == list(snapshot.workloads)
 
 
 def test_operators_objects_that_the_user_may_not_list_are_left_out(

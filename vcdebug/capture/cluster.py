@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit
 from urllib.request import urlopen
 
 from vcdebug.capture.api_client import Api, ApiRefusal, CaptureOptions, NoAnswer, Progress, Transport
-from vcdebug.capture.listing import ClusterReading, read_consistent_state, read_workloads
+from vcdebug.capture.listing import PRESENT, ClusterReading, EarlierState, read_consistent_state, read_workloads
 from vcdebug.capture.permission import PROBLEM_FILE
 from vcdebug.capture.scheduler_settings import SchedulerSettings, read_settings
 from vcdebug.plugins import USAGE
@@ -38,9 +38,9 @@ def capture_cluster(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
     announce: Callable[[Provenance], None] | None = None,
-    version: str = "",
+    earlier: EarlierState = PRESENT,
 ) -> Snapshot:
-    """Read a cluster, without writing anything to it; with `version` its objects as they were then.
+    """Read a cluster, without writing anything to it, or an earlier state of it.
 
     `progress` is called after each page; `announce` gets the cluster's identity before anything is read. Raises
     CaptureError where a required kind cannot be read, VersionGone, NoAnswer and TooSlow.
@@ -50,11 +50,11 @@ def capture_cluster(
     served = _server_version(api, problems)
     if announce is not None:
         announce(cluster_identity(api, options.namespace))
-    reading = read_consistent_state(api, options, progress, version)
+    reading = read_consistent_state(api, options, progress, earlier.version)
     problems.extend(reading.problems)
-    settings = read_settings(api, options, reading.objects)
+    settings = read_settings(api, options, reading.objects, earlier.version)
     problems.extend(settings.problems)
-    now = _server_time(api, reading.objects, problems)
+    now = earlier.time or _server_time(api, reading.objects, problems)
     nodes = [name_of(node) for node in reading.objects.get("Node", ())]
     usage = measure_usage(settings.conf, options.usage_url, nodes, now, problems)
     snapshot = Snapshot(

@@ -5,6 +5,8 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final, NamedTuple
 
 from vcdebug.capture.api_client import Api, ApiRefusal, CaptureOptions, NoAnswer, Progress
 from vcdebug.capture.permission import (
@@ -205,6 +207,18 @@ class VersionGone(VcdebugError):
 
     def __init__(self, version: str, where: str) -> None:
         super().__init__(f"the server no longer shows the state of version {version}", where=where)
+
+
+class EarlierState(NamedTuple):
+    """A state that the server may still show."""
+
+    version: str = ""
+    """Resource version; empty for the present state."""
+    time: datetime | None = None
+    """The time at which it ended; None if unknown."""
+
+
+PRESENT: Final = EarlierState()
 
 
 def first_version(changed: Callable[[int], bool], low: int, high: int) -> int:

@@ -148,7 +148,7 @@ rules:
 CONFIG_MAPS_RULE = """- apiGroups: [""]
   resources: ["configmaps"]
   resourceNames: ["{name}", "{devices}"]
-  verbs: ["get"]
+  verbs: ["get", "list"]  # list: of an earlier state, one by its name
 """
 
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Final
 
 from vcdebug.capture.api_client import Api, CaptureOptions, Transport
 from vcdebug.capture.cluster import connect_transport
-from vcdebug.capture.listing import Listing, VersionGone, first_version, list_at_version
+from vcdebug.capture.listing import EarlierState, Listing, VersionGone, first_version, list_at_version
 from vcdebug.errors import CaptureError
 from vcdebug.snapshot.kinds import KIND_BY_NAME
-from vcdebug.snapshot.manifest import metadata_of, spec_of
+from vcdebug.snapshot.manifest import metadata_of, object_list, spec_of, status_of
+from vcdebug.snapshot.provenance import stated_time
 from vcdebug.snapshot.snapshot import Manifest
 
 PODS: Final = KIND_BY_NAME["Pod"]
+SCHEDULED: Final = "PodScheduled"
 STEP_FACTOR: Final = 4
 """Factor by which the steps back in time grow."""
 
@@ -48,6 +51,19 @@ class PodEvent:
         """The field selector that lists the pod alone."""
         return f"metadata.name={self.name}"
 
+    def time_of(self, pods: list[Manifest]) -> datetime | None:
+        """When the event happened, by the list of the pod just after it; None if the pod does not say."""
+        for pod in pods:
+            if self.bind:
+                scheduled = [
+                    each for each in object_list(status_of(pod).get("conditions")) if each.get("type") == SCHEDULED
+                ]
+                return next((stated_time(each.get("lastTransitionTime")) for each in scheduled), None)
+            end, grace = map(metadata_of(pod).get, ("deletionTimestamp", "deletionGracePeriodSeconds"))
+            time = stated_time(end)
+            return time - timedelta(seconds=grace or 0) if time is not None else None
+        return None
+
     def has_happened(self, pods: list[Manifest]) -> bool:
         """Whether the event has happened, by the list of the pod, which is empty if the pod does not exist."""
         if self.bind:
@@ -55,10 +71,10 @@ class PodEvent:
         return not pods or bool(metadata_of(pods[0]).get("deletionTimestamp"))
 
 
-def find_version_before(
+def find_state_before(
     event: PodEvent, options: CaptureOptions, transport: Transport | None, wait: Callable[[], None]
-) -> str:
-    """The last version before the event; polls until it has happened, with `wait` in between. Raises VersionGone."""
+) -> EarlierState:
+    """The last state before the event; polls until it has happened, with `wait` in between. Raises VersionGone."""
     low, high = 0, 0
     while not high:
         # Waiting may take days: each look has the deadline of one capture.
@@ -71,9 +87,11 @@ def find_version_before(
         if not happened:
             wait()
 
+    def pods_at(version: int) -> list[Manifest]:
+        return list_at_version(api, PODS, options, str(version), event.field_selector, event.namespace)
+
     def has_happened(version: int) -> bool:
-        pods = list_at_version(api, PODS, options, str(version), event.field_selector, event.namespace)
-        return event.has_happened(pods)
+        return event.has_happened(pods_at(version))
 
     step = 1
     while not low:
@@ -81,4 +99,5 @@ def find_version_before(
         if earlier <= 0:
             raise VersionGone(str(earlier), api.server)
         low, high, step = (0, earlier, step * STEP_FACTOR) if has_happened(earlier) else (earlier, high, step)
-    return str(first_version(has_happened, low, high) - 1)
+    first = first_version(has_happened, low, high)
+    return EarlierState(str(first - 1), event.time_of(pods_at(first)))

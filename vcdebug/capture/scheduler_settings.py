@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from vcdebug.capture import scheduler_workloads
 from vcdebug.capture.api_client import Api, ApiRefusal, CaptureOptions
+from vcdebug.capture.listing import VersionGone, list_at_version
 from vcdebug.capture.permission import FORBIDDEN, NOT_FOUND, PROBLEM_FILE
 from vcdebug.errors import CaptureError
 from vcdebug.plugins import DEVICESHARE
@@ -22,7 +23,8 @@ from vcdebug.snapshot.device_config import (
     NAME_ARGUMENT,
     NAMESPACE_ARGUMENT,
 )
-from vcdebug.snapshot.manifest import object_in, object_list
+from vcdebug.snapshot.kinds import KIND_BY_NAME
+from vcdebug.snapshot.manifest import metadata_of, object_in, object_list
 from vcdebug.snapshot.problems import Problem, ProblemReport
 from vcdebug.snapshot.settings import CONF_KEY, RELEASE_FIELDS, with_flags, with_release
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
@@ -69,8 +71,10 @@ class SchedulerSettings:
     problems: list[Problem] = field(default_factory=list)
 
 
-def read_settings(api: Api, options: CaptureOptions, objects: scheduler_workloads.ObjectsByKind) -> SchedulerSettings:
-    """The settings, with a problem for each part that could not be found; `objects` are the captured ones.
+def read_settings(
+    api: Api, options: CaptureOptions, objects: scheduler_workloads.ObjectsByKind, version: str = ""
+) -> SchedulerSettings:
+    """The settings, with a problem for each part that could not be found; `objects` are those of the state `version`.
 
     Raises CaptureError where the scheduler or ConfigMap that the options name does not exist.
     """
@@ -89,11 +93,12 @@ def read_settings(api: Api, options: CaptureOptions, objects: scheduler_workload
     else:
         settings.missing.append(FLAGS_MISSING)
     _find_release(settings, options)
+    maps = _ConfigMaps(api, options, version, settings.problems)
     source = _named_source(options, api) or _mounted_source(workload, container)
-    settings.conf = _read_conf(api, source, bool(options.scheduler_configmap), settings.problems)
+    settings.conf = _read_conf(maps, source, bool(options.scheduler_configmap), settings.problems)
     if settings.conf is None:
         settings.missing.append(CONF_MISSING)
-    settings.device_config = read_device_config(api, settings.conf, settings.problems, settings.missing)
+    settings.device_config = read_device_config(maps, settings.conf, settings.problems, settings.missing)
     return settings
 
 
@@ -183,17 +188,41 @@ def _key_of_file(source: Manifest, file: str) -> str:
     return next((str(item.get("key")) for item in items if item.get("path") == file), "")
 
 
-def _read_conf(api: Api, source: ConfSource, is_named: bool, problems: list[Problem]) -> str | None:
+class _ConfigMaps(NamedTuple):
+    """Reads ConfigMaps as they were at a version; an empty version is the present one."""
+
+    api: Api
+    options: CaptureOptions
+    version: str
+    problems: list[Problem]
+
+    def read_data(self, namespace: str, name: str) -> Manifest:
+        """The data of a ConfigMap; raises ApiRefusal."""
+        found = self.api.get_object(f"/api/v1/namespaces/{namespace}/configmaps/{name}")
+        written = str(metadata_of(found).get("resourceVersion"))
+        # Listing needs one right more than reading, so that only a ConfigMap that has changed since is listed.
+        if self.version and written.isdecimal() and int(written) > int(self.version):
+            try:
+                (found,) = list_at_version(
+                    self.api, KIND_BY_NAME["ConfigMap"], self.options, self.version, f"metadata.name={name}", namespace
+                )
+            except (ApiRefusal, VersionGone, ValueError):
+                owner = f"ConfigMap {namespace}/{name}"
+                fault = "has changed since that state, and its earlier text cannot be read"
+                self.problems.append(Problem(PROBLEM_FILE, owner, "", fault, "using its present text"))
+        return object_in(found.get("data"))
+
+
+def _read_conf(maps: _ConfigMaps, source: ConfSource, is_named: bool, problems: list[Problem]) -> str | None:
     """The configuration; raises CaptureError for a ConfigMap that the user named, else adds a problem."""
     owner = f"ConfigMap {source.namespace}/{source.name}"
     try:
-        data = api.get_object(f"/api/v1/namespaces/{source.namespace}/configmaps/{source.name}").get("data")
         fault = f"has no key {source.key}"
-        text = _conf_text(object_in(data), source.key)
+        text = _conf_text(maps.read_data(source.namespace, source.name), source.key)
     except ApiRefusal as refusal:
         fault, text = _refusal_words(source, refusal), None
     if text is None and is_named:
-        raise CaptureError(f"{owner}: {fault}", where=api.server)
+        raise CaptureError(f"{owner}: {fault}", where=maps.api.server)
     if text is None:
         problems.append(Problem(PROBLEM_FILE, owner, "", fault, NO_CONF))
     return text
@@ -224,7 +253,7 @@ DEVICES_MISSING = "the device configuration"
 BUILT_IN_NAMES = "using built-in vGPU and Ascend NPU resource names; this cluster can use other names"
 
 
-def read_device_config(api: Api, conf: str | None, problems: list[Problem], missing: list[str]) -> str | None:
+def read_device_config(maps: _ConfigMaps, conf: str | None, problems: list[Problem], missing: list[str]) -> str | None:
     """The device configuration; None if it is not enabled, does not exist or may not be read.
 
     A refused read adds a problem, and DEVICES_MISSING to `missing`.
@@ -237,14 +266,13 @@ def read_device_config(api: Api, conf: str | None, problems: list[Problem], miss
         arguments.get_string(NAME_ARGUMENT, DEVICE_CONFIG_NAME),
     )
     try:
-        data = api.get_object(f"/api/v1/namespaces/{namespace}/configmaps/{name}").get("data")
+        text = maps.read_data(namespace, name).get(DEVICE_CONFIG_FILE)
     except ApiRefusal as refusal:
         if refusal.status != NOT_FOUND:
             fault = 'missing permission: verb "get"' if refusal.status == FORBIDDEN else str(refusal)
             problems.append(Problem(PROBLEM_FILE, f"ConfigMap {namespace}/{name}", "", fault, BUILT_IN_NAMES))
             missing.append(DEVICES_MISSING)
         return None
-    text = data.get(DEVICE_CONFIG_FILE) if isinstance(data, dict) else None
     return text if isinstance(text, str) else None
 
 

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from vcdebug.capture import CaptureOptions, capture_cluster
 from vcdebug.capture.api_client import Api, ApiRefusal, NoAnswer, Transport
 from vcdebug.capture.cluster import connect_transport
-from vcdebug.capture.listing import Listing, VersionGone, first_version, list_at_version
+from vcdebug.capture.listing import EarlierState, Listing, VersionGone, first_version, list_at_version
 from vcdebug.conformance.cycle_outcome import (
     GONE,
     CycleOutcome,
@@ -77,7 +77,9 @@ def verify_cluster(
             evicted |= dict.fromkeys(_iter_reported_evictions(api, options, deleted))
             try:
                 version = _version_before_decision(before, api, options, polled.version, evicted)
-                before = capture_cluster(options, transport=reach(), sleep=sleep, clock=clock, version=version)
+                before = capture_cluster(
+                    options, transport=reach(), sleep=sleep, clock=clock, earlier=EarlierState(version)
+                )
             except VersionGone as lost:
                 tell(f"{lost.message}; the capture before it counts")
         tell("second capture")

@@ -121,14 +121,16 @@ _WORKLOADS = (
     ("MPIJob", "kubeflow.org", "v2beta1", "mpijobs"),
     ("TrainJob", "trainer.kubeflow.org", "v1alpha1", "trainjobs"),
     ("FlinkDeployment", "flink.apache.org", "v1beta1", "flinkdeployments"),
+    ("Job", "batch", "v1", "jobs"),
 )
 WORKLOAD_KINDS: tuple[ResourceKind, ...] = tuple(
     ResourceKind(*each, True, "nothing; answers know less about their pods", is_read=False) for each in _WORKLOADS
 )
-"""Kinds of operators whose objects own PodGroups or pods; a snapshot keeps only WorkloadFacts of them."""
-WORKLOAD_NAMES = tuple(kind.name for kind in WORKLOAD_KINDS)
+"""Kinds whose objects own PodGroups or pods; a snapshot keeps only WorkloadFacts of them."""
 
 KIND_BY_NAME: dict[str, ResourceKind] = {kind.name: kind for kind in KINDS}
+# Not Job: the Job of a CronJob shares its name with Volcano's, which a snapshot keeps as an object.
+WORKLOAD_NAMES = tuple(kind.name for kind in WORKLOAD_KINDS if kind.name not in KIND_BY_NAME)
 
 
 def find_kind(name: str, api_version: str) -> ResourceKind | None:

@@ -277,14 +277,14 @@ def capture_before(
     """The cluster before the pod's bind or eviction; the current cluster if the server no longer has that state."""
     from vcdebug.capture import capture_cluster
     from vcdebug.capture.listing import VersionGone
-    from vcdebug.capture.pod_history import PodEvent, find_version_before
+    from vcdebug.capture.pod_history import PodEvent, find_state_before
 
     bind = args.before_bind is not None
     event = PodEvent.of_pod(args.before_bind or args.before_eviction, bind=bind)
     announce = partial(announce_capture, output)
     try:
-        version = find_version_before(event, options, transport, lambda: sleep(args.every))
-        return capture_cluster(options, transport=transport, announce=announce, version=version)
+        earlier = find_state_before(event, options, transport, lambda: sleep(args.every))
+        return capture_cluster(options, transport=transport, announce=announce, earlier=earlier)
     except VersionGone as gone:
         output.write_notice(
             f"{gone.message}: the current cluster is captured, after the {event.event_name} of {event.pod_name}"

@@ -21,7 +21,7 @@ from kubernetes.client.exceptions import ApiException
 from vcdebug import __version__
 from vcdebug.capture.api_client import CaptureOptions, ConnectionFailed, HttpAnswer
 from vcdebug.errors import CaptureError
-from vcdebug.snapshot.manifest import JsonObject
+from vcdebug.snapshot.manifest import JsonObject, object_in, object_list
 
 ACCEPT = {"Accept": "application/json", "Accept-Encoding": "gzip"}
 MIN_WAIT_SECONDS = 0.1
@@ -238,19 +238,18 @@ def choose_context(options: CaptureOptions) -> ContextChoice:
     if chosen not in contexts:
         names = ", ".join(contexts)
         raise CaptureError(f"context {chosen!r} not found in kubeconfig", hint=f"contexts: {names}", where=kubeconfig)
-    user = str(_inner_entry(contexts[chosen], "context").get("user") or "")
-    entry = _inner_entry(_by_name(documents, "users").get(user, {}), "user")
+    user = str(object_in(contexts[chosen].get("context")).get("user") or "")
+    entry = object_in(_by_name(documents, "users").get(user, {}).get("user"))
     return ContextChoice(os.pathsep.join(files), chosen, user, find_impersonation(entry, options))
 
 
 def find_impersonation(user: KubeconfigEntry, options: CaptureOptions) -> Impersonation:
     """The impersonation of the options, else of the kubeconfig's user; raises CaptureError for one without a user."""
-    extra = user.get("as-user-extra")
     impersonation = Impersonation(
         user=options.as_user or str(user.get("as") or ""),
         uid="" if options.as_user else str(user.get("as-uid") or ""),
         groups=options.as_groups or _text_list(user.get("as-groups")),
-        extra={str(key): _text_list(texts) for key, texts in extra.items()} if isinstance(extra, dict) else {},
+        extra={str(key): _text_list(texts) for key, texts in object_in(user.get("as-user-extra")).items()},
     )
     if not impersonation.user and (impersonation.uid or impersonation.groups or impersonation.extra):
         raise CaptureError("--as-group needs --as", hint="add --as USER")
@@ -295,16 +294,9 @@ def _by_name(documents: list[KubeconfigEntry], section: str) -> dict[str, Kubeco
     """Name -> entry of one section; the first of several with the same name."""
     entry_of_name: dict[str, KubeconfigEntry] = {}
     for document in documents:
-        entries = document.get(section)
-        for entry in entries if isinstance(entries, list) else ():
-            if isinstance(entry, dict):
-                entry_of_name.setdefault(str(entry.get("name")), entry)
+        for entry in object_list(document.get(section)):
+            entry_of_name.setdefault(str(entry.get("name")), entry)
     return entry_of_name
-
-
-def _inner_entry(entry: KubeconfigEntry, key: str) -> KubeconfigEntry:
-    value = entry.get(key)
-    return value if isinstance(value, dict) else {}
 
 
 def _text_list(value: object) -> tuple[str, ...]:

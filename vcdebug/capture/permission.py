@@ -5,6 +5,7 @@ from vcdebug.errors import CaptureError, VcdebugError
 from vcdebug.grouping import group_by_key
 from vcdebug.snapshot.device_config import DEVICE_CONFIG_NAME
 from vcdebug.snapshot.kinds import KINDS, WORKLOAD_KINDS, ResourceKind
+from vcdebug.snapshot.manifest import object_list
 from vcdebug.snapshot.problems import Problem
 
 FORBIDDEN = 403
@@ -76,11 +77,9 @@ def optional_skipped(kind: ResourceKind, refusal: ApiRefusal, groups: dict[str, 
     """The problem for an optional kind that could not be listed; it stays in the snapshot, so it names no cluster."""
     if refusal.status == NOT_FOUND:
         return _absent_problem(kind, groups)
-    effect = _missing_effect(kind)
-    if refusal.status == FORBIDDEN:
-        fault = f'missing permission "{kind.needed_permission}" (check: {can_i(kind)})'
-        return Problem(PROBLEM_FILE, kind.kubectl_resource, "", fault, effect)
-    return Problem(PROBLEM_FILE, kind.kubectl_resource, "", f"cannot be listed: {refusal}", effect)
+    refused = f'missing permission "{kind.needed_permission}" (check: {can_i(kind)})'
+    fault = refused if refusal.status == FORBIDDEN else f"cannot be listed: {refusal}"
+    return Problem(PROBLEM_FILE, kind.kubectl_resource, "", fault, _missing_effect(kind))
 
 
 def optional_failed(kind: ResourceKind, failure: VcdebugError) -> Problem:
@@ -97,13 +96,9 @@ def _absent_problem(kind: ResourceKind, groups: dict[str, list[str]]) -> Problem
     if versions and kind.version not in versions:
         fault = f"the cluster serves {kind.group} in version {', '.join(versions)} only, not {kind.version}"
         return Problem(PROBLEM_FILE, kind.kubectl_resource, "", fault, _missing_effect(kind))
-    if not versions and kind.group:
-        fault = f"the cluster does not serve API group {kind.group}"
-    else:
-        fault = "the cluster does not serve this resource"
-    if kind.is_awaited:
-        return Problem(PROBLEM_FILE, kind.kubectl_resource, "", fault, AWAITED_EFFECT)
-    return Problem(PROBLEM_FILE, kind.kubectl_resource, "", fault, UNUSED_EFFECT)
+    absent = f"API group {kind.group}" if kind.group and not versions else "this resource"
+    effect = AWAITED_EFFECT if kind.is_awaited else UNUSED_EFFECT
+    return Problem(PROBLEM_FILE, kind.kubectl_resource, "", f"the cluster does not serve {absent}", effect)
 
 
 def served_groups(api: Api) -> dict[str, list[str]]:
@@ -112,17 +107,10 @@ def served_groups(api: Api) -> dict[str, list[str]]:
         groups = api.get_object("/apis").get("groups")
     except ApiRefusal:
         return {}
-    if not isinstance(groups, list):
-        return {}
     return {
-        str(group.get("name")): _version_names(group.get("versions")) for group in groups if isinstance(group, dict)
+        str(group.get("name")): [str(version.get("version")) for version in object_list(group.get("versions"))]
+        for group in object_list(groups)
     }
-
-
-def _version_names(versions: object) -> list[str]:
-    if not isinstance(versions, list):
-        return []
-    return [str(version.get("version")) for version in versions if isinstance(version, dict)]
 
 
 NAMESPACE_ROLE_HEAD = """# What `vcdebug capture --namespace {namespace}` reads; it never writes. Bind it to the user:

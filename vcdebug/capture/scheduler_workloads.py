@@ -1,6 +1,7 @@
 """Find Volcano's schedulers in a cluster: Deployments, StatefulSets, and running pods of other owners."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -144,17 +145,12 @@ def _containers_of(workload: Manifest) -> list[Manifest]:
 def _named_workload(api: Api, objects: ObjectsByKind, key: str) -> list[Scheduler]:
     """The StatefulSet or Deployment of this `namespace/name`, if there is one."""
     namespace, _, name = key.partition("/")
-    sets = [manifest for manifest in objects.get("StatefulSet", ()) if key_of(manifest) == key]
+    found = [("StatefulSet", manifest) for manifest in objects.get("StatefulSet", ())]
     kind = KIND_BY_NAME["Deployment"]
-    try:
+    with suppress(ApiRefusal):
         page = api.get_object(kind.list_path(namespace), [("fieldSelector", f"metadata.name={name}")])
-        deployments = [manifest for manifest in items_of(page, kind) if key_of(manifest) == key]
-    except ApiRefusal:
-        deployments = []
-    return [
-        *(_workload_scheduler("StatefulSet", manifest) for manifest in sets),
-        *(_workload_scheduler("Deployment", manifest) for manifest in deployments),
-    ]
+        found += [(kind.name, manifest) for manifest in items_of(page, kind)]
+    return [_workload_scheduler(owner, manifest) for owner, manifest in found if key_of(manifest) == key]
 
 
 def started_at(scheduler: Scheduler | None, objects: ObjectsByKind) -> datetime | None:
@@ -165,18 +161,15 @@ def started_at(scheduler: Scheduler | None, objects: ObjectsByKind) -> datetime 
 
 def _find_deployments(api: Api, problems: list[Problem]) -> list[Manifest]:
     """Deployments with Volcano's label: of all namespaces, else of volcano-system if only that may be read."""
-    kind = KIND_BY_NAME["Deployment"]
-    try:
-        return items_of(api.get_object(kind.api_path, APP_SELECTOR), kind)
-    except ApiRefusal as refusal:
-        fault = (
-            f'missing permission "{kind.needed_permission}"' if refusal.status == FORBIDDEN else f"not found: {refusal}"
-        )
-    try:
-        return items_of(api.get_object(f"/apis/apps/v1/namespaces/{VOLCANO_NAMESPACE}/deployments", APP_SELECTOR), kind)
-    except ApiRefusal:
-        problems.append(Problem(PROBLEM_FILE, MISSING_DEPLOYMENT, "", fault, NO_FLAGS))
-        return []
+    kind, fault = KIND_BY_NAME["Deployment"], ""
+    for namespace in ("", VOLCANO_NAMESPACE):
+        try:
+            return items_of(api.get_object(kind.list_path(namespace), APP_SELECTOR), kind)
+        except ApiRefusal as refusal:
+            missing = f'missing permission "{kind.needed_permission}"'
+            fault = fault or (missing if refusal.status == FORBIDDEN else f"not found: {refusal}")
+    problems.append(Problem(PROBLEM_FILE, MISSING_DEPLOYMENT, "", fault, NO_FLAGS))
+    return []
 
 
 def _workload_scheduler(kind: str, manifest: Manifest) -> Scheduler:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
@@ -26,7 +27,7 @@ from vcdebug.model.pod_group import PodGroup
 from vcdebug.recording.recording import Recording, disposing
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.kinds import KIND_BY_NAME
-from vcdebug.snapshot.manifest import Json, metadata_of, status_of
+from vcdebug.snapshot.manifest import Json, metadata_of, object_in, status_of
 from vcdebug.snapshot.provenance import Provenance
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
@@ -34,8 +35,8 @@ MAX_CYCLES = 3
 """Maximum number of cycles that the scheduler may have run between two captures."""
 WATCHED_KINDS = ("PodGroup", "Pod")
 MAX_CHANGES = 8
-EVENTS_PATH, EVICT_REASON = "/api/v1/events", "Evict"
-"""The scheduler writes an event with this reason for each pod that it evicts."""
+EVICTIONS = "involvedObject.kind=Pod,reason=Evict"
+"""The field selector of the events that the scheduler writes about pods that it evicts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,18 +151,10 @@ def _version_before_decision(
 
 def _iter_reported_evictions(api: Api, options: CaptureOptions, uids: Collection[str]) -> Iterator[str]:
     """The UIDs for which the scheduler wrote an Evict event; none if events may not be read."""
-    query = [("fieldSelector", f"involvedObject.kind=Pod,reason={EVICT_REASON}"), ("limit", str(options.page_size))]
-    token = ""
-    while uids:
-        try:
-            page = api.get_object(EVENTS_PATH, [*query, *([("continue", token)] if token else [])])
-        except (ApiRefusal, NoAnswer):
-            return
-        subjects = [event.get("involvedObject") or {} for event in page.get("items") or ()]
+    with suppress(ApiRefusal, NoAnswer):
+        events = Listing(api, KIND_BY_NAME["Event"], options.page_size, None, "", EVICTIONS) if uids else None
+        subjects = [object_in(event.get("involvedObject")) for event in events.read_all()] if events else ()
         yield from (str(subject["uid"]) for subject in subjects if subject.get("uid") in uids)
-        token = str(metadata_of(page).get("continue") or "")
-        if not token:
-            return
 
 
 def judge_captures(

@@ -16,10 +16,9 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from tests.fuzz.child import Fault
-from tests.fuzz.inputs import FuzzInput, make_input
+from tests.fuzz.child import Fault, load_modules
+from tests.fuzz.inputs import FuzzInput, make_input, valid_input
 from tests.fuzz.processes import minimise, run_inputs
-from tests.fuzz.seeds import load_seeds
 
 SEED = 20261127
 SECONDS_TO_MINIMISE = 20
@@ -37,11 +36,11 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
     parser.add_argument("--keep", type=Path, help="folder for the inputs that show faults")
     args = parser.parse_args(words)
-    load_seeds()  # before the fork, once for all child processes
     started, inputs = time.monotonic(), 0
     seen: Counter[tuple[str, str]] = Counter()
     with tempfile.TemporaryDirectory(prefix="vcdebug-fuzz-") as scratch:
         folder = Path(scratch)
+        load_modules(valid_input(), folder / "valid")  # before the fork, once for all child processes
         for number, faults in run_inputs(args.seed, args.first, args.inputs, args.seconds, args.jobs, folder):
             inputs += 1
             for fault in faults:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import json
 import os
@@ -70,6 +71,14 @@ def limit_process() -> None:
 
 def _stop(*_: object) -> None:
     raise TimeIsUp
+
+
+def load_modules(sound: FuzzInput, folder: Path) -> None:
+    """Run the commands of a valid input once, so that the modules they import are loaded before processes fork."""
+    here = Path.cwd()
+    check_input(sound, folder)
+    os.chdir(here)
+    gc.freeze()  # a collection in a child process would otherwise copy every page of what was loaded
 
 
 def check_input(made: FuzzInput, folder: Path) -> list[Fault]:

@@ -38,6 +38,13 @@ def make_input(seed: int, number: int) -> FuzzInput:
     return made._replace(files={**made.files, SCRIPT: "\n".join(script_lines(sound, lot)).encode()})
 
 
+def valid_input() -> FuzzInput:
+    """The first seed as it is, with every command."""
+    lot, sound = Random(0), load_seeds()[0]
+    files = _write(sound.objects(), sound.files, lot)
+    return FuzzInput("valid", {**files, SCRIPT: b"next\n"}, _snapshot_commands(sound, lot))
+
+
 def _damaged_bytes(sound: Seed, lot: Random) -> FuzzInput:
     files = _write(sound.objects(), sound.files, lot)
     name = lot.choice(sorted(files)) if lot.random() < 0.4 else next(name for name in files if "cluster" in name)

@@ -38,8 +38,16 @@ class Seed(NamedTuple):
 
     def names_of(self, *kinds: str) -> list[str]:
         """NAMESPACE/NAME of each object of these kinds."""
-        found = [each.get("metadata") or {} for each in self.objects() if each.get("kind") in kinds]
-        return ["/".join(filter(None, (str(one.get("namespace") or ""), str(one.get("name"))))) for one in found]
+        return [name for kind, name in _names_by_kind(self.manifests) if kind in kinds]
+
+
+@cache
+def _names_by_kind(manifests: str) -> tuple[tuple[object, str], ...]:
+    """Kind and NAMESPACE/NAME of each object, read once per seed: a script asks for names hundreds of times."""
+    found = [(each.get("kind"), each.get("metadata") or {}) for each in json.loads(manifests)]
+    return tuple(
+        (kind, "/".join(filter(None, (str(one.get("namespace") or ""), str(one.get("name")))))) for kind, one in found
+    )
 
 
 class _TextLoader(yaml.CSafeLoader):

@@ -39,7 +39,8 @@ AMOUNTS = st.floats(0.1, 1e15) | st.integers(1, 1 << 50).map(float)
         ("cpu", -1.7976931348623157e308, "-unlimited"),
         (GPU, 9223372036854775807.0, "unlimited"),
         ("memory", 1e9, "954Mi"),
-        ("memory", 512.0, "512"),
+        ("memory", 512.0, "512B"),
+        ("memory", 0.0, "0"),
         ("memory", 1024 * 1024 * 1023.9, "1Gi"),
         (EPHEMERAL, 200.0 * (1 << 30) * 1000, "200Gi"),
         ("hugepages-2Mi", 64.0 * (1 << 20) * 1000, "64Mi"),
@@ -93,7 +94,11 @@ def test_amounts_that_the_scheduler_tells_apart_never_look_alike(name: str, left
 @given(st.sampled_from(NAMES), AMOUNTS)
 def test_an_amount_is_short_and_true_to_half_a_percent(name: str, value: float) -> None:
     text = format_amount(name, value)
-    factors = {"m": 1e-3, **{unit: 1024.0**place for place, unit in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), 1)}}
+    factors = {
+        "m": 1e-3,
+        "B": 1.0,
+        **{unit: 1024.0**place for place, unit in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), 1)},
+    }
     unit = next((unit for unit in factors if text.endswith(unit)), "")
     read_back = float(text.removesuffix(unit)) * factors.get(unit, 1.0)
     meant = value if name in ("memory", "pods", VOLUMES) else value / 1000

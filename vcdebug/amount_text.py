@@ -30,7 +30,7 @@ _NOISE: Final = 1e-6
 """Smaller amounts are rounding errors of sums."""
 _MIN_CORES: Final = 0.1
 """Below this number of cores, amounts are written in milli-cores."""
-_BINARY_UNITS: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+_BINARY_UNITS: Final = ("B", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _STEP: Final = 1024
 _AGE_UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
 
@@ -46,7 +46,7 @@ class AmountsByName(Protocol):
 
 
 def format_amount(name: str, value: float, digits: int = DIGITS, least_cores: float = _MIN_CORES) -> str:
-    """An amount without its name: `4`, `50m`, `1.5Gi`, `unlimited`.
+    """An amount without its name: `4`, `50m`, `1.5Gi`, `100B`, `unlimited`.
 
     The part before the decimal point is always written in full; `digits` limits what follows it.
     """
@@ -122,7 +122,8 @@ def _format_bytes(value: float, digits: int) -> str:
     # The rounded value is compared, so that 1023.9Mi with three digits is 1Gi, not 1024Mi.
     while abs(float(_format_significant(value, digits))) >= _STEP and power + 1 < len(_BINARY_UNITS):
         value, power = value / _STEP, power + 1
-    return f"{_format_significant(value, digits)}{_BINARY_UNITS[power]}"
+    text = _format_significant(value, digits)
+    return text if text == "0" else f"{text}{_BINARY_UNITS[power]}"
 
 
 def _format_significant(value: float, digits: int) -> str:

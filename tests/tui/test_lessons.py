@@ -77,3 +77,17 @@ async def test_a_lesson_that_begins_in_an_earlier_cycle_goes_back_to_it() -> Non
         recordings = desk.moment.recordings
         assert recordings is not None
         assert (1, 3) == (recordings.cycle, recordings.cycle_count)
+
+
+async def test_the_first_step_tells_the_story_and_the_last_one_names_the_next_lesson(tmp_path: Path) -> None:
+    store = SessionStore(tmp_path)
+    store.save_answered("reclaim-across-queues", 7)
+    async with opened("reclaim-across-queues", store=store) as desk:
+        await desk.command("lesson reclaim-across-queues")
+        assert "Panel Queues has the figure: Esc, 7" in desk.screen()
+        await desk.press("c", "enter")
+        assert "Enter ends the lesson" in desk.screen()
+        await desk.press("enter")
+        assert "is done; :lesson resources opens the next one" in desk.status()
+        await desk.command("lesson reclaim-across-queues")
+        assert desk.moment.recording.snapshot.description[:40] in desk.screen()

@@ -13,16 +13,16 @@ from vcdebug.views.victim_search import funnel_table
 
 def test_a_gang_is_drawn_pod_by_pod() -> None:
     works = bundled("preempt-works")
-    assert "gang □□  2 pipelined of 2 needed" == text_of(gang_line(works, len(works), "assistants/chat-api"))
+    assert "pods □□  2 pipelined of 2 needed" == text_of(gang_line(works, len(works), "assistants/chat-api"))
     blocked = bundled(BLOCKED)
-    assert "gang ––  2 missing of 2 needed" == text_of(gang_line(blocked, len(blocked), "research/llm-finetune"))
-    assert "gang ■■■■  4 placed of 4 needed" == text_of(gang_line(blocked, 1, "research/bert-pretrain"))
+    assert "pods ✗✗  2 missing of 2 needed" == text_of(gang_line(blocked, len(blocked), "research/llm-finetune"))
+    assert "pods ■■■■  4 placed of 4 needed" == text_of(gang_line(blocked, 1, "research/bert-pretrain"))
 
 
 def test_the_answer_and_the_page_of_a_job_begin_with_its_gang() -> None:
     blocked = bundled(BLOCKED)
-    assert text_of(explanation_table(blocked, "research/llm-finetune").header[0]).startswith("gang ––")
-    assert "gang ––  2 missing" in format_table(job_page(blocked, 1, "research/llm-finetune"))
+    assert text_of(explanation_table(blocked, "research/llm-finetune").header[0]).startswith("pods ✗✗")
+    assert "pods ✗✗  2 missing" in format_table(job_page(blocked, 1, "research/llm-finetune"))
 
 
 def test_a_funnel_gets_narrower() -> None:

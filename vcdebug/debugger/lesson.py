@@ -18,7 +18,8 @@ from vcdebug.whatif.branch import ORIGINAL, OpenRecordings
 
 LESSON_FOLDER: Final = Path(__file__).parents[1] / "lessons"
 LETTERS: Final = "abcdefgh"
-_LESSON_KEYS: Final = ("title", "snapshot", "article", "steps")
+_LESSON_KEYS: Final = ("title", "place", "snapshot", "article", "steps")
+_LAST_PLACE: Final = 99
 _STEP_TEXTS: Final = ("at", "question", "answer", "explanation", "article")
 _STEP_KEYS: Final = (*_STEP_TEXTS, "cycle", "choices", "holds", "figures", "stops")
 
@@ -58,6 +59,8 @@ class Lesson(Struct, frozen=True):
     """The name of a bundled snapshot."""
     article: str
     steps: tuple[LessonStep, ...]
+    place: int = _LAST_PLACE
+    """Its place in the order in which the lessons are best taken."""
 
 
 class StepVerdict(Struct, frozen=True):
@@ -70,8 +73,14 @@ class StepVerdict(Struct, frozen=True):
 
 
 def list_lessons() -> list[Lesson]:
-    """Every lesson, by name."""
-    return [read_lesson(file) for file in sorted(LESSON_FOLDER.glob("*.yaml"))]
+    """Every lesson, in the order in which they are best taken."""
+    return sorted(map(read_lesson, LESSON_FOLDER.glob("*.yaml")), key=lambda lesson: (lesson.place, lesson.name))
+
+
+def next_lesson(answered: Mapping[str, int]) -> str:
+    """The name of the first lesson with steps that are not answered; the first of all where there is none."""
+    lessons = list_lessons()
+    return next((each for each in lessons if answered.get(each.name, 0) < len(each.steps)), lessons[0]).name
 
 
 def find_lesson(name: str) -> Lesson:
@@ -93,9 +102,8 @@ def read_lesson(file: Path) -> Lesson:
     if not isinstance(steps, list) or not steps:
         raise LessonError("steps is not a list", "write one entry per question", file.name)
     read = tuple(_read_step(raw, f"{file.name}: step {number}") for number, raw in enumerate(steps, start=1))
-    return Lesson(
-        file.stem, str(fields["title"]), str(fields["snapshot"]), str(fields.get("article", "")).strip(), read
-    )
+    title, snapshot, article = (str(fields.get(key, "")).strip() for key in ("title", "snapshot", "article"))
+    return Lesson(file.stem, title, snapshot, article, read, int(str(fields.get("place", _LAST_PLACE))))
 
 
 def _check_keys(raw: object, allowed: tuple[str, ...], needed: tuple[str, ...], where: str) -> Mapping[str, object]:
@@ -194,6 +202,7 @@ def step_text(step: LessonStep) -> str:
 def verdict_text(step: LessonStep, verdict: StepVerdict) -> str:
     """Whether the reply is right, the explanation, the difference from the article, and the proof."""
     first = f"✓ Right: {verdict.answer}." if verdict.right else f"✗ Not right. The recording says: {verdict.answer}."
-    article = f"The article: {step.article}" if step.article else ""
-    parts = [first, step.explanation, article, "Proof:\n" + "\n".join(f"  {line}" for line in verdict.checked_facts)]
+    article = f"Difference from an article about Volcano: {step.article}" if step.article else ""
+    facts = "\n".join(f"  {line}" for line in verdict.checked_facts)
+    parts = [first, step.explanation, article, f"Proof, as :watch and :break take it:\n{facts}"]
     return "\n\n".join(filter(None, parts))

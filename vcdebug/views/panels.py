@@ -14,7 +14,7 @@ from vcdebug.debugger.commands import CommandError
 from vcdebug.debugger.cursor import OVERVIEW
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.framework.registry import resolve_reference
-from vcdebug.views.pieces import Piece, muted_piece
+from vcdebug.views.pieces import Piece
 from vcdebug.views.table import Row, Table, table_columns
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PanelGroup = Literal["cycle", "cluster", "debugger"]
 PANEL_GROUPS: Final[tuple[PanelGroup, ...]] = get_args(PanelGroup)
-LESSON_COLUMNS = table_columns("lesson", "answered", "about~", "snapshot")
+LESSON_COLUMNS = table_columns("lesson", "answered", "about~")
 VERB_COLUMNS = table_columns("command", "does~")
 
 
@@ -163,7 +163,6 @@ def lessons_table(lessons: Iterable[Lesson], answered: Mapping[str, int]) -> Tab
                 Piece(lesson.name, "accent"),
                 Piece(f"{answered.get(lesson.name, 0)} of {len(lesson.steps)}"),
                 Piece(lesson.title),
-                muted_piece(lesson.snapshot),
             ),
         )
         for lesson in lessons

@@ -137,7 +137,7 @@ def board_table(survey: Survey) -> Table:
 
     rows = [_cause_row(group) for group in group_by_cause(survey)]
     partly = survey.describe_partly()
-    jobs = f"{format_count(len(survey.unscheduled_jobs))} of {count_noun(survey.jobs, 'job')}"
+    jobs = f"{format_count(len(survey.unscheduled_jobs))} of {survey.count_jobs()}"
     head = (make_line(muted_piece(f"more jobs: {partly}")),) if partly else ()
     return Table(f"Pending by cause: {jobs}", BOARD_COLUMNS, rows, header=head, wraps=False, rest_below=True)
 

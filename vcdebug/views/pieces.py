@@ -18,7 +18,7 @@ USED, RELEASING, BOTH, IDLE, TO_DESERVED, BEYOND = "█", "▒", "▣", "·", "�
 BAR_SIGNS: Final = (USED, RELEASING, BOTH, RESERVED, IDLE)
 QUEUE_SIGNS: Final = (USED, TO_DESERVED, BEYOND, IDLE)
 """Signs of a queue's bar: allocated up to deserved, unused deserved, allocated beyond it, rest up to the limit."""
-GANG_SIGNS: Final = (ALLOCATED, RESERVED, SKIPPED)
+GANG_SIGNS: Final = (ALLOCATED, RESERVED, NO)
 """Signs of a gang's bar: placed, pipelined and missing pods."""
 SIGNS: Final = {
     HERE: "here",

@@ -2,25 +2,36 @@
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 from vcdebug.cli.commands import Command, CommandOutcome, load_all_commands
+from vcdebug.cli.commands.ask import QUESTION_NAMES
 from vcdebug.cli.output import Output
+from vcdebug.errors import VcdebugError
+from vcdebug.framework.registry import resolve_reference
 from vcdebug.releases.release import release_names
 from vcdebug.snapshot.sources import list_bundled
 
-SHELLS = ("bash", "zsh", "fish")
-BASH_SCRIPT = Path(__file__).with_suffix(".bash")
-BASH_CASE = '      %s) words="%s" ;;'
-ZSH_PREFIX = "autoload -U +X bashcompinit && bashcompinit\n"
-FISH_COMMAND = "complete -c vcdebug -n __fish_use_subcommand -a %s -d '%s'"
-FISH_WORD = "complete -c vcdebug -n '__fish_seen_subcommand_from %s' -a %s"
-FISH_OPTION = "complete -c vcdebug -n '__fish_seen_subcommand_from %s' -l %s"
+# Each Tab runs this program: a script with lists of its own would become outdated, and knows no snapshot.
+BASH_SCRIPT: Final = """_vcdebug() {
+  local word="${COMP_WORDS[COMP_CWORD]}" words
+  words="$("${COMP_WORDS[0]}" completion bash -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)"
+  [ "${COMP_WORDS[COMP_CWORD-1]}" = --context ] && words="$(kubectl config get-contexts -o name 2>/dev/null)"
+  COMPREPLY=($(compgen -W "$words" -- "$word") $([[ "$COMP_CWORD" -eq 1 || "$word" == -* ]] || compgen -f -- "$word"))
+}
+complete -o filenames -o default -F _vcdebug vcdebug kubectl-vcdebug"""
+FISH_WORDS: Final = "vcdebug completion fish -- (commandline -opc)[2..] (commandline -ct) 2>/dev/null"
+SCRIPTS: Final = {
+    "bash": BASH_SCRIPT,
+    "zsh": f"autoload -U +X bashcompinit && bashcompinit\n{BASH_SCRIPT}",
+    "fish": f"""complete -c vcdebug -n __fish_use_subcommand -f -a '({FISH_WORDS})'
+complete -c vcdebug -n 'not __fish_use_subcommand' -a '({FISH_WORDS})'""",
+}
 
 
 class CompletionCommand(Command):
-    """Prints a script for a shell, which completes files itself."""
+    """Prints a script for a shell, which completes files itself; with words after it, their completions."""
 
     HELP = "Print a shell completion script (bash, zsh, fish)"
     EXAMPLES = (
@@ -30,19 +41,14 @@ class CompletionCommand(Command):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help=f"one of {', '.join(SHELLS)}")
+        parser.add_argument("shell", metavar="SHELL", choices=SCRIPTS, help=f"one of {', '.join(SCRIPTS)}")
+        parser.add_argument(
+            "words", metavar="WORD", nargs="*", help="print what completes the last word, for the script"
+        )
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
-        commands = load_all_commands()
-        # The options come from argparse: a separate list would become outdated.
-        options = {name: [*_long_options(command), *_snapshot_names(command)] for name, command in commands.items()}
-        if args.shell == "fish":
-            output.write_text("\n".join(_fish_lines(commands, options)))
-            return CommandOutcome.DONE
-        cases = "\n".join(BASH_CASE % (name, " ".join(words)) for name, words in options.items())
-        blanks = {"commands": " ".join(options), "cases": cases, "releases": " ".join(release_names())}
-        script = BASH_SCRIPT.read_text(encoding="utf-8") % blanks
-        output.write_text((ZSH_PREFIX if args.shell == "zsh" else "") + script.rstrip())
+        words = args.words
+        output.write_text("\n".join(list_candidates(words, load_all_commands())) if words else SCRIPTS[args.shell])
         return CommandOutcome.DONE
 
 
@@ -50,42 +56,56 @@ def list_candidates(words: Sequence[str], commands: Mapping[str, Command]) -> li
     """The completions of the last word; none where only a file fits."""
     *before, word = words or [""]
     if not before:
-        candidates = list(commands)
+        candidates: Iterable[str] = commands
     elif before[-1] == "--release":
-        candidates = list(release_names())
+        candidates = release_names()
     elif before[0] in commands:
-        candidates = [*_long_options(commands[before[0]]), *_snapshot_names(commands[before[0]])]
+        candidates = _argument_words(commands[before[0]], before[1:], word)
     else:
         candidates = []
     return [candidate for candidate in candidates if candidate.startswith(word)]
 
 
-def _parser_of(command: Command) -> ArgumentParser:
+def _argument_words(command: Command, before: Sequence[str], word: str) -> Iterator[str]:
+    """What the command takes after these words: options where the word begins with a dash, else choices and names."""
     parser = ArgumentParser()
     command.add_arguments(parser)
-    return parser
+    for action in parser._actions:
+        if word.startswith("-"):
+            yield from (option for option in action.option_strings if option.startswith("--"))
+        elif not action.option_strings or {*before[-1:]} & {*action.option_strings}:
+            yield from map(str, action.choices or ())
+            # Names of all arguments that are not there yet: which place a word has depends on the options before.
+            find_names = NAMES_BY_ARGUMENT.get(str(action.metavar))
+            names = [*find_names(before)] if find_names else []
+            yield from () if {*names} & {*before} else names
 
 
-def _long_options(command: Command) -> Iterator[str]:
-    for action in _parser_of(command)._actions:
-        yield from (option for option in action.option_strings if option.startswith("--"))
+def _job_names(before: Sequence[str]) -> Iterable[str]:
+    """The jobs and pods of the snapshot that is named before, by the names that `explain` prints."""
+    from vcdebug.cli.snapshots import read_snapshot
+    from vcdebug.snapshot.job_names import job_names
+    from vcdebug.snapshot.manifest import key_of
+
+    for word in before:
+        try:
+            snapshot = read_snapshot(word)
+        except VcdebugError:
+            continue
+        names = job_names(snapshot)
+        yield from (names.name_of(key_of(group)) for group in snapshot.objects_of("PodGroup"))
+        yield from map(key_of, snapshot.objects_of("Pod"))
 
 
-def _snapshot_names(command: Command) -> Iterator[str]:
-    """The bundled snapshots, where a command takes one."""
-    if any("SNAPSHOT" in str(action.metavar) for action in _parser_of(command)._actions if not action.option_strings):
-        yield from (snapshot.name for snapshot in list_bundled())
-
-
-def _fish_lines(commands: Mapping[str, Command], options: Mapping[str, list[str]]) -> Iterator[str]:
-    for name, command in commands.items():
-        help_text = command.HELP.replace("'", "")
-        yield FISH_COMMAND % (name, help_text)
-        for word in options[name]:
-            row = FISH_OPTION if word.startswith("--") else FISH_WORD
-            yield row % (name, word.removeprefix("--"))
-
-
+NAMES_BY_ARGUMENT: Final[Mapping[str, Callable[[Sequence[str]], Iterable[str]]]] = {
+    "SNAPSHOT": lambda _: (snapshot.name for snapshot in list_bundled()),
+    "QUESTION": lambda _: QUESTION_NAMES,
+    "LESSON": lambda _: (lesson.name for lesson in resolve_reference("vcdebug.debugger.lesson:list_lessons")()),
+    "JOB_OR_POD": _job_names,
+    "SUBJECT": _job_names,
+    "WHAT": _job_names,
+}
+"""Argument -> the names that it takes after these words."""
 KUBECTL_DIRECTIVE = ":0"
 """Cobra's ShellCompDirectiveDefault: the shell adds file names."""
 

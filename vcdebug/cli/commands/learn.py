@@ -24,15 +24,16 @@ class LearnCommand(Command):
         parser.add_argument("lesson", metavar="LESSON", nargs="?", help="name of a lesson, for example preempt-works")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
-        from vcdebug.debugger.lesson import find_lesson, list_lessons
+        from vcdebug.debugger.lesson import find_lesson, list_lessons, next_lesson
         from vcdebug.tui.session_state import SessionStore, state_folder
 
         if args.lesson is None:
             from vcdebug.views.panels import lessons_table
             from vcdebug.views.table import format_table
 
-            table = lessons_table(list_lessons(), SessionStore(state_folder()).answered_steps())
-            output.write_text(f"{format_table(table)}")
+            answered = SessionStore(state_folder()).answered_steps()
+            hint = f"Open the next one: vcdebug learn {next_lesson(answered)}"
+            output.write_text(f"{format_table(lessons_table(list_lessons(), answered))}\n\n{hint}")
             return CommandOutcome.DONE
         lesson = find_lesson(args.lesson)
         if not is_in_browser() and not (output.is_terminal and output.err.isatty()):

@@ -106,7 +106,7 @@ def _survey_headline(survey: Survey) -> str:
     waiting, partly = len(survey.unscheduled_jobs), survey.describe_partly()
     rest = f"; {partly}" if partly else ""
     if waiting:
-        return f"{waiting} of {count_noun(survey.jobs, 'job')} {'is' if waiting == 1 else 'are'} not scheduled{rest}"
+        return f"{waiting} of {survey.count_jobs()} {'is' if waiting == 1 else 'are'} not scheduled{rest}"
     return "scheduled" if survey.named else f"no Pending jobs ({survey.jobs} in total){rest}"
 
 

@@ -352,7 +352,7 @@ class Survey(Struct, frozen=True):
     """All jobs of one recording; the Pending ones are explained."""
 
     jobs: int
-    """Number of jobs, including those outside the session."""
+    """Number of jobs, including those outside the session and pods without a PodGroup."""
     explained: tuple[SurveyedJob, ...]
     problems: int
     """Number of problems of the input, which may change the answers."""
@@ -364,6 +364,8 @@ class Survey(Struct, frozen=True):
     """The release that was replayed."""
     incomplete: str = ""
     """Kinds that the snapshot lacks and that jobs need."""
+    lone_pods: int = 0
+    """How many of the jobs are pods without a PodGroup."""
 
     @property
     def unscheduled_jobs(self) -> list[SurveyedJob]:
@@ -375,6 +377,11 @@ class Survey(Struct, frozen=True):
         """The jobs that have their minimum and still have Pending pods."""
         placed = [job for job in self.explained if job.explanation.scheduled and not self.named]
         return [job for job in placed if job.explanation.cause_code != ADMITTED_CAUSE]
+
+    def count_jobs(self) -> str:
+        """The number of jobs, and how many of them are no job of the session: other texts count without those."""
+        lone = f" (including {count_noun(self.lone_pods, 'pod')} without a PodGroup)" if self.lone_pods else ""
+        return f"{count_noun(self.jobs, 'job')}{lone}"
 
     def describe_partly(self) -> str:
         """The jobs that are scheduled and still lack something: `2 with reserved places, 1 with evicted pods`."""
@@ -412,7 +419,12 @@ def _build_survey(recording: Recording, report_progress: Callable[[int, int], ob
         report_progress(len(surveyed), len(unplaced))
         surveyed.append(_survey_subject(recording, subject, summary.pods_without_node))
     missing_words = incomplete(recording.snapshot)
-    return replace(_make_survey(recording, surveyed, named=False), jobs=len(subjects), incomplete=missing_words)
+    return replace(
+        _make_survey(recording, surveyed, named=False),
+        jobs=len(subjects),
+        incomplete=missing_words,
+        lone_pods=len(summary.pods_without_job),
+    )
 
 
 def _make_survey(recording: Recording, explained: Sequence[SurveyedJob], *, named: bool) -> Survey:

@@ -79,7 +79,7 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding | No
     if not exceeded:
         return None
     first, name = exceeded[0], exceeded[0].name
-    further_excess = join_names(f"{item.name} {_format_nano(item.name, item.exceeded_by)}" for item in exceeded[1:])
+    further_excess = join_names(f"{item.name} by {_format_nano(item.name, item.exceeded_by)}" for item in exceeded[1:])
     admitted = f" and {_format_nano(name, first.pending)} reserved in this cycle" if first.pending else ""
     amounts = first.minimum, first.used, first.hard
     asks, used, hard = (_format_nano(name, value, *amounts) for value in amounts)

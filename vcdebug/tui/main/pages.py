@@ -319,11 +319,14 @@ class LessonCommands:
         self.lay_over(screen, partial(self._after_step, lesson, number))
 
     def _after_step(self, lesson: Lesson, number: int, goes_on: bool | None) -> None:
+        from vcdebug.debugger.lesson import next_lesson
+
         if goes_on and number < len(lesson.steps):
             self._open_step(lesson, number + 1)
         elif goes_on:
             self._open = ""
-            self.current.show_message(f"lesson {lesson.name}: all steps are answered; :lesson lists the lessons")
+            following = f":lesson {next_lesson(self.store.answered_steps())} opens the next one"
+            self.current.show_message(f"lesson {lesson.name} is done; {following}, :lesson lists all")
 
 
 class CommandTargets:

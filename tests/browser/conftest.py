@@ -13,7 +13,7 @@ from tests.browser.found import find_browser
 
 PHONE = {"width": 390, "height": 844}
 DESK = {"width": 1280, "height": 800}
-collect_ignore_glob = [] if find_browser() and find_spec("playwright") else ["test_*.py"]
+collect_ignore_glob = [] if find_browser() and all(map(find_spec, ("playwright", "viztracer"))) else ["test_*.py"]
 
 
 @pytest.fixture(scope="session")

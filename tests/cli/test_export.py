@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import jsonschema
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -18,14 +19,16 @@ from pyarrow import feather
 
 from tests.architecture.source_tree import ROOT
 from tests.cli.transcripts import call
-from tests.recorded import bundled, golden, recorded_path
+from tests.recorded import GOLDEN, bundled, golden, recorded_path
 from vcdebug.debugger.figures import comparable_value, figure_value, parse_figure
 from vcdebug.debugger.tables import TABLES
 from vcdebug.errors import missing_extra
+from vcdebug.files.table_files import build_trace
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.trace_schema import EventEncoder
 
 FIXTURE = "preempt-blocked-by-gang"
+BUNDLED = sorted(path.name for path in (ROOT / "fixtures").iterdir())
 Reader = Callable[[Path], Any]  # Any: pyarrow ships no type hints
 
 
@@ -111,18 +114,40 @@ def test_amounts_begin_with_the_opening_state_and_end_with_the_last_one(tmp_path
         assert amount == comparable_value(figure, found)
 
 
-def test_perfetto_gets_nested_spans(tmp_path: Path) -> None:
-    events = json.loads(export(tmp_path, "perfetto").read_text())["traceEvents"]
-    assert {"cycle", "action", "queue", "job", "task"} == {event["cat"] for event in events}
+TRACK = {"pid": {"type": "integer"}, "tid": {"type": "integer"}, "args": {"type": "object"}}
+SPAN = {
+    "ph": {"const": "X"},
+    "name": {"type": "string", "minLength": 1},
+    "cat": {"type": "string", "minLength": 1},
+    "ts": {"type": "integer", "minimum": 1},
+    "dur": {"type": "integer", "minimum": 1},
+    **TRACK,
+}
+NAME = {"ph": {"const": "M"}, "name": {"enum": ["process_name", "thread_name"]}, **TRACK}
+EVENT = [{"properties": fields, "required": list(fields), "additionalProperties": False} for fields in (SPAN, NAME)]
+TRACE = {"properties": {"traceEvents": {"type": "array", "items": {"oneOf": EVENT}}}, "required": ["traceEvents"]}
+"""What Chrome's Trace Event Format asks of complete events and names; tests/browser asks Perfetto itself."""
+
+
+def test_perfetto_gets_a_span_per_action_queue_job_and_task(tmp_path: Path) -> None:
+    trace = json.loads(export(tmp_path, "perfetto").read_text())
+    assert build_trace(bundled(FIXTURE)) == trace
+    assert {"cycle", "action", "queue", "job", "task"} == {one["cat"] for one in trace["traceEvents"] if "cat" in one}
+
+
+@pytest.mark.parametrize(
+    ("replay", "name"), [*((bundled, one) for one in BUNDLED), *((golden, one) for one in GOLDEN[:10])]
+)
+def test_spans_have_the_form_of_trace_events_and_nest(replay: Callable[[str], Recording], name: str) -> None:
+    trace: dict[str, Any] = build_trace(replay(name))
+    jsonschema.validate(trace, TRACE)
     open_until: list[int] = []
-    for event in events:
-        # Chrome's trace event format: complete events with start and duration in microseconds.
-        assert {"name", "cat", "ph", "ts", "dur", "pid", "tid"} <= set(event)
-        assert ("X", True) == (event["ph"], event["dur"] > 0)
-        while open_until and open_until[-1] <= event["ts"]:
-            open_until.pop()
-        assert not open_until or event["ts"] + event["dur"] <= open_until[-1]
-        open_until.append(event["ts"] + event["dur"])
+    for event in trace["traceEvents"]:
+        if event["ph"] == "X":
+            while open_until and open_until[-1] <= event["ts"]:
+                open_until.pop()
+            assert not open_until or event["ts"] + event["dur"] <= open_until[-1]
+            open_until.append(event["ts"] + event["dur"])
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:

@@ -22,7 +22,8 @@ def export_recording(recording: Recording, target: Path, form: str) -> list[Path
     if form == PERFETTO:
         check_replaceable(target)
         with replace_file(target) as file:
-            file.write(json.dumps(build_trace(recording), separators=(",", ":")).encode())
+            # Perfetto shows escaped characters as they are.
+            file.write(json.dumps(build_trace(recording), ensure_ascii=False, separators=(",", ":")).encode())
         return [target]
     if form not in TEXT_WRITERS:
         _require_arrow()
@@ -124,19 +125,16 @@ def _arrow_column(kind: object, column: Iterable[CellValue]) -> object:
 
 def build_trace(recording: Recording) -> dict[str, object]:
     """The spans in Chrome's JSON form, which Perfetto opens; an event takes a microsecond, as a cycle has no clock."""
-    spans = [span for span in recording.spans if span.last >= span.first]
+    track = {"pid": 1, "tid": 1}
     events: list[dict[str, object]] = [
-        {
-            "name": span.name or span.level.name.lower(),
-            "cat": span.level.name.lower(),
-            "ph": "X",
-            "ts": span.first,
-            "dur": span.last - span.first + 1,
-            "pid": 1,
-            "tid": 1,
-            "args": {"first": span.first, "last": span.last},
-        }
-        for span in spans
-        if span.level is not Level.NODE
+        {"name": "process_name", "ph": "M", **track, "args": {"name": recording.snapshot.name}},
+        {"name": "thread_name", "ph": "M", **track, "args": {"name": "1 µs = 1 event"}},
     ]
+    for span in recording.spans:
+        if span.level is not Level.NODE and span.last >= span.first:
+            level = span.level.name.lower()
+            events.append(
+                {"name": span.name or level, "cat": level, "ph": "X", "ts": span.first}
+                | {"dur": span.last - span.first + 1, **track, "args": {"first": span.first, "last": span.last}}
+            )
     return {"traceEvents": events, "displayTimeUnit": "ms", "otherData": {"snapshot": recording.snapshot.name}}

@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import cluster, conf_of, metadata, node, pod_group, pods, priority_class, queue
 from tests.debugger.test_remedies import CONF, proven, searched
-from tests.recorded import recorded, user_questions
+from tests.recorded import recorded, recorded_path, user_questions
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.input_problems import input_problems
 from vcdebug.recording.replay import replay_cycle
@@ -38,7 +38,7 @@ def test_a_quota_without_room_for_the_missing_pods_is_raised_before_they_are_cre
     full = resource_quota({"requests.cpu": "3"}, {"requests.cpu": "2"})
     snapshot = cluster(node("n1"), pod_group("j", min_member=3), pods("j", 1, cpu="2"), full, conf=CONF)
     said = explain_by_name(replay_cycle(snapshot), "default/j").dominant.facts
-    assert ("ResourceQuota q: 2 of 3 requests.cpu used by j-0 (Pending): no room for a pod of 2.",) == said
+    assert ("ResourceQuota q: 2 of 3 requests.cpu used by j-0 2 (Pending): no room for a pod of 2.",) == said
     first = next(iter(proven(snapshot, "default/j")))
     assert "ResourceQuota q: hard.requests.cpu 3 -> 6; then create the 2 missing pods of the gang (like j-0)" == first
 
@@ -47,7 +47,7 @@ def test_a_quota_with_room_for_some_of_the_missing_pods_is_raised_for_all_of_the
     nearly_full = resource_quota({"requests.cpu": "5", "pods": "2"}, {"requests.cpu": "2", "pods": "1"})
     snapshot = cluster(node("n1"), pod_group("j", min_member=3), pods("j", 1, cpu="2"), nearly_full, conf=CONF)
     said = explain_by_name(replay_cycle(snapshot), "default/j").dominant.facts
-    assert ("ResourceQuota q: 2 of 5 requests.cpu used by j-0 (Pending): room for only 1 more pod of 2.",) == said
+    assert ("ResourceQuota q: 2 of 5 requests.cpu used by j-0 2 (Pending): room for only 1 more pod of 2.",) == said
     first = next(iter(proven(snapshot, "default/j")))
     raised = "ResourceQuota q: hard.requests.cpu 5 -> 6, ResourceQuota q: hard.pods 2 -> 3"
     assert f"{raised}; then create the 2 missing pods of the gang (like j-0)" == first
@@ -434,3 +434,35 @@ def test_a_plan_tells_how_many_pods_of_other_jobs_go_to_the_nodes_that_it_adds(b
     plan = found[f"Add {before + 1} node{'s' if before else ''} like n1"]
     said = f"(the other added nodes get {before} pod{'s' if before > 1 else ''} of other jobs)"
     assert (said in describe_result(plan)) == (before > 0)
+
+
+SURGE = "Set maxSurge of the Deployment to 100%, so that all new pods exist at once"
+MOVED = "Move overcommit-factor (15.0) under arguments of overcommit, where it is read"
+
+
+@pytest.mark.parametrize(
+    ("thread", "job", "shown"),
+    [
+        (
+            "2037-drivers-without-executors",
+            "team/spark-1",
+            "Delete the 1 running pod and the 1 Pending pod of team/spark-2",
+        ),
+        ("3510-capacity-without-reclaim-action", "team/q2-job-1", "Delete the 1 running pod of team/q1-job-0"),
+        (
+            "4463-flink-one-group-per-pod",
+            "flink/podgroup-etl-a-tm-2",
+            "Delete the 1 running pod of flink/podgroup-etl-b-jm",
+        ),
+        ("4739-rolling-update-of-a-gang", "team/podgroup-rs-new", SURGE),
+        ("3910-factor-beside-arguments", "spark/spark-sleep-pg", MOVED),
+        ("4511-card-registered-with-another-plugin", "team/gpu-pod1", ""),
+    ],
+)
+def test_the_short_fixes_of_a_thread_name_what_a_maintainer_would_change(thread: str, job: str, shown: str) -> None:
+    recording = replay_cycle(load_snapshot(recorded_path(f"threads/{thread}")))
+    search = search_few_fixes(recording, explain_by_name(recording, job))
+    assert search is not None
+    found = [plan.plan_words for plan in short_plans(search)]
+    assert shown in found if shown else not found
+    assert not [words for words in found if words.startswith("Delete") and words != shown]

@@ -213,6 +213,5 @@ def test_pods_with_one_podgroup_each_are_named_as_no_gang() -> None:
         pod["metadata"]["labels"] = {"spark-app-selector": "pi", "spark-role": role}
     snapshot = cluster(*CLASSES, *small, *nodes("n1"), *held, *late, conf=conf(PLAIN))
     found = explain_by_name(replay_cycle(snapshot), "default/podgroup-b")
-    assert found.full_text.endswith(
-        "application pi has a PodGroup of its own (minMember 1), so its pods are not a gang."
-    )
+    lone = "Each pod of application pi has a PodGroup of its own (minMember 1), so its pods are not a gang."
+    assert lone == found.dominant.facts[0]

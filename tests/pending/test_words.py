@@ -60,15 +60,17 @@ def test_overcommit_speaks_of_the_scarcest_dimension_and_of_the_others_beside_it
     assert (6.6, 0.4) == tuple(round(found.dominant.numbers[f"short.{each}"].value, 6) for each in (GPU, "cpu"))
 
 
-def test_a_factor_that_is_not_under_arguments_is_not_advised_to_be_raised_where_it_stands() -> None:
+def test_a_factor_that_is_not_under_arguments_is_moved_there_with_its_value() -> None:
     beside = {"overcommit": {"overcommit-factor": "15"}}
     big = wanted(phase="Pending", min_resources={"cpu": "10"})
     found = asked([*nodes("n1"), *big], second=OVERCOMMIT, more=beside)
     assert found.dominant.facts[0] == (
         "overcommit-factor is set next to arguments, not under it, so the default 1.2 applies."
     )
-    advised = "Move overcommit-factor under arguments of overcommit, where it is read, and set it above 1.25."
-    assert [advised] == [line for line in found.advice_texts if "factor" in line]
+    advised = "Move overcommit-factor (15) under arguments of overcommit, where it is read."
+    assert [(advised, ("conf:plugins.overcommit.arguments.overcommit-factor=15",))] == [
+        (line.text, line.edits) for line in found.advised if "factor" in line.text
+    ]
 
 
 def test_no_advice_to_free_an_unused_resource() -> None:

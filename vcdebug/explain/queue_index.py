@@ -140,6 +140,19 @@ def _holdings_by_queue(recording: Recording, seq: Seq) -> Mapping[QueueName, Seq
     return holdings
 
 
+@per_recording()
+def queues_above_deserved(recording: Recording) -> Mapping[QueueName, Sequence[str]]:
+    """Queue → the resources of which it holds more than it deserves at the end of the cycle."""
+    state, above = recording.timeline.state_at(len(recording)), {}
+    for plugin, books in state.books.items():
+        for queue in books:
+            used, deserved = (state.plugin_amount(plugin, queue, figure) for figure in ("allocated", "deserved"))
+            names = [name for name, value in used.items() if value > deserved.get(name) > 0]
+            if names:
+                above[QueueName(queue)] = names
+    return above
+
+
 class OversizedCapability(Struct, frozen=True):
     """A capability that exceeds that of the ancestor `ancestor`; the root queue's is the cluster's total."""
 

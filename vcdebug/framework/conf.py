@@ -55,6 +55,8 @@ class PluginOption:
     arguments: Mapping[object, object]
     switches: Mapping[str, bool]
     """The switches that the file sets; the others have their defaults."""
+    unread_keys: tuple[str, ...] = ()
+    """Keys that are neither `name`, `arguments` nor a switch."""
 
     def is_enabled(self, names: Iterable[str]) -> bool:
         """Whether any of the named switches is on; True without names. Unset switches have their defaults."""
@@ -100,11 +102,9 @@ class SchedulerConf:
         """The names of all configured plugins, each once, in order."""
         return list(dict.fromkeys(option.name for tier in self.tiers for option in tier))
 
-    def unread_keys(self, plugin: str) -> list[Problem]:
-        """Problems about keys in the plugin's entries that are neither `name`, `arguments` nor a switch."""
-        options = ((f"tiers[{i}].plugins[{n}]", one) for i, tier in enumerate(self.tiers) for n, one in enumerate(tier))
-        places = [place for place, option in options if option.name == plugin]
-        return [problem for place in places for problem in self.problems if problem.object == place]
+    def unread_keys(self, plugin: str) -> list[str]:
+        """The unread keys of the plugin's entries."""
+        return [key for option in self.options_of(plugin) for key in option.unread_keys]
 
 
 def read_conf(text: str | None, known_actions: Registry, *, skips: bool = False) -> SchedulerConf:
@@ -174,14 +174,15 @@ def _parse_tier(raw: Json, path: str, problems: list[Problem]) -> tuple[PluginOp
 def _parse_option(raw: Json, path: str, problems: list[Problem]) -> PluginOption:
     entry = object_in(raw)
     switches = {key: value for key, value in entry.items() if key in _SWITCHES and value is not None}
-    problems += [_unknown_key(key, path) for key in entry if key not in _OPTION.fields]
-    return PluginOption(entry.get("name") or "", entry.get("arguments") or {}, switches)
+    unread = tuple(key for key in entry if key not in _OPTION.fields)
+    problems += [Problem(CONF_FILE, path, key, unread_key_words(key), "ignored; the default applies") for key in unread]
+    return PluginOption(entry.get("name") or "", entry.get("arguments") or {}, switches, unread)
 
 
-def _unknown_key(key: str, path: str) -> Problem:
+def unread_key_words(key: str) -> str:
+    """What is wrong with an unread key of a plugin's entry, in words."""
     switch = find_meant_switch(key)
-    hint = f" (did you mean {switch}?)" if switch else ""
-    return Problem(CONF_FILE, path, key, f"unknown switch{hint}", "ignored; the default applies")
+    return f"unknown switch (did you mean {switch}?)" if switch else "unknown switch"
 
 
 def find_meant_switch(key: str) -> str | None:

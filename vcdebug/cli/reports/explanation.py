@@ -97,7 +97,8 @@ def explanation_blocks(
         yield make_paragraph(f"Caution: this answer can be wrong: {explanation.doubt}", "bad", 2)
     yield from fixes
     if advice and not fixes:
-        yield from advice_blocks(explanation, UNTRIED_TITLE, verbose=verbose)
+        title = OUTSIDE_TITLE if is_all_outside(explanation) else UNTRIED_TITLE
+        yield from advice_blocks(explanation, title, verbose=verbose)
     yield from _blocker_blocks(explanation, verbose=verbose)
     yield from _evidence_blocks(explanation, verbose=verbose)
     if verbose:
@@ -140,6 +141,12 @@ def _blocker_blocks(explanation: Explanation, *, verbose: bool) -> Iterator[Bloc
 
 
 UNTRIED_TITLE = "Suggested fixes (not tested on this snapshot)"
+OUTSIDE_TITLE = "Suggested fixes (outside the scheduler, so no replay can test them)"
+
+
+def is_all_outside(explanation: Explanation) -> bool:
+    """Whether all advice is about what is outside the scheduler."""
+    return bool(explanation.advised) and all(line.cannot_be_replayed for line in explanation.advised)
 
 
 def advice_blocks(explanation: Explanation, title: str, *, verbose: bool = True) -> Iterator[Block]:
@@ -197,7 +204,7 @@ def follow_up_blocks(explanation: Explanation, args: Namespace, *, tested: bool)
     """Command lines for further questions about a Pending job; the short answer has only fixes and steps."""
     snapshot, job = args.snapshot, explanation.job
     yield from _FOLLOW_UP_TITLE
-    if not args.prove:
+    if not args.prove and not is_all_outside(explanation):
         words = "more fixes, with their edits" if tested else "test fixes"
         yield _follow_up_line(words, command_line(args, "explain", snapshot, args.job, "--prove"))
     if not args.verbose:

@@ -149,7 +149,11 @@ def _priority_facts(view: JobView, evicted: Sequence[Eviction]) -> Iterator[str]
     lower = {name: job.priority for name, job in jobs.items() if job.priority < view.job.priority}
     if lower and len(lower) == len(jobs):
         other_priorities = join_names(f"{name} has {priority}" for name, priority in lower.items())
-        yield f"{view.job.uid} has priority {view.job.priority} (of its PodGroup); {other_priorities}."
+        pods = [str(each) for each in dict.fromkeys(task.priority for task in view.tasks.values())]
+        # The priority of pods often lacks where an operator sets only that of the PodGroup.
+        own = f"; its pods have {join_names(pods)}, which counts only within the job"
+        source = f"(of its PodGroup{own if pods != [str(view.job.priority)] else ''})"
+        yield f"{view.job.uid} has priority {view.job.priority} {source}; {other_priorities}."
 
 
 def _fewer_victims_facts(view: JobView, evictions: Sequence[Eviction]) -> Iterator[str]:

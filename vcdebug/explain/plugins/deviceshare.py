@@ -214,12 +214,15 @@ def _unregistered_cards(fits: NodeFits) -> Iterator[ConstraintFailure]:
     """Yields failures for nodes without cards in the ledger, where Volcano's device plugin wrote no annotation."""
     nodes = [fits.view.session.nodes[node.name] for node in fits.refused_for(NOT_INITIALIZED)]
     unregistered = [node for node in nodes if REGISTER_ANNOTATION not in annotations_of(node.manifest)]
+    # Newer releases place pods there nevertheless, but no device plugin gives them a card.
+    repairs = len(unregistered) == len(fits.node_fits)
     for node in unregistered:
         foreign = [key for key in annotations_of(node.manifest) if key.startswith(HAMI_PREFIX) and "register" in key]
         instead = f"; it has {join_names(foreign)}, which another device plugin writes" if foreign else ""
+        words = f"Run Volcano's own device plugin on {node.name}, and no other one."
         yield ConstraintFailure(
             f"{node.name} lacks annotation {REGISTER_ANNOTATION}, which Volcano's own device plugin writes{instead}",
-            (outside_advice(f"Run Volcano's own device plugin on {node.name}, and no other one.", AdviceHarm.CLUSTER),),
+            (outside_advice(words, AdviceHarm.CLUSTER)._replace(repairs=repairs),),
         )
 
 

@@ -17,6 +17,8 @@ from vcdebug.model.resource import CPU, Resource
 from vcdebug.plugins.overcommit import FACTOR_KEY, check_admission
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import state_before
+from vcdebug.snapshot.go_yaml import load_yaml
+from vcdebug.snapshot.manifest import Json, object_in, object_list
 
 NAME, CAUSE = "overcommit", "enqueue-overcommit"
 UNREAD = f"{FACTOR_KEY} is set next to arguments, not under it, so the default {{factor}} applies."
@@ -69,7 +71,7 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer.Findi
     stuck_jobs = queue_findings.stuck_jobs(view, seq, same_queue=False)
     if stuck_jobs and check._replace(total=queue_findings.total_without(view, check.total, stuck_jobs)).is_within_limit:
         return queue_findings.stuck_jobs_finding(view, seq, NAME, stuck_jobs, lines, idle)
-    misplaced = any(problem.field == FACTOR_KEY for problem in view.recording.conf.unread_keys(NAME))
+    misplaced = _misplaced_factor(view) if FACTOR_KEY in view.recording.conf.unread_keys(NAME) else None
     lacks = {each: check.excess_of(each) for each in names or [name]}
     further = join_names(amount_text.format_named_amount(each, value) for each, value in lacks.items() if each != name)
     asks, queued, free, size, usage = texts[name]
@@ -79,7 +81,7 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer.Findi
         f"used){reserved}, {format_amount(name, lacks[name])} short"
     )
     facts = (
-        *((UNREAD.format(factor=format_number(factor)),) if misplaced else ()),
+        *((UNREAD.format(factor=format_number(factor)),) if misplaced is not None else ()),
         *_beyond_cluster_facts(minimum, total, factor, [name, *names]),
         *queue_findings.earlier_admission_facts(view, seq, name, same_queue=False),
         *((f"Also short: {further}.",) if further else ()),
@@ -96,11 +98,18 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer.Findi
     }
     missing = " and ".join(amount_text.format_named_amount(each, value) for each, value in lacks.items())
     is_in_use = any(used.get(each) + inqueue.get(each) > 0 for each in lacks)
-    advice = _overcommit_advice(needed, total, names, missing if is_in_use else "", unread=misplaced)
+    advice = _overcommit_advice(needed, total, names, missing if is_in_use else "", misplaced)
     if not view.tasks and any(minimum.get(each) > total.get(each) for each in names):
         advice = (*advice, _AUTOSCALER_ADVICE)
     headline, evidence = answer.rejected_headline(view.job.uid, reason), queue_findings.rejection_evidence(seq, NAME)
     return answer.Finding(CAUSE, headline, numbers, evidence, advice, lines, facts)
+
+
+def _misplaced_factor(view: JobView) -> Json:
+    """The factor that stands next to arguments, where upstream does not read it; None if it has no value."""
+    conf = object_in(load_yaml(view.recording.snapshot.scheduler_conf or ""))
+    plugins = [plugin for tier in object_list(conf.get("tiers")) for plugin in object_list(tier.get("plugins"))]
+    return next((one[FACTOR_KEY] for one in plugins if one.get("name") == NAME and FACTOR_KEY in one), None)
 
 
 def _beyond_cluster_facts(minimum: Resource, total: Resource, factor: float, names: list[str]) -> tuple[str, ...]:
@@ -118,7 +127,7 @@ def _beyond_cluster_facts(minimum: Resource, total: Resource, factor: float, nam
 
 
 def _overcommit_advice(
-    needed: Resource, total: Resource, names: list[str], missing: str, *, unread: bool
+    needed: Resource, total: Resource, names: list[str], missing: str, misplaced: Json
 ) -> tuple[answer.Advice, ...]:
     unprovided = join_names(name for name in names if total.get(name) <= 0)
     if unprovided:
@@ -126,16 +135,12 @@ def _overcommit_advice(
         return remove_advice, answer.cluster_admin_advice(f"Add a node that provides {unprovided}.")
     factor = max((needed.get(name) / total.get(name) for name in names), default=1.0)
     free = (answer.queue_admin_advice(f"Free {missing}."),) if missing else ()
-    if unread:
-        words = f"Move {FACTOR_KEY} under arguments of overcommit, where it is read, and set it above {factor:.2f}."
-    else:
-        words = f"Set {FACTOR_KEY} above {factor:.2f}."
-    return (
-        queue_findings.LESS_MINIMUM_ADVICE,
-        *free,
-        answer.add_nodes_advice(),
-        answer.Advice(words, answer.AdviceHarm.CLUSTER, cannot_be_replayed=unread),
-    )
+    raise_advice = answer.cluster_admin_advice(f"Set {FACTOR_KEY} above {factor:.2f}.")
+    if misplaced is not None:
+        words = f"Move {FACTOR_KEY} ({misplaced}) under arguments of overcommit, where it is read."
+        edit = f"conf:plugins.{NAME}.arguments.{FACTOR_KEY}={misplaced}"
+        raise_advice = answer.cluster_admin_advice(words, edit)._replace(repairs=True)
+    return queue_findings.LESS_MINIMUM_ADVICE, *free, answer.add_nodes_advice(), raise_advice
 
 
 EXPLAINER = PluginExplainer(

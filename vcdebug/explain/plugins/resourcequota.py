@@ -16,7 +16,7 @@ from vcdebug.explain.queue_findings import rejection_evidence
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE, JOB_ENQUEUED
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
-from vcdebug.model.names import JobId, Seq
+from vcdebug.model.names import Seq
 from vcdebug.model.pod import ENDED_PHASES, Pod
 from vcdebug.model.resource import MEMORY, PODS
 from vcdebug.plugins import RESOURCEQUOTA
@@ -90,12 +90,11 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding | No
         f"({_format_nano(name, first.exceeded_by)} over{f'; also over: {further_excess}' if further_excess else ''})"
     )
     holders = quota_holders(view.recording, view.job.namespace, name)
-    pod_names = [holder.removesuffix(PENDING_SUFFIX) for holder in holders]
-    pods = [task.name for task in view.job.tasks.values() if first.minimum and task.name in pod_names]
+    pods = [holder.pod for holder in holders if first.minimum and f"{view.job.namespace}/{holder.pod}" in view.tasks]
     double_count = f"The quota counts {join_names(pods)} of this job, and {RESOURCEQUOTA} adds its minResources again"
     facts = (
         *((f"{double_count}: its own pod is already counted.",) if pods else ()),
-        *((f"Used by: {join_names(holders, MAX_HOLDERS)}.",) if holders else ()),
+        *((f"Used by: {join_holders(holders)}.",) if holders else ()),
     )
     numbers = {
         "quota.hard": answer.number(name, _scale_nano(name, first.hard)),
@@ -131,7 +130,21 @@ EXPLAINER = PluginExplainer(equations={JOB_ENQUEUEABLE.upstream: job_enqueueable
 
 
 MAX_HOLDERS: Final = 4
-PENDING_SUFFIX: Final = " (Pending)"
+
+
+class QuotaHolder(NamedTuple):
+    """A pod that counts for a quota."""
+
+    pod: str
+    is_pending: bool
+    amount: str
+    """What it counts; empty if the quota counts pods."""
+
+
+def join_holders(holders: Iterable[QuotaHolder]) -> str:
+    """`job-0 2 (Pending), job-1 1`: the pods that count for a quota, and how much."""
+    parts = ((each.pod, each.amount, "(Pending)" if each.is_pending else "") for each in holders)
+    return join_names((" ".join(filter(None, words)) for words in parts), MAX_HOLDERS)
 
 
 class ExhaustedQuota(NamedTuple):
@@ -141,15 +154,14 @@ class ExhaustedQuota(NamedTuple):
     name: str
     used: str
     hard: str
-    pod_names: tuple[str, ...]
-    """Pods of the namespace that request the resource; Pending ones have a suffix that says so."""
+    holders: tuple[QuotaHolder, ...]
     request: int = 0
     """The request of one more pod, in 10^-9 units; 0 if unknown."""
 
     @property
     def quota_text(self) -> str:
         """The usage of the quota and its consequence, in a sentence."""
-        holder_words = f" by {join_names(self.pod_names, MAX_HOLDERS)}" if self.pod_names else ""
+        holder_words = f" by {join_holders(self.holders)}" if self.holders else ""
         used = f"ResourceQuota {self.quota}: {self.used} of {self.hard} {self.name} used{holder_words}"
         if nano_value(self.used) >= nano_value(self.hard):
             return f"{used}: no more pods can be created."
@@ -163,7 +175,7 @@ class ExhaustedQuota(NamedTuple):
 
     def raise_advice(self, pods: int) -> Advice:
         """Advice to raise the limit for this many more pods, or to delete Pending pods that count."""
-        pending_pods = [name.removesuffix(PENDING_SUFFIX) for name in self.pod_names if name.endswith(PENDING_SUFFIX)]
+        pending_pods = [holder.pod for holder in self.holders if holder.is_pending]
         deletion = f", or delete the Pending pods {join_names(pending_pods)}" if pending_pods else ""
         change = f" {self.hard} -> {self.raised_hard(pods)} for {count_noun(pods, 'more pod')}" if self.request else ""
         return queue_admin_advice(f"ResourceQuota {self.quota}: raise hard.{self.name}{change}{deletion}.")
@@ -236,26 +248,13 @@ def next_pod_amounts(view: JobView) -> dict[str, int]:
     return minimum_quota_amounts(view.job.pod_group.min_resource_list or {}, view.job.min_available)
 
 
-def quota_holders(recording: Recording, namespace: str, name: str, except_job: JobId = "") -> list[str]:
-    """Pods that request a quota's resource, Pending ones first; pods of the job `except_job` are left out."""
-    holders = _iter_holders(recording, namespace, name, except_job)
-    return sorted(holders, key=lambda holder: (not holder.endswith(PENDING_SUFFIX), holder))
-
-
-def _iter_holders(recording: Recording, namespace: str, name: str, except_job: JobId) -> Iterator[str]:
-    # Quotas count cpu as `requests.cpu` too, but containers name it plainly.
-    resource = name.removeprefix("requests.").removeprefix("limits.")
+def quota_holders(recording: Recording, namespace: str, name: str) -> list[QuotaHolder]:
+    """The pods that count for a quota's resource, Pending ones first."""
+    holders = []
     for pod in map(Pod, recording.snapshot.objects_of("Pod")):
         # Kubernetes releases the quota of finished pods.
-        if pod.namespace != namespace or pod.phase in ENDED_PHASES or (except_job and pod.job_id == except_job):
-            continue
-        if name in ("pods", "count/pods") or _requests_resource(pod, resource):
-            yield pod.name if pod.node_name else f"{pod.name}{PENDING_SUFFIX}"
-
-
-def _requests_resource(pod: Pod, resource: str) -> bool:
-    return any(
-        resource in (amounts or ())
-        for container in pod.spec.get("containers") or ()
-        for amounts in ((container.get("resources") or {}).get(part) for part in ("requests", "limits"))
-    )
+        amount = pod_quota_amounts(pod).get(name, 0) if pod.namespace == namespace else 0
+        if amount and pod.phase not in ENDED_PHASES:
+            text = "" if name in ("pods", "count/pods") else _format_nano(name, amount)
+            holders.append(QuotaHolder(pod.name, not pod.node_name, text))
+    return sorted(holders, key=lambda holder: (not holder.is_pending, holder.pod))

@@ -115,6 +115,8 @@ class Fix(Struct, frozen=True):
     """The kind of the fix; None if it follows from the harm."""
     aspect: str = ""
     """What the fix changes, such as a queue's weight; a plan holds at most one fix per aspect."""
+    corrects: bool = False
+    """Whether the answer names the fault that the fix corrects, so that it is shown even if another cause remains."""
 
     @property
     def kind(self) -> FixKind:

@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from vcdebug.amount_text import capitalize_first, count_noun, join_names
+from vcdebug.explain.job_view import JobView
 from vcdebug.explain.pending.gates.not_in_session import new_group_text
+from vcdebug.explain.pending.gates.validity import MORE_SURGE, rolling_update
 from vcdebug.explain.plugins import resourcequota
 from vcdebug.explain.plugins.priority import VICTIM_PRIORITY
 from vcdebug.model.pod import TASK_SPEC_KEY, Pod
@@ -102,6 +104,8 @@ def _propose_missing_pod_fixes(situation: fix.FixSituation, group: PodGroup) -> 
         names = [(f"{model.key}-added-{number}", role) for number, role in enumerate(roles, start=1)]
         edits = tuple(edit for name, role in names for edit in _iter_copy_edits(model, name, role))
         words = f"create the {count_noun(missing, 'missing pod')} of {subject} (like {model.name})"
+        if rolling_update(JobView(situation.recording, job.uid)):
+            words = MORE_SURGE
         quota_amounts = resourcequota.pod_quota_amounts(model)
         yield _missing_pods_fix(situation, words, edits, _raised_quotas(situation, missing, quota_amounts))
     elif model is None and missing:

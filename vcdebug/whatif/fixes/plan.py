@@ -78,9 +78,9 @@ class TriedPlan(Struct, frozen=True):
         return self.outcome.is_reached
 
     @property
-    def gets_in(self) -> bool:
-        """Whether the plan at least admits the job."""
-        return self.outcome.is_reached or self.outcome.admitted
+    def is_worth_telling(self) -> bool:
+        """Whether the plan admits the job, or corrects what is wrong although another cause remains."""
+        return self.outcome.is_reached or self.outcome.admitted or self.plan.fixes[0].corrects
 
     def does_more_than(self, other: TriedPlan) -> bool:
         """Whether the plan has all edits of a plan that ranks at least as high, and more, but places no more pods."""
@@ -213,7 +213,7 @@ def describe_result(remedy: TriedPlan, *, short: bool = False) -> str:
         return _describe_admitted(outcome.assumed, short=short)
     if outcome.scheduled:
         return (places or "the job then needs no more pods") + (f"; {outcome.reserved}" if outcome.reserved else "")
-    return f"{places + ', ' if places else ''}then {outcome.cause}: {outcome.sentence}"
+    return f"{places + ', ' if places else ''}then {outcome.cause}: {outcome.sentence.rstrip('.')}"
 
 
 def describe_short_plan(remedy: TriedPlan) -> str:

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun, join_names, quantity_text, value_in_units
 from vcdebug.explain.pending.gates.eviction.veto import KEPT
+from vcdebug.explain.pending.gates.other_groups import is_same_application
 from vcdebug.explain.plugins.resourcequota import quota_edits
 from vcdebug.explain.queue_index import (
     ENDED_STATUSES,
@@ -14,6 +15,7 @@ from vcdebug.explain.queue_index import (
     idle_owners,
     oversized_capabilities,
     queue_and_ancestors,
+    queues_above_deserved,
 )
 from vcdebug.framework.quirks import QUEUE_TREE_BROKEN
 from vcdebug.grouping import group_by_key
@@ -383,29 +385,44 @@ def _propose_budget_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 
 def _propose_holder_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Proposes to delete pods of other jobs: the same queue first, then low priority, then small jobs."""
+    """Proposes to delete pods of other jobs: first of queues above what they deserve, then of the same queue, of low
+    priority, and of small jobs.
+    """
     needed = fix.resources_of(situation.pending_pods)
+    above = queues_above_deserved(situation.recording)
+    is_lender = situation.queue_name not in above
+    own = situation.pending_pods[0] if len(situation.own_pods) == 1 == len(situation.pending_pods) else None
     read_budgets = map(read_budget, situation.snapshot.objects_of("PodDisruptionBudget"))
     candidates, budgets = [], [budget for budget in read_budgets if budget is not None]
     for job in situation.recording.session.jobs.values():
         # Pods of the cluster itself, such as its DNS, are not deleted to make room.
         ordinary = [task for task in job.tasks.values() if not is_critical(task)]
+        # A lone pod of the same application is no other job, even if its PodGroup is another one.
+        if own is not None and len(job.tasks) == 1:
+            ordinary = [task for task in ordinary if not is_same_application(own, task.pod)]
         # Deleting a pod that its PodDisruptionBudget protects would break a rule of its owner.
         ordinary = [one.task for one in charge_budgets(budgets, ordinary) if all(left > 0 for _, left in one.budgets)]
         running = [task for task in ordinary if task.status is TaskStatus.RUNNING]
         tasks = running or [task for task in ordinary if task.status is TaskStatus.BOUND]
         if job.uid == situation.explanation.job or not tasks or not _holds_needed(situation, job.uid, needed):
             continue
-        same_queue = situation.queue_name == job.queue
+        owes = is_lender and any(name in above.get(job.queue, ()) for name in needed)
         places = sorted((task.node_name, task.key) for task in tasks)
         keys = tuple(key for _, key in places)
-        candidates.append((not same_queue, job.priority, len(tasks), job.uid, "running" if running else "bound", keys))
+        order = (not owes, situation.queue_name != job.queue, job.priority, len(tasks), job.uid)
+        candidates.append((order, "running" if running else "bound", keys))
     # Bound pods that an action would evict are protected only because they do not run yet.
     bound_kind = fix.FixKind.ENTITLEMENT if KEPT in situation.cause_codes[:1] else fix.FixKind.OTHER_PODS
-    for *_, job_id, state, pods in sorted(candidates)[:_MAX_HOLDERS]:
+    for (*_, job_id), state, pods in sorted(candidates)[:_MAX_HOLDERS]:
         edits = [f"Pod/{key}:-" for key in pods]
         numbers = range(1, len(pods) + 1)
         sizes = [fix.FixSize(_some_of(number, len(pods), state), tuple(edits[:number])) for number in numbers]
+        # The job's Pending pods would take the room themselves.
+        job_tasks = situation.recording.session.jobs[job_id].tasks.values()
+        pending = [f"Pod/{task.key}:-" for task in job_tasks if task.status is TaskStatus.PENDING]
+        if pending:
+            words = f"{sizes[-1].text} and the {count_noun(len(pending), 'Pending pod')}"
+            sizes.append(fix.FixSize(words, (*edits, *pending)))
         words = f"Delete {fix.AMOUNT_BLANK} of {job_id}"
         kind = bound_kind if state == "bound" else fix.FixKind.OTHER_PODS
         yield fix.queue_fix(words, causes=_HOLDER_CAUSES, kind=kind).with_sizes(*sizes)

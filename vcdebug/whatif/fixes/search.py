@@ -63,7 +63,7 @@ class FixSearch:
     @property
     def settled_plans(self) -> list[TriedPlan]:
         """The best plans that place or at least admit the job and whose smallest amounts are known."""
-        return [remedy for remedy in self.best_plans if remedy.gets_in and remedy.plan.family_key in self._tight]
+        return [one for one in self.best_plans if one.is_worth_telling and one.plan.family_key in self._tight]
 
     @property
     def trial_count(self) -> int:
@@ -76,7 +76,7 @@ class FixSearch:
         partial = [step for step in self._steps if step.outcome.admitted or step.outcome.placed > self._places]
         if not self._working:
             return _best_of_each(partial)[:MAX_PARTIAL_PLANS]
-        admitting = [step for step in self._steps if step.outcome.admitted and len(step.plan.fixes) == 1]
+        admitting = [step for step in self._steps if step.is_worth_telling and len(step.plan.fixes) == 1]
         proven = _without_needless(_best_of_each(self._working))
         return [*proven, *_best_of_each(admitting)[:MAX_PARTIAL_PLANS]][:MAX_SHOWN_PLANS]
 
@@ -203,7 +203,7 @@ class FixSearch:
 
     def _tighten_amounts(self) -> FixRounds:
         """Find the mildest working amounts of the best plans, by bisections that run side by side."""
-        loose = [one for one in self.best_plans if one.gets_in and one.plan.family_key not in self._tight]
+        loose = [one for one in self.best_plans if one.is_worth_telling and one.plan.family_key not in self._tight]
         for index in range(max((len(remedy.plan.fixes) for remedy in loose), default=0)):
             halvings = [
                 AmountBisection(remedy, index, has_minimum=self._has_minimum)

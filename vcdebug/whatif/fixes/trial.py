@@ -306,4 +306,5 @@ def _propose_advised_fixes(situation: FixSituation, proposed: Sequence[Fix]) -> 
     for line in situation.explanation.advised:
         if line.edits and (line.repairs or {edit.partition("=")[0] for edit in line.edits} not in changed_fields):
             words, causes = line.text.removesuffix("."), situation.cause_codes[:1]
-            yield Fix(words, line.edits, line.harm, causes, stated_kind=FixKind.REPAIR if line.repairs else None)
+            kind = FixKind.REPAIR if line.repairs else None
+            yield Fix(words, line.edits, line.harm, causes, stated_kind=kind, corrects=line.repairs)

@@ -54,9 +54,7 @@ def add_other_groups(view: JobView, finding: Finding) -> Finding:
     if fact_and_advice is None:
         return finding
     fact, advice = fact_and_advice
-    before = 0 if advice.repairs else 2
-    facts = (*finding.facts[:before], fact, *finding.facts[before:])
-    return replace(finding, facts=facts, advice=(*finding.advice, advice))
+    return replace(finding, facts=(fact, *finding.facts), advice=(*finding.advice, advice))
 
 
 def _stated_queue(view: JobView) -> tuple[str, Advice] | None:
@@ -117,6 +115,12 @@ def _applications_of(pod: Pod) -> list[str]:
     labels = (pod.labels.get(key) for key in _APP_LABELS)
     app = next((f"application {label}" for label in labels if label), "")
     return owner_names(pod.manifest) or [name for name in (app,) if name]
+
+
+def is_same_application(pod: Pod, other: Pod) -> bool:
+    """Whether two pods have a common owner or, without owners, are of one application of their namespace."""
+    apps = _applications_of(other) if pod.namespace == other.namespace else ()
+    return any(app in apps for app in _applications_of(pod))
 
 
 @per_recording()

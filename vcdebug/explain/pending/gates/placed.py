@@ -36,7 +36,7 @@ from vcdebug.explain.pending.checklist import NOT_TRIED_CAUSE, allocate_findings
 from vcdebug.explain.pending.gates.admission import ADMITTED_CAUSE
 from vcdebug.explain.pending.gates.not_in_session import PLACES_CAUSE, opening_evidence
 from vcdebug.explain.pending.gates.validity import with_creation_order
-from vcdebug.explain.plugins.resourcequota import exhausted_quotas, next_pod_amounts
+from vcdebug.explain.plugins.resourcequota import exhausted_quotas, join_holders, next_pod_amounts
 from vcdebug.framework.hooks import JOB_VALID
 from vcdebug.framework.quirks import BOUND_ELSEWHERE
 from vcdebug.framework.record import BIND_OP, PIPELINE_OP, PLACING_OPS, Level, Note, OpEvent, StatementEvent
@@ -152,7 +152,7 @@ def _with_missing_pods(view: JobView, finding: Finding) -> Finding:
         return replace(finding, facts=facts)
     used = f"{quota.used} of {quota.hard} {quota.name} of ResourceQuota {quota.quota} are used"
     headline = CauseHeadline(view.job.uid, shortage, f"{used}, so no more can be created")
-    used_by = (f"Used by {join_names(quota.pod_names)}.",) if quota.pod_names else ()
+    used_by = (f"Used by {join_holders(quota.holders)}.",) if quota.holders else ()
     minimum_facts = (MINIMUM_CHECKED,) if RESOURCEQUOTA in view.recording.conf.plugin_names() else ()
     return replace(finding, headline=headline, facts=(*used_by, *minimum_facts), advice=(quota.raise_advice(missing),))
 

@@ -154,9 +154,10 @@ def not_allocatable_finding(
     holders, deadlock = queue_findings.holder_facts(view, seq, limit), _deadlock_words(view)
     facts = (
         *_too_large_facts(limit, excess),
-        *([" ".join((deadlock, *holders))] if deadlock else _rejected_jobs_facts(view, limit)),
+        *([" ".join((deadlock, *holders))] if deadlock else ()),
         *_unasked_parent_facts(view, limit),
         *_share_facts(view, event.plugin, limit),
+        *([] if deadlock else _rejected_jobs_facts(view, limit)),
         *queue_findings.gang_request_facts(view, limit),
         *queue_findings.sibling_facts(view, seq, event.plugin, limit),
         *([] if deadlock else holders),
@@ -295,7 +296,8 @@ def _share_facts(view: JobView, plugin: str, limit: QueueCheck) -> tuple[str, ..
     if not is_share_limit or plugin == queue_findings.CAPACITY_PLUGIN:
         return ()
     name, deserved = limit.first_dimension, Resource.from_list(view.queue.deserved or {})
-    share = f"{plugin} divides the cluster among queues with jobs{_format_weight(view, plugin)}"
+    total = amount_text.format_named_amount(name, view.session.total_resource.get(name))
+    share = f"{plugin} divides the cluster's {total} among queues with jobs{_format_weight(view, plugin)}"
     unread = f"; it ignores spec.deserved ({format_amount(name, deserved.get(name))})" if deserved.get(name) > 0 else ""
     return (f"{share}{unread}.",)
 

@@ -90,7 +90,7 @@ def validity(view: JobView) -> Finding | None:
     failure = failure_of(view.recording, failed[0].pod) if failed else PodFailure()
     headline, *facts = _validity_lines(view, valid, roles, failure)
     first_of_quota = list({quota.quota: quota for quota in reversed(full_quotas)}.values())[:2]
-    updates, update_advice = (_rolling_update(view) or _creation_order(view)) if missing else ((), ())
+    updates, update_advice = _creation_order(view) if missing else ((), ())
     reasons = [*(quota.quota_text for quota in first_of_quota), *updates]
     advice = (
         *(quota.raise_advice(missing) for quota in first_of_quota),
@@ -134,7 +134,9 @@ _Reason = tuple[tuple[str, ...], tuple[Advice, ...]]
 
 
 def _creation_order(view: JobView) -> _Reason:
-    """(facts, advice) if the owner is suspended or has not created the pods of some role; else empty."""
+    """(facts, advice) if the owner is suspended, or creates pods step by step or not those of some role; else empty."""
+    if update := rolling_update(view):
+        return (update,), (owner_advice(f"{capitalize_first(MORE_SURGE)}."),)
     for owner, facts in workloads_of(view.recording, view.job.pod_group.manifest):
         if facts.suspended:
             advice = outside_advice(f"Resume {owner} (suspend: false).")
@@ -173,8 +175,11 @@ def _unready_reason(task: TaskInfo) -> str:
     return str(ready.get("reason") or "no reason given") if is_running and ready.get("status") == "False" else ""
 
 
-def _rolling_update(view: JobView) -> _Reason | None:
-    """(facts, advice) if a rolling update keeps the job's ReplicaSet below minMember; else None."""
+MORE_SURGE = "set maxSurge of the Deployment to 100%, so that all new pods exist at once"
+
+
+def rolling_update(view: JobView) -> str:
+    """The fact that a rolling update keeps the job's ReplicaSet below minMember; else empty."""
     owners = owner_keys(view.job.pod_group.manifest)
     for replicas in view.recording.snapshot.objects_of("ReplicaSet") if owners else ():
         desired = annotations_of(replicas).get(_DESIRED_REPLICAS, "")
@@ -187,9 +192,8 @@ def _rolling_update(view: JobView) -> _Reason | None:
         )
         if few and key_of(replicas) in owners:
             update = f"ReplicaSet {name_of(replicas)} is asked for {current} of {desired} replicas: a rolling update"
-            advice = outside_advice("Set maxSurge of the Deployment to 100%, so that all new pods exist at once.")
-            return (f"{update} adds pods step by step (maxSurge), once earlier ones are Ready.",), (advice,)
-    return None
+            return f"{update} adds pods step by step (maxSurge), once earlier ones are Ready."
+    return ""
 
 
 def _lost_pods_finding(view: JobView, valid: int, evictions: Sequence[Eviction]) -> Finding:

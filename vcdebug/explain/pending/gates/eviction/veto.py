@@ -11,6 +11,7 @@ from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.plugins import VetoReason, explainer_for
 from vcdebug.explain.victim_candidates import NEVER_CANDIDATE_RULES, RankedObjections, rank_objections
 from vcdebug.framework import action
+from vcdebug.framework.conf import unread_key_words
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import TaskKey
 from vcdebug.plugins import CAPACITY, PRIORITY, PROPORTION
@@ -75,8 +76,8 @@ def _build_veto(view: JobView, attempt: TaskTry, plugin: str, votes: NodeVotes, 
     if priority_reason is not None:
         facts.append(f"{priority_reason.text}.")
         advice = (*priority_reason.advice, *(advice if len([s for s in all_votes if s.tier == tier]) > 1 else ()))
-    for misspelt in view.recording.conf.unread_keys(plugin)[:1]:
-        facts.append(f"{misspelt.field} is ignored: {misspelt.what}.")
+    for key in view.recording.conf.unread_keys(plugin)[:1]:
+        facts.append(f"{key} is ignored: {unread_key_words(key)}.")
         advice = (
             answer.cluster_admin_advice(f"Correct the misspelled switch of {plugin} in the scheduler configuration."),
             *advice,

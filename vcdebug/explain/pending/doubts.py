@@ -1,5 +1,5 @@
-"""Why a finished answer may not hold: what the snapshot lacks, what an older release decides otherwise, or a scheduler
-that does not run.
+"""Why a finished answer may not hold: what the snapshot lacks, what an older release decides otherwise, what the
+cluster itself says against it, and settings that nothing reads.
 """
 
 import re
@@ -9,54 +9,35 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
+from vcdebug.actions import ENQUEUE
 from vcdebug.amount_text import format_age, format_amounts_apart, join_names
-from vcdebug.explain.answer import (
-    MAX_LINE_LENGTH,
-    Advice,
-    AdviceHarm,
-    CauseHeadline,
-    Explanation,
-    Finding,
-    outside_advice,
-    pending_headline,
-    sort_by_harm,
-)
-from vcdebug.explain.component_reports import (
-    container_state,
-    crash_advice,
-    down_words,
-    scheduler_has_reported,
-    waiting_container,
-)
+from vcdebug.explain.answer import MAX_LINE_LENGTH, AdviceHarm, CauseHeadline, Explanation, Finding, outside_advice
 from vcdebug.explain.job_view import ExplainSubject, JobView
 from vcdebug.explain.pending.gates.admission import ADMITTED_CAUSE
-from vcdebug.explain.pending.gates.not_in_session import CAPTURE_INCOMPLETE, PLACES_CAUSE, opening_evidence
+from vcdebug.explain.pending.gates.not_in_session import PLACES_CAUSE
 from vcdebug.explain.pending.gates.queue_limits import PREEMPTIVE
 from vcdebug.explain.pending.gates.validity import NOT_ENOUGH
 from vcdebug.gotime import parse_time
+from vcdebug.kube.node_affinity import parse_node_constraints
 from vcdebug.model.devices import DeviceLedger
 from vcdebug.model.job import JobInfo
-from vcdebug.model.pod import Pod
+from vcdebug.model.pod import REVOCABLE_ZONE_KEY
 from vcdebug.model.pod_group import INQUEUE, PENDING
-from vcdebug.model.resource import Resource
-from vcdebug.plugins import CAPACITY
+from vcdebug.model.resource import PODS, Resource
+from vcdebug.plugins import CAPACITY, NODEGROUP, NUMA_AWARE, PREDICATES, SLA, TDM
+from vcdebug.plugins.cdp import COOLDOWN_KEY
+from vcdebug.plugins.predicates.static_filters import AFFINITY, CORDONED, TAINTED, StaticFilters
+from vcdebug.plugins.sla import WAITING_ANNOTATIONS
+from vcdebug.plugins.task_topology import AFFINITY_KEY, ANTI_AFFINITY_KEY, TASK_ORDER_KEY
+from vcdebug.plugins.tdm import MAX_UNAVAILABLE_KEY, MIN_AVAILABLE_KEY
 from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.releases.nodes import NODEGROUP_ENDS_PREDICATES
 from vcdebug.releases.release import Release
-from vcdebug.releases.release_names import release_of_image
 from vcdebug.snapshot.kinds import ResourceKind
-from vcdebug.snapshot.manifest import (
-    key_of,
-    labels_of,
-    metadata_of,
-    name_of,
-    object_in,
-    object_list,
-    spec_of,
-    status_of,
-)
+from vcdebug.snapshot.manifest import annotations_of, object_list, status_of
 from vcdebug.snapshot.object_checks import join_kinds, needed_kinds, supplying_command, was_read
 from vcdebug.snapshot.reported_events import latest_heartbeat
-from vcdebug.snapshot.settings import is_scheduler_pod
+from vcdebug.snapshot.workloads import NUMA_POLICY
 
 
 def doubts_about(recording: Recording, subject: ExplainSubject) -> Iterator[str]:
@@ -192,165 +173,135 @@ def doubt_of_input(recording: Recording) -> str:
     return "; ".join(filter(None, doubts))
 
 
-# A scheduler whose pod is down, or that has written nothing about a job for minutes
-
-SCHEDULER_DOWN = "scheduler-down"
-_IDLE_SECONDS: Final = 300
-"""Seconds after which a running scheduler, which has a cycle each second, has written something about a new job."""
-_OLDEST_KUBERNETES: Final = {6: 17, 7: 19, 8: 19, 9: 21, 10: 21, 11: 21, 12: 21, 13: 23, 14: 23, 15: 24}
-"""Volcano 1.N → the oldest Kubernetes 1.M that it supports, by the tables of its README."""
-_VERSION: Final = re.compile(r"v?1\.([0-9]{1,4})(?![0-9])")
+# What the cluster itself says against a placement, and what nobody reads or checks
 
 
-class _Fault(NamedTuple):
-    """Why the scheduler does not run: the words of the first line, facts, advice."""
-
-    reason: str
-    facts: tuple[str, ...]
-    advice: Advice
-
-
-def with_scheduler_fault(recording: Recording, subject: ExplainSubject, explanation: Explanation) -> Explanation:
-    """The explanation, or one that says that the scheduler does not run, where the subject has Pending pods."""
-    if not _scheduler_pods(recording) or not _is_open(recording, subject, explanation):
+def add_contradictions(recording: Recording, subject: ExplainSubject, explanation: Explanation) -> Explanation:
+    """The explanation with what the running scheduler said instead, and with settings of the job that nothing reads."""
+    if subject.job not in recording.session.jobs:
         return explanation
-    fault = _pod_fault(recording) or _silence(recording, subject, explanation)
-    if fault is None:
-        return explanation
-    dominant = explanation.dominant
-    placed = explanation.scheduled
-    facts = [*fault.facts, *_missing_queue(recording, dominant)]
-    facts += [f"A running scheduler: {dominant.sentence}"] if dominant.cause != CAPTURE_INCOMPLETE else []
-    evidence = opening_evidence(recording, "the session of a running scheduler opens with this state")
-    headline = pending_headline(dominant.headline.subject, fault.reason)
-    finding = Finding(SCHEDULER_DOWN, headline, {}, evidence, (fault.advice,), facts=tuple(facts))
-    others = () if placed or dominant.cause == CAPTURE_INCOMPLETE else (dominant,)
-    advised = (fault.advice,) if placed or not others else sort_by_harm((fault.advice, *explanation.advised))
-    return replace(
-        explanation,
-        scheduled=False,
-        dominant=finding,
-        contributing=(*others, *explanation.contributing),
-        advised=advised,
-    )
+    view, finding = JobView(recording, subject.job, subject.pod), explanation.dominant
+    is_placed = finding.cause == PLACES_CAUSE
+    unchecked, refusal = _unchecked_node_facts(view) if is_placed else (), _refusal(view) if is_placed else None
+    facts = (*unchecked, *finding.facts, *_unread_settings(view))
+    if refusal is None:
+        return replace(explanation, dominant=replace(finding, facts=facts)) if facts != finding.facts else explanation
+    said = f'The running scheduler\'s last words about {refusal.pod}: "{refusal.message}".'
+    either = "Either room has become free just now, or it knows something that this snapshot does not have."
+    headline = finding.headline._replace(state=f"{finding.headline.state}, but has been refused for {refusal.age}")
+    headline = headline if len(str(headline)) <= MAX_LINE_LENGTH else finding.headline
+    restart = "restart the scheduler, whose ledgers (devices, NUMA, volumes) are then read anew"
+    words = f"If it stays Pending, compare its log (vcdebug check LOG SNAPSHOT), or {restart}."
+    advised = (*explanation.advised, outside_advice(words, AdviceHarm.CLUSTER))
+    dominant = replace(finding, headline=headline, facts=(said, either, *facts))
+    return replace(explanation, dominant=dominant, advised=advised)
 
 
-def _is_open(recording: Recording, subject: ExplainSubject, explanation: Explanation) -> bool:
-    """Whether pods of the subject are without a node, or not made, when the cycle begins."""
-    info = recording.session.jobs.get(subject.job)
-    if info is None:
-        return not explanation.scheduled
-    opening = recording.timeline.opening_tasks
-    states = [opening[task.key] for task in info.tasks.values() if subject.pod in (None, task.key)]
-    return not states or any(not state.node for state in states)
+class _Refusal(NamedTuple):
+    """What the running scheduler has written about a pod that this cycle places."""
+
+    pod: str
+    age: str
+    message: str
 
 
-@per_recording()
-def _scheduler_pods(recording: Recording) -> list[Pod]:
-    # Names are compared first: a look at all containers of a large cluster takes as long as an answer.
-    named = (one for one in recording.snapshot.objects_of("Pod") if "scheduler" in name_of(one))
-    return [Pod(manifest) for manifest in named if is_scheduler_pod(manifest)]
+_REFUSED_SECONDS: Final = 300
+"""Seconds that a pod has been refused, from which on it is not likely that its room has become free just now."""
+_MAX_QUOTED: Final = 90
 
 
-def _pod_fault(recording: Recording) -> _Fault | None:
-    """The fault that the scheduler's pods show; None if one of them runs."""
-    states = [(pod, down_words(pod)) for pod in _scheduler_pods(recording)]
-    if not all(words for _, words in states):
-        return None
-    pod, words = states[-1]
-    facts = (*_exit_facts(pod), *_neighbour_facts(recording, pod), *_version_facts(recording))
-    return _Fault(f"the scheduler does not run: pod {pod.name} {words}", tuple(facts), crash_advice(pod))
+def _refusal(view: JobView) -> _Refusal | None:
+    """The last refusal of a pod that this cycle places and the running scheduler has long refused; else None."""
+    seen = latest_heartbeat(view.recording.snapshot.objects_of("Node"))
+    for task in view.placed_tasks if seen is not None else ():
+        for condition in object_list(status_of(task.pod.manifest).get("conditions")):
+            message, since = str(condition.get("message") or ""), condition.get("lastTransitionTime")
+            is_refused = (condition.get("type"), condition.get("status")) == ("PodScheduled", "False")
+            refused_at = parse_time(since) if is_refused and message and isinstance(since, str) else None
+            age = (seen - refused_at).total_seconds() if seen is not None and refused_at is not None else 0.0
+            if age >= _REFUSED_SECONDS:
+                quoted = message.rstrip(".") if len(message) <= _MAX_QUOTED else f"{message[:_MAX_QUOTED]}…"
+                return _Refusal(task.name, format_age(age), quoted)
+    return None
 
 
-def _exit_facts(pod: Pod) -> Iterator[str]:
-    """Yields a sentence: with which exit code a crashing container last ended."""
-    waiting = waiting_container(pod)
-    state = container_state(pod, waiting.name) if waiting is not None else {}
-    ended = object_in(object_in(state.get("lastState")).get("terminated"))
-    if ended.get("exitCode") is not None:
-        reason = ended.get("reason")
-        named = f" ({reason})" if reason not in (None, "", "Error") else ""
-        yield f"Its container last ended with exit code {ended['exitCode']}{named}."
+def _unchecked_node_facts(view: JobView) -> Iterator[str]:
+    """Yields a sentence about a pod whose node does not fit its selector or taints, since nothing checked them."""
+    plugins, release = view.recording.conf.plugin_names(), view.recording.snapshot.release
+    ended = NODEGROUP in plugins and release.has_older_form(NODEGROUP_ENDS_PREDICATES)
+    if PREDICATES in plugins and not (ended and plugins.index(NODEGROUP) < plugins.index(PREDICATES)):
+        return
+    filters = StaticFilters(view.session.view, affinity_on=True, taints_on=True, affinity_first=True)
+    for task in view.placed_tasks:
+        row = view.session.node_table.row_of.get(task.node_name)
+        verdict = 0 if row is None else filters.verdict_index(parse_node_constraints(task.pod.spec))[row]
+        if verdict:
+            why = f"plugin {PREDICATES} is not configured"
+            if PREDICATES in plugins:
+                fixed = join_names(NODEGROUP_ENDS_PREDICATES.fixed_in)
+                why = f"in {release.display_name()} {NODEGROUP} ends the check before {PREDICATES} (fixed in {fixed})"
+                why += f"; list {NODEGROUP} behind {PREDICATES}"
+            yield f"{task.node_name} {_UNFIT[verdict].format(task.name)}, and nothing has checked that: {why}."
+            return
 
 
-_COMPONENTS: Final = ("volcano-admission", "volcano-controller", "volcano-controllers")
-"""Labels `app` of Volcano's webhook and controller."""
+_UNFIT: Final = {
+    CORDONED: "is cordoned",
+    AFFINITY: "does not match the nodeSelector or node affinity of {}",
+    TAINTED: "has a taint that {} does not tolerate",
+}
+"""Verdict of the static filters → words after the node's name."""
 
 
-def _neighbour_facts(recording: Recording, scheduler: Pod) -> Iterator[str]:
-    """Yields a sentence about each other pod of Volcano in the scheduler's namespace that does not run."""
-    for manifest in recording.snapshot.objects_of("Pod"):
-        if labels_of(manifest).get("app") in _COMPONENTS:
-            pod = Pod(manifest)
-            if pod.namespace == scheduler.namespace and (words := down_words(pod)):
-                yield f"Pod {pod.name} {words}."
+class _Reader(NamedTuple):
+    """The plugin that reads some annotations of jobs or pods."""
+
+    plugin: str
+    annotations: tuple[str, ...]
+    effect: str = ""
+    """What the annotations would do, where that is less than they seem to."""
 
 
-def _missing_queue(recording: Recording, dominant: Finding) -> Iterator[str]:
-    queue = recording.snapshot.flags.default_queue
-    if dominant.cause == CAPTURE_INCOMPLETE and not recording.snapshot.objects_of("Queue"):
-        yield f"Queue {queue}, which the scheduler creates when it starts, does not exist in this snapshot either."
+_READERS: Final = (
+    _Reader(
+        "task-topology",
+        (AFFINITY_KEY, ANTI_AFFINITY_KEY, TASK_ORDER_KEY),
+        "; it only adds to a node's score, while podAffinity and podAntiAffinity are rules",
+    ),
+    _Reader(SLA, WAITING_ANNOTATIONS),
+    _Reader(NUMA_AWARE, (NUMA_POLICY,)),
+    _Reader("cdp", (COOLDOWN_KEY,)),
+    _Reader(TDM, (REVOCABLE_ZONE_KEY, MIN_AVAILABLE_KEY, MAX_UNAVAILABLE_KEY)),
+)
 
 
-def _silence(recording: Recording, subject: ExplainSubject, explanation: Explanation) -> _Fault | None:
-    """The fault that a running scheduler has not handled for minutes what a cycle would place; else None."""
-    if explanation.cause_code not in (PLACES_CAUSE, ADMITTED_CAUSE) or _has_trace(recording, subject):
-        return None
-    group = next((one for one in recording.snapshot.objects_of("PodGroup") if key_of(one) == subject.job), None)
-    seen, pod = _last_heartbeat(recording), _scheduler_pods(recording)[0]
-    created = [
-        parse_time(metadata_of(one).get("creationTimestamp")) for one in (group, pod.manifest) if one is not None
-    ]
-    times = [time.timestamp() for time in created if time is not None]
-    if group is None or seen is None or len(times) < 2 or seen - max(times) < _IDLE_SECONDS:
-        return None
-    age = format_age(seen - max(times))
-    log = f"kubectl -n {pod.namespace} logs {pod.name} --tail=100"
-    advice = outside_advice(f"See what the scheduler waits for: {log}", AdviceHarm.CLUSTER)._replace(repairs=True)
-    trace = f"Its PodGroup is {age} old and has no condition or event of the scheduler; pod {pod.name} runs."
-    reason = f"the scheduler has not handled it for {age}, although a cycle would do so"
-    return _Fault(reason, (*_version_facts(recording), trace), advice)
+def _unread_settings(view: JobView) -> Iterator[str]:
+    """Yields a sentence for each setting of the job that no configured plugin or action reads."""
+    configured, group = view.recording.conf.plugin_names(), view.job.pod_group
+    pods = [task.pod.manifest for task in view.tasks.values()][:1]
+    stated = {key for manifest in (group.manifest, *pods) for key in annotations_of(manifest)}
+    for reader in _READERS:
+        keys = [key for key in reader.annotations if key in stated]
+        if keys and reader.plugin not in configured:
+            yield f"Nothing reads {join_names(keys)}: plugin {reader.plugin} is not configured{reader.effect}."
+    if ENQUEUE not in view.actions and (excess := cluster_excess(view)):
+        asked = f"minResources of {excess.asked} exceed the whole cluster ({excess.total})"
+        yield f"{asked}, and nothing compares them: {ENQUEUE} is not among the actions."
 
 
-def _has_trace(recording: Recording, subject: ExplainSubject) -> bool:
-    """Whether the scheduler has written anything about the job: a phase, a condition or an event."""
-    snapshot = recording.snapshot
-    groups = [one for one in snapshot.objects_of("PodGroup") if key_of(one) == subject.job]
-    info = recording.session.jobs.get(subject.job)
-    pods = [] if info is None else [task.pod.manifest for task in info.tasks.values()]
-    is_written = any(status_of(one).get("conditions") for one in (*groups, *pods))
-    phases = [status_of(group).get("phase") or PENDING for group in groups]
-    return is_written or phases != [PENDING] or scheduler_has_reported(recording, subject)
+class ClusterExcess(NamedTuple):
+    """A dimension in which minResources exceed the whole cluster."""
+
+    name: str
+    asked: str
+    total: str
 
 
-@per_recording()
-def _last_heartbeat(recording: Recording) -> float | None:
-    """Unix time of the latest heartbeat of a node: a lower limit for the time at which the objects were read."""
-    # The snapshot's clock is no such limit: manifests without meta.json have a fixed one.
-    heartbeat = latest_heartbeat(recording.snapshot.objects_of("Node"))
-    return None if heartbeat is None else heartbeat.timestamp()
-
-
-def _version_facts(recording: Recording) -> Iterator[str]:
-    """Yields a sentence if Kubernetes is older than what the scheduler's release supports."""
-    containers = object_list(spec_of(_scheduler_pods(recording)[0].manifest).get("containers"))
-    release = next(filter(None, (release_of_image(str(one.get("image") or "")) for one in containers)), "")
-    kubelets = [
-        str(object_in(status_of(node).get("nodeInfo")).get("kubeletVersion") or "")
-        for node in recording.snapshot.objects_of("Node")
-    ]
-    minors = [minor for version in kubelets if (minor := _minor(version)) is not None]
-    oldest = _OLDEST_KUBERNETES.get(_minor(release) or 0)
-    if oldest is not None and minors and max(minors) < oldest:
-        version = next(version for version in kubelets if _minor(version) == max(minors))
-        supports = f"Volcano {release} supports Kubernetes 1.{oldest} and later, and the nodes run {version}"
-        yield f"{supports}: its scheduler may wait for APIs that this server lacks, and then begins no cycle."
-        newest = max((volcano for volcano, least in _OLDEST_KUBERNETES.items() if least <= max(minors)), default=None)
-        if newest is not None:
-            yield f"Upgrade Kubernetes, or use Volcano 1.{newest}, the newest that supports {version}."
-
-
-def _minor(version: str) -> int | None:
-    """The second number of a version such as v1.19.9; None for another text."""
-    found = _VERSION.match(version)
-    return None if found is None else int(found[1])
+def cluster_excess(view: JobView) -> ClusterExcess | None:
+    """The first dimension in which the job's minResources exceed the whole cluster; None if they do in none."""
+    minimum, total = view.job.pod_group.min_resources, view.session.total_resource
+    for name, minimum_amount in minimum.items() if minimum is not None else ():
+        if name != PODS and 0 < total.get(name) < minimum_amount:
+            asked, total_text = format_amounts_apart(name, minimum_amount, total.get(name))
+            return ClusterExcess(name, f"{asked} {name}", total_text)
+    return None

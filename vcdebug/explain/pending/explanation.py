@@ -7,7 +7,8 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vcdebug.amount_text import count_noun, format_amounts_apart, join_names
+from vcdebug.actions import ENQUEUE
+from vcdebug.amount_text import count_noun, join_names
 from vcdebug.errors import VcdebugError
 from vcdebug.explain import queue_index
 from vcdebug.explain.answer import (
@@ -34,7 +35,13 @@ from vcdebug.explain.job_view import (
 )
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending import checklist
-from vcdebug.explain.pending.doubts import doubt_of_input, doubts_about, qualify_headline, with_scheduler_fault
+from vcdebug.explain.pending.doubts import (
+    add_contradictions,
+    cluster_excess,
+    doubt_of_input,
+    doubts_about,
+    qualify_headline,
+)
 from vcdebug.explain.pending.gates import (
     ALREADY_PLACED,
     EVICTION_GATES,
@@ -58,6 +65,7 @@ from vcdebug.explain.pending.gates.queue_limits import NOT_ALLOCATABLE, allocata
 from vcdebug.explain.pending.gates.validity import SKIP_FACT
 from vcdebug.explain.pending.no_node import MIXED_CAUSE, POD_COUNT, hopeless_finding
 from vcdebug.explain.pending.room_takers import deadlocked_gangs, room_takers, taker_advice, taker_facts
+from vcdebug.explain.pending.scheduler_fault import with_scheduler_fault
 from vcdebug.explain.plugins.gang import DISCARD_CAUSE
 from vcdebug.explain.plugins.overcommit import CAUSE as OVERCOMMIT_CAUSE
 from vcdebug.explain.queue_findings import CAPABILITY_CAUSE, QUOTA_CAUSE
@@ -65,7 +73,6 @@ from vcdebug.framework.record import CutEvent, PanicEvent
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.garbage_collection import collector_paused
 from vcdebug.model.names import QueueName
-from vcdebug.model.resource import PODS
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import OVERCOMMIT, SLA
 from vcdebug.recording.cluster_overview import waiting_summary
@@ -98,7 +105,8 @@ def explain_subject(recording: Recording, subject: ExplainSubject) -> Explanatio
     if dominant.cause != CAPTURE_INCOMPLETE:
         dominant = qualify_headline(recording, subject, dominant)
     doubt = "; ".join(doubts_about(recording, subject))
-    return replace(explanation, dominant=dominant, doubt=doubt, release=recording.snapshot.release)
+    explanation = replace(explanation, dominant=dominant, doubt=doubt, release=recording.snapshot.release)
+    return add_contradictions(recording, subject, explanation)
 
 
 def _rejected_conf_facts(recording: Recording) -> tuple[str, ...]:
@@ -163,11 +171,12 @@ def _with_minimum_fact(view: JobView, finding: Finding) -> Finding:
         return replace(finding, facts=(*finding.facts, fact)) if finding.cause in ROOM_CAUSES else finding
     met = f"minMember {view.job.min_available} is met by {count_noun(ready, 'ready pod')}"
     fact = f"{met}, so gang does not block the other {len(view.unplaced_tasks)}."
-    beyond = _cluster_excess(view)
-    if beyond:
-        lower = f"Set overcommit-factor to 1: jobs with {beyond[0]} are then not admitted."
+    excess = cluster_excess(view)
+    if excess and ENQUEUE in view.actions:
+        admitted = f"The PodGroup was admitted with minResources of {excess.asked}; the cluster has {excess.total}."
+        lower = f"Set overcommit-factor to 1: jobs with more {excess.name} than the cluster has are then not admitted."
         also = (outside_advice(lower, AdviceHarm.CLUSTER),) if OVERCOMMIT in view.recording.conf.plugin_names() else ()
-        return replace(finding, facts=(*finding.facts, fact, beyond[1]), advice=(*finding.advice, *also))
+        return replace(finding, facts=(*finding.facts, fact, admitted), advice=(*finding.advice, *also))
     return replace(finding, facts=(*finding.facts, fact), advice=(*finding.advice, *_minimum_of_spark(view)))
 
 
@@ -179,20 +188,6 @@ def _minimum_of_spark(view: JobView) -> tuple[Advice, ...]:
     where = "SparkApplication: spec.batchSchedulerOptions.resources"
     effect = "enqueue then admits an application only where all of it fits"
     return (outside_advice(f"State minResources of the driver and its executors ({where}): {effect}."),)
-
-
-def _cluster_excess(view: JobView) -> tuple[str, str] | None:
-    """(words, sentence) if the admitted minResources exceed the whole cluster in a dimension; else None."""
-    minimum, total = view.job.pod_group.min_resources, view.session.total_resource
-    for name, minimum_amount in minimum.items() if minimum is not None else ():
-        if name != PODS and 0 < total.get(name) < minimum_amount:
-            minimum_text, total_text = format_amounts_apart(name, minimum_amount, total.get(name))
-            words = f"more {name} than the cluster has"
-            return (
-                words,
-                f"The PodGroup was admitted with minResources of {minimum_text} {name}; the cluster has {total_text}.",
-            )
-    return None
 
 
 def _add_turn(view: JobView, finding: Finding) -> Finding:

@@ -1,0 +1,206 @@
+"""A scheduler whose pod is down, or that has written nothing about a job for minutes, and other parts of Volcano."""
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
+
+from vcdebug.amount_text import format_age
+from vcdebug.explain.answer import (
+    Advice,
+    AdviceHarm,
+    Explanation,
+    Finding,
+    outside_advice,
+    pending_headline,
+    sort_by_harm,
+)
+from vcdebug.explain.component_reports import (
+    container_state,
+    crash_advice,
+    down_words,
+    scheduler_has_reported,
+    waiting_container,
+)
+from vcdebug.explain.job_view import ExplainSubject
+from vcdebug.explain.pending.gates.admission import ADMITTED_CAUSE
+from vcdebug.explain.pending.gates.not_in_session import CAPTURE_INCOMPLETE, PLACES_CAUSE, opening_evidence
+from vcdebug.gotime import parse_time
+from vcdebug.model.pod import Pod
+from vcdebug.model.pod_group import PENDING
+from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.releases.release_names import release_of_image
+from vcdebug.snapshot.manifest import (
+    key_of,
+    labels_of,
+    metadata_of,
+    name_of,
+    object_in,
+    object_list,
+    spec_of,
+    status_of,
+)
+from vcdebug.snapshot.reported_events import latest_heartbeat
+from vcdebug.snapshot.settings import is_scheduler_pod
+
+SCHEDULER_DOWN = "scheduler-down"
+_IDLE_SECONDS: Final = 300
+"""Seconds after which a running scheduler, which has a cycle each second, has written something about a new job."""
+_OLDEST_KUBERNETES: Final = {6: 17, 7: 19, 8: 19, 9: 21, 10: 21, 11: 21, 12: 21, 13: 23, 14: 23, 15: 24}
+"""Volcano 1.N → the oldest Kubernetes 1.M that it supports, by the tables of its README."""
+_VERSION: Final = re.compile(r"v?1\.([0-9]{1,4})(?![0-9])")
+
+
+class _Fault(NamedTuple):
+    """Why the scheduler does not run: the words of the first line, facts, advice."""
+
+    reason: str
+    facts: tuple[str, ...]
+    advice: Advice
+
+
+def with_scheduler_fault(recording: Recording, subject: ExplainSubject, explanation: Explanation) -> Explanation:
+    """The explanation, or one that says that the scheduler does not run, where the subject has Pending pods."""
+    if not _scheduler_pods(recording) or not _is_open(recording, subject, explanation):
+        return explanation
+    fault = _pod_fault(recording) or _silence(recording, subject, explanation)
+    if fault is None:
+        return explanation
+    dominant = explanation.dominant
+    placed = explanation.scheduled
+    facts = [*fault.facts, *_missing_queue(recording, dominant)]
+    facts += [f"A running scheduler: {dominant.sentence}"] if dominant.cause != CAPTURE_INCOMPLETE else []
+    evidence = opening_evidence(recording, "the session of a running scheduler opens with this state")
+    headline = pending_headline(dominant.headline.subject, fault.reason)
+    finding = Finding(SCHEDULER_DOWN, headline, {}, evidence, (fault.advice,), facts=tuple(facts))
+    others = () if placed or dominant.cause == CAPTURE_INCOMPLETE else (dominant,)
+    advised = (fault.advice,) if placed or not others else sort_by_harm((fault.advice, *explanation.advised))
+    return replace(
+        explanation,
+        scheduled=False,
+        dominant=finding,
+        contributing=(*others, *explanation.contributing),
+        advised=advised,
+    )
+
+
+def _is_open(recording: Recording, subject: ExplainSubject, explanation: Explanation) -> bool:
+    """Whether pods of the subject are without a node, or not made, when the cycle begins."""
+    info = recording.session.jobs.get(subject.job)
+    if info is None:
+        return not explanation.scheduled
+    opening = recording.timeline.opening_tasks
+    states = [opening[task.key] for task in info.tasks.values() if subject.pod in (None, task.key)]
+    return not states or any(not state.node for state in states)
+
+
+@per_recording()
+def _scheduler_pods(recording: Recording) -> list[Pod]:
+    # Names are compared first: a look at all containers of a large cluster takes as long as an answer.
+    named = (one for one in recording.snapshot.objects_of("Pod") if "scheduler" in name_of(one))
+    return [Pod(manifest) for manifest in named if is_scheduler_pod(manifest)]
+
+
+def _pod_fault(recording: Recording) -> _Fault | None:
+    """The fault that the scheduler's pods show; None if one of them runs."""
+    states = [(pod, down_words(pod)) for pod in _scheduler_pods(recording)]
+    if not all(words for _, words in states):
+        return None
+    pod, words = states[-1]
+    facts = (*_exit_facts(pod), *_neighbour_facts(recording, pod), *_version_facts(recording))
+    return _Fault(f"the scheduler does not run: pod {pod.name} {words}", tuple(facts), crash_advice(pod))
+
+
+def _exit_facts(pod: Pod) -> Iterator[str]:
+    """Yields a sentence: with which exit code a crashing container last ended."""
+    waiting = waiting_container(pod)
+    state = container_state(pod, waiting.name) if waiting is not None else {}
+    ended = object_in(object_in(state.get("lastState")).get("terminated"))
+    if ended.get("exitCode") is not None:
+        reason = ended.get("reason")
+        named = f" ({reason})" if reason not in (None, "", "Error") else ""
+        yield f"Its container last ended with exit code {ended['exitCode']}{named}."
+
+
+_COMPONENTS: Final = ("volcano-admission", "volcano-controller", "volcano-controllers")
+"""Labels `app` of Volcano's webhook and controller."""
+
+
+def _neighbour_facts(recording: Recording, scheduler: Pod) -> Iterator[str]:
+    """Yields a sentence about each other pod of Volcano in the scheduler's namespace that does not run."""
+    for manifest in recording.snapshot.objects_of("Pod"):
+        if labels_of(manifest).get("app") in _COMPONENTS:
+            pod = Pod(manifest)
+            if pod.namespace == scheduler.namespace and (words := down_words(pod)):
+                yield f"Pod {pod.name} {words}."
+
+
+def _missing_queue(recording: Recording, dominant: Finding) -> Iterator[str]:
+    queue = recording.snapshot.flags.default_queue
+    if dominant.cause == CAPTURE_INCOMPLETE and not recording.snapshot.objects_of("Queue"):
+        yield f"Queue {queue}, which the scheduler creates when it starts, does not exist in this snapshot either."
+
+
+def _silence(recording: Recording, subject: ExplainSubject, explanation: Explanation) -> _Fault | None:
+    """The fault that a running scheduler has not handled for minutes what a cycle would place; else None."""
+    if explanation.cause_code not in (PLACES_CAUSE, ADMITTED_CAUSE) or _has_trace(recording, subject):
+        return None
+    group = next((one for one in recording.snapshot.objects_of("PodGroup") if key_of(one) == subject.job), None)
+    seen, pod = _last_heartbeat(recording), _scheduler_pods(recording)[0]
+    created = [
+        parse_time(metadata_of(one).get("creationTimestamp")) for one in (group, pod.manifest) if one is not None
+    ]
+    times = [time.timestamp() for time in created if time is not None]
+    if group is None or seen is None or len(times) < 2 or seen - max(times) < _IDLE_SECONDS:
+        return None
+    age = format_age(seen - max(times))
+    log = f"kubectl -n {pod.namespace} logs {pod.name} --tail=100"
+    advice = outside_advice(f"See what the scheduler waits for: {log}", AdviceHarm.CLUSTER)._replace(repairs=True)
+    trace = f"Its PodGroup is {age} old and has no condition or event of the scheduler; pod {pod.name} runs."
+    reason = f"the scheduler has not handled it for {age}, although a cycle would do so"
+    return _Fault(reason, (*_version_facts(recording), trace), advice)
+
+
+def _has_trace(recording: Recording, subject: ExplainSubject) -> bool:
+    """Whether the scheduler has written anything about the job: a phase, a condition or an event."""
+    snapshot = recording.snapshot
+    groups = [one for one in snapshot.objects_of("PodGroup") if key_of(one) == subject.job]
+    info = recording.session.jobs.get(subject.job)
+    pods = [] if info is None else [task.pod.manifest for task in info.tasks.values()]
+    is_written = any(status_of(one).get("conditions") for one in (*groups, *pods))
+    phases = [status_of(group).get("phase") or PENDING for group in groups]
+    return is_written or phases != [PENDING] or scheduler_has_reported(recording, subject)
+
+
+@per_recording()
+def _last_heartbeat(recording: Recording) -> float | None:
+    """Unix time of the latest heartbeat of a node: a lower limit for the time at which the objects were read."""
+    # The snapshot's clock is no such limit: manifests without meta.json have a fixed one.
+    heartbeat = latest_heartbeat(recording.snapshot.objects_of("Node"))
+    return None if heartbeat is None else heartbeat.timestamp()
+
+
+def _version_facts(recording: Recording) -> Iterator[str]:
+    """Yields a sentence if Kubernetes is older than what the scheduler's release supports."""
+    containers = object_list(spec_of(_scheduler_pods(recording)[0].manifest).get("containers"))
+    release = next(filter(None, (release_of_image(str(one.get("image") or "")) for one in containers)), "")
+    kubelets = [
+        str(object_in(status_of(node).get("nodeInfo")).get("kubeletVersion") or "")
+        for node in recording.snapshot.objects_of("Node")
+    ]
+    minors = [minor for version in kubelets if (minor := _minor(version)) is not None]
+    oldest = _OLDEST_KUBERNETES.get(_minor(release) or 0)
+    if oldest is not None and minors and max(minors) < oldest:
+        version = next(version for version in kubelets if _minor(version) == max(minors))
+        supports = f"Volcano {release} supports Kubernetes 1.{oldest} and later, and the nodes run {version}"
+        yield f"{supports}: its scheduler may wait for APIs that this server lacks, and then begins no cycle."
+        newest = max((volcano for volcano, least in _OLDEST_KUBERNETES.items() if least <= max(minors)), default=None)
+        if newest is not None:
+            yield f"Upgrade Kubernetes, or use Volcano 1.{newest}, the newest that supports {version}."
+
+
+def _minor(version: str) -> int | None:
+    """The second number of a version such as v1.19.9; None for another text."""
+    found = _VERSION.match(version)
+    return None if found is None else int(found[1])

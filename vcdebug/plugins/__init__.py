@@ -9,6 +9,7 @@ BINPACK, CAPACITY, CONFORMANCE, DEVICESHARE = "binpack", "capacity", "conformanc
 DRF, GANG = "drf", "gang"
 NODEGROUP, NODEORDER, NUMA_AWARE, OVERCOMMIT, PDB = "nodegroup", "nodeorder", "numa-aware", "overcommit", "pdb"
 PREDICATES, PRIORITY, PROPORTION, SLA, TDM, USAGE = "predicates", "priority", "proportion", "sla", "tdm", "usage"
+TASK_TOPOLOGY = "task-topology"
 RESOURCE_STRATEGY_FIT, RESOURCEQUOTA = "resource-strategy-fit", "resourcequota"
 """Names of plugins to which rules outside this package refer."""
 
@@ -38,6 +39,19 @@ PLUGINS: dict[str, str] = {
     "tdm": "vcdebug.plugins.tdm:Tdm",
     "usage": "vcdebug.plugins.usage:Usage",
 }
+
+ANNOTATIONS: dict[str, tuple[str, ...]] = {
+    "task-topology": (
+        "volcano.sh/task-topology-affinity",
+        "volcano.sh/task-topology-anti-affinity",
+        "volcano.sh/task-topology-task-order",
+    ),
+    "sla": ("volcano.sh/sla-waiting-time", "sla-waiting-time"),
+    "numa-aware": ("volcano.sh/numa-topology-policy",),
+    "cdp": ("volcano.sh/cooldown-time",),
+    "tdm": ("volcano.sh/jdb-min-available", "volcano.sh/jdb-max-unavailable"),
+}
+"""Plugin → the annotations of PodGroups and pods that it alone reads."""
 
 LATER_PLUGINS: dict[str, Change] = {
     "network-topology-aware": TOPOLOGY_ABSENT,

@@ -10,9 +10,10 @@ from vcdebug.framework.session import Plugin, Session
 from vcdebug.gotime import parse_duration, parse_nanoseconds, unix_nanoseconds
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
+from vcdebug.plugins import ANNOTATIONS
 from vcdebug.releases.queues import CDP_PREEMPT_ONLY
 
-COOLDOWN_KEY = "volcano.sh/cooldown-time"
+(COOLDOWN_KEY,) = ANNOTATIONS["cdp"]
 
 
 class Cdp(Plugin):

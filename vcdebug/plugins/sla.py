@@ -5,9 +5,10 @@ from vcdebug.framework.plugin_answers import ABSTAIN, PERMIT
 from vcdebug.framework.session import Plugin, Session
 from vcdebug.gotime import go_duration_text, parse_duration, parse_nanoseconds, unix_nanoseconds
 from vcdebug.model.job import JobInfo
+from vcdebug.plugins import ANNOTATIONS
 
 WAITING_TIME_KEY = "sla-waiting-time"
-WAITING_ANNOTATIONS = ("volcano.sh/sla-waiting-time", WAITING_TIME_KEY)
+WAITING_ANNOTATIONS = ANNOTATIONS["sla"]
 
 
 class Sla(Plugin):

@@ -21,6 +21,7 @@ from vcdebug.model.node_table import NodeRows, fits_amount
 from vcdebug.model.pod import TASK_SPEC_KEY
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
+from vcdebug.plugins import ANNOTATIONS
 from vcdebug.snapshot.cycle_inputs import MapOrder
 
 MAX_SCORE = 100
@@ -307,9 +308,7 @@ def request_score(request: Resource) -> float:
 
 # The affinities between a job's roles, from annotations of the PodGroup.
 
-AFFINITY_KEY = "volcano.sh/task-topology-affinity"
-ANTI_AFFINITY_KEY = "volcano.sh/task-topology-anti-affinity"
-TASK_ORDER_KEY = "volcano.sh/task-topology-task-order"
+AFFINITY_KEY, ANTI_AFFINITY_KEY, TASK_ORDER_KEY = ANNOTATIONS["task-topology"]
 
 INTER_ANTI_PRIORITY = 1
 SELF_PRIORITY = 2

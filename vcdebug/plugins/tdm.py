@@ -22,11 +22,11 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Codes, JobId
 from vcdebug.model.node_table import NodeRows
 from vcdebug.model.task import TaskInfo, TaskStatus
+from vcdebug.plugins import ANNOTATIONS
 
 ZONE_KEY = "tdm.revocable-zone."
 PERIOD_KEY = "tdm.evict.period"
-MIN_AVAILABLE_KEY = "volcano.sh/jdb-min-available"
-MAX_UNAVAILABLE_KEY = "volcano.sh/jdb-max-unavailable"
+MIN_AVAILABLE_KEY, MAX_UNAVAILABLE_KEY = ANNOTATIONS["tdm"]
 DEFAULT_EVICTIONS = 1
 MAX_SCORE = 100.0
 

@@ -21,15 +21,10 @@ from vcdebug.gotime import parse_time
 from vcdebug.kube.node_affinity import parse_node_constraints
 from vcdebug.model.devices import DeviceLedger
 from vcdebug.model.job import JobInfo
-from vcdebug.model.pod import REVOCABLE_ZONE_KEY
 from vcdebug.model.pod_group import INQUEUE, PENDING
 from vcdebug.model.resource import PODS, Resource
-from vcdebug.plugins import CAPACITY, NODEGROUP, NUMA_AWARE, PREDICATES, SLA, TDM
-from vcdebug.plugins.cdp import COOLDOWN_KEY
+from vcdebug.plugins import ANNOTATIONS, CAPACITY, NODEGROUP, PREDICATES, TASK_TOPOLOGY
 from vcdebug.plugins.predicates.static_filters import AFFINITY, CORDONED, TAINTED, StaticFilters
-from vcdebug.plugins.sla import WAITING_ANNOTATIONS
-from vcdebug.plugins.task_topology import AFFINITY_KEY, ANTI_AFFINITY_KEY, TASK_ORDER_KEY
-from vcdebug.plugins.tdm import MAX_UNAVAILABLE_KEY, MIN_AVAILABLE_KEY
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.releases.nodes import NODEGROUP_ENDS_PREDICATES
 from vcdebug.releases.release import Release
@@ -37,7 +32,6 @@ from vcdebug.snapshot.kinds import ResourceKind
 from vcdebug.snapshot.manifest import annotations_of, object_list, status_of
 from vcdebug.snapshot.object_checks import join_kinds, needed_kinds, supplying_command, was_read
 from vcdebug.snapshot.reported_events import latest_heartbeat
-from vcdebug.snapshot.workloads import NUMA_POLICY
 
 
 def doubts_about(recording: Recording, subject: ExplainSubject) -> Iterator[str]:
@@ -253,26 +247,7 @@ _UNFIT: Final = {
 """Verdict of the static filters → words after the node's name."""
 
 
-class _Reader(NamedTuple):
-    """The plugin that reads some annotations of jobs or pods."""
-
-    plugin: str
-    annotations: tuple[str, ...]
-    effect: str = ""
-    """What the annotations would do, where that is less than they seem to."""
-
-
-_READERS: Final = (
-    _Reader(
-        "task-topology",
-        (AFFINITY_KEY, ANTI_AFFINITY_KEY, TASK_ORDER_KEY),
-        "; it only adds to a node's score, while podAffinity and podAntiAffinity are rules",
-    ),
-    _Reader(SLA, WAITING_ANNOTATIONS),
-    _Reader(NUMA_AWARE, (NUMA_POLICY,)),
-    _Reader("cdp", (COOLDOWN_KEY,)),
-    _Reader(TDM, (REVOCABLE_ZONE_KEY, MIN_AVAILABLE_KEY, MAX_UNAVAILABLE_KEY)),
-)
+_PREFERENCE: Final = "; it only adds to a node's score, while podAffinity and podAntiAffinity are rules"
 
 
 def _unread_settings(view: JobView) -> Iterator[str]:
@@ -280,10 +255,11 @@ def _unread_settings(view: JobView) -> Iterator[str]:
     configured, group = view.recording.conf.plugin_names(), view.job.pod_group
     pods = [task.pod.manifest for task in view.tasks.values()][:1]
     stated = {key for manifest in (group.manifest, *pods) for key in annotations_of(manifest)}
-    for reader in _READERS:
-        keys = [key for key in reader.annotations if key in stated]
-        if keys and reader.plugin not in configured:
-            yield f"Nothing reads {join_names(keys)}: plugin {reader.plugin} is not configured{reader.effect}."
+    for plugin, annotations in ANNOTATIONS.items():
+        keys = [key for key in annotations if key in stated]
+        if keys and plugin not in configured:
+            effect = _PREFERENCE if plugin == TASK_TOPOLOGY else ""
+            yield f"Nothing reads {join_names(keys)}: plugin {plugin} is not configured{effect}."
     if ENQUEUE not in view.actions and (excess := cluster_excess(view)):
         asked = f"minResources of {excess.asked} exceed the whole cluster ({excess.total})"
         yield f"{asked}, and nothing compares them: {ENQUEUE} is not among the actions."

@@ -19,11 +19,12 @@ from vcdebug.model.names import Codes, NodeName, TaskId, TaskKey
 from vcdebug.model.node_table import NodeRows
 from vcdebug.model.numa import BitSet, CpuTopology, NumaInfo, format_cpu_list, parse_cpu_list, read_numa
 from vcdebug.model.task import TaskInfo
+from vcdebug.plugins import ANNOTATIONS
 from vcdebug.plugins.numa_aware import assignment
 from vcdebug.releases.devices import NUMA_POD_LEVEL, NUMA_POLICY_MISSPELT
 from vcdebug.snapshot.cycle_inputs import CpuReservation
 
-POLICY_ANNOTATION = "volcano.sh/numa-topology-policy"
+(POLICY_ANNOTATION,) = ANNOTATIONS["numa-aware"]
 STATIC_POLICY = "static"
 MAX_SCORE = 100
 

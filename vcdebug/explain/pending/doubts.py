@@ -184,7 +184,7 @@ def add_contradictions(recording: Recording, subject: ExplainSubject, explanatio
     either = "Either room has become free just now, or it knows something that this snapshot does not have."
     headline = finding.headline._replace(state=f"{finding.headline.state}, but has been refused for {refusal.age}")
     headline = headline if len(str(headline)) <= MAX_LINE_LENGTH else finding.headline
-    restart = "restart the scheduler, whose ledgers (devices, NUMA, volumes) are then read anew"
+    restart = "restart the scheduler, so that it reads devices, NUMA nodes and volumes again"
     words = f"If it stays Pending, compare its log (vcdebug check LOG SNAPSHOT), or {restart}."
     advised = (*explanation.advised, outside_advice(words, AdviceHarm.CLUSTER))
     dominant = replace(finding, headline=headline, facts=(said, either, *facts))

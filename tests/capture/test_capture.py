@@ -3,11 +3,11 @@ from __future__ import annotations
 import subprocess
 import sys
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.capture.fake_server import ApiReply, FakeApi
 from tests.capture.small_cluster import CONF, HYPERNODES, small_cluster

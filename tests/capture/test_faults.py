@@ -6,12 +6,13 @@ import errno
 import socket
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.apiserver.clusters import DEPLOYMENTS, Direct, small_server
 from tests.apiserver.server import ApiServer

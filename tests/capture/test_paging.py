@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from tests.capture.fake_server import ApiReply, ApiRequest, FakeApi
 from tests.capture.small_cluster import PODS

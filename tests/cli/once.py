@@ -1,7 +1,6 @@
 """Lets several commands share one loaded and replayed snapshot."""
 
 from collections.abc import Iterator
-from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -42,7 +41,7 @@ _found: dict[str, tuple[Block, ...]] = {}
 
 def _search_once(recording: Recording, explanation: Explanation) -> Iterator[Block]:
     snapshot = recording.snapshot
-    decides = [getattr(snapshot, field.name) for field in fields(snapshot) if field.name not in UNREAD]
+    decides = [getattr(snapshot, name) for name in snapshot.__struct_fields__ if name not in UNREAD]
     question = repr((explanation.job, decides))
     if question not in _found:
         _found[question] = tuple(short_fix_blocks_of(recording, explanation))

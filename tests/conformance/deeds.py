@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import asdict, replace
 
 from vcdebug.conformance import SchedulerProgram, Verification, verify_cycles
 from vcdebug.conformance.cycle_outcome import CycleOutcome, predicted_outcome

@@ -1,7 +1,8 @@
 """HyperNodes of one tier are tried in random order, and the last one sets the message: the log names it."""
 
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from tests.builders import cluster, conf_of, hyper_node, node, pod_group, pods
 from tests.conformance.deeds import recorded, scheduler, verify_program

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from tests.actions.outcome import ops
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class

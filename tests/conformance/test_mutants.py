@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
+from msgspec.structs import replace
 
 from tests.builders import cluster, conf_of, hyper_node, node, pod, pod_group, pods, priority_class
 from tests.conformance.recorded_program import judged, requests_of

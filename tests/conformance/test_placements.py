@@ -1,9 +1,9 @@
 """A pod with placements on several nodes in one cycle: the replay follows the ones in the log."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.actions.outcome import ops
 from tests.builders import amounts, cluster, conf_of, node, pod, pod_group

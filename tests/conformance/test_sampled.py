@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.builders import cluster, conf_of, node, pod_group, pods
 from tests.conformance.deeds import recorded, scheduler, verify_program

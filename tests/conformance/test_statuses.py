@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods
 from tests.conformance.deeds import recorded, scheduler, verify_program

@@ -1,7 +1,8 @@
 """preempt and reclaim try nodes in turn, and older releases keep useless evictions: the replay follows the log."""
 
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from tests.actions.outcome import ops
 from tests.actions.test_reclaim import TIERS

@@ -1,8 +1,7 @@
 """Which pods a gang keeps depends on Go map order: verify also searches for rare orders."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, queue
 from vcdebug.conformance.cycle_outcome import predicted_outcome

@@ -1,9 +1,9 @@
 """Messages that differ only by a random choice."""
 
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from tests.builders import cluster, conf_of, node, pod_group, pods
 from tests.conformance.deeds import after, recorded

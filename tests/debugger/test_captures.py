@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from tests.builders import cluster, conf_of, node, pod_group, pods
 from vcdebug.comparison.cycles import compare_captures

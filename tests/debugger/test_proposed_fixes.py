@@ -1,10 +1,10 @@
 """Proposed fixes follow the maintainers' advice, with amounts and objects that a cluster can have."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.builders import cluster, conf_of, metadata, node, pod_group, pods, priority_class, queue
 from tests.debugger.test_remedies import CONF, proven, searched

@@ -1,7 +1,8 @@
 """Topology-aware preemption: the victims of a dry run, the winning node, and the intermediate amounts."""
 
-from dataclasses import replace
 from functools import cache
+
+from msgspec.structs import replace
 
 from tests.builders import cluster, node, pod, pod_group, pods, priority_class
 from vcdebug.explain.decisions.dry_runs import (

@@ -1,8 +1,9 @@
 """Random choices of upstream: drawn from a seed, repeatable, and by default the recordings' rule."""
 
 import io
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from tests.actions.outcome import ops
 from tests.builders import cluster, conf_of, node, open_session, pod_group, pods

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from dataclasses import fields, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.builders import CREATED, cluster, conf_of, node, pod, pod_group, pods, priority_class, queue
 from tests.recorded import LOOSE, golden, written
@@ -112,13 +112,13 @@ CHANGES: dict[str, Change] = {
 
 def test_edits_cover_every_setting_of_a_snapshot() -> None:
     parts = {"flags": SchedulerFlags, "chance": ChanceSettings, "process": SchedulerProcess}
-    single = [one.name for one in fields(Snapshot) if one.name not in (*parts, *DESCRIBING, "objects")]
-    inside = [f"{part}.{one.name}" for part, kind in parts.items() for one in fields(kind)]
+    single = [name for name in Snapshot.__struct_fields__ if name not in (*parts, *DESCRIBING, "objects")]
+    inside = [f"{part}.{name}" for part, kind in parts.items() for name in kind.__struct_fields__]
     assert sorted([*single, *inside]) == sorted(CHANGES)
 
 
 def test_the_inputs_have_every_part_of_a_snapshot_that_a_cycle_reads() -> None:
-    read = {one.name for one in fields(Snapshot)} - {*DESCRIBING}
+    read = {*Snapshot.__struct_fields__} - {*DESCRIBING}
     of_conf, of_objects = {"tiers", "action_arguments"}, {"lists", "placed", "restores"}
     assert read - {"scheduler_conf", "objects"} == {*SearchInputs._fields} - of_conf - of_objects
 
@@ -163,7 +163,7 @@ def test_the_same_settings_are_the_same_key(monkeypatch: pytest.MonkeyPatch) -> 
 
 def deepcopy_settings(base: Snapshot) -> Snapshot:
     """A snapshot with copied settings and the same manifests."""
-    copied = {one.name: deepcopy(getattr(base, one.name)) for one in fields(Snapshot) if one.name != "objects"}
+    copied = {name: deepcopy(getattr(base, name)) for name in Snapshot.__struct_fields__ if name != "objects"}
     return Snapshot(objects={**base.objects}, **copied)
 
 

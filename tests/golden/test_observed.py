@@ -1,10 +1,10 @@
 """Outcomes of real scheduler programs (`verify --keep`) compared with the replay; and the format of such cases."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.builders import cluster, conf_of, node, pod_group, pods
 from tests.cli.transcripts import call

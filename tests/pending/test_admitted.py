@@ -1,9 +1,9 @@
 """A Volcano Job whose PodGroup is admitted before the controller has created the pods."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from tests.pending.situations import CLASSES, PLAIN, WANTED, conf, running

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.builders import cluster, node, pod_group, pods
 from tests.debugger.test_remedies import proven

@@ -1,9 +1,9 @@
 """Explanations of an invented action rely only on what the action declares."""
 
-from dataclasses import replace
 from typing import cast
 
 import pytest
+from msgspec.structs import replace
 
 from tests.recorded import BLOCKED, ROOT
 from vcdebug.actions import ACTIONS, OTHER_FORMS

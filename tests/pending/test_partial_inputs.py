@@ -6,12 +6,12 @@ import json
 import random
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from msgspec.structs import replace
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, queue
 from tests.cli.transcripts import call

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods, queue
 from tests.pending.test_scheduler_down import seen_node

@@ -1,10 +1,10 @@
 """Charging and releasing cards in older releases."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.builders import node, pod, task
 from tests.plugins.test_deviceshare import SHORT, cards, gpus, limited, opened, placed, refusal, used, vgpu

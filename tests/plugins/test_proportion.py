@@ -1,8 +1,7 @@
 """proportion shares the cluster by weight: deserved, admission, allocation, reclaim, simulation."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from tests.builders import amounts, cluster, names, node, open_session, pod, pod_group, pods, queue, task, tasks
 from vcdebug.errors import SchedulerPanic

@@ -1,10 +1,10 @@
 """tdm: revocable nodes inside and outside their time windows."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.builders import cluster, conf_of, names, node, open_session, pod, pod_group, pods, task, tasks
 from tests.recorded import bundled

@@ -1,8 +1,7 @@
 """Problems of an input besides its manifests: unread arguments, unhealthy nodes."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods, queue
 from vcdebug.recording.input_problems import input_problems

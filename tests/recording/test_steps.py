@@ -1,9 +1,9 @@
 """The steps of opening and closing a session: dropped jobs, registered hooks, written statuses."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods, queue
 from tests.recorded import COPIES, bundled, golden, recorded

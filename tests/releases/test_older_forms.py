@@ -1,9 +1,9 @@
 """Older forms that no recording shows, on clusters made for them."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.builders import (
     amounts,

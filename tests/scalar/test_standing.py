@@ -1,9 +1,9 @@
 """A search with cached verdicts of all nodes equals one that checks each visited node."""
 
-from dataclasses import replace
 from random import Random
 
 import numpy as np
+from msgspec.structs import replace
 
 from tests.rows import over
 from tests.scalar.test_single_rows import moved

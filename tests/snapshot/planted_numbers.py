@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from copy import deepcopy
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
+
+from msgspec.structs import replace
 
 from vcdebug.snapshot.manifest import GROUP_ANNOTATION
 from vcdebug.snapshot.snapshot import Manifest, Snapshot

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from vcdebug.snapshot.problems import ProblemReport
 from vcdebug.snapshot.settings import conf_path, flag_values, scheduler_container, with_flags

@@ -1,9 +1,9 @@
 """A saved snapshot loads unchanged and has the same bytes every time; redaction keeps all fields of the replay."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.builders import snapshot_from_objects
 from tests.snapshot.manifests import CONF, as_read, cluster

@@ -5,11 +5,11 @@ For intended changes, run `VCDEBUG_WRITE_GOLDEN=1 pytest tests/views` and read t
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, queue
 from vcdebug.debugger.debugger import Debugger

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cached_property
 from typing import ClassVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from vcdebug.actions import ALLOCATE, GANG_PREEMPT, GANG_RECLAIM
 from vcdebug.framework import action
@@ -272,8 +274,7 @@ class BundleType(IntEnum):
     WHOLE = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Bundle:
+class Bundle(Struct, frozen=True):
     """Tasks of one job, in one domain, that are evicted together."""
 
     type: BundleType

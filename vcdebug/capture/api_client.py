@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple, Protocol
+
+from msgspec import Struct
 
 from vcdebug.errors import CaptureError, VcdebugError
 from vcdebug.snapshot.kinds import ResourceKind
@@ -233,8 +234,7 @@ Progress = Callable[[str, int, int], None]
 """Called after each page: kind, objects read so far, objects expected in all."""
 
 
-@dataclass(frozen=True, slots=True)
-class CaptureOptions:
+class CaptureOptions(Struct, frozen=True):
     """Which cluster to read, as which user, and how long to wait."""
 
     context: str = ""

@@ -5,11 +5,12 @@ import math
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from datetime import datetime
 from urllib.error import URLError
 from urllib.parse import quote, urlsplit
 from urllib.request import urlopen
+
+from msgspec.structs import replace
 
 from vcdebug.capture.api_client import Api, ApiRefusal, CaptureOptions, NoAnswer, Progress, Transport
 from vcdebug.capture.listing import PRESENT, ClusterReading, EarlierState, read_consistent_state, read_workloads

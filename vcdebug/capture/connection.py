@@ -8,7 +8,6 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import urllib3
@@ -17,6 +16,7 @@ from kubernetes import config as kube_config
 from kubernetes.client.api_client import ApiClient
 from kubernetes.client.configuration import Configuration
 from kubernetes.client.exceptions import ApiException
+from msgspec import Struct
 
 from vcdebug import __version__
 from vcdebug.capture.api_client import CaptureOptions, ConnectionFailed, HttpAnswer
@@ -186,14 +186,13 @@ def reason_text(failure: BaseException) -> str:
 KubeconfigEntry = JsonObject
 
 
-@dataclass(frozen=True, slots=True)
-class Impersonation:
+class Impersonation(Struct, frozen=True):
     """The user to impersonate; all empty without impersonation."""
 
     user: str = ""
     uid: str = ""
     groups: tuple[str, ...] = ()
-    extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    extra: Mapping[str, tuple[str, ...]] = {}
 
     def iter_header_pairs(self) -> Iterator[tuple[str, str]]:
         """The Impersonate-* headers."""
@@ -205,8 +204,7 @@ class Impersonation:
         yield from ((f"Impersonate-Extra-{key}", text) for key, texts in self.extra.items() for text in texts)
 
 
-@dataclass(frozen=True, slots=True)
-class ContextChoice:
+class ContextChoice(Struct, frozen=True):
     """One context of a kubeconfig."""
 
     files: str

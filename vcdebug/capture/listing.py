@@ -4,9 +4,10 @@ import json
 import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from vcdebug.capture.api_client import Api, ApiRefusal, CaptureOptions, NoAnswer, Progress
 from vcdebug.capture.permission import (
@@ -157,14 +158,13 @@ MAX_BROKEN_KINDS = 3
 TORN_EFFECT = "objects were read at different times and can contradict each other; capture again"
 
 
-@dataclass(slots=True)
-class ClusterReading:
+class ClusterReading(Struct):
     """One reading of all kinds, one after the other."""
 
-    objects: dict[str, list[Manifest]] = field(default_factory=dict)
-    resource_versions: dict[str, str] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
-    missing_kinds: list[str] = field(default_factory=list)
+    objects: dict[str, list[Manifest]] = {}
+    resource_versions: dict[str, str] = {}
+    problems: list[Problem] = []
+    missing_kinds: list[str] = []
     is_consistent: bool = True
     """Whether every list shows the state of the first."""
     changed_objects: tuple[str, ...] = ()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
+
+from msgspec import Struct
 
 from vcdebug.capture.api_client import Api, CaptureOptions, Transport
 from vcdebug.capture.cluster import connect_transport
@@ -22,8 +23,7 @@ STEP_FACTOR: Final = 4
 """Factor by which the steps back in time grow."""
 
 
-@dataclass(frozen=True, slots=True)
-class PodEvent:
+class PodEvent(Struct, frozen=True):
     """The bind or the eviction of one pod."""
 
     namespace: str

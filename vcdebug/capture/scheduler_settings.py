@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct, field
 
 from vcdebug.capture import scheduler_workloads
 from vcdebug.capture.api_client import Api, ApiRefusal, CaptureOptions
@@ -54,8 +55,7 @@ class ConfSource(NamedTuple):
     key: str
 
 
-@dataclass(slots=True)
-class SchedulerSettings:
+class SchedulerSettings(Struct):
     """The settings that the cluster's scheduler runs with."""
 
     conf: str | None = None
@@ -66,9 +66,9 @@ class SchedulerSettings:
     """Time at which the scheduler's container last started; None if unknown."""
     schedulers: tuple[str, ...] = ()
     """`namespace/name` of all schedulers found, this one first."""
-    missing: list[str] = field(default_factory=list)
+    missing: list[str] = []
     """Names of required settings that could not be read."""
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[Problem] = []
 
 
 def read_settings(

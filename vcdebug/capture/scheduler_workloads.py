@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from vcdebug.capture.api_client import Api, ApiRefusal
 from vcdebug.capture.listing import items_of
@@ -34,8 +35,7 @@ MISSING_DEPLOYMENT = "scheduler Deployment"
 ObjectsByKind = dict[str, list[Manifest]]
 
 
-@dataclass(frozen=True, slots=True)
-class Scheduler:
+class Scheduler(Struct, frozen=True):
     """One scheduler and the workload of its pods."""
 
     kind: str

@@ -7,9 +7,10 @@ import os
 import tarfile
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+
+from msgspec import Struct
 
 from vcdebug.cli.commands import CommandOutcome
 from vcdebug.cli.output import Output, RunFailure, count_progress, run_or_failure
@@ -26,8 +27,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True, slots=True)
-class BatchResults(Generic[Result]):
+class BatchResults(Struct, Generic[Result], frozen=True):
     """The results of a folder of snapshots, by name and in order; a snapshot without a result was not run."""
 
     names: tuple[str, ...]

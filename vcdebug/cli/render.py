@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from itertools import accumulate
 from textwrap import wrap
 from typing import TYPE_CHECKING, Final, ParamSpec
+
+from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun
 from vcdebug.cli.output import Output

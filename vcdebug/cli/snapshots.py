@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
 
 from vcdebug.amount_text import TimeEstimate
 from vcdebug.cli.arguments import CachedRecordings, extender_client, open_cache, single_snapshot_source

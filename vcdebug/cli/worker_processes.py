@@ -6,12 +6,13 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from functools import cached_property, partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.reduction import ForkingPickler
 from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from msgspec import Struct
 
 from vcdebug.cli.output import RunFailure, run_or_failure
 from vcdebug.errors import VcdebugError
@@ -43,8 +44,7 @@ LOST_WORKER = RunFailure("every worker that ran it exited, possibly out of memor
 """The result of a run whose worker was lost MAX_LOST_WORKERS times."""
 
 
-@dataclass(frozen=True, slots=True)
-class GatheredRuns(Generic[Result]):
+class GatheredRuns(Struct, Generic[Result], frozen=True):
     """All results in the order of the items."""
 
     results: Mapping[int, Result]

@@ -5,7 +5,8 @@ Upstream: cache/dumper.
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from vcdebug.errors import VcdebugError
 from vcdebug.framework.cycle import read_cluster
@@ -28,8 +29,7 @@ _OPEN_MAPS = (*_NAMED_TASKS, "ScalarResources", "labels", "Children")
 """Fields whose keys are names: a key that only the dump has is a difference too."""
 
 
-@dataclass(frozen=True, slots=True)
-class FieldDifference:
+class FieldDifference(Struct, frozen=True):
     """One field whose two values differ."""
 
     object: str
@@ -40,8 +40,7 @@ class FieldDifference:
     replayed: str
 
 
-@dataclass(frozen=True, slots=True)
-class DumpComparison:
+class DumpComparison(Struct, frozen=True):
     """The result of comparing a dump with the replay."""
 
     nodes: int

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from vcdebug.explain.decisions.votes import HookCallGroup, hook_calls_at
 from vcdebug.explain.pending.explanation import survey_jobs
@@ -38,8 +39,7 @@ class TaskOutcome(NamedTuple):
     """Whether the cycle evicted the task."""
 
 
-@dataclass(frozen=True, slots=True)
-class JobChange:
+class JobChange(Struct, frozen=True):
     """A job whose outcome differs; None on the side where the job does not exist."""
 
     job: JobId
@@ -47,8 +47,7 @@ class JobChange:
     after: JobSummary | None
 
 
-@dataclass(frozen=True, slots=True)
-class TaskChange:
+class TaskChange(Struct, frozen=True):
     """A task whose status, node or eviction differs; None on the side where the task does not exist."""
 
     task: TaskKey
@@ -56,8 +55,7 @@ class TaskChange:
     after: TaskOutcome | None
 
 
-@dataclass(frozen=True, slots=True)
-class QueueChange:
+class QueueChange(Struct, frozen=True):
     """A queue whose deserved amount in a plugin's account changed; None where the account has no such queue."""
 
     queue: QueueName
@@ -66,8 +64,7 @@ class QueueChange:
     after: Resource | None
 
 
-@dataclass(frozen=True, slots=True)
-class CycleComparison:
+class CycleComparison(Struct, frozen=True):
     """The decisions that differ between two cycles, and the first difference."""
 
     jobs: tuple[JobChange, ...]
@@ -150,8 +147,7 @@ FIGURE_FIELDS: Final = ("plugins", "after", "left")
 MAX_DIFFERENCES = 12
 
 
-@dataclass(frozen=True, slots=True)
-class DivergenceSide:
+class DivergenceSide(Struct, frozen=True):
     """One recording at the first difference."""
 
     seq: Seq
@@ -162,8 +158,7 @@ class DivergenceSide:
     """The votes at this event, or just before it if the other side still calls that hook; None without votes."""
 
 
-@dataclass(frozen=True, slots=True)
-class ValueDifference:
+class ValueDifference(Struct, frozen=True):
     """One value that differs, by its path in the event as the trace writes it; None where it is missing."""
 
     field: str
@@ -171,8 +166,7 @@ class ValueDifference:
     after: object
 
 
-@dataclass(frozen=True, slots=True)
-class Divergence:
+class Divergence(Struct, frozen=True):
     """The first events of the same rank that differ between two recordings."""
 
     before: DivergenceSide | None
@@ -335,8 +329,7 @@ class CauseChange(NamedTuple):
     after: str
 
 
-@dataclass(frozen=True, slots=True)
-class CaptureChanges:
+class CaptureChanges(Struct, frozen=True):
     """All changes from one capture to the next."""
 
     objects: tuple[ObjectChange, ...]

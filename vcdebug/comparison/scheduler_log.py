@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 from typing import Literal, NamedTuple
+
+from msgspec import Struct
 
 from vcdebug.comparison.logs.log_writer import ReplayedLine, log_lines
 from vcdebug.comparison.logs.message import (
@@ -25,8 +26,7 @@ from vcdebug.recording.recording import Recording
 DisagreementKind = Literal["different", "missing", "extra", "order"]
 
 
-@dataclass(frozen=True, slots=True)
-class Disagreement:
+class Disagreement(Struct, frozen=True):
     """The first difference between a log and the replay."""
 
     kind: DisagreementKind
@@ -39,8 +39,7 @@ class Disagreement:
     """The last line of the log that agrees; None if none does."""
 
 
-@dataclass(frozen=True, slots=True)
-class LogComparison:
+class LogComparison(Struct, frozen=True):
     """One cycle of a log, compared with the replay."""
 
     cycle: LogCycle
@@ -184,8 +183,7 @@ class _LogWalk:
 # The cycle of a log that matches best.
 
 
-@dataclass(frozen=True, slots=True)
-class LogCheck:
+class LogCheck(Struct, frozen=True):
     """The comparison of a log with a replay, by its best cycle."""
 
     best_comparison: LogComparison

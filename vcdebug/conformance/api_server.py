@@ -6,9 +6,10 @@ It has no admission and no defaulting, and of the controllers only volume bindin
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from vcdebug.conformance.api_objects import (
     NOT_FOUND_REPLY,
@@ -47,8 +48,7 @@ class ApiWrite(NamedTuple):
     """The object after the write; for an event, the event."""
 
 
-@dataclass
-class ApiServer:
+class ApiServer(Struct):
     """The objects in `store`, and in `writes` every write in order."""
 
     store: ObjectStore = field(default_factory=ObjectStore)
@@ -57,7 +57,7 @@ class ApiServer:
     version: tuple[int, int] = (1, 36)
     stores_write: Callable[[ApiWrite], bool] | None = None
     """Selects the writes that are stored and recorded (default: all); others are answered without effect."""
-    writes: list[ApiWrite] = field(default_factory=list)
+    writes: list[ApiWrite] = []
     metrics: NodeMetrics | None = None
     """Answers Prometheus queries; without it they are refused."""
 

@@ -3,8 +3,10 @@
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from vcdebug.capture import CaptureOptions, capture_cluster
 from vcdebug.capture.api_client import Api, ApiRefusal, NoAnswer, Transport
@@ -39,8 +41,7 @@ EVICTIONS = "involvedObject.kind=Pod,reason=Evict"
 """The field selector of the events that the scheduler writes about pods that it evicts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
+class Patience(Struct, frozen=True):
     """How long to wait for the scheduler."""
 
     max_seconds: float = 60.0

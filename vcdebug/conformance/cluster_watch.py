@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from vcdebug.conformance.cluster_verification import judge_captures, outcome_between
 from vcdebug.conformance.cycle_outcome import GONE
@@ -30,8 +31,7 @@ class PendingCause(NamedTuple):
     cause: str
 
 
-@dataclass(slots=True)
-class WatchFigures:
+class WatchFigures(Struct):
     """The counts from which metrics and lines are made."""
 
     pending_jobs: Counter[PendingCause] = field(default_factory=Counter)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from vcdebug.conformance.api_server import ApiWrite
 from vcdebug.conformance.object_store import key_of
@@ -54,28 +55,27 @@ class WrittenStatus(NamedTuple):
         return "; ".join([self.phase, *conditions])
 
 
-@dataclass(slots=True)
-class CycleOutcome:
+class CycleOutcome(Struct):
     """Decisions of a cycle, and the statuses and messages written about them."""
 
-    bound: dict[TaskKey, NodeName] = field(default_factory=dict)
-    evicted: dict[TaskKey, str] = field(default_factory=dict)
+    bound: dict[TaskKey, NodeName] = {}
+    evicted: dict[TaskKey, str] = {}
     """Evicted pods; the value is GONE for a missing pod whose eviction was not seen."""
-    nominated: dict[TaskKey, NodeName] = field(default_factory=dict)
-    groups: dict[JobId, WrittenStatus] = field(default_factory=dict)
+    nominated: dict[TaskKey, NodeName] = {}
+    groups: dict[JobId, WrittenStatus] = {}
     """PodGroups whose phase or conditions changed."""
-    devices: PodDevices = field(default_factory=dict)
+    devices: PodDevices = {}
     """Allocated claims and NPU annotations of bound pods."""
-    waiting: dict[TaskKey, tuple[str, str]] = field(default_factory=dict)
+    waiting: dict[TaskKey, tuple[str, str]] = {}
     """Reason and message of each PodScheduled=False that was written."""
     panic: str = ""
     statuses: Statuses | None = None
     """Final statuses of Queues and PodGroups; None if unknown, such as between two captures."""
     not_admitted: tuple[JobId, ...] = ()
     """PodGroups that were Pending before the cycle; only known for the replay."""
-    opened_gates: dict[TaskKey, str] = field(default_factory=dict)
+    opened_gates: dict[TaskKey, str] = {}
     """Pods whose scheduling gate was removed."""
-    events: dict[EventSubject, tuple[str, ...]] = field(default_factory=dict)
+    events: dict[EventSubject, tuple[str, ...]] = {}
     """Subject → the messages of its events."""
 
     @property

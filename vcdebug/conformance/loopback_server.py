@@ -13,11 +13,13 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final
 from urllib.parse import parse_qs, urlsplit
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from vcdebug.conformance import api_objects
 from vcdebug.conformance.api_server import ApiServer
@@ -42,8 +44,7 @@ STILL_SECONDS, MAX_HOLD = 0.5, 10.0
 FORM_TYPE = "application/x-www-form-urlencoded"
 
 
-@dataclass
-class LoopbackServer:
+class LoopbackServer(Struct):
     """An ApiServer shared by threads: hold `lock` to change its objects, then notify it."""
 
     api: ApiServer

@@ -1,7 +1,9 @@
 """Searches the replay nearest to a scheduler's outcome: with the scheduler's random choices, then with seeds."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from vcdebug.conformance import verdicts
 from vcdebug.conformance.cycle_outcome import CycleOutcome, chosen_cards, predicted_outcome
@@ -32,8 +34,7 @@ def ignore_progress(_: str) -> None:
     """No-op progress callback."""
 
 
-@dataclass(frozen=True, slots=True)
-class NearestReplay:
+class NearestReplay(Struct, frozen=True):
     """The nearest replay, with its remaining differences."""
 
     recording: Recording

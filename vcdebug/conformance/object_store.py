@@ -3,11 +3,12 @@
 import copy
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, NamedTuple
 
 import yaml
+from msgspec import Struct
+from msgspec.structs import replace
 
 from vcdebug.conformance.api_objects import ApiAddress, ApiReply, Body
 from vcdebug.model.names import NodeName, TaskKey
@@ -32,15 +33,14 @@ class StoreChange(NamedTuple):
     body: Body | None
 
 
-@dataclass
-class ObjectStore:
+class ObjectStore(Struct):
     """Objects by list path and key; each write makes the next revision."""
 
     revision: int = FIRST_REVISION
     compacted: int = 0
     """Revisions below this one can no longer be read."""
-    _changes: dict[str, list[StoreChange]] = field(default_factory=dict)
-    _current: dict[str, dict[str, Body]] = field(default_factory=dict)
+    _changes: dict[str, list[StoreChange]] = {}
+    _current: dict[str, dict[str, Body]] = {}
 
     def put_object(self, path: str, body: Body) -> int:
         """Create or replace an object; returns the new revision."""
@@ -214,13 +214,12 @@ CPU_SERIES: Final = "node_cpu_seconds_total"
 METRICS_SECTION: Final = "metrics"
 
 
-@dataclass(slots=True)
-class NodeMetrics:
+class NodeMetrics(Struct):
     """Values of cpu and mem per node; a query about a node without a value has no result row."""
 
     values: Mapping[str, Mapping[str, float]]
     nodes: tuple[str, ...]
-    _queries: dict[str, None] = field(default_factory=dict)
+    _queries: dict[str, None] = {}
     _rounds: int = 0
 
     @property

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from msgspec import structs
+from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun
 from vcdebug.comparison.scheduler_log import check_log

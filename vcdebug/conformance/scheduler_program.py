@@ -17,13 +17,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TextIO
 
-from msgspec import structs
+from msgspec import Struct, field, structs
+from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun
 from vcdebug.conformance import loopback_server
@@ -72,8 +72,7 @@ NO_OBJECTS: Mapping[str, Iterable[Manifest]] = {}
 INHERITED_VARIABLES = ("PATH", "LANG", "LC_ALL", "TZ", "SYSTEMROOT")
 
 
-@dataclass(frozen=True, slots=True)
-class SchedulerProgram:
+class SchedulerProgram(Struct, frozen=True):
     """The program to run, and how long to wait for it."""
 
     path: str
@@ -100,8 +99,7 @@ class EndedEarly(VcdebugError):
         """The snapshot as the cycle with jobs would have started from it."""
 
 
-@dataclass(slots=True)
-class ObservedCycle:
+class ObservedCycle(Struct):
     """The program's outcome in one observed cycle."""
 
     snapshot: Snapshot
@@ -122,14 +120,13 @@ class ObservedCycle:
     """The cycle's random choices, from the log."""
 
 
-@dataclass(slots=True)
-class _ProgramRun:
+class _ProgramRun(Struct):
     """One process under observation; `wire.lock` guards it."""
 
     server: loopback_server.LoopbackServer
     process: subprocess.Popen[str]
     log: SchedulerLog
-    cycle_starts: list[datetime] = field(default_factory=list)
+    cycle_starts: list[datetime] = []
     ended_count: int = 0
     has_ended: bool = False
     counted_cycle: int = COUNTED_CYCLE

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from vcdebug.conformance.cycle_outcome import GONE, CycleOutcome, certain_part, is_alike, reason_words
 from vcdebug.conformance.scheduler_log import format_ranges
@@ -65,8 +66,7 @@ class ReplayDecision(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class JobVerdict:
+class JobVerdict(Struct, frozen=True):
     """The verdict on one job."""
 
     job: JobId
@@ -363,8 +363,7 @@ def _iter_higher_scored(recording: Recording, sample: SearchSample, node: NodeNa
         yield from rows[np.flatnonzero(sample.scores.total > sample.scores.total[places[0]])].tolist()
 
 
-@dataclass(frozen=True, slots=True)
-class LogDifference:
+class LogDifference(Struct, frozen=True):
     """The first line at which the program's log and the replay's differ."""
 
     seq: Seq | None
@@ -372,8 +371,7 @@ class LogDifference:
     replayed: str
 
 
-@dataclass(frozen=True, slots=True)
-class Verification:
+class Verification(Struct, frozen=True):
     """The result of every form of `vcdebug verify`."""
 
     recording: Recording

@@ -1,7 +1,6 @@
 """A cluster over time: open captures in order, like cycles, and the source of further ones."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Final
 
 from msgspec import Struct
@@ -23,17 +22,16 @@ class NewCapture(Struct, frozen=True):
     capture: ReadCapture
 
 
-@dataclass
-class CaptureSeries:
+class CaptureSeries(Struct):
     """The source of captures; the first `open_count` original recordings are captures, the rest forecast cycles."""
 
     take_capture: Callable[[], NewCapture] | None = None
     """Captures the cluster once more; None for captures that lie in a folder."""
-    earlier_captures: list[ReadCapture] = field(default_factory=list)
+    earlier_captures: list[ReadCapture] = []
     """Captures before the first open one, oldest first."""
-    open: list[ReadCapture] = field(default_factory=list)
+    open: list[ReadCapture] = []
     """Open captures, oldest first."""
-    later_captures: list[ReadCapture] = field(default_factory=list)
+    later_captures: list[ReadCapture] = []
     """Captures after the last open one, oldest first."""
     newest: Recording | None = None
     """Recording of the newest capture if that is not open; the next capture is compared with it."""

@@ -6,7 +6,6 @@ Upstream: api/resource_info.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal
 
@@ -301,8 +300,7 @@ def not_open_reason(session: Session, queue: QueueName) -> str:
     return "" if state == OPEN else f"the queue's state is {state or 'not set'}, not {OPEN}"
 
 
-@dataclass(frozen=True)
-class QueueCheck:
+class QueueCheck(Struct, frozen=True, dict=True):
     """A plugin's check of the limit of a queue or of one of its ancestors."""
 
     queue: QueueName

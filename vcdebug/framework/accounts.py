@@ -4,9 +4,10 @@ Upstream: none; its plugins keep the same sums privately.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import ClassVar, Final, Literal, Protocol
+
+from msgspec import Struct
 
 from vcdebug.framework.figures import LEDGER, RIPPLE, Books, FigureHead, Figures, Ripples, Value
 from vcdebug.model.job import JobInfo
@@ -26,8 +27,7 @@ def account_figures(*names: str, **elsewhere: str) -> Mapping[str, str]:
     return {**{name: name for name in names}, **elsewhere}
 
 
-@dataclass(frozen=True, slots=True)
-class Accounts:
+class Accounts(Struct, frozen=True):
     """One kind of account of a plugin: its owner, the attribute that holds it, and its figures."""
 
     owner: Owner

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import yaml
+from msgspec import Struct
 
 from vcdebug.errors import ConfigError
 from vcdebug.framework.arguments import Arguments, release_arguments
@@ -47,8 +48,7 @@ _CONF = go_yaml.GoStruct(
 """Upstream: conf.SchedulerConfiguration."""
 
 
-@dataclass(frozen=True, slots=True)
-class PluginOption:
+class PluginOption(Struct, frozen=True):
     """One plugin entry of a tier."""
 
     name: str

@@ -6,8 +6,9 @@ Upstream: cache (updateJobInfo), framework/session (openSession: uuid).
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from vcdebug.errors import NIL_POINTER_TEXT, PANICS, SchedulerPanic, blame_objects
 from vcdebug.framework.record import CloseEvent, JobClose, TaskClose, fast_tuple

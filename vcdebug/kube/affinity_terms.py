@@ -4,7 +4,8 @@ Upstream: k8s framework PodInfo (GetAffinityTerms).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from vcdebug.kube.selector import Labels, Selector, SelectorError, label_selector
 from vcdebug.snapshot.manifest import JsonObject
@@ -14,8 +15,7 @@ PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 _NO_LABELS: Labels = {}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LabelGroup:
+class LabelGroup(Struct, frozen=True, eq=False):
     """Pods with equal namespace, labels and deletion: a selector matches either all of them or none."""
 
     namespace: str
@@ -23,8 +23,7 @@ class LabelGroup:
     deleting: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AffinityTerm:
+class AffinityTerm(Struct, frozen=True, eq=False):
     """An affinity term; compared by identity, because equal texts share one object."""
 
     topology_key: str
@@ -44,8 +43,7 @@ class AffinityTerm:
 Terms = tuple[AffinityTerm, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PodAffinityTerms:
+class PodAffinityTerms(Struct, frozen=True, eq=False):
     """All terms of a pod, and upstream's error for terms that cannot be parsed."""
 
     has_affinity: bool

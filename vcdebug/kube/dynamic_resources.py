@@ -6,9 +6,10 @@ Upstream: k8s plugin dynamicresources.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 from vcdebug.kube.cel import Undecided
 from vcdebug.kube.devices import AllocationError, AllocatorFeatures, NoDevicesError, features_of
@@ -41,22 +42,21 @@ class DynamicResourcesError(Exception):
     """Raised if PreFilter rejects the pod; the text is upstream's."""
 
 
-@dataclass(slots=True)
-class ClaimState:
+class ClaimState(Struct):
     """The resource claims of one pod."""
 
     pod: TaskKey = ""
-    selectors: list[tuple[NodeTerm, ...]] = field(default_factory=list)
+    selectors: list[tuple[NodeTerm, ...]] = []
     """The node selectors of allocated claims."""
-    unallocated: list[Manifest] = field(default_factory=list)
+    unallocated: list[Manifest] = []
     """The claims to allocate now."""
-    claims: list[Manifest] = field(default_factory=list)
+    claims: list[Manifest] = []
     """All claims of the pod."""
     requested: AllocationRequest | None = None
     """The requests of `unallocated` and the devices in use; None if nothing needs or can be allocated."""
     undecided: str = ""
     """The reason why the replay cannot know the pod's devices, in which case every node passes; else empty."""
-    allocations: dict[NodeName, list[ClaimAllocation]] = field(default_factory=dict)
+    allocations: dict[NodeName, list[ClaimAllocation]] = {}
     """Node → the allocations found by the search on that node."""
     reserved: list[ClaimAllocation] | None = None
     """The allocations that were reserved, also after they were given up."""

@@ -4,7 +4,8 @@ Upstream: k8s component-helpers nodeaffinity, plugins nodeaffinity, tainttolerat
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from vcdebug.kube.selector import (
     SELECTS_EVERYTHING,
@@ -21,8 +22,7 @@ NAME_FIELD = "metadata.name"
 TERMS_CONFLICT = "pod affinity terms conflict"
 
 
-@dataclass(frozen=True, slots=True)
-class FieldRequirement:
+class FieldRequirement(Struct, frozen=True):
     """One matchFields condition: the field equals the value, or (NotIn) does not."""
 
     field: str
@@ -40,8 +40,7 @@ class FieldRequirement:
         return (actual == self.value) != self.negated
 
 
-@dataclass(frozen=True, slots=True)
-class NodeTerm:
+class NodeTerm(Struct, frozen=True):
     """A parsed node selector term; an empty or invalid one never matches."""
 
     labels: Selector = SELECTS_EVERYTHING
@@ -88,8 +87,7 @@ def lenient_terms(raw: Sequence[JsonObject]) -> tuple[NodeTerm, ...]:
     return tuple(terms)
 
 
-@dataclass(frozen=True, slots=True)
-class RequiredNodeAffinity:
+class RequiredNodeAffinity(Struct, frozen=True):
     """The nodeSelector and required node affinity of a pod; `terms` is None without the latter."""
 
     selector: Selector
@@ -152,8 +150,7 @@ def _term_names(term: JsonObject) -> list[str] | None:
     return names
 
 
-@dataclass(frozen=True, slots=True)
-class PreferredNodeTerm:
+class PreferredNodeTerm(Struct, frozen=True):
     """A preferred node selector term with its weight."""
 
     term: NodeTerm
@@ -173,8 +170,7 @@ def preferred_node_terms(spec: JsonObject) -> tuple[PreferredNodeTerm, ...] | No
     return tuple(terms)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NodeConstraints:
+class NodeConstraints(Struct, frozen=True, eq=False):
     """Node selector, node affinity and tolerations; compared by identity, since equal texts share one object."""
 
     required: RequiredNodeAffinity

@@ -1,9 +1,9 @@
 """Labels of all nodes as columns: a condition is evaluated once per distinct value and looked up per row."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from vcdebug.kube.node_affinity import NodeTerm, RequiredNodeAffinity
 from vcdebug.kube.selector import Labels, Requirement, Selector
@@ -12,8 +12,7 @@ from vcdebug.model.names import BoolArray, IntArray, NodeName
 ABSENT_ID = -1
 
 
-@dataclass(frozen=True, slots=True)
-class LabelColumn:
+class LabelColumn(Struct, frozen=True):
     """One label over all rows: an id per row (ABSENT for nodes without the label) and the value of each id."""
 
     ids: IntArray

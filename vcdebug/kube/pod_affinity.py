@@ -6,10 +6,11 @@ Upstream: k8s plugin interpodaffinity (filtering, scoring).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from vcdebug.gomath import FloatArray, trunc_rows
 from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, PodAffinityTerms, Terms
@@ -41,8 +42,7 @@ class TermPods(NamedTuple):
         return (self.everywhere or group.namespace in self.namespaces) and self.selector.matches_labels(group.labels)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class IncomingTerm:
+class IncomingTerm(Struct, frozen=True, eq=False):
     """A term of the pod to be placed, its namespace selector replaced by the namespaces found.
 
     Upstream keeps the selector as well and evaluates it against no labels, so one that accepts those
@@ -61,8 +61,7 @@ class IncomingTerm:
 IncomingTerms = tuple[IncomingTerm, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AllTerms:
+class AllTerms(Struct, frozen=True, eq=False):
     """Matches pods that match every term of a list; an empty list matches none."""
 
     terms: IncomingTerms
@@ -82,8 +81,7 @@ class AllTerms:
         return bool(self.terms) and all(term.matches_group(group) for term in self.terms)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class IncomingPodTerms:
+class IncomingPodTerms(Struct, frozen=True, eq=False):
     """All terms of the pod to be placed."""
 
     required_affinity: AllTerms
@@ -141,8 +139,7 @@ class IncomingTermsTable:
         return IncomingTerm(term.topology_key, pods, term)
 
 
-@dataclass(slots=True)
-class AffinityState:
+class AffinityState(Struct):
     """The counts that PreFilter made for a pod; simulations use a clone."""
 
     incoming: IncomingPodTerms

@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from vcdebug.snapshot.manifest import JsonObject
 
@@ -27,8 +28,7 @@ class SelectorError(ValueError):
     """Raised for a selector that upstream cannot parse."""
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
+class Requirement(Struct, frozen=True):
     """One condition on a label."""
 
     key: str
@@ -53,8 +53,7 @@ class Requirement:
         return left > right if self.operator == "Gt" else left < right
 
 
-@dataclass(frozen=True, slots=True)
-class Selector:
+class Selector(Struct, frozen=True):
     """Requirements that must all be met; `matches_nothing` marks the selector of a missing LabelSelector."""
 
     requirements: tuple[Requirement, ...] = ()

@@ -4,10 +4,10 @@ Upstream: k8s plugin podtopologyspread (common, filtering, scoring).
 """
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from vcdebug.gomath import FloatArray, div_rows, round_half_away_rows
 from vcdebug.kube.affinity_terms import LabelGroup
@@ -26,8 +26,7 @@ SKEWED_REASON = "node(s) didn't match pod topology spread constraints"
 MISSING_LABEL_REASON = "node(s) didn't match pod topology spread constraints (missing required label)"
 
 
-@dataclass(frozen=True, slots=True)
-class SpreadConstraint:
+class SpreadConstraint(Struct, frozen=True):
     """One parsed constraint."""
 
     topology_key: str
@@ -41,8 +40,7 @@ class SpreadConstraint:
 Constraints = tuple[SpreadConstraint, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SpreadQuestion:
+class SpreadQuestion(Struct, frozen=True):
     """The pods that a constraint counts: in its namespace, selected, not terminating; none for an empty selector."""
 
     namespace: str

@@ -5,8 +5,9 @@ Upstream: k8s plugin volumebinding, its binder and assume caches; component-help
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from vcdebug.errors import NIL_POINTER_TEXT, SchedulerPanic
 from vcdebug.kube.listers import (
@@ -67,17 +68,16 @@ class ClaimFit(NamedTuple):
     words: str
 
 
-@dataclass(slots=True)
-class VolumeState:
+class VolumeState(Struct):
     """The claims of one pod, and Filter's decisions per node."""
 
-    bound_claims: list[Manifest] = field(default_factory=list)
-    delayed_claims: list[Manifest] = field(default_factory=list)
+    bound_claims: list[Manifest] = []
+    delayed_claims: list[Manifest] = []
     has_immediate_claims: bool = False
     """Whether a claim must be bound before scheduling; PreFilter rejects such a pod."""
-    candidates: dict[str, list[Manifest]] = field(default_factory=dict)
+    candidates: dict[str, list[Manifest]] = {}
     """Volumes by storage class at the time of PreFilter."""
-    by_node: dict[NodeName, PodVolumes] = field(default_factory=dict)
+    by_node: dict[NodeName, PodVolumes] = {}
 
 
 class VolumeBinding:

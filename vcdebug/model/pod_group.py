@@ -6,8 +6,9 @@ Upstream: api (PodGroup), apis/scheduling.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from vcdebug.model.pod_resources import StatedAmounts
 from vcdebug.model.resource_list import drop_ignored
@@ -30,8 +31,7 @@ class Condition(NamedTuple):
     transition_id: str = ""
 
 
-@dataclass(slots=True)
-class NetworkTopology:
+class NetworkTopology(Struct):
     """The network topology that the pods of a job or sub job require or prefer."""
 
     mode: str
@@ -62,8 +62,7 @@ class NetworkTopology:
         self.highest_tier_name = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SubGroupPolicy:
+class SubGroupPolicy(Struct, frozen=True):
     """One entry of spec.subGroupPolicy."""
 
     name: str

@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from vcdebug.errors import SchedulerPanic
 from vcdebug.framework.accounts import JOB, WHOLE, Accounts, account_figures
@@ -147,15 +148,14 @@ _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 Demanding = Mapping[str, bool]
 
 
-@dataclass(slots=True)
-class HierarchyNode:
+class HierarchyNode(Struct):
     """An element of a queue path, or a job below its queue."""
 
     weight: float
     share: DominantShare
     request: Resource | None = None
     """The request of all tasks of the job; None for a path element."""
-    children: dict[str, HierarchyNode] = field(default_factory=dict)
+    children: dict[str, HierarchyNode] = {}
     saturated: bool = False
 
     def clone(self) -> HierarchyNode:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from vcdebug.framework.accounts import QUEUE, WHOLE, Accounts, account_figures
 from vcdebug.framework.arguments import Arguments
@@ -43,8 +44,7 @@ NO_RESOURCE = Resource()
 NO_QUEUE = "[proportion] queue {queue} not found"
 
 
-@dataclass(slots=True)
-class ProportionQueueAttr:
+class ProportionQueueAttr(Struct):
     """The figures of a queue; `share`, `allocated` and `inqueue` change during the session, the others do not."""
 
     weight: int
@@ -97,8 +97,7 @@ class ProportionQueueAttr:
 Attrs = dict[QueueName, ProportionQueueAttr]
 
 
-@dataclass
-class AllocatedState:
+class AllocatedState(Struct, dict=True):
     """The allocated amounts of queues in a simulation, starting from those at PrePredicate."""
 
     queues: Attrs

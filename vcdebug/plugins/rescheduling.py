@@ -7,9 +7,10 @@ Differs: what the process remembers is an input: meta.json's `scheduler` (starte
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import ClassVar, NamedTuple
+
+from msgspec.structs import replace
 
 from vcdebug.errors import SchedulerPanic
 from vcdebug.framework.go_sort import sort_slice

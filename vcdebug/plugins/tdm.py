@@ -4,11 +4,11 @@ Upstream: plugins/tdm.
 """
 
 import math
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
 from vcdebug.errors import SchedulerPanic
 from vcdebug.framework.arguments import Arguments

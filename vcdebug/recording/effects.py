@@ -6,9 +6,10 @@ Upstream: plugins/predicates (AllocateFunc, DeallocateFunc), framework/session (
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from heapq import merge
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+
+from msgspec import Struct
 
 from vcdebug.framework import record
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
 COMMIT, DISCARD = "commit", "discard"
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(Struct, frozen=True):
     """One task that the cycle bound, pipelined, held or evicted, and the event that made it final."""
 
     seq: Seq
@@ -39,8 +39,7 @@ class Effect:
     node: NodeName
 
 
-@dataclass(frozen=True, slots=True)
-class ActionSummary:
+class ActionSummary(Struct, frozen=True):
     """What one action did."""
 
     action: str
@@ -71,8 +70,7 @@ class JobSummary(NamedTuple):
     """running, bound, pipelined, held: gang incomplete, pending, evicted, leaving, incomplete or done."""
 
 
-@dataclass(frozen=True, slots=True)
-class Effects:
+class Effects(Struct, frozen=True):
     """The effects of a whole cycle, each list in the order of events."""
 
     bound: tuple[Effect, ...]

@@ -6,8 +6,9 @@ innermost row. A cursor at the first event of a row is before the whole row, the
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from vcdebug.framework.record import HookEvent, Level, Span
 from vcdebug.model.names import Seq
@@ -19,8 +20,7 @@ OPENING_KEY, CLOSING_KEY = "step 0", "step 1"
 """The keys of opening and closing; their inner steps have keys such as `step 0.2.1`."""
 
 
-@dataclass(frozen=True, slots=True)
-class StepBranch:
+class StepBranch(Struct, frozen=True):
     """A step as a row, with the range of its events; empty if `last` is before `first`."""
 
     key: str

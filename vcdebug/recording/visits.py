@@ -2,9 +2,10 @@
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
+
+from msgspec import Struct
 
 from vcdebug.framework import hooks, record
 from vcdebug.framework.columns import SpanLog
@@ -34,8 +35,7 @@ def is_rejection(event: record.HookEvent) -> bool:
     return event.result is not None if event.point.endswith(hooks.PREDICATE.upstream) else not event.result
 
 
-@dataclass(frozen=True, slots=True)
-class NodeTry:
+class NodeTry(Struct, frozen=True):
     """One node that an evicting action tries for one task."""
 
     node: NodeName
@@ -75,8 +75,7 @@ class NodeTry:
         return {event.task: seq for seq, event in self.operations if event.op == "evict"}
 
 
-@dataclass(frozen=True)
-class TaskTry:
+class TaskTry(Struct, frozen=True, dict=True):
     """An action's attempt to place one task."""
 
     action: str
@@ -121,8 +120,7 @@ class TaskTry:
         return next(placed, None)
 
 
-@dataclass(frozen=True)
-class JobVisit:
+class JobVisit(Struct, frozen=True, dict=True):
     """One visit of an action to the job."""
 
     action: str

@@ -5,10 +5,11 @@ The table is written by tests/architecture/upstream_lines.py from upstream's tag
 
 import gzip
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 _TABLE: Final = Path(__file__).with_name("upstream_functions.tsv.gz")
 _NEVER_CALLED: Final = "-"
@@ -42,19 +43,18 @@ class SourceFunction(NamedTuple):
         return f"{self.short_name} ({self.file}:{self.first_line}-{self.last_line})"
 
 
-@dataclass(slots=True)
-class UpstreamSource:
+class UpstreamSource(Struct):
     """The functions in the source of one release."""
 
     tag: str
     commit: str
-    functions: list[SourceFunction] = field(default_factory=list)
-    by_name: dict[str, list[SourceFunction]] = field(default_factory=dict)
-    registered: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    functions: list[SourceFunction] = []
+    by_name: dict[str, list[SourceFunction]] = {}
+    registered: dict[tuple[str, str], list[str]] = {}
     """(hook, plugin's folder) → names of the functions registered for the hook."""
-    asking: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    asking: dict[str, tuple[str, ...]] = {}
     """Hook → the session's functions that ask the plugins."""
-    called_hooks: set[str] = field(default_factory=set)
+    called_hooks: set[str] = set()
     """The hooks that an action or another function of the scheduler calls."""
 
     def find_function(self, file: str, name: str) -> SourceFunction | None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal, NamedTuple
+
+from msgspec import Struct
 
 from vcdebug.snapshot.edit_path import EditError
 
@@ -39,8 +40,7 @@ def mix_text(seed: int, text: str) -> int:
     return number
 
 
-@dataclass(frozen=True, slots=True)
-class ChanceSettings:
+class ChanceSettings(Struct, frozen=True):
     """The random choices of one cycle. The defaults are fixed rules, so that recordings are repeatable."""
 
     search_start: int = 0
@@ -49,26 +49,26 @@ class ChanceSettings:
     """Seed of the order in which maps are visited; None visits keys ascending."""
     tie_seed: int | None = None
     """Seed of choices among equally good nodes and of random offsets; None takes the first."""
-    choices: Mapping[str, str] = field(default_factory=dict)
+    choices: Mapping[str, str] = {}
     """Pod → the node that a real scheduler chose among equally good ones. `node-1;node-4` are its placements in order,
     discarded ones included; the last is used from then on."""
-    searches: Mapping[str, str] = field(default_factory=dict)
+    searches: Mapping[str, str] = {}
     """Pod → the nodes that a real scheduler sampled: `4-563,0-1;9-99` are two searches, each a list of ranges of node
     indexes in the order of the visits."""
-    dry_runs: Mapping[str, str] = field(default_factory=dict)
+    dry_runs: Mapping[str, str] = {}
     """Pod → the nodes that won its dry runs of topology-aware preemption, in order: `node-1;node-4`."""
-    preempts: Mapping[str, str] = field(default_factory=dict)
+    preempts: Mapping[str, str] = {}
     """Pod → nodes on which preempt searched victims for it, in order, also of later searches; they decide only between
     equally good ones."""
-    reclaims: Mapping[str, str] = field(default_factory=dict)
+    reclaims: Mapping[str, str] = {}
     """Pod → the nodes on which reclaim searched victims for it, in order: `node-4;node-1`."""
-    job_domains: Mapping[str, str] = field(default_factory=dict)
+    job_domains: Mapping[str, str] = {}
     """Job → the HyperNodes that allocate tried for it, tier by tier, in order: `s3;s1;s2`."""
-    sub_job_domains: Mapping[str, str] = field(default_factory=dict)
+    sub_job_domains: Mapping[str, str] = {}
     """Sub job → the HyperNodes that were tried for it, within each HyperNode of its job."""
-    cards: Mapping[str, str] = field(default_factory=dict)
+    cards: Mapping[str, str] = {}
     """Pod → the NPUs that were chosen for it among equally good ones: `npu-3;npu-1`."""
-    card_news: Mapping[str, str] = field(default_factory=dict)
+    card_news: Mapping[str, str] = {}
     """Pod → `early`: news of its virtual GPUs came before its bind, and a ledger shared with the cache counts it."""
 
     @classmethod
@@ -161,8 +161,7 @@ class CpuReservation(NamedTuple):
     """A list such as `0-3,8`."""
 
 
-@dataclass(frozen=True, slots=True)
-class SchedulerProcess:
+class SchedulerProcess(Struct, frozen=True):
     """State in the scheduler's memory that no object shows. The default is a process in its first cycle."""
 
     started: datetime | None = None
@@ -173,7 +172,7 @@ class SchedulerProcess:
     """The last time that plugin tdm searched victims; None for never."""
     sessions: int = 0
     """Number of sessions so far."""
-    hyper_nodes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    hyper_nodes: Mapping[str, Mapping[str, str]] = {}
     """Job → the hypernode allocated to each of its sub jobs, and under the empty name to the job itself."""
     reserved_cpus: tuple[CpuReservation, ...] = ()
     """CPUs that earlier cycles assigned to pods, ordered by node and pod."""

@@ -8,12 +8,12 @@
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
+from msgspec import Struct
 
 from vcdebug.amount_text import count_noun
 from vcdebug.errors import SnapshotError, closest_name
@@ -36,8 +36,7 @@ _KINDS: Final[Mapping[str, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """One change of a snapshot."""
 
     text: str

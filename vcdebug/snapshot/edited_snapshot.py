@@ -1,8 +1,9 @@
 """Apply edits: a new snapshot that shares every unchanged object with the old one."""
 
-from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import asdict, fields, replace
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any, Final
+
+from msgspec.structs import asdict, replace
 
 from vcdebug.errors import closest_name_hint
 from vcdebug.releases.release import NEWEST, release_names
@@ -145,7 +146,7 @@ def _new_object(manifests: list[Manifest], edit: Edit) -> Manifest:
 
 
 def _with_flag(snapshot: Snapshot, edit: Edit) -> Snapshot:
-    name = _setting_name(edit, [row.name for row in fields(SchedulerFlags)], deep=_FEATURE_GATES)
+    name = _setting_name(edit, SchedulerFlags.__struct_fields__, deep=_FEATURE_GATES)
     if name == _RELEASE:
         return _with_release(snapshot, edit)
     if edit.change == "delete" and len(edit.path) == 1:
@@ -180,7 +181,7 @@ def snapshot_at_release(snapshot: Snapshot, release: str) -> Snapshot:
 
 
 def _with_chance(snapshot: Snapshot, edit: Edit) -> Snapshot:
-    name = _setting_name(edit, [row.name for row in fields(ChanceSettings)], deep=NAMED_FIELDS)
+    name = _setting_name(edit, ChanceSettings.__struct_fields__, deep=NAMED_FIELDS)
     if edit.change == "delete" and len(edit.path) == 1:
         return replace(snapshot, chance=replace(snapshot.chance, **{name: getattr(ChanceSettings(), name)}))
     value = edit.read_value() if edit.change == "set" else None
@@ -229,7 +230,7 @@ def _with_answer(snapshot: Snapshot, edit: Edit) -> Snapshot:
     return replace(snapshot, answers=other_answers)
 
 
-def _setting_name(edit: Edit, names: list[str], deep: Container[str] = ()) -> str:
+def _setting_name(edit: Edit, names: Sequence[str], deep: Container[str] = ()) -> str:
     """The name of the setting; raises EditError for an unknown one, or for a path below a setting not in `deep`."""
     step = edit.path[0]
     name = step.text.replace("-", "_")

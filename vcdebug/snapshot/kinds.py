@@ -1,10 +1,9 @@
 """The one table of Kubernetes kinds that a snapshot holds: load, save and capture read it."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceKind:
+class ResourceKind(Struct, frozen=True):
     """One Kubernetes kind: its API path, its file in a snapshot, and its use in the replay."""
 
     name: str

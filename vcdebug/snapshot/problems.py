@@ -1,12 +1,13 @@
 """Problem: a fault of the input with which the replay can continue."""
 
 import re
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from msgspec import Struct
+from msgspec.structs import replace
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+
+class Problem(Struct, frozen=True):
     """One fault of a snapshot, and its effect on the replay."""
 
     file: str

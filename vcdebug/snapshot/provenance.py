@@ -1,16 +1,16 @@
 """Provenance: from which cluster, when, and at which resource versions a snapshot was captured."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct
 
 MAX_SHOWN = 3
 """Changed objects that a sentence names at most."""
 
 
-@dataclass(frozen=True, slots=True)
-class Provenance:
+class Provenance(Struct, frozen=True):
     """The origin of a captured snapshot; a snapshot of manifests has none."""
 
     context: str = ""
@@ -25,7 +25,7 @@ class Provenance:
     started: datetime | None = None
     finished: datetime | None = None
     """The server's time at the first and at the last answer."""
-    resource_versions: Mapping[str, str] = field(default_factory=dict)
+    resource_versions: Mapping[str, str] = {}
     """Kind → resource version of its list, for every kind that was read, even if empty."""
     consistent: bool = True
     """Whether all lists show the cluster at the same time."""

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
 import yaml
+from msgspec import Struct
+from msgspec.structs import replace
 
 from vcdebug.linear_pattern import PatternError, compile_pattern
 from vcdebug.releases.release import Release
@@ -46,8 +47,7 @@ PseudonymMap = dict[str, dict[str, str]]
 """(kind, `label` or `value`) → original text → pseudonym."""
 
 
-@dataclass(frozen=True, slots=True)
-class Redaction:
+class Redaction(Struct, frozen=True):
     """A redacted snapshot with its mapping and counts for a report."""
 
     snapshot: Snapshot

@@ -6,10 +6,11 @@ import json
 import re
 import tarfile
 from collections.abc import Iterator
-from dataclasses import asdict, fields
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec.structs import asdict
 
 from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.cycle_inputs import ChanceSettings, SchedulerProcess
@@ -128,12 +129,12 @@ def _process_document(process: SchedulerProcess) -> Manifest:
 def _changed_flags(flags: SchedulerFlags) -> dict[str, Any]:
     default = SchedulerFlags()
     changed: dict[str, Any] = {}
-    for row in fields(SchedulerFlags):
-        if row.name == "release":
+    for name in SchedulerFlags.__struct_fields__:
+        if name == "release":
             continue
-        value = getattr(flags, row.name)
-        if value != getattr(default, row.name):
-            changed[row.name] = dict(value) if row.name == "feature_gates" else value
+        value = getattr(flags, name)
+        if value != getattr(default, name):
+            changed[name] = dict(value) if name == "feature_gates" else value
     return changed
 
 

@@ -4,9 +4,11 @@ import math
 import re
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from vcdebug.snapshot import cycle_inputs
 from vcdebug.snapshot.manifest import WorkloadFacts, object_in, object_list
@@ -29,23 +31,22 @@ _TRUE = ("1", "t", "T", "TRUE", "true", "True")
 _FALSE = ("0", "f", "F", "FALSE", "false", "False")
 
 
-@dataclass(frozen=True, slots=True)
-class MetaSettings:
+class MetaSettings(Struct, frozen=True):
     """The settings of meta.json; the defaults if the file is missing."""
 
     now: datetime | None = None
     complete: bool | None = None
     name: str = ""
     description: str = ""
-    flags: Mapping[str, Any] = field(default_factory=dict)
-    chance: Mapping[str, Any] = field(default_factory=dict)
-    scheduler: Mapping[str, Any] = field(default_factory=dict)
+    flags: Mapping[str, Any] = {}
+    chance: Mapping[str, Any] = {}
+    scheduler: Mapping[str, Any] = {}
     family: str = ""
     """Test family of a cluster on which a scheduler's first cycle was recorded; empty for other snapshots."""
     persistence: cycle_inputs.PersistenceSetting = "auto"
     capture: Provenance | None = None
-    bound: Mapping[str, str] = field(default_factory=dict)
-    workloads: Mapping[str, WorkloadFacts] = field(default_factory=dict)
+    bound: Mapping[str, str] = {}
+    workloads: Mapping[str, WorkloadFacts] = {}
     problems: tuple[Problem, ...] = ()
     """Problems found when the snapshot was made, whose causes it no longer contains."""
 

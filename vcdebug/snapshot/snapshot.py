@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
+
+from msgspec import Struct, field
 
 from vcdebug.errors import EngineError
 from vcdebug.releases.change import Change
@@ -74,8 +75,7 @@ KUBERNETES_GATES: Mapping[str, tuple[int, int]] = MappingProxyType(
 """Kubernetes feature gates with the first server version that has them on by default."""
 
 
-@dataclass(frozen=True, slots=True)
-class SchedulerFlags:
+class SchedulerFlags(Struct, frozen=True):
     """The scheduler's command line, with upstream's defaults."""
 
     default_queue: str = "default"
@@ -93,7 +93,7 @@ class SchedulerFlags:
     sharding_name: str = "volcano"
     server_version: tuple[int, int] = (1, 36)
     """The API server's version: Kubernetes' gate defaults follow it."""
-    feature_gates: Mapping[str, bool] = field(default_factory=dict)
+    feature_gates: Mapping[str, bool] = {}
     """Gates set on the command line, which override every default."""
     panic_on_error: bool = True
     release: Release = NEWEST
@@ -129,12 +129,11 @@ class SchedulerFlags:
         return version >= KUBERNETES_GATES[name]
 
 
-@dataclass(slots=True)
-class Snapshot:
+class Snapshot(Struct):
     """One cluster at one moment: its objects, the scheduler's configuration, flags and clock."""
 
     name: str
-    objects: dict[str, list[Manifest]] = field(default_factory=dict)
+    objects: dict[str, list[Manifest]] = {}
     """Manifests by kind name, each list in input order."""
     scheduler_conf: str | None = None
     """The text of volcano-scheduler.conf; None for upstream's built-in default."""
@@ -144,9 +143,9 @@ class Snapshot:
     """Random choices of the real scheduler."""
     answers: tuple[ForcedAnswer, ...] = ()
     """Answers that a user forces on plugins."""
-    usage: Mapping[str, Any] = field(default_factory=dict)
+    usage: Mapping[str, Any] = {}
     """Measured node usage: node name -> time, cpu {period: percent}, mem {period: percent}."""
-    extender: Mapping[str, Any] = field(default_factory=dict)
+    extender: Mapping[str, Any] = {}
     """Recorded answers of the extender's webhook: verb -> key -> answer or answers in order."""
     device_config: str | None = None
     """The text of device-config.yaml; None for the built-in configuration."""
@@ -154,11 +153,11 @@ class Snapshot:
     """The scheduler's memory of earlier cycles."""
     persistence: PersistenceSetting = "auto"
     """Whether task state is restored from pods' annotations."""
-    bound: Mapping[str, str] = field(default_factory=dict)
+    bound: Mapping[str, str] = {}
     """Pod → node to which another client binds it during the cycle, unseen by the scheduler."""
-    workloads: Mapping[str, WorkloadFacts] = field(default_factory=dict)
+    workloads: Mapping[str, WorkloadFacts] = {}
     """`namespace/Kind name` → facts from operators' objects, whose kinds the scheduler does not read."""
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[Problem] = []
     description: str = ""
     origin: str = ""
     """The path or name of its source."""

@@ -4,8 +4,9 @@ Upstream: controllers/job (createOrUpdatePodGroup, createJobPod), controllers/po
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final, NamedTuple
+
+from msgspec.structs import replace
 
 from vcdebug.errors import SnapshotError
 from vcdebug.gotime import api_time_text

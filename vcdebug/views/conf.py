@@ -1,7 +1,6 @@
 """The panel Conf: actions, tiers and switches, flags and all other inputs of the cycle."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields
 
 from vcdebug.actions import ACTIONS
 from vcdebug.errors import closest_name_hint
@@ -45,7 +44,7 @@ def changed_flags(flags: SchedulerFlags) -> dict[str, object]:
     """The scheduler's flags without those that have upstream's default."""
     # The release has its own rows.
     default = SchedulerFlags()
-    names = (field.name for field in fields(SchedulerFlags) if field.name != "release")
+    names = (name for name in SchedulerFlags.__struct_fields__ if name != "release")
     return {name: getattr(flags, name) for name in names if getattr(flags, name) != getattr(default, name)}
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from msgspec import Struct, structs
+from msgspec.structs import replace
 
 from vcdebug.amount_text import capitalize_first, join_names
 from vcdebug.printable import make_line_printable, make_printable

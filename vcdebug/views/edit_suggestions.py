@@ -1,7 +1,6 @@
 """Suggest edits and answers for the command line, from the cell and event under the cursor."""
 
 from collections.abc import Iterator
-from dataclasses import fields
 from typing import Final, NamedTuple
 
 from vcdebug.debugger.cursor import OVERVIEW
@@ -87,8 +86,8 @@ def iter_edit_words(here: DebuggerState) -> Iterator[str]:
     yield "conf:actions="
     for option in dict.fromkeys(option.name for tier in conf.tiers for option in tier):
         yield f"conf:plugins.{option}"
-    yield from (f"flag:{row.name}=" for row in fields(SchedulerFlags))
-    yield from (f"chance:{row.name}=" for row in fields(ChanceSettings))
+    yield from (f"flag:{name}=" for name in SchedulerFlags.__struct_fields__)
+    yield from (f"chance:{name}=" for name in ChanceSettings.__struct_fields__)
     yield "replay:persistence="
 
 

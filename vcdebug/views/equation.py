@@ -1,8 +1,9 @@
 """The panel Equation: the arithmetic behind an event, a row per dimension, check or task, the deciding one marked."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from vcdebug.amount_text import format_amount, format_amounts_apart, short_name, short_resource_text, used_dimensions
 from vcdebug.debugger.facts import EventFact

@@ -1,8 +1,9 @@
 """The panel Moment: one view per type of event."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun
 from vcdebug.framework import record

@@ -1,11 +1,11 @@
 """Views of predicate, score and choice events: nodes by reason, nodes by plugin, the best nodes."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from string import ascii_uppercase
 from typing import Final
 
 import numpy as np
+from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun, format_amount, format_number, join_names, short_name
 from vcdebug.explain.decisions.equations import (

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from vcdebug.amount_text import capitalize_first, count_noun, format_count
 from vcdebug.explain.decisions.evictions import Eviction, undiscarded_evictions

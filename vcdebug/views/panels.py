@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from vcdebug.debugger import commands
 from vcdebug.debugger.commands import CommandError

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
 
 from vcdebug.amount_text import capitalize_first, count_noun, format_count, join_names
 from vcdebug.debugger.commands import CommandError

@@ -1,13 +1,13 @@
 """The report about a cycle as a document: snapshot, causes of Pending jobs, bookmarks, what each cycle did."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import islice, pairwise, starmap
 from math import ceil
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun, format_amount, format_count, short_name
 from vcdebug.comparison.cycles import compare_captures

@@ -1,8 +1,9 @@
 """The pages `:jobs`, `:pods`, `:nodes` and `:queues`: every object at the event, and how many there are."""
 
-from dataclasses import replace
 from functools import partial
 from typing import Final
+
+from msgspec.structs import replace
 
 from vcdebug.amount_text import format_count
 from vcdebug.debugger.driver import DebuggerState

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple, overload
 
@@ -69,8 +68,7 @@ def table_columns(*heads: str) -> tuple[Column, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """Rows under heads, with lines above and below; `rows` may be RowsOnDemand."""
 
     title: str
@@ -95,7 +93,7 @@ class Table:
     """The depth of each row of a tree."""
     is_quoted: bool = False
     """Whether the rows are the scheduler's own lines, in which jobs keep the names of their PodGroups."""
-    figures: FigureAt = field(default=no_figure, compare=False)
+    figures: FigureAt = no_figure
     """The figure of a cell; called for the cell under the cursor only."""
 
 

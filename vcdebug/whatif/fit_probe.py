@@ -5,10 +5,10 @@ Both replay the cycle on an edited snapshot without the actions that evict.
 
 from collections.abc import Iterator
 from copy import deepcopy
-from dataclasses import replace
 from typing import Final, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending.explanation import explain_by_name

@@ -6,11 +6,11 @@ volume is provisioned, binds and evictions always succeed.
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from vcdebug.framework.persistence import annotation_patches
 from vcdebug.framework.record import CloseEvent

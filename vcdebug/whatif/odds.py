@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from vcdebug.comparison.cycles import find_decision_divergence
 from vcdebug.framework.record import BestEvent, OpEvent, RandomEvent

@@ -6,10 +6,11 @@ import sys
 import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun
 from vcdebug.cli.arguments import add_options, positive_number

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from vcdebug.amount_text import count_noun, format_count, join_names
 from vcdebug.grouping import group_by_key
@@ -148,8 +150,7 @@ def dump_blocks(comparison: DumpComparison) -> Iterator[Block]:
 # `vcdebug expect`
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedExpectation:
+class CheckedExpectation(Struct, frozen=True):
     """The verdicts of one expectation, or why its snapshot could not be replayed."""
 
     name: str

@@ -1,8 +1,9 @@
 """The report of `vcdebug diff`: changed decisions, and the first difference of the two runs."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from vcdebug.comparison.cycles import CycleComparison, Divergence, DivergenceSide, TaskOutcome
 from vcdebug.explain.decisions.votes import HookCallGroup

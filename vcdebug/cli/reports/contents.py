@@ -1,7 +1,9 @@
 """The report of `vcdebug inspect`: objects, problems, missing kinds, and the configuration in force."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from vcdebug.amount_text import count_noun
 from vcdebug.framework.conf import PluginOption, SchedulerConf
@@ -20,8 +22,7 @@ from vcdebug.views.conf import changed_flags
 from vcdebug.views.document import Block, make_listing, make_paragraph
 
 
-@dataclass(frozen=True, slots=True)
-class Inspection:
+class Inspection(Struct, frozen=True):
     """The contents and problems of a snapshot that is not replayed."""
 
     snapshot: Snapshot

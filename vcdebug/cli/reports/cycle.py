@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import asdict, replace
 
 from vcdebug.amount_text import count_noun, format_percent_number
 from vcdebug.cli.reports.contents import input_problem_lines

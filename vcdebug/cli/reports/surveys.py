@@ -1,8 +1,10 @@
 """The report of `vcdebug explain` about many jobs: a table per snapshot, and the frequency of each cause."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun
 from vcdebug.cli.arguments import CachedRecordings
@@ -29,8 +31,7 @@ class SurveyedSnapshot(NamedTuple):
     job_names: JobNames
 
 
-@dataclass(frozen=True, slots=True)
-class Surveys(BatchResults[SurveyedSnapshot]):
+class Surveys(BatchResults[SurveyedSnapshot], frozen=True):
     """The pending jobs of all snapshots."""
 
     command_line_maker: CommandLineMaker
@@ -165,8 +166,7 @@ def _snapshot_document(surveyed: SurveyedSnapshot) -> dict[str, object]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Surveyor:
+class Surveyor(Struct, frozen=True):
     """Replays a snapshot and explains its jobs. Its fields are plain values: it is pickled for workers."""
 
     job: str | None

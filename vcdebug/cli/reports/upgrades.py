@@ -4,8 +4,9 @@ from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from itertools import starmap
+
+from msgspec import Struct
 
 from vcdebug.amount_text import count_noun
 from vcdebug.cli.batch import BatchResults, PackedSnapshot
@@ -139,8 +140,7 @@ def _trial_document(trial: MixtureTrial) -> dict[str, object]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Upgrades(BatchResults[Upgrade]):
+class Upgrades(BatchResults[Upgrade], frozen=True):
     """The decisions that another release changes, for each snapshot of a folder."""
 
     after: Release
@@ -238,8 +238,7 @@ def search_upgrade(snapshot: Snapshot, after: Release, args: Namespace, output: 
     return build_upgrade(snapshot, after, search)
 
 
-@dataclass(frozen=True, slots=True)
-class UpgradeSearcher:
+class UpgradeSearcher(Struct, frozen=True):
     """Searches one snapshot of many. Its fields are plain values: it is pickled for workers."""
 
     after: Release

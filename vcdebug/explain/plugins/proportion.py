@@ -5,10 +5,10 @@ Upstream: plugins/proportion.
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
 from typing import NamedTuple
 
 from msgspec import Struct, structs
+from msgspec.structs import replace
 
 from vcdebug import amount_text
 from vcdebug.amount_text import format_amount

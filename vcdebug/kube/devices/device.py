@@ -6,8 +6,9 @@ Upstream: k8s dynamic-resource-allocation structured (NodeMatches, consumable_ca
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from vcdebug.gomath import int_div, int_mod
 from vcdebug.grouping import group_by_key
@@ -43,8 +44,7 @@ class PoolId(NamedTuple):
         return "/".join(self)
 
 
-@dataclass(frozen=True, slots=True)
-class NodeScope:
+class NodeScope(Struct, frozen=True):
     """The nodes that can use a device: one node, all, or those matching a selector."""
 
     node: NodeName
@@ -75,8 +75,7 @@ class NodeScope:
         return self.is_everywhere or any(term.matches_node(labels, node) for term in self.terms)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Device:
+class Device(Struct, frozen=True, eq=False):
     """A device listed in a slice."""
 
     id: DeviceId
@@ -90,8 +89,7 @@ class Device:
     taints: tuple[Taint, ...]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class DeviceSlice:
+class DeviceSlice(Struct, frozen=True, eq=False):
     """The contents of a ResourceSlice."""
 
     name: str
@@ -106,7 +104,7 @@ class DeviceSlice:
     """Counter set → counter → amount that the devices of the pool share."""
     repeated_counter_sets: tuple[str, ...]
     """Names of counter sets that the slice lists more than once."""
-    devices: list[Device] = field(default_factory=list)
+    devices: list[Device] = []
 
 
 def read_slice(manifest: JsonObject) -> DeviceSlice:

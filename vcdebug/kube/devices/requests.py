@@ -7,8 +7,9 @@ Upstream: k8s dynamic-resource-allocation structured (validateDeviceRequest, req
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from vcdebug.kube.cel import CelError, DeclaredFields, DefaultMap, Quantity, Semver, Undecided
 from vcdebug.kube.cel.interpreter import evaluate_boolean
@@ -22,8 +23,7 @@ MAX_DEVICES: Final = 32
 """Maximum number of devices of one claim."""
 
 
-@dataclass(slots=True)
-class RequestData:
+class RequestData(Struct):
     """A request, or one alternative of a request."""
 
     claim: str
@@ -37,7 +37,7 @@ class RequestData:
     admin: bool
     tolerations: Tolerations
     capacity: CapacityAmounts
-    devices: list[Device] = field(default_factory=list)
+    devices: list[Device] = []
     """Matching devices of this node, if all are requested."""
 
     @property
@@ -46,8 +46,7 @@ class RequestData:
         return f"{self.parent}/{self.name}" if self.parent else self.name
 
 
-@dataclass(slots=True)
-class DeviceRequest:
+class DeviceRequest(Struct):
     """The alternatives of a request, best first; exactly one if `chooses` is false."""
 
     alternatives: list[RequestData]
@@ -59,8 +58,7 @@ class DeviceRequest:
         return min(alternative.count for alternative in self.alternatives)
 
 
-@dataclass(slots=True)
-class DeviceClaim:
+class DeviceClaim(Struct):
     """A claim to be allocated."""
 
     key: str

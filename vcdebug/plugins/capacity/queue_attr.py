@@ -6,8 +6,11 @@ Upstream: plugins/capacity (queueAttr).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from vcdebug.framework.accounts import account_figures
 from vcdebug.framework.figures import Figures
@@ -109,8 +112,7 @@ class Entitlement(NamedTuple):
     deserved: Resource
 
 
-@dataclass(slots=True, eq=False)
-class CapacityQueueAttr:
+class CapacityQueueAttr(Struct, eq=False):
     """A queue's figures. `allocated` is replaced, never modified, so that simulations can keep an earlier value.
     Upstream: plugins/capacity.newQueueAttr.
     """
@@ -131,7 +133,7 @@ class CapacityQueueAttr:
     keeps_zeros: bool = True
     """Both as in CapacityForm."""
     ancestors: AncestorSlice = field(default_factory=AncestorSlice)
-    children: dict[QueueName, CapacityQueueAttr] = field(default_factory=dict)
+    children: dict[QueueName, CapacityQueueAttr] = {}
     allocated: Resource = field(default_factory=Resource)
     request: Resource = field(default_factory=Resource)
     elastic: Resource = field(default_factory=Resource)

@@ -6,8 +6,9 @@ Upstream: plugins/capacity (Reclaimable, UnifiedEvictable, capacityState).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from vcdebug.kube.node_view import CycleState
 from vcdebug.model.job import JobInfo
@@ -139,8 +140,7 @@ SHARED_MEMORY_DEPTH = 7
 """From this depth on, a queue's ancestors may be overwritten later, so a copy stores them."""
 
 
-@dataclass(slots=True, eq=False)
-class QueueStates:
+class QueueStates(Struct, eq=False):
     """Simulated allocated amounts and devices per queue. Upstream: plugins/capacity.getCapacityState."""
 
     allocated: dict[QueueName, Resource]

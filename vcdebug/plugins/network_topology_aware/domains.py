@@ -5,10 +5,10 @@ Upstream: plugins/network-topology-aware (hyperNodeGradientFn, getSearchRoot, re
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct, field
 
 from vcdebug.framework.gang_plan import EVICT_PURPOSE
 from vcdebug.framework.session import Session
@@ -21,8 +21,7 @@ from vcdebug.snapshot.cycle_inputs import MapOrder
 NO_POSITION = -1
 
 
-@dataclass(slots=True)
-class HyperNodeAmounts:
+class HyperNodeAmounts(Struct):
     """Sums over the nodes of a HyperNode; only `used` changes during the session."""
 
     allocatable: Resource = field(default_factory=Resource)

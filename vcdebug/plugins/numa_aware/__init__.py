@@ -4,10 +4,10 @@ Upstream: plugins/numaaware, api/node_info (RefreshNumaSchedulerInfoByCrd), cach
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
 from vcdebug.errors import NIL_POINTER_TEXT, SchedulerPanic
 from vcdebug.framework.arguments import Arguments

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from msgspec import Struct
@@ -127,8 +126,7 @@ class MarkCommands:
             self._commands.open_prompt("command", f"note {bookmark.note}")
 
 
-@dataclass(eq=False)
-class CopyCommands:
+class CopyCommands(Struct, eq=False):
     """The copy menu, and copying the whole panel by one key."""
 
     current: ScreenState

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from vcdebug.amount_text import TimeEstimate, count_noun
 from vcdebug.debugger.commands import CommandError, CommandReply
@@ -39,8 +42,7 @@ if TYPE_CHECKING:
     from vcdebug.whatif.fixes.trial import EditTexts, TrialOutcome
 
 
-@dataclass(eq=False)
-class PageOpener:
+class PageOpener(Struct, eq=False):
     """Opens pages and carries out the choice with which a page closes."""
 
     current: ScreenState
@@ -172,8 +174,7 @@ QUESTION_PAGE: Final = Page(lambda _: Table("Questions"), lambda row: (row.key,)
 FIX_PAGE: Final = Page(lambda _: Table("Remedies"), lambda row: (row.key,), "Enter makes the change, in a branch")
 
 
-@dataclass(eq=False)
-class QuestionCommands:
+class QuestionCommands(Struct, eq=False):
     """Questions and fixes about the row under the cursor, else about the current job, pod, node or queue."""
 
     current: ScreenState

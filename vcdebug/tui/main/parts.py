@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from vcdebug.model.names import Seq
 from vcdebug.tui.clipboard import Clipboard
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     from vcdebug.tui.worker import NextScreen
 
 
-@dataclass(eq=False)
-class ScreenParts:
+class ScreenParts(Struct, eq=False, dict=True):
     """The parts of the main screen, which share these fields; each part is imported and made at its first use."""
 
     current: ScreenState

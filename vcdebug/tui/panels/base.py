@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, Final
 from weakref import ref
 
+from msgspec.structs import replace
 from rich.cells import cell_len, set_cell_size
 from textual import events, on
 from textual.binding import Binding

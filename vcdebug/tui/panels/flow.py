@@ -1,8 +1,8 @@
 """The panels Flow (the cycle as a tree of spans) and Moment (the current event)."""
 
-from dataclasses import replace
 from typing import ClassVar, Final
 
+from msgspec.structs import replace
 from textual.binding import Binding
 
 from vcdebug.debugger.driver import DebuggerState

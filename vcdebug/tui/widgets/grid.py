@@ -1,10 +1,11 @@
 """A table drawn line by line: its cost follows the screen's height, not the number of rows."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 from rich.segment import Segment
 from rich.style import Style as RichStyle
 from textual import events

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct, structs
+from msgspec.structs import replace
 
 from vcdebug.model.names import IntArray
 from vcdebug.views.pieces import SIGNS

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal
 
 import yaml
 from msgspec import Struct, structs
+from msgspec.structs import replace
 
 from vcdebug.actions import ALLOCATE, PREEMPT
 from vcdebug.amount_text import count_noun, format_amounts_apart, join_names, verb_for

@@ -1,6 +1,6 @@
 """A queue that may not allocate or reclaim for a task: the limit, the excess, and advice."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE

@@ -71,7 +71,7 @@ PERSISTENCE = (
         "event handlers notified",
     ),
     claim(
-        "3: without it a job of higher rank takes the room",
+        "3: without it a job of higher priority takes the room",
         "persist-restarted",
         f"{OFF}; explain team/batch",
         "batch-worker-0 bound to gpu-01",

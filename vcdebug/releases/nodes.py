@@ -45,7 +45,7 @@ PORTWORX_MIGRATION_ANNOTATION = Change(
 )
 CSI_LIMIT_KEY = Change(
     "A CSI driver's limit has the old Kubernetes name: with `/`, and with a hash for a long driver name.",
-    "the resource name in messages; limits of drivers with very long names",
+    "the resource name in messages; limits of drivers with long names",
     "v1.16; #5287; L",
 )
 DRA_TIMEOUT_CODE = Change(

@@ -50,7 +50,7 @@ class OpenCommand(Command):
             --panel NAME      start with panel NAME focused
             --filter TEXT     filter the rows of --panel (default: of the panel Jobs)
             --fresh           ignore the saved session
-            --theme NAME      dark, light, ansi or ansi-light (16 colors) (default: that of the settings), or another
+            --theme NAME      dark, light, ansi or ansi-light (16 colours) (default: that of the settings), or another
                               one of Textual, such as nord
             --no-mouse        disable mouse support
             --config FILE     file of settings (default: the one named in docs/keys.md)

@@ -109,7 +109,7 @@ def reading(recording: Recording) -> dict[str, float]:
     """Seconds for the index, p95 of jumps and of steps back with a screen's queries, and the largest tables."""
     debugger, draw, total = Debugger(recording), random.Random(1), len(recording)
     job = next(iter(recording.session.jobs), "")
-    found = {"index": seconds(lambda: (recording.index.names_of_kind("task"), recording.span_tree, recording.timeline))}
+    found = {"index": seconds(recording.build_indexes)}
 
     def look(move: Callable[[], object]) -> float:
         return seconds(

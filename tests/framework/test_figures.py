@@ -1,5 +1,7 @@
 """Columns of a recording are read back exactly as they were written."""
 
+import numpy as np
+
 from tests.builders import ledger, task
 from tests.framework.test_statement import session
 from vcdebug.framework.columns import Level, Note, NoteLog, SpanLog
@@ -58,14 +60,9 @@ def test_every_figure_of_a_ledger_and_of_a_ripple_is_found_by_its_owner() -> Non
     above = FigureHead("capacity", RIPPLE, ("", "allocated"))
     values = ["a/b", 0.25, Resource(1.0), 3, None, "root", Resource(7.0)]
     place = log.write_row(task(ssn, "r-0"), ssn.nodes["n1"], (own, above), values)
-    assert [
-        ("drf", "a/b", "job"),
-        ("drf", "a/b", "share"),
-        ("drf", "a/b", "allocated"),
-        ("drf", "a/b", "rank"),
-        ("drf", "a/b", "held"),
-        ("capacity", "root", "allocated"),
-    ] == list(log.changed_figures(place))
+    assert [("drf", own.names, ["a/b"]), ("capacity", ("allocated",), ["root"])] == [
+        (entry.plugin, tuple(entry.names), list(owners)) for entry, _, owners in log.rows_by_entry(np.array([place]))
+    ]
     assert (0.25, 3, None, 7.0) == (
         log.figure_value(place, "drf", "a/b", "share"),
         log.figure_value(place, "drf", "a/b", "rank"),

@@ -5,7 +5,7 @@ import pytest
 from tests.recorded import GOLDEN, bundled, golden
 from tests.recording.scan import subjects
 from vcdebug.framework.record import HookEvent, Level, OpEvent, Record, Span, StatementEvent
-from vcdebug.recording.event_index import JOB, NODE, PLUGIN, QUEUE, TASK, EventIndex, seq_after, seq_before
+from vcdebug.recording.event_index import EventIndex, seq_after, seq_before
 from vcdebug.recording.recording import SpanTree
 
 
@@ -32,29 +32,22 @@ def test_every_subject_has_the_events_that_speak_of_it(name: str) -> None:
             scanned.setdefault(key, {})[seq] = None
     index = recording.index
     assert {key: list(seqs) for key, seqs in scanned.items()} == {key: list(index.seqs_about(*key)) for key in scanned}
-    for kind in (TASK, JOB, NODE, QUEUE, PLUGIN):
-        assert sorted(known for of, known in scanned if of == kind) == sorted(index.names_of_kind(kind))
-
-
-def test_names_come_in_order_of_their_first_event() -> None:
-    index = bundled().index
-    firsts = [index.seqs_about("job", job)[0] for job in index.names_of_kind("job")]
-    assert sorted(firsts) == firsts
 
 
 def test_an_index_prepared_ahead_answers_the_same() -> None:
     recording = bundled()
     ahead = EventIndex(recording.record, recording.owners)
     ahead.build_all()
-    for kind in (TASK, JOB, NODE, QUEUE, PLUGIN):
-        assert recording.index.names_of_kind(kind) == ahead.names_of_kind(kind)
+    for seq, event in enumerate(recording.events, start=1):
+        for key in subjects(event, recording.owners):
+            assert seq in ahead.seqs_about(*key)
+            assert list(recording.index.seqs_about(*key)) == list(ahead.seqs_about(*key))
 
 
 def test_a_recording_without_events_has_an_empty_index() -> None:
     index = EventIndex(Record(), bundled().owners)
     index.build_all()
     assert [] == list(index.seqs_about("job", "ns/a"))
-    assert [] == index.names_of_kind("task")
 
 
 def test_a_statement_concerns_its_tasks_their_jobs_and_nodes() -> None:

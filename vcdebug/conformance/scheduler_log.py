@@ -60,11 +60,6 @@ class SchedulerLog:
         }
         self.jobs = None
 
-    @property
-    def has_all_lines(self) -> bool:
-        """Whether all lines of the log are kept."""
-        return self.count == len(self._head) + len(self._tail)
-
     def __iter__(self) -> Iterator[str]:
         yield from chain(self._head, self._tail)
 

@@ -96,15 +96,11 @@ class RandomDraws:
         """Count one successful dry run of the task."""
         self._won[task] = self._won.get(task, 0) + 1
 
-    def chosen_first(self, nodes: list[NodeInfo], task: TaskKey) -> list[NodeInfo]:
-        """The nodes, which upstream visits in random order, with the configured node first."""
-        return put_first(nodes, self.known_choice(task))
-
     def in_known_order(self, nodes: list[NodeInfo], task: TaskKey) -> list[NodeInfo]:
         """The nodes that reclaim visits: those of the configured order first, then the rest."""
         if task not in self._reclaims:
-            return self.chosen_first(nodes, task)
-        places = turns_by_name(self._reclaims[task])
+            return put_first(nodes, self.known_choice(task))
+        places = {name: place for place, name in enumerate(self._reclaims[task].split(";"))}
         return sorted(nodes, key=lambda node: places.get(node.name, len(places)))
 
     def known_turns(self, nodes: Iterable[NodeInfo], task: TaskKey) -> list[int] | None:
@@ -126,11 +122,6 @@ class RandomDraws:
         choices = [node for task in tasks if (node := self.known_choice(task))]
         indexes = [index for index, nodes in enumerate(domains) if choices and all(node in nodes for node in choices)]
         return indexes[0] if indexes else place
-
-
-def turns_by_name(names: str) -> dict[NodeName, int]:
-    """Map each name of a `;`-separated list to its position."""
-    return {name: place for place, name in enumerate(names.split(";"))}
 
 
 def put_first(nodes: list[NodeInfo], name: NodeName) -> list[NodeInfo]:

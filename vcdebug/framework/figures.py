@@ -162,13 +162,6 @@ class FigureLog:
             if not entry.ripple
         )
 
-    def changed_figures(self, place: RowPlace) -> Iterator[tuple[str, str, str]]:
-        """(plugin, owner, figure) for all that the operation wrote, ripples last; owner: a job, a queue or empty."""
-        for entry in self._layout_at(place).entries:
-            owner = self._owner_name(place, entry)
-            for name in entry.names:
-                yield entry.plugin, owner, name
-
     def rows_by_entry(self, places: IntArray) -> Iterator[tuple[FigureEntry, IntArray, Sequence[str]]]:
         """For each entry of the rows: (entry, indexes of `places` whose row has it, owners)."""
         if not len(places):

@@ -57,10 +57,6 @@ class EventIndex:
         """Events that concern one task, job, node, queue or plugin."""
         return self._postings_of(kind).seqs_of(name)
 
-    def names_of_kind(self, kind: str) -> list[str]:
-        """The names of one kind that events concern, in order of appearance."""
-        return self._postings_of(kind).stated_names()
-
     def spans_of(self, level: Level, name: str) -> Sequence[Span]:
         """The spans of one action, queue, job, task or node, in order."""
         spans = self._record.spans
@@ -371,9 +367,9 @@ class ChangeIndex:
         """Task, node or job → the last place before `before` at which it was written."""
         return self._postings_for(kind, "", "").latest_seqs(before)
 
-    def changed_names(self, kind: str) -> Sequence[str]:
-        """The tasks, nodes or jobs that changed, in order of the first change."""
-        return self._postings_for(kind, "", "").stated_names()
+    def changed_tasks(self) -> Sequence[TaskKey]:
+        """The tasks that changed, in order of the first change."""
+        return self._postings_for(TASK, "", "").stated_names()
 
     def _postings_for(self, kind: str, plugin: str, figure: str) -> Postings:
         figure_key = (kind, plugin, figure)

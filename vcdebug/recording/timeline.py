@@ -83,7 +83,7 @@ class StateTimeline:
     @cached_property
     def moving(self) -> Mapping[TaskKey, None]:
         """Tasks that some event of the cycle changes."""
-        return dict.fromkeys(self._change_index.changed_names(TASK))
+        return dict.fromkeys(self._change_index.changed_tasks())
 
     @cached_property
     def touched(self) -> Mapping[JobId, Sequence[TaskKey]]:
@@ -345,11 +345,6 @@ class JobCounts(NamedTuple):
     def pending_count(self) -> int:
         """Number of Pending tasks."""
         return self.status.get(TaskStatus.PENDING, 0)
-
-    @property
-    def total_count(self) -> int:
-        """Number of all tasks."""
-        return sum(self.status.values())
 
 
 class LazyMap(Mapping[str, V]):

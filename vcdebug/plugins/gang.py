@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.plugin_answers import PERMIT, REJECT, EvictionContext, ValidateResult, VictimAnswer
 from vcdebug.framework.record import fast_tuple
 from vcdebug.framework.session import Plugin, Session
@@ -29,13 +28,9 @@ class Gang(Plugin):
 
     name = "gang"
 
-    def __init__(self, arguments: Arguments) -> None:
-        super().__init__(arguments)
-        self.jobs: dict[JobId, JobInfo] = {}
-
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/gang.OnSessionOpen."""
-        self.jobs = ssn.jobs
+        self.jobs: dict[JobId, JobInfo] = ssn.jobs
         self.log = ssn.log_comparison
 
     def job_valid(self, job: JobInfo) -> ValidateResult | None:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.plugin_answers import PERMIT, EvictionContext, EvictionKind, VictimAnswer
 from vcdebug.framework.record import fast_tuple
 from vcdebug.framework.session import Plugin, Session
@@ -18,13 +17,9 @@ class Priority(Plugin):
 
     name = "priority"
 
-    def __init__(self, arguments: Arguments) -> None:
-        super().__init__(arguments)
-        self.jobs: dict[JobId, JobInfo] = {}
-
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/priority.OnSessionOpen."""
-        self.jobs = ssn.jobs
+        self.jobs: dict[JobId, JobInfo] = ssn.jobs
         self.log = ssn.log_comparison
 
     def task_order(self, left: TaskInfo, right: TaskInfo) -> int:

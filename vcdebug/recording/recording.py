@@ -181,11 +181,15 @@ def _remember_per_recording(function: RecordingQuestion[P, R], most: int | None)
     def ask_once(recording: Recording, /, *args: P.args, **kwargs: P.kwargs) -> R:
         get_answer: Callable[..., R] | None = recording.memo.get(function)
         if get_answer is None:
-            get_answer = recording.memo[function] = lru_cache(most)(partial(function, recording))
+            get_answer = recording.memo[function] = _new_answer_cache(function, recording, most)
         return get_answer(*args, **kwargs)
 
     update_wrapper(ask_once, function)
     return ask_once
+
+
+def _new_answer_cache(function: RecordingQuestion[P, R], recording: Recording, most: int | None) -> Callable[..., R]:
+    return lru_cache(most)(partial(function, recording))
 
 
 def store_answer(recording: Recording, question: Callable[[Recording], R], get_answer: Callable[[], R]) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+from msgspec import Struct
 from textual.widget import Widget
 
 from vcdebug.amount_text import count_noun
@@ -11,10 +12,13 @@ from vcdebug.debugger.commands import CommandReply, execute_line
 from vcdebug.debugger.driver import DriverStep
 from vcdebug.errors import VcdebugError
 from vcdebug.model.names import Seq
-from vcdebug.tui.main.background_work import BackgroundWork, ScreenState
+from vcdebug.tui.clipboard import Clipboard
+from vcdebug.tui.main.background_work import BackgroundWork, LayOver, ScreenState
+from vcdebug.tui.session_state import SessionStore
 from vcdebug.tui.widgets.bars import Status
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import FIRST_ROW, Prompt, PromptMode, no_completions
+from vcdebug.tui.worker import NextScreen
 
 IMMEDIATE_COMMANDS: Final = (["quit"], ["q"], ["help"])
 """Commands that run while long work does."""
@@ -122,6 +126,24 @@ class CommandLine:
         self.status.display = True
         if self._table is not None:
             self.focus(self._table)
+
+
+class ScreenTools(Struct, eq=False, frozen=True):
+    """What the commands of the main screen share."""
+
+    current: ScreenState
+    work: BackgroundWork
+    commands: CommandLine
+    lay_over: LayOver
+    focused: Callable[[], Grid]
+    clipboard: Clipboard
+    snapshot_word: str
+    """The snapshot as a word of a command line."""
+    go_to_event: Callable[[Seq], None]
+    copy: Callable[[str, Clipboard], str]
+    store: SessionStore
+    open_next: Callable[[NextScreen], None]
+    """Opens another snapshot in place of this one; asks first if edits would be lost."""
 
 
 class Movement:

@@ -10,8 +10,7 @@ from vcdebug.debugger.figures import Figure
 from vcdebug.errors import VcdebugError
 from vcdebug.model.names import Seq
 from vcdebug.tui.clipboard import Clipboard
-from vcdebug.tui.main.background_work import LayOver, ScreenState
-from vcdebug.tui.main.command_line import CommandLine
+from vcdebug.tui.main.command_line import ScreenTools
 from vcdebug.tui.screens.dialogs import (
     BreakpointScreen,
     ConfirmLeaveScreen,
@@ -20,7 +19,6 @@ from vcdebug.tui.screens.dialogs import (
     CopyScreen,
     LeaveAnswer,
 )
-from vcdebug.tui.widgets.grid import Grid
 from vcdebug.views.document import name_jobs_of_table
 from vcdebug.views.notebook import fitting_kind
 from vcdebug.views.table import format_table
@@ -38,119 +36,107 @@ class FollowedFigure(Struct, frozen=True):
     seq: Seq
 
 
-class MarkCommands:
+class MarkCommands(Struct, eq=False):
     """Breakpoints, watches and bookmarks at the cursor, and the events that wrote a figure."""
 
-    def __init__(
-        self, current: ScreenState, commands: CommandLine, lay_over: LayOver, focused: Callable[[], Grid]
-    ) -> None:
-        self._current = current
-        self._commands = commands
-        self._lay_over = lay_over
-        self._focused = focused
-        self._followed: FollowedFigure | None = None
+    tools: ScreenTools
+    _followed: FollowedFigure | None = None
 
     def goto_last_change(self) -> None:
         """Go to the event that wrote the figure; pressed again, further back, even if the table has changed."""
-        moment = self._current.moment
-        if self._current.ready_driver() is None or moment is None:
+        moment = self.tools.current.moment
+        if self.tools.current.ready_driver() is None or moment is None:
             return
-        grid, followed = self._focused(), self._followed
+        grid, followed = self.tools.focused(), self._followed
         if followed is not None and followed.seq == moment.seq and followed.title != grid.table.title:
             # After the jump the panel may show another table, so the followed figure is remembered.
             self.follow_figure(followed.figure, followed.title)
             return
         figure = grid.cursor_figure
         if figure is None:
-            self._current.show_message(NO_FIGURE)
+            self.tools.current.show_message(NO_FIGURE)
         else:
             self.follow_figure(figure, grid.table.title)
 
     def follow_figure(self, figure: Figure, title: str = "") -> None:
         """Go to the event that wrote a figure of a table."""
-        self._commands.run_command(f"last-change {figure}")
-        if self._current.moment is not None:
-            self._followed = FollowedFigure(figure, title, self._current.moment.seq)
+        self.tools.commands.run_command(f"last-change {figure}")
+        if self.tools.current.moment is not None:
+            self._followed = FollowedFigure(figure, title, self.tools.current.moment.seq)
 
     def explain_origin(self) -> None:
         """Show where the figure under the cursor comes from, else the event of its row, else the row's first figure."""
-        grid, moment = self._focused(), self._current.moment
-        if self._current.ready_driver() is None or moment is None:
+        grid, moment = self.tools.focused(), self.tools.current.moment
+        if self.tools.current.ready_driver() is None or moment is None:
             return
         row, figure = grid.cursor_row, grid.cursor_figure
         if row is not None and not row.seq and figure is None:
             figures = (grid.table.figures(row, column) for column in range(len(row.cells)))
             figure = next((one for one in figures if one is not None), None)
         seq = row.seq if row is not None and row.seq else moment.seq
-        self._commands.run_command(f"why {figure}" if figure is not None else f"why event {seq}")
+        self.tools.commands.run_command(f"why {figure}" if figure is not None else f"why event {seq}")
 
     def watch_figure(self) -> None:
         """Watch the figure under the cursor."""
         figure = self._figure_under_cursor()
         if figure is not None:
-            self._commands.run_command(f"watch {figure}")
+            self.tools.commands.run_command(f"watch {figure}")
 
     def _figure_under_cursor(self) -> Figure | None:
-        figure = self._focused().cursor_figure if self._current.ready_driver() is not None else None
-        if figure is None and self._current.driver is not None:
-            self._current.show_message(NO_FIGURE)
+        figure = self.tools.focused().cursor_figure if self.tools.current.ready_driver() is not None else None
+        if figure is None and self.tools.current.driver is not None:
+            self.tools.current.show_message(NO_FIGURE)
         return figure
 
     def open_breakpoint_dialog(self) -> None:
         """Open the breakpoint dialog with the kind that fits the current event."""
-        moment = self._current.moment
-        if self._current.ready_driver() is not None and moment is not None:
+        moment = self.tools.current.moment
+        if self.tools.current.ready_driver() is not None and moment is not None:
             kind = fitting_kind(moment.recording, moment.seq)
-            self._lay_over(BreakpointScreen(moment, kind), self._set_breakpoint)
+            self.tools.lay_over(BreakpointScreen(moment, kind), self._set_breakpoint)
 
     def _set_breakpoint(self, words: str | None) -> None:
         if words:
-            self._commands.run_command(f"break {words}")
+            self.tools.commands.run_command(f"break {words}")
 
     def break_on_figure(self) -> None:
         """Open the command line with a breakpoint on changes of the figure under the cursor."""
         figure = self._figure_under_cursor()
         if figure is not None:
-            self._commands.open_prompt("command", f"break data {figure}")
+            self.tools.commands.open_prompt("command", f"break data {figure}")
 
     def set_bookmark(self) -> None:
         """Bookmark the current event; edit the note of an existing bookmark."""
-        driver = self._current.ready_driver()
+        driver = self.tools.current.ready_driver()
         if driver is None:
             return
         cycle, branch = driver.shown_place()
         bookmark = driver.notebook.bookmarks.bookmark_at(driver.debugger.seq, cycle, branch=branch)
         if bookmark is None:
-            self._commands.run_command("bookmark")
+            self.tools.commands.run_command("bookmark")
         else:
-            self._commands.open_prompt("command", f"note {bookmark.note}")
+            self.tools.commands.open_prompt("command", f"note {bookmark.note}")
 
 
 class CopyCommands(Struct, eq=False):
     """The copy menu, and copying the whole panel by one key."""
 
-    current: ScreenState
-    lay_over: LayOver
-    clipboard: Clipboard
-    focused: Callable[[], Grid]
-    snapshot_word: str
-    """The snapshot as a word of a command line."""
-    copy: Callable[[str, Clipboard], str]
+    tools: ScreenTools
 
     def copy_panel(self) -> None:
         self._copy_chosen(CopyChoice(self._panel_offer(), to_file=False))
 
     def open_menu(self) -> None:
-        target = "a file" if self.clipboard == "file" else "the clipboard"
-        self.lay_over(CopyScreen([*self._list_offers()], target), self._copy_chosen)
+        target = "a file" if self.tools.clipboard == "file" else "the clipboard"
+        self.tools.lay_over(CopyScreen([*self._list_offers()], target), self._copy_chosen)
 
     def _panel_offer(self) -> CopyOption:
-        return CopyOption("p", "the panel", format_table(self.focused().table))
+        return CopyOption("p", "the panel", format_table(self.tools.focused().table))
 
     def _list_offers(self) -> Iterator[CopyOption]:
         from vcdebug.views.equation import event_equation
 
-        grid, moment = self.focused(), self.current.moment
+        grid, moment = self.tools.focused(), self.tools.current.moment
         row = grid.cursor_row
         if row is not None:
             yield CopyOption("c", "the cell", row.cells[min(grid.cursor_column, len(row.cells) - 1)].text.strip())
@@ -161,7 +147,7 @@ class CopyCommands(Struct, eq=False):
         names = moment.recording.job_names
         equation = name_jobs_of_table(event_equation(moment.recording, moment.seq), names)
         yield CopyOption("e", "the equation", format_table(equation))
-        name = shlex.quote(self.snapshot_word)
+        name = shlex.quote(self.tools.snapshot_word)
         goto_option = f" --goto {moment.number}" if moment.number else ""
         yield CopyOption("o", "the command that opens this place", f"vcdebug open {name}{goto_option}")
         if moment.job:
@@ -171,34 +157,30 @@ class CopyCommands(Struct, eq=False):
     def _copy_chosen(self, choice: CopyChoice | None) -> None:
         if choice is None:
             return
-        clipboard: Clipboard = "file" if choice.to_file else self.clipboard
+        clipboard: Clipboard = "file" if choice.to_file else self.tools.clipboard
         try:
-            self.current.show_message(f"copied {choice.option.title} {self.copy(choice.option.text, clipboard)}")
+            self.tools.current.show_message(
+                f"copied {choice.option.title} {self.tools.copy(choice.option.text, clipboard)}"
+            )
         except VcdebugError as error:
-            self.current.show_message(error.format_line(), error=True)
+            self.tools.current.show_message(error.format_line(), error=True)
 
 
-class WhatIfCommands:
+class WhatIfCommands(Struct, eq=False):
     """Suggests edits of the snapshot, and asks before edits are lost."""
 
-    def __init__(
-        self, current: ScreenState, commands: CommandLine, lay_over: LayOver, focused: Callable[[], Grid]
-    ) -> None:
-        self._current = current
-        self._commands = commands
-        self._lay_over = lay_over
-        self._focused = focused
-        self._leave_screen: Callable[[], object] | None = None
-        """Callback that closes the recording once the edits are saved or discarded."""
+    tools: ScreenTools
+    _leave_screen: Callable[[], object] | None = None
+    """Callback that closes the recording once the edits are saved or discarded."""
 
     def suggest_edit(self) -> None:
         """Open the command line with an edit of the object under the cursor, or of the current event's answer."""
         from vcdebug.views.edit_suggestions import suggested_edit
 
-        moment = self._current.moment
-        if self._current.ready_driver() is None or moment is None:
+        moment = self.tools.current.moment
+        if self.tools.current.ready_driver() is None or moment is None:
             return
-        grid = self._focused()
+        grid = self.tools.focused()
         row = grid.cursor_row
         # The Moment panel is about the event's answer; the overview has no answer, and its rows are jobs.
         about_answer = row is None or (grid.id == "moment" and not moment.at_overview)
@@ -206,24 +188,24 @@ class WhatIfCommands:
             edit = suggested_edit(moment)
         else:
             edit = suggested_edit(moment, *row.subject, grid.cursor_figure, grid.cursor_head)
-        self._commands.open_prompt("command", edit)
+        self.tools.commands.open_prompt("command", edit)
 
     def leave_recording(self, leave: Callable[[], object]) -> None:
         """Leave this recording; ask first if edits would be lost."""
-        driver = self._current.driver
+        driver = self.tools.current.driver
         if driver is None or not driver.workbench.has_unsaved_edits:
             leave()
             return
         file = f"{driver.open_recordings.original[0].snapshot.name or 'what-if'}.edits"
         self._leave_screen = leave
-        self._lay_over(ConfirmLeaveScreen(len(driver.open_recordings.edits), file), self._leave_as_answered)
+        self.tools.lay_over(ConfirmLeaveScreen(len(driver.open_recordings.edits), file), self._leave_as_answered)
 
     def _leave_as_answered(self, answer: LeaveAnswer | None) -> None:
         if answer is None or answer.stays_open:
             return
         if answer.saves_notes:
-            self._commands.run_command(f"edits save {answer.file}")
-        driver = self._current.driver
+            self.tools.commands.run_command(f"edits save {answer.file}")
+        driver = self.tools.current.driver
         # A file that cannot be written leaves the edits unsaved: stay, with the error in the footer.
         write_failed = answer.saves_notes and driver is not None and driver.workbench.has_unsaved_edits
         if self._leave_screen is not None and not write_failed:

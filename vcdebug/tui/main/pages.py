@@ -20,11 +20,9 @@ from vcdebug.errors import VcdebugError
 from vcdebug.files.text_files import load_notes, save_notes
 from vcdebug.model.names import Seq
 from vcdebug.recording.replay import RerunCancelledError, cancellable, refuse_long_runs
-from vcdebug.tui.clipboard import Clipboard
-from vcdebug.tui.main.background_work import BackgroundWork, LayOver, ScreenState
+from vcdebug.tui.main.command_line import ScreenTools
 from vcdebug.tui.messages import SURVEY_TEXT
 from vcdebug.tui.screens.pages import DetailScreen, PageScreen
-from vcdebug.tui.session_state import SessionStore
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.worker import NextScreen
 from vcdebug.views.document import name_jobs_of_table
@@ -45,36 +43,31 @@ if TYPE_CHECKING:
 class PageOpener(Struct, eq=False):
     """Opens pages and carries out the choice with which a page closes."""
 
-    current: ScreenState
-    work: BackgroundWork
-    lay_over: LayOver
-    clipboard: Clipboard
-    go_to_event: Callable[[Seq], None]
+    tools: ScreenTools
     follow: Callable[[Figure], None]
-    run_command: Callable[[str], None]
 
     def open_table(self, table: Table) -> None:
         """Show a table, whose rows lead to events and whose figures lead to their last change."""
-        self.lay_over(DetailScreen(self.name_jobs(table), self.clipboard), self._follow_choice)
+        self.tools.lay_over(DetailScreen(self.name_jobs(table), self.tools.clipboard), self._follow_choice)
 
     def name_jobs(self, table: Table) -> Table:
         """The table with workloads in place of PodGroups."""
-        moment = self.current.moment
+        moment = self.tools.current.moment
         return table if moment is None else name_jobs_of_table(table, moment.recording.job_names)
 
     def _follow_choice(self, choice: Seq | Figure | str | None) -> None:
         if isinstance(choice, Figure):
             self.follow(choice)
         elif isinstance(choice, str):
-            self.run_command(choice)
+            self.tools.commands.run_command(choice)
         elif choice:
-            self.go_to_event(choice)
+            self.tools.go_to_event(choice)
 
     def open_cell(self, event: Grid.Opened) -> None:
         """Show the page of the row's node, queue or job, else the whole cell."""
         from vcdebug.views.event_view import cell_detail
 
-        moment, (kind, name) = self.current.moment, event.row.subject
+        moment, (kind, name) = self.tools.current.moment, event.row.subject
         if moment is None or not name or event.column != 0:
             self.open_table(cell_detail(event.table, event.row, event.column))
             return
@@ -93,12 +86,14 @@ class PageOpener(Struct, eq=False):
                 table = make_page()
         except RerunCancelledError as missing:
             progress_text = f"running the cycle again up to event {missing.seq}"
-            self.work.start_work(CommandReply(text=progress_text, work=partial(self._open_after_rerun, make_page)))
+            self.tools.work.start_work(
+                CommandReply(text=progress_text, work=partial(self._open_after_rerun, make_page))
+            )
         else:
             self.open_table(table)
 
     def _open_after_rerun(self, make_page: Callable[[], Table]) -> CommandReply:
-        with cancellable(lambda _, __: self.work.is_wanted()):
+        with cancellable(lambda _, __: self.tools.work.is_wanted()):
             table = make_page()
         return CommandReply(apply=partial(self.open_after_work, table))
 
@@ -109,22 +104,22 @@ class PageOpener(Struct, eq=False):
 
     def open_explanation(self, name: str, subject: tuple[str, str]) -> bool:
         """Explain the named job, else the subject's, else the current one; returns False without a job."""
-        moment = self.current.moment
-        if self.current.ready_driver() is None or moment is None:
+        moment = self.tools.current.moment
+        if self.tools.current.ready_driver() is None or moment is None:
             return True
         name = name or job_at(moment, *subject)
         if not name:
             return False
         try:
             table = self.name_jobs(explanation_table(moment.recording, name))
-            page = DetailScreen(table, self.clipboard)
+            page = DetailScreen(table, self.tools.clipboard)
         except VcdebugError as error:
-            self.current.show_message(error.format_line(), error=True)
+            self.tools.current.show_message(error.format_line(), error=True)
             return True
-        self.lay_over(page, self._follow_choice)
-        if not self.work.work_description:
+        self.tools.lay_over(page, self._follow_choice)
+        if not self.tools.work.work_description:
             work = partial(self._test_fixes, moment.recording, name, page)
-            self.work.start_work(CommandReply(text=f"testing fixes for {name}", work=work))
+            self.tools.work.start_work(CommandReply(text=f"testing fixes for {name}", work=work))
         return True
 
     def _test_fixes(self, recording: Recording, name: str, page: DetailScreen) -> CommandReply:
@@ -134,7 +129,7 @@ class PageOpener(Struct, eq=False):
         from vcdebug.whatif.fixes.search import search_few_fixes, short_plans
 
         explanation = explain_by_name(recording, name)
-        search = None if explanation.scheduled else search_few_fixes(recording, explanation, self.work.is_wanted)
+        search = None if explanation.scheduled else search_few_fixes(recording, explanation, self.tools.work.is_wanted)
         fix_lines = [describe_short_plan(plan) for plan in short_plans(search)] if search is not None else []
         table = explanation_table(recording, name, fix_lines) if fix_lines else None
         return CommandReply(apply=partial(self._show_tested, page, table))
@@ -146,11 +141,11 @@ class PageOpener(Struct, eq=False):
 
     def open_commands(self, table: Table, page: Page) -> None:
         """Show a table whose rows are commands, and run the chosen one."""
-        self.lay_over(PageScreen(self.name_jobs(table), page, self.clipboard), self._follow_choice)
+        self.tools.lay_over(PageScreen(self.name_jobs(table), page, self.tools.clipboard), self._follow_choice)
 
     def open_page(self, name: str, argument: str = "") -> None:
         """Show a page by its name; of a page of objects, the one that the argument names."""
-        moment, page = self.current.moment, PAGES[name]
+        moment, page = self.tools.current.moment, PAGES[name]
         if moment is None:
             return
         if argument and name in RESOURCE_KINDS:
@@ -177,24 +172,19 @@ FIX_PAGE: Final = Page(lambda _: Table("Remedies"), lambda row: (row.key,), "Ent
 class QuestionCommands(Struct, eq=False):
     """Questions and fixes about the row under the cursor, else about the current job, pod, node or queue."""
 
-    current: ScreenState
-    work: BackgroundWork
+    tools: ScreenTools
     pages: PageOpener
-    lay_over: LayOver
-    focused: Callable[[], Grid]
-    run_command: Callable[[str], None]
-    show: Callable[[CommandReply], None]
 
     def _cursor_subject(self) -> tuple[str, str]:
-        row = self.focused().cursor_row
+        row = self.tools.focused().cursor_row
         return row.subject if row is not None else ("", "")
 
     def ask_question(self, words: str = "") -> None:
         """Ask a question by its name and subject; without a name, list the questions that fit."""
         from vcdebug.views.pending import question_named, questions_table, subject_of
 
-        moment = self.current.moment
-        if self.current.ready_driver() is None or moment is None:
+        moment = self.tools.current.moment
+        if self.tools.current.ready_driver() is None or moment is None:
             return
         if not words:
             self.pages.open_commands(questions_table(moment, *self._cursor_subject()), QUESTION_PAGE)
@@ -203,11 +193,11 @@ class QuestionCommands(Struct, eq=False):
         try:
             question = question_named(name)
         except CommandError as error:
-            self.current.show_message(error.format_line(), error=True)
+            self.tools.current.show_message(error.format_line(), error=True)
             return
         subject = subject_text.strip() or subject_of(moment, question, *self._cursor_subject())
         work = partial(self._answer_question, moment.recording, question, subject)
-        self.work.start_work(CommandReply(text=f"answering: {question.question_text}", work=work))
+        self.tools.work.start_work(CommandReply(text=f"answering: {question.question_text}", work=work))
 
     def _answer_question(self, recording: Recording, question: NamedQuestion, subject: str) -> CommandReply:
         from vcdebug.views.pending import answer_table
@@ -217,15 +207,17 @@ class QuestionCommands(Struct, eq=False):
 
     def search_fixes(self, name: str = "") -> None:
         """Search changes that get a job placed; each is replayed before it is shown."""
-        moment = self.current.moment
-        if self.current.ready_driver() is None or moment is None:
+        moment = self.tools.current.moment
+        if self.tools.current.ready_driver() is None or moment is None:
             return
         job = name or job_at(moment, *self._cursor_subject())
         if not job:
-            self.current.show_message("no job here: put the cursor on one, or :prove JOB", error=True)
+            self.tools.current.show_message("no job here: put the cursor on one, or :prove JOB", error=True)
             return
         words = f"trying what lets {job} in"
-        self.work.start_work(CommandReply(text=words, work=partial(self._search_fixes, moment.recording, job, words)))
+        self.tools.work.start_work(
+            CommandReply(text=words, work=partial(self._search_fixes, moment.recording, job, words))
+        )
 
     def _search_fixes(self, recording: Recording, job: str, progress_text: str) -> CommandReply:
         """Run trials in the work's thread, for at most SEARCH_SECONDS and while the result is wanted."""
@@ -239,11 +231,13 @@ class QuestionCommands(Struct, eq=False):
         deadline = monotonic() + SEARCH_SECONDS
 
         def may_continue(_: FixSearch | None = None) -> bool:
-            return self.work.is_wanted() and monotonic() < deadline
+            return self.tools.work.is_wanted() and monotonic() < deadline
 
         def try_edits(edit_lists: list[EditTexts]) -> list[TrialOutcome | None]:
             fix_count = len([one for one in search.best_plans if one.is_proven])
-            self.work.report_progress(f"{progress_text}: {count_noun(search.trial_count, 'cycle')}, {fix_count} found")
+            self.tools.work.report_progress(
+                f"{progress_text}: {count_noun(search.trial_count, 'cycle')}, {fix_count} found"
+            )
             return [trials(one) if may_continue() else None for one in edit_lists]
 
         run_search(search, try_edits, may_continue)
@@ -254,14 +248,14 @@ class QuestionCommands(Struct, eq=False):
 
         plans = search.best_plans
         table = self.pages.name_jobs(fixes_table(search, job))
-        self.lay_over(PageScreen(table, FIX_PAGE), partial(self._apply_fix, plans))
+        self.tools.lay_over(PageScreen(table, FIX_PAGE), partial(self._apply_fix, plans))
         return CommandReply()
 
     def _apply_fix(self, plans: list[TriedPlan], choice: object) -> None:
-        driver = self.current.ready_driver() if choice else None
+        driver = self.tools.current.ready_driver() if choice else None
         if driver is not None and isinstance(choice, str):
             remedy = plans[int(choice)]
-            self.show(apply_edits_together(driver, remedy.plan.all_edits, remedy.plan_words))
+            self.tools.commands.show_reply(apply_edits_together(driver, remedy.plan.all_edits, remedy.plan_words))
 
 
 LESSON_PAGE: Final = Page(lambda _: Table("Lessons"), lambda row: (row.key,), "Enter opens it")
@@ -271,12 +265,8 @@ LESSON_PAGE: Final = Page(lambda _: Table("Lessons"), lambda row: (row.key,), "E
 class LessonCommands:
     """Opens lessons, at the first step that is not answered."""
 
-    current: ScreenState
-    store: SessionStore
+    tools: ScreenTools
     pages: PageOpener
-    lay_over: LayOver
-    open_next: Callable[[NextScreen], None]
-    """Opens another snapshot in place of this one."""
     _open: str = field(default="", init=False)
     """The lesson that was opened last."""
 
@@ -285,39 +275,39 @@ class LessonCommands:
         from vcdebug.debugger.lesson import find_lesson, list_lessons
 
         name = name or self._open
-        moment = self.current.moment
+        moment = self.tools.current.moment
         if moment is None:
             return
         if not name:
-            self.pages.open_commands(lessons_table(list_lessons(), self.store.answered_steps()), LESSON_PAGE)
+            self.pages.open_commands(lessons_table(list_lessons(), self.tools.store.answered_steps()), LESSON_PAGE)
             return
         try:
             lesson = find_lesson(name)
             if moment.recording.snapshot.name != lesson.snapshot:
-                self.open_next(NextScreen(lesson.snapshot, lesson=name))
+                self.tools.open_next(NextScreen(lesson.snapshot, lesson=name))
             else:
                 self._open_step(lesson, self._next_step(lesson))
         except VcdebugError as error:
-            self.current.show_message(error.format_line(), error=True)
+            self.tools.current.show_message(error.format_line(), error=True)
 
     def _next_step(self, lesson: Lesson) -> int:
         # A completed lesson starts again from the first step.
-        return self.store.answered_steps().get(lesson.name, 0) % len(lesson.steps) + 1
+        return self.tools.store.answered_steps().get(lesson.name, 0) % len(lesson.steps) + 1
 
     def _open_step(self, lesson: Lesson, number: int) -> None:
         from vcdebug.debugger.lesson import find_place, show_cycle
         from vcdebug.tui.screens.lesson import LessonScreen
 
-        driver = self.current.ready_driver()
+        driver = self.tools.current.ready_driver()
         if driver is None:
             return
         self._open = lesson.name
         step = lesson.steps[number - 1]
         recordings = show_cycle(driver.open_recordings, step.cycle)
         recording = recordings.shown_recording
-        self.current.show_moment(driver.goto_in(recordings, find_place(step, recording)))
-        screen = LessonScreen(lesson, number, recording, self.store.save_answered)
-        self.lay_over(screen, partial(self._after_step, lesson, number))
+        self.tools.current.show_moment(driver.goto_in(recordings, find_place(step, recording)))
+        screen = LessonScreen(lesson, number, recording, self.tools.store.save_answered)
+        self.tools.lay_over(screen, partial(self._after_step, lesson, number))
 
     def _after_step(self, lesson: Lesson, number: int, goes_on: bool | None) -> None:
         from vcdebug.debugger.lesson import next_lesson
@@ -326,33 +316,23 @@ class LessonCommands:
             self._open_step(lesson, number + 1)
         elif goes_on:
             self._open = ""
-            following = f":lesson {next_lesson(self.store.answered_steps())} opens the next one"
-            self.current.show_message(f"lesson {lesson.name} is done; {following}, :lesson lists all")
+            following = f":lesson {next_lesson(self.tools.store.answered_steps())} opens the next one"
+            self.tools.current.show_message(f"lesson {lesson.name} is done; {following}, :lesson lists all")
 
 
 class CommandTargets:
     """What commands open, by name: pages, panels and files."""
 
-    def __init__(
-        self,
-        current: ScreenState,
-        pages: PageOpener,
-        work: BackgroundWork,
-        snapshot_name: str,
-        screen_targets: Mapping[str, Callable[[str], object]],
-    ) -> None:
-        self._current = current
-        self._pages = pages
-        self._work = work
-        self._snapshot_word = snapshot_name
-        """The snapshot as a word of a command line."""
+    def __init__(self, tools: ScreenTools, pages: PageOpener, of_screen: Mapping[str, Callable[[str], object]]) -> None:
+        """`of_screen`: callbacks of the commands that act on the screen itself, by name."""
+        self.tools, self.pages = tools, pages
         self.by_name: Mapping[str, Callable[[str], object]] = {
             "report": self._write_report,
             "save": self._save_notes,
             "load": self._load_notes,
             **{name: partial(pages.open_page, name) for name in PAGES},
             "waiting": self.open_waiting_jobs,
-            **screen_targets,
+            **of_screen,
         }
 
     def open_target(self, name: str, argument: str) -> None:
@@ -360,10 +340,10 @@ class CommandTargets:
 
     def open_waiting_jobs(self, cause: str = "") -> None:
         """Explain all pending jobs in a thread, since hundreds take seconds, and list them, or those of a cause."""
-        moment = self._current.moment
+        moment = self.tools.current.moment
         if moment is not None:
             work = partial(self._survey_jobs, moment.recording, cause)
-            self._work.start_work(CommandReply(text=SURVEY_TEXT, work=work))
+            self.tools.work.start_work(CommandReply(text=SURVEY_TEXT, work=work))
 
     def _survey_jobs(self, recording: Recording, cause: str) -> CommandReply:
         from vcdebug.explain.pending.explanation import survey_jobs
@@ -371,14 +351,14 @@ class CommandTargets:
         estimate = TimeEstimate(monotonic)
 
         def report_progress(done: int, total: int) -> None:
-            self._work.report_progress(f"{SURVEY_TEXT}: {done} of {total}{estimate.time_left('', done, total)}")
+            self.tools.work.report_progress(f"{SURVEY_TEXT}: {done} of {total}{estimate.time_left('', done, total)}")
 
         survey_jobs(recording, report_progress)
         return CommandReply(apply=partial(self._open_survey, cause))
 
     def _open_survey(self, cause: str) -> CommandReply:
         try:
-            self._pages.open_page("waiting", cause)
+            self.pages.open_page("waiting", cause)
         except CommandError as error:
             return CommandReply(text=error.format_line())
         return CommandReply()
@@ -387,19 +367,19 @@ class CommandTargets:
         """Write the report in a worker thread, so that keys are answered meanwhile."""
         from vcdebug.files.report_file import write_here
 
-        moment, snapshot_name = self._current.moment, self._snapshot_word
+        moment, snapshot_name = self.tools.current.moment, self.tools.snapshot_word
         if moment is not None:
             work = partial(write_here, moment, words, snapshot_name)
-            self._work.start_work(CommandReply(text="writing the report", work=lambda: CommandReply(text=work())))
+            self.tools.work.start_work(CommandReply(text="writing the report", work=lambda: CommandReply(text=work())))
 
     def _save_notes(self, words: str) -> None:
-        driver = self._current.driver
+        driver = self.tools.current.driver
         if driver is not None:
-            self._current.show_message(save_notes(driver, words))
+            self.tools.current.show_message(save_notes(driver, words))
 
     def _load_notes(self, words: str) -> None:
-        driver = self._current.driver
+        driver = self.tools.current.driver
         if driver is not None:
             message = load_notes(driver, words)
-            self._current.show_moment(driver.current_state())
-            self._current.show_message(message)
+            self.tools.current.show_moment(driver.current_state())
+            self.tools.current.show_message(message)

@@ -20,7 +20,7 @@ from vcdebug.tui.config import UserSettings, require_theme
 from vcdebug.tui.key_names import key_names
 from vcdebug.tui.keymap import MAIN_KEYS, main_screen_keys, show_footer_keys
 from vcdebug.tui.main.background_work import BackgroundWork, PanelRerun, RecordingLoader, ScreenState
-from vcdebug.tui.main.command_line import CommandLine, Movement
+from vcdebug.tui.main.command_line import CommandLine, Movement, ScreenTools
 from vcdebug.tui.main.layout import MainLayout
 from vcdebug.tui.main.parts import ScreenParts
 from vcdebug.tui.main.session_keeper import SessionKeeper
@@ -84,7 +84,7 @@ class MainScreen(Screen[NextScreen]):
             panel=self._panels.get_panel,
             focused_grid=focused,
         )
-        self.parts = ScreenParts(
+        tools = ScreenTools(
             self.current,
             self.work,
             self.commands,
@@ -94,10 +94,10 @@ class MainScreen(Screen[NextScreen]):
             start.command_line_name(),
             go_to_event=self.movement.goto_event,
             copy=lambda text, clipboard: copy_text(self.app, text, clipboard),
-            of_screen=self._screen_targets(),
             store=store,
             open_next=lambda target: self.parts.what_if_commands.leave_recording(lambda: self.dismiss(target)),
         )
+        self.parts = ScreenParts(tools, self._screen_targets())
 
     def _screen_targets(self) -> Mapping[str, Callable[[str], object]]:
         """The callbacks of the commands that act on this screen, by the command's name; each takes its argument."""

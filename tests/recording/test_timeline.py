@@ -178,7 +178,7 @@ def written_by(recording: Recording, change: StateChange) -> Iterator[tuple[str,
         if event.node in recording.session.nodes:
             yield "node", event.node
         for entry, _, owners in event.figures.rows_by_entry(np.array([event.place])):
-            yield from (("book", (entry.plugin, owners[0], name)) for name in entry.names)
+            yield from (("book", (entry.plugin, owner, name)) for owner in owners for name in entry.names)
     elif change.kind == "book":
         plugin, name = change.key
         yield from (("book", (plugin, name or "", figure)) for figure in change.value)

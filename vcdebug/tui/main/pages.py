@@ -230,14 +230,14 @@ class QuestionCommands(Struct, eq=False):
         search, trials = start_search(recording, explanation), trials_of(recording, explanation)
         deadline = monotonic() + SEARCH_SECONDS
 
+        work = self.tools.work
+
         def may_continue(_: FixSearch | None = None) -> bool:
-            return self.tools.work.is_wanted() and monotonic() < deadline
+            return work.is_wanted() and monotonic() < deadline
 
         def try_edits(edit_lists: list[EditTexts]) -> list[TrialOutcome | None]:
             fix_count = len([one for one in search.best_plans if one.is_proven])
-            self.tools.work.report_progress(
-                f"{progress_text}: {count_noun(search.trial_count, 'cycle')}, {fix_count} found"
-            )
+            work.report_progress(f"{progress_text}: {count_noun(search.trial_count, 'cycle')}, {fix_count} found")
             return [trials(one) if may_continue() else None for one in edit_lists]
 
         run_search(search, try_edits, may_continue)

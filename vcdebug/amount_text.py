@@ -211,6 +211,8 @@ def order_dimensions(names: Iterable[str]) -> list[str]:
 # Numbers, counts and names
 
 
+# Cached: of thousands of jobs most have the same few shares and scores.
+@lru_cache(maxsize=4_096)
 def format_number(value: float, decimals: int = DIGITS) -> str:
     """A number without unit, such as a score: three decimals, or three significant digits below 1."""
     if isnan(value):

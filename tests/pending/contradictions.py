@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from vcdebug.explain.answer import Evidence, Explanation, Finding
 from vcdebug.explain.decisions.evictions import planned_evictions
-from vcdebug.explain.pending.explanation import survey_jobs
+from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
 from vcdebug.framework.record import Event, HookEvent, OpEvent, PredicateEvent, StatementEvent
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskStatus
@@ -49,6 +49,19 @@ def missing_in_survey(recording: Recording) -> list[str]:
     ]
     listed = dict.fromkeys([*(one.job for one in entries), *(one.pod for one in entries)])
     return [name for name in dict.fromkeys(_not_whole(recording)) if name not in listed]
+
+
+def differing_in_survey(recording: Recording) -> list[str]:
+    """Jobs of which the survey, which leaves out details, has another cause or other advice than the whole answer."""
+    surveyed = [one.explanation for one in survey_jobs(recording).explained]
+    whole = [explain_by_name(recording, one.pod or one.job) for one in surveyed]
+    return [one.job for one, other in zip(surveyed, whole, strict=True) if _listed(one) != _listed(other)]
+
+
+def _listed(found: Explanation) -> tuple[object, ...]:
+    """What lists of jobs show of an answer."""
+    causes = [(finding.cause, finding.headline) for finding in (found.dominant, *found.contributing)]
+    return causes, found.advised, found.scheduled, found.doubt
 
 
 def _not_whole(recording: Recording) -> Iterator[str]:

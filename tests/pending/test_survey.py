@@ -39,7 +39,7 @@ def busy() -> Snapshot:
 
 def test_every_job_that_waits_is_there_in_the_order_of_names_with_what_explain_says() -> None:
     recording = replay_cycle(busy())
-    found = survey_jobs(recording)
+    found = survey_jobs(recording, detailed=True)
     assert (4, 3, False) == (found.jobs, len(found.unscheduled_jobs), found.named)
     expected = ["default/lost", "default/waits-a", "default/waits-b"]
     assert expected == [one.explanation.job for one in found.explained]
@@ -115,7 +115,7 @@ def test_twice_the_jobs_that_want_the_same_look_at_no_more_nodes(monkeypatch: py
 
 
 def test_what_a_survey_shares_does_not_change_what_it_says() -> None:
-    found = survey_jobs(replay_cycle(crowd(4))).explained
+    found = survey_jobs(replay_cycle(crowd(4)), detailed=True).explained
     assert [explain_by_name(replay_cycle(crowd(4)), one.explanation.job) for one in found] == [
         one.explanation for one in found
     ]

@@ -31,7 +31,7 @@ from vcdebug.explain.decisions.equations import equation_at, find_guarding_call,
 from vcdebug.explain.decisions.queue_figures import queue_share
 from vcdebug.explain.decisions.votes import victim_question_before
 from vcdebug.explain.equation import Equation
-from vcdebug.explain.job_view import JobView, NotFoundError, find_subject
+from vcdebug.explain.job_view import NotFoundError, find_subject, view_of
 from vcdebug.explain.orders import next_rival, pop_kind
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.explain.questions.nodes import find_search, rank_nodes
@@ -74,7 +74,7 @@ def _figure_of_subject(recording: Recording, word: str) -> Figure:
     job = recording.session.jobs.get(subject.job)
     if job is None or (subject.pod and subject.pod not in [task.key for task in job.tasks.values()]):
         raise FigureError(f"{word} is not in the session", f"vcdebug explain says why {word} is left out")
-    blocked = JobView(recording, subject.job, subject.pod).blocked_task
+    blocked = view_of(recording, subject).blocked_task
     pod = subject.pod or (blocked.key if blocked is not None else "")
     return Figure(TASK, pod, "status") if pod else Figure(JOB, subject.job, "phase")
 

@@ -48,15 +48,27 @@ WAITING_PHASES = (PENDING, "")
 PLACED_STATUSES = (TaskStatus.BINDING, TaskStatus.PIPELINED, TaskStatus.ALLOCATED)
 
 
+class ExplainSubject(NamedTuple):
+    """The job or pod that a question is about."""
+
+    job: JobId
+    """The job; empty for a pod without a PodGroup."""
+    pod: TaskKey | None = None
+    detailed: bool = True
+    """Whether the answer needs more than its headline and advice, which are all that a list of many jobs shows."""
+
+
 class JobView:
     """One job of a recording, with the tasks, visits and hook calls that explain its state."""
 
-    def __init__(self, recording: Recording, job: JobId, pod: TaskKey | None = None) -> None:
+    def __init__(self, recording: Recording, job: JobId, pod: TaskKey | None = None, *, detailed: bool = True) -> None:
         self.recording = recording
         self.session = recording.session
         self.job: JobInfo = recording.session.jobs[job]
         self.queue: QueueInfo = recording.session.queues[self.job.queue]
         self.pod = pod
+        self.detailed = detailed
+        """As in ExplainSubject: whether findings need more than their headlines and advice."""
         self.actions = recording.conf.actions
 
     def facts_of(self, action: str) -> ActionFacts:
@@ -155,6 +167,13 @@ class JobView:
         return next((e.message for e in reversed(events) if e.job == self.job.uid and e.seq <= seq), "")
 
 
+# Kept for the questions that an answer asks about the same job, one after the other.
+@per_recording(most=2)
+def view_of(recording: Recording, subject: ExplainSubject) -> JobView:
+    """The job of a subject, which must be in the session."""
+    return JobView(recording, subject.job, subject.pod, detailed=subject.detailed)
+
+
 @per_recording()
 def action_seqs(recording: Recording, moment_name: str) -> Mapping[str, Seq]:
     """The event with which each action first starts, or ends."""
@@ -193,14 +212,6 @@ def _overused_by_queue(recording: Recording) -> Mapping[QueueName, Sequence[Numb
 
 
 JOB_NAME_KEY = "volcano.sh/job-name"
-
-
-class ExplainSubject(NamedTuple):
-    """The job or pod that a question is about."""
-
-    job: JobId
-    """The job; empty for a pod without a PodGroup."""
-    pod: TaskKey | None = None
 
 
 class NotFoundError(VcdebugError):

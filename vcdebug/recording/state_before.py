@@ -12,7 +12,7 @@ from vcdebug.model.pod_resources import request_parts
 from vcdebug.model.resource import Resource
 from vcdebug.model.sub_job import SubJobInfo
 from vcdebug.model.task import TaskInfo
-from vcdebug.recording.event_index import TASK, seqs_before
+from vcdebug.recording.event_index import NODE, TASK, seqs_before
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.timeline import ClusterState, LazyMap
 
@@ -48,8 +48,9 @@ def tasks_before(recording: Recording, keys: Iterable[TaskKey], seq: Seq) -> lis
 
 def idle_without(recording: Recording, seq: Seq, node: NodeName, removed: Iterable[TaskKey]) -> Resource:
     """A node's future idle before an event, plus the requests of the removed tasks."""
-    # Keyed by the earliest event with the same state: all jobs that try a node then ask about the same candidates.
-    return _idle_after(recording, recording.timeline.earliest_same_seq(seq - 1), node, tuple(removed)).clone()
+    # Keyed by the node's own last change: all jobs that try it before the next one ask about the same candidates.
+    last_change = recording.timeline.last_change(NODE, node, seq - 1) or 0
+    return _idle_after(recording, last_change, node, tuple(removed)).clone()
 
 
 @per_recording(MAX_IDLE_AMOUNTS)

@@ -337,6 +337,11 @@ class JobCounts(NamedTuple):
         return sum(self.status.get(status, 0) for status in READY_STATUSES)
 
     @property
+    def is_ready(self) -> bool:
+        """Whether ready and best-effort pending tasks reach the minimum."""
+        return self.ready_count + self.best_effort_pending >= self.min_available
+
+    @property
     def waiting_count(self) -> int:
         """Number of Pipelined tasks."""
         return self.status.get(TaskStatus.PIPELINED, 0)

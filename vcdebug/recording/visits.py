@@ -62,7 +62,10 @@ class NodeTry(Struct, frozen=True):
     @property
     def candidates(self) -> tuple[TaskKey, ...]:
         """The candidate victims that the action's filter left."""
-        return next((event.candidates for _, event in self.calls if event.point in VICTIM_POINTS), ())
+        for _, event in self.calls:  # a loop: each answer asks each node several times
+            if event.point in VICTIM_POINTS:
+                return event.candidates
+        return ()
 
     @property
     def task_placed(self) -> bool:

@@ -45,11 +45,8 @@ def _job_rows(recording: Recording, changed: Seq) -> RowsOnDemand:
 
 def _job_row(job: JobInfo, state: ClusterState) -> Row:
     counts = state.job_counts(job.uid)
-    # Upstream's Ready counts best-effort pods that are still pending.
-    is_ready = counts.ready_count + counts.best_effort_pending >= counts.min_available
-    ready = Piece(
-        f"{YES if is_ready else NO} {counts.ready_count}/{counts.min_available}", "good" if is_ready else "bad"
-    )
+    sign, shade = (YES, "good") if counts.is_ready else (NO, "bad")
+    ready = Piece(f"{sign} {counts.ready_count}/{counts.min_available}", shade)
     releasing = counts.status.get(TaskStatus.RELEASING, 0)
     cells = (
         Piece(job.uid, "strong" if counts.pending_count else ""),

@@ -96,7 +96,7 @@ def build_report(subject: ReportSubject) -> Document:
 
 def _explained_jobs(subject: ReportSubject) -> list[SurveyedJob]:
     if not subject.jobs:
-        return list(survey_jobs(subject.recording).unscheduled_jobs)
+        return list(survey_jobs(subject.recording, detailed=True).unscheduled_jobs)
     return [job for word in subject.jobs for job in survey_by_name(subject.recording, word).explained]
 
 

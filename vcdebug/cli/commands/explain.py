@@ -51,7 +51,7 @@ class ExplainCommand(Command):
                 "--prove needs a job", f"for example: {command_line(args, 'explain', args.snapshot, 'JOB', '--prove')}"
             )
         source = snapshot_source(args.snapshot)
-        surveyor = Surveyor(args.job, args.complete, tuple(args.edits), args.extender_url, args.release)
+        surveyor = Surveyor(args.job, args.complete, tuple(args.edits), args.extender_url, args.release, args.json)
         snapshots = find_snapshots(source) if isinstance(source, Path) and source.is_dir() else []
         if isinstance(source, Path) and snapshots:
             return _explain_folder(source, snapshots, surveyor, args, output)

@@ -175,6 +175,8 @@ class Surveyor(Struct, frozen=True):
     edits: tuple[str, ...]
     extender_url: str | None
     release: str | None = None
+    detailed: bool = False
+    """Whether the report shows more of each job than its cause and advice."""
 
     def __call__(self, item: PackedSnapshot) -> SurveyedSnapshot:
         """The survey of a packed snapshot; called in a worker."""
@@ -194,5 +196,6 @@ class Surveyor(Struct, frozen=True):
 
     def survey_jobs(self, recording: Recording, tell: Callable[[int, int], None] | None = None) -> SurveyedSnapshot:
         """Explain all pending jobs, or `job` alone; `tell` takes the jobs done and all jobs."""
-        survey = survey_jobs(recording, tell) if self.job is None else survey_by_name(recording, self.job)
-        return SurveyedSnapshot(survey, recording.job_names)
+        if self.job is not None:
+            return SurveyedSnapshot(survey_by_name(recording, self.job), recording.job_names)
+        return SurveyedSnapshot(survey_jobs(recording, tell, detailed=self.detailed), recording.job_names)

@@ -1,18 +1,20 @@
 """One hook call to all plugins: their answers, why others were not asked, the outcome, and victims tier by tier."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import count
 from typing import Final, Literal
 
 from msgspec import Struct
 
 from vcdebug.amount_text import join_names
 from vcdebug.explain.equation import Equation
-from vcdebug.framework.combine import NO_DECIDER, Answer, Answers, Call, PluginCall, RecordedAnswer, Tiers
+from vcdebug.framework.combine import NO_DECIDER, Answer, Answers, PluginCall, RecordedAnswer, Tiers
 from vcdebug.framework.hooks import HOOKS, PREEMPTABLE, RECLAIMABLE, UNIFIED_EVICTABLE, AnyHook
 from vcdebug.framework.record import EVICT_OP, HookEvent, Level, OpEvent
 from vcdebug.framework.subject import CANDIDATES, TASK, VOTE, CallResult, CallSubject, candidates_in, name_in
 from vcdebug.model.names import NodeName, Seq, TaskKey
-from vcdebug.recording.recording import Recording
+from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.releases.change import Change
 
 SeatState = Literal["answered", "abstained", "not asked", "switched off"]
@@ -90,9 +92,11 @@ class _CutShortError(Exception):
     """Raised if the recording ends before all plugins have answered."""
 
 
-def _asked_about(event: HookEvent) -> CallSubject:
-    """The subject of a hook call, without the plugin's own vote."""
-    return tuple(pair for pair in event.subject if pair[0] != VOTE)
+def _question_of(event: object) -> tuple[str, CallSubject] | None:
+    """(point, subject without the plugin's own vote) of a hook call; None for other events."""
+    if not isinstance(event, HookEvent):
+        return None
+    return event.point, tuple([pair for pair in event.subject if pair[0] != VOTE])
 
 
 def hook_calls_at(recording: Recording, seq: Seq) -> HookCallGroup | None:
@@ -100,37 +104,19 @@ def hook_calls_at(recording: Recording, seq: Seq) -> HookCallGroup | None:
     event = recording.event_at(seq)
     if not isinstance(event, HookEvent) or event.point not in HOOK_AT:
         return None
-    for group in _iter_questions(recording, _run_start(recording, seq)):
-        if group.last_seq >= seq:
-            return group
-    return None
+    first = _run_start(recording, seq)
+    # An action may ask the same question several times in a row.
+    while (group := _Replay(recording, first).replay_question()).last_seq < seq:
+        first = group.last_seq + 1
+    return group
 
 
 def _run_start(recording: Recording, seq: Seq) -> Seq:
     """The first event of the uninterrupted run of calls of one hook about one subject."""
-    event = recording.event_at(seq)
-    while seq > 1 and _is_same_question(recording.event_at(seq - 1), event):
+    question = _question_of(recording.event_at(seq))
+    while seq > 1 and _question_of(recording.event_at(seq - 1)) == question:
         seq -= 1
     return seq
-
-
-def _is_same_question(event: object, other: object) -> bool:
-    return (
-        isinstance(event, HookEvent)
-        and isinstance(other, HookEvent)
-        and event.point == other.point
-        and _asked_about(event) == _asked_about(other)
-    )
-
-
-def _iter_questions(recording: Recording, seq: Seq) -> Iterator[HookCallGroup]:
-    """Yields each hook call of a run of events: an action may ask the same question several times in a row."""
-    start = recording.event_at(seq)
-    while seq <= len(recording) and _is_same_question(recording.event_at(seq), start):
-        replay = _Replay(recording, seq)
-        group = replay.replay_question()
-        yield group
-        seq = group.last_seq + 1
 
 
 class _Replay:
@@ -141,6 +127,7 @@ class _Replay:
         assert isinstance(event, HookEvent)
         self.recording = recording
         self.event = event
+        self.question = _question_of(event)
         self.hook = HOOK_AT[event.point]
         # The scheduler's own combining rule runs over the recorded answers, since a copy of it could differ.
         self.rule = self.hook.recorded_rule
@@ -153,7 +140,7 @@ class _Replay:
         """Run the hook's combining rule over the recorded answers, and find the tier and plugin that decided."""
         finished, outcome = True, None
         try:
-            outcome = self.rule.combine(self.replay_tiers(), ())
+            outcome = self.rule.combine(_recorded_tiers(self.recording, self.event.point), (self,))
         except _CutShortError:
             finished = False
         # The recorded event is part of the group even if the rule called no plugin.
@@ -161,35 +148,36 @@ class _Replay:
             self.next_call(0, 0, self.event.plugin)
         tier, plugin = self.rule.find_decider(self.calls, outcome) if finished else NO_DECIDER
         votes = tuple(_list_plugin_answers(self.recording, self.hook, self.calls))
-        subject = _asked_about(self.event)
+        assert self.question is not None
         return HookCallGroup(
-            self.event.point, subject, self.first_seq, self.next_seq - 1, votes, _name_tasks(outcome), tier, plugin
+            *self.question, self.first_seq, self.next_seq - 1, votes, _name_tasks(outcome), tier, plugin
         )
-
-    def replay_tiers(self) -> Tiers:
-        plugin_calls = self.recording.session.plugin_calls.get(self.hook.method, Tiers())
-        tiers = (
-            [
-                PluginCall(plugin_call.plugin, self.recorded_asker(tier, place, plugin_call.plugin))
-                for place, plugin_call in enumerate(votes)
-            ]
-            for tier, votes in enumerate(plugin_calls, start=1)
-        )
-        return Tiers(tiers, restarts=plugin_calls.restarts)
-
-    def recorded_asker(self, tier: int, place: int, plugin: str) -> Call:
-        return lambda *_: self.next_call(tier, place, plugin)
 
     def next_call(self, tier: int, place: int, plugin: str) -> Answer:
         event = self.recording.event_at(self.next_seq) if self.next_seq <= len(self.recording) else None
-        if not isinstance(event, HookEvent) or event.plugin != plugin or not _is_same_question(event, self.event):
+        if not isinstance(event, HookEvent) or event.plugin != plugin or _question_of(event) != self.question:
             raise _CutShortError
-        self.calls.append(RecordedAnswer(tier, place, plugin, self.next_seq, event.result, event.vote))
+        vote = event.vote
+        self.calls.append(RecordedAnswer(tier, place, plugin, self.next_seq, event.result, vote))
         self.next_seq += 1
-        return self.rule.restore_answer(event.result, event.vote, self.named_task)
+        return self.rule.restore_answer(event.result, vote, self.named_task)
 
     def named_task(self, key: TaskKey) -> NamedTask:
         return self.tasks.setdefault(key, NamedTask(key))
+
+
+@per_recording()
+def _recorded_tiers(recording: Recording, point: str) -> Tiers:
+    """The plugins of a hook; each call takes the replay whose next recorded answer it returns."""
+    plugin_calls = recording.session.plugin_calls.get(HOOK_AT[point].method, Tiers())
+    tiers = (
+        [
+            PluginCall(each.plugin, partial(_Replay.next_call, tier=tier, place=place, plugin=each.plugin))
+            for place, each in enumerate(calls)
+        ]
+        for tier, calls in enumerate(plugin_calls, start=1)
+    )
+    return Tiers(tiers, restarts=plugin_calls.restarts)
 
 
 def _name_tasks(outcome: Answer) -> Answer:
@@ -200,27 +188,37 @@ def _name_tasks(outcome: Answer) -> Answer:
 
 def _list_plugin_answers(recording: Recording, hook: AnyHook, calls: Answers) -> Iterator[PluginAnswer]:
     """Yields an entry per plugin with this hook in configuration order; for victims also plugins of later releases."""
-    functions, rule = recording.session.functions, hook.recorded_rule
-    call_at = {(call.tier, call.position): call for call in reversed(calls)}
+    rule, call_at = hook.recorded_rule, {(call.tier, call.position): call for call in reversed(calls)}
+    for place, unasked in _unasked_answers(recording, hook.upstream):
+        tier, plugin = unasked.tier, unasked.plugin
+        call = call_at.get((tier, place)) if place is not None else None
+        if call is not None:
+            state: SeatState = "abstained" if rule.is_abstention(call) else "answered"
+            yield PluginAnswer(tier, plugin, state, call.seq, call.result, "")
+        elif place is not None:
+            yield PluginAnswer(tier, plugin, "not asked", None, None, rule.explain_not_asked(tier, calls))
+        else:
+            yield unasked
+
+
+@per_recording()
+def _unasked_answers(recording: Recording, point: str) -> Sequence[tuple[int | None, PluginAnswer]]:
+    """(place in its tier's calls, None if it is never asked; its entry until it answers) of each plugin of a hook."""
+    hook, functions, answers = HOOK_AT[point], recording.session.functions, list[tuple[int | None, PluginAnswer]]()
+    switches = " and ".join(hook.switches)
     for tier, options in enumerate(recording.conf.tiers, start=1):
-        place = 0
+        # Only enabled plugins count, as in the calls that were recorded.
+        places = count()
         for option in options:
             if (hook.method, option.name) not in functions:
-                if hook.upstream in VICTIM_POINTS:
-                    yield from _absent_answer(recording, hook, tier, option.name)
-                continue
-            if not option.is_enabled(hook.switches):
-                switches = " and ".join(hook.switches)
-                yield PluginAnswer(tier, option.name, "switched off", None, None, f"{switches} is false")
-                continue
-            call = call_at.get((tier, place))
-            # Only enabled plugins count, as in the calls that were recorded.
-            place += 1
-            if call is None:
-                yield PluginAnswer(tier, option.name, "not asked", None, None, rule.explain_not_asked(tier, calls))
+                later = _absent_answer(recording, hook, tier, option.name) if point in VICTIM_POINTS else ()
+                answers += ((None, answer) for answer in later)
+            elif option.is_enabled(hook.switches):
+                answers.append((next(places), PluginAnswer(tier, option.name, "not asked", None, None, "")))
             else:
-                state: SeatState = "abstained" if rule.is_abstention(call) else "answered"
-                yield PluginAnswer(tier, option.name, state, call.seq, call.result, "")
+                off = PluginAnswer(tier, option.name, "switched off", None, None, f"{switches} is false")
+                answers.append((None, off))
+    return answers
 
 
 def _absent_answer(recording: Recording, hook: AnyHook, tier: int, plugin: str) -> Iterator[PluginAnswer]:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from vcdebug.actions import ENQUEUE
 from vcdebug.amount_text import format_age, format_amounts_apart, join_names
 from vcdebug.explain.answer import MAX_LINE_LENGTH, AdviceHarm, CauseHeadline, Explanation, Finding, outside_advice
-from vcdebug.explain.job_view import ExplainSubject, JobView
+from vcdebug.explain.job_view import ExplainSubject, JobView, view_of
 from vcdebug.explain.pending.gates.admission import ADMITTED_CAUSE
 from vcdebug.explain.pending.gates.not_in_session import PLACES_CAUSE
 from vcdebug.explain.pending.gates.queue_limits import PREEMPTIVE
@@ -49,7 +49,7 @@ def qualify_headline(recording: Recording, subject: ExplainSubject, finding: Fin
     kinds = tuple(kind for kind, _ in _kinds_needed_by(recording, subject))
     change = f"may change: the snapshot has {join_kinds(kinds)}" if kinds else ""
     if is_before_v1_10(recording.snapshot.release) and subject.job in recording.session.jobs:
-        view, stated = JobView(recording, subject.job, subject.pod), recording.snapshot.release.stated_name
+        view, stated = view_of(recording, subject), recording.snapshot.release.stated_name
         if finding.cause in WITHOUT_QUOTA and (excess := _excess_not_asked(view)):
             headline = CauseHeadline(finding.headline.subject, f"may not be admitted by {stated}", excess[0])
             nearest = f"{recording.snapshot.release.name}, the nearest release that is replayed"
@@ -107,11 +107,12 @@ def _excess_not_asked(view: JobView) -> tuple[str, str] | None:
     return None
 
 
+@per_recording(most=2)
 def _kinds_needed_by(recording: Recording, subject: ExplainSubject) -> list[tuple[ResourceKind, str]]:
     """Kinds that the snapshot has none of, though the job's PodGroup or a Pending pod of it names one."""
     if subject.job not in recording.session.jobs:
         return []
-    view = JobView(recording, subject.job, subject.pod)
+    view = view_of(recording, subject)
     pods = [task.pod.manifest for task in view.pending_at_open]
     if view.job.tasks and not pods:
         return []
@@ -138,7 +139,7 @@ def _doubt_of_process(recording: Recording, subject: ExplainSubject) -> str:
     if not recording.snapshot.process.assumed or subject.job not in recording.session.jobs:
         return ""
     ledgers = _ledgers_by_device(recording).values()
-    tasks = JobView(recording, subject.job, subject.pod).pending_at_open if ledgers else ()
+    tasks = view_of(recording, subject).pending_at_open if ledgers else ()
     if not any(ledger.has_device_request(task.pod) for task in tasks for ledger in ledgers):
         return ""
     return "nothing says when the scheduler started, and a running process is assumed (meta.json: scheduler.started)"
@@ -150,6 +151,7 @@ def _ledgers_by_device(recording: Recording) -> Mapping[str, DeviceLedger]:
     return {device: ledger for node in recording.session.nodes.values() for device, ledger in node.devices.items()}
 
 
+@per_recording()
 def doubt_of_input(recording: Recording) -> str:
     """Why any answer may be wrong: objects read at different times, missing namespaces, an assumed configuration."""
     provenance = recording.snapshot.provenance

@@ -1,7 +1,8 @@
 """Why is this job Pending: the last gate that could still have admitted or placed it, and did not."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Final
 
 from msgspec import Struct
@@ -17,6 +18,7 @@ from vcdebug.explain.answer import (
     CauseHeadline,
     Evidence,
     Explanation,
+    ExplanationStep,
     Finding,
     cluster_admin_advice,
     outside_advice,
@@ -32,6 +34,7 @@ from vcdebug.explain.job_view import (
     condition_facts,
     find_subject,
     karpenter_facts,
+    view_of,
 )
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending import checklist
@@ -98,7 +101,7 @@ def explain_subject(recording: Recording, subject: ExplainSubject) -> Explanatio
     """The explanation of a job or pod of the snapshot, with the doubt about the input."""
     explanation = with_scheduler_fault(recording, subject, _build_explanation(recording, subject))
     dominant = explanation.dominant
-    reported = event_facts(recording, subject)
+    reported = event_facts(recording, subject) if subject.detailed else ()
     own_facts = [fact for fact in dominant.facts if not reported or fact != SKIP_FACT]
     facts = (*_rejected_conf_facts(recording), *own_facts, *reported)
     dominant = replace(dominant, facts=facts) if facts != dominant.facts else dominant
@@ -126,7 +129,7 @@ def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explana
         return Explanation(
             name, subject.pod, finding.cause == PLACES_CAUSE, finding, (), sort_by_harm(finding.advice), steps
         )
-    view = JobView(recording, subject.job, subject.pod)
+    view = view_of(recording, subject)
     early = next(checklist.findings_of_gates(view, ALREADY_PLACED), None)
     capture = capture_incomplete(recording, subject) if early is None else None
     by_cause: dict[str, Finding] = {}
@@ -137,16 +140,9 @@ def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explana
         # Several gates can find the same cause; the first finding is the nearest to the decision.
         by_cause.setdefault(finding.cause, finding)
     first, *others = by_cause.values()
-    dominant, steps = (
-        _add_turn(view, _with_minimum_fact(view, _add_admitted(view, first))),
-        checklist.checklist_steps(view),
-    )
-    # No hint about a cluster autoscaler where a queue refuses: more nodes would not help.
-    if dominant.cause == DISCARD_CAUSE and not allocatable_refusals(view):
-        dominant = replace(dominant, facts=(*dominant.facts, *condition_facts(view)))
-    elif dominant.cause == MIXED_CAUSE and not allocatable_refusals(view):
-        main, further = dominant.facts[:1], dominant.facts[1:]
-        dominant = replace(dominant, facts=(*main, *karpenter_facts(view), *further))
+    dominant, steps = _with_minimum_fact(view, _add_admitted(view, first)), tuple[ExplanationStep, ...]()
+    if subject.detailed:
+        dominant, steps = _add_reported(view, _add_turn(view, dominant)), checklist.checklist_steps(view)
     if dominant.cause not in HAS_CAUSES:
         dominant = add_other_groups(view, dominant)
         by_cause[dominant.cause] = dominant
@@ -154,6 +150,16 @@ def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explana
     # Where only a change outside the scheduler repairs what is wrong, other changes would help the wrong object.
     advice = tuple(line for line in advice if line.repairs and line.cannot_be_replayed) or advice
     return Explanation(view.job.uid, subject.pod, dominant.cause in HAS_CAUSES, dominant, tuple(others), advice, steps)
+
+
+def _add_reported(view: JobView, finding: Finding) -> Finding:
+    """Add what conditions and Karpenter say, but not where a queue refuses: more nodes would not help there."""
+    if allocatable_refusals(view):
+        return finding
+    if finding.cause == DISCARD_CAUSE:
+        return replace(finding, facts=(*finding.facts, *condition_facts(view)))
+    further = karpenter_facts(view) if finding.cause == MIXED_CAUSE else ()
+    return replace(finding, facts=(*finding.facts[:1], *further, *finding.facts[1:])) if further else finding
 
 
 def _with_minimum_fact(view: JobView, finding: Finding) -> Finding:
@@ -384,16 +390,21 @@ class Survey(Struct, frozen=True):
         return ", ".join(f"{count} with {lack}" for lack, count in sorted(lacks.items()))
 
 
-def survey_jobs(recording: Recording, report_progress: Callable[[int, int], object] | None = None) -> Survey:
+def survey_jobs(
+    recording: Recording, report_progress: Callable[[int, int], object] | None = None, *, detailed: bool = False
+) -> Survey:
     """Every job with missing pods after the cycle, by name; `report_progress(done, total)` reports progress.
 
-    Explaining hundreds of jobs takes seconds, so the recording caches the result.
+    Explaining hundreds of jobs takes seconds, so the recording caches the result, and what no list of jobs shows is
+    left out unless `detailed`.
     """
-    survey = recording.answered.get("survey")
+    name = "detailed survey" if detailed else "survey"
+    survey = recording.answered.get(name)
     if not isinstance(survey, Survey):
         # Explaining allocates many long-lived objects; a garbage collection in between would free nothing.
         with collector_paused():
-            survey = recording.answered["survey"] = _build_survey(recording, report_progress or (lambda *_: None))
+            survey = _build_survey(recording, report_progress or (lambda *_: None), detailed=detailed)
+            recording.answered[name] = survey
     return survey
 
 
@@ -402,17 +413,16 @@ def is_surveyed(recording: Recording) -> bool:
     return "survey" in recording.answered
 
 
-def _build_survey(recording: Recording, report_progress: Callable[[int, int], object]) -> Survey:
+def _build_survey(recording: Recording, report_progress: Callable[[int, int], object], *, detailed: bool) -> Survey:
     summary, session = waiting_summary(recording), recording.session.jobs
+    by_pod, by_job = partial(ExplainSubject, "", detailed=detailed), partial(ExplainSubject, detailed=detailed)
     # Jobs of PodGroups, of pods whose PodGroup is missing, and Pending pods of this scheduler without a PodGroup.
-    subjects = sorted(
-        [*(ExplainSubject("", pod) for pod in summary.pods_without_job), *map(ExplainSubject, summary.jobs)]
-    )
+    subjects = sorted([*map(by_pod, summary.pods_without_job), *map(by_job, summary.jobs)])
     unplaced = [subject for subject in subjects if subject.job in summary.incomplete_jobs or subject.job not in session]
     surveyed: list[SurveyedJob] = []
     for subject in unplaced:
         report_progress(len(surveyed), len(unplaced))
-        surveyed.append(_survey_subject(recording, subject, summary.pods_without_node))
+        surveyed.append(_survey_subject(recording, subject))
     missing_words = incomplete(recording.snapshot)
     return replace(
         _make_survey(recording, surveyed, named=False),
@@ -435,18 +445,17 @@ def survey_by_name(recording: Recording, word: str) -> Survey:
         subject = find_subject(recording, word)
     except NotFoundError:
         return _make_survey(recording, (), named=True)
-    return _make_survey(
-        recording, [_survey_subject(recording, subject, waiting_summary(recording).pods_without_node)], named=True
-    )
+    return _make_survey(recording, [_survey_subject(recording, subject)], named=True)
 
 
-def _survey_subject(recording: Recording, subject: ExplainSubject, pods_without_node: Mapping[str, int]) -> SurveyedJob:
+def _survey_subject(recording: Recording, subject: ExplainSubject) -> SurveyedJob:
     explanation = _explain_or_report(recording, subject)
     info = recording.session.jobs.get(subject.job)
     name = subject.job or subject.pod or ""
     if info is None:
         created = _creations_outside_session(recording).get(name)
-        return SurveyedJob(explanation, "", pods_without_node.get(name, 0), seconds_since(recording, created))
+        pending = waiting_summary(recording).pods_without_node.get(name, 0)
+        return SurveyedJob(explanation, "", pending, seconds_since(recording, created))
     tasks = [task for task in info.tasks.values() if subject.pod in (None, task.key)]
     pending = len([task for task in tasks if task.status is TaskStatus.PENDING])
     return SurveyedJob(explanation, info.queue, pending, seconds_since(recording, info.creation_timestamp))

@@ -18,7 +18,7 @@ from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.queue import QueueInfo, ShareTotals
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.drf import DominantShare, Drf, Hierarchy, HierarchyNode, ShareExchange, iter_exchanges, iter_levels
-from vcdebug.recording.recording import Recording
+from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import job_of, plugin_of, state_before, task_of, tasks_of
 from vcdebug.recording.timeline import ClusterState, LazyMap
 
@@ -41,6 +41,12 @@ def shares_of(recording: Recording, state: ClusterState) -> Mapping[JobId, Domin
     return LazyMap(
         recording.session.jobs, lambda uid: DominantShare(totals, state.plugin_amount(NAME, uid, "allocated").clone())
     )
+
+
+# A job is compared with each other job of its queue.
+@per_recording(most=256)
+def _share_after(recording: Recording, seq: Seq, job: JobId) -> DominantShare:
+    return shares_of(recording, recording.timeline.state_at(seq))[job]
 
 
 def hierarchy_of(recording: Recording, state: ClusterState) -> Hierarchy:
@@ -110,11 +116,14 @@ def _order_term(recording: Recording, key: TaskKey, difference: float | None) ->
 
 def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], seq: Seq) -> plugins.VetoReason:
     """The preemptor's job would have a larger dominant share than the victims' jobs would keep."""
+    if not view.detailed:
+        return plugins.VetoReason("", {}, ADVICE)
     recording, state = view.recording, state_before(view.recording, seq)
-    totals, shares = totals_of(state), shares_of(recording, state)
-    dominant, own_share = totals.calculate_share(shares[view.job.uid].allocated.add(task.resreq))
+    own, totals = state.plugin_amount(NAME, view.job.uid, "allocated").clone(), totals_of(state)
+    dominant, own_share = totals.calculate_share(own.add(task.resreq))
     victims = tasks_of(recording, protected)
-    held = {job: shares[job].allocated for job in dict.fromkeys(victim.job for victim in victims) if job in shares}
+    jobs = [job for job in dict.fromkeys(victim.job for victim in victims) if job in recording.session.jobs]
+    held = {job: state.plugin_amount(NAME, job, "allocated") for job in jobs}
     alone = {
         # Each victim separately: in one call, upstream subtracts every candidate from its job's share, chosen or not.
         victim.key: totals.calculate_share(held[victim.job].clone().sub(victim.resreq))[1]
@@ -140,8 +149,8 @@ def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], se
 def job_order(moment: plugins.OrderMoment, left: JobInfo, right: JobInfo) -> Iterator[plugins.OrderDifference]:
     """Yields the comparison of the jobs' dominant shares in the state of `moment`."""
     # A copy with the shares of that event: the session's plugin has those of the cycle's end.
-    plugin, shares = copy(plugin_of(moment.recording, Drf)), shares_of(moment.recording, moment.state)
-    plugin.shares = {job.uid: shares[job.uid] for job in (left, right)}
+    plugin = copy(plugin_of(moment.recording, Drf))
+    plugin.shares = {job.uid: _share_after(moment.recording, moment.seq, job.uid) for job in (left, right)}
     comparison = ("drf share", plugin.shares[left.uid].value, plugin.shares[right.uid].value)
     return plugins.iter_differences(plugin.job_order(left, right), [comparison])
 

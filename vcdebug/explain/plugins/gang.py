@@ -235,16 +235,16 @@ def _lower_minimum_advice(view: JobView, node: NodeTry, job: JobId, evicted: int
 
 def job_order(moment: OrderMoment, left: JobInfo, right: JobInfo) -> Iterator[OrderDifference]:
     """Yields the comparison that puts a job below its minimum first."""
-    yield _unready_difference(*(job_before(moment.recording, job.uid, moment.seq + 1) for job in (left, right)))
+    yield _unready_difference(*(moment.state.job_counts(job.uid).is_ready for job in (left, right)))
 
 
 def sub_job_order(moment: OrderMoment, left: SubJobInfo, right: SubJobInfo) -> Iterator[OrderDifference]:
     """Yields the comparison that puts a sub job below its minimum first."""
-    yield _unready_difference(*(sub_job_before(moment.recording, group.uid, moment.seq + 1) for group in (left, right)))
+    groups = (sub_job_before(moment.recording, group.uid, moment.seq + 1) for group in (left, right))
+    yield _unready_difference(*(group.is_ready() for group in groups))
 
 
-def _unready_difference(left: JobInfo | SubJobInfo, right: JobInfo | SubJobInfo) -> OrderDifference:
-    left_ready, right_ready = left.is_ready(), right.is_ready()
+def _unready_difference(left_ready: bool, right_ready: bool) -> OrderDifference:
     return OrderDifference("gang ready", left_ready, right_ready, unready_first(left_ready, right_ready))
 
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from vcdebug.amount_text import count_noun, format_resource, verb_for
 from vcdebug.explain import queue_index
 from vcdebug.explain.answer import NamedQuestion, QuestionReply, ReplySheet, age_since
-from vcdebug.explain.job_view import JobView, NotFoundError, find_subject
+from vcdebug.explain.job_view import JobView, NotFoundError, find_subject, view_of
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.explanation import explain_subject
 from vcdebug.explain.pending.gates.queue_limits import NOT_ALLOCATABLE
@@ -105,7 +105,7 @@ def _for_job(recording: Recording, word: str) -> QuestionReply:
     subject = find_subject(recording, word)
     if subject.job not in recording.session.jobs:
         raise NotFoundError("is not in the session, so no pod blocks it", "ask explain", word)
-    view = JobView(recording, subject.job, subject.pod)
+    view = view_of(recording, subject)
     task = view.blocked_task
     if task is None:
         return QuestionReply(f"{subject.job} has no Pending pods.", data={"subject": subject.job, "holders": []})

@@ -136,6 +136,14 @@ def not_allocatable_finding(
     quota = queue_findings.quota_explainer(event.plugin)
     limit = room_limit(view, event.plugin, seq, task)
     excess = dimension_over_limit(view, limit)
+    evicts = bool(after) and not fits.free_nodes
+    reason = _rejection_reason(view, task, event.plugin, limit, evicts, excess)
+    headline, also = answer.pending_headline(view.job.uid, reason), tuple[str, ...]()
+    if limit.exceeded_dimensions and not excess:
+        headline, also = queue_findings.excess_headline(headline, limit)
+    advice = _larger_limit_advice(limit, excess) if excess else _more_share_advice(view, event.plugin, limit, seq)
+    if not view.detailed:
+        return answer.Finding(NOT_ALLOCATABLE, headline, advice=advice)
     numbers = {
         **answer.numbers("request", task.resreq),
         **answer.numbers("queue.allocated", limit.taken, limit.exceeded_dimensions),
@@ -144,11 +152,6 @@ def not_allocatable_finding(
         "nodes.free": answer.count(len(fits.free_nodes), "nodes"),
     }
     evidence = (answer.Evidence(seq, f"{event.plugin}: queue {view.queue.name} may not allocate {task.key}"),)
-    evicts = bool(after) and not fits.free_nodes
-    reason = _rejection_reason(view, task, event.plugin, limit, evicts, excess)
-    headline, also = answer.pending_headline(view.job.uid, reason), tuple[str, ...]()
-    if limit.exceeded_dimensions and not excess:
-        headline, also = queue_findings.excess_headline(headline, limit)
     by_amount = bool(limit.exceeded_dimensions) and not limit.is_capability
     derivation_lines = quota.derive_deserved(view.recording, limit.queue, limit.first_dimension) if by_amount else ()
     holders, deadlock = queue_findings.holder_facts(view, seq, limit), _deadlock_words(view)
@@ -165,7 +168,6 @@ def not_allocatable_finding(
         *_free_nodes_facts(fits, after),
         *also,
     )
-    advice = _larger_limit_advice(limit, excess) if excess else _more_share_advice(view, event.plugin, limit, seq)
     lines = (*limit.arithmetic_lines(), *derivation_lines)
     return answer.Finding(NOT_ALLOCATABLE, headline, numbers, evidence, advice, lines, facts)
 

@@ -45,12 +45,11 @@ def _job_rows(recording: Recording, changed: Seq) -> RowsOnDemand:
 
 def _job_row(job: JobInfo, state: ClusterState) -> Row:
     counts = state.job_counts(job.uid)
-    sign, shade = (YES, "good") if counts.is_ready else (NO, "bad")
-    ready = Piece(f"{sign} {counts.ready_count}/{counts.min_available}", shade)
+    ready = f"{YES if counts.is_ready else NO} {counts.ready_count}/{counts.min_available}"
     releasing = counts.status.get(TaskStatus.RELEASING, 0)
     cells = (
         Piece(job.uid, "strong" if counts.pending_count else ""),
-        ready,
+        Piece(ready, "good" if counts.is_ready else "bad"),
         _number_piece(counts.pending_count, "strong"),
         _number_piece(counts.waiting_count, "warn"),
         _number_piece(releasing, "warn"),

@@ -176,7 +176,7 @@ def add_contradictions(recording: Recording, subject: ExplainSubject, explanatio
     """The explanation with what the running scheduler said instead, and with settings of the job that nothing reads."""
     if subject.job not in recording.session.jobs:
         return explanation
-    view, finding = JobView(recording, subject.job, subject.pod), explanation.dominant
+    view, finding = view_of(recording, subject), explanation.dominant
     is_placed = finding.cause == PLACES_CAUSE
     unchecked, refusal = _unchecked_node_facts(view) if is_placed else (), _refusal(view) if is_placed else None
     facts = (*unchecked, *finding.facts, *_unread_settings(view))

@@ -16,13 +16,16 @@ from tests.cli.test_hand_written import HAND_WRITTEN
 from tests.effort import PATIENCE
 from tests.tui import driving
 from tests.tui.driving import NARROW, opened
+from vcdebug.debugger.driver import DebuggerState
 from vcdebug.snapshot.sources import find_bundled, list_bundled
 from vcdebug.tui import worker
 from vcdebug.tui.app import WAITING_KEYS_TEXT
 from vcdebug.tui.main import background_work, layout
+from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.screens.chooser import ChooserScreen
 from vcdebug.tui.screens.pages import DetailScreen
 from vcdebug.tui.widgets.grid import Grid
+from vcdebug.views.table import Table
 
 
 async def test_chooser_lists_the_bundled_snapshots_without_an_argument() -> None:
@@ -37,6 +40,23 @@ async def test_chooser_lists_the_bundled_snapshots_without_an_argument() -> None
         await desk.press("enter")
         await desk.until_ready()
         assert list_bundled()[0].name == desk.moment.recording.snapshot.name
+
+
+async def test_each_panel_of_the_first_frame_is_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[str] = []
+    build_table = Panel.build_table
+
+    def count_build(panel: Panel, moment: DebuggerState) -> Table:
+        built.append(panel.shows.command_name)
+        return build_table(panel, moment)
+
+    monkeypatch.setattr(Panel, "build_table", count_build)
+    # No frame without a recording, which on a busy machine would place the panels before.
+    monkeypatch.setattr(layout, "EMPTY_FRAME_DELAY", PATIENCE)
+    async with opened("preempt-works", (120, 40)) as desk:
+        await desk.until_at_rest()
+        assert "<5> Jobs before the cycle" in desk.screen()
+        assert ["equation", "flow", "jobs", "moment", "statement"] == sorted(built)
 
 
 async def test_the_chooser_opens_a_path_too() -> None:

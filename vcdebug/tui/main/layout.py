@@ -4,6 +4,7 @@ The places follow from the size of the terminal alone: what a panel holds, and w
 """
 
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -150,7 +151,7 @@ def _interpolate(steps: int, over: int, least: int, most: int) -> int:
 
 _PANEL_VIEWS: Final = {panel.command_name: panel for panel in PANELS}
 EMPTY_FRAME_DELAY: Final = 0.5
-"""Delay in seconds before empty panels are drawn; most recordings load faster."""
+"""Delay in seconds before a frame without a recording is drawn; most recordings load faster."""
 
 
 class ArrangedLayout(Layout):
@@ -188,6 +189,8 @@ class MainLayout(Widget):
         """The last opened panel that is not always shown."""
         self._begun = False
         """Whether panels are drawn yet."""
+        self._frame_delay = ExitStack()
+        """Closed when the first frame may be drawn: one without a recording would cost as much as the one with it."""
         self._panels = {name: new_panel(_PANEL_VIEWS[name]) for name in (FLOW_PANEL, *MIDDLE_PANELS)}
         """The panels that exist: others are made on demand, since each takes time to mount."""
 
@@ -196,13 +199,18 @@ class MainLayout(Widget):
         yield self.tabs
 
     def on_mount(self) -> None:
+        self._frame_delay.enter_context(self.app.batch_update())
         self.set_timer(EMPTY_FRAME_DELAY, self.show_panels)
+
+    def on_unmount(self) -> None:
+        self._frame_delay.close()
 
     def show_panels(self) -> None:
         """Show the panels, and hide those that the arrangement gives no place."""
         if not self._begun:
             self._begun = True
             self.rearrange_panels()
+        self._frame_delay.close()
 
     def on_resize(self) -> None:
         self.rearrange_panels()
@@ -215,10 +223,14 @@ class MainLayout(Widget):
 
     def watch_moment(self) -> None:
         """Pass the new state to all panels and arrange them for it."""
+        self._begun |= self.moment is not None
+        if self._begun:
+            self._size_panels(self._find_places())
         for panel in self._panels.values():
             panel.moment = self.moment
-        self._begun |= self.moment is not None
         self.rearrange_panels()
+        if self.moment is not None:
+            self._frame_delay.close()
 
     @property
     def layout(self) -> Layout:
@@ -279,10 +291,9 @@ class MainLayout(Widget):
 
     def rearrange_panels(self) -> None:
         """Place the panels; those that become visible are drawn."""
-        if not self._begun or not self.is_mounted or not self.size.width:
+        if not self._begun or not self.is_mounted:
             return
-        overview = self.moment is not None and self.moment.at_overview
-        places = arrange_panels(*self.size, self.docked_panel, overview=overview, of_class=self.screen_class)
+        places = self._find_places()
         self._show_placed(places)
         if self._tabs_of is not self.screen_class:
             self._tabs_of, self.tabs.tabs = self.screen_class, tuple(self.panel_tabs())
@@ -291,9 +302,24 @@ class MainLayout(Widget):
             self.places = places
             self.first_panel.refresh(layout=True)  # Textual arranges again only when a child asks
 
+    def _find_places(self) -> PanelPlaces:
+        """The places for the current state."""
+        width, height = self.app.size
+        # The first frame is arranged before Textual has set this widget's size.
+        size = self.size if self.size.width else Size(width, max(height - LINES_AROUND, 0))
+        overview = self.moment is not None and self.moment.at_overview
+        return arrange_panels(*size, self.docked_panel, overview=overview, of_class=self.screen_class)
+
+    def _size_panels(self, places: PanelPlaces) -> None:
+        """Tell the panels their sizes, so that none is drawn again when Textual reports them."""
+        for name, place in places.items():
+            if name in self._panels:
+                self._panels[name].frame_size = Size(place.width, place.height)
+
     def _show_placed(self, places: PanelPlaces) -> None:
         """Show the panels that have a place, and hide the others."""
         appeared = [panel for name in places if name != TABS and not (panel := self.get_panel(name)).display]
+        self._size_panels(places)
         for name, panel in self._panels.items():
             panel.display = name in places
             panel.set_class(name in places and places[name].x > 0 and places[name].height > 1, "-ruled")

@@ -45,6 +45,8 @@ class Panel(Grid):
     moment: reactive[DebuggerState | None] = reactive(None, repaint=False)
 
     _drawn_recording: ref[Recording] | None = None  # weak: a hidden panel must not keep a closed recording in memory
+    frame_size = Size(0, 0)
+    """The size with the frame; that of the panel's place until Textual reports it."""
     _drawn_size = Size(0, 0)
     _drawn_event = -1
     _frame_title: str | None = None
@@ -69,7 +71,8 @@ class Panel(Grid):
         return name_jobs_of_table(table, moment.recording.job_names)
 
     def on_mount(self) -> None:
-        self.set_frame_title(self.shows.title)
+        if self._frame_title is None:
+            self.set_frame_title(self.shows.title)
 
     def watch_moment(self) -> None:
         """Draw the new state if the panel is visible; else drop rows that keep another recording in memory."""
@@ -91,7 +94,7 @@ class Panel(Grid):
         is_other_recording = self._is_another(self.moment.recording)
         # If the event is the same, such as after a `last-change` that found nothing, the cursor's row is kept.
         stays = is_other_recording or self._drawn_event == self.moment.number
-        self._drawn_recording, self._drawn_size = ref(self.moment.recording), self.outer_size
+        self._drawn_recording, self._drawn_size = ref(self.moment.recording), self.frame_size
         self._drawn_event = self.moment.number
         title, self.titled = self._title_for(table.title)
         self.set_frame_title(title)
@@ -135,11 +138,11 @@ class Panel(Grid):
 
         In the last case the rest becomes the first line.
         """
-        room = self.outer_size.width - TITLE_MARGIN
-        if not self.outer_size.width or cell_len(title) <= room:
+        room = self.frame_size.width - TITLE_MARGIN
+        if not self.frame_size.width or cell_len(title) <= room:
             return title, False
         rest = self._title_rest(title)
-        if self.outer_size.height == 1:
+        if self.frame_size.height == 1:
             # Only the title is visible: cut it at the end, since its beginning matters most.
             return rest if cell_len(rest) <= room else f"{set_cell_size(rest, max(room - 1, 0)).rstrip()}…", False
         return (rest, False) if cell_len(rest) <= room else (self.shows.title, True)
@@ -171,7 +174,7 @@ class Panel(Grid):
             shown, total = map(format_count, (len(self.shown_rows), len(self.table.rows)))
             parts.append(f"/{self.filter_text}  {shown} of {total}{note}")
         self.set_frame_note(
-            "  ".join([*parts, *self._stop_words(), *(self.unseen_columns() if self.outer_size.height > 1 else ())])
+            "  ".join([*parts, *self._stop_words(), *(self.unseen_columns() if self.frame_size.height > 1 else ())])
         )
 
     def _stop_words(self) -> tuple[str, ...]:
@@ -185,8 +188,8 @@ class Panel(Grid):
         self._head_frame()
 
     def _head_frame(self) -> None:
-        title, room = self._frame_title or "", self.outer_size.width - TITLE_MARGIN
-        unseen = "  ".join(self.unseen_columns()) if self.outer_size.height > 1 else ""
+        title, room = self._frame_title or "", self.frame_size.width - TITLE_MARGIN
+        unseen = "  ".join(self.unseen_columns()) if self.frame_size.height > 1 else ""
         # The note about hidden columns is shown even if the title must be shortened for it.
         shorter = shorten_middle(title, max(room - cell_len(unseen) - 2, 0)).rstrip()
         pairs = (title, self._title_note), (title, unseen), (shorter, unseen)
@@ -214,7 +217,8 @@ class Panel(Grid):
     def on_resize(self, event: events.Resize) -> None:
         """Draw again if the size has changed, on which columns and title depend."""
         super().on_resize(event)
-        if self.moment is not None and self.outer_size != self._drawn_size:
+        self.frame_size = self.outer_size
+        if self.moment is not None and self.frame_size != self._drawn_size:
             self.draw_moment()
         self.show_filter()
 

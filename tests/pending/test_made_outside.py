@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class
+from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from tests.debugger.test_remedies import proven
 from tests.pending.test_workloads import explained, owned
 from vcdebug.explain.pending.explanation import explain_by_name
@@ -94,6 +94,19 @@ def test_karpenter_is_named_where_its_nodes_are_full(label: str, cpu: str, said:
         '"Unschedulable".'
     )
     assert said is (fact in explained(cluster(full, node("n2", labels={"kind": "x"}), running, job)).dominant.facts)
+
+
+@pytest.mark.parametrize("label", ["karpenter.sh/nodepool", "example.com/pool"])
+def test_nodes_that_karpenter_adds_in_vain_are_told_where_the_queue_refuses(label: str) -> None:
+    full = {**queue(), "spec": {"weight": 1, "capability": {"cpu": "2"}}}
+    runs = pods("j", 1, cpu="2", on="n1", prefix="r")
+    conf = conf_of("gang", "predicates proportion", actions="allocate")
+    found = explained(
+        cluster(node("n1", labels={label: "a"}), full, pod_group("j", phase="Running"), runs, pods("j", 1), conf=conf)
+    )
+    assert "queue-not-allocatable" == found.cause_code
+    told = any(fact.startswith("New nodes do not help.") for fact in found.dominant.facts)
+    assert label.startswith("karpenter") is told
 
 
 def test_no_pod_that_a_disruption_budget_protects_is_deleted_and_the_budget_is_lowered() -> None:

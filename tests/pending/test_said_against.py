@@ -1,13 +1,18 @@
-"""What the cluster says against a placement, and what of a job's settings nothing reads or checks."""
+"""What the cluster says against an answer: refusals, states, policies, and settings that nothing reads or checks."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from tests.builders import cluster, conf_of, node, pod, pod_group, pods, queue
+from tests.builders import cluster, conf_of, hyper_node, node, pod, pod_group, pods, priority_class, queue
+from tests.pending.test_component_reports import report, volcano_job
 from tests.pending.test_scheduler_down import seen_node
-from tests.pending.test_workloads import explained
+from tests.pending.test_workloads import explained, owned
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.releases.release_names import resolve_release
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
@@ -101,3 +106,136 @@ def test_pods_that_have_ended_use_nothing_of_their_node() -> None:
     runs = [pod_group("r", phase="Running"), *pods("r", 1, cpu="9", on="n1")]
     found = explained(cluster(node("n1"), ended, runs, pod_group("j"), pods("j", 1, cpu="2"), conf=PLAIN))
     assert "In use on n1 (cpu): default/r-0 9." in found.dominant.facts
+
+
+def _owned_by_job(objects: list[Manifest]) -> list[Manifest]:
+    return owned(objects, "Job", "j")
+
+
+def _job(phase: str, *policies: tuple[str, str], **status: Any) -> Manifest:
+    made = volcano_job(state={"phase": phase}, **status)
+    made["spec"]["policies"] = [{"event": event, "action": action} for event, action in policies]
+    return made
+
+
+@pytest.mark.parametrize(
+    ("phase", "policies", "told", "advised"),
+    [
+        ("Terminated", [("PodFailed", "TerminateJob")], "Its policy PodFailed: TerminateJob can have led to that.", ""),
+        (
+            "Terminated",
+            [("PodFailed", "TerminateJob"), ("PodEvicted", "RestartJob")],
+            "not PodEvicted: RestartJob",
+            "too",
+        ),
+        ("Failed", [("PodEvicted", "RestartTask")], "RestartTask deletes other pods", "in place of RestartTask"),
+        ("Failed", [("PodEvicted", "RestartJob")], "Its policy PodEvicted: RestartJob can have led to that.", ""),
+        ("Completed", [("TaskCompleted", "CompleteJob")], "Its policy TaskCompleted: CompleteJob can have led", ""),
+        ("Aborted", [("PodFailed", "RestartJob")], "", ""),
+    ],
+)
+@pytest.mark.parametrize("group", [True, False])
+def test_an_ended_job_names_the_policies_that_can_have_ended_it(
+    phase: str, policies: list[tuple[str, str]], told: str, advised: str, group: bool
+) -> None:
+    left = _owned_by_job([pod_group("j", phase="Completed")]) if group else []
+    found = explain_by_name(replay_cycle(cluster(node("n1"), _job(phase, *policies), left)), "j")
+    assert "has ended: its state is " in found.sentence
+    assert "is left" not in found.sentence, "the PodGroup of an ended Volcano Job goes with it"
+    assert bool(told) is any(told in fact for fact in found.dominant.facts if told)
+    assert not advised or any(advised in words for words in found.advice_texts)
+
+
+@pytest.mark.parametrize(("action", "ends"), [("RestartJob", True), ("RestartTask", False), ("", False)])
+def test_an_eviction_that_makes_a_policy_end_all_pods_is_told(action: str, ends: bool) -> None:
+    conf = conf_of("priority conformance", "predicates", actions="allocate, preempt")
+    mine = [priority_class("high", 9), pod_group("h", priority_class="high"), *pods("h", 1, cpu="4", priority=9)]
+    victims = _owned_by_job([pod_group("j", phase="Running"), *pods("j", 2, cpu="4", on="n1", priority=1)])
+    job = _job("Running", *([("PodEvicted", action)] if action else []))
+    found = explained(cluster(node("n1"), job, victims, mine, conf=conf), "default/h")
+    assert found.scheduled
+    assert ends is any(f"Its policy PodEvicted: {action} ends" in fact for fact in found.dominant.facts)
+
+
+@pytest.mark.parametrize(
+    ("phase", "running", "succeeded", "waiting", "told"),
+    [
+        ("Running", 0, 0, 1, "State Running of Job j is older than its pods"),
+        (
+            "Pending",
+            1,
+            2,
+            1,
+            "State Pending of Job j is its controller's alone and holds nothing up: 1 pod",
+        ),
+        ("Running", 1, 0, 1, ""),
+        ("Pending", 0, 0, 1, ""),
+    ],
+)
+def test_a_state_of_a_job_that_contradicts_its_pods_is_explained(
+    phase: str, running: int, succeeded: int, waiting: int, told: str
+) -> None:
+    made = [
+        *pods("j", running, prefix="r", on="n1"),
+        *pods("j", succeeded, prefix="s", on="n1", phase="Succeeded"),
+        *pods("j", waiting, prefix="w", cpu="99"),
+    ]
+    group = pod_group("j", phase="Running" if running else "Inqueue")
+    found = explained(cluster(node("n1"), _job(phase), _owned_by_job([group, *made]), conf=PLAIN))
+    states = [fact for fact in found.dominant.facts if fact.startswith("State ")]
+    assert bool(told) is bool(states)
+    assert not told or told in states[0]
+
+
+@pytest.mark.parametrize(("phase", "told"), [("Inqueue", True), ("Running", False)])
+def test_a_phase_that_an_earlier_cycle_wrote_is_told_where_all_pods_run(phase: str, told: bool) -> None:
+    found = explained(cluster(node("n1"), pod_group("j", phase=phase), pods("j", 2, on="n1"), conf=PLAIN))
+    assert told is any(fact.startswith("Its PodGroup is still Inqueue") for fact in found.dominant.facts)
+
+
+def replica_set(name: str, wanted: int, have: int = 0) -> Manifest:
+    metadata = {"name": name, "namespace": "volcano-system", "uid": name}
+    return {"kind": "ReplicaSet", "metadata": metadata, "spec": {"replicas": wanted}, "status": {"replicas": have}}
+
+
+@pytest.mark.parametrize(
+    ("sets", "told"),
+    [
+        ([replica_set("volcano-scheduler-a", 1)], "ReplicaSet volcano-scheduler-a has 0 of 1 pod"),
+        ([replica_set("volcano-scheduler-a", 0)], "volcano-scheduler is scaled to 0 replicas"),
+        ([replica_set("volcano-scheduler-a", 1, 1), replica_set("volcano-scheduler-b", 0)], ""),
+        ([replica_set("web-a", 1)], ""),
+    ],
+)
+def test_a_scheduler_without_any_pod_explains_every_pending_job(sets: list[Manifest], told: str) -> None:
+    message = 'pods is forbidden: serviceaccount "volcano-scheduler" not found'
+    event = report(message, "ReplicaSet", "volcano-scheduler-a")
+    event["involvedObject"]["namespace"] = "volcano-system"
+    found = explained(cluster(node("n1"), sets, event, pod_group("j"), pods("j", 1), conf=PLAIN))
+    assert bool(told) is ("scheduler-down" == found.cause_code)
+    assert told in found.sentence
+    assert not told or any("ServiceAccount volcano-scheduler" in words for words in found.advice_texts)
+
+
+@pytest.mark.parametrize("wanted", [0, 1])
+def test_a_webhook_without_pods_is_told_where_it_does_not_answer(wanted: int) -> None:
+    failed = 'Internal error occurred: failed calling webhook "mutatepod.volcano.sh": no endpoints available'
+    web = {**replica_set("web-a", 1), "metadata": {"name": "web-a", "namespace": "default", "uid": "uid-web-a"}}
+    webhook = replica_set("volcano-admission-x", wanted)
+    snapshot = cluster(node("n1"), web, webhook, report(failed, "ReplicaSet", "web-a"))
+    found = explain_by_name(replay_cycle(snapshot), "web-a")
+    assert any(fact.startswith("Volcano's webhook has no pod: ") for fact in found.dominant.facts)
+
+
+@pytest.mark.parametrize(("mode", "spread"), [("soft", True), ("soft", False), ("hard", True)])
+def test_pods_that_a_soft_topology_spreads_are_listed_by_hyper_node(mode: str, spread: bool) -> None:
+    racks = [hyper_node("r1", 1, nodes=["n1"]), hyper_node("r2", 1, nodes=["n2"])]
+    group = pod_group("j", min_member=2, networkTopology={"mode": mode, "highestTierAllowed": 3})
+    large = "6" if spread else "4"
+    nodes = [node("n1"), node("n2", cpu="10" if spread else "1")]
+    tree = [*racks, hyper_node("top", 2, children=["r1", "r2"])]
+    found = explained(cluster(nodes, tree, group, pods("j", 2, cpu=large), conf=PLAIN))
+    assert found.scheduled
+    told = [fact for fact in found.dominant.facts if fact.startswith("spec.networkTopology is soft, so without plugin")]
+    assert (mode == "soft" and spread) is bool(told)
+    assert not told or "(1 pod)" in told[0]

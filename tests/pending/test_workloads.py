@@ -271,6 +271,17 @@ def test_pods_that_are_created_after_another_role_are_said_to_follow_its_pods_th
     assert (not ready) is (unready in found.dominant.facts)
 
 
+@pytest.mark.parametrize("phase", ["Succeeded", "Running"])
+def test_a_role_that_waits_for_pods_that_have_ended_is_said_to_wait_in_vain(phase: str) -> None:
+    tasks = [{"name": "first", "replicas": 1}, {"name": "audio", "replicas": 2, "dependsOn": {"name": ["first"]}}]
+    metadata = {"name": "app", "namespace": "default", "uid": "app"}
+    job = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": metadata, "spec": {"tasks": tasks}}
+    done = pods("j", 1, on="n1", role="first", prefix="app-first", phase=phase)
+    found = explained(cluster(node("n1"), job, owned([pod_group("j", phase="Running")], "Job", "app"), done))
+    assert (phase == "Succeeded") is found.sentence.endswith("first runs, and first has ended (Succeeded).")
+    assert (phase == "Succeeded") is any("make audio a Job of its own" in words for words in found.advice_texts)
+
+
 def test_a_queue_without_a_state_is_left_to_its_controller() -> None:
     stateless = queue("q", state="")
     waits = pod_group("j", queue="q", phase="Pending", min_resources={"cpu": "1"})

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from vcdebug.amount_text import capitalize_first, count_noun, format_age, join_names, verb_for
-from vcdebug.explain.answer import MAX_LINE_LENGTH, Advice, AdviceHarm, CauseHeadline, outside_advice
-from vcdebug.explain.job_view import ExplainSubject
+from vcdebug.explain.answer import MAX_LINE_LENGTH, Advice, AdviceHarm, CauseHeadline, outside_advice, owner_advice
+from vcdebug.explain.job_view import OPERATORS, ExplainSubject, Operator
 from vcdebug.explain.pending.placement_constraints import unbound_claims
 from vcdebug.grouping import group_by_key
 from vcdebug.model.pod import Pod, PodIdentity
@@ -23,12 +23,11 @@ from vcdebug.snapshot.manifest import (
     owner_keys,
     owner_names,
     owners_of,
-    spec_of,
     status_of,
 )
 from vcdebug.snapshot.reported_events import event_reporter, event_time, latest_events
 from vcdebug.snapshot.snapshot import Manifest
-from vcdebug.snapshot.workloads import volcano_job_of
+from vcdebug.snapshot.workloads import policies_of, volcano_job_of
 
 MAX_FACTS: Final = 2
 MAX_MESSAGE: Final = 160
@@ -330,14 +329,34 @@ def _restart_advice(recording: Recording, pod: Pod) -> tuple[Advice, ...]:
     job = volcano_job_of(recording.snapshot, pod.manifest)
     if job is None:
         return ()
-    parts = [spec_of(job), *object_list(spec_of(job).get("tasks"))]
-    policies = [each for part in parts for each in object_list(part.get("policies"))]
-    events = [str(event) for each in policies for event in (each.get("event"), *(each.get("events") or ()))]
-    if "PodFailed" in events or "*" in events:
+    if any(event in ("PodFailed", "*") for event, _ in policies_of(job)):
         words = f"Job {name_of(job)} has a policy for PodFailed: find out why its controller has not restarted the pod."
         return (outside_advice(words),)
     restart = "add policies: event PodFailed, action RestartTask, and submit it again"
     return (outside_advice(f"Job {name_of(job)} has no policy for PodFailed, so {pod.name} stays Failed: {restart}."),)
+
+
+_ENDING_ACTIONS: Final = {"Terminated": "TerminateJob", "Aborted": "AbortJob", "Completed": "CompleteJob"}
+"""Phase of an ended Volcano Job → the action of a policy that leads to it; Failed comes from too many restarts."""
+
+
+def ending_policies(job: JsonObject, phase: str) -> tuple[Sequence[str], Sequence[Advice]]:
+    """(facts, advice) about the policies that can have ended a Volcano Job, and how an eviction of a pod ends it."""
+    all_policies, action = policies_of(job), _ENDING_ACTIONS.get(phase, "Restart")
+    policies, evicted = [one for one in all_policies if one[1].startswith(action)], dict(all_policies).get("PodEvicted")
+    if not policies:
+        return (), ()
+    words = join_names(": ".join(one) for one in policies)
+    named = f"Its {'policy' if len(policies) == 1 else 'policies'} {words} can have led to that."
+    if evicted and evicted != policies[0][1] and policies[0][0] in ("PodFailed", "*"):
+        fact = f"An evicted pod can be Failed before it is deleted; then that acts, and not PodEvicted: {evicted}."
+        advice = f"Set the policy for PodFailed to {evicted}, too, if evictions must not end it."
+    elif action == "Restart" and evicted in ("RestartTask", "RestartPartition"):
+        fact = f"{evicted} deletes other pods, which count as PodEvicted again before v1.14 (#4815)."
+        advice = f"Use action RestartJob or RestartPod for PodEvicted, in place of {evicted}."
+    else:
+        return (named,), ()
+    return (named, fact), (owner_advice(advice),)
 
 
 def _device_facts(recording: Recording, pod: Pod, resource: str, neighbours: Sequence[Pod]) -> Iterator[str]:
@@ -407,23 +426,9 @@ def down_words(pod: Pod) -> str:
     return f"is not Ready ({ready.get('reason') or 'no reason given'})" if ready.get("status") == "False" else ""
 
 
-_CONTROLLER_NAMES: Final = {
-    "Job": ("vc-controller-manager", "volcano-controller"),
-    "RayCluster": ("kuberay",),
-    "RayJob": ("kuberay",),
-    "SparkApplication": ("spark-operator",),
-    "PyTorchJob": ("training-operator",),
-    "TFJob": ("training-operator",),
-    "MPIJob": ("mpi-operator", "training-operator"),
-    "TrainJob": ("trainer-controller",),
-    "FlinkDeployment": ("flink-kubernetes-operator",),
-}
-"""Kind of workload → what the image or the name of its controller's pod contains; Job is Volcano's own."""
-
-
 def controller_pods(recording: Recording, kind: str) -> list[Pod]:
     """The pods of the controller of a kind of workload, by image or name; empty if it is unknown."""
-    names, pods = _CONTROLLER_NAMES.get(kind, ()), map(Pod, recording.snapshot.objects_of("Pod"))
+    names, pods = OPERATORS.get(kind, Operator(())).names, map(Pod, recording.snapshot.objects_of("Pod"))
     return [pod for pod in pods if any(name in text for name in names for text in (pod.name, *_images_of(pod)))]
 
 

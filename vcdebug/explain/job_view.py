@@ -453,16 +453,46 @@ def condition_facts(view: JobView) -> tuple[str, ...]:
     )
 
 
+class Operator(NamedTuple):
+    """What the image or the name of a controller's pod contains, and the setting that hands its pods to Volcano."""
+
+    names: tuple[str, ...]
+    setting: str = ""
+
+
+_KUBERAY: Final = Operator(("kuberay",), "batchScheduler.name=volcano")
+_TRAINING: Final = Operator(("training-operator",), "--gang-scheduler-name=volcano")
+_MPI_SETTING: Final = "--gang-scheduling=volcano (mpi-operator) or --gang-scheduler-name=volcano (training-operator)"
+_FLINK_SETTING: Final = f"schedulerName and annotation {GROUP_ANNOTATION} in its podTemplate"
+OPERATORS: Final = {
+    "Job": Operator(("vc-controller-manager", "volcano-controller")),
+    "RayCluster": _KUBERAY,
+    "RayJob": _KUBERAY,
+    "SparkApplication": Operator(
+        ("spark-operator",), "its webhook for this namespace (webhook.enable=true) and batch schedulers enabled"
+    ),
+    "PyTorchJob": _TRAINING,
+    "TFJob": _TRAINING,
+    "MPIJob": Operator(("mpi-operator", "training-operator"), _MPI_SETTING),
+    "TrainJob": Operator(("trainer-controller",), "podGroupPolicy.volcano in its runtime"),
+    "FlinkDeployment": Operator(("flink-kubernetes-operator",), _FLINK_SETTING),
+    "LeaderWorkerSet": Operator((), "gangSchedulingManagement.schedulerProvider: volcano"),
+}
+"""Kind of workload → its operator; Job is Volcano's own."""
+
+
 KARPENTER_LABEL: Final = "karpenter.sh/nodepool"
 
 
-def karpenter_facts(view: JobView) -> tuple[str, ...]:
-    """A sentence about the nodes that Karpenter can add for the Pending pods; empty without nodes of Karpenter."""
+def karpenter_facts(view: JobView, *, in_vain: bool = False) -> tuple[str, ...]:
+    """A sentence about nodes that Karpenter adds for the Pending pods, perhaps in vain; empty without its nodes."""
     reasons = {view.job.task_scheduling_reason(task.uid)[0] for task in view.unplaced_tasks}
     if reasons != {"Unschedulable"} or not any(KARPENTER_LABEL in node.labels for node in view.session.nodes.values()):
         return ()
+    said = f'the condition of {count_noun(len(view.unplaced_tasks), "Pending pod")} says "Unschedulable"'
+    if in_vain:
+        return (f"New nodes do not help. Karpenter adds and keeps some all the same: {said}, not which queue refuses.",)
     selector = view.unplaced_tasks[0].pod.spec.get("nodeSelector") or {}
     labels = join_names(f"{key}={value}" for key, value in selector.items())
     offer = f" from a NodePool with {labels}, if there is one" if labels else ""
-    pods = count_noun(len(view.unplaced_tasks), "Pending pod")
-    return (f'Karpenter can add nodes{offer}: the condition of {pods} says "Unschedulable".',)
+    return (f"Karpenter can add nodes{offer}: {said}.",)

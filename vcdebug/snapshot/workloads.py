@@ -157,6 +157,14 @@ def volcano_job_of(snapshot: Snapshot, group: JsonObject) -> Manifest | None:
     return next((job for job in snapshot.objects_of("Job") if key_of(job) in names), None)
 
 
+def policies_of(job: JsonObject) -> list[tuple[str, str]]:
+    """(event, action) of each policy of a Volcano Job and its tasks, such as (PodEvicted, RestartJob)."""
+    parts = (spec_of(job), *object_list(spec_of(job).get("tasks")))
+    policies = [each for part in parts for each in object_list(part.get("policies"))]
+    events = ((one, (one.get("event"), *(one.get("events") or ()))) for one in policies)
+    return [(str(event), str(one.get("action"))) for one, names in events for event in names if event]
+
+
 def circular_flows(owner: JsonObject) -> list[str]:
     """The flows of a JobFlow that depend on themselves, directly or through others."""
     flows = object_list(spec_of(owner).get("flows"))

@@ -24,6 +24,7 @@ from vcdebug.recording.effects import CARRIED_OUT_FATES, DISCARD, EvictOperation
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.replay import session_at_event
 from vcdebug.recording.state_before import idle_without, sum_resources, task_of
+from vcdebug.snapshot.workloads import policies_of, volcano_job_of
 
 MOST_NODES = 3
 ORDER_OF_NODES_NOTE = "nodes are tried in order of score, not of their victims' priority"
@@ -134,13 +135,22 @@ def eviction_facts(view: JobView, victims: Sequence[TaskKey]) -> Iterator[str]:
 
 
 def _broken_gang_facts(view: JobView, victims: Sequence[TaskKey]) -> Iterator[str]:
-    """Yields a sentence per job that the evictions leave with fewer ready pods than its minMember."""
+    """Yields a sentence per job that the evictions leave below its minMember, or whose policy then ends all of it."""
     owners = dict.fromkeys(view.recording.owners.jobs.get(key, "") for key in victims)
     jobs = [job for uid in owners if (job := view.session.jobs.get(uid)) is not None and not job.is_ready()]
     for job in jobs:
         if job.min_available > 1:
             remaining = count_noun(job.ready_task_num(), "pod")
             yield f"{job.uid} keeps {remaining}, fewer than its minMember {job.min_available}."
+    for job in [job for uid in owners if (job := view.session.jobs.get(uid)) is not None]:
+        owner = volcano_job_of(view.recording.snapshot, job.pod_group.manifest)
+        action = dict(policies_of(owner) if owner else ()).get("PodEvicted", "")
+        if others := job.ready_task_num() if action in _ACTIONS_ON_ALL else 0:
+            yield f"Its policy PodEvicted: {action} ends {job.uid}'s other {count_noun(others, 'pod')}, too."
+
+
+_ACTIONS_ON_ALL = ("RestartJob", "AbortJob", "TerminateJob", "CompleteJob")
+"""Actions of a Volcano Job's policies that end all pods of the job."""
 
 
 def _priority_facts(view: JobView, evicted: Sequence[Eviction]) -> Iterator[str]:

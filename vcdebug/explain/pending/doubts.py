@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from vcdebug.actions import ENQUEUE
-from vcdebug.amount_text import format_age, format_amounts_apart, join_names
+from vcdebug.amount_text import count_noun, format_age, format_amounts_apart, join_names, verb_for
 from vcdebug.explain.answer import MAX_LINE_LENGTH, AdviceHarm, CauseHeadline, Explanation, Finding, outside_advice
 from vcdebug.explain.job_view import ExplainSubject, JobView, view_of
 from vcdebug.explain.pending.gates.admission import ADMITTED_CAUSE
@@ -23,15 +23,17 @@ from vcdebug.model.devices import DeviceLedger
 from vcdebug.model.job import JobInfo
 from vcdebug.model.pod_group import INQUEUE, PENDING
 from vcdebug.model.resource import PODS, Resource
+from vcdebug.model.task import TaskStatus
 from vcdebug.plugins import ANNOTATIONS, CAPACITY, NODEGROUP, PREDICATES, TASK_TOPOLOGY
 from vcdebug.plugins.predicates.static_filters import AFFINITY, CORDONED, TAINTED, StaticFilters
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.releases.nodes import NODEGROUP_ENDS_PREDICATES
 from vcdebug.releases.release import Release
 from vcdebug.snapshot.kinds import ResourceKind
-from vcdebug.snapshot.manifest import annotations_of, object_list, status_of
+from vcdebug.snapshot.manifest import annotations_of, name_of, object_in, object_list, status_of
 from vcdebug.snapshot.object_checks import join_kinds, needed_kinds, supplying_command, was_read
 from vcdebug.snapshot.reported_events import latest_heartbeat
+from vcdebug.snapshot.workloads import volcano_job_of
 
 
 def doubts_about(recording: Recording, subject: ExplainSubject) -> Iterator[str]:
@@ -179,7 +181,7 @@ def add_contradictions(recording: Recording, subject: ExplainSubject, explanatio
     view, finding = view_of(recording, subject), explanation.dominant
     is_placed = finding.cause == PLACES_CAUSE
     unchecked, refusal = _unchecked_node_facts(view) if is_placed else (), _refusal(view) if is_placed else None
-    facts = (*unchecked, *finding.facts, *_unread_settings(view))
+    facts = (*unchecked, *finding.facts, *_stale_states(view), *_unread_settings(view))
     if refusal is None:
         return replace(explanation, dominant=replace(finding, facts=facts)) if facts != finding.facts else explanation
     said = f'The running scheduler\'s last words about {refusal.pod}: "{refusal.message}".'
@@ -191,6 +193,25 @@ def add_contradictions(recording: Recording, subject: ExplainSubject, explanatio
     advised = (*explanation.advised, outside_advice(words, AdviceHarm.CLUSTER))
     dominant = replace(finding, headline=headline, facts=(said, either, *facts))
     return replace(explanation, dominant=dominant, advised=advised)
+
+
+def _stale_states(view: JobView) -> Iterator[str]:
+    """Yields sentences about phases of the PodGroup and the Volcano Job that contradict the job's pods."""
+    opening = view.recording.timeline.opening_tasks
+    statuses = [opening[task.key].status for task in view.tasks.values()]
+    running, succeeded = statuses.count(TaskStatus.RUNNING), statuses.count(TaskStatus.SUCCEEDED)
+    before, after = view.recording.timeline.opening_phases[view.job.uid], view.job.pod_group.phase
+    if before in (PENDING, INQUEUE) and running and running == len(statuses) >= view.job.min_available:
+        change = f"this cycle makes it {after}" if after != before else "this cycle does not change that"
+        yield f"Its PodGroup is still {before}, as an earlier cycle wrote it: {change}, and nothing of it waits."
+    job = volcano_job_of(view.recording.snapshot, view.job.pod_group.manifest)
+    phase = "" if job is None else object_in(status_of(job).get("state")).get("phase")
+    name = view.job.uid if job is None else name_of(job)
+    if phase == "Running" and statuses and not running + succeeded and statuses.count(TaskStatus.PENDING):
+        yield f"State Running of Job {name} is older than its pods: its controller keeps it while pods are made again."
+    if phase == PENDING and running + succeeded >= max(view.job.min_available, 1):
+        done = f"{count_noun(running, 'pod')} {verb_for(running, 'runs')}, {succeeded} succeeded"
+        yield f"State Pending of Job {name} is its controller's alone and holds nothing up: {done}."
 
 
 class _Refusal(NamedTuple):

@@ -153,9 +153,10 @@ def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explana
 
 
 def _add_reported(view: JobView, finding: Finding) -> Finding:
-    """Add what conditions and Karpenter say, but not where a queue refuses: more nodes would not help there."""
+    """Add what conditions say, and what Karpenter adds for it, in vain where a queue refuses."""
     if allocatable_refusals(view):
-        return finding
+        vain = karpenter_facts(view, in_vain=True) if finding.cause == NOT_ALLOCATABLE else ()
+        return replace(finding, facts=(*finding.facts, *vain)) if vain else finding
     if finding.cause == DISCARD_CAUSE:
         return replace(finding, facts=(*finding.facts, *condition_facts(view)))
     further = karpenter_facts(view) if finding.cause == MIXED_CAUSE else ()

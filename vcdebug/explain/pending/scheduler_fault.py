@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from vcdebug.amount_text import format_age
+from vcdebug.amount_text import capitalize_first, count_noun, format_age
 from vcdebug.explain.answer import (
     Advice,
     AdviceHarm,
@@ -20,6 +20,8 @@ from vcdebug.explain.component_reports import (
     container_state,
     crash_advice,
     down_words,
+    event_facts,
+    known_report,
     scheduler_has_reported,
     waiting_container,
 )
@@ -27,6 +29,7 @@ from vcdebug.explain.job_view import ExplainSubject
 from vcdebug.explain.pending.gates.admission import ADMITTED_CAUSE
 from vcdebug.explain.pending.gates.not_in_session import CAPTURE_INCOMPLETE, PLACES_CAUSE, opening_evidence
 from vcdebug.gotime import parse_time
+from vcdebug.model.names import JobId
 from vcdebug.model.pod import Pod
 from vcdebug.model.pod_group import PENDING
 from vcdebug.recording.recording import Recording, per_recording
@@ -62,11 +65,12 @@ class _Fault(NamedTuple):
 
 def with_scheduler_fault(recording: Recording, subject: ExplainSubject, explanation: Explanation) -> Explanation:
     """The explanation, or one that says that the scheduler does not run, where the subject has Pending pods."""
-    if not _scheduler_pods(recording) or not _is_open(recording, subject, explanation):
-        return explanation
-    fault = _pod_fault(recording) or _silence(recording, subject, explanation)
+    fault = None if _scheduler_pods(recording) else _absence(recording)
+    if not (fault or _scheduler_pods(recording)) or not _is_open(recording, subject, explanation):
+        return _with_webhook_fact(recording, explanation)
+    fault = fault or _pod_fault(recording) or _silence(recording, subject, explanation)
     if fault is None:
-        return explanation
+        return _with_webhook_fact(recording, explanation)
     dominant = explanation.dominant
     placed = explanation.scheduled
     facts = [*fault.facts, *_missing_queue(recording, dominant)]
@@ -110,6 +114,53 @@ def _pod_fault(recording: Recording) -> _Fault | None:
     pod, words = states[-1]
     facts = (*_exit_facts(pod), *_neighbour_facts(recording, pod), *_version_facts(recording))
     return _Fault(f"the scheduler does not run: pod {pod.name} {words}", tuple(facts), crash_advice(pod))
+
+
+_SCHEDULER_SETS: Final = ("volcano-scheduler-", "volcano-controllers-", "volcano-admission-")
+"""Beginnings of the names of ReplicaSets of Volcano's scheduler, controllers and webhook."""
+
+
+def _absence(recording: Recording) -> _Fault | None:
+    """The fault if the ReplicaSets of the scheduler have no pod; None if there are none, or one has pods."""
+    words = _words_of_sets(recording, _SCHEDULER_SETS[0])
+    if not words:
+        return None
+    (name, empty), others = words, [_words_of_sets(recording, prefix) for prefix in _SCHEDULER_SETS[1:]]
+    known = known_report(recording, ExplainSubject(JobId(name)))
+    facts = [f"{capitalize_first(one[1])}." for one in others if one]
+    facts += (
+        [f"{capitalize_first(known.cause)}.", *event_facts(recording, ExplainSubject(JobId(name)))[:1]] if known else []
+    )
+    namespace, _, short = name.partition("/")
+    describe = outside_advice(f"See why: kubectl -n {namespace} describe replicaset {short}", AdviceHarm.CLUSTER)
+    return _Fault(
+        f"the scheduler does not run: {empty}",
+        tuple(facts),
+        (known.advice if known else describe)._replace(repairs=True),
+    )
+
+
+def _words_of_sets(recording: Recording, prefix: str) -> tuple[str, str] | None:
+    """(ReplicaSet, words) if no ReplicaSet of a component has a pod; None if there are none, or one has pods."""
+    sets = [one for one in recording.snapshot.objects_of("ReplicaSet") if name_of(one).startswith(prefix)]
+    if not sets or any(status_of(one).get("replicas") for one in sets):
+        return None
+    wanting = [one for one in sets if spec_of(one).get("replicas")]
+    if not wanting:
+        return key_of(sets[0]), f"{prefix.rstrip('-')} is scaled to 0 replicas"
+    return key_of(
+        wanting[0]
+    ), f"ReplicaSet {name_of(wanting[0])} has 0 of {count_noun(spec_of(wanting[0])['replicas'], 'pod')}"
+
+
+def _with_webhook_fact(recording: Recording, explanation: Explanation) -> Explanation:
+    """The explanation with the fact that Volcano's webhook has no pod, where a webhook does not answer."""
+    dominant = explanation.dominant
+    words = _words_of_sets(recording, _SCHEDULER_SETS[2]) if "does not answer" in dominant.headline.reason else None
+    if words is None:
+        return explanation
+    facts = (f"Volcano's webhook has no pod: {words[1]}.", *dominant.facts)
+    return replace(explanation, dominant=replace(dominant, facts=facts))
 
 
 def _exit_facts(pod: Pod) -> Iterator[str]:

@@ -3,6 +3,7 @@
 Upstream: plugins/network-topology-aware.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from vcdebug import amount_text
@@ -341,3 +342,47 @@ def _hyper_node_lines(view: JobView, names: list[str], minimum: Resource, seq: S
         )
         dimensions = [each for each in minimum.resource_names() if each != PODS or each in short_dimensions]
         yield f"{name}: {amount_text.format_resource(idle, dimensions)} idle, {shortage_words or '0'} short"
+
+
+# HyperNodes of the pods that are placed
+
+
+def topology_facts(view: JobView) -> Iterator[str]:
+    """Yields sentences about the HyperNodes of the placed pods: broken hard topologies, and soft ones that spread."""
+    topology, release = view.job.pod_group.network_topology, view.recording.snapshot.release
+    tier = topology.hard_tier() if topology is not None else None
+    nodes = dict.fromkeys(_nodes_of_pods(view))
+    if tier is not None and len({_hyper_node_of(view, node, tier) for node in nodes}) > 1:
+        placed = join_names(f"{node} ({_hyper_node_of(view, node, tier) or 'none'})" for node in nodes)
+        fault = f"The pods are in different HyperNodes up to tier {tier}, against spec.networkTopology (hard): {placed}"
+        actions = join_names(action for action in view.actions if view.facts_of(action).evicts_by_pod)
+        yield f"{fault}; {actions or 'an action'} of {release.display_name()} does not check HyperNodes."
+    stated = object_in(spec_of(view.job.pod_group.manifest).get("networkTopology"))
+    homes = Counter(view.session.hyper_nodes.find_hyper_node_for_node(node) for node in _nodes_of_pods(view))
+    if stated.get("mode") == "soft" and len(homes) > 1:
+        places = join_names(f"{name or 'none'} ({count_noun(number, 'pod')})" for name, number in homes.items())
+        scored = "HyperNodes only add to the scores of nodes"
+        if NetworkTopologyAware.name not in view.recording.conf.plugin_names():
+            scored = f"without plugin {NetworkTopologyAware.name}, HyperNodes do not count"
+        keeps = "mode hard with highestTierAllowed keeps the pods together"
+        yield f"spec.networkTopology is soft, so {scored}, and the pods are in {places}; {keeps}."
+    policies = [policy for policy in view.job.pod_group.sub_group_policies if policy.network_topology is not None]
+    ignored = [policy.network_topology.highest_tier_name for policy in policies if policy.network_topology is not None]
+    if any(ignored) and release.has_older_form(HIGHEST_TIER_NAME_SUBGROUP):
+        fix = f"fixed in {join_names(HIGHEST_TIER_NAME_SUBGROUP.fixed_in)} ({HIGHEST_TIER_NAME_SUBGROUP.pull})"
+        ignored_field = f"highestTierName of a subGroupPolicy ({join_names(filter(None, ignored))})"
+        yield f"{release.display_name()} ignores {ignored_field}, so the pods need not stay together; {fix}."
+
+
+def _nodes_of_pods(view: JobView) -> list[NodeName]:
+    return [task.node_name for task in view.tasks.values() if task.node_name]
+
+
+def _hyper_node_of(view: JobView, node: NodeName, tier: int) -> str:
+    """The highest HyperNode up to a tier that holds the node; empty if none does."""
+    ranked = sorted(view.session.hyper_nodes.by_name.values(), key=lambda info: (-info.tier, info.name))
+    for info in ranked:
+        rows = view.session.hyper_node_rows(info.name) if info.tier <= tier else None
+        if rows is not None and node in rows.node_names:
+            return info.name
+    return ""

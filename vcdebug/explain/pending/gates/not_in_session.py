@@ -1,7 +1,6 @@
 """Jobs and pods that are not in the session."""
 
 from collections.abc import Iterator, Sequence
-from typing import Final
 
 from vcdebug.actions import ENQUEUE
 from vcdebug.amount_text import capitalize_first, count_noun, format_age, join_names, verb_for
@@ -23,10 +22,11 @@ from vcdebug.explain.component_reports import (
     PodFailure,
     controller_fault,
     controller_pods,
+    ending_policies,
     failure_of,
     known_report,
 )
-from vcdebug.explain.job_view import ExplainSubject, ungrouped_pods, unmade_workloads
+from vcdebug.explain.job_view import OPERATORS, ExplainSubject, ungrouped_pods, unmade_workloads
 from vcdebug.framework.record import StateEvent
 from vcdebug.model.names import JobId
 from vcdebug.model.pod import Pod, PodIdentity
@@ -172,26 +172,10 @@ def other_scheduler_finding(
     numbers = {"pods.hidden": count(len(hidden_pods), "pods")}
     evidence = opening_evidence(recording, "the session opens without them")
     advice = (owner_advice(f"Create the pods with spec.schedulerName {own_names[0]}."),)
-    if setting := _OPERATOR_SETTINGS.get(kind):
+    if kind in OPERATORS and (setting := OPERATORS[kind].setting):
         words = f"Its operator hands the pods to Volcano only with {setting}: set that, and submit it again."
         advice = (outside_advice(words)._replace(repairs=True),)
     return Finding(OTHER_SCHEDULER, headline, numbers, evidence, advice, facts=facts)
-
-
-_TRAINING_SETTING: Final = "--gang-scheduler-name=volcano"
-_KUBERAY_SETTING: Final = "batchScheduler.name=volcano"
-_OPERATOR_SETTINGS: Final = {
-    "SparkApplication": "its webhook for this namespace (webhook.enable=true) and batch schedulers enabled",
-    "RayCluster": _KUBERAY_SETTING,
-    "RayJob": _KUBERAY_SETTING,
-    "PyTorchJob": _TRAINING_SETTING,
-    "TFJob": _TRAINING_SETTING,
-    "MPIJob": "--gang-scheduling=volcano (mpi-operator) or --gang-scheduler-name=volcano (training-operator)",
-    "TrainJob": "podGroupPolicy.volcano in its runtime",
-    "FlinkDeployment": "schedulerName and annotation scheduling.k8s.io/group-name in its podTemplate",
-    "LeaderWorkerSet": "gangSchedulingManagement.schedulerProvider: volcano",
-}
-"""Kind of workload → the setting with which its operator hands the pods to Volcano."""
 
 
 def opening_evidence(recording: Recording, text: str) -> tuple[Evidence, ...]:
@@ -341,6 +325,18 @@ def _ended_job_finding(recording: Recording, subject: ExplainSubject, pods: Sequ
     phase = str(object_in(status.get("state")).get("phase") or "")
     if owner is None or phase not in ENDED_JOB_PHASES:
         return None
+    reason, facts, advice = ended_job(recording, owner, pods)
+    evidence = opening_evidence(recording, "the session opens without the job")
+    headline = CauseHeadline(f"{str(owner.get('kind')).lower()} {key_of(owner)}", "has ended", reason)
+    return Finding(PLACES_CAUSE, headline, {}, evidence, tuple(advice), facts=tuple(facts))
+
+
+def ended_job(
+    recording: Recording, owner: JsonObject, pods: Sequence[Pod]
+) -> tuple[str, Sequence[str], Sequence[Advice]]:
+    """(reason, facts, advice) of a Volcano Job or JobFlow that has ended: what ended it, and what starts it again."""
+    status = status_of(owner)
+    phase = str(object_in(status.get("state")).get("phase") or "")
     reason, facts, advice = f"its state is {phase}", list[str](), list[Advice]()
     failed = [pod for pod in pods if status_of(pod.manifest).get("phase") == "Failed"]
     if failed:
@@ -356,10 +352,8 @@ def _ended_job_finding(recording: Recording, subject: ExplainSubject, pods: Sequ
     elif phase == "Failed" and not advice:
         policy = "a policy such as PodFailed: RestartTask lets its controller create failed pods again"
         advice.append(owner_advice(f"Create the job again: an ended job is not started again; {policy}."))
-    facts += _flow_facts(recording, owner)
-    evidence = opening_evidence(recording, "the session opens without the job")
-    headline = CauseHeadline(f"{str(owner.get('kind')).lower()} {key_of(owner)}", "has ended", reason)
-    return Finding(PLACES_CAUSE, headline, {}, evidence, tuple(advice), facts=tuple(facts))
+    policy_facts, policy_advice = ending_policies(owner, phase)
+    return reason, [*facts, *policy_facts, *_flow_facts(recording, owner)], [*policy_advice, *advice]
 
 
 def _flow_facts(recording: Recording, job: JsonObject) -> Iterator[str]:

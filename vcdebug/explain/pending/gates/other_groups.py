@@ -19,8 +19,13 @@ from vcdebug.explain.answer import (
     pending_headline,
     queue_admin_advice,
 )
-from vcdebug.explain.job_view import JobView, ungrouped_pods, workloads_of
-from vcdebug.explain.pending.gates.not_in_session import PLACES_CAUSE, opening_evidence, other_scheduler_finding
+from vcdebug.explain.job_view import OPERATORS, JobView, ungrouped_pods, workloads_of
+from vcdebug.explain.pending.gates.not_in_session import (
+    PLACES_CAUSE,
+    ended_job,
+    opening_evidence,
+    other_scheduler_finding,
+)
 from vcdebug.explain.pending.gates.validity import NOT_ENOUGH
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId
@@ -43,6 +48,7 @@ from vcdebug.snapshot.manifest import (
     owners_of,
     spec_of,
 )
+from vcdebug.snapshot.workloads import volcano_job_of
 
 
 def add_other_groups(view: JobView, finding: Finding) -> Finding:
@@ -73,7 +79,10 @@ def _stated_queue(view: JobView) -> tuple[str, Advice] | None:
                 lacks = f"its pods lack annotation {QUEUE_ANNOTATION}, so their PodGroup is in queue {view.queue.name}"
                 words = f"Put annotation {QUEUE_ANNOTATION}: {workload.queue} on the pods of {owner} (their template)."
             advice = owner_advice(words, f"PodGroup/{view.job.uid}:spec.queue={workload.queue}")
-            return f"{owner} names queue {workload.queue}, but {lacks}.", advice._replace(repairs=True)
+            fact, kind = f"{owner} names queue {workload.queue}, but {lacks}.", owner.partition(" ")[0]
+            if group.name.startswith(MADE_GROUP_PREFIX) and kind in OPERATORS:
+                fact += f" Its operator would make the PodGroup, in that queue, with {OPERATORS[kind].setting}."
+            return fact, advice._replace(repairs=True)
     return None
 
 
@@ -192,11 +201,19 @@ def ended_workload(view: JobView) -> Finding | None:
     for owner, facts in workloads_of(view.recording, group.manifest):
         if facts.ended:
             kind, _, name = owner.partition(" ")
-            reason = f"its state is {facts.ended}; PodGroup {group.name} is left {_reservation(view)}"
+            job = volcano_job_of(view.recording.snapshot, group.manifest)
+            pods = [task.pod for task in view.tasks.values()]
+            reason, told, advice = (
+                ended_job(view.recording, job, pods) if job else (f"its state is {facts.ended}", (), ())
+            )
+            # The PodGroup of an ended Volcano Job is Completed; other phases are open to admission.
+            if view.recording.timeline.opening_phases[view.job.uid] in ("", PENDING, INQUEUE):
+                reason += f"; PodGroup {group.name} is left {_reservation(view)}"
+                words = f"Delete PodGroup {group.name}: kubectl -n {group.namespace} delete podgroup {group.name}"
+                advice = (*advice, queue_admin_advice(words))
             headline = CauseHeadline(f"{kind} {group.namespace}/{name}", "has ended", reason)
-            words = f"Delete PodGroup {group.name}: kubectl -n {group.namespace} delete podgroup {group.name}"
             evidence = opening_evidence(view.recording, "the session opens with the PodGroup and no pod that could run")
-            return Finding(PLACES_CAUSE, headline, {}, evidence, (queue_admin_advice(words),))
+            return Finding(PLACES_CAUSE, headline, {}, evidence, tuple(advice), facts=tuple(told))
     return None
 
 

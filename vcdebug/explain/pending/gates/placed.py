@@ -40,13 +40,13 @@ from vcdebug.explain.plugins.resourcequota import exhausted_quotas, join_holders
 from vcdebug.framework.hooks import JOB_VALID
 from vcdebug.framework.quirks import BOUND_ELSEWHERE
 from vcdebug.framework.record import BIND_OP, PIPELINE_OP, PLACING_OPS, Level, Note, OpEvent, StatementEvent
+from vcdebug.framework.registry import resolve_reference
 from vcdebug.gotime import SECOND, parse_nanoseconds, unix_nanoseconds
-from vcdebug.model.names import NodeName, TaskKey
+from vcdebug.model.names import TaskKey
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import RESOURCEQUOTA
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import last_operation
-from vcdebug.releases.scheduling import HIGHEST_TIER_NAME_SUBGROUP
 from vcdebug.snapshot.manifest import (
     metadata_of,
     name_of,
@@ -252,11 +252,17 @@ def _placed_headline(
     return CauseHeadline(view.job.uid, f"{'has a place' if pipelined else 'is scheduled'} in this cycle", reason)
 
 
+TOPOLOGY_FACTS = "vcdebug.explain.plugins.network_topology_aware:topology_facts"
+"""Loaded only for jobs with a network topology."""
+
+
 def _placement_facts(
     view: JobView, cause: str, waiting: Sequence[TaskInfo], victims: Sequence[TaskKey]
 ) -> Iterator[str]:
     """Yields sentences: broken topologies, terminating pods, why these victims, and pods that are still Pending."""
-    yield from _broken_topology_facts(view)
+    group = view.job.pod_group
+    if group.network_topology is not None or group.sub_group_policies:
+        yield from resolve_reference(TOPOLOGY_FACTS)(view)
     if cause == PIPELINED_CAUSE:
         pods = join_names(f"{task.key} ({format_deletion_due(view, task)})" for task in releasing_tasks(view, waiting))
         yield f"Terminating: {pods}. No evictions." if pods else "The reserved room is not idle yet."
@@ -286,34 +292,6 @@ def unchecked_role_facts(view: JobView) -> Iterator[str]:
         total = sum(job.task_min_available.values())  # exact: ints
         ignored = f"gang ignores minTaskMember (total {total}, above minMember {job.min_available})"
         yield f"Below the minimum of their role: {join_names(missed_roles)}; {ignored}."
-
-
-def _broken_topology_facts(view: JobView) -> Iterator[str]:
-    """Yields sentences about hard network topologies that the placement violates or that this release ignores."""
-    topology, release = view.job.pod_group.network_topology, view.recording.snapshot.release
-    tier = topology.hard_tier() if topology is not None else None
-    nodes = dict.fromkeys(task.node_name for task in view.tasks.values() if task.node_name)
-    if tier is not None and len({_hyper_node_of(view, node, tier) for node in nodes}) > 1:
-        placed = join_names(f"{node} ({_hyper_node_of(view, node, tier) or 'none'})" for node in nodes)
-        fault = f"The pods are in different HyperNodes up to tier {tier}, against spec.networkTopology (hard): {placed}"
-        actions = join_names(action for action in view.actions if view.facts_of(action).evicts_by_pod)
-        yield f"{fault}; {actions or 'an action'} of {release.display_name()} does not check HyperNodes."
-    policies = [policy for policy in view.job.pod_group.sub_group_policies if policy.network_topology is not None]
-    ignored = [policy.network_topology.highest_tier_name for policy in policies if policy.network_topology is not None]
-    if any(ignored) and release.has_older_form(HIGHEST_TIER_NAME_SUBGROUP):
-        fix = f"fixed in {join_names(HIGHEST_TIER_NAME_SUBGROUP.fixed_in)} ({HIGHEST_TIER_NAME_SUBGROUP.pull})"
-        ignored_field = f"highestTierName of a subGroupPolicy ({join_names(filter(None, ignored))})"
-        yield f"{release.display_name()} ignores {ignored_field}, so the pods need not stay together; {fix}."
-
-
-def _hyper_node_of(view: JobView, node: NodeName, tier: int) -> str:
-    """The highest HyperNode up to a tier that holds the node; empty if none does."""
-    ranked = sorted(view.session.hyper_nodes.by_name.values(), key=lambda info: (-info.tier, info.name))
-    for info in ranked:
-        rows = view.session.hyper_node_rows(info.name) if info.tier <= tier else None
-        if rows is not None and node in rows.node_names:
-            return info.name
-    return ""
 
 
 def _node_names(tasks: Sequence[TaskInfo]) -> str:

@@ -160,11 +160,27 @@ def with_creation_order(view: JobView, finding: Finding, shortage: str, lack: Mi
     order = lack.order_words("is Ready" if unready else "runs")
     ordered = replace(finding, headline=CauseHeadline(view.job.uid, shortage, order), facts=(before,))
     if not unready:
-        return ordered
+        return _with_ended_role(ordered, lack) if earlier and _have_ended(earlier) else ordered
     names, are = join_names(unready), verb_for(len(unready), "is")
     state = f"{names} {are} Running but not Ready ({next(iter(unready.values()))})."
     advice = outside_advice(f"Find out why {names} {are} not Ready (readinessProbe, log).")
     return replace(ordered, facts=(state, before), advice=(advice,))
+
+
+def _have_ended(tasks: Sequence[TaskInfo]) -> bool:
+    return all(task.status is TaskStatus.SUCCEEDED for task in tasks)
+
+
+def _with_ended_role(finding: Finding, lack: MissingRole) -> Finding:
+    """The finding where the role that has to run first has succeeded, so that it is never counted as running."""
+    ended = f"{lack.earlier_role} has ended (Succeeded)"
+    reason = f"{finding.headline.reason}, and {ended}"
+    rule = "Volcano's controller can count only pods with Ready containers as running (#5424)"
+    fact = f"{rule}, and containers that have ended are not Ready: it may never create {lack.role}."
+    split = f"make {lack.role} a Job of its own (a JobFlow starts it after the other)"
+    advice = outside_advice(f"Upgrade Volcano, or {split}, or keep {lack.earlier_role} running until {lack.role} runs.")
+    headline = finding.headline._replace(reason=reason)
+    return replace(finding, headline=headline, facts=(fact, *finding.facts), advice=(advice,))
 
 
 def _unready_reason(task: TaskInfo) -> str:

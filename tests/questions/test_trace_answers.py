@@ -25,6 +25,9 @@ from vcdebug.explain.questions.next_job import find_next_job
 from vcdebug.explain.questions.nodes import explain_node, explain_refusal
 from vcdebug.explain.questions.victims import explain_eviction, explain_victim_choice
 from vcdebug.recording.recording import Recording
+from vcdebug.snapshot.manifest import key_of, name_of, spec_of
+
+ORDERING_JOBS = ("priority", "gang", "drf", "sla", "tdm")
 
 
 @each_case
@@ -61,7 +64,9 @@ def check_evictions(recording: Recording, lines: Sequence[Line]) -> None:
         told: dict[str, Any] = dict(explain_eviction(recording, pod).data)  # Any: JSON
         assert (read.evicted, read.action, read.node) == (told["evicted"], told["action"], told["node"])
         assert told["for"] == read.preemptor or not read.preemptor
-        assert set(told["offeredBy"]) <= set(read.allowed_by)
+        tiers = ([option.name for option in tier] for tier in recording.conf.tiers)
+        deciding = [name for tier in tiers if read.asked_last in tier for name in tier]
+        assert set(told["offeredBy"]) <= {name for name in read.allowed_by if name in deciding}
         reply = explain_victim_choice(recording, pod)
         orders: Any = reply.data["orders"]  # Any: JSON
         assert not [one for one in orders if one["sign"] < 0 and one["instead"] in read.popped_before]
@@ -76,10 +81,18 @@ def check_holders(recording: Recording, lines: Sequence[Line]) -> None:
 
 
 def check_next_jobs(recording: Recording, lines: Sequence[Line]) -> None:
-    """`ask next` names the jobs with a Pending pod in the end."""
+    """`ask next` names the jobs with a Pending pod in the end, and where priority comes first the higher ones first."""
     if lines[-1]["ev"] == "close":
         queues: Any = find_next_job(recording, "").data["jobs"]  # Any: JSON
         assert read_pending_jobs(lines) == sorted(job for queue in queues for job in queue["jobs"])
+        classes = {name_of(one): int(one.get("value") or 0) for one in recording.snapshot.objects_of("PriorityClass")}
+        stated = {
+            key_of(one): spec_of(one).get("priorityClassName") for one in recording.snapshot.objects_of("PodGroup")
+        }
+        options = [option for tier in recording.conf.tiers for option in tier if option.name in ORDERING_JOBS]
+        for queue in queues if options and options[0].name == "priority" and not options[0].switches else ():
+            known = [classes[stated[job]] for job in queue["jobs"] if stated.get(job) in classes]
+            assert known == sorted(known, reverse=True)
 
 
 def told_placement(reply: Mapping[str, object]) -> PlacementReading:

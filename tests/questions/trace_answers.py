@@ -130,6 +130,8 @@ class EvictionReading(NamedTuple):
     """Empty if the last vote with the pod as candidate was not for a single pod."""
     allowed_by: list[str]
     """Plugins that allowed the pod in that vote."""
+    asked_last: str
+    """The last plugin that was asked; its tier decided, since a tier that names victims ends the vote."""
     popped_before: list[str]
     """Candidates popped from the victims queue before the pod."""
 
@@ -154,7 +156,7 @@ def _read_eviction(lines: Sequence[Line], action: str, pod: str, at: int, *, evi
     asked = at
     while asked > 0 and not (lines[asked]["ev"] == "hook" and lines[asked]["point"] in VICTIM_HOOKS):
         if lines[asked]["ev"] == "action":
-            return EvictionReading(evicted, action, lines[at]["node"], "", [], [])
+            return EvictionReading(evicted, action, lines[at]["node"], "", [], "", [])
         asked -= 1
     question = lines[asked]
     first = asked
@@ -164,7 +166,8 @@ def _read_eviction(lines: Sequence[Line], action: str, pod: str, at: int, *, evi
     pops = [line["task"] for line in lines[asked:at] if line["ev"] == "pop" and "task" in line]
     before = [task for task in pops[: pops.index(pod)] if task in question["candidates"]] if pod in pops else []
     preemptor = question.get("task", "") if pod in question["candidates"] else ""
-    return EvictionReading(evicted, action, lines[at]["node"], preemptor, [v["plugin"] for v in votes], before)
+    allowed = [vote["plugin"] for vote in votes]
+    return EvictionReading(evicted, action, lines[at]["node"], preemptor, allowed, question["plugin"], before)
 
 
 def _same_question(line: Line, question: Line) -> bool:

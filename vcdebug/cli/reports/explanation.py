@@ -141,7 +141,7 @@ def _blocker_blocks(explanation: Explanation, *, verbose: bool) -> Iterator[Bloc
 
 
 UNTRIED_TITLE = "Suggested fixes (not tested on this snapshot)"
-OUTSIDE_TITLE = "Suggested fixes (outside the scheduler, so no replay can test them)"
+OUTSIDE_TITLE = "Suggested fixes (no replay can test them)"
 
 
 def is_all_outside(explanation: Explanation) -> bool:

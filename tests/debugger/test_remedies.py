@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from functools import cache
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -12,6 +13,7 @@ from tests.builders import cluster, node, pod, pod_group, pods, queue
 from tests.recorded import bundled, golden
 from vcdebug.explain.answer import AdviceHarm
 from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
+from vcdebug.files.recording_files import open_recording, save_recording
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
@@ -335,8 +337,12 @@ def test_what_min_resources_counted_beyond_the_pods_that_are_there_is_said() -> 
     assert describe_result(found).endswith("its pods that are not there yet ask 9 cpu (7 would be free)")
 
 
-def test_pickled_fix_trials_give_the_same_outcome() -> None:
+@pytest.mark.parametrize("is_stored", [False, True])
+def test_pickled_fix_trials_give_the_same_outcome(is_stored: bool, tmp_path: Path) -> None:
     recording = bundled("pending-queue-quota")
+    if is_stored:
+        save_recording(recording, tmp_path / "stored")
+        recording = open_recording(tmp_path / "stored")
     explanation = explain_by_name(recording, "vision/image-captioning")
     here = trials_of(recording, explanation)
     there = pickle.loads(pickle.dumps(here))

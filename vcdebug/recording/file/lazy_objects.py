@@ -112,6 +112,10 @@ class LazyList(Sequence[Value]):
         """The number of the object at an index."""
         return self._column.object_number(self._start + index)
 
+    def __reduce__(self) -> tuple[type[list[Value]], tuple[list[Value]]]:
+        """Pickle the values: another process has no view of the file."""
+        return list, (list(self),)
+
     def __iter__(self) -> Iterator[Value]:
         """Read in portions: faster than one by one, and most loops stop early."""
         for start in range(self._start, self._end, ROWS_PER_READ):
@@ -163,6 +167,10 @@ class LazyMapping(Mapping[Value, Value]):
 
     def __len__(self) -> int:
         return self._end - self._start
+
+    def __reduce__(self) -> tuple[type[dict[Value, Value]], tuple[dict[Value, Value]]]:
+        """Pickle the pairs: another process has no view of the file."""
+        return dict, (dict(self._all_pairs),)
 
     @cached_property
     def _all_pairs(self) -> dict[Value, Value]:

@@ -86,9 +86,8 @@ def check_next_jobs(recording: Recording, lines: Sequence[Line]) -> None:
         queues: Any = find_next_job(recording, "").data["jobs"]  # Any: JSON
         assert read_pending_jobs(lines) == sorted(job for queue in queues for job in queue["jobs"])
         classes = {name_of(one): int(one.get("value") or 0) for one in recording.snapshot.objects_of("PriorityClass")}
-        stated = {
-            key_of(one): spec_of(one).get("priorityClassName") for one in recording.snapshot.objects_of("PodGroup")
-        }
+        groups = recording.snapshot.objects_of("PodGroup")
+        stated = {key_of(one): str(spec_of(one).get("priorityClassName")) for one in groups}
         options = [option for tier in recording.conf.tiers for option in tier if option.name in ORDERING_JOBS]
         for queue in queues if options and options[0].name == "priority" and not options[0].switches else ():
             known = [classes[stated[job]] for job in queue["jobs"] if stated.get(job) in classes]

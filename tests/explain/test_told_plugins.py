@@ -39,7 +39,7 @@ def test_every_event_has_a_rule(name: str) -> None:
         assert str(event_equation(recording, seq).footer).find("nothing is compared") < 0, seq
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", [*FAMILIES, "wild-0024"])
 def test_reservations_add_up(name: str) -> None:
     for event, found in hook_equations(recorded(FOLDERS[name]), hooks.JOB_ENQUEUED.upstream):
         for before, change, after in (term.figures for term in found.terms):

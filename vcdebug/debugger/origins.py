@@ -158,7 +158,6 @@ def _(event: record.HookEvent, recording: Recording, seq: Seq) -> Origin:
         rule = f"no candidates; {rule}"
     if event.point == hooks.JOB_ENQUEUED.upstream:
         sources += [Source("vote", EventFact(vote)) for vote in _admission_votes(recording, seq)]
-        rule = rule or "the job is admitted"
     if equation is None and event.node:
         room = figure_parts(Figure(NODE, event.node, ""), (FUTURE_IDLE,), seq - 1)
         return Origin(rule or f"what {event.plugin} checks on the node, and its room", room)

@@ -67,10 +67,27 @@ def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> Equatio
     return admission_equation(title, formula, columns, terms, free="" if terms else reason, kind="check")
 
 
+def job_enqueued(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """JobEnqueued: what the job adds to the minimums that count against the quotas of its namespace in this cycle."""
+    job, plugin = recording.session.jobs[event.job], plugin_of(recording, ResourceQuota)
+    minimum = plugin.added_minimum(job) if job.namespace in plugin.quotas else {}
+    before = _admitted_minimums(recording, seq, job.namespace)
+    amounts = [(name, before.get(name, 0), nano_value(minimum[name])) for name in sorted(minimum)]
+    terms = tuple(Term(name, _figures(name, old, added, old + added), None) for name, old, added in amounts)
+    title = f"resourcequota: what {job.uid} adds in namespace {job.namespace}"
+    formula = "admitted in this cycle + min resources, besides which later jobs of the namespace must fit"
+    no_minimum = NO_MINIMUM if job.namespace in plugin.quotas else "no ResourceQuota in the namespace"
+    columns = ("admitted", "min resources", "sum")
+    return Equation(title, formula, columns, "check", terms, None, None, "" if terms else no_minimum)
+
+
+def _figures(name: str, *values: int) -> tuple[UnitAmount, ...]:
+    return tuple(UnitAmount.of(value / NANO_PER_UNIT, name) for value in values)
+
+
 def _quota_term(number: int, check: QuotaCheck) -> Term:
     values = (check.used, check.pending, check.minimum, check.exceeded_by + check.hard, check.hard)
-    figures = tuple(UnitAmount.of(value / NANO_PER_UNIT, check.name) for value in values)
-    return Term(f"quota {number} {check.name}", figures, check.exceeded_by <= 0)
+    return Term(f"quota {number} {check.name}", _figures(check.name, *values), check.exceeded_by <= 0)
 
 
 def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding | None:
@@ -126,7 +143,10 @@ def _format_nano(name: str, *values: int) -> str:
     return format_unit_amount(name, *(value / NANO_PER_UNIT for value in values))
 
 
-EXPLAINER = PluginExplainer(equations={JOB_ENQUEUEABLE.upstream: job_enqueueable}, rejected=explain_rejection)
+EXPLAINER = PluginExplainer(
+    equations={JOB_ENQUEUEABLE.upstream: job_enqueueable, JOB_ENQUEUED.upstream: job_enqueued},
+    rejected=explain_rejection,
+)
 
 
 MAX_HOLDERS: Final = 4

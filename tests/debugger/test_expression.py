@@ -1,3 +1,5 @@
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -166,6 +168,50 @@ def test_arithmetic_is_pythons_and_a_division_by_zero_has_no_value(sum_text: str
             assert read_numbers(sum_text if text is sum_text else "1 / c") is None
             continue
         assert expected == read_numbers(text), text
+
+
+Pair = tuple[str, str]
+"""An expression, and the same in Python."""
+VALUES: dict[str, Value] = {**NUMBERS, "text": "ml/a", "names": ("ml/a", "web/b", "ml/c"), "none": ()}
+WORD_TESTS = st.sampled_from(
+    [
+        *((same, same) for same in ('{} == "ml/a"', '"l/" in {}', "{} in names", "{} not in none")),
+        ('{} matches "^ml/.$|b$"', 'bool(search("^ml/.$|b$", {}))'),
+    ]
+)
+
+
+def about_list(quantifier: str, names: str, test: Pair) -> Pair:
+    ours, pythons = (each.format("it") for each in test)
+    return f"{quantifier}({names}, {ours})", f"{quantifier}({pythons} for it in {names})"
+
+
+def joined(form: str, left: Pair, right: Pair) -> Pair:
+    return form.format(left[0], right[0]), form.format(left[1], right[1])
+
+
+TESTS = st.one_of(
+    CONDITIONS.map(lambda text: (text, text)),
+    WORD_TESTS.map(lambda test: (test[0].format("text"), test[1].format("text"))),
+    st.builds(about_list, st.sampled_from(["any", "all"]), st.sampled_from(["names", "none"]), WORD_TESTS),
+    SUMS.map(lambda text: (f"count(names) > {text}", f"len(names) > {text}")),
+)
+LOGIC = st.recursive(
+    TESTS,
+    lambda each: st.builds(joined, st.sampled_from(["({}) and ({})", "({}) or ({})", "not ({})"]), each, each),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(LOGIC)
+def test_logic_and_lists_are_pythons(pair: Pair) -> None:
+    ours, pythons = pair
+    try:
+        expected = eval(pythons, {**VALUES, "search": re.search})
+    except ZeroDivisionError:
+        return  # a division by zero has no value here
+    assert expected is parse_expression(ours, dict.fromkeys(VALUES, "any")).evaluate(VALUES.__getitem__)
 
 
 @pytest.mark.parametrize(

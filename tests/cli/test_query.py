@@ -66,6 +66,18 @@ def test_a_folder_names_each_snapshot_and_reports_those_that_fail(tmp_path: Path
     assert "broken.tar.gz" in err
 
 
+def test_a_folder_of_recordings_is_asked_as_its_snapshots_are(tmp_path: Path) -> None:
+    for name in (BLOCKED, "preempt-works"):
+        assert 0 == call(["run", name, "--save", str(tmp_path / f"{name}.vcdebug")])[0]
+        copytree(ROOT / "fixtures" / name, tmp_path / "below" / name)
+    rows = json_rows(str(tmp_path), GANG, "--columns", "seq,task,victims")
+    stored, replayed = ([row for row in rows if (".vcdebug" in str(row["snapshot"])) is kept] for kept in (True, False))
+    assert [[*row.values()][1:] for row in stored] == [[*row.values()][1:] for row in replayed] != []
+    _, out, _ = call(["explain", str(tmp_path), "--json"])
+    why = {each["snapshot"]: each["jobs"] for each in json.loads(out)["snapshots"]}
+    assert why[f"{BLOCKED}.vcdebug"] == why[f"below/{BLOCKED}"] != []
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -57,6 +57,11 @@ def test_a_panel_is_printed(name: str, tmp_path: Path) -> None:
     assert steps(tmp_path, "goto 103", f"panel {name}")[1]["table"]
 
 
+@pytest.mark.parametrize(("command", "title"), [("break", "Breaks"), ("watch", "Watch"), ("bookmarks", "Bookmarks")])
+def test_a_command_without_words_prints_its_list(command: str, title: str, tmp_path: Path) -> None:
+    assert title == steps(tmp_path, command)[0]["table"][0]
+
+
 def test_help_lists_every_verb(tmp_path: Path) -> None:
     table = "\n".join(steps(tmp_path, "help")[0]["table"])
     assert [] == [verb.names[0] for verb in list_verbs() if verb.names[0] not in table]

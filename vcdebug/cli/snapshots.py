@@ -6,6 +6,7 @@ import time
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -74,8 +75,9 @@ def _open_recording(source: Source, complete: bool | None, release: str | None) 
     """The recording in a file; raises VcdebugError for options that only apply to a snapshot."""
     if complete is not None or release is not None:
         option = "--release" if complete is None else "--complete"
-        raise VcdebugError(f"{option} needs a snapshot; this is a recording", "open the snapshot", str(source))
-    return open_recording(Path(str(source)))
+        where = "" if isinstance(source, BytesIO) else str(source)
+        raise VcdebugError(f"{option} needs a snapshot; this is a recording", "open the snapshot", where)
+    return open_recording(source if isinstance(source, BytesIO) else Path(str(source)))
 
 
 def with_edits(snapshot: Snapshot, edits: Sequence[str]) -> Snapshot:

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -55,6 +56,8 @@ class UnwritableError(VcdebugError):
 
 def is_recording_file(source: Source) -> bool:
     """Whether the source is a file that `run --save` wrote, by its first bytes."""
+    if isinstance(source, BytesIO):
+        return source.getvalue().startswith(form.FILE_MAGIC)
     if not isinstance(source, str | Path):
         return False
     try:
@@ -67,14 +70,17 @@ def is_recording_file(source: Source) -> bool:
         return False
 
 
-def open_recording(path: Path) -> Recording:
-    """The recording in a file; raises SnapshotError if it is damaged or from another version of vcdebug."""
+def open_recording(source: Path | BytesIO) -> Recording:
+    """The recording in a file or in bytes; raises SnapshotError if damaged or from another version of vcdebug."""
     from mmap import ACCESS_READ, mmap
 
     from vcdebug.recording.file.read import open_stored_recording
 
+    path = source if isinstance(source, Path) else getattr(source, "name", "bytes")
     try:
-        with path.open("rb") as file:
+        if isinstance(source, BytesIO):
+            return open_stored_recording(source.getvalue(), program_id())
+        with source.open("rb") as file:
             data = mmap(file.fileno(), 0, access=ACCESS_READ)
         return open_stored_recording(data, program_id())
     except form.ForeignRecordingError as error:

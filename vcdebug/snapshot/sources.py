@@ -207,7 +207,8 @@ def _is_recording(first_bytes: bytes) -> bool:
 MAX_ENTRIES: Final = 1_000_000
 MAX_NAMED: Final = 4
 """Maximum number of snapshots that an error names."""
-ARCHIVE_SUFFIXES: Final = (".tar", ".tar.gz", ".tgz", ".zip")
+ARCHIVE_SUFFIXES: Final = (".tar", ".tar.gz", ".tgz", ".zip", ".vcdebug")
+"""Suffixes of files that are a snapshot each; the last one is that of recordings."""
 _FIELD: Final = rb"""kind(?<!\wkind)["']?\s*:\s*["']?"""
 """Begins with plain letters: with a word boundary first, a search in a large file takes thirty times as long."""
 _KIND = re.compile(_FIELD + rb"[A-Z]")
@@ -221,7 +222,7 @@ def find_snapshots(folder: Path) -> list[Path]:
     """The snapshots below a folder, ordered by name; none if the folder itself is a snapshot.
 
     A folder is one snapshot if manifests or settings lie directly in it, unless at least two of its files hold a
-    cluster each. Otherwise its archives are snapshots, and so are its folders if one of them holds nodes.
+    cluster each. Otherwise its archives and recordings are snapshots, and its folders if one of them holds nodes.
     """
     return _snapshots_below(folder, archive.UnpackBudget(max_files=MAX_ENTRIES))
 

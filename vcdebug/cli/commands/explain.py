@@ -29,7 +29,9 @@ class ExplainCommand(Command):
     EXITS = "Exit status: 0 scheduled in this cycle, 2 some job or pod is still Pending, 1 error, 130 interrupted"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("snapshot", metavar="SNAPSHOT", help=f"{SNAPSHOT_HELP}; also a folder of snapshots")
+        parser.add_argument(
+            "snapshot", metavar="SNAPSHOT", help=f"{SNAPSHOT_HELP}; also a folder of snapshots or recordings"
+        )
         parser.add_argument(
             "job",
             metavar="JOB_OR_POD",

@@ -82,7 +82,7 @@ class QueryCommand(Command):
         add_options(
             parser,
             f"""
-            SNAPSHOT        {SNAPSHOT_HELP}; also a folder of snapshots
+            SNAPSHOT        {SNAPSHOT_HELP}; also a folder of snapshots or recordings
             WORDS           which events, as break takes them: 'victim if plugin == "gang"'
             --columns LIST  fields and expressions with commas between them: seq,job,'count(victims)'
             """,

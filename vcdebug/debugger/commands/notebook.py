@@ -14,7 +14,7 @@ BREAKPOINT, WATCH, BOOKMARK = "breakpoint's number", "watch's number", "bookmark
 
 def _set_breakpoint(driver: Driver, argument: str) -> CommandReply:
     if not argument:
-        return CommandReply(show="panel", argument="breakpoints")
+        return CommandReply(show="panel", argument="breaks")
     text = driver.add_breakpoint(argument)
     return CommandReply(driver.current_state(), text)
 

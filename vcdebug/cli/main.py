@@ -112,7 +112,8 @@ def positional_names(parser: ArgumentParser) -> Iterator[str]:
     """The names of the positional arguments, optional ones in brackets."""
     for action in parser._actions:
         if not action.option_strings:
-            yield f"[{action.metavar}]" if action.nargs == "?" else f"{action.metavar}{'...' * (action.nargs == '+')}"
+            name = f"{action.metavar}{'...' * (action.nargs in ('+', '*'))}"
+            yield f"[{name}]" if action.nargs in ("?", "*") else name
 
 
 def _fill_closed_descriptors() -> None:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from vcdebug.amount_text import format_duration
-from vcdebug.cli.arguments import add_options, add_shared_options, cached_recordings, positive_number
+from vcdebug.cli.arguments import SNAPSHOT_HELP, add_options, add_shared_options, cached_recordings, positive_number
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output, status_line
 from vcdebug.errors import VcdebugError
@@ -38,11 +38,11 @@ class AskCommand(Command):
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_options(
             parser,
-            """
+            f"""
             QUESTION  evicted: why the pod was evicted; holders: which pods hold what it needs; node: why this node;
                       refused: why not the other nodes; victim: why this victim; next: which job is tried next; when:
                       the cycle in which it is expected to be placed
-            SNAPSHOT  a snapshot, as for run
+            SNAPSHOT  {SNAPSHOT_HELP}
             SUBJECT   a pod; for refused also 'POD NODE'; for holders also a job, node/NAME, queue/NAME, port/NUMBER,
                       claim/NAMESPACE/NAME or quota/NAMESPACE; for when also a job; for next a queue (default:
                       all queues)

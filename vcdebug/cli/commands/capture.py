@@ -245,7 +245,7 @@ def add_until_arguments(parser: ArgumentParser) -> None:
         f"""
         --until EXPR  capture repeatedly and stop when EXPR holds in a replay: 'JOB is Pending', or a breakpoint such as
                       'victim if plugin == "gang"'; -o names a folder
-        --every TIME  with --until and --before: time between two looks (10s)
+        --every TIME  with --until and --before: interval between captures (default: 10s)
         --keep N      with --until: number of captures to keep (default: {KEPT_CAPTURES})
         """,
         {
@@ -264,7 +264,7 @@ def add_before_arguments(parser: ArgumentParser) -> None:
         parser.add_argument(
             f"--before-{event}",
             metavar="NS/POD",
-            help=f"the cluster as it was just before this pod {words}; waits for it, looking every --every",
+            help=f"the cluster as it was just before this pod {words}; waits for it and checks every --every",
         )
 
 

@@ -25,6 +25,7 @@ class ExplainCommand(Command):
     EXAMPLES = (
         "explain preempt-blocked-by-gang",
         "explain preempt-blocked-by-gang research/llm-finetune --prove",
+        "explain preempt-blocked-by-gang research/llm-finetune --set PodGroup/research/bert-pretrain:spec.minMember=3",
     )
     EXITS = "Exit status: 0 scheduled in this cycle, 2 some job or pod is still Pending, 1 error, 130 interrupted"
 

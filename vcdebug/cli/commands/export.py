@@ -46,8 +46,8 @@ class ExportCommand(Command):
             "--format",
             choices=("jsonl", "csv", "parquet", "arrow", "perfetto"),
             default="jsonl",
-            help="jsonl (the default), csv, parquet and arrow write a file per table, perfetto one trace with a span "
-            "per action, queue, job and task; parquet and arrow need the extra tables",
+            help="jsonl, csv, parquet and arrow write a file per table, perfetto one trace with a span per action, "
+            "queue, job and task; parquet and arrow need the extra tables (default: jsonl)",
         )
         add_shared_options(parser, "--set", "--extender-url", "--no-cache", "--json")
 
@@ -84,14 +84,15 @@ class QueryCommand(Command):
             f"""
             SNAPSHOT        {SNAPSHOT_HELP}; also a folder of snapshots or recordings
             WORDS           which events, as break takes them: 'victim if plugin == "gang"'
-            --columns LIST  fields and expressions with commas between them: seq,job,'count(victims)'
+            --columns LIST  fields and expressions with commas between them: seq,job,'count(victims)' (default: the
+                            event with its action, queue, job, task, node, plugin, hook and result)
             """,
         )
         parser.add_argument(
             "--format",
             choices=("text", "csv", "jsonl"),
             default="text",
-            help="of the rows; text by default",
+            help="format of the rows (default: text)",
         )
         add_cycle_arguments(parser, "; the events of all of them")
         add_shared_options(parser, "--complete", "--release", "--set", "--no-cache")

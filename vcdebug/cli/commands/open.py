@@ -43,11 +43,11 @@ class OpenCommand(Command):
             parser,
             """
             --follow TIME     capture the cluster again every TIME (default: 1s)
-            --history FOLDER  folder for captures of the cluster
+            --history FOLDER  folder for captures of the cluster (default: in the folder of saved sessions)
             --goto N          start at event N
             --job JOB         start at the first event about JOB
             --break WORDS     set a breakpoint, for example 'victim if plugin == "gang"'; repeatable
-            --panel NAME      start with panel NAME focused
+            --panel NAME      start with panel NAME focused, for example jobs; key P lists the names
             --filter TEXT     filter the rows of --panel (default: of the panel Jobs)
             --fresh           ignore the saved session
             --theme NAME      dark, light, ansi or ansi-light (16 colours) (default: that of the settings), or another

@@ -15,7 +15,7 @@ class SubmitCommand(Command):
     EXITS = "Exit status: 0 scheduled in the next cycle, 2 some of it is still Pending, 1 error"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("snapshot", metavar="SNAPSHOT", help="a snapshot, as for run")
+        add_shared_options(parser, "SNAPSHOT")
         parser.add_argument(
             "manifest",
             metavar="MANIFEST",

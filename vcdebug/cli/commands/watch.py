@@ -47,7 +47,7 @@ class WatchCommand(Command):
             --do WHAT          with --on: capture, or 'exec CMD' with VCDEBUG_CAPTURE and VCDEBUG_REASON in its
                                environment (default: capture)
             --keep DIR         folder for captures (default: captures)
-            --most N           keep N captures ({capture.KEPT_CAPTURES})
+            --most N           number of captures to keep (default: {capture.KEPT_CAPTURES})
             --every TIME       interval between captures (default: 10s)
             --release VERSION  Volcano release of the scheduler (default: from the tag of its image)
             """,

@@ -71,7 +71,7 @@ def test_report_contains_every_fact_of_the_recording(form: str) -> None:
         "8 nodes, 3 queues, 6 jobs, 16 pods",
         "enqueue, allocate, preempt, backfill",
         "gang-discard",
-        "JobPipelined: gang answers -1",
+        "JobPipelined: gang rejects",
         "research/llm-finetune: spec.minMember 2",
         "the pipeline",
         "platform/feature-etl-mapper-0",

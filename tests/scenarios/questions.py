@@ -219,7 +219,7 @@ QUESTIONS = (
         "gang-discard",
         ("found room for 2 of the 3 pods", "It asks 8 cpu; n3 has the most left, 4."),
         {"pods.placed": 2, "pods.missing": 1},
-        ("allocate team/gang-0 @ n1", "team/gang-2: 4 Insufficient cpu"),
+        ("plan: allocate team/gang-0 on n1", "team/gang-2: 4 Insufficient cpu"),
     ),
     Question(5022, "places", ("on n2 (pipelined)", "preempt evicts team/large-0"), {"pods.evicted": 1}),
     Question(

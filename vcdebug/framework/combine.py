@@ -186,7 +186,7 @@ class _AllTrue(CombiningRule[bool]):
 class _AnyTrue(CombiningRule[bool]):
     """OR over all tiers; stops at the first True."""
 
-    description = "one yes is enough"
+    description = "one plugin's yes is enough"
     answer_if_silent = False
 
     @staticmethod

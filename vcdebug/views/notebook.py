@@ -64,9 +64,9 @@ def event_words(recording: Recording, seq: Seq) -> str:
 
 # Breakpoints.
 
-_STOPS_COLUMN: Final = Column("stops", right=True)
+_HITS_COLUMN: Final = Column("hits", right=True)
 NO_BREAKPOINTS: Final = "no breakpoints: b sets one, :break KIND does too"
-BREAKPOINT_COLUMNS: Final = (*table_columns("#", ""), Column("breakpoint", flexible=True), _STOPS_COLUMN)
+BREAKPOINT_COLUMNS: Final = (*table_columns("#", ""), Column("breakpoint", flexible=True), _HITS_COLUMN)
 
 
 def breakpoints_table(breakpoints: Iterable[BreakpointStatus]) -> Table:

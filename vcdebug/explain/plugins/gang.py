@@ -4,6 +4,7 @@ Upstream: plugins/gang.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Final
 
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
@@ -403,9 +404,13 @@ def _gang_advice(
     return (*lower, answer.queue_admin_advice(f"Free room for {count_noun(missing, 'more pod')} at the same time."))
 
 
+VOTES: Final = ("abstains", "permits", "rejects")
+"""What a vote of 0, 1 or -1 does; the last one is at the index -1."""
+
+
 def _gang_evidence(visit: JobVisit, seq: Seq, failed: Sequence[TaskTry]) -> tuple[answer.Evidence, ...]:
     proof = [
-        answer.Evidence(s, f"JobPipelined: {e.plugin} answers {e.result}")
+        answer.Evidence(s, f"JobPipelined: {e.plugin} {VOTES[e.result]}")
         for s, e in visit.visit_calls(hooks.JOB_PIPELINED.upstream)[-1:]
     ]
     for tried in failed[:1]:
@@ -423,8 +428,8 @@ def _gang_lines(view: JobView, statement: StatementEvent, failed: Sequence[TaskT
 
 
 def operation_lines(statement: StatementEvent) -> tuple[str, ...]:
-    """The operations of a statement, one line each: `allocate ml/a-0 @ n1`."""
-    return tuple(f"{kind} {task} @ {node}" for kind, task, node in statement.ops)
+    """The operations of a statement, one line each: `plan: allocate ml/a-0 on n1`."""
+    return tuple(f"plan: {kind} {task} on {node}" for kind, task, node in statement.ops)
 
 
 def _failure_facts(view: JobView, failed: Sequence[TaskTry], visit: JobVisit, blame: str) -> list[str]:

@@ -10,7 +10,7 @@ from vcdebug.tui.panels.base import GO_BINDING, PanelExtra
 from vcdebug.views.pieces import NO, Piece, make_line, muted_piece
 from vcdebug.views.table import Row, Table, table_columns
 
-BREAKPOINT_COLUMNS = table_columns("#", "", "breakpoint~", "stops#", "next#")
+BREAKPOINT_COLUMNS = table_columns("#", "", "breakpoint~", "hits#", "next#")
 
 
 class BreakpointsPanel(PanelExtra):

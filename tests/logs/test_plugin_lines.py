@@ -72,8 +72,13 @@ def test_a_node_that_is_full_of_pods_is_named() -> None:
 
 def test_sla_prints_its_waiting_time_or_that_it_makes_no_sense() -> None:
     assert ["Global job waiting time is 1h30m0s."] == printed(configured("sla", **{"sla-waiting-time": "90m"}), "sla.g")
-    lines = printed(configured("sla", **{"sla-waiting-time": "soon"}), "sla.invalid")
-    assert ["Invalid global waiting time setting: 0s in sla plugin."] == lines
+    error, invalid = (f"sla.{key}" for key in ("unreadable", "invalid"))
+    soon, negative = (configured("sla", **{"sla-waiting-time": text}) for text in ("soon", "-5s"))
+    assert ["Error occurs in parsing global job waiting time in sla plugin, err: …."] == printed(soon, error)
+    assert ["Invalid global waiting time setting: 0s in sla plugin."] == printed(soon, invalid)
+    assert [[], ["Invalid global waiting time setting: -5s in sla plugin."]] == [
+        printed(negative, key) for key in (error, invalid)
+    ]
     assert [] == printed(configured("sla"), "sla.global")
 
 

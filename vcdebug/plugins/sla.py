@@ -32,7 +32,10 @@ class Sla(Plugin):
         if self.waiting_time is not None:
             ssn.log("sla.global", go_duration_text(self.waiting_time))
         elif self.configured_time is not None:
-            ssn.log("sla.invalid", go_duration_text(parse_duration(str(self.configured_time)) or 0))
+            configured = parse_duration(str(self.configured_time))
+            if configured is None:
+                ssn.log("sla.unreadable")
+            ssn.log("sla.invalid", go_duration_text(configured or 0))
         ssn.log("sla.leave")
 
     def job_order(self, left: JobInfo, right: JobInfo) -> int:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.builders import cluster, conf_of, node, pod_group, pods
+from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class
 from tests.recorded import bundled
 from vcdebug.comparison.logs.log_writer import log_lines
 from vcdebug.gotime import HOUR, MILLISECOND, MINUTE, SECOND, go_duration_text
@@ -117,3 +117,24 @@ def test_the_proportional_policy_prints_which_nodes_pass() -> None:
 )
 def test_a_duration_reads_as_go_prints_it(nanoseconds: int, text: str) -> None:
     assert text == go_duration_text(nanoseconds)
+
+
+def test_an_eviction_from_a_node_that_holds_too_much_prints_that_its_idle_is_negative() -> None:
+    objects = (
+        *(
+            node("n0", cpu="2"),
+            priority_class("high", 1000),
+            pod_group("low"),
+            pod_group("new", priorityClassName="high"),
+        ),
+        *(pods("low", 3, on="n0", annotations={"volcano.sh/preemptable": "true"}), pods("new", 1, priority=1000)),
+    )
+    conf = conf_of("priority conformance", "predicates", actions="allocate, preempt")
+    recording = replay_cycle(cluster(*objects, conf=conf))
+    idle, request = "cpu -1000.00, memory 97000000000.00, pods 107.00", "cpu 1000.00, memory 1000000000.00, pods 1.00"
+    amounts = f'resources=… idle="{idle}" req="{request}"'
+    lines = printed(recording, "node.negative")
+    assert [
+        f'"Idle resources turn into negative after allocated" nodeName="n0" task="default/low-{victim}" {amounts}'
+        for victim in (2, 1)
+    ] == lines

@@ -52,6 +52,10 @@ def lines_of_operation(context: LogContext, event: record.OpEvent) -> Iterator[L
     if event.op == "bind":
         yield "cache.bind", event.task
         return
+    if event.op in (record.EVICT_OP, record.UNEVICT_OP) and event.after is not None:
+        idle, request = event.after.idle, context.task_of(event.task).resreq
+        if not request.less_equal(idle.clone().add(request)):
+            yield "node.negative", event.node, event.task, idle, request
     if event.op == "unallocate":
         yield "statement.remove", context.task_of(event.task).name, event.node
     elif event.op in AMOUNT_OPS and event.after is not None:

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
 from tests.builders import cluster, pod_group, pods, queue
 from tests.pending.situations import CLASSES, FULL, PLAIN, PREEMPT, WANTED, conf, nodes, running, wanted
 from tests.recorded import BLOCKED, bundled
@@ -155,8 +157,11 @@ def test_a_job_that_no_action_admits_is_told_which_actions_there_are() -> None:
     ) == summary_of(found)
 
 
-def test_advice_creates_pods_if_pods_and_a_role_are_missing() -> None:
+@pytest.mark.parametrize("leader", [True, False])
+def test_advice_creates_pods_if_pods_and_a_role_are_missing(leader: bool) -> None:
     few = wanted(1, cpu="1", min_member=3, min_task_member={"ps": 1}, role="worker")
+    # A pod that owns the PodGroup of its gang creates no pods.
+    few[0]["metadata"]["ownerReferences"] = [{"kind": "Pod", "name": "leader-0", "uid": "u"}] if leader else []
     found = asked([*nodes("n1"), *few], PLAIN)
     assert f"{CONTROLLER} only 1 pod (quota, webhook, controller log)." == found.advice_texts[0]
 

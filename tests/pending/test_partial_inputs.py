@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from tests.builders import cluster, conf_of, node, pod_group, pods, queue
 from tests.cli.transcripts import call
 from tests.recorded import BLOCKED, cases, recorded_path, user_questions
+from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.releases.release_names import resolve_release
@@ -292,12 +293,17 @@ RESERVED = [
 ]
 
 
-def answer_by(release: str, *objects: Manifest | list[Manifest]) -> str:
-    """The first line about default/j in a cluster of this release with plugin capacity."""
+def explained_by(release: str, *objects: Manifest | list[Manifest]) -> Explanation:
+    """The answer about default/j in a cluster of this release with plugin capacity."""
     conf = conf_of("gang", "predicates capacity", actions=ACTIONS)
     snapshot = cluster(node("n1", cpu="8", gpu="8"), *objects, conf=conf)
     snapshot.flags = replace(snapshot.flags, release=resolve_release(release).release)
-    return explain_by_name(replay_cycle(snapshot), "default/j").sentence
+    return explain_by_name(replay_cycle(snapshot), "default/j")
+
+
+def answer_by(release: str, *objects: Manifest | list[Manifest]) -> str:
+    """The first line of that answer."""
+    return explained_by(release, *objects).sentence
 
 
 def job_of_queue(**spec: Any) -> list[Manifest]:
@@ -306,9 +312,13 @@ def job_of_queue(**spec: Any) -> list[Manifest]:
 
 @pytest.mark.parametrize("release", ["v1.9.0", "v1.8.2"])
 def test_a_resource_that_an_older_release_compares_too_is_named_first(release: str) -> None:
-    first = answer_by(release, RESERVED, job_of_queue())
+    found = explained_by(release, RESERVED, job_of_queue())
     reason = "it compares all resources, and 9 nvidia.com/gpu exceed the capability 8 of queue q"
-    assert first == f"default/j may not be admitted by {release}: {reason}."
+    assert found.sentence == f"default/j may not be admitted by {release}: {reason}."
+    assert found.advice_texts[:2] == (
+        f"Upgrade Volcano {release} to v1.10.0 or later.",
+        "Wait for or delete default/a.",
+    )
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from vcdebug.gotime import parse_time
 from vcdebug.kube.node_affinity import parse_node_constraints
 from vcdebug.model.devices import DeviceLedger
 from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId
 from vcdebug.model.pod_group import INQUEUE, PENDING
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskStatus
@@ -44,10 +45,11 @@ def doubts_about(recording: Recording, subject: ExplainSubject) -> Iterator[str]
     yield from filter(None, doubts)
 
 
-def qualify_headline(recording: Recording, subject: ExplainSubject, finding: Finding) -> Finding:
-    """The finding with a first line that is true on its own: it names kinds that the job states and the snapshot lacks,
+def qualify_headline(recording: Recording, subject: ExplainSubject, explanation: Explanation) -> Explanation:
+    """The answer with a first line that is true on its own: it names kinds that the job states and the snapshot lacks,
     and what a release older than all that are replayed decides otherwise.
     """
+    finding = explanation.dominant
     kinds = tuple(kind for kind, _ in _kinds_needed_by(recording, subject))
     change = f"may change: the snapshot has {join_kinds(kinds)}" if kinds else ""
     if is_before_v1_10(recording.snapshot.release) and subject.job in recording.session.jobs:
@@ -56,11 +58,18 @@ def qualify_headline(recording: Recording, subject: ExplainSubject, finding: Fin
             headline = CauseHeadline(finding.headline.subject, f"may not be admitted by {stated}", excess[0])
             nearest = f"{recording.snapshot.release.name}, the nearest release that is replayed"
             fact = f"{nearest}, compares only what the job asks. By its rules: {finding.headline}"
-            return replace(finding, headline=headline, facts=(excess[1], fact, *finding.facts))
+            holding = f"Held or reserved by {join_names(excess[1])}."
+            older = replace(finding, headline=headline, facts=(holding, fact, *finding.facts))
+            advice = (
+                outside_advice(f"Upgrade Volcano {stated} to v1.10.0 or later.", AdviceHarm.CLUSTER),
+                outside_advice(f"Wait for or delete {join_names(excess[1])}.", AdviceHarm.QUEUE),
+            )
+            return replace(explanation, dominant=older, advised=(*advice, *explanation.advised))
         change = change or next((f"{stated} {text}" for text in _iter_older_rules(view, finding)), "")
     headline = finding.headline._replace(state=f"{finding.headline.state} ({change})")
     # Where the first line would be too long, the doubt below it says so.
-    return replace(finding, headline=headline) if change and len(str(headline)) <= MAX_LINE_LENGTH else finding
+    fits = change and len(str(headline)) <= MAX_LINE_LENGTH
+    return replace(explanation, dominant=replace(finding, headline=headline)) if fits else explanation
 
 
 WITHOUT_QUOTA: Final = (PLACES_CAUSE, ADMITTED_CAUSE, NOT_ENOUGH)
@@ -91,7 +100,7 @@ def _held_or_reserved(job: JobInfo, resource: str, *, is_inqueue: bool) -> float
     return max(job.allocated.get(resource), minimum.get(resource) if minimum is not None else 0.0)
 
 
-def _excess_not_asked(view: JobView) -> tuple[str, str] | None:
+def _excess_not_asked(view: JobView) -> tuple[str, list[JobId]] | None:
     """(reason, holders) for a resource that the job does not ask and its queue uses above its capability."""
     queue, phases = view.session.queues.get(view.job.queue), view.recording.timeline.opening_phases
     if queue is None or not queue.capability or phases.get(view.job.uid) not in ("", PENDING):
@@ -104,8 +113,7 @@ def _excess_not_asked(view: JobView) -> tuple[str, str] | None:
             held_text, limit_text = format_amounts_apart(name, held, limit)
             where = f"capability {limit_text} of queue {queue.name}"
             holders = [job.uid for job, one in zip(others, amounts, strict=True) if one]
-            holding = f"Held or reserved by {join_names(holders)}."
-            return f"it compares all resources, and {held_text} {name} exceed the {where}", holding
+            return f"it compares all resources, and {held_text} {name} exceed the {where}", holders
     return None
 
 

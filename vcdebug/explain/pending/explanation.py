@@ -105,10 +105,10 @@ def explain_subject(recording: Recording, subject: ExplainSubject) -> Explanatio
     own_facts = [fact for fact in dominant.facts if not reported or fact != SKIP_FACT]
     facts = (*_rejected_conf_facts(recording), *own_facts, *reported)
     dominant = replace(dominant, facts=facts) if facts != dominant.facts else dominant
-    if dominant.cause != CAPTURE_INCOMPLETE:
-        dominant = qualify_headline(recording, subject, dominant)
     doubt = "; ".join(doubts_about(recording, subject))
     explanation = replace(explanation, dominant=dominant, doubt=doubt, release=recording.snapshot.release)
+    if dominant.cause != CAPTURE_INCOMPLETE:
+        explanation = qualify_headline(recording, subject, explanation)
     return add_contradictions(recording, subject, explanation)
 
 

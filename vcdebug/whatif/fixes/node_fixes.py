@@ -156,6 +156,11 @@ def _propose_node_addition_fixes(situation: fix.FixSituation) -> Iterator[fix.Fi
     if model is None:
         return
     larger, name = _missing_amounts(situation, model), name_of(model)
+    # No node can be bought that has a misspelt device.
+    if any(
+        is_offered_nowhere(situation, each) and find_similar_resource(situation.snapshot, each)[0] for each in larger
+    ):
+        return
     missing = _missing_labels(situation, model)
     labels = {} if any(map(_is_reported_label, missing)) else missing
     additions = [f"{amount} {resource}" for resource, amount in larger.items()]

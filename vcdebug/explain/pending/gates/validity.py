@@ -122,7 +122,8 @@ def _validity_advice(view: JobView, missing: int, valid: int, *, roles: bool, kn
     shortfall = f"created only {count_noun(len(view.tasks), 'pod')}" if view.tasks else "created no pods"
     if len(view.tasks) >= minimum:
         shortfall = f"has not replaced {len(view.tasks) - valid} of its pods (failed or terminating)"
-    owner = next(iter(owner_names(view.job.pod_group.manifest)), "")
+    # A PodGroup of a single pod, or of a leader, is owned by that pod, which creates no others.
+    owner = next((each for each in owner_names(view.job.pod_group.manifest) if not each.startswith("Pod ")), "")
     checks = "quota, webhook, its log, or pods that it creates one after another" if owner else _CHECKS
     create = outside_advice(f"Find out why {owner or f'the controller of {job}'} {shortfall} ({checks}).")
     edit = f"PodGroup/{job}:spec.minMember={valid}"

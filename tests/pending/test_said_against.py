@@ -128,8 +128,7 @@ def _job(phase: str, *policies: tuple[str, str], **status: Any) -> Manifest:
             "not PodEvicted: RestartJob",
             "too",
         ),
-        ("Failed", [("PodEvicted", "RestartTask")], "RestartTask deletes other pods", "in place of RestartTask"),
-        ("Failed", [("PodEvicted", "RestartJob")], "Its policy PodEvicted: RestartJob can have led to that.", ""),
+        ("Failed", [("PodEvicted", "RestartJob")], "Its policy PodEvicted: RestartJob did not act", "Create the job"),
         ("Completed", [("TaskCompleted", "CompleteJob")], "Its policy TaskCompleted: CompleteJob can have led", ""),
         ("Aborted", [("PodFailed", "RestartJob")], "", ""),
     ],
@@ -239,3 +238,78 @@ def test_pods_that_a_soft_topology_spreads_are_listed_by_hyper_node(mode: str, s
     told = [fact for fact in found.dominant.facts if fact.startswith("spec.networkTopology is soft, so without plugin")]
     assert (mode == "soft" and spread) is bool(told)
     assert not told or "(1 pod)" in told[0]
+
+
+@pytest.mark.parametrize(
+    ("action", "told"),
+    [
+        ("RestartTask", "RestartTask deletes other pods"),
+        ("RestartJob", "led to that; each eviction counts as a retry."),
+    ],
+)
+def test_a_job_that_evictions_have_restarted_too_often_says_so(action: str, told: str) -> None:
+    job = _job("Failed", ("PodEvicted", action), retryCount=3)
+    found = explain_by_name(replay_cycle(cluster(node("n1"), job)), "j")
+    assert "since retryCount 3 has reached spec.maxRetry 3" in found.sentence
+    assert any(told in fact for fact in found.dominant.facts)
+
+
+@pytest.mark.parametrize(("cpu", "told"), [("8", True), ("99", False)])
+@pytest.mark.parametrize("selector", [("pool:a",), ()])
+def test_a_node_with_room_that_the_node_selector_leaves_out_is_named(
+    cpu: str, told: bool, selector: tuple[str, ...]
+) -> None:
+    nodes = [node("n1", cpu="4", labels={"pool": "a"}), node("n2", labels={"pool": "b"})]
+    users = [pod_group("r", phase="Running"), *pods("r", 1, cpu="1", on="n2")]
+    snapshot = cluster(nodes, users, pod_group("j"), pods("j", 1, cpu=cpu), conf=PLAIN)
+    snapshot.flags = replace(snapshot.flags, node_selector=selector)
+    found = explained(snapshot)
+    fact = "n2 has room for j-0, but this scheduler leaves it out: --node-selector=pool:a."
+    assert (told and bool(selector)) is (fact in found.dominant.facts)
+    assert (told and bool(selector)) is any("Label n2 pool=a" in words for words in found.advice_texts)
+
+
+@pytest.mark.parametrize("asks", ["volcano.sh/vgpu-memory", "cpu"])
+def test_a_limit_of_a_queue_that_the_scheduler_does_not_count_is_named(asks: str) -> None:
+    limits = {"cpu": "8", "volcano.sh/vgpu-memory": "1000"}
+    limited = {**queue(), "spec": {"weight": 1, "capability": limits}}
+    conf = conf_of("gang", "predicates proportion")
+    made = pods("j", 1, on="n1")
+    made[0]["spec"]["containers"][0]["resources"]["limits"] = {asks: "5"}
+    snapshot = cluster(node("n1"), limited, pod_group("j", phase="Running"), made, conf=conf)
+    told = (
+        "Nothing limits volcano.sh/vgpu-memory in queue default: the scheduler leaves it out; it counts cpu (from v1.13"
+    )
+    for release, counts in (("v1.11.0", False), ("v1.15.1", True)):
+        snapshot.flags = replace(snapshot.flags, release=resolve_release(release).release)
+        facts = explained(replace(snapshot)).dominant.facts
+        assert (asks != "cpu" and not counts) is any(fact.startswith(told) for fact in facts)
+
+
+@pytest.mark.parametrize(("minimum", "groups"), [(2, 2), (2, 1), (1, 2)])
+def test_a_gang_that_nodegroup_spreads_over_groups_is_listed_by_group(minimum: int, groups: int) -> None:
+    nodes = [node(f"n{i}", cpu="4", labels={"volcano.sh/nodegroup-name": f"g{i % groups}"}) for i in (1, 2)]
+    both = {**queue(), "spec": {"weight": 1, "affinity": {"nodeGroupAffinity": {REQUIRED: ["g0", "g1"]}}}}
+    conf = conf_of("gang", "predicates nodegroup", actions="allocate")
+    group = pod_group("j", min_member=minimum)
+    found = explained(cluster(nodes, both, group, pods("j", 2, cpu="3"), conf=conf))
+    assert found.scheduled
+    told = any(fact.startswith("Its pods are in node groups ") for fact in found.dominant.facts)
+    assert (minimum == 2 and groups == 2) is told
+
+
+@pytest.mark.parametrize(("message", "about_claim"), [("binding volumes: timed out", True), ("no room", False)])
+def test_a_pod_whose_volume_is_never_made_is_sent_to_its_provisioner(message: str, about_claim: bool) -> None:
+    made = refused("2026-10-31T23:00:00Z", message)
+    made["spec"]["volumes"] = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
+    claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": "c", "namespace": "default", "uid": "c"}}
+    claim |= {"spec": {"storageClassName": "late"}, "status": {"phase": "Pending"}}
+    late = {"kind": "StorageClass", "metadata": {"name": "late", "uid": "late"}, "provisioner": "x.example.com"}
+    late |= {"volumeBindingMode": "WaitForFirstConsumer"}
+    conf = conf_of("gang", "predicates", actions="allocate")
+    snapshot = cluster(seen_node(), claim, late, pod_group("j"), made, conf=conf)
+    snapshot.flags = replace(snapshot.flags, ignored_provisioners=("x.example.com",))
+    found = explained(snapshot)
+    assert found.scheduled
+    assert about_claim is any("PersistentVolumeClaim c has no volume yet" in fact for fact in found.dominant.facts)
+    assert about_claim is any("x.example.com makes none" in words for words in found.advice_texts)

@@ -340,14 +340,16 @@ _ENDING_ACTIONS: Final = {"Terminated": "TerminateJob", "Aborted": "AbortJob", "
 """Phase of an ended Volcano Job → the action of a policy that leads to it; Failed comes from too many restarts."""
 
 
-def ending_policies(job: JsonObject, phase: str) -> tuple[Sequence[str], Sequence[Advice]]:
+def ending_policies(job: JsonObject, phase: str, *, retried: bool) -> tuple[Sequence[str], Sequence[Advice]]:
     """(facts, advice) about the policies that can have ended a Volcano Job, and how an eviction of a pod ends it."""
     all_policies, action = policies_of(job), _ENDING_ACTIONS.get(phase, "Restart")
     policies, evicted = [one for one in all_policies if one[1].startswith(action)], dict(all_policies).get("PodEvicted")
     if not policies:
         return (), ()
-    words = join_names(": ".join(one) for one in policies)
-    named = f"Its {'policy' if len(policies) == 1 else 'policies'} {words} can have led to that."
+    named = f"Its {'policy' if len(policies) == 1 else 'policies'} {join_names(': '.join(one) for one in policies)}"
+    if phase == "Failed" and not retried:
+        return (f"{named} did not act: the controller had taken the job for ended before.",), ()
+    named += f" can have led to that{'; each eviction counts as a retry' if retried and evicted else ''}."
     if evicted and evicted != policies[0][1] and policies[0][0] in ("PodFailed", "*"):
         fact = f"An evicted pod can be Failed before it is deleted; then that acts, and not PodEvicted: {evicted}."
         advice = f"Set the policy for PodFailed to {evicted}, too, if evictions must not end it."

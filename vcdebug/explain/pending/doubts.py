@@ -3,6 +3,7 @@ cluster itself says against it, and settings that nothing reads.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import fsum
 from typing import Final, NamedTuple
@@ -11,13 +12,25 @@ from msgspec.structs import replace
 
 from vcdebug.actions import ENQUEUE
 from vcdebug.amount_text import count_noun, format_age, format_amounts_apart, join_names, verb_for
-from vcdebug.explain.answer import MAX_LINE_LENGTH, AdviceHarm, CauseHeadline, Explanation, Finding, outside_advice
+from vcdebug.explain.answer import (
+    MAX_LINE_LENGTH,
+    Advice,
+    AdviceHarm,
+    CauseHeadline,
+    Explanation,
+    Finding,
+    cluster_admin_advice,
+    outside_advice,
+)
 from vcdebug.explain.job_view import ExplainSubject, JobView, view_of
 from vcdebug.explain.pending.gates.admission import ADMITTED_CAUSE
 from vcdebug.explain.pending.gates.not_in_session import PLACES_CAUSE
 from vcdebug.explain.pending.gates.queue_limits import PREEMPTIVE
 from vcdebug.explain.pending.gates.validity import NOT_ENOUGH
+from vcdebug.explain.pending.placement_constraints import unbound_claims
+from vcdebug.framework.registry import resolve_reference
 from vcdebug.gotime import parse_time
+from vcdebug.grouping import group_by_key
 from vcdebug.kube.node_affinity import parse_node_constraints
 from vcdebug.model.devices import DeviceLedger
 from vcdebug.model.job import JobInfo
@@ -28,10 +41,12 @@ from vcdebug.model.task import TaskStatus
 from vcdebug.plugins import ANNOTATIONS, CAPACITY, NODEGROUP, PREDICATES, TASK_TOPOLOGY
 from vcdebug.plugins.predicates.static_filters import AFFINITY, CORDONED, TAINTED, StaticFilters
 from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.state_before import sum_resources
+from vcdebug.releases.devices import VGPU_SCALARS_IGNORED
 from vcdebug.releases.nodes import NODEGROUP_ENDS_PREDICATES
 from vcdebug.releases.release import Release
 from vcdebug.snapshot.kinds import ResourceKind
-from vcdebug.snapshot.manifest import annotations_of, name_of, object_in, object_list, status_of
+from vcdebug.snapshot.manifest import annotations_of, name_of, object_in, object_list, spec_of, status_of
 from vcdebug.snapshot.object_checks import join_kinds, needed_kinds, supplying_command, was_read
 from vcdebug.snapshot.reported_events import latest_heartbeat
 from vcdebug.snapshot.workloads import volcano_job_of
@@ -189,7 +204,12 @@ def add_contradictions(recording: Recording, subject: ExplainSubject, explanatio
     view, finding = view_of(recording, subject), explanation.dominant
     is_placed = finding.cause == PLACES_CAUSE
     unchecked, refusal = _unchecked_node_facts(view) if is_placed else (), _refusal(view) if is_placed else None
+    unseen = _unseen_node(view) if not explanation.scheduled else None
     facts = (*unchecked, *finding.facts, *_stale_states(view), *_unread_settings(view))
+    if unseen is not None:
+        fact, seeing = unseen
+        facts, advised = (*facts[:1], fact, *facts[1:]), (seeing, *explanation.advised)
+        return replace(explanation, dominant=replace(finding, facts=facts), advised=advised)
     if refusal is None:
         return replace(explanation, dominant=replace(finding, facts=facts)) if facts != finding.facts else explanation
     said = f'The running scheduler\'s last words about {refusal.pod}: "{refusal.message}".'
@@ -198,9 +218,34 @@ def add_contradictions(recording: Recording, subject: ExplainSubject, explanatio
     headline = headline if len(str(headline)) <= MAX_LINE_LENGTH else finding.headline
     restart = "restart the scheduler, so that it reads devices, NUMA nodes and volumes again"
     words = f"If it stays Pending, compare its log (vcdebug check LOG SNAPSHOT), or {restart}."
-    advised = (*explanation.advised, outside_advice(words, AdviceHarm.CLUSTER))
+    advice = outside_advice(words, AdviceHarm.CLUSTER)
+    if refusal.unbound is not None:
+        cause, advice = refusal.unbound
+        either = f"It is placed each time, and then its volume is awaited in vain: {cause}."
+    advised = (*explanation.advised, advice)
     dominant = replace(finding, headline=headline, facts=(said, either, *facts))
     return replace(explanation, dominant=dominant, advised=advised)
+
+
+def _unseen_node(view: JobView) -> tuple[str, Advice] | None:
+    """(fact, advice) if a node that --node-selector leaves out has room for the Pending pod; else None."""
+    selector, task = view.recording.snapshot.flags.node_selector, view.blocked_task
+    if not selector or task is None:
+        return None
+    ended = (TaskStatus.SUCCEEDED, TaskStatus.FAILED)
+    up = (one for one in view.recording.timeline.tasks.values() if one.status not in ended)
+    tasks = group_by_key((one.node_name, one) for one in up)
+    for node in view.recording.snapshot.objects_of("Node"):
+        name = name_of(node)
+        free = Resource.from_list(status_of(node).get("allocatable"))
+        used = sum_resources(one.resreq for one in tasks.get(name, ()))
+        fits = all(free.get(key) - used.get(key) >= amount for key, amount in task.init_resreq.items())
+        if name not in view.session.nodes and fits:
+            flag, (key, _, value) = f"--node-selector={','.join(selector)}", selector[0].partition(":")
+            edit = f"Node/{name}:metadata.labels[{key}]={value}"
+            advice = cluster_admin_advice(f"Label {name} {key}={value}, or change the scheduler's {flag}.", edit)
+            return f"{name} has room for {task.name}, but this scheduler leaves it out: {flag}.", advice
+    return None
 
 
 def _stale_states(view: JobView) -> Iterator[str]:
@@ -228,6 +273,8 @@ class _Refusal(NamedTuple):
     pod: str
     age: str
     message: str
+    unbound: tuple[str, Advice] | None
+    """Which claim has no volume, and what helps, where the message is about volumes."""
 
 
 _REFUSED_SECONDS: Final = 300
@@ -246,7 +293,8 @@ def _refusal(view: JobView) -> _Refusal | None:
             age = (seen - refused_at).total_seconds() if seen is not None and refused_at is not None else 0.0
             if age >= _REFUSED_SECONDS:
                 quoted = message.rstrip(".") if len(message) <= _MAX_QUOTED else f"{message[:_MAX_QUOTED]}…"
-                return _Refusal(task.name, format_age(age), quoted)
+                claims = unbound_claims(view.recording.snapshot, task.pod) if "volume" in message else iter(())
+                return _Refusal(task.name, format_age(age), quoted, next(claims, None))
     return None
 
 
@@ -291,9 +339,41 @@ def _unread_settings(view: JobView) -> Iterator[str]:
         if keys and plugin not in configured:
             effect = _PREFERENCE if plugin == TASK_TOPOLOGY else ""
             yield f"Nothing reads {join_names(keys)}: plugin {plugin} is not configured{effect}."
+    yield from _uncounted_limits(view)
+    yield from _group_facts(view)
     if ENQUEUE not in view.actions and (excess := cluster_excess(view)):
         asked = f"minResources of {excess.asked} exceed the whole cluster ({excess.total})"
         yield f"{asked}, and nothing compares them: {ENQUEUE} is not among the actions."
+
+
+def _uncounted_limits(view: JobView) -> Iterator[str]:
+    """Yields a sentence about limits of the queue on what the job asks and this scheduler leaves out of all amounts."""
+    stated = object_in(spec_of(view.queue.manifest).get("capability"))
+    uncounted = [name for name in stated if name not in (view.queue.capability or {})]
+    containers = (one for task in view.tasks.values() for one in object_list(task.pod.spec.get("containers")))
+    asked = {name for one in containers for name in object_in(object_in(one.get("resources")).get("limits"))}
+    if names := [name for name in uncounted if name in asked]:
+        counted = [name for name in stated if name not in uncounted]
+        rest = f"; it counts {join_names(counted)}" if counted else ""
+        what, fixed = "it" if len(names) == 1 else "them", join_names(VGPU_SCALARS_IGNORED.fixed_in)
+        out = f"the scheduler leaves {what} out{rest} (from {fixed} on it counts {what})"
+        yield f"Nothing limits {join_names(names)} in queue {view.queue.name}: {out}."
+
+
+LABEL: Final = "vcdebug.plugins.nodegroup:GROUP_LABEL"
+"""Read only where the plugin is configured."""
+
+
+def _group_facts(view: JobView) -> Iterator[str]:
+    """Yields a sentence if plugin nodegroup has spread a gang over several groups of nodes."""
+    if NODEGROUP not in view.recording.conf.plugin_names() or view.job.min_available < 2:
+        return
+    nodes, label = [view.session.nodes.get(task.node_name) for task in view.tasks.values()], resolve_reference(LABEL)
+    groups = Counter(node.labels[label] for node in nodes if node is not None and label in node.labels)
+    if len(groups) > 1:
+        places = join_names(f"{name} ({count_noun(number, 'pod')})" for name, number in groups.items())
+        keeps = "a HyperNode per group and networkTopology (mode hard) keep a gang in one"
+        yield f"Its pods are in node groups {places}: {NODEGROUP} judges each pod alone; {keeps}."
 
 
 class ClusterExcess(NamedTuple):

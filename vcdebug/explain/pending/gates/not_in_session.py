@@ -52,7 +52,7 @@ from vcdebug.snapshot.manifest import (
 from vcdebug.snapshot.object_checks import join_kinds, missing_kinds, object_that_counts_pods, supplying_command
 from vcdebug.snapshot.reported_events import CONTROLLER_KINDS, ENDED_JOB_PHASES
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.snapshot.workloads import circular_flows, volcano_job_of
+from vcdebug.snapshot.workloads import circular_flows, policies_of, volcano_job_of
 
 CAPTURE_INCOMPLETE = "capture-incomplete"
 QUEUE_MISSING = "queue-missing"
@@ -171,7 +171,9 @@ def other_scheduler_finding(
     facts = (f"Pods: {join_names(pod.name for pod in hidden_pods)}{where}.", *filter(None, (group_fact,)))
     numbers = {"pods.hidden": count(len(hidden_pods), "pods")}
     evidence = opening_evidence(recording, "the session opens without them")
-    advice = (owner_advice(f"Create the pods with spec.schedulerName {own_names[0]}."),)
+    create = f"reate the pods with spec.schedulerName {own_names[0]}"
+    fits = f"Nothing has to change if {foreign_names} is meant to schedule them; else c{create}."
+    advice = (owner_advice(fits if have_nodes else f"C{create}."),)
     if kind in OPERATORS and (setting := OPERATORS[kind].setting):
         words = f"Its operator hands the pods to Volcano only with {setting}: set that, and submit it again."
         advice = (outside_advice(words)._replace(repairs=True),)
@@ -345,14 +347,17 @@ def ended_job(
         reason += rejected if failure.advice else ""
         facts, advice = [*failure.facts], [*failure.advice]
     retries, most = status.get("retryCount"), spec_of(owner).get("maxRetry") or DEFAULT_MAX_RETRY
-    if phase == "Failed" and isinstance(retries, int) and retries >= most:
+    retried = phase == "Failed" and isinstance(retries, int) and retries >= most
+    if retried:
         reason = f"its state is {phase}, since retryCount {retries} has reached spec.maxRetry {most}"
         facts += _resume_facts(status)
         advice.append(owner_advice("Create the job again, with a higher spec.maxRetry if restarts are expected."))
     elif phase == "Failed" and not advice:
-        policy = "a policy such as PodFailed: RestartTask lets its controller create failed pods again"
-        advice.append(owner_advice(f"Create the job again: an ended job is not started again; {policy}."))
-    policy_facts, policy_advice = ending_policies(owner, phase)
+        policy = "; a policy such as PodFailed: RestartTask lets its controller create failed pods again"
+        has_policy = any(event in ("PodFailed", "*") for event, _ in policies_of(owner))
+        words = f"Create the job again: an ended job is not started again{'' if has_policy else policy}."
+        advice.append(owner_advice(words))
+    policy_facts, policy_advice = ending_policies(owner, phase, retried=retried)
     return reason, [*facts, *policy_facts, *_flow_facts(recording, owner)], [*policy_advice, *advice]
 
 

@@ -1,7 +1,4 @@
-"""Regular expressions with Go's syntax, matched in linear time by RE2.
-
-Upstream: regexp (MustCompile, MatchString).
-"""
+"""Regular expressions with Go's syntax, matched in linear time by RE2. Upstream: regexp (MustCompile, MatchString)."""
 
 import re
 from collections.abc import Callable

@@ -93,10 +93,7 @@ def find_schedulers(api: Api, objects: ObjectsByKind, problems: list[Problem], k
 
 
 def choose_scheduler(schedulers: list[Scheduler], key: str, where: str, problems: list[Problem]) -> Scheduler | None:
-    """The scheduler named `key`, else the first one, with a problem that names the others.
-
-    Raises CaptureError if there is none of that name.
-    """
+    """The scheduler named `key` (CaptureError without it), else the first one, with a problem that names the others."""
     if key:
         match = next((scheduler for scheduler in schedulers if scheduler.key == key), None)
         if match is None:

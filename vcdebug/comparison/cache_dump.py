@@ -1,7 +1,4 @@
-"""Compares the real scheduler's cache dump with the cluster that a replay of the snapshot starts from.
-
-Upstream: cache/dumper.
-"""
+"""Compares the real scheduler's cache dump with the cluster with which a replay starts. Upstream: cache/dumper."""
 
 import json
 from collections.abc import Iterator, Mapping

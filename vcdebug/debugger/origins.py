@@ -46,10 +46,7 @@ MAX_SCORES: Final = 3
 
 
 def find_fact(recording: Recording, seq: Seq, words: str) -> Fact:
-    """The fact that words name: `event N`, a figure, a job or a pod, with `at N` for the event after which it holds.
-
-    Raises FigureError.
-    """
+    """The fact that words name: `event N`, a figure, a job or a pod, or one `at N`; raises FigureError."""
     text, _, after = words.rpartition(" at ")
     if text and after.isdigit():
         words, seq = text, min(int(after), len(recording))

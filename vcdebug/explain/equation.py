@@ -1,7 +1,4 @@
-"""Equation: the arithmetic behind one answer of a plugin, with the session's figures at that event.
-
-Upstream: api/resource_info.
-"""
+"""Equation: the arithmetic behind a plugin's answer, with the figures at that event. Upstream: api/resource_info."""
 
 from __future__ import annotations
 

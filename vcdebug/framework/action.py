@@ -170,9 +170,7 @@ def copy_tasks(tasks: Sequence[TaskInfo]) -> list[TaskInfo]:
 
 
 def validate_victims(ssn: Session, task: TaskInfo, node: NodeInfo, victims: Sequence[TaskInfo]) -> bool:
-    """Whether the task fits the node's FutureIdle once the victims are gone.
-    Upstream: util/scheduler_helper.ValidateVictims.
-    """
+    """Whether the task fits FutureIdle once the victims are gone. Upstream: util/scheduler_helper.ValidateVictims."""
     if node.fits_future_idle(task.init_resreq, victims):
         return True
     ssn.log("no-victims", node.name, task.init_resreq, [victim.key for victim in victims])

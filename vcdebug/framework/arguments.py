@@ -1,7 +1,4 @@
-"""Typed access to a plugin's or action's untyped arguments.
-
-Upstream: framework/arguments.
-"""
+"""Typed access to a plugin's or action's untyped arguments. Upstream: framework/arguments."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar

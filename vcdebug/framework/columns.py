@@ -1,7 +1,4 @@
-"""Spans, notes, changes and log lines of a cycle, stored as columns; element objects are made on read.
-
-Upstream: none.
-"""
+"""Spans, notes, changes and log lines of a cycle, as columns; objects are made on read. Upstream: none."""
 
 from abc import abstractmethod
 from array import array

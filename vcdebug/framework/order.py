@@ -146,9 +146,7 @@ class HeapComparisons:
 
 
 def build_victims_queue(ssn: Session, victims: Iterable[TaskInfo], preemptor: TaskInfo) -> PriorityQueue[TaskInfo]:
-    """The victims in a heap in order of eviction.
-    Upstream: framework/session_plugins.BuildVictimsPriorityQueue.
-    """
+    """The victims in a heap in order of eviction. Upstream: framework/session_plugins.BuildVictimsPriorityQueue."""
 
     def victim_less(left: TaskInfo, right: TaskInfo) -> bool:
         return evict_before(ssn, left, right, preemptor)

@@ -80,9 +80,7 @@ def _drop_passing_codes(ssn: Session, codes: Codes, action: int) -> Codes:
 
 
 def predicate_for_allocate_action(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
-    """PredicateForAllocateAction: any status other than Success rejects the node.
-    Upstream: framework/session.PredicateForAllocateAction.
-    """
+    """Any status but Success rejects the node. Upstream: framework/session.PredicateForAllocateAction."""
     return _drop_passing_codes(ssn, ask_predicates(ssn, task, nodes), ALLOCATE)
 
 

@@ -1,7 +1,4 @@
-"""The types of questions to plugins and of their answers.
-
-Upstream: api (ValidateResult, EvictionContext).
-"""
+"""The types of questions to plugins and of their answers. Upstream: api (ValidateResult, EvictionContext)."""
 
 from enum import IntEnum
 from functools import lru_cache
@@ -41,10 +38,7 @@ class ScoreError(Exception):
 
 
 class NodeScores(NamedTuple):
-    """Scores per requested row.
-
-    parts: trace keys below the plugin's own; failed: rows whose per-node function returned an error.
-    """
+    """Scores per requested row. parts: by trace key below the plugin's; failed: rows whose function failed."""
 
     total: FloatArray
     parts: tuple[tuple[str, KeptScores], ...] = ()

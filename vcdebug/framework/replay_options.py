@@ -1,7 +1,4 @@
-"""Options of a replay: the size limit of its record, and the webhook that it may call.
-
-Upstream: plugins/extender (send).
-"""
+"""Options of a replay: its record's size limit, and the webhook that it may call. Upstream: plugins/extender (send)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple

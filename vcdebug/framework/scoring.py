@@ -96,9 +96,7 @@ def _constant_scores(digits: str, size: int) -> FloatArray:
 
 
 def _node_order_scores(ssn: Session, task: TaskInfo, nodes: NodeRows, parts: ScoreParts) -> FloatArray:
-    """Per-node scores, added in tier order; a node whose function failed gets none.
-    Upstream: framework/session_plugins.NodeOrderMapFn.
-    """
+    """Per-node scores in tier order; none for a failed node. Upstream: framework/session_plugins.NodeOrderMapFn."""
     total = nodes.zero_scores()
     failed: BoolArray | None = None
     for tier in ssn.plugin_calls[NODE_ORDER.method]:

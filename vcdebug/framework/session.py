@@ -215,9 +215,7 @@ class Session:
         return compared < 0 if compared != 0 else not self.queue_order_less(left, right)
 
     def task_order_less(self, left: TaskInfo, right: TaskInfo) -> bool:
-        """Plugins, then the index in the pod names, then the older pod, then the smaller UID.
-        Upstream: framework/session_plugins.TaskOrderFn.
-        """
+        """By plugins, index in the pods' names, age, then UID. Upstream: framework/session_plugins.TaskOrderFn."""
         compared = self.ask_plugins(hooks.TASK_ORDER, left, right)
         if compared != 0:
             return compared < 0

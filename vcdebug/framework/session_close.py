@@ -50,9 +50,7 @@ def close_session(ssn: Session) -> None:
 
 
 def close_after_panic(ssn: Session) -> None:
-    """Close the session after a panic of an action, unrecorded: upstream defers the close, and its writes persist.
-    Upstream: scheduler.runOnce.
-    """
+    """Close after a panic, unrecorded: upstream defers it, and its writes persist. Upstream: scheduler.runOnce."""
     with ssn.record.silence_recording(), suppress(*PANICS):
         ssn.close = _run_close(ssn)
 
@@ -105,9 +103,7 @@ def counted_for_phase(job: JobInfo, release: Release) -> int:
 
 
 def _job_close(job: JobInfo, closes: dict[tuple[TaskStatus, NodeName], TaskClose]) -> JobClose:
-    """`closes` caches the closes of tasks, which are equal for one status and node.
-    Upstream: framework/job_updater.updateJob.
-    """
+    """`closes` caches the equal closes of tasks of one status and node. Upstream: framework/job_updater.updateJob."""
     tasks: dict[str, TaskClose] = {}
     for uid in sorted(job.tasks):
         task = job.tasks[uid]

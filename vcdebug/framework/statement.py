@@ -1,7 +1,4 @@
-"""Statement: operations that change the session at once and reach the cluster only on commit.
-
-Upstream: framework/statement.
-"""
+"""Statement: operations that change the session at once, and the cluster on commit. Upstream: framework/statement."""
 
 from __future__ import annotations
 
@@ -43,9 +40,7 @@ class Statement:
         self.operations.append(fast_tuple(Operation, ("evict", task, reason)))
 
     def pipeline(self, task: TaskInfo, host: NodeName, *, eviction: bool, undone: bool = True) -> str | None:
-        """Pipeline the task onto the node. A handler's error is returned, after a rollback if `undone`.
-        Upstream: framework/statement.Pipeline.
-        """
+        """Pipeline; returns a handler's error, rolled back if `undone`. Upstream: framework/statement.Pipeline."""
         task.eviction_occurred = eviction
         if self._ssn.release.has_older_form(PR_5884):
             task.pod.node_name = host
@@ -89,9 +84,7 @@ class Statement:
         self._ssn.record.append(fast_tuple(StatementEvent, (step, ops)))
 
     def commit(self) -> None:
-        """Hand evictions and binds to the cache; pipelined tasks stay pipelined in the session only.
-        Upstream: framework/statement.Commit.
-        """
+        """Hand evictions and binds, not pipelined tasks, to the cache. Upstream: framework/statement.Commit."""
         self._record_statement("commit", self.operations)
         for operation in self.operations:
             operation.task.last_transaction = None
@@ -105,9 +98,7 @@ class Statement:
         self.operations = []
 
     def discard(self) -> None:
-        """Undo all operations, newest first; each task keeps a copy of its planned state.
-        Upstream: framework/statement.Discard.
-        """
+        """Undo all, newest first; tasks keep a copy of their planned state. Upstream: framework/statement.Discard."""
         self._record_statement("discard", self.operations)
         # Newest first: a later operation may use room that an earlier one freed.
         for operation in reversed(self.operations):
@@ -128,9 +119,7 @@ class Statement:
 
     @staticmethod
     def save_operations(ssn: Session, *statements: Statement) -> Statement:
-        """A new statement with the operations of these statements, on clones of their tasks.
-        Upstream: framework/statement.SaveOperations.
-        """
+        """A new statement with these operations on clones of tasks. Upstream: framework/statement.SaveOperations."""
         saved = Statement(ssn)
         for statement in statements:
             statement._record_statement("save", statement.operations)

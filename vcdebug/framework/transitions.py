@@ -163,9 +163,7 @@ def _release_restored(ssn: Session, task: TaskInfo) -> None:
 
 
 def add_bind_task(ssn: Session, task: TaskInfo) -> str | None:
-    """Hand the bind to the cache; returns an error if the task is already bound or does not fit the cache's node.
-    Upstream: cache.AddBindTask.
-    """
+    """Hand the bind to the cache; returns an error if it is bound or does not fit. Upstream: cache.AddBindTask."""
     idle = ssn.cached_idle.get(task.node_name)
     if idle is None:
         return f"failed to bind Task {task.uid} to host {task.node_name}, host does not exist"

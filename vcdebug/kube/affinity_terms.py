@@ -1,7 +1,4 @@
-"""Terms of pod affinity and anti-affinity, parsed once per distinct text.
-
-Upstream: k8s framework PodInfo (GetAffinityTerms).
-"""
+"""Terms of pod affinity and anti-affinity, parsed once per text. Upstream: k8s framework PodInfo (GetAffinityTerms)."""
 
 from collections.abc import Sequence
 

@@ -1,7 +1,4 @@
-"""Container images on nodes and the ImageLocality score.
-
-Upstream: k8s plugin imagelocality, scheduler cache image states.
-"""
+"""Container images on nodes; ImageLocality. Upstream: k8s plugin imagelocality, scheduler cache image states."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple

@@ -1,7 +1,4 @@
-"""Pod affinity and anti-affinity as a filter and as a score.
-
-Upstream: k8s plugin interpodaffinity (filtering, scoring).
-"""
+"""Pod affinity and anti-affinity, as filter and score. Upstream: k8s plugin interpodaffinity (filtering, scoring)."""
 
 from __future__ import annotations
 
@@ -167,10 +164,7 @@ _NO_EXISTING_TERMS: tuple[int, PairCounts, IntArray | None] = (0, {}, None)
 
 
 class InterPodAffinity:
-    """The filter over one session's view.
-
-    Existing anti-affinity is looked up only on nodes that held such pods at session open.
-    """
+    """The filter over a session's view; existing anti-affinity counts on nodes that held such pods at its start."""
 
     def __init__(self, view: NodeView, table: IncomingTermsTable) -> None:
         self._view = view
@@ -328,10 +322,7 @@ class ScoreContribution(NamedTuple):
 
 
 class PreferredPodAffinity:
-    """The scorer over one session's view.
-
-    A pod without preferences of its own sees only nodes that held pods with affinity at session open.
-    """
+    """The scorer over a session's view; pods without preferences see nodes that held affinity pods at its start."""
 
     def __init__(self, view: NodeView, table: IncomingTermsTable) -> None:
         self._view = view

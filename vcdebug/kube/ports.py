@@ -1,7 +1,4 @@
-"""Host ports: those that a pod requests, and those in use on each node.
-
-Upstream: k8s plugin nodeports, HostPortInfo.
-"""
+"""Host ports that a pod requests, and those in use on each node. Upstream: k8s plugin nodeports, HostPortInfo."""
 
 from __future__ import annotations
 
@@ -52,10 +49,7 @@ def _list_ports(spec: JsonObject, *, with_sidecars: bool) -> Iterator[HostPort]:
 
 
 class UsedPorts:
-    """The host ports in use, by port and address.
-
-    A removal is not reference counted, as upstream's.
-    """
+    """The host ports in use, by port and address. A removal is not reference counted, as upstream's."""
 
     def __init__(self) -> None:
         self._rows: dict[tuple[str, int], dict[str, dict[Row, None]]] = {}

@@ -1,7 +1,4 @@
-"""Least allocated, most allocated and balanced allocation.
-
-Upstream: k8s plugin noderesources.
-"""
+"""Least allocated, most allocated and balanced allocation. Upstream: k8s plugin noderesources."""
 
 import math
 from collections.abc import Callable
@@ -142,9 +139,7 @@ class ResourceScores:
         )[rows]
 
     def balanced_allocation(self, pod: PodRequests, rows: IntArray) -> KeptScores | None:
-        """The improvement in balance of cpu, memory and GPU shares, times the weight; None if the pod requests
-        none of them.
-        """
+        """The gain in balance of cpu, memory and GPU, times the weight; None if the pod requests none of them."""
         amounts, weight = pod.incoming, self._weights.balanced
         if not (any(amounts) or self._best_effort):
             return None

@@ -1,7 +1,4 @@
-"""Label selectors and node selector requirements.
-
-Upstream: k8s apimachinery labels, component-helpers nodeaffinity.
-"""
+"""Label selectors and node selector requirements. Upstream: k8s apimachinery labels, component-helpers nodeaffinity."""
 
 from __future__ import annotations
 

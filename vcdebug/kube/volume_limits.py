@@ -1,7 +1,4 @@
-"""NodeVolumeLimits: limits how many volumes of a CSI driver a node can attach.
-
-Upstream: k8s plugin nodevolumelimits (CSILimits).
-"""
+"""NodeVolumeLimits: volumes of a CSI driver per node. Upstream: k8s plugin nodevolumelimits (CSILimits)."""
 
 from collections import Counter
 from collections.abc import Iterable

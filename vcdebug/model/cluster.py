@@ -1,7 +1,4 @@
-"""ClusterInfo: what the cache hands to a session.
-
-Upstream: cache/event_handlers, cache.Snapshot.
-"""
+"""ClusterInfo: what the cache hands to a session. Upstream: cache/event_handlers, cache.Snapshot."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Why a task does not fit a node: statuses as codes per node, and upstream's texts over them.
-
-Upstream: api/unschedule_info.
-"""
+"""Why a task does not fit a node: statuses as codes, and upstream's texts. Upstream: api/unschedule_info."""
 
 from __future__ import annotations
 
@@ -114,9 +111,7 @@ def fit_error_text(task_key: str, node: NodeName, statuses: Sequence[FitStatus])
 
 
 class FitErrors:
-    """A task's errors per node: rows of the node table and a code for each. Text is made on demand.
-    Upstream: api/unschedule_info.NewFitErrors.
-    """
+    """A task's errors: rows of nodes with codes; text on demand. Upstream: api/unschedule_info.NewFitErrors."""
 
     __slots__ = ("_codes", "_reasons", "_rows", "err", "hyper_node")
 
@@ -170,9 +165,7 @@ class FitErrors:
         return sorted(f"{count} {reason}" for reason, count in counts.items())
 
     def error_text(self) -> str:
-        """`0/3 nodes are unavailable: 1 Insufficient memory, 2 Insufficient nvidia.com/gpu.`
-        Upstream: api/unschedule_info.Error.
-        """
+        """`0/2 nodes are unavailable: 2 Insufficient nvidia.com/gpu.` Upstream: api/unschedule_info.Error."""
         nodes = self._count_nodes_by_code()
         # Upstream memoises the opening: its number of nodes stays even if more are recorded later.
         if not self.err:

@@ -1,7 +1,4 @@
-"""HyperNodes: the network topology as a tree of node groups.
-
-Upstream: api/hyper_node_info.
-"""
+"""HyperNodes: the network topology as a tree of node groups. Upstream: api/hyper_node_info."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -43,9 +40,7 @@ class _UnfinishedHyperNode(NamedTuple):
 
 
 class HyperNodes:
-    """All HyperNodes with their real nodes; `ready` is False when the tree could not be built.
-    Upstream: api/hyper_node_info.HyperNodesInfo.
-    """
+    """All HyperNodes; `ready` is False when the tree cannot be built. Upstream: api/hyper_node_info.HyperNodesInfo."""
 
     __slots__ = ("_labels", "by_name", "problem", "ready", "real_nodes", "tier_names", "tiers")
 
@@ -73,9 +68,7 @@ class HyperNodes:
             self.tier_names[info.tier_name] = info.tier
 
     def _build_hyper_node_cache(self, top: str) -> None:
-        """Collect the real nodes of a HyperNode and of all its descendants.
-        Upstream: api/hyper_node_info.BuildHyperNodeCache.
-        """
+        """Collect the real nodes of a HyperNode and all below. Upstream: api/hyper_node_info.BuildHyperNodeCache."""
         # A stack instead of recursion: a chain of HyperNodes may be longer than Python's recursion limit.
         chain = {top: self._begin(top)}
         while chain:
@@ -143,9 +136,7 @@ class HyperNodes:
         return [node for node in self._labels if matches(node)]
 
     def add_cluster_top_hyper_node(self, node_names: Sequence[NodeName]) -> HyperNodeInfo:
-        """The virtual root above every parentless HyperNode; its real nodes are all nodes.
-        Upstream: framework/session.addClusterTopHyperNode.
-        """
+        """The root above parentless HyperNodes, with all nodes. Upstream: framework/session.addClusterTopHyperNode."""
         tier = max([0, *self.tiers]) + 1
         top = HyperNodeInfo(TOP_HYPER_NODE, tier)
         for info in self.by_name.values():
@@ -190,9 +181,7 @@ class HyperNodes:
         return self.find_hyper_node_for_node(node) if self.stated_tiers() else ""
 
     def find_hyper_node_for_node(self, node: NodeName) -> str:
-        """The first HyperNode of the lowest tier that holds the node, else an empty name.
-        Upstream: util/scheduler_helper.FindHyperNodeForNode.
-        """
+        """The first lowest HyperNode of the node, else empty. Upstream: util/scheduler_helper.FindHyperNodeForNode."""
         if not self.tiers:
             return ""
         lowest = sorted(self.tiers[min(self.tiers)])

@@ -1,7 +1,4 @@
-"""JobInfo: a PodGroup with its tasks, counters, gates and messages.
-
-Upstream: api/job_info.
-"""
+"""JobInfo: a PodGroup with its tasks, counters, gates and messages. Upstream: api/job_info."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
@@ -134,9 +131,7 @@ class JobInfo(TaskSet):
                 owner.task_status_index = {status: tasks.copy() for status, tasks in owner.task_status_index.items()}
 
     def delete_task_info(self, task: TaskInfo) -> None:
-        """Remove the stored task of this UID; its sub job removes by the status of the object passed in.
-        Upstream: api/job_info.DeleteTaskInfo.
-        """
+        """Remove the stored task; its sub job goes by the status passed in. Upstream: api/job_info.DeleteTaskInfo."""
         stored = self.tasks.get(task.uid)
         if stored is None:
             return
@@ -149,9 +144,7 @@ class JobInfo(TaskSet):
         self.sub_jobs[self.task_to_sub_job.pop(task.uid)].delete_task(task)
 
     def update_task_status(self, task: TaskInfo, status: TaskStatus) -> None:
-        """Set the task's status; the job then holds the object passed in.
-        Upstream: api/job_info.UpdateTaskStatus.
-        """
+        """Set the task's status; the job then holds the object passed in. Upstream: api/job_info.UpdateTaskStatus."""
         stored = self.tasks.get(task.uid)
         if stored is not None and not self.pod_group.sub_group_policies:
             self._exchange_task(stored, task, status)
@@ -324,9 +317,7 @@ class JobInfo(TaskSet):
         return not self.min_sub_jobs or all(policy.is_reached for policy in self.pipelined_sub_jobs())
 
     def fit_failed_roles(self, sub_job: SubJobInfo | None) -> dict[str, None]:
-        """Roles of the sub job's (else all) tasks that have fit errors, in UID order.
-        Upstream: api/job_info.FitFailedRoles.
-        """
+        """Roles of the sub job's (else all) failed tasks, by UID. Upstream: api/job_info.FitFailedRoles."""
         # Sorted, since upstream's map has no order and the roles' order shows in messages.
         failed = [self.tasks[uid] for uid in sorted(self.nodes_fit_errors) if uid in self.tasks]
         if sub_job is not None:
@@ -432,9 +423,7 @@ class JobInfo(TaskSet):
         return status.upstream_name, self.job_fit_errors, ""
 
     def fit_error(self) -> str:
-        """Upstream's message for the PodGroup: counts per status, reasons of pending tasks and their origin.
-        Upstream: api/job_info.FitError.
-        """
+        """The message: counts per status, reasons of pending tasks and origin. Upstream: api/job_info.FitError."""
         parts = {status.upstream_name: len(tasks) for status, tasks in self.task_status_index.items()}
         parts["minAvailable"] = self.min_available
         ready = "pod group is ready" if self.says_ready and self.is_ready() else "pod group is not ready"

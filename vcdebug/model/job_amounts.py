@@ -1,7 +1,4 @@
-"""Arithmetic that the quota plugins share: the amounts that a job holds, and those that it still reserves.
-
-Upstream: plugins/util.
-"""
+"""Arithmetic of the quota plugins: what a job holds, and what it still reserves. Upstream: plugins/util."""
 
 import math
 from collections.abc import Callable, Collection, Container, Iterable, Sequence

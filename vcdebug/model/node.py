@@ -1,7 +1,4 @@
-"""NodeInfo: a node's amounts and the tasks on it.
-
-Upstream: api/node_info.
-"""
+"""NodeInfo: a node's amounts and the tasks on it. Upstream: api/node_info."""
 
 from __future__ import annotations
 
@@ -173,9 +170,7 @@ class NodeInfo:
         return in_order
 
     def add_task(self, task: TaskInfo) -> str | None:
-        """Place a task; returns upstream's error text and changes nothing when it may not be placed.
-        Upstream: api/node_info.AddTask.
-        """
+        """Place a task, or return upstream's error text without a change. Upstream: api/node_info.AddTask."""
         if task.node_name and self.name and task.node_name != self.name:
             return f"task <{task.namespace}/{task.name}> already on different node <{task.node_name}>"
         if task.key in self.tasks:
@@ -250,9 +245,7 @@ class NodeInfo:
         self._report_change()
 
     def update_task(self, task: TaskInfo) -> str | None:
-        """Remove the stored copy and add the task, so that the amounts follow its current status.
-        Upstream: api/node_info.UpdateTask.
-        """
+        """Replace the stored copy, so that amounts follow its status. Upstream: api/node_info.UpdateTask."""
         stored, order = self.tasks.get(task.key), self._order
         if (
             stored is not None

@@ -1,7 +1,4 @@
-"""A pod as the scheduler reads it: identity, flags from annotations, and the raw spec for the Kubernetes checks.
-
-Upstream: api/pod_info.
-"""
+"""A pod as the scheduler reads it: identity, flags, and the raw spec for Kubernetes' checks. Upstream: api/pod_info."""
 
 from __future__ import annotations
 
@@ -219,9 +216,7 @@ class Pod:
 
     @property
     def preemptable(self) -> bool:
-        """`volcano.sh/preemptable` from annotation or label; absent means True, unparsable False.
-        Upstream: api/pod_info.GetPodPreemptable.
-        """
+        """`volcano.sh/preemptable`; True if absent, False if unparsable. Upstream: api/pod_info.GetPodPreemptable."""
         text = self.annotations.get(PREEMPTABLE_KEY)
         if text is None:
             text = self.labels.get(PREEMPTABLE_KEY)
@@ -229,9 +224,7 @@ class Pod:
 
     @property
     def has_only_volcano_gate(self) -> bool:
-        """Whether Volcano's own gate is the only scheduling gate.
-        Upstream: api/helpers.HasOnlyVolcanoSchedulingGate.
-        """
+        """Whether Volcano's own scheduling gate is the only one. Upstream: api/helpers.HasOnlyVolcanoSchedulingGate."""
         return self.volcano_gate_known and self.scheduling_gates == [VOLCANO_GATE]
 
     @property

@@ -138,9 +138,7 @@ class DeviceClaims:
         return TaskDemand(by_claim) if by_claim else None
 
     def _claim_demand(self, claim: JsonObject, with_capacity: dict[DeviceClass, bool]) -> DeviceDemand:
-        """A class whose first request, in the claim or the pod, names no capacity panics at one that does.
-        Upstream: cache.addDRAResource.
-        """
+        """Panics at a capacity if the first request of its class names none. Upstream: cache.addDRAResource."""
         result: DeviceDemand = {}
         in_claim: dict[DeviceClass, bool] = {}
         for name, exactly in _exact_requests(claim):
@@ -170,9 +168,7 @@ def _exact_requests(claim: JsonObject) -> Iterator[tuple[DeviceClass, JsonObject
 
 
 def _claim_keys(pod: Pod) -> Iterator[tuple[ClaimKey, bool]]:
-    """(key of the claim, whether a template makes it); the key is empty while the claim has no name.
-    Upstream: cache.resolvePodClaimName.
-    """
+    """(key, whether from a template); the key is empty without a name. Upstream: cache.resolvePodClaimName."""
     statuses = {entry.get("name"): entry for entry in pod.status.get("resourceClaimStatuses") or ()}
     for entry in pod.spec.get("resourceClaims") or ():
         name = entry.get("resourceClaimName") or statuses.get(entry.get("name"), {}).get("resourceClaimName")
@@ -187,9 +183,7 @@ DRIVER_PARAMETER = "csi.storage.k8s.io/csi-driver-name"
 
 
 def csi_drivers(snapshot: Snapshot, resources: Iterable[str]) -> list[str]:
-    """The drivers, by their own names, whose attached volumes some of these resources count; the names of resources
-    have `-` for `/`.
-    """
+    """The drivers whose attached volumes some of these resources count (they have `-` for `/`)."""
     prefixed = [name for name in resources if name.startswith(LIMIT_PREFIX)]
     if not prefixed:
         return []

@@ -1,7 +1,4 @@
-"""PodGroup: a job's specification and the status that the session may change.
-
-Upstream: api (PodGroup), apis/scheduling.
-"""
+"""PodGroup: a job's specification, and the status a session changes. Upstream: api (PodGroup), apis/scheduling."""
 
 from __future__ import annotations
 

@@ -199,9 +199,7 @@ Resized = Mapping[str, JsonObject]
 
 
 def get_pod_resource_limit(pod: Pod, flags: SchedulerFlags) -> Resource:
-    """Limits of all containers, init containers included; there is no limit of `pods`.
-    Upstream: api/pod_info.GetPodResourceLimit.
-    """
+    """Limits of all containers, init ones too; none of `pods`. Upstream: api/pod_info.GetPodResourceLimit."""
     in_place = flags.is_gate_on("InPlacePodVerticalScaling")
     resized = statuses_by_container(pod, "containerStatuses") if in_place else {}
     limit = Resource().add_all(_container_limit(container, resized) for container in pod.spec.get("containers") or ())

@@ -200,9 +200,7 @@ _EMPTY_SCALARS: Final[Mapping[str, float]] = {}
 
 
 def exceeded_part(left: Resource | None, right: Resource | None) -> Resource:
-    """The excess of `left` over `right`; scalars without excess are left out.
-    Upstream: api/resource_info.ExceededPart.
-    """
+    """The excess of `left` over `right`, without empty scalars. Upstream: api/resource_info.ExceededPart."""
     if left is None:
         return Resource()
     if right is None:
@@ -233,9 +231,7 @@ class ShareTotals:
         self._scalars = [(name, amount) for name, amount in self.dimensions if name not in (CPU, MEMORY)]
 
     def calculate_share(self, allocated: Resource) -> tuple[str, float]:
-        """(dimension, share) of the largest share; the earlier dimension where two are equal.
-        Upstream: plugins/drf.calculateShare.
-        """
+        """(dimension, share) of the largest share, the earlier of equals. Upstream: plugins/drf.calculateShare."""
         name, value = "", 0.0
         if self._cpu and (share := allocated.milli_cpu / self._cpu) > value:
             name, value = CPU, share

@@ -64,9 +64,7 @@ class Resource:
 
     @classmethod
     def from_list(cls, resource_list: Mapping[str, object] | None) -> Resource:
-        """A Kubernetes ResourceList; names that are no resource to Volcano are dropped.
-        Upstream: api/resource_info.NewResource.
-        """
+        """A Kubernetes ResourceList, without names unknown to Volcano. Upstream: api/resource_info.NewResource."""
         if not resource_list:
             return cls()
         milli_cpu, memory, scalars, max_task_num = parse_amounts(resource_list)
@@ -134,9 +132,7 @@ class Resource:
         return small and (not self.scalars or max(map(abs, self.scalars.values())) < _MAX_EXACT_INT)
 
     def resource_names(self) -> list[str]:
-        """Dimensions that hold something, `pods` included: cpu, memory, then scalars ascending.
-        Upstream: api/resource_info.ResourceNames.
-        """
+        """Dimensions held: cpu, memory, then scalars ascending. Upstream: api/resource_info.ResourceNames."""
         return [name for name, amount in self.items() if amount >= MIN_RESOURCE]
 
     def __str__(self) -> str:
@@ -211,9 +207,7 @@ class Resource:
         self.memory = memory + rr.memory
 
     def sub(self, rr: Resource) -> Resource:
-        """Component difference; raises SchedulerPanic where the real scheduler's assertion fails.
-        Upstream: api/resource_info.Sub.
-        """
+        """Component difference; raises SchedulerPanic where upstream asserts. Upstream: api/resource_info.Sub."""
         milli_cpu, memory, scalars = self.milli_cpu - rr.milli_cpu, self.memory - rr.memory, self.scalars
         # Checked before any change: upstream asserts first, and its panic leaves the amounts unchanged.
         own_scalars, remaining = scalars or _NO_SCALARS, {}
@@ -230,9 +224,7 @@ class Resource:
         return self
 
     def sub_without_assert(self, rr: Resource) -> Resource:
-        """Component difference that may go negative; a nil map leaves scalars alone.
-        Upstream: api/resource_info.SubWithoutAssert.
-        """
+        """Difference that may go negative; a nil map stays. Upstream: api/resource_info.SubWithoutAssert."""
         self.milli_cpu -= rr.milli_cpu
         self.memory -= rr.memory
         scalars = self.scalars
@@ -253,9 +245,7 @@ class Resource:
         return self
 
     def set_max_resource(self, rr: Resource) -> None:
-        """Per-dimension maximum; a nil map takes over all of `rr`'s scalars.
-        Upstream: api/resource_info.SetMaxResource.
-        """
+        """Per-dimension maximum; a nil map takes `rr`'s scalars. Upstream: api/resource_info.SetMaxResource."""
         self.milli_cpu = max(self.milli_cpu, rr.milli_cpu)
         self.memory = max(self.memory, rr.memory)
         if not rr.scalars:
@@ -268,9 +258,7 @@ class Resource:
                 self.scalars[name] = amount
 
     def min_dimension_resource(self, rr: Resource, default: DefaultValue) -> Resource:
-        """Per-dimension minimum; dimensions only in `rr` are never added.
-        Upstream: api/resource_info.MinDimensionResource.
-        """
+        """Per-dimension minimum, in own dimensions only. Upstream: api/resource_info.MinDimensionResource."""
         self.milli_cpu = min(self.milli_cpu, rr.milli_cpu)
         self.memory = min(self.memory, rr.memory)
         if self.scalars is None:
@@ -392,9 +380,7 @@ class Resource:
         return all(abs(amount - rr.get(name)) < MIN_RESOURCE for name, amount in self.items())
 
     def greater_partly_with_dimension(self, rr: Resource | None, req: Resource | None) -> tuple[bool, list[str]]:
-        """Strictly more on some dimension with req > 0, `pods` left out.
-        Upstream: api/resource_info.GreaterPartlyWithDimension.
-        """
+        """Strictly more on one of `judged_dimensions(req)`. Upstream: api/resource_info.GreaterPartlyWithDimension."""
         if req is None:
             return False, []
         limit = rr if rr is not None else Resource()
@@ -417,9 +403,7 @@ class Resource:
         return self.greater_partly_with_dimension(limit, relevant)
 
     def diff(self, rr: Resource, default: DefaultValue = ZERO) -> tuple[Resource, Resource]:
-        """(increase, decrease) from `rr` to this resource; both results have a scalar map.
-        Upstream: api/resource_info.Diff.
-        """
+        """(increase, decrease) from `rr` to this; both have scalar maps. Upstream: api/resource_info.Diff."""
         inc, dec = Resource(scalars={}), Resource(scalars={})
         if self.milli_cpu > rr.milli_cpu:
             inc.milli_cpu = self.milli_cpu - rr.milli_cpu
@@ -472,9 +456,7 @@ def judged_dimensions(req: Resource) -> list[str]:
 
 
 def resource_max(left: Resource, right: Resource, *, keeps_zeros: bool = True) -> Resource:
-    """Per-dimension maximum; drops negative scalars of either side, and 0 unless `keeps_zeros`.
-    Upstream: api/helpers.Max.
-    """
+    """Per-dimension maximum, without scalars below 0, or of 0 unless `keeps_zeros`. Upstream: api/helpers.Max."""
     result = Resource(max(left.milli_cpu, right.milli_cpu), max(left.memory, right.memory))
     if left.scalars is None and right.scalars is None:
         return result

@@ -1,7 +1,4 @@
-"""Kubernetes ResourceLists: the names that Volcano counts as resources, and the unit of each.
-
-Upstream: api/resource_info.
-"""
+"""Kubernetes ResourceLists: the names that Volcano counts, and their units. Upstream: api/resource_info."""
 
 import re
 from collections.abc import Mapping

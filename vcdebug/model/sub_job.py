@@ -247,9 +247,7 @@ class SubJobInfo(TaskSet):
             self.priority = task.priority
 
     def delete_task(self, task: TaskInfo) -> None:
-        """Remove by the status of the object passed in, which need not be the stored one.
-        Upstream: api/sub_job_info.deleteTask.
-        """
+        """Remove by the status of the object passed in. Upstream: api/sub_job_info.deleteTask."""
         self.tasks.pop(task.uid, None)
         self.unindex_task(task.uid, task.status)
 
@@ -263,9 +261,7 @@ class SubJobInfo(TaskSet):
             self.priority = task.priority
 
     def get_min_resources(self) -> Resource:
-        """Requests of the tasks indexed as Pending, stale entries included.
-        Upstream: api/sub_job_info.GetMinResources.
-        """
+        """Requests of tasks indexed as Pending, even stale ones. Upstream: api/sub_job_info.GetMinResources."""
         return Resource().add_all(task.init_resreq for task in self.tasks_with_status(TaskStatus.PENDING))
 
     def with_network_topology(self) -> bool:

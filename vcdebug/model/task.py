@@ -1,7 +1,4 @@
-"""TaskInfo, the scheduling state of a pod, and the statuses of tasks.
-
-Upstream: api/job_info (TaskInfo), api/types, api/helpers.
-"""
+"""TaskInfo, a pod's scheduling state, and statuses. Upstream: api/job_info (TaskInfo), api/types, api/helpers."""
 
 from __future__ import annotations
 
@@ -116,9 +113,7 @@ class TaskInfo:
 
 
 def get_task_status(pod: Pod) -> TaskStatus:
-    """The status from a pod's phase, deletion and node name; Unknown without a phase.
-    Upstream: api/helpers.getTaskStatus.
-    """
+    """Status from phase, deletion and node name; else Unknown. Upstream: api/helpers.getTaskStatus."""
     return status_on_node(pod, pod.node_name)
 
 

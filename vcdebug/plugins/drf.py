@@ -1,7 +1,4 @@
-"""drf: orders jobs by dominant share, the smaller first; with `enableHierarchy`, queues by hierarchical share.
-
-Upstream: plugins/drf.
-"""
+"""drf: jobs by dominant share, the smaller first; with `enableHierarchy` queues by theirs. Upstream: plugins/drf."""
 
 from __future__ import annotations
 
@@ -75,9 +72,7 @@ class Drf(Plugin):
         return (difference > 0) - (difference < 0)
 
     def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
-        """Candidates whose job would keep at least the share that the preemptor's job would reach.
-        Upstream: plugins/drf.preemptableFn.
-        """
+        """Candidates whose job keeps at least the preemptor's new share. Upstream: plugins/drf.preemptableFn."""
         if not candidates or preemptor.job not in self.shares:
             return [], PERMIT
         return [
@@ -281,9 +276,7 @@ def parse_weight(text: str) -> float:
 
 
 def is_saturated(allocated: Resource, request: Resource, demanding: Demanding) -> bool:
-    """Whether in some dimension the job holds its whole request, or the cluster's total is allocated.
-    Upstream: plugins/drf.resourceSaturated.
-    """
+    """Whether a dimension's whole request or total is held. Upstream: plugins/drf.resourceSaturated."""
     for name in allocated.resource_names():
         requested = request.get(name)
         if requested != 0 and (allocated.get(name) >= requested or not demanding.get(name, False)):

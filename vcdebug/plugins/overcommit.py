@@ -1,7 +1,4 @@
-"""overcommit: admits a job if its minimum fits the cluster, whose size is multiplied by a factor.
-
-Upstream: plugins/overcommit.
-"""
+"""overcommit: admits jobs whose minimum fits the cluster times a factor. Upstream: plugins/overcommit."""
 
 from vcdebug.framework.accounts import WHOLE, Accounts, account_figures
 from vcdebug.framework.arguments import Arguments

@@ -1,7 +1,4 @@
-"""tdm (time-division multiplexing): allows revocable nodes within time windows and evicts preemptable tasks outside.
-
-Upstream: plugins/tdm.
-"""
+"""tdm: allows revocable nodes in time windows, and evicts preemptable tasks outside them. Upstream: plugins/tdm."""
 
 import math
 from datetime import datetime, timedelta

@@ -1,7 +1,4 @@
-"""Changes about the actions, the session around them, and what the cache passes to the session.
-
-Upstream: actions, framework, api, cache.
-"""
+"""Changes about actions, session, and what the cache passes to it. Upstream: actions, framework, api, cache."""
 
 from vcdebug.releases.change import Change, name_changes
 

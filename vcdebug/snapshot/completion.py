@@ -79,9 +79,7 @@ def _complete_queues(objects: dict[str, list[Manifest]], files: dict[str, list[s
 
 
 def missing_queues(queues: Iterable[Manifest], flags: SchedulerFlags) -> list[Manifest]:
-    """Those of the two queues that the scheduler creates at its start which are not among `queues`.
-    Upstream: cache.newDefaultAndRootQueue.
-    """
+    """The scheduler's own two queues, without those in `queues`. Upstream: cache.newDefaultAndRootQueue."""
     present = [name_of(queue) for queue in queues]
     # The root queue belongs to the tree of queues: releases without trees do not create it.
     present += [ROOT_QUEUE] if flags.release.has_older_form(CAPACITY_TREE_ABSENT) else []

@@ -1,7 +1,4 @@
-"""The device configuration of a scheduler: names of virtual GPUs, MIG geometries, and kinds of Ascend NPUs.
-
-Upstream: api/devices/config.
-"""
+"""The device configuration: names of virtual GPUs, MIG geometries, Ascend NPUs. Upstream: api/devices/config."""
 
 from __future__ import annotations
 
@@ -52,9 +49,7 @@ Geometries = tuple[Geometry, ...]
 
 
 class KnownCards(NamedTuple):
-    """Geometries of cards whose kind contains one of these words.
-    Upstream: api/devices/config/vgpu (AllowedMigGeometries).
-    """
+    """Geometries by words in a card's kind. Upstream: api/devices/config/vgpu (AllowedMigGeometries)."""
 
     models: tuple[str, ...]
     geometries: Geometries
@@ -261,9 +256,7 @@ class ConfigurationVoidError(ValueError):
 
 
 def read_npu_config(text: str | None, *, list_only: bool = False) -> NpuConfig:
-    """The NPUs of a configuration; the built-in ones without a configuration, or if it is void.
-    Upstream: api/devices/config.InitDevicesConfig.
-    """
+    """The configured NPUs; the built-in ones without, or if void. Upstream: api/devices/config.InitDevicesConfig."""
     try:
         return BUILT_IN_NPUS if text is None else _read_npu_section(_npu_document(text), list_only=list_only)
     except ConfigurationVoidError:

@@ -101,9 +101,7 @@ class SchedulerFlags(Struct, frozen=True):
 
     @property
     def is_csi_storage_on(self) -> bool:
-        """Whether the scheduler has an informer for CSIDriver and CSIStorageCapacity, and so checks capacity.
-        Upstream: cache.addEventHandler.
-        """
+        """Whether the scheduler watches CSIDriver and so checks capacity. Upstream: cache.addEventHandler."""
         if not self.release.has_older_form(VOLUMEBINDING_CAPACITY):
             return self.csi_storage is not False
         return self.csi_storage is True and self.is_gate_on("CSIStorage")

@@ -394,9 +394,7 @@ def is_gone(manifest: JsonObject, now: datetime) -> bool:
 def iter_pods_after(
     manifest: Manifest, finishing: Collection[TaskKey], now: datetime, between: BetweenCycles
 ) -> Iterator[Manifest]:
-    """Yields the pod, which succeeds if it is among the finishing ones; after its grace period its recreated successor,
-    or nothing.
-    """
+    """Yields the pod, which succeeds if finishing; after its grace period its successor, or nothing."""
     if not is_gone(manifest, now) or Pod(manifest).key in between.stuck:
         is_finished = Pod(manifest).key in finishing
         yield {**manifest, "status": {**status_of(manifest), "phase": "Succeeded"}} if is_finished else manifest

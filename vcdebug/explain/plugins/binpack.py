@@ -1,7 +1,4 @@
-"""binpack: how full the task would make the node, resource by resource.
-
-Upstream: plugins/binpack.
-"""
+"""binpack: how full the task would make the node, resource by resource. Upstream: plugins/binpack."""
 
 from vcdebug.amount_text import format_number
 from vcdebug.explain.equation import Equation, Ratio, Term

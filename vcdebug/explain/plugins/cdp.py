@@ -1,7 +1,4 @@
-"""cdp: pods whose cooldown has passed may be evicted.
-
-Upstream: plugins/cdp.
-"""
+"""cdp: pods whose cooldown has passed may be evicted. Upstream: plugins/cdp."""
 
 from vcdebug.amount_text import format_duration
 from vcdebug.explain.answer import owner_advice

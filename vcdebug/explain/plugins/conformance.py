@@ -1,7 +1,4 @@
-"""conformance: critical pods are protected.
-
-Upstream: plugins/conformance.
-"""
+"""conformance: critical pods are protected. Upstream: plugins/conformance."""
 
 from collections.abc import Sequence
 

@@ -1,7 +1,4 @@
-"""deviceshare: the node's cards, their usage by pods, and the pod's request.
-
-Upstream: plugins/deviceshare, api/devices.
-"""
+"""deviceshare: the node's cards, their use by pods, and the request. Upstream: plugins/deviceshare, api/devices."""
 
 from collections import Counter
 from collections.abc import Iterator

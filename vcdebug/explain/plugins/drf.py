@@ -1,7 +1,4 @@
-"""drf: shares of jobs, and of queues in a hierarchy, before and after an exchange.
-
-Upstream: plugins/drf.
-"""
+"""drf: shares of jobs, and of queues in a hierarchy, before and after an exchange. Upstream: plugins/drf."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy

@@ -1,7 +1,4 @@
-"""extender: the call of the webhook, and the answer from extender.json or a live webhook.
-
-Upstream: plugins/extender.
-"""
+"""extender: the call of the webhook, and its answer, from extender.json or live. Upstream: plugins/extender."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping

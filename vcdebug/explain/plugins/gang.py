@@ -1,7 +1,4 @@
-"""gang: a job's tasks against its minimum, the victims that it allows, and discarded statements.
-
-Upstream: plugins/gang.
-"""
+"""gang: a job's tasks against its minimum, allowed victims, and discarded statements. Upstream: plugins/gang."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final

@@ -1,7 +1,4 @@
-"""nodegroup: the node's group against the queue's affinity and limits.
-
-Upstream: plugins/nodegroup.
-"""
+"""nodegroup: the node's group against the queue's affinity and limits. Upstream: plugins/nodegroup."""
 
 from collections.abc import Iterator
 

@@ -1,7 +1,4 @@
-"""nodeorder: the inside of each Kubernetes scorer, as a sum over resources, preferences, pods, domains or images.
-
-Upstream: plugins/nodeorder.
-"""
+"""nodeorder: each Kubernetes scorer as a sum over resources, pods, domains or images. Upstream: plugins/nodeorder."""
 
 from collections.abc import Callable, Mapping
 

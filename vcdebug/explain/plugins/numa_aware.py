@@ -1,7 +1,4 @@
-"""numa-aware: the node's CPUs drawn by NUMA node, what is free, and which of them each container could take.
-
-Upstream: plugins/numaaware.
-"""
+"""numa-aware: a node's free CPUs by NUMA node, and those a container could take. Upstream: plugins/numaaware."""
 
 from collections.abc import Iterator
 

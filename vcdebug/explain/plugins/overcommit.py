@@ -1,7 +1,4 @@
-"""overcommit: whether the enlarged cluster has room for a job's minimum.
-
-Upstream: plugins/overcommit.
-"""
+"""overcommit: whether the enlarged cluster has room for a job's minimum. Upstream: plugins/overcommit."""
 
 from vcdebug import amount_text
 from vcdebug.amount_text import format_amount, format_amounts_apart, format_number, join_names

@@ -1,7 +1,4 @@
-"""pdb: which evictions the disruption budgets allow.
-
-Upstream: plugins/pdb.
-"""
+"""pdb: which evictions the disruption budgets allow. Upstream: plugins/pdb."""
 
 from vcdebug.amount_text import count_noun
 from vcdebug.explain.answer import queue_admin_advice

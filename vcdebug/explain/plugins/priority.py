@@ -1,7 +1,4 @@
-"""priority: victims of lower priority, and the order of jobs and tasks.
-
-Upstream: plugins/priority.
-"""
+"""priority: victims of lower priority, and the order of jobs and tasks. Upstream: plugins/priority."""
 
 from collections.abc import Iterator, Sequence
 

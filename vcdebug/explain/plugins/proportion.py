@@ -1,7 +1,4 @@
-"""proportion: what each queue deserves by weight, and what follows from it.
-
-Upstream: plugins/proportion.
-"""
+"""proportion: what each queue deserves by weight, and what follows from it. Upstream: plugins/proportion."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy

@@ -1,7 +1,4 @@
-"""resource-strategy-fit: the weighted score per resource, and the room kept for scarce resources.
-
-Upstream: plugins/resource-strategy-fit.
-"""
+"""resource-strategy-fit: the score per resource, and room of scarce ones. Upstream: plugins/resource-strategy-fit."""
 
 from collections.abc import Iterator
 

@@ -1,7 +1,4 @@
-"""resourcequota: which ResourceQuota of the namespace does not hold a job's minimum.
-
-Upstream: plugins/resourcequota.
-"""
+"""resourcequota: which quota of the namespace does not hold a job's minimum. Upstream: plugins/resourcequota."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple

@@ -1,7 +1,4 @@
-"""sla: the maximum waiting time of a job.
-
-Upstream: plugins/sla.
-"""
+"""sla: the maximum waiting time of a job. Upstream: plugins/sla."""
 
 from collections.abc import Iterator
 

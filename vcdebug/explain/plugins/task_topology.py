@@ -1,7 +1,4 @@
-"""task-topology: how much of the task's bucket a node holds or has room for, and the order of tasks by bucket.
-
-Upstream: plugins/task-topology.
-"""
+"""task-topology: what a node holds of a bucket or has room for; order of tasks. Upstream: plugins/task-topology."""
 
 from bisect import bisect_right
 from collections.abc import Iterator

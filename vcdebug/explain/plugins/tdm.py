@@ -1,7 +1,4 @@
-"""tdm: victims outside revocable zones, revocable zones by their windows, and starving jobs.
-
-Upstream: plugins/tdm.
-"""
+"""tdm: victims outside revocable zones, revocable zones by their windows, and starving jobs. Upstream: plugins/tdm."""
 
 from collections.abc import Iterator
 

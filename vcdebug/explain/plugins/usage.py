@@ -1,7 +1,4 @@
-"""usage: measured and estimated load against the thresholds, and what is left as a score.
-
-Upstream: plugins/usage.
-"""
+"""usage: measured and estimated load against the thresholds, and what is left as a score. Upstream: plugins/usage."""
 
 from collections.abc import Iterator
 

@@ -1,7 +1,4 @@
-"""The parser of CEL: expressions as trees.
-
-Upstream: cel-go parser.
-"""
+"""The parser of CEL: expressions as trees. Upstream: cel-go parser."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Allocation of a pod's claims, node by node.
-
-Upstream: k8s dynamic-resource-allocation structured (Allocator).
-"""
+"""Allocation of a pod's claims, node by node. Upstream: k8s dynamic-resource-allocation structured (Allocator)."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple

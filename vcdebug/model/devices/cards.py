@@ -200,9 +200,7 @@ class MigSharing:
     __slots__ = ("_factor", "_frees_requested", "counts_again", "mode")
 
     def __init__(self, factor: int, *, frees_requested: bool = False) -> None:
-        """`factor`: memory units per unit of a request. `frees_requested`: a release frees the requested memory
-        instead of the instance's.
-        """
+        """`factor`: units per requested one; `frees_requested`: a release frees the request, not the instance."""
         self.mode = MIG_MODE
         self.counts_again = False
         self._factor = max(factor, 1)
@@ -307,9 +305,7 @@ def _get_position(geometry: Geometry, index: int, used_numbers: list[int]) -> in
 
 
 def _find_position(geometry: Geometry, position: int) -> tuple[MigTemplate, int]:
-    """The instance at a position, and its number among those of its name.
-    Upstream: api/devices/nvidia/vgpu/mig.findPosition.
-    """
+    """The instance at a position, and its number by name. Upstream: api/devices/nvidia/vgpu/mig.findPosition."""
     offset = 0
     for instance in geometry.instances:
         if position < offset + instance.number:

@@ -1,7 +1,4 @@
-"""Rules by which pods with certain labels do not share a card.
-
-Upstream: plugins/deviceshare (gpuexclusive).
-"""
+"""Rules by which pods with certain labels do not share a card. Upstream: plugins/deviceshare (gpuexclusive)."""
 
 from __future__ import annotations
 

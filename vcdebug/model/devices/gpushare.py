@@ -208,9 +208,7 @@ class GpuShareLedger:
         return [] if card is None else [card]
 
     def _find_idle_cards(self, pod: Pod) -> list[int]:
-        """As many unused cards as the pod wants, or none.
-        Upstream: api/devices/nvidia/gpushare/share.predicateGPUbyNumber.
-        """
+        """As many unused cards as wanted, or none. Upstream: api/devices/nvidia/gpushare/share.predicateGPUbyNumber."""
         number = _number_of(pod)
         by_name = {f"{index:06}": index for index, pods in self._cards.items() if not pods}
         idle = [by_name[name] for name in self._rules.ordering.order_keys(by_name)]
@@ -219,9 +217,7 @@ class GpuShareLedger:
 
 
 def get_gpu_index(pod: Pod) -> list[int] | None:
-    """Cards that the pod's annotation names; None without a proper list.
-    Upstream: api/devices/nvidia/gpushare/share.GetGPUIndex.
-    """
+    """The annotation's cards; None without a proper list. Upstream: api/devices/nvidia/gpushare/share.GetGPUIndex."""
     if GPU_INDEX not in pod.annotations:
         return None
     parts = pod.annotations[GPU_INDEX].split(",")
@@ -255,9 +251,7 @@ def _largest_limit(pod: Pod, name: str) -> int:
 
 
 class NilLedger:
-    """The nil ledger that older releases keep of a node without cards; most calls on it panic.
-    Upstream: api/node_info.setNodeOthersResource.
-    """
+    """The nil ledger of a node without cards; most calls panic. Upstream: api/node_info.setNodeOthersResource."""
 
     __slots__ = ("_is_called", "_refusal")
 

@@ -1,7 +1,4 @@
-"""Ascend NPUs shared by HAMi: memory in the sizes of templates, cores, and a number of users per card.
-
-Upstream: api/devices/ascend/hami.
-"""
+"""Ascend NPUs shared by HAMi: memory by templates, cores, and users per card. Upstream: api/devices/ascend/hami."""
 
 from __future__ import annotations
 
@@ -146,9 +143,7 @@ class HamiAscendLedger:
         return requests
 
     def asks_for_parts(self, pod: Pod, request: ContainerRequest) -> bool:
-        """Whether a request is for parts of several cards, which is refused.
-        Upstream: api/devices/ascend/hami/device_info.verifyReq.
-        """
+        """Whether it asks for parts of several cards. Upstream: api/devices/ascend/hami/device_info.verifyReq."""
         if request.number <= 1 or self.is_hami_core_mode(pod):
             return False
         return self.kind.trim_memory(request.memory)[0] != self.kind.allocatable

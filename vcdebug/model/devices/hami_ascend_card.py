@@ -103,9 +103,7 @@ class Npu:
 
 
 def misfit_reason(card: Npu, request: ContainerRequest, memory: int, cores: int) -> str:
-    """The reason why a card with so many cores cannot serve a container; empty if it can.
-    Upstream: api/devices/ascend/hami/device_info.fit.
-    """
+    """Why a card of so many cores cannot serve; empty if it can. Upstream: api/devices/ascend/hami/device_info.fit."""
     if card.registered.users <= card.used_number:
         return "it has no user left"
     if card.registered.memory - card.used_memory < memory:
@@ -226,9 +224,7 @@ def runtime_text(cards: Iterable[HeldCard], kind: NpuKind | None) -> str:
 
 
 def decode_container_devices(text: str) -> list[HeldCard]:
-    """The cards in an annotation; one short entry voids them all.
-    Upstream: api/devices/device_info.DecodeContainerDevices.
-    """
+    """Cards of an annotation; a short entry voids all. Upstream: api/devices/device_info.DecodeContainerDevices."""
     # Upstream does not split at `;`, so that the first card of a second container has it in its UUID and is unknown.
     cards: list[HeldCard] = []
     for entry in text.split(":"):

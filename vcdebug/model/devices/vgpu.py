@@ -381,9 +381,7 @@ def _sorted_device_indices_by_policy(cards: Cards, policy: str) -> list[int]:
 
 
 def _gpu_score(card: Card, card_policy: CardPolicy) -> float:
-    """After charging, so that `spread` never sees an idle card and always scores 0.
-    Upstream: api/devices/nvidia/vgpu/utils.GPUScore.
-    """
+    """After charging, so that `spread` scores 0. Upstream: api/devices/nvidia/vgpu/utils.GPUScore."""
     if card_policy.policy == SPREAD and card_policy.rules.favours_unused:
         return 100.0 if card.used_number == 1 else 0.0
     if card_policy.policy != BINPACK:

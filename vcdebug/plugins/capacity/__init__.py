@@ -1,7 +1,4 @@
-"""capacity: explicit quotas per queue, flat or in a tree, for admission, allocation and reclaim.
-
-Upstream: plugins/capacity.
-"""
+"""capacity: quotas per queue, flat or in a tree, for admission and reclaim. Upstream: plugins/capacity."""
 
 from collections.abc import Iterator
 

@@ -1,7 +1,4 @@
-"""A queue in the capacity plugin: limits, sums, share, and position in the tree.
-
-Upstream: plugins/capacity (queueAttr).
-"""
+"""A queue of capacity: limits, sums, share and place in the tree. Upstream: plugins/capacity (queueAttr)."""
 
 from __future__ import annotations
 

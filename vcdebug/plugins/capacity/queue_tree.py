@@ -86,10 +86,7 @@ def attach_child(child: CapacityQueueAttr, parent: CapacityQueueAttr) -> None:
 
 
 def find_circle(attrs: Attrs) -> tuple[QueueName, ...]:
-    """The first cycle of parents, as queue names from child to parent; empty if there is none.
-
-    Upstream's copies of such a tree never end.
-    """
+    """The first cycle of parents, from child to parent, else empty; upstream's copies of it never end."""
     parents = {child: attr.name for attr in attrs.values() for child in attr.children}
     passed: dict[QueueName, None] = {}
     for name in attrs:

@@ -31,9 +31,7 @@ class HyperNodeAmounts(Struct):
 
 
 class HyperNodeDomains:
-    """All HyperNodes of the session, the virtual root included.
-    Upstream: plugins/network-topology-aware.initHyperNodeResourceCache.
-    """
+    """All HyperNodes, the root too. Upstream: plugins/network-topology-aware.initHyperNodeResourceCache."""
 
     def __init__(self, ssn: Session) -> None:
         self.tree: HyperNodes = ssn.hyper_nodes
@@ -89,9 +87,7 @@ class HyperNodeDomains:
             self.amounts[name].used.sub(task.resreq)
 
     def share_of_tasks(self, name: str, tasks: Mapping[TaskId, TaskInfo]) -> float:
-        """The fraction of the tasks on nodes of the HyperNode; 0 for an empty name.
-        Upstream: plugins/network-topology-aware.scoreWithTaskNum.
-        """
+        """The fraction of tasks there; 0 for no name. Upstream: plugins/network-topology-aware.scoreWithTaskNum."""
         if not tasks:
             return 0.0
         nodes = self.nodes.get(name, {})

@@ -93,9 +93,7 @@ class EquivalenceCache:
         return self.UNKNOWN if passed is None else int(passed[row])
 
     def predicate_with_cache(self, template: str, rows: IntArray, index: IntArray) -> IntArray:
-        """Replace verdicts of these rows by cached ones, and cache the new ones.
-        Upstream: plugins/predicates/cache.PredicateWithCache.
-        """
+        """Replace verdicts by cached ones; cache new ones. Upstream: plugins/predicates/cache.PredicateWithCache."""
         if not template:
             return index
         remembered = self._passing_rows.get(template)

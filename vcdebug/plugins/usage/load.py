@@ -1,7 +1,4 @@
-"""A node's load: measurements, plus estimates for pods without measurements.
-
-Upstream: plugins/usage (ShadowLoadCache, estimator).
-"""
+"""A node's load: measured, plus estimates for unmeasured pods. Upstream: plugins/usage (ShadowLoadCache, estimator)."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

@@ -36,10 +36,7 @@ class LogPanel(PanelExtra):
         self._is_writing = False
 
     def build_table(self, moment: DebuggerState) -> Table:
-        """The log at the chosen level, or as much louder as the event's own lines need.
-
-        A long log is read in slices between keys.
-        """
+        """The log at the chosen level, or as loud as the event's lines need; a long one is read between keys."""
         from vcdebug.views.log import log_reading, log_so_far, quietest_level_at
 
         self._read_first(log_reading(moment.recording, DEFAULT_LEVEL))

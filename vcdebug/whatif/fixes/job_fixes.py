@@ -83,9 +83,7 @@ def _propose_group_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 
 def _propose_missing_pod_fixes(situation: fix.FixSituation, group: PodGroup) -> Iterator[fix.Fix]:
-    """Proposes the pods that the gang or one of its roles lacks, as copies of an existing one; a quota without room
-    is raised first.
-    """
+    """Proposes the pods that the gang or a role lacks, as copies; a quota without room is raised first."""
     job, model = situation.job, next(iter((*situation.pending_pods, *situation.own_pods)), None)
     # Copies of pods that exist but belong to another PodGroup would be twice too many.
     if job is None or situation.created_later is not None or situation.has_repair:
@@ -305,9 +303,7 @@ def _propose_priority_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 
 def _propose_new_priority_fixes(situation: fix.FixSituation, job_priority: int) -> Iterator[fix.Fix]:
-    """Proposes a priority above the queue's jobs that this cycle placed, or above the lowest candidate that may not be
-    evicted for it.
-    """
+    """Proposes a priority above the jobs placed in the queue, or above the lowest protected candidate."""
     if situation.job is None:
         return
     placed_priorities = {job.uid: job.priority for job in situation.placed_before}

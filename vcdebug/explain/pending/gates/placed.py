@@ -211,9 +211,7 @@ _OVERDUE_SECONDS = 300
 
 
 def _ending_advice(view: JobView, waiting: Sequence[TaskInfo]) -> Iterator[Advice]:
-    """Yields advice about terminating pods that are stuck, so that a kubelet or a finalizer still holds their room, or
-    that take long.
-    """
+    """Yields advice about terminating pods whose room a kubelet or a finalizer holds, or that take long."""
     ending = [(task, _seconds_left(view, task) or 0) for task in releasing_tasks(view, waiting)]
     for task in [task for task, seconds in ending if seconds < -_OVERDUE_SECONDS][:MAX_OVERDUE]:
         check = f"Check the kubelet of {task.node_name} and the finalizers of {task.name}"

@@ -1,7 +1,4 @@
-"""capacity: limits of a queue and its ancestors, what they deserve, and what they keep for gated pods.
-
-Upstream: plugins/capacity.
-"""
+"""capacity: limits of queues and their ancestors, their deserved and gated amounts. Upstream: plugins/capacity."""
 
 from collections.abc import Callable, Iterator
 from copy import copy

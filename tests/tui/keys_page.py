@@ -7,7 +7,7 @@ from vcdebug.amount_text import capitalize_first
 from vcdebug.debugger.breakpoint import BREAKPOINT_OPTIONS
 from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, BreakpointKind
 from vcdebug.debugger.commands import list_verbs
-from vcdebug.debugger.fields import FIELD_TYPES, describe_fields
+from vcdebug.debugger.fields import describe_fields
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.tui.clipboard import CLIPBOARDS
 from vcdebug.tui.config import THEME_NAMES
@@ -159,7 +159,7 @@ def _breakpoints() -> Iterator[str]:
         words = ", ".join(f"`{_cell(word)}`" for word in kind.WORDS)
         yield f"| `{name}` | {_cell(kind.HELP)} | {words} |"
     yield ""
-    yield f"Conditions and log texts know: {describe_fields(FIELD_TYPES)}.\n"
+    yield f"Conditions and log texts know: {describe_fields()}.\n"
 
 
 def _cell(text: str) -> str:

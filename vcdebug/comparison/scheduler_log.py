@@ -63,11 +63,12 @@ class KnownLine(NamedTuple):
     message: LogMessage
 
 
-def compare_cycle(cycle: LogCycle, replayed: Sequence[ReplayedLine], level: int | None = None) -> LogComparison:
+def compare_cycle(cycle: LogCycle, replayed: Sequence[ReplayedLine]) -> LogComparison:
     """Compare the lines in order; unknown lines, and kinds of lines that the replay never prints, do not count."""
     pairs = ((line, recognise_message(line.file, line.text)) for line in cycle.lines)
     recognised = [KnownLine(line, message) for line, message in pairs if message is not None]
-    loudness = inferred_level(recognised) if level is None else level
+    # The log's -v level: the highest one of its messages with a certain level.
+    loudness = max((line.message.level for line in recognised if line.message.is_level_certain), default=0)
     keys = _compared_keys(recognised, replayed, loudness)
     log = [line for line in recognised if line.message.key in keys]
     expected = [line for line in replayed if line.message_key in keys]
@@ -76,11 +77,6 @@ def compare_cycle(cycle: LogCycle, replayed: Sequence[ReplayedLine], level: int 
     first = recognised[0].line.number if recognised else 0
     total = len([line for line in cycle.lines if line.number >= first])
     return LogComparison(cycle, loudness, walk.index, len(log), walk.reordered, total, disagreement)
-
-
-def inferred_level(lines: Iterable[KnownLine]) -> int:
-    """The log's -v level: the highest level of its messages with a certain level; 0 without any."""
-    return max((line.message.level for line in lines if line.message.is_level_certain), default=0)
 
 
 def _compared_keys(lines: Sequence[KnownLine], replayed: Sequence[ReplayedLine], level: int) -> dict[str, None]:

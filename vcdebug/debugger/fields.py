@@ -269,7 +269,7 @@ FIELD_TYPES: Final[KnownFields] = {name: field_type(name) for name in FIELD_READ
 """Field → type of its value in events that have it."""
 
 
-def describe_fields(field_types: KnownFields) -> str:
+def describe_fields() -> str:
     """Field names grouped by type, for a help text: `number: seq, tier`."""
-    names_by_type = group_by_key((kind, name) for name, kind in field_types.items())
+    names_by_type = group_by_key((kind, name) for name, kind in FIELD_TYPES.items())
     return "; ".join(f"{kind}: {', '.join(names)}" for kind, names in names_by_type.items())

@@ -71,7 +71,7 @@ class NodeFits:
 
     @cached_property
     def _table(self) -> FitTable:
-        objections = {**predicate_objections(self.view.recording, self.task)}
+        objections = {**ask_predicates_now(self.view.recording, self.task)[0]}
         # A predicate called now sees the end of the cycle; the recorded reasons of the search are exact and replace it.
         objections.update(self._recorded_objections())
         table = fits_by_amounts(self.view.recording, self.earliest_seq, tuple(self.task.init_resreq.items()))
@@ -187,26 +187,15 @@ class NodeFits:
         ]
 
 
-def predicate_objections(recording: Recording, task: TaskInfo) -> Mapping[NodeName, tuple[FitStatus, ...]]:
-    """Node → reasons for which the predicates refuse the task now, resources aside; called without recording events.
-
-    Empty if the call would panic, which the cycle itself never made for this task, and if the scheduler's process
-    ended before its plugins were open.
-    """
-    return _ask_predicates_now(recording, task)[0]
-
-
-def asked_state(recording: Recording, task: TaskInfo) -> CycleState:
-    """The task's CycleState as `predicate_objections` leaves it."""
-    return _ask_predicates_now(recording, task)[1]
-
-
 # A task is examined at several events in a row, and the predicates answer the same at each of them.
 @per_recording(most=8)
-def _ask_predicates_now(
+def ask_predicates_now(
     recording: Recording, task: TaskInfo
 ) -> tuple[Mapping[NodeName, tuple[FitStatus, ...]], CycleState]:
-    """(objections by node, CycleState of these calls)."""
+    """(node → reasons why the predicates refuse the task, resources aside; its CycleState); no event is recorded.
+
+    No reasons if the call, which the cycle itself never made, would panic, or if no plugin was ever open.
+    """
     session = recording.session
     if not session.plugin_calls:
         return {}, CycleState()

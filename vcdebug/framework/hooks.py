@@ -53,8 +53,8 @@ if TYPE_CHECKING:
 _VOTES = {vote: (VOTE, vote) for vote in (-1, 0, 1)}
 
 
-def show_job(args: Args, answer: Answer) -> TracedCall:
-    """A call about a job."""
+def show_first(args: Args, answer: Answer) -> TracedCall:
+    """A call about its first argument, a job or a queue."""
     return args[0].subject, answer
 
 
@@ -67,11 +67,6 @@ def show_job_valid(args: Args, answer: ValidateResult | None) -> TracedCall:
 def show_sub_job(args: Args, answer: Answer) -> TracedCall:
     """A call about a sub job."""
     return ((SUB_JOB, args[1].uid),), answer
-
-
-def show_queue(args: Args, answer: Answer) -> TracedCall:
-    """A call about a queue."""
-    return args[0].subject, answer
 
 
 def show_queue_task(args: Args, answer: Answer) -> TracedCall:
@@ -254,20 +249,24 @@ CLUSTER_ORDER: Hook[[str, str], int] = Hook(
 JOB_VALID: Hook[[JobInfo], ValidateResult | None] = Hook(
     "JobValid", (), combine.FIRST_FAILURE, "validity", show_job_valid
 )
-JOB_READY: Hook[[JobInfo], bool] = Hook("JobReady", ("enableJobReady",), combine.ALL_TRUE, "truth", show_job)
+JOB_READY: Hook[[JobInfo], bool] = Hook("JobReady", ("enableJobReady",), combine.ALL_TRUE, "truth", show_first)
 SUB_JOB_READY: Hook[[JobInfo, SubJobInfo], bool] = Hook(
     "SubJobReady", ("enabledSubJobReady",), combine.ALL_TRUE, "truth", show_sub_job, SUBJOBS_ABSENT
 )
-JOB_PIPELINED: Hook[[JobInfo], bool] = Hook("JobPipelined", ("enableJobPipelined",), combine.VOTE, "vote", show_job)
+JOB_PIPELINED: Hook[[JobInfo], bool] = Hook("JobPipelined", ("enableJobPipelined",), combine.VOTE, "vote", show_first)
 SUB_JOB_PIPELINED: Hook[[JobInfo, SubJobInfo], bool] = Hook(
     "SubJobPipelined", ("enabledSubJobPipelined",), combine.VOTE, "vote", show_sub_job, SUBJOBS_ABSENT
 )
-JOB_ENQUEUEABLE: Hook[[JobInfo], bool] = Hook("JobEnqueueable", ("enableJobEnqueued",), combine.VOTE, "vote", show_job)
-JOB_ENQUEUED: Hook[[JobInfo], None] = Hook("JobEnqueued", ("enableJobEnqueued",), combine.CALL_ALL, "nothing", show_job)
-JOB_STARVING: Hook[[JobInfo], bool] = Hook(
-    "JobStarving", ("enableJobStarving",), combine.FIRST_TIER_ALL, "truth", show_job
+JOB_ENQUEUEABLE: Hook[[JobInfo], bool] = Hook(
+    "JobEnqueueable", ("enableJobEnqueued",), combine.VOTE, "vote", show_first
 )
-OVERUSED: Hook[[QueueInfo], bool] = Hook("Overused", ("enabledOverused",), combine.ANY_TRUE, "truth", show_queue)
+JOB_ENQUEUED: Hook[[JobInfo], None] = Hook(
+    "JobEnqueued", ("enableJobEnqueued",), combine.CALL_ALL, "nothing", show_first
+)
+JOB_STARVING: Hook[[JobInfo], bool] = Hook(
+    "JobStarving", ("enableJobStarving",), combine.FIRST_TIER_ALL, "truth", show_first
+)
+OVERUSED: Hook[[QueueInfo], bool] = Hook("Overused", ("enabledOverused",), combine.ANY_TRUE, "truth", show_first)
 PREEMPTIVE: Hook[[QueueInfo, list[TaskInfo]], bool] = Hook(
     "Preemptive", ("enablePreemptive",), combine.ALL_TRUE, "truth", show_queue_candidates
 )

@@ -322,15 +322,15 @@ class Session:
         """Replace the condition of the same type, or append it. Upstream: framework/session.UpdatePodGroupCondition."""
         job.pod_group.set_condition(fast_tuple(Condition, (*condition[:-1], self.uid)))
 
-    def record_pod_group_event(self, job: JobInfo, kind: str, reason: str, message: str) -> None:
+    def record_pod_group_event(self, job: JobInfo, message: str) -> None:
         """Record a Kubernetes event about the PodGroup. Upstream: framework/session.RecordPodGroupEvent."""
-        event = PodGroupEvent(self.record.next_seq, job.uid, kind, reason, message)
+        event = PodGroupEvent(self.record.next_seq, job.uid, "Normal", "Unschedulable", message)
         self.record.pod_group_events.append(event)
 
     def record_refusal(self, job: JobInfo, message: str, verb: str, names: Sequence[str]) -> None:
         """The event about a job that a plugin does not admit, with the resources that it lacks."""
         said = () if self.release.has_older_form(QUOTA_EVENT_TEXT) else names
-        self.record_pod_group_event(job, "Normal", "Unschedulable", format_resource_names(message, verb, said))
+        self.record_pod_group_event(job, format_resource_names(message, verb, said))
 
     def mark_job_dirty(self, job: JobInfo) -> None:
         """Write the job's allocated hypernode back at close. Upstream: framework/session.MarkJobDirty."""

@@ -82,7 +82,7 @@ class ResourceQuota(Plugin):
                 texts = {key: go_map_text(amounts, exceeded) for key, amounts in parts.items()}
                 message = REFUSAL_MESSAGE.format(**texts)
                 self.ssn.log("resourcequota.refused", job.uid, message)
-                self.ssn.record_pod_group_event(job, "Normal", "Unschedulable", message)
+                self.ssn.record_pod_group_event(job, message)
                 return REJECT
         if self.reserves_at_vote:
             self.job_enqueued(job)

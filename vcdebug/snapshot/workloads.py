@@ -3,6 +3,7 @@
 Upstream: controllers/job (createOrUpdatePodGroup, createJobPod), controllers/podgroup (buildPodGroupFromPod).
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -15,7 +16,9 @@ from vcdebug.snapshot.manifest import (
     MADE_GROUP_PREFIX,
     QUEUE_ANNOTATION,
     JsonObject,
+    annotations_of,
     key_of,
+    labels_of,
     metadata_of,
     name_of,
     object_in,
@@ -87,8 +90,7 @@ def _object_key(manifest: Manifest) -> str:
 
 def _volcano_job(snapshot: Snapshot, job: Manifest) -> Iterator[Manifest]:
     """A PodGroup for the job, and the pods of each task."""
-    metadata, spec = metadata_of(job), spec_of(job)
-    tasks = _named_tasks(job)
+    spec, tasks = spec_of(job), _named_tasks(job)
     _refuse_too_many(job, sum(int(task.get("replicas") or 0) for task in tasks))  # exact: ints
     minimums = {task["name"]: _task_minimum(task) for task in tasks}
     minimum = spec.get("minAvailable") or sum(minimums.values())  # exact: ints
@@ -100,9 +102,8 @@ def _volcano_job(snapshot: Snapshot, job: Manifest) -> Iterator[Manifest]:
         "priorityClassName": spec.get("priorityClassName"),
         "networkTopology": spec.get("networkTopology"),
     }
-    name = f"{metadata.get('name')}-{metadata.get('uid') or 'submitted'}"
-    annotations = metadata.get("annotations") or {}
-    yield _make_pod_group(snapshot, job, name, group, annotations, metadata.get("labels") or {})
+    name = f"{name_of(job)}-{metadata_of(job).get('uid') or 'submitted'}"
+    yield _make_pod_group(snapshot, job, name, group, annotations_of(job), labels_of(job))
     for task in tasks:
         for index in range(int(task.get("replicas") or 0)):
             yield _volcano_pod(snapshot, job, task, index, name)
@@ -110,25 +111,23 @@ def _volcano_job(snapshot: Snapshot, job: Manifest) -> Iterator[Manifest]:
 
 def _volcano_pod(snapshot: Snapshot, job: Manifest, task: Mapping[str, Any], index: int, group: str) -> Manifest:
     """A pod of a task of a Volcano Job."""
-    metadata, spec, template = metadata_of(job), spec_of(job), task.get("template") or {}
-    annotations = metadata.get("annotations") or {}
+    spec, template, annotations = spec_of(job), task.get("template") or {}, annotations_of(job)
     pod_annotations = {
-        **((template.get("metadata") or {}).get("annotations") or {}),
+        **annotations_of(template),
         TASK_INDEX: str(index),
         TASK_SPEC: task["name"],
         GROUP_ANNOTATION: group,
-        JOB_NAME: str(metadata.get("name")),
+        JOB_NAME: name_of(job),
         "volcano.sh/queue-name": str(spec.get("queue") or "default"),
         **({NUMA_POLICY: task["topologyPolicy"]} if task.get("topologyPolicy") else {}),
         **{key: annotations[key] for key in INHERITED_ANNOTATIONS if key in annotations},
     }
-    pod_spec = {**(template.get("spec") or {})}
+    pod_spec = dict(spec_of(template))
     pod_spec.setdefault("schedulerName", spec.get("schedulerName") or "volcano")
     if spec.get("priorityClassName"):
         pod_spec.setdefault("priorityClassName", spec["priorityClassName"])
-    labels = {**((template.get("metadata") or {}).get("labels") or {}), JOB_NAME: str(metadata.get("name"))}
-    name = f"{metadata.get('name')}-{task['name']}-{index}"
-    return _make_pod(snapshot, job, name, pod_spec, pod_annotations, labels)
+    labels = {**labels_of(template), JOB_NAME: name_of(job)}
+    return _make_pod(snapshot, job, f"{name_of(job)}-{task['name']}-{index}", pod_spec, pod_annotations, labels)
 
 
 class TaskPods(NamedTuple):
@@ -224,23 +223,19 @@ def _min_resources(snapshot: Snapshot, tasks: Sequence[Mapping[str, Any]], minim
 
 def _sum_resources(pods: Sequence[tuple[Mapping[str, Any], int]]) -> dict[str, str]:
     """Requests, limits and numbers of pods as a ResourceQuota names them."""
-    totals: dict[str, int] = {}
+    totals = Counter[str]()
     for spec, count in pods:
-        _add_amount(totals, "pods", count)
+        totals["pods"] += count
         for container in spec.get("containers") or ():
             resources = container.get("resources") or {}
             limits = resources.get("limits") or {}
             for resource, amount in {**limits, **(resources.get("requests") or {})}.items():
-                _add_amount(totals, resource, _units_of(resource, amount) * count)
-                _add_amount(totals, f"requests.{resource}", _units_of(resource, amount) * count)
+                totals[resource] += _units_of(resource, amount) * count
+                totals[f"requests.{resource}"] += _units_of(resource, amount) * count
             for resource in ("cpu", "memory"):
                 if resource in limits:
-                    _add_amount(totals, f"limits.{resource}", _units_of(resource, limits[resource]) * count)
+                    totals[f"limits.{resource}"] += _units_of(resource, limits[resource]) * count
     return {name: f"{total}m" if name.endswith("cpu") else str(total) for name, total in totals.items()}
-
-
-def _add_amount(totals: dict[str, int], name: str, amount: int) -> None:
-    totals[name] = totals.get(name, 0) + amount
 
 
 def _units_of(resource: str, amount: object) -> int:
@@ -261,26 +256,19 @@ def _kubernetes_job(snapshot: Snapshot, owner: Manifest) -> Iterator[Manifest]:
 
 def _owned_pods(snapshot: Snapshot, owner: Manifest, count: int) -> Iterator[Manifest]:
     _refuse_too_many(owner, count)
-    metadata, template = metadata_of(owner), spec_of(owner).get("template") or {}
-    name, spec = str(metadata.get("name")), dict(spec_of(template))
-    inner = metadata_of(template)
-    annotations = {**(inner.get("annotations") or {})}
+    template = spec_of(owner).get("template") or {}
+    name, spec, annotations = name_of(owner), dict(spec_of(template)), dict(annotations_of(template))
     if spec.get("schedulerName") in snapshot.flags.scheduler_names:
-        annotations[GROUP_ANNOTATION] = f"{MADE_GROUP_PREFIX}{name}"
-        above = metadata.get("annotations") or {}
-        yield _build_pod_group_from_pod(snapshot, owner, f"{MADE_GROUP_PREFIX}{name}", spec, annotations, above)
+        yield _build_pod_group_from_pod(snapshot, owner, spec, annotations, annotations_of(owner))
     for index in range(count):
-        yield _make_pod(snapshot, owner, f"{name}-{index}", spec, annotations, inner.get("labels") or {})
+        yield _make_pod(snapshot, owner, f"{name}-{index}", spec, annotations, labels_of(template))
 
 
 def _build_pod_group_from_pod(
-    snapshot: Snapshot,
-    owner: Manifest,
-    name: str,
-    spec: Mapping[str, Any],
-    annotations: Mapping[str, str],
-    above: Mapping[str, str],
+    snapshot: Snapshot, owner: Manifest, spec: Mapping[str, Any], annotations: dict[str, str], above: Mapping[str, str]
 ) -> Manifest:
+    """The PodGroup of a pod, whose annotations then name it; `above` are the annotations of the pod's owner."""
+    name = annotations[GROUP_ANNOTATION] = f"{MADE_GROUP_PREFIX}{name_of(owner)}"
     min_member = str(above.get(MIN_MEMBER) or "1")
     minimum = int(min_member) if min_member.isdecimal() else 1
     group = {
@@ -295,20 +283,15 @@ def _build_pod_group_from_pod(
 
 def _single_pod(snapshot: Snapshot, pod: Manifest) -> Iterator[Manifest]:
     """A pod, with a PodGroup of its own if it names none."""
-    metadata, spec = metadata_of(pod), dict(spec_of(pod))
-    annotations = {**(metadata.get("annotations") or {})}
-    name = str(metadata.get("name"))
+    spec, annotations = dict(spec_of(pod)), dict(annotations_of(pod))
     # Pods of other schedulers get no PodGroup.
     if GROUP_ANNOTATION not in annotations and spec.get("schedulerName") in snapshot.flags.scheduler_names:
-        annotations[GROUP_ANNOTATION] = f"{MADE_GROUP_PREFIX}{name}"
-        yield _build_pod_group_from_pod(snapshot, pod, f"{MADE_GROUP_PREFIX}{name}", spec, annotations, {})
-    yield _make_pod(snapshot, pod, name, spec, annotations, metadata.get("labels") or {})
+        yield _build_pod_group_from_pod(snapshot, pod, spec, annotations, {})
+    yield _make_pod(snapshot, pod, name_of(pod), spec, annotations, labels_of(pod))
 
 
 def _group_of_pod(snapshot: Snapshot, group: Manifest) -> Iterator[Manifest]:
-    metadata = metadata_of(group)
-    annotations, labels = metadata.get("annotations") or {}, metadata.get("labels") or {}
-    yield _make_pod_group(snapshot, group, str(metadata.get("name")), spec_of(group), annotations, labels)
+    yield _make_pod_group(snapshot, group, name_of(group), spec_of(group), annotations_of(group), labels_of(group))
 
 
 def _make_pod_group(

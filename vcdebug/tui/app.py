@@ -28,14 +28,7 @@ from vcdebug.model.names import Seq
 from vcdebug.snapshot.archive import MAX_BYTES
 from vcdebug.snapshot.file_access import read_stdin
 from vcdebug.snapshot.saved_files import order_captures
-from vcdebug.tui.config import (
-    DEFAULT_THEME,
-    UserSettings,
-    find_theme,
-    read_settings,
-    readable_variables,
-    require_theme,
-)
+from vcdebug.tui.config import DEFAULT_THEME, UserSettings, find_theme, read_settings, readable_variables, require_theme
 from vcdebug.tui.key_names import key_names
 from vcdebug.tui.keymap import KEYS_WHILE_LOADING, main_screen_keys
 from vcdebug.tui.main.screen import MainScreen

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from textwrap import wrap
-from typing import Final, TypeVar
+from typing import Final
 
 import yaml
 from msgspec import Struct, field
@@ -43,7 +43,6 @@ def require_theme(word: str) -> str:
     return name
 
 
-Word = TypeVar("Word", bound=str)
 EXAMPLE_WIDTH: Final = 100
 """Width of the lines that list names in the example."""
 SETTING_NAMES: Final = ("theme", "mouse", "clipboard", "keys")
@@ -96,9 +95,7 @@ def parse_settings(content: Json) -> tuple[UserSettings, list[ConfigProblem]]:
     ]
     defaults = UserSettings()
     theme = _theme_or_usual(content.get("theme", defaults.theme), defaults.theme, faults)
-    clipboard = _known_or_usual(
-        "clipboard", content.get("clipboard", defaults.clipboard), CLIPBOARDS, defaults.clipboard, faults
-    )
+    clipboard = _clipboard_or_usual(content.get("clipboard", defaults.clipboard), defaults.clipboard, faults)
     mouse = content.get("mouse", defaults.mouse)
     if not isinstance(mouse, bool):
         faults.append(ConfigProblem("mouse", f"{mouse!r} is neither on nor off", "it is on"))
@@ -107,10 +104,10 @@ def parse_settings(content: Json) -> tuple[UserSettings, list[ConfigProblem]]:
     return UserSettings(theme, mouse, clipboard, keys), [*faults, *key_faults]
 
 
-def _known_or_usual(name: str, value: object, words: tuple[Word, ...], usual: Word, lines: list[ConfigProblem]) -> Word:
-    match = next((word for word in words if word == value), None)
+def _clipboard_or_usual(value: object, usual: Clipboard, faults: list[ConfigProblem]) -> Clipboard:
+    match = next((word for word in CLIPBOARDS if word == value), None)
     if match is None:
-        lines.append(ConfigProblem(name, f"{value!r} is not one of {', '.join(words)}", f"it is {usual}"))
+        faults.append(ConfigProblem("clipboard", f"{value!r} is not one of {', '.join(CLIPBOARDS)}", f"it is {usual}"))
     return usual if match is None else match
 
 

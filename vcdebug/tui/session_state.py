@@ -16,7 +16,7 @@ from typing import BinaryIO, Final, NamedTuple
 
 from msgspec import Struct, field
 
-from vcdebug.snapshot.manifest import Json, JsonDict, JsonObject
+from vcdebug.snapshot.manifest import JsonDict, JsonObject
 from vcdebug.snapshot.sources import find_bundled
 
 STATE_VERSION: Final = 1
@@ -133,7 +133,8 @@ class SessionStore:
 
     def recent_snapshots(self) -> list[RecentSnapshot]:
         """Recent snapshots that still exist, the last one first."""
-        entries = self._load_list("recent.json")
+        content = self._load_json("recent.json")
+        entries = content if isinstance(content, list) else []
         recent = [RecentSnapshot(*map(str, entry)) for entry in entries if isinstance(entry, list) and len(entry) == 3]
         return [snapshot for snapshot in recent if Path(snapshot.path).exists() or find_bundled(snapshot.path)]
 
@@ -178,10 +179,6 @@ class SessionStore:
             return False
         self._save_json("told", True)
         return True
-
-    def _load_list(self, name: str) -> list[Json]:
-        content = self._load_json(name)
-        return content if isinstance(content, list) else []
 
     def _load_json(self, name: str) -> object:
         if self.folder is None:

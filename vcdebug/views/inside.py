@@ -79,11 +79,11 @@ def _gang_or_share_table(recording: Recording, seq: Seq) -> Table:
     """The bundles of a gang action, else the tree of hierarchical shares, if the cycle has either."""
     bundles = bundles_at(recording, seq)
     if bundles is not None:
-        return bundle_table(bundles, INSIDE_TITLE)
+        return bundle_table(bundles)
     scores = seqs_after(recording.index.seqs_of_type(ScoreEvent), seq)
     following = next((score_seq for score_seq in scores if len(recording.event_at(score_seq).rows)), None)  # type: ignore[union-attr]
     nothing = empty_table(INSIDE_TITLE, NOTHING_INSIDE, "scores", following)
-    return share_tree(recording, seq, INSIDE_TITLE) or nothing
+    return share_tree(recording, seq) or nothing
 
 
 def _iter_part_rows(
@@ -158,7 +158,7 @@ def _iter_note_rows(key: str, equations: Sequence[Equation | None], heads: Seque
 BUNDLE_COLUMNS = table_columns("", "bundle~18", "frees", "its job loses", "frees / loses#", "what becomes of it~20")
 
 
-def bundle_table(bundles: DomainBundles, title: str) -> Table:
+def bundle_table(bundles: DomainBundles) -> Table:
     """A row per bundle in upstream's order, its tasks below."""
     rows = [row for place, bundle in enumerate(bundles.bundles, start=1) for row in _iter_bundle_rows(place, bundle)]
     need, free = short_resource_text(bundles.needed), short_resource_text(bundles.free)
@@ -167,7 +167,7 @@ def bundle_table(bundles: DomainBundles, title: str) -> Table:
         make_line(f"domain {bundles.domain}: needs {need}; idle + releasing {free}"),
         make_line(muted_piece(words)),
     )
-    return Table(f"{title} of the bundles for {bare_name(bundles.job)}", BUNDLE_COLUMNS, rows, header=head)
+    return Table(f"{INSIDE_TITLE} of the bundles for {bare_name(bundles.job)}", BUNDLE_COLUMNS, rows, header=head)
 
 
 def _iter_bundle_rows(place: int, bundle: BundleOutcome) -> Iterator[Row]:
@@ -202,7 +202,7 @@ SHARE_FORMULA = (
 ROOT_PATH = "root"
 
 
-def share_tree(recording: Recording, seq: Seq, title: str) -> Table | None:
+def share_tree(recording: Recording, seq: Seq) -> Table | None:
     """Weights, shares and saturation after an event; None if drf has no hierarchy."""
     root = hierarchy_at(recording, seq)
     if root is None:
@@ -210,7 +210,7 @@ def share_tree(recording: Recording, seq: Seq, title: str) -> Table | None:
     entries = list(_iter_share_rows(ROOT_PATH, ROOT_PATH, root, 0))
     rows, depths = [row for row, _ in entries], [depth for _, depth in entries]
     head = (make_line(muted_piece(SHARE_FORMULA)),)
-    return Table(f"{title} of hierarchical drf", SHARE_COLUMNS, rows, head, depths=depths)
+    return Table(f"{INSIDE_TITLE} of hierarchical drf", SHARE_COLUMNS, rows, head, depths=depths)
 
 
 def _iter_share_rows(key: str, name: str, node: HierarchyNode, depth: int) -> Iterator[tuple[Row, int]]:

@@ -16,12 +16,7 @@ from vcdebug.model.hyper_nodes import TOP_HYPER_NODE, HyperNodes
 from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.resource import PODS, Resource
-from vcdebug.recording.cluster_overview import (
-    RELEASING,
-    REMARKS,
-    offered_dimensions,
-    optional_node_columns,
-)
+from vcdebug.recording.cluster_overview import RELEASING, REMARKS, offered_dimensions, optional_node_columns
 from vcdebug.recording.event_index import NODE
 from vcdebug.recording.input_problems import noteworthy_nodes, overfull_dimensions
 from vcdebug.recording.recording import Recording, per_recording

@@ -4,9 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from vcdebug.amount_text import count_noun
 from vcdebug.explain.decisions import dry_runs as checks
-from vcdebug.explain.decisions.dry_runs import (
-    dry_run_at,
-)
+from vcdebug.explain.decisions.dry_runs import dry_run_at
 from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.plugins import AskedNode, asked_node_at
 from vcdebug.explain.plugins.predicates import prepared_filters

@@ -4,14 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from vcdebug.amount_text import (
-    count_noun,
-    format_amount,
-    format_number,
-    short_amounts,
-    short_name,
-    short_resource_text,
-)
+from vcdebug.amount_text import count_noun, format_amount, format_number, short_amounts, short_name, short_resource_text
 from vcdebug.explain.answer import age_since
 from vcdebug.explain.decisions import queue_figures
 from vcdebug.explain.decisions.victim_funnel import Refusal, queue_refusals

@@ -16,14 +16,7 @@ from vcdebug.explain.pending.doubts import doubt_of_input
 from vcdebug.explain.pending.gates.not_in_session import incomplete
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.job_names import JobNames
-from vcdebug.views.document import (
-    Block,
-    make_listing,
-    make_paragraph,
-    release_paragraph,
-    titled_blocks,
-    titled_listing,
-)
+from vcdebug.views.document import Block, make_listing, make_paragraph, release_paragraph, titled_blocks, titled_listing
 from vcdebug.views.pieces import Style
 
 STEP_MARKS = {"passed": "✓", "failed": "✗", "not reached": "·"}

@@ -13,14 +13,7 @@ from vcdebug.recording.recording import Recording
 from vcdebug.views.document import Block, Paragraph, make_paragraph
 from vcdebug.views.pieces import Piece
 from vcdebug.whatif.fixes.plan import TriedPlan, describe_result, describe_short_plan
-from vcdebug.whatif.fixes.search import (
-    FixSearch,
-    describe_conclusion,
-    run_search,
-    short_plans,
-    start_search,
-    trials_of,
-)
+from vcdebug.whatif.fixes.search import FixSearch, describe_conclusion, run_search, short_plans, start_search, trials_of
 from vcdebug.whatif.fixes.trial import EditTexts, TrialOutcome
 
 _MAX_SHOWN_EDITS = 6

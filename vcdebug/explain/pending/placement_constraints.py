@@ -18,7 +18,7 @@ from vcdebug.explain.answer import (
     owner_advice,
     queue_admin_advice,
 )
-from vcdebug.explain.node_fit import NodeFit, NodeFits, asked_state
+from vcdebug.explain.node_fit import NodeFit, NodeFits, ask_predicates_now
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, pod_affinity_terms
 from vcdebug.kube.dynamic_resources import ClaimState, DynamicResources
@@ -446,7 +446,8 @@ def _claims_of_task(fits: NodeFits) -> tuple[DynamicResources | None, ClaimState
     plugin = session.plugins.get(Predicates.name)
     if not isinstance(plugin, Predicates) or not fits.task.pod.spec.get("resourceClaims"):
         return None, None
-    state = asked_state(fits.view.recording, fits.task).data.get(DynamicResourcesFilter.STATE)
+    _, asked = ask_predicates_now(fits.view.recording, fits.task)
+    state = asked.data.get(DynamicResourcesFilter.STATE)
     return plugin.claim_filter, state if isinstance(state, ClaimState) else None
 
 

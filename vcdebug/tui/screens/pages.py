@@ -12,7 +12,7 @@ from textual.screen import ModalScreen
 from vcdebug.amount_text import capitalize_first, format_count
 from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, BreakpointKind
 from vcdebug.debugger.commands import Verb, list_verbs
-from vcdebug.debugger.fields import FIELD_TYPES, describe_fields
+from vcdebug.debugger.fields import describe_fields
 from vcdebug.debugger.figures import Figure
 from vcdebug.errors import VcdebugError
 from vcdebug.framework.registry import resolve_reference
@@ -230,7 +230,7 @@ def help_table(chosen_keys: Mapping[str, str], lines: Iterable[str] = (), focuse
         ),
         make_line(muted_piece("Some desktops keep F10 and F11 for themselves: the letters always work.")),
         make_line(muted_piece("With the mouse on, hold Shift (Option on macOS) to select text as usual.")),
-        make_line(muted_piece(f"conditions know: {describe_fields(FIELD_TYPES)}")),
+        make_line(muted_piece(f"conditions know: {describe_fields()}")),
     )
     return Table("Help", KEY_COLUMNS, rows, header=head, footer=foot)
 

@@ -95,9 +95,9 @@ async def test_esc_stops_the_search_and_nothing_has_changed(held: Held) -> None:
     async with opened() as desk:
         await desk.press("5", "down")
         await searching(desk, held)
-        assert "trying what lets research/llm-finetune in" in desk.screen()
+        assert "testing fixes for research/llm-finetune" in desk.screen()
         await desk.press("escape")
-        assert "stopped: trying what lets research/llm-finetune in; no changes" in desk.status()
+        assert "stopped: testing fixes for research/llm-finetune; no changes" in desk.status()
         assert not desk.main.work.work_description
         held.go.set()
         await desk.until(lambda: not working(desk.app), "the thread has ended")

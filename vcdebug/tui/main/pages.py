@@ -214,7 +214,7 @@ class QuestionCommands(Struct, eq=False):
         if not job:
             self.tools.current.show_message("no job here: put the cursor on one, or :prove JOB", error=True)
             return
-        words = f"trying what lets {job} in"
+        words = f"testing fixes for {job}"
         self.tools.work.start_work(
             CommandReply(text=words, work=partial(self._search_fixes, moment.recording, job, words))
         )

@@ -46,19 +46,7 @@ lives on between sessions. Each row is one of their claims, formulas or code pat
 show it, and the last column is on the screen then. `panel NAME` is a key on the screen, with its name. The page is
 written by the tests, which follow every row.
 """
-TAIL = """## Not on the screen, and why
-
-| the articles name | why it is not shown |
-|---|---|
-| metrics: allocated, request, deserved, overused and weight of queues, the opening time of plugins, the fast path | vcdebug exports no metrics of the scheduler. Panel Queues has the figures of the queues. |
-| retries of conflicting writes, and several changes that are sent as one | A replay writes to no server. Panel Effects has each write of the cycle once. |
-| breakpoints of delve at `file:line`, and conditions such as `job.Name == "target-job"` | No Go program runs. `break function allocate.Execute` and `if job == "ns/name"` stop at the same places; [an editor](editors.md) takes a line for its function. |
-| `DirtyJobs`, `PodGroupOldState`, `TotalDeserved` | Fields of the session that no decision of a cycle reads. Panel Session shows the PodGroups that are written at the close. |
-| `SubWithoutAssert`, `SetMaxResource`, `Diff`, `FitDelta` by name | Steps of the arithmetic; the panel Equation has their figures. [where.md](where.md) names where each is replayed. |
-| `topologyAwarePreemptWorkerNum`, 16 parallel workers | Dry runs are replayed one after the other; which of them ends first is a [random choice](verify.md#what-is-followed-before-anything-counts-as-a-difference). |
-| deserved as one formula | A simplification of the articles: proportion deals what remains in rounds, which the page of a queue lists. |
-| plugins that close in reverse order | They close by name; panel Session has the order. |
-"""  # noqa: E501 - a row of a table is one line
+TAIL = Path(__file__).with_name("not_on_the_screen.md").read_text(encoding="utf-8")
 KEYS = {panel.command_name: panel.key for panel in PANELS}
 
 

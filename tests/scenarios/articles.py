@@ -46,7 +46,6 @@ lives on between sessions. Each row is one of their claims, formulas or code pat
 show it, and the last column is on the screen then. `panel NAME` is a key on the screen, with its name. The page is
 written by the tests, which follow every row.
 """
-TAIL = Path(__file__).with_name("not_on_the_screen.md").read_text(encoding="utf-8")
 KEYS = {panel.command_name: panel.key for panel in PANELS}
 
 
@@ -482,7 +481,7 @@ def page() -> str:
     for title, claims in ARTICLES.items():
         parts.append(f"## {title}\n\n| claim | snapshot | commands | on the screen |\n|---|---|---|---|")
         parts.append("\n".join(_row(each) for each in claims) + "\n")
-    return "\n".join([*parts, TAIL])
+    return "\n".join([*parts, Path(__file__).with_name("not_on_the_screen.md").read_text(encoding="utf-8")])
 
 
 def _row(each: Claim) -> str:

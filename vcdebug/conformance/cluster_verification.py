@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
+from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 from vcdebug.capture import CaptureOptions, capture_cluster
 from vcdebug.capture.api_client import Api, ApiRefusal, NoAnswer, Transport
 from vcdebug.capture.cluster import connect_transport
-from vcdebug.capture.listing import EarlierState, Listing, VersionGone, first_version, list_at_version
+from vcdebug.capture.listing import PRESENT, EarlierState, Listing, VersionGone, first_version, list_at_version
 from vcdebug.conformance.cycle_outcome import (
     GONE,
     CycleOutcome,
@@ -30,13 +31,15 @@ from vcdebug.recording.recording import Recording, disposing
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.manifest import Json, metadata_of, object_in, status_of
-from vcdebug.snapshot.provenance import Provenance
+from vcdebug.snapshot.provenance import Provenance, stated_time
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 MAX_CYCLES = 3
 """Maximum number of cycles that the scheduler may have run between two captures."""
 WATCHED_KINDS = ("PodGroup", "Pod")
 MAX_CHANGES = 8
+UNCLEAR: Final = ("differs", "overtaken")
+BOUND: Final = ("PodScheduled", "True")
 EVICTIONS = "involvedObject.kind=Pod,reason=Evict"
 """The field selector of the events that the scheduler writes about pods that it evicts."""
 
@@ -67,29 +70,52 @@ def verify_cluster(
     reach = transport or (lambda: connect_transport(options))
     tell = tell or _ignore_progress
     start = clock()
+
+    def capture(earlier: EarlierState = PRESENT) -> Snapshot:
+        return capture_cluster(options, transport=reach(), sleep=sleep, clock=clock, earlier=earlier)
+
     tell("first capture")
     before = capture_cluster(options, transport=reach(), sleep=sleep, clock=clock, announce=announce)
     while True:
         tell("waiting for the scheduler")
         api = Api(reach(), options, sleep, clock)
         polled = _wait_for_scheduler(before, api, options, patience, sleep)
-        evicted = polled.evicted
+        evicted, cycle = polled.evicted, CycleStates()
         if polled.version:
             deleted = deleted_uids(before, replace(before, objects={"Pod": polled.pods}))
             evicted |= dict.fromkeys(_iter_reported_evictions(api, options, deleted))
             try:
-                version = _version_before_decision(before, api, options, polled.version, evicted)
-                before = capture_cluster(
-                    options, transport=reach(), sleep=sleep, clock=clock, earlier=EarlierState(version)
-                )
+                found = _find_cycle(before, api, options, polled.version, evicted)
+                before, cycle = capture(found.start), found
             except VersionGone as lost:
                 tell(f"{lost.message}; the capture before it counts")
-        tell("second capture")
-        after = capture_cluster(options, transport=reach(), sleep=sleep, clock=clock)
-        evicted |= dict.fromkeys(_iter_reported_evictions(api, options, deleted_uids(before, after)))
-        verification = judge_captures(before, after, evicted, polled.pods)
+        verification = None
+        for end in cycle.ends:
+            tell("second capture")
+            try:
+                after = capture(end)
+            except VersionGone:
+                after = capture()
+            evicted |= dict.fromkeys(_iter_reported_evictions(api, options, deleted_uids(before, after)))
+            # What happened after the end of the cycle is no excuse for its decisions.
+            longer = judge_captures(before, after, evicted, polled.pods if end == PRESENT else ())
+            verification = _merge_verdicts(verification, longer) if verification is not None else longer
+            if not any(verdict.verdict_word in UNCLEAR for verdict in verification.jobs):
+                break
+        assert verification is not None
         yield replace(verification, seconds=clock() - start)
         before, start = after, clock()
+
+
+def _merge_verdicts(short: Verification, longer: Verification) -> Verification:
+    """The shorter comparison, with the longer one's verdicts on jobs about which only that one is clear.
+
+    The shorter one may end within a cycle: what the replay decides is then done a moment later.
+    """
+    with disposing(longer.recording):
+        clear = {verdict.job: verdict for verdict in longer.jobs if verdict.verdict_word not in UNCLEAR}
+        jobs = [clear.get(one.job, one) if one.verdict_word in UNCLEAR else one for one in short.jobs]
+        return replace(short, jobs=tuple(jobs), replay_count=short.replay_count + longer.replay_count)
 
 
 def _ignore_progress(_: str) -> None:
@@ -134,20 +160,65 @@ def _has_decided(before: Snapshot, objects: Mapping[str, list[Manifest]], evicte
     return outcome != CycleOutcome()
 
 
-def _version_before_decision(
+class CycleStates(NamedTuple):
+    """The states between which a cycle of the scheduler lies."""
+
+    start: EarlierState = PRESENT
+    ends: tuple[EarlierState, ...] = (PRESENT,)
+    """States in which it may have ended, the earliest first."""
+
+
+def _find_cycle(
     before: Snapshot, api: Api, options: CaptureOptions, decided: str, evicted: Collection[str]
-) -> str:
-    """The last version before the scheduler's first write since a capture; raises VersionGone."""
+) -> CycleStates:
+    """The first cycle that wrote something since a capture and until a version; raises VersionGone.
+
+    The next cycle begins a second after the end of the last one, and the server notes the second of each bind.
+    """
     captured = before.provenance.resource_versions.get("Pod", "") if before.provenance is not None else ""
     if not (captured.isdecimal() and decided.isdecimal()):
         raise VersionGone(captured or "unknown", api.server)
 
-    def has_decided(version: int) -> bool:
+    def lists_at(version: int) -> dict[str, list[Manifest]]:
         kinds = {kind: KIND_BY_NAME[kind] for kind in WATCHED_KINDS}
-        lists = {kind: list_at_version(api, row, options, str(version)) for kind, row in kinds.items()}
-        return _has_decided(before, lists, evicted)
+        return {kind: list_at_version(api, row, options, str(version)) for kind, row in kinds.items()}
 
-    return str(first_version(has_decided, int(captured), int(decided)) - 1)
+    def times_at(version: int) -> list[datetime]:
+        return _decision_times(before, lists_at(version)["Pod"])
+
+    first = first_version(lambda version: _has_decided(before, lists_at(version), evicted), int(captured), int(decided))
+    begun = min(times_at(first), default=None)
+    if begun is None:
+        return CycleStates(EarlierState(str(first - 1)), (EarlierState(decided),))
+    longer = _last_before(begun + timedelta(seconds=2), times_at, first, int(decided))
+    short = _last_before(begun + timedelta(seconds=1), times_at, first, longer)
+    ends = tuple(EarlierState(str(end)) for end in dict.fromkeys((short, longer)))
+    return CycleStates(EarlierState(str(first - 1), begun), ends)
+
+
+def _last_before(end: datetime, times_at: Callable[[int], list[datetime]], first: int, last: int) -> int:
+    """The last version of a range in which nothing is decided at the time `end` or later."""
+
+    def is_over(version: int) -> bool:
+        return any(time >= end for time in times_at(version))
+
+    return first_version(is_over, first, last) - 1 if is_over(last) else last
+
+
+def _decision_times(before: Snapshot, pods: Iterable[Manifest]) -> list[datetime]:
+    """When the scheduler bound and evicted pods since a capture."""
+    names = before.flags.scheduler_names
+    return [time for _, time in {*_iter_stamps(pods, names)} - {*_iter_stamps(before.objects_of("Pod"), names)}]
+
+
+def _iter_stamps(pods: Iterable[Manifest], scheduler_names: Collection[str]) -> Iterator[tuple[object, datetime]]:
+    """UID and time of each bind and each eviction by the scheduler."""
+    for pod in pods:
+        for each in _status_part(pod, "conditions") or () if Pod(pod).scheduler_name in scheduler_names else ():
+            time, kind = stated_time(each.get("lastTransitionTime")), each.get("type")
+            is_decision = (kind, each.get("status")) == BOUND or (kind, each.get("reason")) in (DISRUPTED, EVICTED)
+            if time is not None and is_decision:
+                yield _uid_of(pod), time
 
 
 def _iter_reported_evictions(api: Api, options: CaptureOptions, uids: Collection[str]) -> Iterator[str]:

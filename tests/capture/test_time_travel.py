@@ -121,6 +121,21 @@ def test_the_clock_of_an_earlier_state_is_the_time_of_the_event() -> None:
     assert "2026-11-07T09:28:10+00:00" == taken(server, before_bind=WAITING).now.isoformat()
 
 
+def test_a_cycle_is_captured_before_its_first_decision() -> None:
+    server, victims = small_server(), (TRAIN, "team-a/train-1")
+    for key in victims:
+        evicted = {"type": "DisruptionTarget", "reason": "PreemptionByScheduler", "status": "True"}
+        stamped = {**evicted, "lastTransitionTime": "2026-11-07T09:29:01Z"}
+        server.store.put_object(PODS, {**pod_of(server, key), "status": {"phase": "Running", "conditions": [stamped]}})
+    for key in victims:
+        server.store.delete_object(PODS, key)
+        rename(server, f"after-{key[-1]}")
+    found = taken(server, before_eviction=victims[1])
+    assert [] == [pod for pod in found.objects_of("Pod") if pod["status"].get("conditions")]
+    assert set(victims) <= names(found)
+    assert "2026-11-07T09:29:01+00:00" == found.now.isoformat()
+
+
 @pytest.mark.parametrize("may_list", [True, False])
 def test_the_configuration_of_an_earlier_state_is_that_of_its_time(may_list: bool) -> None:
     server = small_server()

@@ -44,6 +44,7 @@ class LiveCluster:
         self.draws = random.Random(seed)
         self._runs, self._busy, self._cycle, self._acted = runs, busy, 0, False
         self._born: dict[str, int] = {}
+        self._ran = 0
         nodes = [node(f"n{row}", cpu=str(6 + row % 3)) for row in range(6)]
         for one in (*nodes, queue(), queue("root"), priority_class("high", 100), priority_class("low", 1)):
             self._put(one)
@@ -81,7 +82,7 @@ class LiveCluster:
         self._acted = False
         self._end_jobs()
         for number in range(self.draws.randint(1, 3)):
-            self._create_job(f"job-{self._cycle}-{number}")
+            self.create_job(f"job-{self._cycle}-{number}")
 
     def transport(self) -> Direct:
         return Direct(self.server)
@@ -98,6 +99,7 @@ class LiveCluster:
         """Run one cycle by replaying a capture with the scheduler's own configuration."""
         snapshot = capture_cluster(OPTIONS, transport=self.transport())
         snapshot.scheduler_conf = self._runs
+        self._ran += 1
         with disposing(replay_cycle(snapshot)) as recording:
             self._keep_changed(snapshot, after(snapshot, predicted_outcome(recording)))
 
@@ -108,12 +110,22 @@ class LiveCluster:
         for kind, path in (("Pod", PODS), ("PodGroup", GROUPS)):
             for was, now in zip(before.objects_of(kind), later.objects_of(kind), strict=True):
                 if was != now:
-                    self.server.store.put_object(path, now)
+                    self.server.store.put_object(path, self._with_times(was, now) if kind == "Pod" else now)
+
+    def _with_times(self, was: Manifest, pod: Manifest) -> Manifest:
+        """The pod with the times of its new conditions, each cycle in a second of its own, and with that of a bind."""
+        time = {"lastTransitionTime": f"2026-11-01T10:{self._ran // 60:02}:{self._ran % 60:02}Z"}
+        old, conditions = was["status"].get("conditions", []), pod["status"].get("conditions", [])
+        if pod["spec"].get("nodeName") and not was["spec"].get("nodeName"):
+            others = [each for each in conditions if each["type"] != "PodScheduled"]
+            conditions = [*others, {"type": "PodScheduled", "status": "True"}]
+        stamped = [each if each in old else {**each, **time} for each in conditions]
+        return {**pod, "status": {**pod["status"], "conditions": stamped}}
 
     def _put(self, manifest: Manifest) -> None:
         self.server.store.put_object(KIND_BY_NAME[manifest["kind"]].api_path, manifest)
 
-    def _create_job(self, name: str) -> None:
+    def create_job(self, name: str) -> None:
         rank, count = self.draws.choice(["low", "high"]), self.draws.randint(1, 4)
         self._born[f"default/{name}"] = self._cycle
         self._put(pod_group(name, min_member=self.draws.randint(1, count), phase="Pending", priority_class=rank))

@@ -43,6 +43,24 @@ def test_server_without_earlier_versions_causes_no_false_alarm() -> None:
     assert ("differs" in words, "overtaken" in words) == (False, True)
 
 
+class TwoCyclesAtOnce(LiveCluster):
+    """Between two looks, the scheduler runs two cycles, and a job arrives in between."""
+
+    def run_scheduler(self) -> None:
+        super().run_scheduler()
+        self.create_job(f"between-{self.server.store.revision}")
+        super().run_scheduler()
+
+
+def test_two_cycles_before_one_look_are_judged_one_by_one() -> None:
+    found = verified(TwoCyclesAtOnce(15, busy=True), 12)
+    words = words_of(found)
+    assert ("differs" in words, "overtaken" in words) == (False, False)
+    assert {1} == {one.cycles for one in found if one.observed.bound}
+    wrong = verified(TwoCyclesAtOnce(16, conf=PACKED, busy=True), 6)
+    assert sum(not one.is_agreed for one in wrong) >= len(wrong) // 2
+
+
 def test_one_cycle_after_the_other_is_judged_while_the_cluster_lives() -> None:
     cluster = LiveCluster(14, busy=True)
     found = [one for one, _ in zip(cluster.judged_cycles(), range(6), strict=False)]

@@ -1,8 +1,9 @@
-"""Waits for a pod's bind or eviction, then finds the last state before it that the server still has."""
+"""Waits for a pod's bind or eviction, then finds the last state before its cycle that the server still has."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -19,6 +20,8 @@ from vcdebug.snapshot.snapshot import Manifest
 
 PODS: Final = KIND_BY_NAME["Pod"]
 SCHEDULED: Final = "PodScheduled"
+EVICTIONS: Final = {("DisruptionTarget", "PreemptionByScheduler"), ("Ready", "Evict")}
+"""Type and reason of the conditions that the scheduler writes before it deletes a pod."""
 STEP_FACTOR: Final = 4
 """Factor by which the steps back in time grow."""
 
@@ -51,24 +54,40 @@ class PodEvent(Struct, frozen=True):
         """The field selector that lists the pod alone."""
         return f"metadata.name={self.name}"
 
-    def time_of(self, pods: list[Manifest]) -> datetime | None:
-        """When the event happened, by the list of the pod just after it; None if the pod does not say."""
-        for pod in pods:
-            if self.bind:
-                scheduled = [
-                    each for each in object_list(status_of(pod).get("conditions")) if each.get("type") == SCHEDULED
-                ]
-                return next((stated_time(each.get("lastTransitionTime")) for each in scheduled), None)
-            end, grace = map(metadata_of(pod).get, ("deletionTimestamp", "deletionGracePeriodSeconds"))
-            time = stated_time(end)
-            return time - timedelta(seconds=grace or 0) if time is not None else None
-        return None
-
     def has_happened(self, pods: list[Manifest]) -> bool:
         """Whether the event has happened, by the list of the pod, which is empty if the pod does not exist."""
         if self.bind:
             return any(spec_of(pod).get("nodeName") for pod in pods)
-        return not pods or bool(metadata_of(pods[0]).get("deletionTimestamp"))
+        return not pods or bool(metadata_of(pods[0]).get("deletionTimestamp")) or is_evicted(pods[0])
+
+
+def is_evicted(pod: Manifest) -> bool:
+    """Whether the scheduler evicts the pod."""
+    return any((each.get("type"), each.get("reason")) in EVICTIONS for each in _conditions_of(pod))
+
+
+def decision_stamps(pods: Iterable[Manifest], scheduler_names: Collection[object]) -> set[tuple[object, datetime]]:
+    """UID and time of what the scheduler has last decided about each of its pods: a bind, an eviction, a refusal."""
+    return {
+        (metadata_of(pod).get("uid"), time)
+        for pod in pods
+        if spec_of(pod).get("schedulerName") in scheduler_names
+        for each in _conditions_of(pod)
+        if each.get("type") == SCHEDULED or (each.get("type"), each.get("reason")) in EVICTIONS
+        if (time := stated_time(each.get("lastTransitionTime"))) is not None
+    }
+
+
+def _conditions_of(pod: Manifest) -> list[Manifest]:
+    return object_list(status_of(pod).get("conditions"))
+
+
+def _time_of_deletion(pods: list[Manifest]) -> datetime | None:
+    """When another client deleted the pod; None if nothing shows it."""
+    for metadata in map(metadata_of, pods):
+        end = stated_time(metadata.get("deletionTimestamp"))
+        return end - timedelta(seconds=metadata.get("deletionGracePeriodSeconds") or 0) if end is not None else None
+    return None
 
 
 def find_state_before(
@@ -93,11 +112,30 @@ def find_state_before(
     def has_happened(version: int) -> bool:
         return event.has_happened(pods_at(version))
 
+    first = _first_since(has_happened, low, high, api)
+    pods = pods_at(first)
+    names = [spec_of(pod).get("schedulerName") for pod in pods]
+    decided = decision_stamps(pods, names) if event.bind or any(map(is_evicted, pods)) else ()
+    if not decided:
+        return EarlierState(str(first - 1), _time_of_deletion(pods))
+    begun = max(stamp for _, stamp in decided)
+
+    def has_begun(version: int) -> bool:
+        known = list_at_version(api, PODS, options, str(version), namespace=options.namespace)
+        return any(stamp >= begun for _, stamp in decision_stamps(known, names))
+
+    # A cycle decides about many pods, and each write changes what a replay would do. The next one is a second later.
+    with suppress(VersionGone):
+        first = _first_since(has_begun, 0, first, api)
+    return EarlierState(str(first - 1), begun)
+
+
+def _first_since(holds: Callable[[int], bool], low: int, high: int, api: Api) -> int:
+    """The first version since which something holds; it does for `high`, and not for `low` unless that is 0."""
     step = 1
     while not low:
         earlier = high - step
         if earlier <= 0:
             raise VersionGone(str(earlier), api.server)
-        low, high, step = (0, earlier, step * STEP_FACTOR) if has_happened(earlier) else (earlier, high, step)
-    first = first_version(has_happened, low, high)
-    return EarlierState(str(first - 1), event.time_of(pods_at(first)))
+        low, high, step = (0, earlier, step * STEP_FACTOR) if holds(earlier) else (earlier, high, step)
+    return first_version(holds, low, high)

@@ -13,6 +13,7 @@ from vcdebug.capture import CaptureOptions, capture_cluster
 from vcdebug.capture.api_client import Api, ApiRefusal, NoAnswer, Transport
 from vcdebug.capture.cluster import connect_transport
 from vcdebug.capture.listing import PRESENT, EarlierState, Listing, VersionGone, first_version, list_at_version
+from vcdebug.capture.pod_history import decision_stamps, is_evicted
 from vcdebug.conformance.cycle_outcome import (
     GONE,
     CycleOutcome,
@@ -31,7 +32,7 @@ from vcdebug.recording.recording import Recording, disposing
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.manifest import Json, metadata_of, object_in, status_of
-from vcdebug.snapshot.provenance import Provenance, stated_time
+from vcdebug.snapshot.provenance import Provenance
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 MAX_CYCLES = 3
@@ -39,7 +40,8 @@ MAX_CYCLES = 3
 WATCHED_KINDS = ("PodGroup", "Pod")
 MAX_CHANGES = 8
 UNCLEAR: Final = ("differs", "overtaken")
-BOUND: Final = ("PodScheduled", "True")
+UNSEEN: Final = (0, 1, 2, 4, 8)
+"""Numbers of versions before a cycle's first write that the cycle may not have seen."""
 EVICTIONS = "involvedObject.kind=Pod,reason=Evict"
 """The field selector of the events that the scheduler writes about pods that it evicts."""
 
@@ -80,26 +82,32 @@ def verify_cluster(
         tell("waiting for the scheduler")
         api = Api(reach(), options, sleep, clock)
         polled = _wait_for_scheduler(before, api, options, patience, sleep)
-        evicted, cycle = polled.evicted, CycleStates()
+        evicted, windows = polled.evicted, [(PRESENT, PRESENT)]
         if polled.version:
             deleted = deleted_uids(before, replace(before, objects={"Pod": polled.pods}))
             evicted |= dict.fromkeys(_iter_reported_evictions(api, options, deleted))
             try:
-                found = _find_cycle(before, api, options, polled.version, evicted)
-                before, cycle = capture(found.start), found
+                windows = _find_windows(before, api, options, polled.version, evicted)
+                before = capture(windows[0][0])
             except VersionGone as lost:
                 tell(f"{lost.message}; the capture before it counts")
-        verification = None
-        for end in cycle.ends:
-            tell("second capture")
+                windows = [(PRESENT, PRESENT)]
+        tell("second capture")
+        starts, ends = {windows[0][0]: before}, dict[EarlierState, Snapshot]()
+        verification: Verification | None = None
+        for begin, end in windows:
             try:
-                after = capture(end)
+                if begin not in starts:
+                    starts[begin] = capture(begin)
+                if end not in ends:
+                    ends[end] = capture(end)
             except VersionGone:
-                after = capture()
+                ends[end] = ends.get(end) or capture()
+            before, after = starts.get(begin, before), ends[end]
             evicted |= dict.fromkeys(_iter_reported_evictions(api, options, deleted_uids(before, after)))
-            # What happened after the end of the cycle is no excuse for its decisions.
-            longer = judge_captures(before, after, evicted, polled.pods if end == PRESENT else ())
-            verification = _merge_verdicts(verification, longer) if verification is not None else longer
+            # Between two versions, the first state says all that other clients did before the scheduler acted.
+            judged = judge_captures(before, after, evicted, polled.pods if end == PRESENT else ())
+            verification = _merge_verdicts(verification, judged) if verification is not None else judged
             if not any(verdict.verdict_word in UNCLEAR for verdict in verification.jobs):
                 break
         assert verification is not None
@@ -107,15 +115,12 @@ def verify_cluster(
         before, start = after, clock()
 
 
-def _merge_verdicts(short: Verification, longer: Verification) -> Verification:
-    """The shorter comparison, with the longer one's verdicts on jobs about which only that one is clear.
-
-    The shorter one may end within a cycle: what the replay decides is then done a moment later.
-    """
-    with disposing(longer.recording):
-        clear = {verdict.job: verdict for verdict in longer.jobs if verdict.verdict_word not in UNCLEAR}
-        jobs = [clear.get(one.job, one) if one.verdict_word in UNCLEAR else one for one in short.jobs]
-        return replace(short, jobs=tuple(jobs), replay_count=short.replay_count + longer.replay_count)
+def _merge_verdicts(verification: Verification, other: Verification) -> Verification:
+    """The first comparison, with the other one's verdicts on jobs about which only that one is clear."""
+    with disposing(other.recording):
+        clear = {verdict.job: verdict for verdict in other.jobs if verdict.verdict_word not in UNCLEAR}
+        jobs = [clear.get(one.job, one) if one.verdict_word in UNCLEAR else one for one in verification.jobs]
+        return replace(verification, jobs=tuple(jobs), replay_count=verification.replay_count + other.replay_count)
 
 
 def _ignore_progress(_: str) -> None:
@@ -160,20 +165,14 @@ def _has_decided(before: Snapshot, objects: Mapping[str, list[Manifest]], evicte
     return outcome != CycleOutcome()
 
 
-class CycleStates(NamedTuple):
-    """The states between which a cycle of the scheduler lies."""
-
-    start: EarlierState = PRESENT
-    ends: tuple[EarlierState, ...] = (PRESENT,)
-    """States in which it may have ended, the earliest first."""
-
-
-def _find_cycle(
+def _find_windows(
     before: Snapshot, api: Api, options: CaptureOptions, decided: str, evicted: Collection[str]
-) -> CycleStates:
-    """The first cycle that wrote something since a capture and until a version; raises VersionGone.
+) -> list[tuple[EarlierState, EarlierState]]:
+    """States between which the first cycle since a capture may lie, the likeliest first; raises VersionGone.
 
-    The next cycle begins a second after the end of the last one, and the server notes the second of each bind.
+    A scheduler waits for a second between two cycles, and the server notes the second of each bind: a cycle ends with
+    the last decision of its second, or of the next one. It begins before its first write, and does not see what other
+    clients change in between.
     """
     captured = before.provenance.resource_versions.get("Pod", "") if before.provenance is not None else ""
     if not (captured.isdecimal() and decided.isdecimal()):
@@ -183,17 +182,22 @@ def _find_cycle(
         kinds = {kind: KIND_BY_NAME[kind] for kind in WATCHED_KINDS}
         return {kind: list_at_version(api, row, options, str(version)) for kind, row in kinds.items()}
 
-    def times_at(version: int) -> list[datetime]:
-        return _decision_times(before, lists_at(version)["Pod"])
+    names = before.flags.scheduler_names
+    known = decision_stamps(before.objects_of("Pod"), names)
 
-    first = first_version(lambda version: _has_decided(before, lists_at(version), evicted), int(captured), int(decided))
-    begun = min(times_at(first), default=None)
-    if begun is None:
-        return CycleStates(EarlierState(str(first - 1)), (EarlierState(decided),))
-    longer = _last_before(begun + timedelta(seconds=2), times_at, first, int(decided))
-    short = _last_before(begun + timedelta(seconds=1), times_at, first, longer)
-    ends = tuple(EarlierState(str(end)) for end in dict.fromkeys((short, longer)))
-    return CycleStates(EarlierState(str(first - 1), begun), ends)
+    def times_at(version: int) -> list[datetime]:
+        return [time for _, time in decision_stamps(lists_at(version)["Pod"], names) - known]
+
+    last = int(decided)
+    first = first_version(lambda version: _has_decided(before, lists_at(version), evicted), int(captured), last)
+    begun = min(times_at(first) or times_at(last), default=None)
+    ends = [last]
+    if begun is not None:
+        longer = _last_before(begun + timedelta(seconds=2), times_at, first, last)
+        ends = list(dict.fromkeys([_last_before(begun + timedelta(seconds=1), times_at, first, longer), longer]))
+    starts = [max(first - 1 - back, int(captured)) for back in UNSEEN]
+    pairs = dict.fromkeys([*((starts[0], end) for end in ends), *((start, ends[0]) for start in starts)])
+    return [(EarlierState(str(start), begun), EarlierState(str(end), begun)) for start, end in pairs]
 
 
 def _last_before(end: datetime, times_at: Callable[[int], list[datetime]], first: int, last: int) -> int:
@@ -203,22 +207,6 @@ def _last_before(end: datetime, times_at: Callable[[int], list[datetime]], first
         return any(time >= end for time in times_at(version))
 
     return first_version(is_over, first, last) - 1 if is_over(last) else last
-
-
-def _decision_times(before: Snapshot, pods: Iterable[Manifest]) -> list[datetime]:
-    """When the scheduler bound and evicted pods since a capture."""
-    names = before.flags.scheduler_names
-    return [time for _, time in {*_iter_stamps(pods, names)} - {*_iter_stamps(before.objects_of("Pod"), names)}]
-
-
-def _iter_stamps(pods: Iterable[Manifest], scheduler_names: Collection[str]) -> Iterator[tuple[object, datetime]]:
-    """UID and time of each bind and each eviction by the scheduler."""
-    for pod in pods:
-        for each in _status_part(pod, "conditions") or () if Pod(pod).scheduler_name in scheduler_names else ():
-            time, kind = stated_time(each.get("lastTransitionTime")), each.get("type")
-            is_decision = (kind, each.get("status")) == BOUND or (kind, each.get("reason")) in (DISRUPTED, EVICTED)
-            if time is not None and is_decision:
-                yield _uid_of(pod), time
 
 
 def _iter_reported_evictions(api: Api, options: CaptureOptions, uids: Collection[str]) -> Iterator[str]:
@@ -331,8 +319,6 @@ def _as_created(change: ForeignChange, snapshot: Snapshot) -> list[Manifest]:
 
 # The difference of two captures: writes of the scheduler, and changes by anything else.
 
-DISRUPTED, EVICTED = ("DisruptionTarget", "PreemptionByScheduler"), ("Ready", "Evict")
-"""Type and reason of the conditions that the scheduler writes before it deletes a pod."""
 DECIDING_PARTS: Final[Mapping[str, Callable[[Manifest], object]]] = {
     "Node": lambda body: (
         body.get("spec"),
@@ -359,7 +345,7 @@ def outcome_between(before: Snapshot, after: Snapshot, evicted: Collection[str] 
     for key, pod in _by_key(before, "Pod").items():
         later_pod = later.get((key, _uid_of(pod)))
         if later_pod is None or _starts_terminating(pod, later_pod):
-            if not _is_terminating(pod) and (later_pod is None or _by_scheduler(later_pod)):
+            if not _is_terminating(pod) and (later_pod is None or is_evicted(later_pod)):
                 outcome.evicted[key] = "" if later_pod is not None or _uid_of(pod) in evicted else GONE
         else:
             _note_pod(outcome, key, pod, later_pod)
@@ -385,7 +371,7 @@ def terminating_uids(before: Snapshot, pods: Iterable[Manifest]) -> list[str]:
     return [
         str(_uid_of(pod))
         for was, pod in pairs
-        if was is not None and _uid_of(was) == _uid_of(pod) and _starts_terminating(was, pod) and _by_scheduler(pod)
+        if was is not None and _uid_of(was) == _uid_of(pod) and _starts_terminating(was, pod) and is_evicted(pod)
     ]
 
 
@@ -425,7 +411,7 @@ def _pod_change(old_pod: Manifest | None, new_pod: Manifest | None, *, is_expect
         return "was created"
     if new_pod is None:
         return "" if is_expected else "disappeared"
-    if _starts_terminating(old_pod, new_pod) and not _by_scheduler(new_pod):
+    if _starts_terminating(old_pod, new_pod) and not is_evicted(new_pod):
         return "is being deleted"
     phase = _status_part(new_pod, "phase")
     return f"finished: {phase}" if phase in ENDED_PHASES and phase != _status_part(old_pod, "phase") else ""
@@ -445,11 +431,6 @@ def _is_terminating(pod: Manifest) -> bool:
 
 def _starts_terminating(before: Manifest, after: Manifest) -> bool:
     return _is_terminating(after) and not _is_terminating(before)
-
-
-def _by_scheduler(pod: Manifest) -> bool:
-    conditions = [(each.get("type"), each.get("reason")) for each in _status_part(pod, "conditions") or ()]
-    return DISRUPTED in conditions or EVICTED in conditions
 
 
 def _status_part(manifest: Manifest, name: str) -> Json:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import field
 
 from tests.capture.fake_server import DATE, NOT_FOUND_REPLY, ApiReply, ApiRequest, resource_of, status
 from vcdebug.conformance import api_server as verify
@@ -22,7 +23,6 @@ REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 KIND_OF_PATH = {kind.api_path: kind for kind in KINDS}
 
 
-@dataclass
 class ApiServer(verify.ApiServer):
     """A server's objects and behaviour; `requests` records every request."""
 

@@ -1,5 +1,6 @@
 """Watches a cluster capture by capture: Pending workloads by cause, evictions, failed predictions."""
 
+import gc
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -110,6 +111,7 @@ class ClusterWatch:
         if not (observed.bound or evicted or observed.nominated):
             return False
         verification = judge_captures(before, after)
+        gc.collect()  # each replay that was tried holds circles of objects, and a watch goes on for days
         with disposing(verification.recording):
             names = job_names(before)
             differing = [

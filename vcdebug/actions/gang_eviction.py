@@ -251,9 +251,7 @@ def sum_init_requests(pending: list[TaskInfo]) -> Resource:
 
 
 def idle_and_releasing(ssn: Session, domain: str) -> Resource:
-    """The sum of Idle and Releasing of the domain's nodes, without subtracting pipelined tasks.
-    Upstream: actions/utils/util.SumIdleAndReleasing.
-    """
+    """Idle plus Releasing of the nodes, pipelined tasks included. Upstream: actions/utils/util.SumIdleAndReleasing."""
     total = Resource()
     rows = ssn.hyper_node_rows(domain)
     for node in rows.node_infos if rows is not None else ():
@@ -413,9 +411,7 @@ def _tie_key(bundle: Bundle) -> tuple[str, str, int]:
 
 
 def bundle_roi(bundle: Bundle, need: Resource) -> float:
-    """What a bundle frees of the need, divided by what its job loses; infinite for a safe bundle.
-    Upstream: actions/utils/bundle.bundleROI.
-    """
+    """Freed share of the need by what the job loses; infinite if safe. Upstream: actions/utils/bundle.bundleROI."""
     loss = _score_against_need(bundle.job_sum, need, cap=False)
     return float("inf") if loss == 0 else _score_against_need(bundle.local, need, cap=True) / loss
 

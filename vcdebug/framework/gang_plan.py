@@ -32,9 +32,7 @@ class GangPlan(NamedTuple):
 
 
 def eviction_worksheet(ssn: Session, job: JobInfo) -> Worksheet:
-    """The job's pending tasks as a worksheet, without gated and best-effort tasks.
-    Upstream: actions/utils/simulate.organizeEvictionWorksheet.
-    """
+    """Pending tasks, not gated or best-effort, to place. Upstream: actions/utils/simulate.organizeEvictionWorksheet."""
     return build_worksheet(ssn, job, lambda task: not task.sch_gated and not task.resreq.is_empty())
 
 

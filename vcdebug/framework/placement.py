@@ -35,9 +35,7 @@ _count_codes = np.count_nonzero
 
 
 def num_feasible_nodes_to_find(flags: SchedulerFlags, nodes: int) -> int:
-    """The number of feasible nodes at which a search over this many nodes ends.
-    Upstream: util/scheduler_helper.CalculateNumOfFeasibleNodesToFind.
-    """
+    """How many feasible nodes end such a search. Upstream: util/scheduler_helper.CalculateNumOfFeasibleNodesToFind."""
     if nodes <= flags.minimum_feasible_nodes or flags.percentage_nodes_to_find >= 100:
         return nodes
     percentage = flags.percentage_nodes_to_find
@@ -140,9 +138,7 @@ class PredicateHelper:
             ssn.previous_cycle.repeat_step(HelperStep(cache_on))
 
     def predicate_nodes(self, task: TaskInfo, nodes: NodeRows, judge: NodeJudge) -> tuple[NodeRows, FitErrors]:
-        """Search the nodes: (feasible nodes in visiting order, errors of the other visited nodes).
-        Upstream: util/predicate_helper.PredicateNodes.
-        """
+        """(feasible nodes as visited, errors of other visited ones). Upstream: util/predicate_helper.PredicateNodes."""
         ssn = self._ssn
         ssn.seeking = task
         errors = FitErrors(ssn.reasons)

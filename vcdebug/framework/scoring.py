@@ -41,9 +41,7 @@ class ScoredNodes(NamedTuple):
 
 
 def prioritize_nodes(ssn: Session, task: TaskInfo, nodes: NodeRows) -> ScoredNodes | None:
-    """The total scores of all plugins; None if a batch function failed, which drops every score.
-    Upstream: util/scheduler_helper.PrioritizeNodes.
-    """
+    """Total scores of all plugins; None if a batch function failed. Upstream: util/scheduler_helper.PrioritizeNodes."""
     ssn.seeking = task
     event = None if ssn.previous_cycle is None else ssn.previous_cycle.find_scores(task, nodes)
     if event is not None:
@@ -187,9 +185,7 @@ def sort_nodes(ssn: Session, task: TaskInfo, scored: ScoredNodes | None) -> list
 
 
 def best_node(ssn: Session, task: TaskInfo, feasible: NodeRows) -> NodeInfo | None:
-    """The best node with idle room, else with future room; a single candidate wins without being scored.
-    Upstream: actions/allocate.prioritizeNodes.
-    """
+    """The best node by idle, else by future room; a single one unscored. Upstream: actions/allocate.prioritizeNodes."""
     return best_with_score(ssn, task, feasible)[0]
 
 

@@ -234,9 +234,7 @@ class Session:
     # Gates that depend on the sub job or on the job
 
     def sub_job_ready(self, job: JobInfo, sub_job: SubJobInfo) -> bool:
-        """Whether the sub job is ready: SubJobReady if the PodGroup has policies, else JobReady.
-        Upstream: framework/session_plugins.SubJobReady.
-        """
+        """SubJobReady if the PodGroup has policies, else JobReady. Upstream: framework/session_plugins.SubJobReady."""
         if not job.pod_group.sub_group_policies:
             return self.ask_plugins(hooks.JOB_READY, job)
         return self.ask_plugins(hooks.SUB_JOB_READY, job, sub_job)

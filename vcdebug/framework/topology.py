@@ -68,9 +68,7 @@ def _soft_to_hard(job: JobInfo, root_tier: int) -> None:
 
 
 def _remove_invalid(ssn: Session, job: JobInfo) -> None:
-    """Clear allocated hypernodes that no longer exist, or that no task of the job or sub job uses.
-    Upstream: framework/session.removeInvalidAllocatedHyperNode.
-    """
+    """Clear allocated hypernodes, if gone or unused. Upstream: framework/session.removeInvalidAllocatedHyperNode."""
     holders: list[JobInfo | SubJobInfo] = [job, *job.sub_jobs.values()]
     for holder in holders:
         name = holder.allocated_hyper_node

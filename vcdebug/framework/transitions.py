@@ -197,9 +197,7 @@ def pipeline(ssn: Session, task: TaskInfo, host: str) -> None:
 
 
 def allocate(ssn: Session, task: TaskInfo, host: str) -> str | None:
-    """Allocate a task without a statement or rollback; if its job is ready, all its Allocated tasks are bound.
-    Upstream: framework/session.Allocate.
-    """
+    """Allocate without rollback; a ready job's Allocated tasks are bound. Upstream: framework/session.Allocate."""
     job = ssn.jobs.get(task.job)
     if job is None:
         return f"failed to find job {task.job}"

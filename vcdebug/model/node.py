@@ -224,9 +224,7 @@ class NodeInfo:
             self.releasing.add(request)
 
     def remove_task(self, task: TaskInfo) -> None:
-        """Remove a task by the status of the stored copy, not of the object passed in; ignores an unknown task.
-        Upstream: api/node_info.RemoveTask.
-        """
+        """Remove a task, if known, by the stored copy's status, not the passed. Upstream: api/node_info.RemoveTask."""
         stored = self.tasks.pop(task.key, None)
         if stored is None:
             return

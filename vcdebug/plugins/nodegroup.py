@@ -229,9 +229,7 @@ def _affinity_terms(raw: JsonObject | None) -> tuple[list[Group], list[Group]]:
 
 
 def _parse_limits(text: str) -> dict[Group, dict[str, object]] | None:
-    """Group → resource list; None if the annotation is not a JSON object of quantities.
-    Upstream: plugins/nodegroup.parseNodeGroupResourceLimits.
-    """
+    """Group → resource list; None if it is not such JSON. Upstream: plugins/nodegroup.parseNodeGroupResourceLimits."""
     if not text:
         return {}
     try:

@@ -40,9 +40,7 @@ class TaskPlacement:
     def allocate_tasks(
         self, job: JobInfo, sub_job: SubJobInfo, tasks: PriorityQueue[TaskInfo], hyper_node: str
     ) -> Statement | None:
-        """The statement (possibly empty) if the sub job ends ready or pipelined, else None.
-        Upstream: actions/allocate.allocateResourcesForTasks.
-        """
+        """The statement if ready or pipelined, else None. Upstream: actions/allocate.allocateResourcesForTasks."""
         ssn = self._ssn
         nodes = ssn.hyper_node_rows(hyper_node)
         if nodes is None or not len(nodes):

@@ -61,9 +61,7 @@ class HamiAscendLedger:
 
     @classmethod
     def of_node(cls, manifest: JsonObject, settings: NpuSettings) -> Iterator[HamiAscendLedger]:
-        """Yield a ledger for each kind of cards that the node registers.
-        Upstream: api/devices/ascend/hami/device_info.NewAscendDevices.
-        """
+        """A ledger per kind of card of the node. Upstream: api/devices/ascend/hami/device_info.NewAscendDevices."""
         metadata, status = manifest["metadata"], manifest.get("status") or {}
         annotations: Mapping[str, str] = metadata.get("annotations") or {}
         amounts = status.get("allocatable") or {}

@@ -356,9 +356,7 @@ class Predicates(Plugin):
     # Events
 
     def allocate_func(self, event: Event) -> None:
-        """Reserve volumes and claims, then add the pod to the node view, unless the reservation fails.
-        Upstream: plugins/predicates.runReservePlugins.
-        """
+        """Reserve volumes and claims; if that works, add the pod. Upstream: plugins/predicates.runReservePlugins."""
         task = event.task
         row = self.view.row_of.get(task.node_name)
         if row is None:

@@ -71,9 +71,7 @@ class EstimatedLoad:
         self._estimate_by_task[uid] = estimate
 
     def remove_estimate(self, uid: TaskId) -> None:
-        """Subtract the pod's estimate, down to 0 at most; an unknown pod changes nothing.
-        Upstream: plugins/usage/shadow_cache.SubEstimateBySnapshot.
-        """
+        """Subtract a known pod's estimate, down to 0. Upstream: plugins/usage/shadow_cache.SubEstimateBySnapshot."""
         estimate = self._estimate_by_task.pop(uid, None)
         if estimate is None:
             return

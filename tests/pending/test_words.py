@@ -147,7 +147,7 @@ def test_a_dimension_that_the_capability_does_not_limit_is_named_by_what_limits_
     request, most = Resource(4000.0, 8.0), Resource(2000.0, 6.0)
     check = QueueCheck("q", "deserved", check_request(Resource(), request, most), Resource(2000.0, 7.0))
     cpu, memory = check.arithmetic_lines()
-    assert ("> capability 2", "> deserved 6") == (cpu[-14:], memory[-12:])
+    assert ("> capability 2", "> deserved 6B") == (cpu[-14:], memory[-13:])
 
 
 def test_a_capability_that_forbids_reclaim_is_named() -> None:
@@ -306,7 +306,7 @@ def test_a_quota_of_the_namespace_is_named_with_its_figures() -> None:
     found = asked([*nodes("n1", "n2"), quota, *waiting], first="priority gang resourcequota")
     assert "enqueue-resourcequota" == found.cause_code
     assert "minResources asks 4 cpu; ResourceQuota team-quota has 7.5 of 10 used" in found.full_text
-    assert "(1.5 over; also over: memory 4Gi)." in found.full_text
+    assert "(1.5 over; also over: memory by 4Gi)." in found.full_text
     assert (1.5, "cores") == tuple(found.dominant.numbers["short.cpu"])
 
 

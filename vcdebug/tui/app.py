@@ -27,7 +27,6 @@ from vcdebug.framework.replay_options import AskExtender
 from vcdebug.model.names import Seq
 from vcdebug.snapshot.archive import MAX_BYTES
 from vcdebug.snapshot.file_access import read_stdin
-from vcdebug.snapshot.saved_files import order_captures
 from vcdebug.tui.config import DEFAULT_THEME, UserSettings, find_theme, read_settings, readable_variables, require_theme
 from vcdebug.tui.key_names import key_names
 from vcdebug.tui.keymap import KEYS_WHILE_LOADING, main_screen_keys
@@ -123,7 +122,11 @@ class VcdebugApp(App[int]):
     def open_snapshot(self, start: Start) -> None:
         """Open the main screen on a snapshot, the newest of several captures, or after a choice among several."""
         choices = start.snapshots_to_choose()
-        captures = order_captures(choices) if len(choices) > 1 else []
+        captures: list[Path] = []
+        if len(choices) > 1:
+            from vcdebug.snapshot.saved_files import order_captures
+
+            captures = order_captures(choices)
         if captures:
             self.push_screen(self._new_main_screen(start.newest_capture(captures)), self._after_main_screen)
         elif len(choices) > 1:

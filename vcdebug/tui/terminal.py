@@ -187,6 +187,11 @@ class TerminalContent:
         changes.written.update(places)
         ground = self._grounds[style]
         cells = [(character, ground if character == " " else style) for character in text]
+        # Of a first frame nothing is known: comparing cell by cell would take twice as long.
+        if self._cells.keys().isdisjoint(places):
+            changes.add_text(row, column, text, style)
+            self._cells.update(zip(places, cells, strict=True))
+            return True
         start = 0
         for is_same, part in groupby(map(eq, cells, map(self._cells.get, places))):
             end = start + len([*part])

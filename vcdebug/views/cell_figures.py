@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from vcdebug.debugger.facts import operand_figure
 from vcdebug.debugger.figures import FUTURE_IDLE, JOB, NODE, PLUGIN, QUEUE, TASK, Figure
 from vcdebug.explain.equation import Equation
 from vcdebug.framework.record import NodeAmounts, OpEvent
@@ -130,5 +129,7 @@ def equation_figure(recording: Recording, seq: Seq, equation: Equation, row: Row
     # A term may have fewer figures than the equation has columns.
     if term is None or not 0 <= index < min(len(equation.columns), len(term.figures)):
         return None
+    from vcdebug.debugger.facts import operand_figure  # only a cursor on an equation asks
+
     fact = operand_figure(recording, seq, equation, term, index)
     return None if fact is None else fact.figure

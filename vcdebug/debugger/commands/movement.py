@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Final
 
 from vcdebug.debugger.driver import CommandError, CommandReply, Driver, DriverStep, Verb, parse_number
-from vcdebug.recording.call_stack import frames_at
 
 
 def _step_command(verb: DriverStep, *, back: bool = False) -> Callable[[Driver, str], CommandReply]:
@@ -45,6 +44,8 @@ def _last_position(driver: Driver, _: str) -> CommandReply:
 
 
 def _show_place(driver: Driver, _: str) -> CommandReply:
+    from vcdebug.recording.call_stack import frames_at  # a start needs no functions of upstream
+
     debugger = driver.debugger
     path = " > ".join(span.name for span in debugger.span_path()[1:])
     frames = reversed(frames_at(debugger.recording, debugger.seq))

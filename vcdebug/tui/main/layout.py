@@ -31,6 +31,7 @@ TABS: Final = "tabs"
 
 LINES_AROUND: Final = 4
 """Header, timeline and footer."""
+SCROLLBAR_WIDTH: Final = 1
 MIN_FOLD_HEIGHT: Final = 18
 """Height from which a small screen has a line for the titles of equation and statement."""
 
@@ -45,6 +46,11 @@ class PanelPlace(NamedTuple):
 
 
 PanelPlaces = Mapping[str, PanelPlace]
+
+
+def is_ruled(place: PanelPlace) -> bool:
+    """Whether the panel there has a rule at its left."""
+    return place.x > 0 and place.height > 1
 
 
 class ScreenClass(Struct, frozen=True):
@@ -189,7 +195,7 @@ class MainLayout(Widget):
         """The last opened panel that is not always shown."""
         self._begun = False
         """Whether panels are drawn yet."""
-        self._frame_delay = ExitStack()
+        self.frame_delay = ExitStack()
         """Closed when the first frame may be drawn: one without a recording would cost as much as the one with it."""
         self._panels = {name: new_panel(_PANEL_VIEWS[name]) for name in (FLOW_PANEL, *MIDDLE_PANELS)}
         """The panels that exist: others are made on demand, since each takes time to mount."""
@@ -199,18 +205,18 @@ class MainLayout(Widget):
         yield self.tabs
 
     def on_mount(self) -> None:
-        self._frame_delay.enter_context(self.app.batch_update())
+        self.frame_delay.enter_context(self.app.batch_update())
         self.set_timer(EMPTY_FRAME_DELAY, self.show_panels)
 
     def on_unmount(self) -> None:
-        self._frame_delay.close()
+        self.frame_delay.close()
 
     def show_panels(self) -> None:
         """Show the panels, and hide those that the arrangement gives no place."""
         if not self._begun:
             self._begun = True
             self.rearrange_panels()
-        self._frame_delay.close()
+        self.frame_delay.close()
 
     def on_resize(self) -> None:
         self.rearrange_panels()
@@ -230,7 +236,7 @@ class MainLayout(Widget):
             panel.moment = self.moment
         self.rearrange_panels()
         if self.moment is not None:
-            self._frame_delay.close()
+            self.frame_delay.close()
 
     @property
     def layout(self) -> Layout:
@@ -314,7 +320,9 @@ class MainLayout(Widget):
         """Tell the panels their sizes, so that none is drawn again when Textual reports them."""
         for name, place in places.items():
             if name in self._panels:
-                self._panels[name].frame_size = Size(place.width, place.height)
+                panel = self._panels[name]
+                panel.frame_size = Size(place.width, place.height)
+                panel.first_width = place.width - is_ruled(place) - SCROLLBAR_WIDTH
 
     def _show_placed(self, places: PanelPlaces) -> None:
         """Show the panels that have a place, and hide the others."""
@@ -322,6 +330,6 @@ class MainLayout(Widget):
         self._size_panels(places)
         for name, panel in self._panels.items():
             panel.display = name in places
-            panel.set_class(name in places and places[name].x > 0 and places[name].height > 1, "-ruled")
+            panel.set_class(name in places and is_ruled(places[name]), "-ruled")
         for panel in appeared:
             panel.draw_moment()

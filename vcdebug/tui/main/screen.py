@@ -120,11 +120,16 @@ class MainScreen(Screen[NextScreen]):
 
     def compose(self) -> ComposeResult:
         """The header, the panels with their tabs, and below them the timeline, the footer and the command line."""
+        timeline, footer = Timeline().data_bind(MainScreen.moment), Footer(self._status, self._prompt)
+        for widget in (self._panels, timeline, footer):
+            # Textual also renders the frames that a delay does not send.
+            widget.display = False
+            self._panels.frame_delay.callback(setattr, widget, "display", True)
         yield self._header.data_bind(MainScreen.moment)
         yield self._panels.data_bind(MainScreen.moment)
-        yield Timeline().data_bind(MainScreen.moment)
+        yield timeline
         yield FirstKeys()
-        yield Footer(self._status, self._prompt)
+        yield footer
 
     def on_mount(self) -> None:
         # The keys of the footer depend on the focus, which Textual reports by this signal alone.

@@ -23,7 +23,6 @@ from vcdebug.debugger.notebook import Bookmark
 from vcdebug.framework.forced_answers import FORCED_CODE
 from vcdebug.model.names import Seq
 from vcdebug.printable import make_line_printable
-from vcdebug.recording.call_stack import function_at
 from vcdebug.recording.effects import timeline_marks
 from vcdebug.recording.input_problems import input_problems
 from vcdebug.recording.recording import Recording
@@ -127,6 +126,8 @@ def _function_text(moment: DebuggerState, room: int) -> Text:
     """Upstream's current function, with its place if there is room; empty at the overview or without room."""
     if moment.number == OVERVIEW:
         return Text("")
+    from vcdebug.recording.call_stack import function_at  # the first frame has no event
+
     function = function_at(moment.recording, moment.seq)
     texts = (f"{function.short_name} {function.file_line}", function.short_name)
     return Text(next((text for text in texts if len(text) <= room), ""))

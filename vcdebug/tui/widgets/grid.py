@@ -89,6 +89,8 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         """Whether the cursor is drawn while another widget has the focus."""
         self.titled = False
         """Whether the first entry above the rows is the title, which stays visible like the column heads."""
+        self.first_width = 0
+        """The width of the rows before Textual sets it, so that the first frame is drawn once; 0 if unknown."""
         self._is_writing = False
         self._rows: Sequence[Row] = ()
         self._layout = lay_out(self.table, (), 20)
@@ -205,7 +207,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         return max(self.shown.row_position(key), 0) if key else 0
 
     def _update_layout(self) -> None:
-        width = self.scrollable_content_region.width
+        width = self.scrollable_content_region.width or self.first_width
         if width == self._laid_out_for:
             return
         if width <= 0:

@@ -1,18 +1,22 @@
 """The API writes of a cycle: only changes, and the writes at close even after a panic."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from tests.actions.outcome import ran
-from tests.builders import cluster, node, pod, pod_group, pods, priority_class
+from tests.builders import cluster, conf_of, node, pod, pod_group, pods, priority_class
+from tests.recorded import golden
 from vcdebug.errors import NIL_POINTER_TEXT, ProcessExit, SchedulerPanic, VcdebugError
-from vcdebug.framework.record import PanicEvent
+from vcdebug.framework.record import OpEvent, PanicEvent
 from vcdebug.plugins.gang import Gang
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.recording.writes import ClusterWrite, api_writes
+from vcdebug.snapshot.cycle_inputs import SchedulerProcess
+from vcdebug.views.statement import operation_table
 
 TIERS = ("priority gang", "predicates nodeorder")
 
@@ -29,6 +33,23 @@ def test_a_bind_and_the_status_of_its_group_and_queue() -> None:
         found, "status", "PodGroup"
     )
     assert "allocated: cpu 1, memory 1000000000, pods 1" == of_kind(found, "status", "Queue")["default"]
+
+
+def test_a_bind_names_the_cards_and_the_cpus_of_the_pod() -> None:
+    limits = {"volcano.sh/gpu-number": "2"}
+    two_cards = pod(
+        "j-0", "j", containers=[{"name": "main", "resources": {"limits": limits, "requests": {"cpu": "1", **limits}}}]
+    )
+    gpus = node("n1", **{"volcano.sh/gpu-memory": "16", "volcano.sh/gpu-number": "2"})
+    conf = f"{conf_of('predicates deviceshare')}    arguments: {{deviceshare.GPUNumberEnable: true}}\n"
+    snapshot = cluster(gpus, pod_group("j"), two_cards, conf=conf)
+    snapshot.process = SchedulerProcess(started=snapshot.now - timedelta(hours=1))
+    cards = api_writes(replay_cycle(snapshot))
+    assert {"default/j-0": "to n1, volcano.sh/gpu-index=0,1"} == of_kind(cards, "bind")
+    recording = golden("numa-0000")
+    assert "to node-000, CPUs 0-3" == of_kind(api_writes(recording), "bind")["default/job-02-worker-0"]
+    seq, event = next(each for each in recording.events_of_type(OpEvent) if each[1].op == "allocate")
+    assert "job-02-worker-0 gets CPUs 0-3" in str(operation_table(recording, seq, event).footer)
 
 
 def test_an_eviction_and_the_nomination_that_follows() -> None:

@@ -16,6 +16,7 @@ from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.effects import committed_evictions, cycle_effects
 from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.state_before import task_of
 from vcdebug.snapshot.manifest import JsonObject, status_of
 
 WAITING_STATUSES = (TaskStatus.ALLOCATED, TaskStatus.PENDING, TaskStatus.PIPELINED)
@@ -55,8 +56,24 @@ def api_writes(recording: Recording) -> Sequence[ClusterWrite]:
 
 
 def _bind_writes(recording: Recording) -> Iterator[ClusterWrite]:
+    devices = devices_of_pods(recording)
     for effect in cycle_effects(recording).bound:
-        yield ClusterWrite(effect.seq, "Pod", effect.task, "bind", f"to {effect.node}")
+        text = ", ".join((f"to {effect.node}", *devices.get((effect.task, effect.node), ())))
+        yield ClusterWrite(effect.seq, "Pod", effect.task, "bind", text)
+
+
+@per_recording()
+def devices_of_pods(recording: Recording) -> Mapping[tuple[TaskKey, NodeName], Sequence[str]]:
+    """(bound pod, its node) → the cards that its annotations name, and the CPUs that numa-aware assigns to it."""
+    session = recording.session
+    cpus = {(reserved.pod, reserved.node): [f"CPUs {reserved.cpus}"] for reserved in session.process.reserved_cpus}
+    found: dict[tuple[TaskKey, NodeName], list[str]] = {}
+    for effect in cycle_effects(recording).bound:
+        node, pod = session.nodes.get(effect.node), task_of(recording, effect.task).pod
+        ledgers = [] if node is None else [each for each in node.devices.values() if each.has_device_request(pod)]
+        annotations = [f"{key}={text}" for each in ledgers for key, text in each.bind_annotations(pod).items()]
+        found[effect.task, effect.node] = [*annotations, *cpus.get((effect.task, effect.node), ())]
+    return found
 
 
 def _eviction_writes(recording: Recording) -> Iterator[ClusterWrite]:

@@ -14,6 +14,7 @@ from vcdebug.recording.event_index import seqs_after
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.session_steps import ALLOCATION_EVENTS, DEALLOCATION_EVENTS, handler_subjects
 from vcdebug.recording.timeline import ClusterState
+from vcdebug.recording.writes import devices_of_pods
 from vcdebug.views.cell_figures import operation_figure, statement_figure
 from vcdebug.views.headline import answer_piece, bare_name
 from vcdebug.views.pieces import (
@@ -170,6 +171,9 @@ def _iter_handler_lines(recording: Recording, seq: Seq, event: record.OpEvent) -
         if reserved.allocation is not None and (reserved.pod, reserved.node) == (event.task, event.node):
             device_names = [f"{device['pool']}/{device['device']}" for device in reserved.allocation.results]
             yield make_line(muted_piece(f"claim {bare_name(claim)} gets {', '.join(device_names)}"))
+    given = devices_of_pods(recording).get((event.task, event.node), ()) if event.op in record.CHARGING_OPS else ()
+    if given:
+        yield make_line(muted_piece(f"{bare_name(event.task)} gets {', '.join(given)}"))
     counts = pods_in_view(recording, seq)
     if counts is not None:
         lost_words = "" if counts.after != counts.before else ", where the pod is not found"

@@ -250,7 +250,7 @@ def test_pods_that_a_quota_keeps_from_being_created_are_missed_even_where_all_ot
     found = asked([*nodes("n1"), volcano_job("train", 5), {**quota, "spec": {"hard": limit["hard"]}}, *running_pods])
     full = "2 of 2 requests.cpu of ResourceQuota q are used, so no more can be created"
     assert f"default/wanted has 2 of the 5 pods that train asks for: {full}." == found.sentence
-    assert ("Used by wanted-0, wanted-1.",) == found.dominant.facts
+    assert ("Used by wanted-0 1, wanted-1 1.",) == found.dominant.facts
     assert ("ResourceQuota q: raise hard.requests.cpu 2 -> 5 for 3 more pods.",) == found.advice_texts
     assert () == asked([*nodes("n1"), volcano_job("train", 2), *running_pods]).dominant.facts
 

@@ -213,7 +213,9 @@ def describe_result(remedy: TriedPlan, *, short: bool = False) -> str:
         return _describe_admitted(outcome.assumed, short=short)
     if outcome.scheduled:
         return (places or "the job then needs no more pods") + (f"; {outcome.reserved}" if outcome.reserved else "")
-    return f"{places + ', ' if places else ''}then {outcome.cause}: {outcome.sentence.rstrip('.')}"
+    remaining = outcome.sentence.rstrip(".")
+    reason = remaining.partition(": ")[2] or remaining if short else f"{outcome.cause}: {remaining}"
+    return f"{places + ', ' if places else ''}then {reason}"
 
 
 def describe_short_plan(remedy: TriedPlan) -> str:

@@ -31,7 +31,6 @@ COMMANDS: dict[str, list[str]] = {
     "--trace": ["-m", "vcdebug", "run", "--no-cache", "--trace", os.devnull],
     "explain": ["-m", "vcdebug", "explain", "--no-cache"],
 }
-TINY = 2
 JOBS = 20
 """Number of Pending jobs in the shapes that grow in nodes; more jobs would add a second factor of growth."""
 
@@ -140,11 +139,13 @@ class Shape(NamedTuple):
     manifests: Callable[[int], Iterator[Manifest]]
     size: int
     conf: str
+    tiny: int = 2
+    """The size whose seconds are subtracted, mostly imports: large enough that jobs are Pending for the same cause."""
 
 
 SHAPES = {
     "nodes": Shape(nodes, 2_000, CONF),
-    "queues": Shape(queues, 1_000, WITHOUT_PREEMPT),
+    "queues": Shape(queues, 1_000, WITHOUT_PREEMPT, 16),
     "PodGroups": Shape(pod_groups, 500, CONF),
     "tasks of one job": Shape(tasks, 5_000, WITHOUT_PREEMPT),
     "pods per node": Shape(pods_per_node, 1_000, WITHOUT_PREEMPT),
@@ -184,7 +185,7 @@ def costs(command: list[str], snapshots: list[Path], rounds: int) -> list[Cost]:
 def rows(shape: Shape, arguments: argparse.Namespace, folder: Path) -> Iterator[tuple[Any, ...]]:
     """Command, seconds at both sizes, exponent, seconds and memory as multiples of the cycle's."""
     size = int(shape.size * arguments.scale)
-    snapshots = [write(shape, each, folder) for each in (TINY, size, 2 * size)]
+    snapshots = [write(shape, each, folder) for each in (shape.tiny, size, 2 * size)]
     cycle = Cost(math.inf, math.inf)
     for name, command in COMMANDS.items():
         small, large = costs(command, snapshots, arguments.rounds)

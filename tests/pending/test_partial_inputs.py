@@ -229,7 +229,7 @@ def test_events_alone_are_said_to_be_no_snapshot(tmp_path: Path) -> None:
 
 
 def test_a_described_object_is_read_as_far_as_it_is_printed(tmp_path: Path) -> None:
-    from vcdebug.snapshot.described_objects import described_objects
+    from vcdebug.snapshot.file_forms import described_objects
 
     group, pod = described_objects(f"{DESCRIBED_GROUP}\n\n{DESCRIBED_POD}")
     assert group["spec"] == {"minMember": 2, "minResources": {"cpu": 32, "nvidia.com/gpu": 8}, "queue": "research"}

@@ -13,7 +13,7 @@ from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.notebook import Notebook
 from vcdebug.errors import VcdebugError
 from vcdebug.snapshot import file_access
-from vcdebug.snapshot.archive import ARCHIVE_ERRORS, GZIP_MAGIC, UnpackBudget, gunzip_bytes
+from vcdebug.snapshot.archive import ARCHIVE_ERRORS, PACKED_MAGICS, UnpackBudget, unpack_bytes
 from vcdebug.snapshot.manifest import Json
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.snapshot.sources import is_bundled
@@ -38,9 +38,9 @@ def open_source(folder: str) -> Callable[[str], Sequence[str]]:
 def read_text(word: str, max_bytes: int = file_access.MAX_FILE_BYTES) -> str:
     """The text of a file, gzipped or not, or of standard input for `-`; invalid UTF-8 is replaced."""
     data = file_access.read_stdin(max_bytes) if word == STDIN else file_access.read_file(word, max_bytes)
-    if data.startswith(GZIP_MAGIC):
+    if data.startswith(PACKED_MAGICS):
         try:
-            data = gunzip_bytes(data, UnpackBudget(max_bytes), word)
+            data = unpack_bytes(data, UnpackBudget(max_bytes), word)
         except ARCHIVE_ERRORS as error:
             raise VcdebugError(f"cannot be decompressed: {error}", where=word) from error
     return data.decode("utf-8", "replace")

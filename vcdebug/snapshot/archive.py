@@ -1,14 +1,16 @@
 """Archives, read member by member in memory: nothing is written to disk, and unpacked sizes are limited."""
 
+import bz2
 import gzip
 import io
+import lzma
 import stat
 import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
-from typing import IO, NamedTuple, Self
+from collections.abc import Callable, Iterator
+from typing import IO, Final, NamedTuple, Self
 
 from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.problems import ProblemReport
@@ -21,18 +23,24 @@ MAX_RATIO = 250
 RATIO_FREE_BYTES = 64 << 20
 """The ratio is checked only from this many unpacked bytes on."""
 
-GZIP_MAGIC = b"\x1f\x8b"
+_OPENERS: Final[dict[bytes, Callable[[IO[bytes]], gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile]]] = {
+    b"\x1f\x8b": lambda packed: gzip.GzipFile(fileobj=packed),
+    b"BZh": bz2.BZ2File,
+    b"\xfd7zXZ": lzma.LZMAFile,
+}
+PACKED_MAGICS = tuple(_OPENERS)
+"""First bytes of a file packed with gzip, bzip2 or xz."""
+PACKED_SUFFIXES = (".gz", ".bz2", ".xz")
 ZIP_MAGICS = (b"PK\x03\x04", b"PK\x05\x06")
 FOREIGN_MAGICS = {
-    b"\xfd7zXZ": "xz",
-    b"BZh": "bzip2",
-    b"\x28\xb5\x2f\xfd": "zstd",
-    b"7z\xbc\xaf": "7-Zip",
-    b"Rar!": "RAR",
+    b"\x28\xb5\x2f\xfd": ("zstd", "unpack it first: zstd -d FILE"),
+    b"7z\xbc\xaf": ("7-Zip", "unpack it first: 7z x FILE"),
+    b"Rar!": ("RAR", "unpack it first: unrar x FILE"),
 }
+"""First bytes → (packer, hint) of files that are not unpacked."""
 
 ARCHIVE_ERRORS = (
-    *(tarfile.TarError, zipfile.BadZipFile, zlib.error, struct.error),
+    *(tarfile.TarError, zipfile.BadZipFile, zlib.error, struct.error, lzma.LZMAError),
     *(EOFError, OSError, RuntimeError, ValueError, LookupError, OverflowError),
 )
 """Errors that the standard library raises for a damaged, encrypted or unsupported archive."""
@@ -70,13 +78,15 @@ class UnpackBudget:
             raise SnapshotError(f"contains more than {self.max_files} files", where=name)
 
 
-class CountedGzip(io.RawIOBase):
-    """A gzip stream that checks budget and compression ratio while it is read, against gzip bombs."""
+class UnpackedStream(io.RawIOBase):
+    """The content of a packed file; budget and compression ratio are checked while it is read, against bombs."""
 
     def __init__(self, packed: IO[bytes], budget: UnpackBudget, name: str) -> None:
         self._packed_file = packed
         self._start = packed.tell()
-        self._stream = gzip.GzipFile(fileobj=packed)
+        magic = packed.read(8)
+        packed.seek(self._start)
+        self._stream = next(opener for first, opener in _OPENERS.items() if magic.startswith(first))(packed)
         self._budget = budget
         self._name = name
         self._count = 0
@@ -99,9 +109,14 @@ class CountedGzip(io.RawIOBase):
         return data
 
 
-def gunzip_bytes(data: bytes, budget: UnpackBudget, name: str) -> bytes:
-    """The content of a gzip file; raises ARCHIVE_ERRORS and SnapshotError."""
-    return CountedGzip(io.BytesIO(data), budget, name).read()
+def unpack_bytes(data: bytes, budget: UnpackBudget, name: str) -> bytes:
+    """The content of a packed file; raises ARCHIVE_ERRORS and SnapshotError."""
+    return UnpackedStream(io.BytesIO(data), budget, name).read()
+
+
+def unpacked_name(name: str) -> str:
+    """The name of a packed file without the packer's suffix."""
+    return next((name.removesuffix(suffix) for suffix in PACKED_SUFFIXES if name.endswith(suffix)), name)
 
 
 def is_tar(first_bytes: bytes) -> bool:
@@ -123,7 +138,7 @@ class _StrictTarInfo(tarfile.TarInfo):
 
 
 def tar_files(
-    stream: IO[bytes] | CountedGzip, name: str, budget: UnpackBudget, report: ProblemReport
+    stream: IO[bytes] | UnpackedStream, name: str, budget: UnpackBudget, report: ProblemReport
 ) -> Iterator[SourceFile]:
     """The regular files of a tar stream in order; of a damaged stream, the files before the damage."""
     try:

@@ -12,13 +12,23 @@ from typing import TYPE_CHECKING, Any
 from vcdebug.amount_text import count_noun
 from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.archive import SourceFile
-from vcdebug.snapshot.described_objects import described_objects, is_description
 from vcdebug.snapshot.device_config import DEVICE_CONFIG_FILE as DEVICE_FILE
 from vcdebug.snapshot.file_access import read_file
+from vcdebug.snapshot.file_forms import (
+    described_objects,
+    foreign_words,
+    is_description,
+    listed_objects,
+    renewed_version,
+    strip_surroundings,
+    table_words,
+    template_words,
+    watched_object,
+)
 from vcdebug.snapshot.json_documents import JsonError, ObjectText, OpenList, ReadSoFar, json_documents
 from vcdebug.snapshot.kinds import KIND_BY_NAME, find_kind
 from vcdebug.snapshot.manifest import WorkloadFacts, facts_by_name
-from vcdebug.snapshot.problems import ProblemReport
+from vcdebug.snapshot.problems import OBJECTS_MISSING, REST_IGNORED, ProblemReport
 from vcdebug.snapshot.schema import check_types, slim_manifest
 from vcdebug.snapshot.settings import has_mark, is_running_scheduler
 from vcdebug.snapshot.shapes import ObjectIntake, describe_value
@@ -75,12 +85,19 @@ class GatheredObjects:
         self.workloads: dict[str, WorkloadFacts] = {}
         """`namespace/Kind name` → facts from an operator's object about its pods."""
         self._unknown: dict[str, tuple[str, str, int]] = {}
+        self._watched: dict[tuple[object, str], Manifest] = {}
+        """The last state of each object of a watch, by kind and name."""
 
     def add_file(self, file: SourceFile, read_so_far: ReadSoFar | None = None) -> None:
         """Read one file; after an error the objects before it are kept."""
-        name, data = file
+        name = file.name
+        data, surroundings = strip_surroundings(file.data)
+        for fault, effect in surroundings:
+            self.report.add_problem(fault, effect, file=name)
         try:
             encoding_of(data)
+            if words := table_words(data):
+                raise DocumentError(words)
             if has_bad_bytes(data):
                 self.report.add_problem("contains invalid UTF-8", "replaced by U+FFFD", file=name)
             if PurePosixPath(name).name in SETTINGS_FILES:
@@ -92,9 +109,12 @@ class GatheredObjects:
             elif is_description(data):
                 self._add_descriptions(name, decode_text(data))
             else:
-                self._add_documents(file, read_so_far)
+                self._add_documents(SourceFile(name, data), read_so_far)
         except DocumentError as error:
-            self.report.add_problem(str(error), "the rest of the file is ignored", file=name)
+            self.report.add_problem(template_words(data) or str(error), REST_IGNORED, file=name)
+        watched, self._watched = self._watched, {}
+        for number, manifest in enumerate(watched.values(), start=1):
+            self.add_document(manifest, name, f"watched object {number}")
 
     def _add_descriptions(self, name: str, text: str) -> None:
         effect = "fields that it does not print are missing: `kubectl get -o json` has all of them"
@@ -151,14 +171,30 @@ class GatheredObjects:
     def _add_mapping(self, document: Manifest, file: str, place: str) -> None:
         kind = document.get("kind")
         if not isinstance(kind, str) or not kind:
-            self.report.add_problem("contains a document without kind", _NOT_AN_OBJECT, file=file)
+            self._add_without_kind(document, file)
         elif kind.endswith("List") and ("items" in document or kind == "List"):
             self._add_items(document, kind.removesuffix("List"), file)
         elif kind == "Status":
             message = describe_value(document.get("message") or "no message")
-            self.report.add_problem(f"contains an API server error: {message}", "objects are missing", file=file)
+            self.report.add_problem(f"contains an API server error: {message}", OBJECTS_MISSING, file=file)
         else:
             self.add_object(document, file, place)
+
+    def _add_without_kind(self, document: Manifest, file: str) -> None:
+        """Add the objects in an event of a watch, or in the lists of another tool's export."""
+        if event := watched_object(document):
+            event_type, manifest = event
+            key = (manifest.get("kind"), object_name(manifest))
+            self._watched.pop(key, None)
+            if event_type in ("ADDED", "MODIFIED"):
+                self._watched[key] = manifest
+            return
+        lists = list(listed_objects(document))
+        if not lists:
+            fault = foreign_words(document) or "contains a document without kind"
+            self.report.add_problem(fault, _NOT_AN_OBJECT, file=file)
+        for items, kind, api_version in lists:
+            self._add_each(items, kind, api_version, file)
 
     def _add_items(self, document: Manifest, kind: str, file: str) -> None:
         """Add a List's items; an item of a typed list such as PodList gets kind and apiVersion from the list."""
@@ -201,6 +237,10 @@ class GatheredObjects:
         """Add one object, type-checked; an object without a name or of an unknown kind becomes a Problem."""
         kind = manifest["kind"]
         api_version = manifest.get("apiVersion")
+        if renewed := renewed_version(str(api_version)):
+            fault = f"is of API {api_version}, which no supported release reads"
+            self.report.add_problem(fault, f"read as {renewed}", file=file, object=kind)
+            api_version, manifest = renewed, {**manifest, "apiVersion": renewed}
         row = find_kind(kind, api_version if isinstance(api_version, str) else "")
         if row is None:
             facts = facts_by_name([manifest])
@@ -368,11 +408,14 @@ def read_documents(
         for document in json_documents(data, encoding_of(data), read_so_far):
             count += 1
             yield document
-    except JsonError:
+    except JsonError as error:
         # The first document was valid JSON, so the rest is damaged JSON and not YAML.
         if count or len(data) >= YAML_RETRY_BYTES or not _looks_like_yaml_flow(data):
             raise
-        yield from yaml_documents(decode_text(data), report_repeated=report_repeated)
+        try:
+            yield from list(yaml_documents(decode_text(data), report_repeated=report_repeated))
+        except DocumentError:
+            raise error from None
     except RecursionError as error:
         raise DocumentError(f"nests deeper than {MAX_DEPTH} levels") from error
 
@@ -396,5 +439,6 @@ def starts_like_json(data: bytes) -> bool:
 
 
 def _looks_like_yaml_flow(data: bytes) -> bool:
-    """Whether a text that begins with a bracket may be YAML in flow style, such as `{a: b}`."""
-    return re.search(r"[{,]\s*[A-Za-z_][\w.-]*\s*:", decode_text(data[:_FIRST_BYTES])) is not None
+    """Whether a text that begins with a bracket may be YAML in flow style, such as `{a: b}` or `[1, 2, ]`."""
+    flow = re.search(r"[{,]\s*(?:[A-Za-z_][\w.-]*|'[^'\n]*')\s*:", decode_text(data[:_FIRST_BYTES]))
+    return flow is not None or re.search(rb",\s*[}\]]", data) is not None

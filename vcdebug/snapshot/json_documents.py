@@ -107,14 +107,22 @@ class TextWindow:
             except json.JSONDecodeError as error:
                 if not (error.pos + _MAYBE_CUT >= len(self.text) or error.msg.startswith("Unterminated")):
                     raise self.make_error(error.msg, error.pos) from error
-                opened = self._open_list() if opens_lists and len(self.text) - self.position >= WINDOW else None
+                is_cut = self._is_cut(error)
+                is_large = len(self.text) - self.position >= WINDOW
+                # The items before a cut are whole.
+                opened = self._open_list("List" if is_cut else None) if opens_lists and (is_large or is_cut) else None
                 if opened is not None:
                     return opened
                 if not self.read_more():
-                    raise self.make_error(error.msg, error.pos) from error
+                    raise self.make_error("the file is cut off here" if is_cut else error.msg, error.pos) from error
                 continue
             if end + _MAYBE_CUT < len(self.text) or not self.read_more():
                 return self._take_value(value, end)
+
+    def _is_cut(self, error: json.JSONDecodeError) -> bool:
+        """Whether the whole file ends where a value goes on."""
+        at_end = error.msg.startswith("Unterminated") or error.pos >= len(self.text.rstrip())
+        return at_end and self._offset >= len(self._bytes)
 
     def _decode_raw(self, start: int) -> tuple[Any, int]:
         try:
@@ -141,29 +149,29 @@ class TextWindow:
         column = position - self.text.rfind("\n", 0, position) if breaks else self._column + position + 1
         return JsonError(f"line {self._line + breaks + 1} column {column}: is not JSON: {message}")
 
-    def _open_list(self) -> OpenList | None:
+    def _open_list(self, default_kind: str | None) -> OpenList | None:
         if self.text[self.position] == "[":
             self.position += 1
             return OpenList("", None, self._iter_elements())
-        return self._open_items() if self.text[self.position] == "{" else None
+        return self._open_items(default_kind) if self.text[self.position] == "{" else None
 
-    def _open_items(self) -> OpenList | None:
+    def _open_items(self, default_kind: str | None) -> OpenList | None:
         """Read members up to `items`; kubectl sorts keys, so that the kind may come only behind the items."""
         members: dict[str, Any] = {}
         position = self.position + 1
         while (key := _KEY.match(self.text, position)) is not None:
             position = key.end()
             if key[1] == "items" and self.text[position] == "[":
-                return self._with_kind(members, position + 1)
+                return self._with_kind(members, position + 1, default_kind)
             try:
                 members[key[1]], position = self._decode_raw(position)
             except json.JSONDecodeError:
                 return None
         return None
 
-    def _with_kind(self, members: dict[str, Any], items: int) -> OpenList | None:
+    def _with_kind(self, members: dict[str, Any], items: int, default_kind: str | None) -> OpenList | None:
         at_end = _LIST_AT_END.findall(self._bytes[-TAIL:])
-        kind = members.get("kind", at_end[-1].decode() if at_end else None)
+        kind = members.get("kind", at_end[-1].decode() if at_end else default_kind)
         if not isinstance(kind, str) or not kind.endswith("List"):
             return None
         self.position = items

@@ -59,7 +59,8 @@ def _load_files(
         gathered.add_file(file, meter.reader_callback(file))
     if not any(KIND_BY_NAME[kind].is_read for kind in gathered.objects):
         gathered.note_unknown_kinds(also=gathered.objects)
-        raise _nothing_found_error(report.all_problems(), _source_origin(source))
+        has_conf = bool(gathered.confs or gathered.settings)
+        raise _nothing_found_error(report.all_problems(), _source_origin(source), has_conf=has_conf)
     snapshot = build_snapshot(gathered, complete, release, from_files=True)
     snapshot.name = snapshot.name or source_name(source)
     snapshot.origin = _source_origin(source)
@@ -208,9 +209,16 @@ _NEEDED_KINDS_HINT = (
 )
 
 
-def _nothing_found_error(problems: list[Problem], origin: str) -> SnapshotError:
+_NEEDED_CLUSTER_HINT = (
+    "a snapshot needs nodes, queues, PodGroups and pods; `vcdebug diff SNAPSHOT --conf FILE` replays one with it"
+)
+
+
+def _nothing_found_error(problems: list[Problem], origin: str, *, has_conf: bool) -> SnapshotError:
     """The first Problem, if it explains why nothing was found."""
     hint = "expected YAML or JSON manifests"
+    if not problems and has_conf:
+        return SnapshotError("contains only settings of the scheduler", _NEEDED_CLUSTER_HINT, origin)
     if not problems:
         return SnapshotError("contains no Kubernetes objects", hint, origin)
     first = problems[0]

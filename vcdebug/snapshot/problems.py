@@ -25,6 +25,8 @@ class Problem(Struct, frozen=True):
         return f"{text}; {self.effect}" if self.effect else text
 
 
+REST_IGNORED, OBJECTS_MISSING = "the rest of the file is ignored", "objects are missing"
+"""Effects of faults after which objects of a file are missing, so that no answer is certain."""
 MAX_ALIKE = 5
 """Maximum number of listed Problems of one sort; further ones are only counted."""
 

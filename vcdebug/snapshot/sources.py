@@ -1,6 +1,5 @@
 """The files of a snapshot from a folder, archive, file or stream, and the snapshots in a folder of several."""
 
-import gzip
 import io
 import json
 import re
@@ -22,11 +21,14 @@ FileBegins = Callable[[int, int, str], None]
 Source = str | Path | BinaryIO
 
 READ_SUFFIXES = ("", ".json", ".yaml", ".yml", ".ndjson", ".jsonl", ".conf")
-"""Suffixes of files that are read in a folder or archive, also followed by `.gz`."""
+"""Suffixes of files that are read in a folder or archive, also followed by `.gz`, `.bz2` or `.xz`."""
 COMPANION_FILES = ("expected.json", "question.json")
 """Files in a snapshot's folder that are not part of it."""
 _RECORDING_STARTS = (b'{"ev":', b'{"seq":')
 _TAR_BLOCK = 512
+_UNPACKED_SUFFIXES: Final = (".tar", ".tgz", ".zip", *(f".tar{suffix}" for suffix in archive.PACKED_SUFFIXES))
+_MAX_NESTED: Final = 2
+"""How many archives may lie inside of each other below the outermost: some unpack to themselves."""
 
 
 def open_source(
@@ -49,7 +51,7 @@ def source_name(source: Source) -> str:
         return Path(str(getattr(source, "name", "stream"))).name
     path = Path(source)
     name = path.name or path.resolve().name
-    for suffix in (".gz", ".tgz", ".tar", ".zip", ".json", ".yaml", ".yml", ".ndjson"):
+    for suffix in (*archive.PACKED_SUFFIXES, ".tgz", ".tar", ".zip", ".json", ".yaml", ".yml", ".ndjson"):
         name = name.removesuffix(suffix)
     return name or path.name
 
@@ -85,13 +87,13 @@ def _data_files(
     """The members of an archive, or the file itself; its first bytes decide, not its name."""
     if not data.strip():
         raise SnapshotError("is empty", where=name)
-    for magic, packer in archive.FOREIGN_MAGICS.items():
+    for magic, (packer, hint) in archive.FOREIGN_MAGICS.items():
         if data.startswith(magic):
-            raise SnapshotError(f"is packed with {packer}", "use .tar.gz, .zip or plain files", name)
+            raise SnapshotError(f"is packed with {packer}", hint, name)
     if data.startswith(archive.ZIP_MAGICS):
         yield from _wanted_files(archive.zip_files(io.BytesIO(data), name, budget, report), budget, report)
-    elif data.startswith(archive.GZIP_MAGIC):
-        yield from _gzip_files(data, name, budget, report)
+    elif data.startswith(archive.PACKED_MAGICS):
+        yield from _packed_files(data, name, budget, report)
     elif archive.is_tar(data[:_TAR_BLOCK]):
         yield from _wanted_files(archive.tar_files(io.BytesIO(data), name, budget, report), budget, report)
     elif _is_recording(data):
@@ -101,20 +103,21 @@ def _data_files(
         yield archive.SourceFile(name, data)
 
 
-def _gzip_files(
+def _packed_files(
     data: bytes, name: str, budget: archive.UnpackBudget, report: ProblemReport
 ) -> Iterator[archive.SourceFile]:
     try:
-        first_bytes = archive.CountedGzip(io.BytesIO(data), budget, name).read(_TAR_BLOCK)
+        first_bytes = archive.UnpackedStream(io.BytesIO(data), budget, name).read(_TAR_BLOCK)
         if _is_recording(first_bytes):
             raise SnapshotError("is a recording, not a snapshot", where=name)
         if not archive.is_tar(first_bytes):
-            yield archive.SourceFile(name.removesuffix(".gz"), archive.gunzip_bytes(data, budget, name))
+            unpacked = archive.SourceFile(archive.unpacked_name(name), archive.unpack_bytes(data, budget, name))
+            yield from _inner_files(unpacked, budget, report, _MAX_NESTED)
             return
     except archive.ARCHIVE_ERRORS as error:
         raise SnapshotError(f"is damaged: {error}", where=name) from error
-    unpacked = archive.CountedGzip(io.BytesIO(data), budget, name)
-    yield from _wanted_files(archive.tar_files(unpacked, name, budget, report), budget, report)
+    stream = archive.UnpackedStream(io.BytesIO(data), budget, name)
+    yield from _wanted_files(archive.tar_files(stream, name, budget, report), budget, report)
 
 
 def _folder_files(
@@ -172,24 +175,37 @@ def _read_file(
 
 
 def _wanted_files(
-    files: Iterator[archive.SourceFile], budget: archive.UnpackBudget, report: ProblemReport
+    files: Iterator[archive.SourceFile], budget: archive.UnpackBudget, report: ProblemReport, levels: int = _MAX_NESTED
 ) -> Iterator[archive.SourceFile]:
-    """The unpacked files that can hold objects or settings, without recordings."""
+    """The unpacked files that can hold objects or settings, without recordings; `levels` of inner archives are read."""
     for file in files:
-        if not is_wanted(file.name):
-            continue
-        name, data = file
-        if data.startswith(archive.GZIP_MAGIC):
-            name = name.removesuffix(".gz")
-            try:
-                if _is_recording(archive.CountedGzip(io.BytesIO(data), budget, name).read(64)):
-                    continue
-                data = archive.gunzip_bytes(data, budget, name)
-            except archive.ARCHIVE_ERRORS as error:
-                report.add_problem(f"is damaged: {error}", "file ignored", file=file.name)
-                continue
-        if not _is_recording(data[:64]):
-            yield archive.SourceFile(name, data)
+        if is_wanted(file.name) or file.name.endswith(_UNPACKED_SUFFIXES):
+            yield from _inner_files(file, budget, report, levels)
+
+
+def _inner_files(
+    file: archive.SourceFile, budget: archive.UnpackBudget, report: ProblemReport, levels: int
+) -> Iterator[archive.SourceFile]:
+    """The files in a file that may be packed or an archive."""
+    name, data = file
+    is_archive = archive.is_tar(data[:_TAR_BLOCK]) or data.startswith(archive.ZIP_MAGICS)
+    if (is_archive or data.startswith(archive.PACKED_MAGICS)) and not levels:
+        report.add_problem("is an archive inside of archives", "file ignored", file=name)
+    elif data.startswith(archive.PACKED_MAGICS):
+        name = archive.unpacked_name(name)
+        try:
+            if _is_recording(archive.UnpackedStream(io.BytesIO(data), budget, name).read(64)):
+                return
+            inner = archive.SourceFile(name, archive.unpack_bytes(data, budget, name))
+        except archive.ARCHIVE_ERRORS as error:
+            report.add_problem(f"is damaged: {error}", "file ignored", file=file.name)
+            return
+        yield from _inner_files(inner, budget, report, levels - 1)
+    elif is_archive:
+        unpack = archive.zip_files if data.startswith(archive.ZIP_MAGICS) else archive.tar_files
+        yield from _wanted_files(unpack(io.BytesIO(data), name, budget, report), budget, report, levels - 1)
+    elif not _is_recording(data[:64]):
+        yield file
 
 
 def is_wanted(name: str) -> bool:
@@ -197,7 +213,7 @@ def is_wanted(name: str) -> bool:
     path = PurePosixPath(name)
     if path.name in COMPANION_FILES or any(part.startswith((".", "__MACOSX")) for part in path.parts):
         return False
-    return PurePosixPath(path.name.removesuffix(".gz")).suffix.lower() in READ_SUFFIXES
+    return PurePosixPath(archive.unpacked_name(path.name)).suffix.lower() in READ_SUFFIXES
 
 
 def _is_recording(first_bytes: bytes) -> bool:
@@ -207,7 +223,7 @@ def _is_recording(first_bytes: bytes) -> bool:
 MAX_ENTRIES: Final = 1_000_000
 MAX_NAMED: Final = 4
 """Maximum number of snapshots that an error names."""
-ARCHIVE_SUFFIXES: Final = (".tar", ".tar.gz", ".tgz", ".zip", ".vcdebug")
+ARCHIVE_SUFFIXES: Final = (*_UNPACKED_SUFFIXES, ".vcdebug")
 """Suffixes of files that are a snapshot each; the last one is that of recordings."""
 _FIELD: Final = rb"""kind(?<!\wkind)["']?\s*:\s*["']?"""
 """Begins with plain letters: with a word boundary first, a search in a large file takes thirty times as long."""
@@ -301,8 +317,9 @@ def _read_content(path: Path) -> bytes:
     """The unpacked bytes of a file; empty if it cannot be read."""
     try:
         data = path.read_bytes()
-        return gzip.decompress(data) if data.startswith(archive.GZIP_MAGIC) else data
-    except archive.ARCHIVE_ERRORS:
+        packed = data.startswith(archive.PACKED_MAGICS)
+        return archive.unpack_bytes(data, archive.UnpackBudget(), path.name) if packed else data
+    except (SnapshotError, *archive.ARCHIVE_ERRORS):
         return b""
 
 

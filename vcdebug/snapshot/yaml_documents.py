@@ -117,7 +117,7 @@ def yaml_documents(
     except DocumentError:
         raise
     except yaml.YAMLError as error:
-        raise DocumentError(_explain_error(error)) from error
+        raise DocumentError(_explain_error(error, text)) from error
     except (ValueError, TypeError, OverflowError, RecursionError, AttributeError) as error:
         raise DocumentError(f"is not YAML: {error}") from error
 
@@ -234,7 +234,9 @@ def _position_text(part: yaml.Node | yaml.Event) -> str:
     return f"line {mark.line + 1}: " if mark else ""
 
 
-def _explain_error(error: yaml.YAMLError) -> str:
+def _explain_error(error: yaml.YAMLError, text: str) -> str:
     mark = getattr(error, "problem_mark", None)
     problem = str(getattr(error, "problem", None) or error).splitlines()[0]
+    if mark and any(line.lstrip(" ").startswith("\t") for line in text.splitlines()[mark.line : mark.line + 1]):
+        problem = "it is indented with a tab"
     return f"line {mark.line + 1}: is not YAML: {problem}" if mark else f"is not YAML: {problem}"

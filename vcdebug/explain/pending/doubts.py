@@ -48,6 +48,7 @@ from vcdebug.releases.release import Release
 from vcdebug.snapshot.kinds import ResourceKind
 from vcdebug.snapshot.manifest import annotations_of, name_of, object_in, object_list, spec_of, status_of
 from vcdebug.snapshot.object_checks import join_kinds, needed_kinds, supplying_command, was_read
+from vcdebug.snapshot.problems import OBJECTS_MISSING, REST_IGNORED
 from vcdebug.snapshot.reported_events import latest_heartbeat
 from vcdebug.snapshot.workloads import volcano_job_of
 
@@ -191,6 +192,8 @@ def doubt_of_input(recording: Recording) -> str:
     doubts.append(_doubt_of_kinds(_kinds_needed_by_groups(recording)))
     if recording.session.jobs and not recording.snapshot.objects_of("Pod") and not was_read(recording.snapshot, "Pod"):
         doubts.append("the snapshot has no Pod: add the output of `kubectl get pods -A -o json`")
+    damaged = [one for one in recording.own_problems if one.effect in (REST_IGNORED, OBJECTS_MISSING)]
+    doubts += [f"{one.file} {one.what}: objects may be missing" for one in damaged[:1]]
     return "; ".join(filter(None, doubts))
 
 

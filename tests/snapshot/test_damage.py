@@ -10,7 +10,7 @@ from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.loader import load_snapshot
 
 CASES = damaged()
-SOUND_AFTER_ALL = ("YAML dates", "lone surrogates", "UTF-16")
+SOUND_AFTER_ALL = ("gzip in gzip", "zip of a zip", "YAML dates", "lone surrogates", "UTF-16")
 SECONDS = 5.0
 """Limit of processor time for one snapshot, in seconds."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -136,7 +136,8 @@ class GatheredObjects:
     def _add_documents(self, file: SourceFile, read_so_far: ReadSoFar | None) -> None:
         report = partial(self._note_repeated, file.name)
         self._has_scheduler = has_mark(file.data)
-        documents = read_documents(file.data, read_so_far, unread=self._intake is not None, report_repeated=report)
+        unread, damage = self._intake is not None, partial(self._note_mended, file.name)
+        documents = read_documents(file.data, read_so_far, unread=unread, report_repeated=report, report_mended=damage)
         for number, raw in enumerate(documents, start=1):
             document = self._read_object_text(raw, {}, file.name)
             if isinstance(document, OpenList):
@@ -149,6 +150,9 @@ class GatheredObjects:
 
     def _note_repeated(self, file: str, key: str, line: int) -> None:
         self.report.add_problem(f"line {line}: duplicate key", _LAST_COUNTS, file=file, object=f"key {key}")
+
+    def _note_mended(self, file: str, fault: str) -> None:
+        self.report.add_problem(fault, "read as YAML, which allows it", file=file)
 
     def _add_open_list(self, document: OpenList, file: str, number: int) -> None:
         """Add the items of an array or List that is too large to be held at once."""
@@ -353,6 +357,8 @@ _BYTE_ORDER_MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b
 _LOG_LINE = re.compile(rb"[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{6}\s")
 _LEADING_SPACE = re.compile(r"(?:\s|---(?=\s)|,)*")
 _FIRST_BYTES = 4096
+_MENDED_BY_YAML = re.compile(rb",\s*[}\]]|[{,]\s*'[^'\n]*'\s*:")
+"""Faults that JSON refuses and YAML allows: a comma behind the last element, and names in single quotes."""
 _CHUNK = 1 << 20
 _REPLACED = "\ufffd"
 
@@ -390,10 +396,12 @@ def read_documents(
     *,
     unread: bool = False,
     report_repeated: TellRepeated | None = None,
+    report_mended: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Any]:
     """Yield the documents of a file, a large list as OpenList; raises DocumentError at the first error.
 
-    `unread`: a large file may yield an ObjectText per object. `report_repeated` is called for repeated keys of YAML.
+    `unread`: a large file may yield an ObjectText per object. `report_repeated` is called for repeated keys of YAML,
+    `report_mended` for a fault of JSON with which it can be read as YAML.
     """
     if not starts_like_json(data):
         yield from yaml_documents(decode_text(data), read_so_far, report_repeated)
@@ -410,12 +418,16 @@ def read_documents(
             yield document
     except JsonError as error:
         # The first document was valid JSON, so the rest is damaged JSON and not YAML.
-        if count or len(data) >= YAML_RETRY_BYTES or not _looks_like_yaml_flow(data):
+        is_yaml = _looks_like_yaml_flow(data)
+        if count or len(data) >= YAML_RETRY_BYTES or not (is_yaml or _MENDED_BY_YAML.search(data)):
             raise
         try:
-            yield from list(yaml_documents(decode_text(data), report_repeated=report_repeated))
-        except DocumentError:
-            raise error from None
+            documents = list(yaml_documents(decode_text(data), report_repeated=report_repeated))
+        except DocumentError as yaml_error:
+            raise yaml_error if is_yaml else error from None
+        if not is_yaml:
+            report_mended(str(error))
+        yield from documents
     except RecursionError as error:
         raise DocumentError(f"nests deeper than {MAX_DEPTH} levels") from error
 
@@ -439,6 +451,5 @@ def starts_like_json(data: bytes) -> bool:
 
 
 def _looks_like_yaml_flow(data: bytes) -> bool:
-    """Whether a text that begins with a bracket may be YAML in flow style, such as `{a: b}` or `[1, 2, ]`."""
-    flow = re.search(r"[{,]\s*(?:[A-Za-z_][\w.-]*|'[^'\n]*')\s*:", decode_text(data[:_FIRST_BYTES]))
-    return flow is not None or re.search(rb",\s*[}\]]", data) is not None
+    """Whether a text that begins with a bracket may be YAML in flow style, such as `{a: b}`."""
+    return re.search(r"[{,]\s*[A-Za-z_][\w.-]*\s*:", decode_text(data[:_FIRST_BYTES])) is not None

@@ -154,7 +154,7 @@ REFUSED: Final[dict[str, tuple[Form, str]]] = {
     "a.json.zst": (b"\x28\xb5\x2f\xfd....", "zstd -d FILE"),
     "a.7z": (b"7z\xbc\xaf....", "7z x FILE"),
     "tab.yaml": (YAML.replace("  ", "\t"), "is indented with a tab"),
-    "cut.json": (INDENTED[:30], "is cut off here"),
+    "cut.json": (INDENTED[:30], "the file ends here"),
     "cut.json.gz": (gzip.compress(COMPACT.encode())[:-20], "is damaged"),
     "empty.json": ("", "is empty"),
     "no-items.json": ('{"kind": "List", "apiVersion": "v1", "items": null}', "contains no Kubernetes objects"),

@@ -114,7 +114,7 @@ class TextWindow:
                 if opened is not None:
                     return opened
                 if not self.read_more():
-                    raise self.make_error("the file is cut off here" if is_cut else error.msg, error.pos) from error
+                    raise self.make_error("the file ends here" if is_cut else error.msg, error.pos) from error
                 continue
             if end + _MAYBE_CUT < len(self.text) or not self.read_more():
                 return self._take_value(value, end)

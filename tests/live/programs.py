@@ -56,14 +56,14 @@ def build_missing() -> None:
     """Build what is missing, from Go modules and from Volcano's source tree; says when it cannot."""
     go = shutil.which("go") or shutil.which("/usr/local/go/bin/go")
     missing = [name for name in PROGRAMS if not find_program(name)]
-    if not go or not missing:
+    # Without Volcano's definitions nothing can be run, and a quarter of an hour would be lost.
+    if not go or not missing or not crd_files():
         return
     BUILT.mkdir(parents=True, exist_ok=True)
     try:
         for name in missing:
             if name in OF_VOLCANO:
-                if crd_files():
-                    _run_go(go, Path(os.environ["VOLCANO"]), name, OF_VOLCANO[name])
+                _run_go(go, Path(os.environ["VOLCANO"]), name, OF_VOLCANO[name])
             else:
                 _write_module(go)
                 package = "./etcd" if name == "etcd" else "k8s.io/kubernetes/cmd/kube-apiserver"

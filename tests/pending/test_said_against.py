@@ -313,3 +313,43 @@ def test_a_pod_whose_volume_is_never_made_is_sent_to_its_provisioner(message: st
     assert found.scheduled
     assert about_claim is any("PersistentVolumeClaim c has no volume yet" in fact for fact in found.dominant.facts)
     assert about_claim is any("x.example.com makes none" in words for words in found.advice_texts)
+
+
+@pytest.mark.parametrize("phase", ["Failed", "Running"])
+def test_an_ended_job_with_pods_that_still_run_has_ended(phase: str) -> None:
+    left = [pod_group("j", min_member=2, phase="Running"), *pods("j", 1, cpu="4", on="n1")]
+    failed = pods("j", 1, prefix="f", on="n1", phase="Failed")
+    job = _job(phase, ("PodFailed", "RestartJob"), retryCount=3)
+    found = explained(cluster(node("n1"), job, _owned_by_job([*left, *failed])))
+    has_ended = phase == "Failed"
+    assert has_ended is ("has ended: its state is Failed, since retryCount 3" in found.sentence)
+    runs = [fact for fact in found.dominant.facts if fact.startswith("j-0 still runs on n1, with 4 cpu")]
+    assert has_ended is bool(runs)
+    assert has_ended is any("delete vcjob j" in words for words in found.advice_texts)
+
+
+@pytest.mark.parametrize("stated", ["high", None])
+def test_a_class_that_pods_have_and_their_pod_group_lacks_is_put_on_the_pod_group(stated: str | None) -> None:
+    conf = conf_of("priority conformance", "predicates", actions="allocate, preempt")
+    old = [pod_group("old", phase="Running", priority_class="mid"), *pods("old", 2, cpu="5", on="n1", priority=5)]
+    classes = [priority_class("high", 9 if stated is None else 1), priority_class("mid", 5)]
+    mine = [pod_group("j", priority_class=stated), *pods("j", 1, cpu="5", priority=9, priorityClassName="high")]
+    found = explained(cluster(node("n1"), classes, old, mine, conf=conf))
+    assert "priority" == found.cause_code
+    told = "the PodGroup of default/j has no priorityClassName; priority 9 of its pods does not count"
+    assert (stated is None) is any(told in fact for fact in found.dominant.facts)
+    assert (stated is None) is any("Set priorityClassName high on PodGroup j" in words for words in found.advice_texts)
+
+
+@pytest.mark.parametrize("capability", ["8", "4"])
+def test_pods_that_a_queue_at_its_limit_will_not_get_are_not_promised(capability: str) -> None:
+    limited = {**queue(), "spec": {"weight": 1, "capability": {"cpu": capability}}}
+    runs = [pod_group("r", phase="Running"), *pods("r", 1, cpu="4", on="n1")]
+    group = pod_group("j", phase="Pending", min_resources={"cpu": "2"})
+    arguments = {"proportion": {"enableJobEnqueued": "false"}}
+    conf = conf_of("gang", "predicates proportion", actions="enqueue, allocate", arguments=arguments)
+    facts = explained(cluster(node("n1"), limited, runs, group, conf=conf)).dominant.facts
+    assert any("would fit on n1" in fact for fact in facts)
+    assert (capability == "4") is any(
+        "but queue default has 4 of its capability 4 cpu in use" in fact for fact in facts
+    )

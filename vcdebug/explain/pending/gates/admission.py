@@ -1,11 +1,19 @@
 """enqueue: is the PodGroup admitted to its queue, and a Volcano Job whose pods are created after that."""
 
 from collections.abc import Iterator, Sequence
+from math import fsum
 
 from msgspec.structs import replace
 
 from vcdebug.actions import ALLOCATE, ENQUEUE
-from vcdebug.amount_text import count_noun, format_named_amount, format_resource, join_names, verb_for
+from vcdebug.amount_text import (
+    count_noun,
+    format_amounts_apart,
+    format_named_amount,
+    format_resource,
+    join_names,
+    verb_for,
+)
 from vcdebug.explain.answer import (
     CauseHeadline,
     Evidence,
@@ -275,5 +283,16 @@ def _count_places(view: JobView, tasks: Sequence[tuple[TaskInfo, int]]) -> str:
             reason, nodes = fits.reason_histogram[0]
             return f"would not fit now: {reason} ({count_noun(len(nodes), 'node')})."
     if placed >= view.job.min_available:
-        return f"would fit on {join_names(node_names)}."
+        return f"would fit on {join_names(node_names)}{_used_capability(view, tasks[0][0])}."
     return f"would not fit now: the nodes have room for {placed}."
+
+
+def _used_capability(view: JobView, task: TaskInfo) -> str:
+    """Words about the queue's capability where its jobs use so much of it that the pod exceeds it; else empty."""
+    jobs = [job for job in view.session.jobs.values() if job.queue == view.queue.name]
+    for name, limit in Resource.from_list(view.queue.capability).items() if view.queue.capability else ():
+        held, asked = fsum(job.allocated.get(name) for job in jobs), task.resreq.get(name)
+        if asked and held + asked > limit:
+            texts = format_amounts_apart(name, held, limit)
+            return f", but queue {view.queue.name} has {texts[0]} of its capability {texts[1]} {name} in use"
+    return ""

@@ -31,7 +31,9 @@ from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId
 from vcdebug.model.pod import Pod
 from vcdebug.model.pod_group import INQUEUE, PENDING, PodGroup
+from vcdebug.model.task import TaskStatus
 from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.state_before import sum_resources
 from vcdebug.snapshot.manifest import (
     GROUP_ANNOTATION,
     MADE_GROUP_PREFIX,
@@ -194,27 +196,42 @@ def pods_outside(view: JobView) -> Finding | None:
 
 
 def ended_workload(view: JobView) -> Finding | None:
-    """The finding if the workload of a PodGroup has ended and no pod of it could run, so that only it is left."""
-    group = view.job.pod_group
-    if not queue_index.idle_owners(view.recording, [view.job]):
-        return None
-    for owner, facts in workloads_of(view.recording, group.manifest):
+    """The finding if the workload of a PodGroup has ended, so that only the PodGroup and pods that still run are left.
+
+    Pods that run count only for a Volcano Job, which leaves them where it fails.
+    """
+    group, is_idle = view.job.pod_group, bool(queue_index.idle_owners(view.recording, [view.job]))
+    job = volcano_job_of(view.recording.snapshot, group.manifest)
+    for owner, facts in workloads_of(view.recording, group.manifest) if is_idle or job else ():
         if facts.ended:
             kind, _, name = owner.partition(" ")
-            job = volcano_job_of(view.recording.snapshot, group.manifest)
             pods = [task.pod for task in view.tasks.values()]
-            reason, told, advice = (
-                ended_job(view.recording, job, pods) if job else (f"its state is {facts.ended}", (), ())
-            )
+            reason, told, advice = f"its state is {facts.ended}", list[str](), list[Advice]()
+            if job is not None:
+                reason, job_facts, job_advice = ended_job(view.recording, job, pods)
+                told, advice = [*job_facts], [*job_advice]
+            if not is_idle:
+                command = f"kubectl -n {group.namespace} delete vcjob {name}"
+                told = [*_left_pods(view), *told]
+                advice = [owner_advice(f"Delete the job, and with it its pods: {command}."), *advice]
             # The PodGroup of an ended Volcano Job is Completed; other phases are open to admission.
-            if view.recording.timeline.opening_phases[view.job.uid] in ("", PENDING, INQUEUE):
+            elif view.recording.timeline.opening_phases[view.job.uid] in ("", PENDING, INQUEUE):
                 reason += f"; PodGroup {group.name} is left {_reservation(view)}"
                 words = f"Delete PodGroup {group.name}: kubectl -n {group.namespace} delete podgroup {group.name}"
-                advice = (*advice, queue_admin_advice(words))
+                advice.append(queue_admin_advice(words))
             headline = CauseHeadline(f"{kind} {group.namespace}/{name}", "has ended", reason)
-            evidence = opening_evidence(view.recording, "the session opens with the PodGroup and no pod that could run")
+            evidence = opening_evidence(view.recording, "the session opens with the PodGroup of an ended workload")
             return Finding(PLACES_CAUSE, headline, {}, evidence, tuple(advice), facts=tuple(told))
     return None
+
+
+def _left_pods(view: JobView) -> Iterator[str]:
+    """Yields a sentence about the pods that still run, and what they use."""
+    left = [task for task in view.tasks.values() if task.status is TaskStatus.RUNNING]
+    if left:
+        uses = format_resource(sum_resources(task.resreq for task in left))
+        nodes = join_names(dict.fromkeys(task.node_name for task in left))
+        yield f"{join_names(task.name for task in left)} still {verb_for(len(left), 'runs')} on {nodes}, with {uses}."
 
 
 def _reservation(view: JobView) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class
+from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from tests.recorded import bundled
 from vcdebug.comparison.logs.log_writer import log_lines
 from vcdebug.gotime import HOUR, MILLISECOND, MINUTE, SECOND, go_duration_text
@@ -138,3 +138,14 @@ def test_an_eviction_from_a_node_that_holds_too_much_prints_that_its_idle_is_neg
         f'"Idle resources turn into negative after allocated" nodeName="n0" task="default/low-{victim}" {amounts}'
         for victim in (2, 1)
     ] == lines
+
+
+@pytest.mark.parametrize(("release", "what"), [("master", "tasks"), ("v1.14.4", "task <j-0>")])
+def test_a_queue_that_is_not_open_prints_that_it_allocates_and_admits_nothing(release: str, what: str) -> None:
+    objects = (node("n0"), queue("a", state="Closed"), pod_group("j", queue="a", phase="Inqueue"), pods("j", 1))
+    waiting = (pod_group("new", queue="a", minResources={"cpu": "1"}, phase="Pending"), pods("new", 1))
+    conf = conf_of("gang", "predicates proportion", actions="enqueue, allocate")
+    recording = replay_cycle(snapshot_at_release(cluster(*objects, *waiting, conf=conf), release))
+    start = "Queue <a> current state: Closed, is not"
+    assert [f"{start} in open state, can not allocate {what}."] == printed(recording, "proportion.closed")
+    assert [f"{start} open state, reject job <default/new>."] == printed(recording, "proportion.not-admitted")

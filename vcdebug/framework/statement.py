@@ -90,11 +90,13 @@ class Statement:
             operation.task.last_transaction = None
             # Evictions and pipelines already changed the session; only a bind can still fail.
             if operation.kind == ALLOCATE_OP:
-                if transitions.add_bind_task(self._ssn, operation.task) is None:
+                refused = transitions.add_bind_task(self._ssn, operation.task)
+                if refused is None:
                     transitions.dispatch(self._ssn, operation.task)
                 else:
                     self._ssn.restored.pop(operation.task.uid, None)
                     transitions.unplace_task(self._ssn, operation.task, "unallocate")
+                    self._ssn.log("statement.unbound", operation.task.key, refused)
         self.operations = []
 
     def discard(self) -> None:
@@ -146,7 +148,12 @@ class Statement:
             self.evict(task, operation.reason)
             return None
         if operation.kind == "pipeline":
-            return self.pipeline(
-                task, task.node_name, eviction=task.eviction_occurred, undone=not self._ssn.keeps_refused_pipelines
-            )
-        return self.allocate(task, task.node_name)
+            undone = not self._ssn.keeps_refused_pipelines
+            error = self.pipeline(task, task.node_name, eviction=task.eviction_occurred, undone=undone)
+            if error is not None:
+                self._ssn.log("statement.unrepeated", error)
+            return error
+        error = self.allocate(task, task.node_name)
+        if error is not None:
+            self._ssn.log("statement.unrecovered", task.key, error)
+        return error

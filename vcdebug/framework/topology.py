@@ -97,10 +97,11 @@ def _lowest_tier_hyper_node(ssn: Session, sub_job: SubJobInfo) -> str:
     """
     tree = ssn.hyper_nodes
     nodes = [t.node_name for t in sub_job.tasks.values() if is_allocated_status(t.status) and t.node_name]
-    if not nodes or any(node not in ssn.nodes for node in nodes):
-        return ""
     # Ascending, so that min() takes the first by name among equal tiers.
-    common = [name for name in sorted(tree.by_name) if all(node in tree.real_nodes.get(name, {}) for node in nodes)]
+    names = sorted(tree.by_name) if all(node in ssn.nodes for node in nodes) else ()
+    common = [name for name in names if all(node in tree.real_nodes.get(name, {}) for node in nodes)] if nodes else []
+    if nodes and not common:
+        ssn.log("session.no-domain", sub_job.uid)
     if ssn.release.has_older_form(SUBJOB_RECOVERY_TIER):
         return min(common, key=lambda name: len(tree.real_nodes[name]), default="")
     return min(common, key=lambda name: tree.by_name[name].tier, default="")

@@ -98,8 +98,16 @@ def revert_volumes(ssn: Session, task: TaskInfo) -> None:
         ssn.cache_volumes.revert(task.pod)
 
 
-def place_task(ssn: Session, task: TaskInfo, host: str, status: TaskStatus) -> list[str]:
+PLACING_STEP = {TaskStatus.ALLOCATED: "allocating", TaskStatus.PIPELINED: "pipeline"}
+"""The word for the step in upstream's log."""
+
+
+def place_task(
+    ssn: Session, task: TaskInfo, host: str, status: TaskStatus, *, reads_handlers: bool = True
+) -> list[str]:
     """Put the task on the node as Allocated or Pipelined and call the handlers; returns all errors that occurred.
+
+    Only a statement reads, and logs, the handlers' errors.
     Upstream: framework/statement.Allocate, framework/statement.Pipeline.
     """
     ssn.draws.count_placement(task.key)
@@ -110,7 +118,12 @@ def place_task(ssn: Session, task: TaskInfo, host: str, status: TaskStatus) -> l
         # The node was restored: it already holds the task as Pipelined.
         node.remove_task(task)
     errors.append(f"failed to find node {host}" if node is None else node.add_task(task))
-    return [error for error in errors if error is not None] + ssn.notify_allocated(task)
+    if node is not None and errors[-1] is not None:
+        ssn.log("statement.unadded", task.key, host, PLACING_STEP[status], errors[-1])
+    refusals = ssn.notify_allocated(task)
+    for refusal in refusals if reads_handlers else ():
+        ssn.log("statement.refused", task.key, host, PLACING_STEP[status], refusal)
+    return [error for error in errors if error is not None] + refusals
 
 
 def unplace_task(ssn: Session, task: TaskInfo, op: str) -> None:
@@ -192,7 +205,7 @@ def dispatch(ssn: Session, task: TaskInfo) -> None:
 
 def pipeline(ssn: Session, task: TaskInfo, host: str) -> None:
     """Pipeline a task without a statement; handlers' errors are ignored. Upstream: framework/session.Pipeline."""
-    place_task(ssn, task, host, TaskStatus.PIPELINED)
+    place_task(ssn, task, host, TaskStatus.PIPELINED, reads_handlers=False)
     record_op(ssn, "pipeline", task, node=host, eviction=False, via="session")
 
 
@@ -220,6 +233,7 @@ def allocate(ssn: Session, task: TaskInfo, host: str) -> str | None:
     for allocated in job.tasks_with_status(TaskStatus.ALLOCATED):
         error = add_bind_task(ssn, allocated)
         if error is not None:
+            ssn.log("session.undispatched", allocated.key, error)
             return error
         dispatch(ssn, allocated)
         record_op(ssn, "bind", allocated, node=allocated.node_name, via="session")

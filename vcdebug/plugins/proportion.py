@@ -220,8 +220,9 @@ class Proportion(Plugin):
 
     def job_enqueueable(self, job: JobInfo) -> int:
         """Whether the job's minimum fits the queue's limit beside its inelastic allocations."""
-        attr = self.queues[job.queue]
-        if not self.is_served(self.ssn.queues[job.queue]):
+        attr, queue = self.queues[job.queue], self.ssn.queues[job.queue]
+        if not self.is_served(queue):
+            self.ssn.log("proportion.not-admitted", queue.name, queue.state, job.uid)
             return REJECT
         if job.pod_group.min_resources is None:
             self.ssn.log("proportion.no-minimum", job.name)
@@ -279,7 +280,11 @@ class Proportion(Plugin):
         allocated = state.data.get(STATE_KEY)
         if not isinstance(allocated, AllocatedState) or queue.name not in allocated.by_queue:
             return False
-        return queue_limits.request_fits(allocated.by_queue[queue.name], task.resreq, self.queues[queue.name].deserved)
+        used, deserved = allocated.by_queue[queue.name], self.queues[queue.name].deserved
+        fits = queue_limits.request_fits(used, task.resreq, deserved)
+        if not fits:
+            self.ssn.log("proportion.simulated", queue.name, deserved, used, task.name, task.resreq)
+        return fits
 
     def simulate_add_task(self, state: CycleState, task: TaskInfo, other: TaskInfo, node: NodeInfo) -> str | None:
         allocated, queue, error = self.simulated_state(state, other)

@@ -21,6 +21,7 @@ from vcdebug.plugins import DRF, GANG, PRIORITY, PROPORTION
 from vcdebug.plugins.proportion import DealRound, DealtShare, ProportionQueueAttr
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import job_before
+from vcdebug.releases.queues import QUEUE_STATE_UNREAD
 from vcdebug.releases.topology import HYPERNODES_NOT_READY
 from vcdebug.snapshot.manifest import JsonObject, metadata_of, spec_of
 
@@ -95,12 +96,16 @@ def proportion_overused(context: LogContext, subject: CallSubject, result: CallR
 
 
 def proportion_refused(context: LogContext, subject: CallSubject, result: CallResult) -> Iterator[LogCall]:
-    """proportion's line about a request that an open queue rejects, with the queue's amounts."""
-    queue = subject["queue"]
-    if result or context.recording.session.queues[queue].state != OPEN:
+    """proportion's line about a request that its queue rejects: a state that is not open, else the amounts."""
+    queue, session = subject["queue"], context.recording.session
+    if result:
         return
     request = Resource()
     candidates = [context.task_of(key) for key in ([subject["task"]] if "task" in subject else subject["candidates"])]
+    state = session.queues[queue].state
+    if state != OPEN and not session.release.has_older_form(QUEUE_STATE_UNREAD):
+        yield "proportion.closed", queue, state, candidates[0].name
+        return
     for task in candidates:
         request.add(task.resreq)
     figures = (context.current_state.plugin_figure(PROPORTION, queue, name) for name in ("deserved", "allocated"))

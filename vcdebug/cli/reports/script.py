@@ -117,8 +117,8 @@ def run_command(driver: Driver, line: str, number: int = 1) -> AnswerReport:
 
 
 def answer_text(report: AnswerReport) -> str:
-    """The answer as plain text, without the line that repeats the command."""
-    return plain_text(islice(answer_blocks(report), 1, None))
+    """The answer as plain text, without the line that repeats the command and an empty line below it."""
+    return plain_text(islice(answer_blocks(report), 1, None)).lstrip("\n")
 
 
 def answer_blocks(report: AnswerReport) -> Iterator[Block]:

@@ -10,12 +10,14 @@ from tests.actions.outcome import ran
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods, priority_class
 from tests.recorded import golden
 from vcdebug.errors import NIL_POINTER_TEXT, ProcessExit, SchedulerPanic, VcdebugError
+from vcdebug.explain.questions.nodes import explain_node
 from vcdebug.framework.record import OpEvent, PanicEvent
 from vcdebug.plugins.gang import Gang
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.recording.writes import ClusterWrite, api_writes
 from vcdebug.snapshot.cycle_inputs import SchedulerProcess
+from vcdebug.views.nodes import node_page
 from vcdebug.views.statement import operation_table
 
 TIERS = ("priority gang", "predicates nodeorder")
@@ -35,21 +37,35 @@ def test_a_bind_and_the_status_of_its_group_and_queue() -> None:
     assert "allocated: cpu 1, memory 1000000000, pods 1" == of_kind(found, "status", "Queue")["default"]
 
 
-def test_a_bind_names_the_cards_and_the_cpus_of_the_pod() -> None:
-    limits = {"volcano.sh/gpu-number": "2"}
-    two_cards = pod(
-        "j-0", "j", containers=[{"name": "main", "resources": {"limits": limits, "requests": {"cpu": "1", **limits}}}]
-    )
+def with_cards(count: int, **pod_parts: Any) -> Recording:
+    """The cycle of a pod that asks for cards of a node with two."""
+    limits = {"volcano.sh/gpu-number": str(count)}
+    containers = [{"name": "main", "resources": {"limits": limits, "requests": {"cpu": "1", **limits}}}]
     gpus = node("n1", **{"volcano.sh/gpu-memory": "16", "volcano.sh/gpu-number": "2"})
     conf = f"{conf_of('predicates deviceshare')}    arguments: {{deviceshare.GPUNumberEnable: true}}\n"
-    snapshot = cluster(gpus, pod_group("j"), two_cards, conf=conf)
+    snapshot = cluster(gpus, pod_group("j"), pod("j-0", "j", containers=containers, **pod_parts), conf=conf)
     snapshot.process = SchedulerProcess(started=snapshot.now - timedelta(hours=1))
-    cards = api_writes(replay_cycle(snapshot))
+    return replay_cycle(snapshot)
+
+
+def test_a_bind_names_the_cards_and_the_cpus_of_the_pod() -> None:
+    cards = api_writes(with_cards(2))
     assert {"default/j-0": "to n1, volcano.sh/gpu-index=0,1"} == of_kind(cards, "bind")
     recording = golden("numa-0000")
     assert "to node-000, CPUs 0-3" == of_kind(api_writes(recording), "bind")["default/job-02-worker-0"]
     seq, event = next(each for each in recording.events_of_type(OpEvent) if each[1].op == "allocate")
     assert "job-02-worker-0 gets CPUs 0-3" in str(operation_table(recording, seq, event).footer)
+    rows = node_page(recording, len(recording), "node-000").rows
+    assert "cpu 4, mem 2Gi; CPUs 0-3" in [str(row.cells[-1].text) for row in rows if row.key == event.task]
+    reply = explain_node(recording, event.task)
+    assert (("It gets CPUs 0-3.",), ["CPUs 0-3"]) == (reply.lines, reply.data["devices"])
+
+
+def test_a_pod_that_ran_before_the_cycle_keeps_its_card_on_the_page_of_its_node() -> None:
+    notes = {"volcano.sh/gpu-index": "1", "volcano.sh/predicate-time": "1"}
+    recording = with_cards(1, on="n1", annotations=notes)
+    (row,) = node_page(recording, len(recording), "n1").rows
+    assert str(row.cells[-1].text).endswith("; volcano.sh/gpu-index=1")
 
 
 def test_an_eviction_and_the_nomination_that_follows() -> None:

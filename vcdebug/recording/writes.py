@@ -64,15 +64,21 @@ def _bind_writes(recording: Recording) -> Iterator[ClusterWrite]:
 
 @per_recording()
 def devices_of_pods(recording: Recording) -> Mapping[tuple[TaskKey, NodeName], Sequence[str]]:
-    """(bound pod, its node) → the cards that its annotations name, and the CPUs that numa-aware assigns to it."""
+    """(pod, its node) → the cards that it holds, as its annotations name them, and the CPUs that numa-aware assigns."""
     session = recording.session
     cpus = {(reserved.pod, reserved.node): [f"CPUs {reserved.cpus}"] for reserved in session.process.reserved_cpus}
     found: dict[tuple[TaskKey, NodeName], list[str]] = {}
-    for effect in cycle_effects(recording).bound:
-        node, pod = session.nodes.get(effect.node), task_of(recording, effect.task).pod
+    bound = {
+        (effect.task, effect.node): task_of(recording, effect.task).pod for effect in cycle_effects(recording).bound
+    }
+    tasks = [task for job in session.jobs.values() for task in job.tasks.values()]
+    held = {(task.key, task.node_name): task.pod for task in tasks if task.node_name}
+    for (task, host), pod in (held | bound).items():
+        node = session.nodes.get(host)
         ledgers = [] if node is None else [each for each in node.devices.values() if each.has_device_request(pod)]
         annotations = [f"{key}={text}" for each in ledgers for key, text in each.bind_annotations(pod).items()]
-        found[effect.task, effect.node] = [*annotations, *cpus.get((effect.task, effect.node), ())]
+        if devices := [*annotations, *cpus.get((task, host), ())]:
+            found[task, host] = devices
     return found
 
 

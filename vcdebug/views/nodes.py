@@ -21,6 +21,7 @@ from vcdebug.recording.event_index import NODE
 from vcdebug.recording.input_problems import noteworthy_nodes, overfull_dimensions
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.timeline import ClusterState
+from vcdebug.recording.writes import devices_of_pods
 from vcdebug.views.bars import LEGEND, node_bar
 from vcdebug.views.cell_figures import node_figure, task_figure
 from vcdebug.views.equation import equation_table
@@ -162,7 +163,7 @@ PAGE_BAR_WIDTH = 24
 def node_page(recording: Recording, seq: Seq, name: NodeName) -> Table:
     """One node at an event: bars, the event's verdict on it, its tasks, and the jobs that it refused."""
     state = recording.timeline.state_at(seq)
-    tasks = [_task_row(recording, key, state) for key in state.tasks_on(name)]
+    tasks = [_task_row(recording, key, state, name) for key in state.tasks_on(name)]
     head = [*_iter_bar_lines(recording, seq, name), *_iter_event_parts(recording, seq, name), _task_count(len(tasks))]
     refused = [_refusal_row(refusal) for refusal in node_refusals(recording, name)]
     foot = () if refused else (make_line(muted_piece("it refused no pod in this cycle")),)
@@ -230,9 +231,10 @@ def _task_count(tasks: int) -> Line:
     )
 
 
-def _task_row(recording: Recording, key: TaskKey, state: ClusterState) -> Row:
-    task = recording.timeline.tasks[key]
-    words = (key, state.tasks[key].status.upstream_name, str(task.priority), short_text_without_pods(task.resreq))
+def _task_row(recording: Recording, key: TaskKey, state: ClusterState, node: NodeName) -> Row:
+    task, devices = recording.timeline.tasks[key], devices_of_pods(recording).get((key, node), ())
+    request = "; ".join((short_text_without_pods(task.resreq), *devices))
+    words = (key, state.tasks[key].status.upstream_name, str(task.priority), request)
     return Row(key, tuple(map(Piece, words)), subject=("task", key))
 
 

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from vcdebug.amount_text import count_noun, format_number, format_numbers_apart, verb_for
 from vcdebug.explain.answer import Evidence, NamedQuestion, QuestionReply, ReplySheet
@@ -18,6 +18,7 @@ from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import last_operation
 from vcdebug.recording.visits import spans_inside
+from vcdebug.recording.writes import devices_of_pods
 
 MAX_SCORED_NODES = 8
 
@@ -61,8 +62,16 @@ def explain_node(recording: Recording, word: str) -> QuestionReply:
     search = find_search(recording, placements)
     dry_run_search = dry_runs.dry_run_search_at(recording, search.placed_seq)
     if dry_run_search is not None:
-        return _reply_of_dry_runs(search._replace(tried_nodes=()), dry_run_search)
-    return _reply_with_scores(recording, search) if search.scores else _reply_without_scores(recording, search)
+        reply = _reply_of_dry_runs(search._replace(tried_nodes=()), dry_run_search)
+    elif search.scores:
+        reply = _reply_with_scores(recording, search)
+    else:
+        reply = _reply_without_scores(recording, search)
+    devices = devices_of_pods(recording).get((pod, search.node), ())
+    if not devices:
+        return reply
+    line = f"It gets {', '.join(devices)}."
+    return structs.replace(reply, lines=(*reply.lines, line), data={**reply.data, "devices": list(devices)})
 
 
 def _reply_of_explain(recording: Recording, text: str, data: dict[str, object]) -> QuestionReply:

@@ -88,7 +88,7 @@ docs: .venv/dev.stamp  ## write docs/keys.md, commands.md, kubectl.md, where.md,
 site: .venv/dev.stamp  ## build the documentation site into build/site; any warning is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
-release-notes:  ## print the notes of one release from CHANGELOG.md: make release-notes VERSION=0.1.0
+release-notes:  ## print the notes of one release from CHANGELOG.md: make release-notes VERSION=0.2.0
 	@$(PYTHON) deploy/release_notes.py $(VERSION)
 
 clean:  ## remove the private environment and every cache

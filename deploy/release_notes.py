@@ -2,7 +2,7 @@
 
 python deploy/release_notes.py [VERSION]
 
-VERSION is a heading of the changelog such as 0.1.0 or Unreleased; without it, the version in vcdebug/__init__.py.
+VERSION is a heading of the changelog such as 0.2.0 or Unreleased; without it, the version in vcdebug/__init__.py.
 """
 
 import re

@@ -8,8 +8,8 @@ import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
+from pydoc import locate
 from threading import Lock
 from typing import TYPE_CHECKING, Generic, NamedTuple
 
@@ -131,22 +131,16 @@ class _SubmittedRuns(Generic[Item, Result]):
 
 def _check_versions(client: Client, address: str) -> None:
     """Raise VcdebugError unless scheduler and workers have this version of vcdebug."""
-    # A function of the standard library: one of ours cannot be unpickled where vcdebug is missing.
-    package = "vcdebug"
-    workers: dict[str, object] = client.run(version, package, on_error="return")
-    versions = [*workers.values(), _version_of_scheduler(client, package)]
+    # A function of the standard library: one of ours cannot be unpickled where vcdebug is missing. The metadata of an
+    # installed package would not do: those of a checkout are as old as its installation.
+    name = "vcdebug.__version__"
+    workers: dict[str, object] = client.run(locate, name, on_error="return")
+    versions = [*workers.values(), client.run_on_scheduler(locate, name)]
     mismatches = [installed for installed in versions if installed != __version__]
     if mismatches:
         raise VcdebugError(
             f"{len(mismatches)} of {len(versions)} workers have no vcdebug {__version__}", INSTALL_HINT, address
         )
-
-
-def _version_of_scheduler(client: Client, package: str) -> object:
-    try:
-        return client.run_on_scheduler(version, package)
-    except PackageNotFoundError:
-        return None
 
 
 INSTALL_HINT = f"install vcdebug {__version__} on the machines of the scheduler and the workers"

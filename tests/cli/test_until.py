@@ -83,7 +83,7 @@ def test_a_job_is_known_by_its_owner_before_its_pods_exist(tmp_path: Path) -> No
     file = tmp_path / "waiting.yaml"
     file.write_text(WAITING_VOLCANO_JOB, encoding="utf-8")
     recording = replay_cycle(load_snapshot(file))
-    assert parse_until("team-a/train is Pending")(recording).startswith("team-a/train: team-a/train is ")
+    assert parse_until("team-a/train is Pending")(recording).startswith("team-a/train is ")
     assert not parse_until("team-b/train is Pending")(recording)
 
 

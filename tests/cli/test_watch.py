@@ -20,11 +20,11 @@ from tests.apiserver.clusters import Direct, small_server
 from tests.apiserver.server import ApiServer
 from tests.capture.small_cluster import PODS, _pod
 from tests.capture.test_faults import OPTIONS
-from vcdebug.capture import capture_cluster
 from vcdebug.capture.permission import cluster_role
 from vcdebug.cli.commands import CommandOutcome
 from vcdebug.cli.commands.watch import WatchCommand, watch_cluster
 from vcdebug.cli.output import Output
+from vcdebug.conformance import ClusterReader
 from vcdebug.errors import VcdebugError
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.loader import load_snapshot
@@ -47,15 +47,14 @@ class Watching:
         self.out, self.err, self.readings = StringIO(), StringIO(), 0
 
     def run(self) -> None:
-        def take() -> Any:
-            return capture_cluster(OPTIONS, transport=Direct(self.server), sleep=lambda _: None)
+        reader = ClusterReader(OPTIONS, lambda: Direct(self.server), sleep=lambda _: None)
 
         def sleep(_: float) -> None:
             self.readings += 1
             self.change(self.readings)
 
         with pytest.raises(Stopped):
-            watch_cluster(self.args, take, Output(self.out, self.err), sleep)
+            watch_cluster(self.args, reader, Output(self.out, self.err), sleep)
 
     def scrape(self) -> dict[str, dict[tuple[str, ...], float]]:
         """The metrics as Prometheus parses them: sample name -> label values (sorted by label) -> value."""
@@ -150,6 +149,8 @@ def test_a_prediction_that_failed_is_counted_and_both_captures_are_kept(tmp_path
         if done == 2:
             raise Stopped
         pod = _pod("waiting-0", "waiting", "node-9")
+        bound = {"type": "PodScheduled", "status": "True", "lastTransitionTime": "2026-11-01T10:00:00Z"}
+        pod["status"]["conditions"] = [bound]
         server.store.put_object(PODS, pod)
 
     watching = Watching(server, tmp_path, bind_elsewhere)
@@ -222,7 +223,9 @@ def test_nothing_is_written_to_the_cluster(tmp_path: Path) -> None:
 def test_an_address_that_is_none_is_an_error(address: str, tmp_path: Path) -> None:
     watching = Watching(small_server(), tmp_path, stop_after(1), "--metrics", address)
     with pytest.raises(VcdebugError, match="is not an address"):
-        watch_cluster(watching.args, lambda: pytest.fail("read"), Output(watching.out, watching.err))
+        watch_cluster(
+            watching.args, ClusterReader(OPTIONS, lambda: pytest.fail("read")), Output(watching.out, watching.err)
+        )
 
 
 def test_the_manifest_grants_what_is_read_and_starts_the_command() -> None:
@@ -243,6 +246,6 @@ def test_ctrl_c_ends_it_with_0(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("vcdebug.capture.capture_cluster", interrupt)
+    monkeypatch.setattr(ClusterReader, "capture", interrupt)
     watching = Watching(small_server(), tmp_path, stop_after(1))
     assert CommandOutcome.DONE is WatchCommand().execute(watching.args, Output(watching.out, watching.err))

@@ -11,7 +11,8 @@ from tests.builders import node, pod, pod_group, priority_class, queue
 from tests.capture.small_cluster import config_map, deployment
 from tests.conformance.deeds import after
 from vcdebug.capture import CaptureOptions, capture_cluster
-from vcdebug.conformance import Patience, Verification, verify_cluster
+from vcdebug.conformance import ClusterReader, Patience, Verification, verify_cluster
+from vcdebug.conformance.cluster_watch import ClusterWatch, WatchFigures
 from vcdebug.conformance.cycle_outcome import predicted_outcome
 from vcdebug.recording.recording import disposing
 from vcdebug.recording.replay import replay_cycle
@@ -58,11 +59,19 @@ class LiveCluster:
         """Run one cycle: jobs start and end, then verify_cluster runs while the scheduler acts."""
         self._begin_cycle()
         patience = Patience(max_seconds=5, pause=1)
-        return next(
-            verify_cluster(
-                OPTIONS, patience, transport=self.transport, sleep=self.pass_time, clock=lambda: float(self._cycle)
-            )
-        )
+        reader = ClusterReader(OPTIONS, self.transport, self.pass_time, lambda: float(self._cycle))
+        return next(verify_cluster(reader, patience))
+
+    def watch(self, cycles: int) -> tuple[WatchFigures, list[str]]:
+        """Figures and lines of a watch that reads before and after the scheduler runs."""
+        reader, lines = ClusterReader(OPTIONS, self.transport, sleep=lambda _: None), list[str]()
+        watch = ClusterWatch(reader)
+        for _ in range(cycles):
+            self._begin_cycle()
+            lines += watch.judge_capture(reader.capture()).lines
+            self.pass_time(1)
+            lines += watch.judge_capture(reader.capture()).lines
+        return watch.figures, lines
 
     def judged_cycles(self) -> Iterator[Verification]:
         """The verdicts of one run of verify over all cycles."""
@@ -74,7 +83,7 @@ class LiveCluster:
             self.pass_time(seconds)
 
         self._begin_cycle()
-        return verify_cluster(OPTIONS, patience, transport=self.transport, sleep=pass_time, clock=lambda: 0.0)
+        return verify_cluster(ClusterReader(OPTIONS, self.transport, pass_time, lambda: 0.0), patience)
 
     def _begin_cycle(self) -> None:
         """Start a cycle: end old jobs, create new ones, and let the scheduler act again."""
@@ -133,6 +142,13 @@ class LiveCluster:
         priority = {"low": 1, "high": 100}[rank]
         for row in range(count):
             self._put(pod(f"{name}-{row}", name, requests=asks, priority=priority, priorityClassName=rank))
+
+    def delete_job(self, name: str) -> None:
+        for one in self.objects_of(PODS):
+            if one["metadata"].get("annotations", {}).get("scheduling.k8s.io/group-name") == name:
+                self.server.store.delete_object(PODS, key_of(one))
+        self.server.store.delete_object(GROUPS, f"default/{name}")
+        del self._born[f"default/{name}"]
 
     def _end_jobs(self) -> None:
         """Delete jobs of MAX_AGE and evicted pods, and set bound pods to Running."""

@@ -61,6 +61,35 @@ def test_two_cycles_before_one_look_are_judged_one_by_one() -> None:
     assert sum(not one.is_agreed for one in wrong) >= len(wrong) // 2
 
 
+class PassingJobs(LiveCluster):
+    """Between two readings, jobs come, take their nodes in one cycle and are gone before the next one."""
+
+    def run_scheduler(self) -> None:
+        passing = [f"passing-{self.server.store.revision}-{number}" for number in range(4)]
+        for name in passing:
+            self.create_job(name)
+        super().run_scheduler()
+        for name in passing:
+            self.delete_job(name)
+        super().run_scheduler()
+
+
+@pytest.mark.slow
+def test_watch_reports_no_failure_where_several_cycles_lie_between_readings() -> None:
+    figures, lines = PassingJobs(15).watch(3)
+    assert (0, False) == (figures.mismatches, "not judged" in "".join(lines))
+    blind = PassingJobs(15)
+    blind.server.exact = "ignored"
+    figures, lines = blind.watch(3)
+    assert (0, True) == (figures.mismatches, "not judged" in "".join(lines))
+
+
+@pytest.mark.slow
+def test_watch_finds_a_wrong_configuration_where_several_cycles_lie_between_readings() -> None:
+    figures, lines = PassingJobs(16, conf=PACKED).watch(2)
+    assert 0 < figures.mismatches == sum("decided differently" in line for line in lines)
+
+
 def test_one_cycle_after_the_other_is_judged_while_the_cluster_lives() -> None:
     cluster = LiveCluster(14, busy=True)
     found = [one for one, _ in zip(cluster.judged_cycles(), range(6), strict=False)]

@@ -18,7 +18,7 @@ from vcdebug.capture import CaptureOptions
 from vcdebug.capture.permission import cluster_role
 from vcdebug.cli.commands.capture import config_map_name
 from vcdebug.cli.reports.checks import verification_blocks, verification_document
-from vcdebug.conformance import Patience, Verification, judge_captures, verify_cluster
+from vcdebug.conformance import ClusterReader, Patience, Verification, judge_captures, verify_cluster
 from vcdebug.conformance.api_objects import ApiAddress
 from vcdebug.conformance.cycle_outcome import CycleOutcome, predicted_outcome
 from vcdebug.conformance.object_store import key_of
@@ -240,10 +240,8 @@ class Played:
 def verified(played: Played, tell: Callable[[str], None] | None = None) -> Verification:
     """The verdict on the next cycle."""
     options, patience = CaptureOptions(first_wait=0.0), Patience(max_seconds=10, pause=1)
-    cycles = verify_cluster(
-        options, patience, transport=played.transport, sleep=played.sleep, clock=lambda: 0.0, tell=tell
-    )
-    return next(cycles)
+    reader = ClusterReader(options, played.transport, played.sleep, lambda: 0.0)
+    return next(verify_cluster(reader, patience, tell=tell))
 
 
 def test_a_cluster_is_captured_before_and_after_its_scheduler_ran() -> None:

@@ -55,13 +55,39 @@ class Patience(Struct, frozen=True):
     """Seconds between two polls."""
 
 
+class ClusterReader(Struct, frozen=True):
+    """Reads one cluster, now or as it was; `sleep` and `clock` are replaced in tests."""
+
+    options: CaptureOptions
+    transport: Callable[[], Transport] | None = None
+    sleep: Callable[[float], None] = time.sleep
+    clock: Callable[[], float] = time.monotonic
+
+    def connect(self) -> Api:
+        """A connection, which has the deadline of one capture."""
+        return Api(self._reach(), self.options, self.sleep, self.clock)
+
+    def capture(
+        self, earlier: EarlierState = PRESENT, announce: Callable[[Provenance], None] | None = None
+    ) -> Snapshot:
+        """The cluster, or an earlier state of it; raises the errors of capture_cluster."""
+        return capture_cluster(
+            self.options,
+            transport=self._reach(),
+            sleep=self.sleep,
+            clock=self.clock,
+            announce=announce,
+            earlier=earlier,
+        )
+
+    def _reach(self) -> Transport:
+        return self.transport() if self.transport is not None else connect_transport(self.options)
+
+
 def verify_cluster(
-    options: CaptureOptions,
+    reader: ClusterReader,
     patience: Patience,
     *,
-    transport: Callable[[], Transport] | None = None,
-    sleep: Callable[[float], None] = time.sleep,
-    clock: Callable[[], float] = time.monotonic,
     announce: Callable[[Provenance], None] | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> Iterator[Verification]:
@@ -69,50 +95,74 @@ def verify_cluster(
 
     `announce` gets the cluster's identity before it is read; `tell` gets each stage in words. Raises CaptureError.
     """
-    reach = transport or (lambda: connect_transport(options))
     tell = tell or _ignore_progress
-    start = clock()
-
-    def capture(earlier: EarlierState = PRESENT) -> Snapshot:
-        return capture_cluster(options, transport=reach(), sleep=sleep, clock=clock, earlier=earlier)
-
+    start = reader.clock()
     tell("first capture")
-    before = capture_cluster(options, transport=reach(), sleep=sleep, clock=clock, announce=announce)
+    before = reader.capture(announce=announce)
     while True:
         tell("waiting for the scheduler")
-        api = Api(reach(), options, sleep, clock)
-        polled = _wait_for_scheduler(before, api, options, patience, sleep)
-        evicted, windows = polled.evicted, [(PRESENT, PRESENT)]
-        if polled.version:
-            deleted = deleted_uids(before, replace(before, objects={"Pod": polled.pods}))
-            evicted |= dict.fromkeys(_iter_reported_evictions(api, options, deleted))
-            try:
-                windows = _find_windows(before, api, options, polled.version, evicted)
-                before = capture(windows[0][0])
-            except VersionGone as lost:
-                tell(f"{lost.message}; the capture before it counts")
-                windows = [(PRESENT, PRESENT)]
+        polled = _wait_for_scheduler(before, reader, patience)
         tell("second capture")
-        starts, ends = {windows[0][0]: before}, dict[EarlierState, Snapshot]()
-        verification: Verification | None = None
-        for begin, end in windows:
-            try:
-                if begin not in starts:
-                    starts[begin] = capture(begin)
-                if end not in ends:
-                    ends[end] = capture(end)
-            except VersionGone:
-                ends[end] = ends.get(end) or capture()
-            before, after = starts.get(begin, before), ends[end]
-            evicted |= dict.fromkeys(_iter_reported_evictions(api, options, deleted_uids(before, after)))
-            # Between two versions, the first state says all that other clients did before the scheduler acted.
-            judged = judge_captures(before, after, evicted, polled.pods if end == PRESENT else ())
-            verification = _merge_verdicts(verification, judged) if verification is not None else judged
-            if not any(verdict.verdict_word in UNCLEAR for verdict in verification.jobs):
-                break
-        assert verification is not None
-        yield replace(verification, seconds=clock() - start)
-        before, start = after, clock()
+        judged = None
+        try:
+            judged = judge_first_cycle(reader, before, polled) if polled.version else None
+        except VersionGone as lost:
+            tell(f"{lost.message}; the capture before it counts")
+        if judged is None:
+            judged = _compare_with_present(reader, before, polled)
+        verification, after = judged.verification, judged.after
+        yield replace(verification, seconds=reader.clock() - start)
+        before, start = after, reader.clock()
+
+
+class PolledState(NamedTuple):
+    """Observations while waiting for the scheduler."""
+
+    evicted: dict[str, None]
+    """UIDs of pods that the scheduler began to evict; they may no longer exist in the second capture."""
+    pods: list[Manifest]
+    """The pods of the last poll."""
+    version: str
+    """Resource version at which a write of the scheduler was first seen; empty if none was seen."""
+
+
+class JudgedCycle(NamedTuple):
+    """The verdicts on one cycle, compared from its own first state."""
+
+    verification: Verification
+    before: Snapshot
+    after: Snapshot
+    is_single: bool
+    """Whether the times of decisions tell the cycle from later ones."""
+
+
+def _compare_with_present(reader: ClusterReader, before: Snapshot, polled: PolledState) -> JudgedCycle:
+    after = reader.capture()
+    reported = _iter_reported_evictions(reader.connect(), reader.options, deleted_uids(before, after))
+    verification = judge_captures(before, after, [*polled.evicted, *reported], polled.pods)
+    return JudgedCycle(verification, before, after, is_single=False)
+
+
+def judge_first_cycle(reader: ClusterReader, before: Snapshot, later: PolledState) -> JudgedCycle:
+    """Judge the scheduler's first cycle between a capture and a later state; raises VersionGone."""
+    api = reader.connect()
+    evicted, states = dict(later.evicted), dict[EarlierState, Snapshot]()
+    deleted = deleted_uids(before, replace(before, objects={"Pod": later.pods}))
+    evicted |= dict.fromkeys(_iter_reported_evictions(api, reader.options, deleted))
+    windows = _find_windows(before, api, reader.options, later.version, evicted)
+    verification: Verification | None = None
+    for window in windows:
+        states |= {state: reader.capture(state) for state in window if state not in states}
+        start, after = (states[state] for state in window)
+        evicted |= dict.fromkeys(_iter_reported_evictions(api, reader.options, deleted_uids(start, after)))
+        # Between two versions, the first state says all that other clients did before the scheduler acted.
+        judged = judge_captures(start, after, evicted)
+        verification = _merge_verdicts(verification, judged) if verification is not None else judged
+        if not any(verdict.verdict_word in UNCLEAR for verdict in verification.jobs):
+            break
+    assert verification is not None
+    begin, end = windows[0]
+    return JudgedCycle(verification, states[begin], after, end.time is not None)
 
 
 def _merge_verdicts(verification: Verification, other: Verification) -> Verification:
@@ -127,33 +177,21 @@ def _ignore_progress(_: str) -> None:
     """No-op progress callback."""
 
 
-class PolledState(NamedTuple):
-    """Observations while waiting for the scheduler."""
-
-    evicted: dict[str, None]
-    """UIDs of pods that the scheduler began to evict; they may no longer exist in the second capture."""
-    pods: list[Manifest]
-    """The pods of the last poll."""
-    version: str
-    """Resource version at which a write of the scheduler was first seen; empty if none was seen."""
-
-
-def _wait_for_scheduler(
-    before: Snapshot, api: Api, options: CaptureOptions, patience: Patience, sleep: Callable[[float], None]
-) -> PolledState:
+def _wait_for_scheduler(before: Snapshot, reader: ClusterReader, patience: Patience) -> PolledState:
     """Poll until the scheduler has written something, or until `patience.longest` has passed."""
+    api = reader.connect()
     waited, evicted, pods = 0.0, dict[str, None](), list[Manifest]()
     while waited < patience.max_seconds:
-        lists = {kind: Listing(api, KIND_BY_NAME[kind], options.page_size, None) for kind in WATCHED_KINDS}
+        lists = {kind: Listing(api, KIND_BY_NAME[kind], reader.options.page_size, None) for kind in WATCHED_KINDS}
         objects = {kind: listing.read_all() for kind, listing in lists.items()}
         pods = objects["Pod"]
         evicted |= dict.fromkeys(terminating_uids(before, pods))
         if _has_decided(before, objects):
             # One more pause, because the first write of a cycle is seen before the last one is made.
-            sleep(patience.pause)
+            reader.sleep(patience.pause)
             # Pods are listed last, so that their version includes the state of the listed PodGroups.
             return PolledState(evicted, pods, lists["Pod"].resource_version)
-        sleep(patience.pause)
+        reader.sleep(patience.pause)
         waited += patience.pause
     return PolledState(evicted, pods, "")
 

@@ -7,8 +7,19 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
-from vcdebug.conformance.cluster_verification import judge_captures, outcome_between
+from vcdebug.capture.api_client import ApiRefusal, NoAnswer, TooSlow
+from vcdebug.capture.listing import VersionGone
+from vcdebug.conformance.cluster_verification import (
+    ClusterReader,
+    JudgedCycle,
+    PolledState,
+    judge_captures,
+    judge_first_cycle,
+    outcome_between,
+    terminating_uids,
+)
 from vcdebug.conformance.cycle_outcome import GONE
+from vcdebug.conformance.verdicts import Verification
 from vcdebug.debugger.expectations import MetReason
 from vcdebug.explain.pending.explanation import SurveyedJob, survey_jobs
 from vcdebug.model.names import TaskKey
@@ -54,15 +65,16 @@ class WatchedCycle(NamedTuple):
     met_condition: str
     """Why the user's condition is newly met; empty if it is not met, or was met before."""
     captures_to_keep: tuple[Snapshot, ...]
-    """Captures to keep; for a failed prediction, also the previous capture, whose replay made it."""
+    """Captures to keep; for a failed prediction, also the state whose replay made it."""
 
 
 class ClusterWatch:
     """Judges captures one after the other; keeps only the last one, and counts."""
 
-    def __init__(self, namespace: str = "", condition: MetReason | None = None) -> None:
+    def __init__(self, reader: ClusterReader, namespace: str = "", condition: MetReason | None = None) -> None:
         """`namespace`: the only one that is explained and counted, empty for all. `condition`: that of `--on`."""
         self.figures = WatchFigures()
+        self._reader = reader
         self._namespace = namespace
         self._condition = condition
         self._was_met = False
@@ -74,8 +86,10 @@ class ClusterWatch:
     def judge_capture(self, snapshot: Snapshot) -> WatchedCycle:
         """Compare a capture with the previous one, replay it, and explain Pending workloads."""
         lines, reasons, captures = list[str](), list[str](), list[Snapshot]()
-        if self._previous is not None and self._judge_changes(self._previous, snapshot, lines, reasons):
-            captures.append(self._previous)
+        if self._previous is not None:
+            failed = self._judge_changes(self._previous, snapshot, lines, reasons)
+            captures += [failed] if failed is not None else []
+            gc.collect()  # each replay that was tried holds circles of objects, and a watch goes on for days
         with disposing(replay_cycle(snapshot)) as recording:
             self._count_pending(recording, lines, reasons)
             met_reason = self._condition(recording) if self._condition is not None else ""
@@ -102,27 +116,47 @@ class ClusterWatch:
             if self._is_new(cause):
                 reasons.append(f"new cause {cause.cause} in queue {cause.queue or 'none'}")
 
-    def _judge_changes(self, before: Snapshot, after: Snapshot, lines: list[str], reasons: list[str]) -> bool:
-        """Whether a prediction failed between two captures; adds lines and reasons."""
+    def _judge_changes(
+        self, before: Snapshot, after: Snapshot, lines: list[str], reasons: list[str]
+    ) -> Snapshot | None:
+        """The state of the cluster for which a prediction failed, None if none did; adds lines and reasons."""
         observed = outcome_between(before, after)
         evicted = [pod for pod in sorted(observed.evicted) if observed.evicted[pod] != GONE or pod in self._predicted]
         self._count_evictions(before, evicted, lines, reasons)
         # Only if the scheduler decided something: following its choices takes many replays.
         if not (observed.bound or evicted or observed.nominated):
-            return False
-        verification = judge_captures(before, after)
-        gc.collect()  # each replay that was tried holds circles of objects, and a watch goes on for days
-        with disposing(verification.recording):
-            names = job_names(before)
-            differing = [
-                names.title_of(judged.job)
+            return None
+        differing = self._differing_jobs(judge_captures(before, after))
+        # Reading takes seconds, in which several cycles may run: only a cycle's own first state proves a difference.
+        judged = self._judge_cycle(before, after) if differing else None
+        if judged is not None:
+            differing = self._differing_jobs(judged.verification)
+        if judged is None or not judged.is_single:
+            lines.extend(f"{job}: not judged, the server does not show how its cycle began" for job in differing)
+            return None
+        self.figures.mismatches += len(differing)
+        lines.extend(f"{job}: the scheduler decided differently than the replay" for job in differing)
+        reasons.extend(f"prediction failed for {job}" for job in differing)
+        return judged.before if differing else None
+
+    def _judge_cycle(self, before: Snapshot, after: Snapshot) -> JudgedCycle | None:
+        """The verdicts on the first cycle between two captures; None if the server no longer shows its states."""
+        pods = after.objects_of("Pod")
+        version = after.provenance.resource_versions.get("Pod", "") if after.provenance is not None else ""
+        later = PolledState(dict.fromkeys(terminating_uids(before, pods)), pods, version)
+        try:
+            return judge_first_cycle(self._reader, before, later)
+        except (VersionGone, ApiRefusal, NoAnswer, TooSlow):
+            return None
+
+    def _differing_jobs(self, verification: Verification) -> list[str]:
+        """The names of watched jobs that the scheduler decided differently; frees the recording."""
+        with disposing(verification.recording) as recording:
+            return [
+                recording.job_names.title_of(judged.job)
                 for judged in verification.jobs
                 if judged.verdict_word == "differs" and self._is_watched(judged.job)
             ]
-            self.figures.mismatches += len(differing)
-            lines.extend(f"{job}: the scheduler decided differently than the replay" for job in differing)
-            reasons.extend(f"prediction failed for {job}" for job in differing)
-            return bool(differing)
 
     def _count_evictions(
         self, before: Snapshot, evicted: Sequence[TaskKey], lines: list[str], reasons: list[str]

@@ -233,8 +233,7 @@ def _job_state_reason(recording: Recording, word: str, state: str, *, expected: 
     # A Volcano Job whose PodGroup this cycle admits has no pods yet: it is neither Pending nor placed.
     placed = explained.scheduled and explained.cause_code != ADMITTED_CAUSE
     holds = {"there": True, "placed": placed, "pending": not explained.scheduled}[state]
-    sentence = explained.dominant.sentence_about(recording.job_names)
-    return f"{word}: {sentence}" if holds is expected else ""
+    return explained.dominant.sentence_about(recording.job_names) if holds is expected else ""
 
 
 def _first_stop(text: str, command_line: str, recording: Recording) -> str:

@@ -148,14 +148,14 @@ def _verify_program(args: Namespace, output: Output) -> Iterator[Verification]:
 
 def _verify_cluster(args: Namespace, output: Output) -> Iterator[Verification]:
     """Judge one cycle of a cluster's scheduler after the other."""
-    from vcdebug.conformance import Patience, verify_cluster
+    from vcdebug.conformance import ClusterReader, Patience, verify_cluster
 
     if args.arguments or args.log or args.keep or args.cycles > 1:
         options = "--argument, --log, --keep and --cycles"
         raise VcdebugError(f"{options} need a scheduler binary", "give SNAPSHOT and --scheduler PATH")
     args.release = args.release or ""
     return verify_cluster(
-        capture.cluster_options(args),
+        ClusterReader(capture.cluster_options(args)),
         Patience(args.wait or WAIT),
         announce=partial(capture.announce_capture, output),
         tell=output.write_notice,

@@ -19,9 +19,9 @@ from vcdebug.cli.output import Output
 from vcdebug.errors import missing_extra
 
 if TYPE_CHECKING:
+    from vcdebug.conformance import ClusterReader
     from vcdebug.conformance.cluster_watch import ClusterWatch, WatchedCycle
     from vcdebug.snapshot.saved_files import CaptureHistory
-    from vcdebug.snapshot.snapshot import Snapshot
 
 CAPTURE, EXEC = "capture", "exec "
 MAX_COMMAND_SECONDS = 60.0
@@ -62,28 +62,27 @@ class WatchCommand(Command):
         capture.add_cluster_arguments(parser)
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
-        from vcdebug.capture import capture_cluster
+        from vcdebug.conformance import ClusterReader
 
-        options = capture.cluster_options(args)
         with suppress(KeyboardInterrupt):
-            watch_cluster(args, lambda: capture_cluster(options), output)
+            watch_cluster(args, ClusterReader(capture.cluster_options(args)), output)
         return CommandOutcome.DONE
 
 
 def watch_cluster(
-    args: Namespace, take: Callable[[], Snapshot], output: Output, sleep: Callable[[float], None] = time.sleep
+    args: Namespace, reader: ClusterReader, output: Output, sleep: Callable[[float], None] = time.sleep
 ) -> None:
     """Capture, explain and act in a loop that only an exception ends. `sleep` is replaced in tests."""
     from vcdebug.conformance.cluster_watch import ClusterWatch
     from vcdebug.debugger.expectations import parse_until
     from vcdebug.snapshot.saved_files import CaptureHistory
 
-    watch = ClusterWatch(args.namespace, parse_until(args.on) if args.on else None)
+    watch = ClusterWatch(reader, args.namespace, parse_until(args.on) if args.on else None)
     history = CaptureHistory(capture.captures_folder(args.keep), args.most)
     release, written_lines = "", tuple[str, ...]()
     with _serving_metrics(args.metrics, watch, output) as note_reading:
         while True:
-            snapshot = capture.capture_with_retries(take, args.every, output, sleep)
+            snapshot = capture.capture_with_retries(reader.capture, args.every, output, sleep)
             note_reading()
             cycle = watch.judge_capture(snapshot)
             # The log, which may cover days, has only changes since the last reading.

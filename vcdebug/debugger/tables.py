@@ -12,6 +12,7 @@ from vcdebug.debugger.breakpoint import find_stops, parse_breakpoint
 from vcdebug.debugger.expression import Expression, read_expression
 from vcdebug.debugger.expression_tokens import TokenReader
 from vcdebug.debugger.fields import FIELD_TYPES, fields_of
+from vcdebug.debugger.metrics import list_metrics
 from vcdebug.framework import record
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import Resource
@@ -106,6 +107,11 @@ def _iter_amounts(recording: Recording, kind: str) -> Iterator[RecordedRow]:
                         yield seq, name, part, figure.plugin, dim, amount
 
 
+def _iter_metrics(recording: Recording) -> Iterator[RecordedRow]:
+    for metric in list_metrics(recording, len(recording)):
+        yield metric.name, metric.label_text, metric.set_by, metric.value
+
+
 def _split_dimensions(recording: Recording, value: object) -> Iterator[tuple[str, float]]:
     """(dimension, amount) for all dimensions of the recording, 0 where missing; ("", number) for a plain number."""
     if isinstance(value, Resource):
@@ -161,6 +167,11 @@ TABLES: Final[Mapping[str, RecordedTable]] = {
         _iter_statements,
     ),
     **{f"{kind}_amounts": _amounts_table(kind) for kind in (figures.NODE, figures.JOB, figures.QUEUE)},
+    "metrics": RecordedTable(
+        "each of the scheduler's own metrics that the cycle sets, as it is at the end, in the scheduler's units",
+        _columns("", "name labels set_by", after="value"),
+        _iter_metrics,
+    ),
 }
 """Table name → the table. Names of tables and columns are part of the public interface."""
 

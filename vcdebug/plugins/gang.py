@@ -147,9 +147,14 @@ def gang_condition(job: JobInfo) -> Condition:
     # Only the total counts here: a job below the minimum of a role is reported as ready all the same.
     if job.is_ready():
         return Condition("Scheduled", "True", TASKS_READY, "")
-    unready = job.min_available - schedulable_task_num(job)
+    unready = unready_task_num(job)
     message = UNSCHEDULABLE_MESSAGE.format(unready=unready, total=len(job.tasks), reason=job.fit_error())
     return Condition("Unschedulable", "True", NOT_ENOUGH_RESOURCES, message)
+
+
+def unready_task_num(job: JobInfo) -> int:
+    """How many ready tasks a gang that is not ready lacks."""
+    return job.min_available - schedulable_task_num(job)
 
 
 def schedulable_task_num(job: JobInfo) -> int:

@@ -63,15 +63,19 @@ def _plugin_step(recording: Recording, name: str) -> SessionStep:
 
 def _gang_condition_steps(recording: Recording) -> Sequence[SessionStep]:
     """A step per condition that this session writes to a PodGroup."""
-    uid, seq = recording.session.uid, len(recording)
+    seq = len(recording)
     return [
         SessionStep(
             f"job {job.uid}", _format_condition(item), item.type != UNSCHEDULABLE_CONDITION, seq, ("job", job.uid)
         )
-        for job in recording.session.jobs.values()
-        for item in job.pod_group.conditions
-        if item.transition_id == uid
+        for job, item in closing_conditions(recording)
     ]
+
+
+def closing_conditions(recording: Recording) -> list[tuple[JobInfo, Condition]]:
+    """The conditions that gang writes to PodGroups when this session closes, with their jobs."""
+    uid, jobs = recording.session.uid, recording.session.jobs.values()
+    return [(job, item) for job in jobs for item in job.pod_group.conditions if item.transition_id == uid]
 
 
 def _format_condition(condition: Condition) -> str:

@@ -181,6 +181,12 @@ GUARANTEES_BEYOND_TOTAL = Change(
     "scheduler panic",
     "v1.11.0 v1.10.1; 6294765d6; M",
 )
+METRICS_WITHOUT_SCALARS = Change(
+    "The metrics of queues have cpu and memory only.",
+    "nothing",
+    "v1.12.0; #3937; T",
+    unshown_reason="Recordings of schedulers have no metrics.",
+)
 ELASTIC_IN_EVERY_DIMENSION = Change(
     "A job has elastic resources only if it exceeds its minResources in every dimension.",
     "which jobs are admitted",

@@ -1,10 +1,11 @@
-"""The panels Effects and Evictions: the cycle's writes to the API server, and each victim with its preemptor."""
+"""The panels Effects, Evictions and Metrics: writes to the API server, each victim with its preemptor, metrics."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from operator import attrgetter
 
 from vcdebug.amount_text import count_noun
+from vcdebug.debugger.metrics import list_metrics
 from vcdebug.explain.decisions.evictions import Eviction, planned_evictions
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
@@ -98,3 +99,28 @@ def _eviction_row(eviction: Eviction, seq: Seq) -> Row:
         muted_piece(str(eviction.seq)),
     )
     return Row(f"event {eviction.seq}", cells, eviction.seq, ("task", eviction.victim))
+
+
+METRIC_COLUMNS = table_columns("metric", "value#", "labels~14", "set by")
+NO_METRICS = "no plugin of this configuration sets a metric"
+METRIC_UNITS = "CPUs and scalar resources in thousandths, memory in bytes; gang sets its counts when the session closes"
+
+
+def metrics_table(recording: Recording, seq: Seq) -> Table:
+    """Upstream's metrics as a scrape right after the event would read them."""
+    metrics = list_metrics(recording, seq)
+    rows = [
+        Row(
+            f"{metric.name} {metric.label_text}",
+            (
+                Piece(metric.name, "strong"),
+                Piece(metric.value_text),
+                Piece(metric.label_text),
+                muted_piece(metric.set_by),
+            ),
+        )
+        for metric in metrics
+    ]
+    return Table(
+        "Metrics", METRIC_COLUMNS, rows, footer=(make_line(muted_piece(METRIC_UNITS if rows else NO_METRICS)),)
+    )

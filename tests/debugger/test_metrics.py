@@ -20,8 +20,12 @@ def series(recording: Recording, seq: int, subject: str) -> dict[str, float]:
 
 def amounts(part: str, cpu: int, memory: int, gpus: int, pods: int) -> dict[str, float]:
     name = f"volcano_queue_{part}"
-    plain = {f"{name}_milli_cpu": cpu * 1000, f"{name}_memory_bytes": memory * GIB}
-    return plain | {f"{name}_scalar_resources nvidia.com/gpu": gpus * 1000, f"{name}_scalar_resources pods": pods}
+    return {
+        f"{name}_milli_cpu": cpu * 1000.0,
+        f"{name}_memory_bytes": float(memory * GIB),
+        f"{name}_scalar_resources nvidia.com/gpu": gpus * 1000.0,
+        f"{name}_scalar_resources pods": float(pods),
+    }
 
 
 def test_proportions_metrics_are_those_of_the_manifests() -> None:

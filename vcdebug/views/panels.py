@@ -118,7 +118,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
     PanelView(
         "Queues", "7", "queues:queues_table", fields=("recording", "seq", "queue"), keeps_row=True, group="cluster"
     ),
-    PanelView("Metrics", "J", "effects:metrics_table", group="cluster"),
+    PanelView("Metrics", "f7", "effects:metrics_table", group="cluster"),
     PanelView("HyperNodes", "H", "nodes:hypernodes_table", fields=("recording", "node", "job", "seq"), group="cluster"),
     PanelView("Problems", "9", "problems:problems_table", fields=("recording",), leads_to_events=True, group="cluster"),
     PanelView("Conf", "p", "conf:conf_table", fields=("recording",), group="cluster"),

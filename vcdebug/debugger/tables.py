@@ -168,7 +168,7 @@ TABLES: Final[Mapping[str, RecordedTable]] = {
     ),
     **{f"{kind}_amounts": _amounts_table(kind) for kind in (figures.NODE, figures.JOB, figures.QUEUE)},
     "metrics": RecordedTable(
-        "each of the scheduler's own metrics that the cycle sets, as it is at the end, in the scheduler's units",
+        "each metric that the scheduler sets in the cycle, with its last value, in the scheduler's units",
         _columns("", "name labels set_by", after="value"),
         _iter_metrics,
     ),

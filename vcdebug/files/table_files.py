@@ -88,7 +88,7 @@ TEXT_WRITERS: Final[Mapping[str, Callable[[Mapping[str, str], Iterable[RecordedR
 # Arrow and Parquet.
 
 BATCH_ROWS: Final = 65_536
-FRACTIONS: Final = ("score", "amount")
+FRACTIONS: Final = ("score", "amount", "value")
 """Number columns with fractions; all others are integers."""
 
 

@@ -171,9 +171,9 @@ def other_scheduler_finding(
     facts = (f"Pods: {join_names(pod.name for pod in hidden_pods)}{where}.", *filter(None, (group_fact,)))
     numbers = {"pods.hidden": count(len(hidden_pods), "pods")}
     evidence = opening_evidence(recording, "the session opens without them")
-    create = f"reate the pods with spec.schedulerName {own_names[0]}"
-    fits = f"Nothing has to change if {foreign_names} is meant to schedule them; else c{create}."
-    advice = (owner_advice(fits if have_nodes else f"C{create}."),)
+    create = f"create the pods with spec.schedulerName {own_names[0]}."
+    either = f"Nothing has to change if {foreign_names} is meant to schedule them; else {create}"
+    advice = (owner_advice(either if have_nodes else capitalize_first(create)),)
     if kind in OPERATORS and (setting := OPERATORS[kind].setting):
         words = f"Its operator hands the pods to Volcano only with {setting}: set that, and submit it again."
         advice = (outside_advice(words)._replace(repairs=True),)

@@ -38,7 +38,15 @@ OTHER_MEANINGS: dict[str, tuple[str, ...]] = {
         "views/queues.py",
     ),
     # a field of nodes, volumes and devices
-    "capacity": ("kube/", "model/", "snapshot/", "conformance/", "debugger/figures.py", "plugins/rescheduling.py"),
+    "capacity": (
+        "kube/",
+        "model/",
+        "snapshot/",
+        "conformance/",
+        "debugger/figures.py",
+        "plugins/rescheduling.py",
+        "whatif/fixes/node_fixes.py",
+    ),
     # an option of the command line
     "extender": ("cli/",),
     # a policy of devices

@@ -143,7 +143,7 @@ class StoredTable:
         self._by_name = {name: column for name, column in columns if name not in self._later}
         self._last = {*lazy_objects.SLOW_ATTRIBUTES.get(table_form.type, ())}
         if table_form.kind == form.INSTANCE and issubclass(kind, Struct):
-            self.make_object = self._record
+            self.make_object = self._record if {*self.names} <= {*kind.__struct_fields__} else self._record_with_dict
         elif table_form.kind == form.INSTANCE and not lazy_objects.is_filled_at_once(kind):
             self.make_object = lazy_objects.LazyClass(kind, self._fill_instance, self._read_attribute).make_instance
         self._make_all = self._choose_bulk_maker(table_form.kind)
@@ -301,6 +301,14 @@ class StoredTable:
 
     def _record(self, row: int) -> Value:
         return self.kind(**dict(zip(self.names, self.row_values(row), strict=True)))
+
+    def _record_with_dict(self, row: int) -> Value:
+        """A struct whose objects keep values beside their fields, such as cached properties."""
+        fields, columns = self.kind.__struct_fields__, self._by_name
+        record = self.kind(**{name: columns[name].value_at(row) for name in fields})
+        kept = (name for name in columns if name not in fields and not columns[name].is_missing(row))
+        record.__dict__.update((name, columns[name].value_at(row)) for name in kept)
+        return record
 
     def _instance(self, row: int) -> Value:
         instance = object.__new__(self.kind)

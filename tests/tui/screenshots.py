@@ -68,6 +68,8 @@ async def draw(shot: Shot) -> str:
     async with opened(shot.snapshot, shot.size) as desk:
         for step in shot.steps:
             await (desk.command(step[1:]) if step.startswith(":") else desk.press(step))
+        if shot.snapshot is not None:
+            await desk.until_at_rest()  # an answer shows its fixes once they have been tested
         await desk.pause()
         return stable(desk.app.export_screenshot(title="vcdebug"))
 

@@ -47,6 +47,7 @@ async def test_first_screen_counts_pending_jobs_by_cause_and_enter_leads_to_them
 ) -> None:
     async with opened(str(many), size) as desk:
         table = desk.panel("moment").table
+        assert "Overview of many" in str(desk.panel("moment").border_title)
         counts = [(row.key, row.cells[1].text, row.cells[2].text) for row in table.rows]
         assert [
             ("pending scheduling-gate", "7", "28"),

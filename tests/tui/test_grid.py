@@ -176,6 +176,8 @@ def test_a_namespace_goes_into_the_head_before_names_are_cut_and_a_strange_one_s
     rows = [Row(str(i), (Piece(f"default/training-of-{i:03}"), Piece("for a reason that is long"))) for i in range(3)]
     assert "job in default" == lay_out(table, rows, 50).top[0].cells[0].text
     assert "job" == lay_out(table, rows, 90).top[0].cells[0].text
+    marked = [Row(row.key, (Piece(f"✗ {row.cells[0].text}"), row.cells[1])) for row in rows]
+    assert "job" == lay_out(table, marked, 50).top[0].cells[0].text  # a sign belongs to its row, not to the head
     other = [*rows, Row("x", (Piece("other/training-of-000"), Piece("")))]
     body = lay_out(table, other, 50).body
     shown = [placed.cells[0].text for placed in body if placed.is_first]

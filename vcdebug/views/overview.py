@@ -43,12 +43,11 @@ def overview_table(recording: Recording) -> Table:
         *_first_rows(_iter_problem_lines(recording), "panel problems", "all problems"),
         *_first_rows(_iter_quirk_lines(recording), "panel quirks", "all quirks"),
     ]
-    return Table(
-        f"Overview of {recording.snapshot.name or 'the cycle'}",
-        OVERVIEW_COLUMNS,
-        rows,
-        header=_overview_head(recording),
-    )
+    return Table(_overview_title(recording), OVERVIEW_COLUMNS, rows, header=_overview_head(recording))
+
+
+def _overview_title(recording: Recording) -> str:
+    return f"Overview of {recording.snapshot.name or 'the cycle'}"
 
 
 def is_overview(table: Table) -> bool:
@@ -223,8 +222,8 @@ def _first_table(recording: Recording) -> Table:
     overview_row = Row(
         "overview", (muted_piece("… evictions, placements, problems"), *[Piece("")] * (len(BOARD_COLUMNS) - 1))
     )
-    head = (*_overview_head(recording)[1:-1], *board.header)
-    return replace(board, rows=[*board.rows, overview_row], header=head)
+    head = (make_line(Piece(board.title, "strong")), *_overview_head(recording)[1:-1], *board.header)
+    return replace(board, title=_overview_title(recording), rows=[*board.rows, overview_row], header=head)
 
 
 def arithmetic_table(recording: Recording, seq: Seq, at_overview: bool, inside: int) -> Table:

@@ -236,7 +236,9 @@ def _common_namespace(names: Sequence[str]) -> str:
     first_name = next((name for name in names if name.strip()), "")
     namespace, slash, _ = first_name.partition("/")
     prefix = namespace + slash
-    return prefix if slash and all(name.startswith(prefix) for name in names if name.strip()) else ""
+    return (
+        prefix if slash and " " not in prefix and all(name.startswith(prefix) for name in names if name.strip()) else ""
+    )
 
 
 def _without_prefix(piece: Piece, shared: str) -> Piece:

@@ -1,4 +1,4 @@
-"""The panels Effects, Evictions and Metrics: writes to the API server, each victim with its preemptor, metrics."""
+"""The panels Effects and Evictions, writes to the API server and victims with their preemptors; the page of metrics."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence

@@ -45,7 +45,6 @@ Quirks     Known scheduler bugs and quirks in this cycle, with their possible im
 Jobs       All jobs with ready, pipelined and pending tasks at the current event
 Nodes      All nodes with idle, releasing and pipelined resources at the current event
 Queues     All queues with deserved, allocated, requested resources and share at the current event
-Metrics    Volcano's own metrics that the cycle sets, at the current event; durations do not exist in a replay
 HyperNodes HyperNode tree with tiers, nodes, and the pods of the current job
 Problems   Problems in the snapshot and configuration, and known scheduler quirks in this cycle
 Conf       Effective configuration: actions, plugins by tier, switches, flags; misspelled or unknown settings
@@ -118,7 +117,6 @@ PANELS: Final[tuple[PanelView, ...]] = (
     PanelView(
         "Queues", "7", "queues:queues_table", fields=("recording", "seq", "queue"), keeps_row=True, group="cluster"
     ),
-    PanelView("Metrics", "f7", "effects:metrics_table", group="cluster"),
     PanelView("HyperNodes", "H", "nodes:hypernodes_table", fields=("recording", "node", "job", "seq"), group="cluster"),
     PanelView("Problems", "9", "problems:problems_table", fields=("recording",), leads_to_events=True, group="cluster"),
     PanelView("Conf", "p", "conf:conf_table", fields=("recording",), group="cluster"),
@@ -223,6 +221,7 @@ PAGES: Final[Mapping[str, Page]] = {
     "overview": Page(
         lambda here: _lazy_view("overview:overview_table")(here.recording), lambda row: (row.key,), "Enter goes into it"
     ),
+    "metrics": Page(lambda here: _lazy_view("effects:metrics_table")(here.recording, here.seq)),
     "find": Page(_lazy_view("notebook:found_page"), lambda row: (row.key,), "Enter goes to the event"),
     "why": Page(_lazy_view("origins:why_table"), _lazy_view("origins:why_commands"), "Enter goes on   x to the event"),
     "waiting": Page(_lazy_view("pending:waiting_table"), lambda row: (row.key,), "Enter explains it"),

@@ -75,10 +75,6 @@ def _show_source(_: Driver, __: str) -> CommandReply:
     return CommandReply(show="panel", argument="source")
 
 
-def _show_metrics(_: Driver, __: str) -> CommandReply:
-    return CommandReply(show="panel", argument="metrics")
-
-
 VERBS: Final = (
     Verb(
         ("find", "query"), "KIND [if CONDITION]", "List the events of all cycles that match a breakpoint", _show_stops
@@ -113,7 +109,7 @@ VERBS: Final = (
     Verb(("pods", "po"), "[NAME]", "All pods at the event, or the page of one's job", open_command("pods")),
     Verb(("nodes", "node", "no"), "[NAME]", "All nodes at the event, or the page of one", open_command("nodes")),
     Verb(("queues",), "[NAME]", "All queues at the event, or the page of one", open_command("queues")),
-    Verb(("metrics",), "", "Volcano's own metrics that the cycle sets", _show_metrics),
+    Verb(("metrics",), "", "Volcano's own metrics at the event", open_command("metrics")),
     Verb(("log",), "[3 | 4 | 5]", "Show the scheduler log at level -v", _show_log),
     Verb(("panel",), "[NAME]", "Show a panel; without NAME, list panels", open_command("panel")),
     Verb(

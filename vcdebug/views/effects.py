@@ -7,6 +7,7 @@ from operator import attrgetter
 from vcdebug.amount_text import count_noun
 from vcdebug.debugger.metrics import list_metrics
 from vcdebug.explain.decisions.evictions import Eviction, planned_evictions
+from vcdebug.grouping import group_by_key
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.writes import ClusterWrite, api_writes
@@ -101,26 +102,29 @@ def _eviction_row(eviction: Eviction, seq: Seq) -> Row:
     return Row(f"event {eviction.seq}", cells, eviction.seq, ("task", eviction.victim))
 
 
-METRIC_COLUMNS = table_columns("metric", "value#", "labels~14", "set by")
+METRIC_COLUMNS = table_columns("metric", "value#", "of~14", "set by")
 NO_METRICS = "no plugin of this configuration sets a metric"
 METRIC_UNITS = "CPUs and scalar resources in thousandths, memory in bytes; gang sets its counts when the session closes"
 
 
 def metrics_table(recording: Recording, seq: Seq) -> Table:
-    """Upstream's metrics as a scrape right after the event would read them."""
-    metrics = list_metrics(recording, seq)
-    rows = [
-        Row(
-            f"{metric.name} {metric.label_text}",
-            (
-                Piece(metric.name, "strong"),
-                Piece(metric.value_text),
-                Piece(metric.label_text),
-                muted_piece(metric.set_by),
-            ),
-        )
-        for metric in metrics
-    ]
+    """Upstream's metrics as a scrape right after the event would read them, below the label of their queue or job."""
+    rows = list[Row]()
+    for label, metrics in group_by_key((metric.labels[:1], metric) for metric in list_metrics(recording, seq)).items():
+        subject = ", ".join(f'{name}="{value}"' for name, value in label) or "without labels"
+        rows.append(Row(subject, (Piece(subject, "accent"), Piece(""), Piece(""), Piece(""))))
+        rows += [
+            Row(
+                f"{metric.name} {metric.label_text}",
+                (
+                    Piece(metric.name, "strong"),
+                    Piece(metric.value_text if metric.value.is_integer() else f"{metric.value:.6f}"),
+                    Piece(" ".join(value for _, value in metric.labels[1:])),
+                    muted_piece(metric.set_by),
+                ),
+            )
+            for metric in metrics
+        ]
     return Table(
         "Metrics", METRIC_COLUMNS, rows, footer=(make_line(muted_piece(METRIC_UNITS if rows else NO_METRICS)),)
     )

@@ -108,6 +108,10 @@ def test_a_place_that_is_never_reached_is_an_error() -> None:
         ("title: T\nsnapshot: s\nsteps: []", "steps is missing"),
         ("title: T\nsnapshot: s\nsteps: [{at: cycle}]", "question is missing"),
         ("title: T\nsnapshot: s\nsteps: [{ad: cycle}]", "no field ad"),
+        (
+            "title: T\nsnapshot: s\nplace: first\nsteps: [{at: c, question: q, answer: a, explanation: e}]",
+            "not a number",
+        ),
         ("titel: T", "no field titel"),
         ("- 1", "is not a mapping"),
         ("{", "not YAML"),

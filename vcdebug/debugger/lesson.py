@@ -103,7 +103,10 @@ def read_lesson(file: Path) -> Lesson:
         raise LessonError("steps is not a list", "write one entry per question", file.name)
     read = tuple(_read_step(raw, f"{file.name}: step {number}") for number, raw in enumerate(steps, start=1))
     title, snapshot, article = (str(fields.get(key, "")).strip() for key in ("title", "snapshot", "article"))
-    return Lesson(file.stem, title, snapshot, article, read, int(str(fields.get("place", _LAST_PLACE))))
+    place = fields.get("place", _LAST_PLACE)
+    if not isinstance(place, int):
+        raise LessonError(f"place {place!r} is not a number", "write its place among the lessons", file.name)
+    return Lesson(file.stem, title, snapshot, article, read, place)
 
 
 def _check_keys(raw: object, allowed: tuple[str, ...], needed: tuple[str, ...], where: str) -> Mapping[str, object]:

@@ -22,7 +22,7 @@ from vcdebug.conformance.cycle_outcome import (
     note_pod_status,
     predicted_outcome,
 )
-from vcdebug.conformance.nearest_replay import chance_edits, follow_scheduler
+from vcdebug.conformance.nearest_replay import chance_edits, follow_scheduler, ignore_progress
 from vcdebug.conformance.object_store import key_of
 from vcdebug.conformance.verdicts import JobVerdict, Verification, find_differences, job_lookup, judge_jobs
 from vcdebug.model.names import JobId, TaskKey
@@ -95,7 +95,7 @@ def verify_cluster(
 
     `announce` gets the cluster's identity before it is read; `tell` gets each stage in words. Raises CaptureError.
     """
-    tell = tell or _ignore_progress
+    tell = tell or ignore_progress
     start = reader.clock()
     tell("first capture")
     before = reader.capture(announce=announce)
@@ -171,10 +171,6 @@ def _merge_verdicts(verification: Verification, other: Verification) -> Verifica
         clear = {verdict.job: verdict for verdict in other.jobs if verdict.verdict_word not in UNCLEAR}
         jobs = [clear.get(one.job, one) if one.verdict_word in UNCLEAR else one for one in verification.jobs]
         return replace(verification, jobs=tuple(jobs), replay_count=verification.replay_count + other.replay_count)
-
-
-def _ignore_progress(_: str) -> None:
-    """No-op progress callback."""
 
 
 def _wait_for_scheduler(before: Snapshot, reader: ClusterReader, patience: Patience) -> PolledState:

@@ -273,6 +273,11 @@ def capitalize_first(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def shorten_end(text: str, length: int) -> str:
+    """The text, or its first `length` characters and `…`."""
+    return text if len(text) <= length else f"{text[:length]}…"
+
+
 def join_names(names: Iterable[str], most: int = 3) -> str:
     """The first names, and the number of further ones: `a, b, c and 4 more`."""
     every = list(names)

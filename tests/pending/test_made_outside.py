@@ -105,8 +105,8 @@ def test_nodes_that_karpenter_adds_in_vain_are_told_where_the_queue_refuses(labe
         cluster(node("n1", labels={label: "a"}), full, pod_group("j", phase="Running"), runs, pods("j", 1), conf=conf)
     )
     assert "queue-not-allocatable" == found.cause_code
-    told = any(fact.startswith("New nodes do not help.") for fact in found.dominant.facts)
-    assert label.startswith("karpenter") is told
+    is_named = any(fact.startswith("New nodes do not help.") for fact in found.dominant.facts)
+    assert label.startswith("karpenter") is is_named
 
 
 def test_no_pod_that_a_disruption_budget_protects_is_deleted_and_the_budget_is_lowered() -> None:

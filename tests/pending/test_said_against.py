@@ -39,6 +39,13 @@ def test_a_placement_that_the_running_scheduler_has_long_refused_says_so(since: 
     assert bool(age) is any("restart the scheduler" in words for words in found.advice_texts)
 
 
+@pytest.mark.parametrize("since", ["yesterday", "2026-10-31", "", 5])
+def test_a_refusal_without_a_time_changes_no_answer(since: Any) -> None:
+    found = explained(cluster(seen_node(), pod_group("j"), refused(since), conf=PLAIN))
+    assert found.scheduled
+    assert "refused for" not in found.sentence
+
+
 def test_a_refusal_is_not_told_of_a_pod_that_the_cycle_refuses_too_or_without_a_message() -> None:
     fits = explained(cluster(seen_node(), pod_group("j"), refused("2026-10-31T20:00:00Z", ""), conf=PLAIN))
     assert "refused for" not in fits.sentence
@@ -294,8 +301,8 @@ def test_a_gang_that_nodegroup_spreads_over_groups_is_listed_by_group(minimum: i
     group = pod_group("j", min_member=minimum)
     found = explained(cluster(nodes, both, group, pods("j", 2, cpu="3"), conf=conf))
     assert found.scheduled
-    told = any(fact.startswith("Its pods are in node groups ") for fact in found.dominant.facts)
-    assert (minimum == 2 and groups == 2) is told
+    is_named = any(fact.startswith("Its pods are in node groups ") for fact in found.dominant.facts)
+    assert (minimum == 2 and groups == 2) is is_named
 
 
 @pytest.mark.parametrize(("message", "about_claim"), [("binding volumes: timed out", True), ("no room", False)])

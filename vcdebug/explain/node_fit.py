@@ -25,7 +25,7 @@ from vcdebug.model.fit_errors import ERROR, POD_NUMBER_EXCEEDED, FitStatus, bloc
 from vcdebug.model.names import FloatArray, NodeName, Seq
 from vcdebug.model.node import NodeAmounts, NodeInfo
 from vcdebug.model.resource import MIN_RESOURCE, PODS, Resource
-from vcdebug.model.task import TaskInfo, TaskStatus
+from vcdebug.model.task import ENDED_STATUSES, TaskInfo
 from vcdebug.recording.event_index import NODE, TASK
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.timeline import TaskState
@@ -438,7 +438,7 @@ def tasks_by_node(recording: Recording, seq: Seq) -> Mapping[NodeName, Sequence[
     for key, task in timeline.tasks.items():
         position = changed.get(key)
         state = opening[key] if position is None else TaskState(*timeline.value_written_at(position, TASK, key))
-        if state.node and state.status not in (TaskStatus.SUCCEEDED, TaskStatus.FAILED):
+        if state.node and state.status not in ENDED_STATUSES:
             is_current = state == (task.status, task.node_name)
             # The session's tasks have their final status, so an earlier status needs a copy.
             by_node.setdefault(state.node, []).append(task if is_current else _task_in_state(task, state))

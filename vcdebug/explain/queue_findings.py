@@ -24,7 +24,7 @@ from vcdebug.model.names import QueueName, Seq, TaskKey
 from vcdebug.model.pod_group import INQUEUE
 from vcdebug.model.queue import ELASTIC, OPEN, ROOT_QUEUE, circle_text
 from vcdebug.model.resource import PODS, Resource
-from vcdebug.model.task import TaskInfo, TaskStatus
+from vcdebug.model.task import ENDED_STATUSES, TaskInfo, TaskStatus
 from vcdebug.plugins import CAPACITY
 from vcdebug.recording.input_problems import circle_of_queues
 from vcdebug.recording.recording import Recording, per_recording
@@ -396,7 +396,7 @@ def stuck_jobs(view: JobView, seq: Seq, *, same_queue: bool) -> list[JobInfo]:
         and job.pod_group.min_resources is not None
         and (not same_queue or job.queue == view.job.queue)
         and not job.count_tasks(TaskStatus.BINDING, TaskStatus.PIPELINED)
-        and (not job.is_ready() or job.count_tasks(*queue_index.ENDED_STATUSES) == len(job.tasks))
+        and (not job.is_ready() or job.count_tasks(*ENDED_STATUSES) == len(job.tasks))
     ]
 
 
@@ -436,7 +436,7 @@ def _first_stuck_advice(view: JobView, stuck: Sequence[JobInfo]) -> answer.Advic
         owners = f"the controllers of {join_names(empty)}"
         return answer.outside_advice(f"Find out why {owners} created no pods yet (quota, webhook, controller log).")
     first = stuck[0].uid
-    if stuck[0].count_tasks(*queue_index.ENDED_STATUSES) == len(stuck[0].tasks):
+    if stuck[0].count_tasks(*ENDED_STATUSES) == len(stuck[0].tasks):
         return answer.queue_admin_advice(f"Delete PodGroup {first} or its owner, which has ended.")
     return answer.outside_advice(f"Find out why {first} is not placed: vcdebug explain SNAPSHOT {first}.")
 
@@ -462,7 +462,7 @@ def stuck_jobs_finding(
     names = [name for name, value in minimum.items() if value > 0 and reserved.get(name) > 0 and name != PODS]
     verbs = ("is", "reserves", "it") if len(stuck) == 1 else ("are", "reserve", "them")
     empty = [job for job in stuck if not job.tasks]
-    ended = [job for job in stuck if job.tasks and job.count_tasks(*queue_index.ENDED_STATUSES) == len(job.tasks)]
+    ended = [job for job in stuck if job.tasks and job.count_tasks(*ENDED_STATUSES) == len(job.tasks)]
     state = "Inqueue but not placed" if len(empty) < len(stuck) else "Inqueue without pods"
     state = "Inqueue, but all pods have ended" if len(ended) == len(stuck) else state
     held_words = f"{verbs[0]} {state}, and {verbs[1]} {amount_text.format_resource(reserved, names)}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, combinations
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -18,7 +18,7 @@ from vcdebug.model.names import JobId, QueueName, Seq
 from vcdebug.model.pod_group import INQUEUE
 from vcdebug.model.queue import ROOT_QUEUE, QueueInfo
 from vcdebug.model.resource import Resource
-from vcdebug.model.task import TaskInfo, TaskStatus, is_allocated_status
+from vcdebug.model.task import ENDED_STATUSES, TaskInfo, TaskStatus, is_allocated_status
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
 from vcdebug.snapshot.manifest import key_of, owner_keys, spec_of
@@ -215,8 +215,6 @@ def admitted_before(recording: Recording, seq: Seq) -> Sequence[JobInfo]:
 
 
 # Inqueue jobs that are not placed
-
-ENDED_STATUSES: Final = (TaskStatus.SUCCEEDED, TaskStatus.FAILED)
 
 
 def hopeless_facts(view: JobView, stuck: Sequence[JobInfo], *, lasting: bool = True) -> tuple[str, ...]:

@@ -158,6 +158,10 @@ ALLOCATED_CLASS = (TaskStatus.BOUND, TaskStatus.BINDING, TaskStatus.RUNNING, Tas
 ALLOCATED_MASK = TaskStatus.BOUND | TaskStatus.BINDING | TaskStatus.RUNNING | TaskStatus.ALLOCATED
 
 
+ENDED_STATUSES = (TaskStatus.SUCCEEDED, TaskStatus.FAILED)
+"""Statuses of pods that have ended and use nothing any more."""
+
+
 def is_allocated_status(status: TaskStatus) -> bool:
     """Whether the status is Bound, Binding, Running or Allocated. Upstream: api/helpers.AllocatedStatus."""
     return bool(status & ALLOCATED_MASK)

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from vcdebug.actions import ENQUEUE
-from vcdebug.amount_text import count_noun, format_age, format_amounts_apart, join_names, verb_for
+from vcdebug.amount_text import count_noun, format_age, format_amounts_apart, join_names, shorten_end, verb_for
 from vcdebug.explain.answer import (
     MAX_LINE_LENGTH,
     Advice,
@@ -24,20 +24,20 @@ from vcdebug.explain.answer import (
 )
 from vcdebug.explain.job_view import ExplainSubject, JobView, view_of
 from vcdebug.explain.pending.gates.admission import ADMITTED_CAUSE
-from vcdebug.explain.pending.gates.not_in_session import PLACES_CAUSE
+from vcdebug.explain.pending.gates.not_in_session import MAX_QUOTED, PLACES_CAUSE
 from vcdebug.explain.pending.gates.queue_limits import PREEMPTIVE
 from vcdebug.explain.pending.gates.validity import NOT_ENOUGH
 from vcdebug.explain.pending.placement_constraints import unbound_claims
+from vcdebug.explain.pending.scheduler_fault import last_heartbeat
 from vcdebug.framework.registry import resolve_reference
-from vcdebug.gotime import parse_time
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.node_affinity import parse_node_constraints
 from vcdebug.model.devices import DeviceLedger
 from vcdebug.model.job import JobInfo
-from vcdebug.model.names import JobId
+from vcdebug.model.names import JobId, NodeName
 from vcdebug.model.pod_group import INQUEUE, PENDING
 from vcdebug.model.resource import PODS, Resource
-from vcdebug.model.task import TaskStatus
+from vcdebug.model.task import ENDED_STATUSES, TaskStatus
 from vcdebug.plugins import ANNOTATIONS, CAPACITY, NODEGROUP, PREDICATES, TASK_TOPOLOGY
 from vcdebug.plugins.predicates.static_filters import AFFINITY, CORDONED, TAINTED, StaticFilters
 from vcdebug.recording.recording import Recording, per_recording
@@ -49,7 +49,7 @@ from vcdebug.snapshot.kinds import ResourceKind
 from vcdebug.snapshot.manifest import annotations_of, name_of, object_in, object_list, spec_of, status_of
 from vcdebug.snapshot.object_checks import join_kinds, needed_kinds, supplying_command, was_read
 from vcdebug.snapshot.problems import OBJECTS_MISSING, REST_IGNORED
-from vcdebug.snapshot.reported_events import latest_heartbeat
+from vcdebug.snapshot.provenance import stated_time
 from vcdebug.snapshot.workloads import volcano_job_of
 
 
@@ -206,9 +206,12 @@ def add_contradictions(recording: Recording, subject: ExplainSubject, explanatio
         return explanation
     view, finding = view_of(recording, subject), explanation.dominant
     is_placed = finding.cause == PLACES_CAUSE
-    unchecked, refusal = _unchecked_node_facts(view) if is_placed else (), _refusal(view) if is_placed else None
+    refusal = _refusal(view) if is_placed else None
     unseen = _unseen_node(view) if not explanation.scheduled else None
-    facts = (*unchecked, *finding.facts, *_stale_states(view), *_unread_settings(view))
+    facts = finding.facts
+    if subject.detailed:
+        unchecked = _unchecked_node_facts(view) if is_placed else ()
+        facts = (*unchecked, *facts, *_stale_states(view), *_unread_settings(view))
     if unseen is not None:
         fact, seeing = unseen
         facts, advised = (*facts[:1], fact, *facts[1:]), (seeing, *explanation.advised)
@@ -235,20 +238,29 @@ def _unseen_node(view: JobView) -> tuple[str, Advice] | None:
     selector, task = view.recording.snapshot.flags.node_selector, view.blocked_task
     if not selector or task is None:
         return None
-    ended = (TaskStatus.SUCCEEDED, TaskStatus.FAILED)
-    up = (one for one in view.recording.timeline.tasks.values() if one.status not in ended)
-    tasks = group_by_key((one.node_name, one) for one in up)
-    for node in view.recording.snapshot.objects_of("Node"):
-        name = name_of(node)
-        free = Resource.from_list(status_of(node).get("allocatable"))
-        used = sum_resources(one.resreq for one in tasks.get(name, ()))
-        fits = all(free.get(key) - used.get(key) >= amount for key, amount in task.init_resreq.items())
-        if name not in view.session.nodes and fits:
+    for name, (allocatable, used) in _unseen_nodes(view.recording).items():
+        if all(allocatable.get(key) - used.get(key) >= amount for key, amount in task.init_resreq.items()):
             flag, (key, _, value) = f"--node-selector={','.join(selector)}", selector[0].partition(":")
             edit = f"Node/{name}:metadata.labels[{key}]={value}"
             advice = cluster_admin_advice(f"Label {name} {key}={value}, or change the scheduler's {flag}.", edit)
             return f"{name} has room for {task.name}, but this scheduler leaves it out: {flag}.", advice
     return None
+
+
+@per_recording()
+def _unseen_nodes(recording: Recording) -> Mapping[str, tuple[Resource, Resource]]:
+    """Node outside the session → (allocatable, what its pods request)."""
+    up = (task for task in recording.timeline.tasks.values() if task.status not in ENDED_STATUSES)
+    tasks = group_by_key((task.node_name, task) for task in up)
+    unseen = {name_of(node): node for node in recording.snapshot.objects_of("Node")}
+    return {
+        name: (
+            Resource.from_list(status_of(node).get("allocatable")),
+            sum_resources(task.resreq for task in tasks.get(NodeName(name), ())),
+        )
+        for name, node in unseen.items()
+        if name not in recording.session.nodes
+    }
 
 
 def _stale_states(view: JobView) -> Iterator[str]:
@@ -282,20 +294,19 @@ class _Refusal(NamedTuple):
 
 _REFUSED_SECONDS: Final = 300
 """Seconds that a pod has been refused, from which on it is not likely that its room has become free just now."""
-_MAX_QUOTED: Final = 90
 
 
 def _refusal(view: JobView) -> _Refusal | None:
     """The last refusal of a pod that this cycle places and the running scheduler has long refused; else None."""
-    seen = latest_heartbeat(view.recording.snapshot.objects_of("Node"))
+    seen = last_heartbeat(view.recording)
     for task in view.placed_tasks if seen is not None else ():
         for condition in object_list(status_of(task.pod.manifest).get("conditions")):
-            message, since = str(condition.get("message") or ""), condition.get("lastTransitionTime")
+            message = str(condition.get("message") or "")
             is_refused = (condition.get("type"), condition.get("status")) == ("PodScheduled", "False")
-            refused_at = parse_time(since) if is_refused and message and isinstance(since, str) else None
+            refused_at = stated_time(condition.get("lastTransitionTime")) if is_refused and message else None
             age = (seen - refused_at).total_seconds() if seen is not None and refused_at is not None else 0.0
             if age >= _REFUSED_SECONDS:
-                quoted = message.rstrip(".") if len(message) <= _MAX_QUOTED else f"{message[:_MAX_QUOTED]}…"
+                quoted = shorten_end(message, MAX_QUOTED) if len(message) > MAX_QUOTED else message.rstrip(".")
                 claims = unbound_claims(view.recording.snapshot, task.pod) if "volume" in message else iter(())
                 return _Refusal(task.name, format_age(age), quoted, next(claims, None))
     return None

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
@@ -148,9 +149,8 @@ def _words_of_sets(recording: Recording, prefix: str) -> tuple[str, str] | None:
     wanting = [one for one in sets if spec_of(one).get("replicas")]
     if not wanting:
         return key_of(sets[0]), f"{prefix.rstrip('-')} is scaled to 0 replicas"
-    return key_of(
-        wanting[0]
-    ), f"ReplicaSet {name_of(wanting[0])} has 0 of {count_noun(spec_of(wanting[0])['replicas'], 'pod')}"
+    wanted = count_noun(spec_of(wanting[0])["replicas"], "pod")
+    return key_of(wanting[0]), f"ReplicaSet {name_of(wanting[0])} has 0 of {wanted}"
 
 
 def _with_webhook_fact(recording: Recording, explanation: Explanation) -> Explanation:
@@ -198,14 +198,15 @@ def _silence(recording: Recording, subject: ExplainSubject, explanation: Explana
     if explanation.cause_code not in (PLACES_CAUSE, ADMITTED_CAUSE) or _has_trace(recording, subject):
         return None
     group = next((one for one in recording.snapshot.objects_of("PodGroup") if key_of(one) == subject.job), None)
-    seen, pod = _last_heartbeat(recording), _scheduler_pods(recording)[0]
+    heartbeat, pod = last_heartbeat(recording), _scheduler_pods(recording)[0]
     created = [
         parse_time(metadata_of(one).get("creationTimestamp")) for one in (group, pod.manifest) if one is not None
     ]
     times = [time.timestamp() for time in created if time is not None]
-    if group is None or seen is None or len(times) < 2 or seen - max(times) < _IDLE_SECONDS:
+    waited = heartbeat.timestamp() - max(times) if heartbeat is not None and times else 0.0
+    if group is None or len(times) < 2 or waited < _IDLE_SECONDS:
         return None
-    age = format_age(seen - max(times))
+    age = format_age(waited)
     log = f"kubectl -n {pod.namespace} logs {pod.name} --tail=100"
     advice = outside_advice(f"See what the scheduler waits for: {log}", AdviceHarm.CLUSTER)._replace(repairs=True)
     trace = f"Its PodGroup is {age} old and has no condition or event of the scheduler; pod {pod.name} runs."
@@ -225,11 +226,10 @@ def _has_trace(recording: Recording, subject: ExplainSubject) -> bool:
 
 
 @per_recording()
-def _last_heartbeat(recording: Recording) -> float | None:
-    """Unix time of the latest heartbeat of a node: a lower limit for the time at which the objects were read."""
+def last_heartbeat(recording: Recording) -> datetime | None:
+    """The latest heartbeat of a node: a lower limit for the time at which the objects were read."""
     # The snapshot's clock is no such limit: manifests without meta.json have a fixed one.
-    heartbeat = latest_heartbeat(recording.snapshot.objects_of("Node"))
-    return None if heartbeat is None else heartbeat.timestamp()
+    return latest_heartbeat(recording.snapshot.objects_of("Node"))
 
 
 def _version_facts(recording: Recording) -> Iterator[str]:

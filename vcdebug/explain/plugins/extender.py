@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
+from vcdebug.amount_text import shorten_end
 from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.plugins import AskedNode, PluginExplainer
 from vcdebug.framework import hooks
@@ -53,7 +54,7 @@ def _shorten_answer(answer: object) -> str:
     several = f" (the first of {len(answer)})" if isinstance(answer, list) and len(answer) > 1 else ""
     first = answer[0] if isinstance(answer, list) and answer else answer
     text = json.dumps(first, ensure_ascii=False)
-    return (text if len(text) <= MAX_ANSWER_LENGTH else f"{text[:MAX_ANSWER_LENGTH]}…") + several
+    return shorten_end(text, MAX_ANSWER_LENGTH) + several
 
 
 def _vote_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:

@@ -10,7 +10,6 @@ from vcdebug.explain.pending.gates.eviction.veto import KEPT
 from vcdebug.explain.pending.gates.other_groups import is_same_application
 from vcdebug.explain.plugins.resourcequota import quota_edits
 from vcdebug.explain.queue_index import (
-    ENDED_STATUSES,
     find_left_behind,
     idle_owners,
     oversized_capabilities,
@@ -23,7 +22,7 @@ from vcdebug.model.names import JobId
 from vcdebug.model.pod import PREEMPTABLE_KEY, Pod
 from vcdebug.model.pod_group import INQUEUE, PodGroup
 from vcdebug.model.queue import OPEN, QueueInfo
-from vcdebug.model.task import TaskStatus, is_allocated_status
+from vcdebug.model.task import ENDED_STATUSES, TaskStatus, is_allocated_status
 from vcdebug.plugins import CAPACITY, DRF, GANG, PDB, PRIORITY, PROPORTION
 from vcdebug.plugins.conformance import is_critical
 from vcdebug.plugins.pdb import charge_budgets, read_budget

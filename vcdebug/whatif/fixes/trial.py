@@ -15,10 +15,9 @@ from vcdebug.explain.pending.explanation import PANIC_CAUSE, explain_by_name
 from vcdebug.explain.pending.gates.admission import ADMITTED_CAUSE
 from vcdebug.explain.pending.gates.validity import NOT_ENOUGH
 from vcdebug.explain.plugins.resourcequota import is_quota_count
-from vcdebug.explain.queue_index import ENDED_STATUSES
 from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.model.pod import Pod
-from vcdebug.model.task import TaskStatus
+from vcdebug.model.task import ENDED_STATUSES, TaskStatus
 from vcdebug.recording.effects import Effect, cycle_effects
 from vcdebug.recording.recording import Recording, disposing, require_complete
 from vcdebug.recording.replay import replay_cycle

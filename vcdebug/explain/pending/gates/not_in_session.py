@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from vcdebug.actions import ENQUEUE
-from vcdebug.amount_text import capitalize_first, count_noun, format_age, join_names, verb_for
+from vcdebug.amount_text import capitalize_first, count_noun, format_age, join_names, shorten_end, verb_for
 from vcdebug.errors import closest_name
 from vcdebug.explain.answer import (
     Advice,
@@ -143,7 +143,7 @@ def _stated_reasons(group: PodGroup, pods: list[Pod], *, of_pod: bool) -> tuple[
         if (condition.type, condition.status) == ("Unschedulable", "True")
     ]
     messages = list(dict.fromkeys(filter(None, [*about_pods, *([] if of_pod else about_group)])))
-    quotes = [f'"{text if len(text) <= MAX_QUOTED else text[:MAX_QUOTED] + "…"}"' for text in sorted(messages, key=len)]
+    quotes = [f'"{shorten_end(text, MAX_QUOTED)}"' for text in sorted(messages, key=len)]
     pod_counts = f"{count_noun(len(pods), 'pod')} and minMember {group.min_member}"
     phase_fact = f"Its PodGroup is {group.phase or PENDING}, with {pod_counts}."
     return quotes, (*([] if of_pod else [phase_fact]), *(f'The scheduler: "{text}".' for text in messages))

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from tests.builders import cluster, node, pod_group, pods, priority_class, queue
-from tests.snapshot.damage import tar_of, zip_of
+from tests.snapshot.damage import MEBIBYTE, tar_of, zip_of
 from vcdebug.errors import SnapshotError
 from vcdebug.explain.pending.doubts import doubt_of_input
 from vcdebug.explain.pending.explanation import survey_jobs
@@ -104,6 +104,8 @@ ACCEPTED: Final[dict[str, Callable[[], Form]]] = {
     "twice.json.gz": lambda: gzip.compress(gzip.compress(COMPACT.encode())),
     "a.yaml.bz2": lambda: bz2.compress(YAML.encode()),
     "a.yaml.xz": lambda: lzma.compress(YAML.encode()),
+    "a.yaml.zst": lambda: zstd(YAML.encode()),
+    "a.tar.zst": lambda: zstd(tar_of({"c/cluster.json": COMPACT.encode()})),
     "a.tar": lambda: tar_of({"c/cluster.json": COMPACT.encode()}),
     "a.tar.gz": lambda: gzip.compress(tar_of({"c/cluster.json": COMPACT.encode()})),
     "a.tar.xz": lambda: lzma.compress(tar_of({"c/cluster.json": COMPACT.encode()})),
@@ -137,6 +139,12 @@ def test_each_form_of_a_cluster_decides_the_same(name: str, tmp_path: Path) -> N
     assert expected == decided(load_snapshot(put(tmp_path, name, ACCEPTED[name]())))
 
 
+def zstd(data: bytes) -> bytes:
+    """Two frames, as of files that were packed one after the other; the test is skipped without the package."""
+    pack: Callable[[bytes], bytes] = pytest.importorskip("zstandard").compress
+    return pack(data[:100]) + pack(data[100:])
+
+
 def kai() -> bytes:
     return zip_of({"snapshot.json": json.dumps({"rawObjects": {"pods": [], "queues": []}}).encode()})
 
@@ -151,7 +159,6 @@ REFUSED: Final[dict[str, tuple[Form, str]]] = {
     "audit.json": ('{"kind": "Event", "apiVersion": "audit.k8s.io/v1", "verb": "get"}', "a snapshot needs nodes"),
     "scheduler.conf": ("actions: allocate\ntiers:\n- plugins:\n  - name: gang\n", "vcdebug diff SNAPSHOT --conf"),
     "status.json": ('{"kind": "Status", "apiVersion": "v1", "message": "forbidden"}', "API server error: 'forbidden'"),
-    "a.json.zst": (b"\x28\xb5\x2f\xfd....", "zstd -d FILE"),
     "a.7z": (b"7z\xbc\xaf....", "7z x FILE"),
     "tab.yaml": (YAML.replace("  ", "\t"), "is indented with a tab"),
     "cut.json": (INDENTED[:30], "the file ends here"),
@@ -191,6 +198,22 @@ def test_an_archive_that_holds_too_many_archives_is_not_opened_to_the_end(tmp_pa
         data = gzip.compress(data)
     with pytest.raises(SnapshotError, match="is an archive inside of archives"):
         load_snapshot(put(tmp_path, "deep.json.gz", data))
+
+
+UNSOUND_ZSTD: Final[dict[str, tuple[Callable[[], bytes], str]]] = {
+    "cut": (lambda: zstd(COMPACT.encode())[:-9], "is damaged: the file ends too early"),
+    "followed by other bytes": (lambda: zstd(COMPACT.encode()) + b"more", "is damaged"),
+    "damaged": (lambda: zstd(COMPACT.encode())[:8] + b"\xff" * 60, "is damaged"),
+    "bomb": (lambda: zstd(MEBIBYTE * 80), "compression ratio exceeds 250"),
+}
+"""What is wrong with a file → (the file, words of its refusal)."""
+
+
+@pytest.mark.parametrize("name", UNSOUND_ZSTD)
+def test_zstd_is_checked_as_other_packers_are(name: str, tmp_path: Path) -> None:
+    data, fault = UNSOUND_ZSTD[name]
+    with pytest.raises(SnapshotError, match=fault):
+        load_snapshot(put(tmp_path, "a.json.zst", data()))
 
 
 def test_a_comment_that_names_kubectl_is_no_line_of_a_terminal(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """Archives, read member by member in memory: nothing is written to disk, and unpacked sizes are limited."""
 
+from __future__ import annotations
+
 import bz2
 import gzip
 import io
@@ -10,10 +12,13 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from typing import IO, Final, NamedTuple, Self
+from typing import IO, TYPE_CHECKING, Final, NamedTuple, Self
 
 from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.problems import ProblemReport
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 MAX_BYTES = 2 << 30
 """Maximum number of unpacked bytes of a snapshot."""
@@ -23,17 +28,54 @@ MAX_RATIO = 250
 RATIO_FREE_BYTES = 64 << 20
 """The ratio is checked only from this many unpacked bytes on."""
 
-_OPENERS: Final[dict[bytes, Callable[[IO[bytes]], gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile]]] = {
+
+class _ZstdStream(io.RawIOBase):
+    """The content of a file packed with zstd; one that ends too early raises EOFError, as those of other packers."""
+
+    def __init__(self, packed: IO[bytes]) -> None:
+        import zstandard  # takes longer to load than a small snapshot
+
+        self._packed = packed
+        self._ready = io.BytesIO()
+        self._new_frame: Callable[[], zstandard.ZstdDecompressionObj] = zstandard.ZstdDecompressor().decompressobj
+        self._frame = self._new_frame()
+        self._fault = zstandard.ZstdError
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        while not (count := self._ready.readinto(buffer)):
+            # A small piece: a block of four bytes unpacks to 128 KiB.
+            if not (piece := self._packed.read(1 << 10)):
+                break
+            self._ready = io.BytesIO(b"".join(self._unpack(piece)))
+        if not count and not self._frame.eof:
+            raise EOFError("the file ends too early")
+        return count
+
+    def _unpack(self, piece: bytes) -> Iterator[bytes]:
+        while piece:
+            if self._frame.eof:
+                self._frame = self._new_frame()
+            try:
+                yield self._frame.decompress(piece)
+            except self._fault as error:
+                raise ValueError(str(error)) from error
+            piece = self._frame.unused_data
+
+
+_OPENERS: Final[dict[bytes, Callable[[IO[bytes]], gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile | io.BufferedReader]]] = {
     b"\x1f\x8b": lambda packed: gzip.GzipFile(fileobj=packed),
     b"BZh": bz2.BZ2File,
     b"\xfd7zXZ": lzma.LZMAFile,
+    b"\x28\xb5\x2f\xfd": lambda packed: io.BufferedReader(_ZstdStream(packed)),
 }
 PACKED_MAGICS = tuple(_OPENERS)
-"""First bytes of a file packed with gzip, bzip2 or xz."""
-PACKED_SUFFIXES = (".gz", ".bz2", ".xz")
+"""First bytes of a file packed with gzip, bzip2, xz or zstd."""
+PACKED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 ZIP_MAGICS = (b"PK\x03\x04", b"PK\x05\x06")
 FOREIGN_MAGICS = {
-    b"\x28\xb5\x2f\xfd": ("zstd", "unpack it first: zstd -d FILE"),
     b"7z\xbc\xaf": ("7-Zip", "unpack it first: 7z x FILE"),
     b"Rar!": ("RAR", "unpack it first: unrar x FILE"),
 }

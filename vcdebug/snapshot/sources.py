@@ -21,7 +21,7 @@ FileBegins = Callable[[int, int, str], None]
 Source = str | Path | BinaryIO
 
 READ_SUFFIXES = ("", ".json", ".yaml", ".yml", ".ndjson", ".jsonl", ".conf")
-"""Suffixes of files that are read in a folder or archive, also followed by `.gz`, `.bz2` or `.xz`."""
+"""Suffixes of files that are read in a folder or archive, also followed by a suffix of a packer."""
 COMPANION_FILES = ("expected.json", "question.json")
 """Files in a snapshot's folder that are not part of it."""
 _RECORDING_STARTS = (b'{"ev":', b'{"seq":')

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from argparse import Namespace
 from collections.abc import Callable
 from io import StringIO
 
 import pytest
 
-from tests.apiserver.clusters import CONFIG_MAPS, Direct, small_server
-from tests.apiserver.server import ApiServer
+from tests.apiserver.clusters import CONFIG_MAPS, DEPLOYMENTS, Direct, small_server
+from tests.apiserver.server import ApiServer, expired
 from tests.capture.small_cluster import CONF, PODS
 from vcdebug.capture import CaptureOptions, capture_cluster
 from vcdebug.capture.listing import EarlierState, VersionGone, first_version
@@ -150,6 +151,25 @@ def test_the_configuration_of_an_earlier_state_is_that_of_its_time(may_list: boo
     said = [problem.format_line() for problem in found.problems if "ConfigMap" in problem.object]
     assert (may_list, not may_list) == (CONF == found.scheduler_conf, bool(said))
     assert may_list or "its earlier text cannot be read" in said[0]
+
+
+@pytest.mark.parametrize("may_list", [True, False])
+def test_the_flags_and_the_release_of_an_earlier_state_are_those_of_its_time(may_list: bool) -> None:
+    server = small_server()
+    key = "volcano-system/volcano-scheduler"
+    old = server.store.get_object(DEPLOYMENTS, key)
+    assert old is not None
+    bind(server, WAITING)
+    text = json.dumps(old).replace(":v1.15.1", ":v1.14.4").replace("-v=3", "--percentage-nodes-to-find=7")
+    server.store.put_object(DEPLOYMENTS, json.loads(text))
+    if not may_list:
+        server.scripted[DEPLOYMENTS] = [expired(None)]
+    found = taken(server, before_bind=WAITING)
+    said = [problem.format_line() for problem in found.problems if "Deployment" in problem.object]
+    state = (7 == found.flags.percentage_nodes_to_find, "v1.14.4" in str(found.release))
+    assert (not may_list, not may_list) == state
+    assert may_list or "its earlier flags and image cannot be read; using its present flags and image" in said[0]
+    assert may_list is not bool(said)
 
 
 @pytest.mark.parametrize("exact", ["compacted", "ignored", "refused"])

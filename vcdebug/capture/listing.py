@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from vcdebug.capture.api_client import Api, ApiRefusal, CaptureOptions, NoAnswer, Progress
+from vcdebug.capture.api_client import Api, ApiRefusal, CaptureOptions, NoAnswer, Progress, Query
 from vcdebug.capture.permission import (
     FORBIDDEN,
     NOT_FOUND,
@@ -79,9 +79,8 @@ class Listing:
         """Read the first page, at the requested state if possible; returns the token of the next page."""
         if not self._version:
             return self._next_page("")
-        exact = [("resourceVersion", self._version), ("resourceVersionMatch", "Exact")]
         try:
-            return self._read_page(self._api.get_object(self._path, [*self._query, *exact]))
+            return self._read_page(self._api.get_object(self._path, [*self._query, *exact_query(self._version)]))
         except ApiRefusal as refusal:
             if refusal.status not in NOT_EXACT_STATUSES:
                 raise
@@ -127,6 +126,11 @@ class Listing:
         if self._progress is not None:
             total = len(self.items) + (max(0, remaining) if isinstance(remaining, int) else 0)
             self._progress(self.kind.name, len(self.items), total)
+
+
+def exact_query(version: str) -> Query:
+    """The part of a list's query that asks for the state of one version."""
+    return [("resourceVersion", version), ("resourceVersionMatch", "Exact")]
 
 
 def items_of(page: Manifest, kind: ResourceKind) -> list[Manifest]:

@@ -20,7 +20,7 @@ from vcdebug.snapshot.snapshot import Manifest
 
 PODS: Final = KIND_BY_NAME["Pod"]
 SCHEDULED: Final = "PodScheduled"
-EVICTIONS: Final = {("DisruptionTarget", "PreemptionByScheduler"), ("Ready", "Evict")}
+EVICTION_CONDITIONS: Final = {("DisruptionTarget", "PreemptionByScheduler"), ("Ready", "Evict")}
 """Type and reason of the conditions that the scheduler writes before it deletes a pod."""
 STEP_FACTOR: Final = 4
 """Factor by which the steps back in time grow."""
@@ -63,7 +63,7 @@ class PodEvent(Struct, frozen=True):
 
 def is_evicted(pod: Manifest) -> bool:
     """Whether the scheduler evicts the pod."""
-    return any((each.get("type"), each.get("reason")) in EVICTIONS for each in _conditions_of(pod))
+    return any((each.get("type"), each.get("reason")) in EVICTION_CONDITIONS for each in _conditions_of(pod))
 
 
 def decision_stamps(pods: Iterable[Manifest], scheduler_names: Collection[object]) -> set[tuple[object, datetime]]:
@@ -73,7 +73,7 @@ def decision_stamps(pods: Iterable[Manifest], scheduler_names: Collection[object
         for pod in pods
         if spec_of(pod).get("schedulerName") in scheduler_names
         for each in _conditions_of(pod)
-        if each.get("type") == SCHEDULED or (each.get("type"), each.get("reason")) in EVICTIONS
+        if each.get("type") == SCHEDULED or (each.get("type"), each.get("reason")) in EVICTION_CONDITIONS
         if (time := stated_time(each.get("lastTransitionTime"))) is not None
     }
 

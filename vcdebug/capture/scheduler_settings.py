@@ -25,7 +25,7 @@ from vcdebug.snapshot.device_config import (
     NAMESPACE_ARGUMENT,
 )
 from vcdebug.snapshot.kinds import KIND_BY_NAME
-from vcdebug.snapshot.manifest import metadata_of, object_in, object_list
+from vcdebug.snapshot.manifest import object_in, object_list
 from vcdebug.snapshot.problems import Problem, ProblemReport
 from vcdebug.snapshot.settings import CONF_KEY, RELEASE_FIELDS, with_flags, with_release
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
@@ -79,7 +79,7 @@ def read_settings(
     Raises CaptureError where the scheduler or ConfigMap that the options name does not exist.
     """
     settings = SchedulerSettings()
-    schedulers = scheduler_workloads.find_schedulers(api, objects, settings.problems, options.scheduler)
+    schedulers = scheduler_workloads.find_schedulers(api, objects, settings.problems, options.scheduler, version)
     scheduler = scheduler_workloads.choose_scheduler(schedulers, options.scheduler, api.server, settings.problems)
     workload = scheduler.workload if scheduler is not None else None
     container = scheduler.main_container if scheduler is not None else {}
@@ -199,9 +199,8 @@ class _ConfigMaps(NamedTuple):
     def read_data(self, namespace: str, name: str) -> Manifest:
         """The data of a ConfigMap; raises ApiRefusal."""
         found = self.api.get_object(f"/api/v1/namespaces/{namespace}/configmaps/{name}")
-        written = str(metadata_of(found).get("resourceVersion"))
         # Listing needs one right more than reading, so that only a ConfigMap that has changed since is listed.
-        if self.version and written.isdecimal() and int(written) > int(self.version):
+        if scheduler_workloads.was_written_after(found, self.version):
             try:
                 (found,) = list_at_version(
                     self.api, KIND_BY_NAME["ConfigMap"], self.options, self.version, f"metadata.name={name}", namespace

@@ -7,11 +7,11 @@ from datetime import datetime
 from msgspec import Struct
 
 from vcdebug.capture.api_client import Api, ApiRefusal
-from vcdebug.capture.listing import items_of
+from vcdebug.capture.listing import NOT_EXACT_STATUSES, exact_query, items_of
 from vcdebug.capture.permission import FORBIDDEN, PROBLEM_FILE
 from vcdebug.errors import CaptureError
 from vcdebug.snapshot.kinds import KIND_BY_NAME
-from vcdebug.snapshot.manifest import key_of, object_in, object_list
+from vcdebug.snapshot.manifest import key_of, metadata_of, object_in, object_list
 from vcdebug.snapshot.problems import Problem, ProblemReport
 from vcdebug.snapshot.settings import (
     AGENT_SCHEDULER,
@@ -28,7 +28,7 @@ from vcdebug.snapshot.settings import (
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 
 VOLCANO_NAMESPACE = "volcano-system"
-APP_SELECTOR = [("labelSelector", f"app={APP_LABEL}")]
+APP_SELECTOR = ("labelSelector", f"app={APP_LABEL}")
 NO_FLAGS = "using upstream's default flags"
 MISSING_DEPLOYMENT = "scheduler Deployment"
 
@@ -66,12 +66,14 @@ class Scheduler(Struct, frozen=True):
         return f"{self.key} takes schedulerName {' or '.join(flags.scheduler_names)}{nodes}"
 
 
-def find_schedulers(api: Api, objects: ObjectsByKind, problems: list[Problem], key: str = "") -> list[Scheduler]:
+def find_schedulers(
+    api: Api, objects: ObjectsByKind, problems: list[Problem], key: str = "", version: str = ""
+) -> list[Scheduler]:
     """All schedulers, each once, those in Volcano's namespace first; a problem if there is none.
 
-    The workload named `key` is one whatever its labels and containers are.
+    The workload named `key` is one whatever its labels and containers are. `objects` are those of the state `version`.
     """
-    schedulers = [_workload_scheduler("Deployment", manifest) for manifest in _find_deployments(api, problems)]
+    schedulers = [_workload_scheduler("Deployment", manifest) for manifest in _find_deployments(api, problems, version)]
     schedulers += [
         _workload_scheduler("StatefulSet", manifest)
         for manifest in objects.get("StatefulSet", ())
@@ -83,7 +85,7 @@ def find_schedulers(api: Api, objects: ObjectsByKind, problems: list[Problem], k
             keys.add(scheduler.key)
             schedulers.append(scheduler)
     if key and key not in keys:
-        schedulers += _named_workload(api, objects, key)
+        schedulers += _named_workload(api, objects, problems, key, version)
     schedulers.sort(key=lambda scheduler: scheduler.namespace != VOLCANO_NAMESPACE)
     if not schedulers and not any(problem.object == MISSING_DEPLOYMENT for problem in problems):
         problems.append(
@@ -139,14 +141,17 @@ def _containers_of(workload: Manifest) -> list[Manifest]:
     return object_list(object_in(template.get("spec")).get("containers"))
 
 
-def _named_workload(api: Api, objects: ObjectsByKind, key: str) -> list[Scheduler]:
+def _named_workload(
+    api: Api, objects: ObjectsByKind, problems: list[Problem], key: str, version: str
+) -> list[Scheduler]:
     """The StatefulSet or Deployment of this `namespace/name`, if there is one."""
     namespace, _, name = key.partition("/")
     found = [("StatefulSet", manifest) for manifest in objects.get("StatefulSet", ())]
-    kind = KIND_BY_NAME["Deployment"]
     with suppress(ApiRefusal):
-        page = api.get_object(kind.list_path(namespace), [("fieldSelector", f"metadata.name={name}")])
-        found += [(kind.name, manifest) for manifest in items_of(page, kind)]
+        selector = ("fieldSelector", f"metadata.name={name}")
+        found += [
+            ("Deployment", manifest) for manifest in _list_deployments(api, namespace, selector, version, problems)
+        ]
     return [_workload_scheduler(owner, manifest) for owner, manifest in found if key_of(manifest) == key]
 
 
@@ -156,17 +161,44 @@ def started_at(scheduler: Scheduler | None, objects: ObjectsByKind) -> datetime 
     return min(starts, default=None)
 
 
-def _find_deployments(api: Api, problems: list[Problem]) -> list[Manifest]:
+def _find_deployments(api: Api, problems: list[Problem], version: str) -> list[Manifest]:
     """Deployments with Volcano's label: of all namespaces, else of volcano-system if only that may be read."""
     kind, fault = KIND_BY_NAME["Deployment"], ""
     for namespace in ("", VOLCANO_NAMESPACE):
         try:
-            return items_of(api.get_object(kind.list_path(namespace), APP_SELECTOR), kind)
+            return _list_deployments(api, namespace, APP_SELECTOR, version, problems)
         except ApiRefusal as refusal:
             missing = f'missing permission "{kind.needed_permission}"'
             fault = fault or (missing if refusal.status == FORBIDDEN else f"not found: {refusal}")
     problems.append(Problem(PROBLEM_FILE, MISSING_DEPLOYMENT, "", fault, NO_FLAGS))
     return []
+
+
+def _list_deployments(
+    api: Api, namespace: str, selector: tuple[str, str], version: str, problems: list[Problem]
+) -> list[Manifest]:
+    """The selected Deployments as they were at a version, empty for the present ones; raises ApiRefusal."""
+    kind = KIND_BY_NAME["Deployment"]
+    path = kind.list_path(namespace)
+    if version:
+        try:
+            return items_of(api.get_object(path, [selector, *exact_query(version)]), kind)
+        except ApiRefusal as refusal:
+            if refusal.status not in NOT_EXACT_STATUSES:
+                raise
+    found = items_of(api.get_object(path, [selector]), kind)
+    for manifest in found:
+        if was_written_after(manifest, version):
+            fault = "has changed since that state, and its earlier flags and image cannot be read"
+            owner = f"{kind.name} {key_of(manifest)}"
+            problems.append(Problem(PROBLEM_FILE, owner, "", fault, "using its present flags and image"))
+    return found
+
+
+def was_written_after(manifest: Manifest, version: str) -> bool:
+    """Whether an object has changed since a resource version; not if either is unknown."""
+    written = str(metadata_of(manifest).get("resourceVersion"))
+    return version.isdecimal() and written.isdecimal() and int(written) > int(version)
 
 
 def _workload_scheduler(kind: str, manifest: Manifest) -> Scheduler:

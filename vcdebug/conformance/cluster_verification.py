@@ -42,7 +42,7 @@ MAX_CHANGES = 8
 UNCLEAR: Final = ("differs", "overtaken")
 UNSEEN: Final = (0, 1, 2, 4, 8)
 """Numbers of versions before a cycle's first write that the cycle may not have seen."""
-EVICTIONS = "involvedObject.kind=Pod,reason=Evict"
+EVICT_EVENTS = "involvedObject.kind=Pod,reason=Evict"
 """The field selector of the events that the scheduler writes about pods that it evicts."""
 
 
@@ -246,7 +246,7 @@ def _last_before(end: datetime, times_at: Callable[[int], list[datetime]], first
 def _iter_reported_evictions(api: Api, options: CaptureOptions, uids: Collection[str]) -> Iterator[str]:
     """The UIDs for which the scheduler wrote an Evict event; none if events may not be read."""
     with suppress(ApiRefusal, NoAnswer):
-        events = Listing(api, KIND_BY_NAME["Event"], options.page_size, None, "", EVICTIONS) if uids else None
+        events = Listing(api, KIND_BY_NAME["Event"], options.page_size, None, "", EVICT_EVENTS) if uids else None
         subjects = [object_in(event.get("involvedObject")) for event in events.read_all()] if events else ()
         yield from (str(subject["uid"]) for subject in subjects if subject.get("uid") in uids)
 

@@ -8,6 +8,7 @@ from tests.explain.test_agreement import disagreements, refusals_unlike_equation
 from tests.pending.contradictions import missing_in_survey
 from tests.pending.test_contradictions import contradictions_in
 from tests.recorded import each_case, recorded
+from tests.stepped_reruns import stepped_reruns
 
 WRONG = {
     "equations that come to something else": test_equations.wrong,
@@ -22,6 +23,7 @@ WRONG = {
 @each_case
 def test_explanations_agree_with_the_recording(case: Path) -> None:
     recording = recorded(case)
-    said = {name: [*wrong(recording)] for name, wrong in WRONG.items()}
+    with stepped_reruns(recording):
+        said = {name: [*wrong(recording)] for name, wrong in WRONG.items()}
     assert {name: [] for name in WRONG} == said
     check_bundles(recording)

@@ -18,6 +18,7 @@ from tests.questions.trace_answers import (
     read_refusals,
 )
 from tests.recorded import each_case, recorded
+from tests.stepped_reruns import stepped_reruns
 from vcdebug.actions.preempt.topology import TIE_RULES
 from vcdebug.explain.decisions.dry_runs import BY_NAME, ONLY_CANDIDATE
 from vcdebug.explain.questions.holders import find_holders
@@ -33,9 +34,10 @@ ORDERING_JOBS = ("priority", "gang", "drf", "sla", "tdm")
 @each_case
 def test_each_answer_is_what_the_trace_says(case: Path) -> None:
     recording, lines = recorded(case), read_trace(case / "trace.jsonl.gz")
-    check_placements(recording, lines)
-    check_refusals(recording, lines)
-    check_evictions(recording, lines)
+    with stepped_reruns(recording):
+        check_placements(recording, lines)
+        check_refusals(recording, lines)
+        check_evictions(recording, lines)
     check_holders(recording, lines)
     check_next_jobs(recording, lines)
 

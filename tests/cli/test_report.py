@@ -62,6 +62,16 @@ class Page(HTMLParser):
         return [attrs for name, attrs in self.tags if name == tag]
 
 
+def test_fixes_are_tested_as_far_as_the_report_can_afford(monkeypatch: pytest.MonkeyPatch) -> None:
+    tested = document("md")
+    assert "Fixes (tested on this snapshot):" in tested
+    assert "2 pods: requests.nvidia.com/gpu 4" in tested
+    monkeypatch.setattr(report_view, "MAX_TESTED_EVENTS", 0)
+    untested = document("md")
+    assert "Suggested fixes (not tested: the jobs above took the time of a report; explain --prove" in untested
+    assert "Fixes (tested" not in untested
+
+
 @FORMS
 def test_report_contains_every_fact_of_the_recording(form: str) -> None:
     text = document(form, (110, "the pipeline"))
@@ -72,7 +82,7 @@ def test_report_contains_every_fact_of_the_recording(form: str) -> None:
         "enqueue, allocate, preempt, backfill",
         "gang-discard",
         "JobPipelined: gang rejects",
-        "research/llm-finetune: spec.minMember 2",
+        "research/llm-finetune: minMember 2",
         "the pipeline",
         "platform/feature-etl-mapper-0",
         "view-lost-pod",

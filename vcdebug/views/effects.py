@@ -104,7 +104,7 @@ def _eviction_row(eviction: Eviction, seq: Seq) -> Row:
 
 METRIC_COLUMNS = table_columns("metric", "value#", "of~14", "set by")
 NO_METRICS = "no plugin of this configuration sets a metric"
-METRIC_UNITS = "CPUs and scalar resources in thousandths, memory in bytes; gang sets its counts when the session closes"
+METRIC_UNITS = "memory in bytes, pods counted, the rest in thousandths; gang sets its counts when the session closes"
 
 
 def metrics_table(recording: Recording, seq: Seq) -> Table:
@@ -125,6 +125,6 @@ def metrics_table(recording: Recording, seq: Seq) -> Table:
             )
             for metric in metrics
         ]
-    return Table(
-        "Metrics", METRIC_COLUMNS, rows, footer=(make_line(muted_piece(METRIC_UNITS if rows else NO_METRICS)),)
-    )
+    # Above the rows: without the units, the first page of figures cannot be read.
+    head = (make_line(muted_piece(METRIC_UNITS if rows else NO_METRICS)),)
+    return Table("Metrics", METRIC_COLUMNS, rows, header=head)

@@ -223,8 +223,8 @@ def resource_page(name: str, here: DebuggerState, word: str = "") -> Table:
 
 
 def _pods_table(recording: Recording, seq: Seq) -> Table:
-    """Every pod of a job, in the order of the snapshot."""
-    names, state = tuple(recording.timeline.tasks), recording.timeline.state_at(seq)
+    """Every pod of a job, by name."""
+    names, state = sorted(recording.timeline.tasks), recording.timeline.state_at(seq)
     rows = RowsOnDemand(names, lambda index: _pod_row(recording, state, names[index]))
     return Table("Pods", POD_COLUMNS, rows, figures=partial(task_figure, POD_COLUMNS))
 

@@ -261,7 +261,8 @@ def _flow_row(recording: Recording, depth: int, part: FlowPart, opened: OpenedKe
         return Row(_part_key(part), (Piece(f"{indent}  {_shorten_within_job(job, words)}"), result, events), part.first)
     mark = OPEN if span_key(part.index) in opened else CLOSED
     style: Style = "title" if part.level is Level.ACTION else "strong"
-    label = Piece(f"{indent}{mark} {_shorten_within_job(job, bare_name(part.name))}", style)
+    name = bare_name(part.name)
+    label = Piece(f"{indent}{mark} {_shorten_within_job(job, name) if part.level is Level.TASK else name}", style)
     subject = (_SUBJECTS[part.level], part.name) if part.level in _SUBJECTS else ("", "")
     return Row(_part_key(part), (label, _outcome_with_phase(recording, part), events), part.first, subject)
 
@@ -280,8 +281,10 @@ def _preempt_phase(recording: Recording, span: Span) -> str:
 
 
 def _shorten_within_job(job: str, text: str) -> str:
-    """The text with task names inside a job shortened: `worker-0`."""
-    return text.replace(f"{job}-", "") if job else text
+    """The text with task names inside a job shortened: `worker-0`; a bare number stays whole."""
+    start = f"{job}-"
+    shortened = ((word, word.removeprefix(start)) for word in text.split(" "))
+    return " ".join(short if short[:1].isalpha() else word for word, short in shortened) if job else text
 
 
 def _run_words(recording: Recording, run: EventRun) -> tuple[str, Piece]:

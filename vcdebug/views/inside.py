@@ -67,7 +67,8 @@ def inside_table(recording: Recording, seq: Seq, node: NodeName = "", inside: in
     if not parts:
         return empty_table(INSIDE_TITLE, WEBHOOK_ANSWERED)
     heads = (first_node, *((other,) if other else ()))
-    scores = (Column(f"{BEST} {name}" if name == best else name, right=True) for name in heads)
+    # Flexible, since some parts are names: those of HyperNodes would take the room of the explanations.
+    scores = (Column(f"{BEST} {name}" if name == best else name, right=True, flexible=True) for name in heads)
     columns = (Column("", flexible=True, min_width=18), *scores, Column("how", flexible=True, min_width=20))
     rows = list(_iter_part_rows(parts, against, heads))
     title = f"{INSIDE_TITLE} of the scores for {bare_name(event.task)}"

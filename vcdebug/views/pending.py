@@ -125,7 +125,7 @@ def waiting_table(here: DebuggerState, cause: str = "") -> Table:
         raise CommandError(
             f"no job is Pending for {cause!r}", closest_name_hint(cause, codes, f"causes: {', '.join(codes)}")
         )
-    rows = [_pending_row(job) for job in jobs]
+    rows = [_pending_row(job, causes=False) for job in jobs]
     # The full texts, which a row of the board may cut.
     head = tuple(make_line(text) for group in chosen for text in (group.text, group.first_fix) if text)
     title = f"Jobs {format_count(len(rows))}: {cause}, oldest first"
@@ -157,14 +157,14 @@ def _jobs_table(survey: Survey) -> Table:
     return Table(title, PENDING_JOBS_COLUMNS, rows, footer=() if rows else (_none_pending_line(survey),), wraps=False)
 
 
-def _pending_row(surveyed: SurveyedJob) -> Row:
+def _pending_row(surveyed: SurveyedJob, *, causes: bool = True) -> Row:
+    """The row of a job; without `causes`, where the title names the one cause of all rows."""
     answer, finding = surveyed.explanation, surveyed.shown_finding
     name, mark = answer.pod or answer.job, YES if answer.scheduled else NO
     age = age_text(surveyed.age)
     cells = (Piece(name, "strong"), Piece(surveyed.queue or "–"), Piece(str(surveyed.pending)), Piece(age))
-    return Row(
-        f"explain {name}", (*cells, Piece(f"{mark} {finding.cause}: {finding.reason}")), subject=("job", answer.job)
-    )
+    cause = f"{mark} {finding.cause}: " if causes else ""
+    return Row(f"explain {name}", (*cells, Piece(f"{cause}{finding.reason}")), subject=("job", answer.job))
 
 
 def _none_pending_line(survey: Survey) -> Line:

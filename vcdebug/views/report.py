@@ -55,6 +55,8 @@ STEP_COLUMNS = table_columns("", "step", "~", "event#")
 MAX_MOVES = 200
 MAX_JOBS = 500
 MAX_EXPLAINED = 40
+MAX_TESTED_EVENTS: Final = 300_000
+"""The events of replays that test fixes; counted, not timed, so that a report is the same on every run."""
 MAX_PROBLEMS = 100
 
 
@@ -79,7 +81,7 @@ def build_report(subject: ReportSubject) -> Document:
     explained = _explained_jobs(subject)
     effects = cycle_effects(recording)
     sections = (
-        _why_section(explained, recording.job_names, named=bool(subject.jobs)),
+        _why_section(recording, explained, named=bool(subject.jobs)),
         *([_bookmarks_section(subject)] if subject.bookmarks else []),
         _cycle_section(recording, effects),
         *([_cycles_section(subject)] if len(subject.cycles) > 1 else []),
@@ -141,11 +143,14 @@ def _iter_lead_facts(
     yield "recording", f"{count_noun(len(recording), 'event')}, replayed by vcdebug {subject.version}"
 
 
-def _why_section(explained: Sequence[SurveyedJob], names: JobNames, *, named: bool) -> Section:
+def _why_section(recording: Recording, explained: Sequence[SurveyedJob], *, named: bool) -> Section:
     title = "Why" if named else "Why jobs are Pending"
     if not explained:
         return Section(title, (Paragraph(make_line(Piece("✓ no job stays unscheduled", "good"))),))
-    explanations = [_explanation_section(job.explanation, names) for job in explained[:MAX_EXPLAINED]]
+    answers = [job.explanation for job in explained[:MAX_EXPLAINED]]
+    explanations = list(
+        starmap(partial(_explanation_section, recording.job_names), _iter_with_fixes(recording, answers))
+    )
     not_shown = len(explained) - len(explanations)
     blocks: tuple[Block, ...] = (_causes_table(explained),) if len(explained) > 1 else ()
     if not_shown:
@@ -164,13 +169,40 @@ def _cause_row(job: SurveyedJob) -> Row:
     return Row(answer.job, (name, Piece(job.queue), Piece(str(job.pending)), Piece(answer.cause_code)))
 
 
-def _explanation_section(answer: Explanation, names: JobNames) -> Section:
+def _iter_with_fixes(
+    recording: Recording, answers: Iterable[Explanation]
+) -> Iterator[tuple[Explanation, str, list[str]]]:
+    """(answer, title of its fixes, fixes): tested ones for the first jobs, as many as MAX_TESTED_EVENTS allows."""
+    from vcdebug.whatif.fixes.plan import describe_short_plan
+    from vcdebug.whatif.fixes.search import search_few_fixes, short_plans, short_trial_count
+
+    left = MAX_TESTED_EVENTS
+    for answer in answers:
+        reason = "not tested"
+        search = search_few_fixes(recording, answer) if left > 0 and not answer.scheduled else None
+        if search is not None:
+            left -= search.trial_count * len(recording)
+            if plans := short_plans(search):
+                outside = [f"Not tested: {line.text}" for line in answer.advised if line.cannot_be_replayed]
+                yield answer, "Fixes (tested on this snapshot):", [*map(describe_short_plan, plans), *outside]
+                continue
+            reason = f"none found in {count_noun(search.trial_count, 'replay')}"
+        elif not short_trial_count(recording):
+            reason = "not tested: a replay of this cycle takes too long for a report"
+        elif left <= 0:
+            reason = "not tested: the jobs above took the time of a report"
+        yield answer, f"Suggested fixes ({reason}; explain --prove searches longer):", list(answer.advice_texts)
+
+
+def _explanation_section(names: JobNames, answer: Explanation, fixes_title: str, fixes: Sequence[str]) -> Section:
     verb = "is scheduled" if answer.scheduled else "is Pending"
     title = f"{answer.pod or answer.job} {verb}: {answer.cause_code}"
-    return Section(title, tuple(_iter_reason_blocks(answer, names)))
+    return Section(title, tuple(_iter_reason_blocks(answer, names, fixes_title, fixes)))
 
 
-def _iter_reason_blocks(answer: Explanation, names: JobNames) -> Iterator[Block]:
+def _iter_reason_blocks(
+    answer: Explanation, names: JobNames, fixes_title: str, fixes: Sequence[str]
+) -> Iterator[Block]:
     yield Paragraph(make_line(answer.dominant.sentence_about(names)))
     yield from (Paragraph(make_line(fact)) for fact in answer.dominant.facts)
     if group_fact := names.group_facts.get(answer.job):
@@ -186,9 +218,9 @@ def _iter_reason_blocks(answer: Explanation, names: JobNames) -> Iterator[Block]
         yield Listed(
             tuple(make_line(Piece(finding.cause, "warn"), f": {finding.reason}") for finding in answer.contributing)
         )
-    if answer.advice_texts:
-        yield Paragraph(make_line(Piece("Suggested fixes (not tested):", "strong")))
-        yield Listed(tuple(make_line(text) for text in answer.advice_texts))
+    if fixes:
+        yield Paragraph(make_line(Piece(fixes_title, "strong")))
+        yield Listed(tuple(make_line(text) for text in fixes))
     yield Table("Scheduling steps", STEP_COLUMNS, [_step_row(step) for step in answer.steps])
 
 

@@ -231,5 +231,5 @@ def _holder_json(recording: Recording, holder: ResourceHolder) -> dict[str, obje
 
 
 HOLDERS_QUESTION = NamedQuestion(
-    "holders", "What uses the resources it needs", ("job", "node", "queue", "port", "claim", "quota"), find_holders
+    "holders", "Which pods use the resources", ("job", "node", "queue", "port", "claim", "quota"), find_holders
 )

@@ -140,6 +140,9 @@ def lay_out(
         width - text_wrap.GUTTER_WIDTH,
         gap,
     )
+    if len(rows) > text_wrap.SAMPLED_ROWS and columns[shown_columns[-1]].flexible:
+        # Rows that were not sampled can be longer: the last column takes what is left.
+        widths[-1] += max(width - text_wrap.line_width(widths, gap), 0)
     top, bottom = _lines_around(table, rows, heads, shown_columns, width)
     layout = TableLayout(shown_columns, tuple(widths), gap, top, (), bottom, len(rows), shared)
     if table.rest_below and len(shown_columns) < len(columns):

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 from rich.cells import cell_len, set_cell_size
@@ -16,6 +16,9 @@ MIN_TEXT_WIDTH = 4
 """Cells below which a text is reduced to its sign."""
 WRAP_INDENT = 2
 """Indent of a wrapped text's further lines."""
+TREE_GUIDES: Final = " │├└"
+GUIDES_BELOW: Final = str.maketrans("├└", "│ ")
+"""What goes on below each guide of a tree, in the further lines of a wrapped text."""
 _COLUMN_GAPS = re.compile(r"(?<=\S) {2,}(?=\S)")
 NARROW_WIDTH = 20
 """Width below which a list breaks only after commas, so that `mem 60Gi` stays together."""
@@ -30,7 +33,8 @@ def wrap_text(text: str, width: int) -> list[str]:
     """Break a text at spaces into lines of at most `width` cells; only words longer than a line are broken."""
     if measure_cells(text) <= width:
         return [text]
-    usual_indent = min(len(text) - len(text.lstrip()) + WRAP_INDENT, width // 2)
+    guides = text[: len(text) - len(text.lstrip(TREE_GUIDES))].translate(GUIDES_BELOW)
+    usual_indent = min(len(guides) + WRAP_INDENT, width // 2)
     lines: list[str] = []
     rest, indent = text, usual_indent
     while measure_cells(rest) > width:
@@ -39,7 +43,7 @@ def wrap_text(text: str, width: int) -> list[str]:
         rest = rest[cut:].lstrip()
         spare = width - measure_cells(_unbroken_start(rest, width))
         indent = min(usual_indent, spare) if spare >= 0 else usual_indent
-        rest = " " * indent + rest
+        rest = guides[:indent].ljust(indent) + rest
     return [*lines, rest]
 
 

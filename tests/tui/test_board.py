@@ -60,6 +60,7 @@ async def test_first_screen_counts_pending_jobs_by_cause_and_enter_leads_to_them
         page = desk.app.screen
         assert isinstance(page, PageScreen)
         assert "Jobs 7: scheduling-gate, oldest first" == page.table.title
+        assert not any("scheduling-gate" in row.cells[-1].text for row in page.table.rows), "the title says it"
         await desk.press("down", "enter")
         answer = desk.app.screen
         assert isinstance(answer, DetailScreen)

@@ -243,11 +243,20 @@ async def test_resource_views_show_their_count_and_open_what_the_cursor_is_on(
         page = desk.app.screen
         assert isinstance(page, PageScreen)
         assert title == page.table.title
+        if name == "po":
+            keys = [row.key for row in page.table.rows]
+            assert sorted(keys) == keys
         await desk.press("enter")
         await desk.pause()
         detail = desk.app.screen
         assert isinstance(detail, DetailScreen)
         assert opens in detail.table.title
+
+
+async def test_the_units_of_metrics_are_in_sight_on_a_small_screen() -> None:
+    async with opened("preempt-works", NARROW) as desk:
+        await desk.command("metrics")
+        assert "memory in bytes, pods counted, the rest in thousandths" in desk.screen()
 
 
 MEANT = {

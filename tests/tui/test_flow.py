@@ -22,6 +22,25 @@ async def test_levels_stand_in_and_outcome_and_events_stand_at_the_right() -> No
         assert shown[0].rstrip("│ ").endswith("77")
 
 
+async def test_a_pod_loses_the_name_of_its_job_but_never_all_of_its_words() -> None:
+    async with opened("placed-by-score", WIDE) as desk:
+        await desk.command("goto 24")
+        names = [row.cells[0].text.strip(" │▾▸") for row in desk.panel("flow").table.rows]
+        assert {"pop task web-0", "web-0", "allocate web-0"} <= set(names)
+
+
+async def test_guides_are_fainter_than_the_names_beside_them() -> None:
+    async with opened(size=WIDE) as desk:
+        await desk.command("goto 103")
+        region = desk.panel("flow").region
+        line = next(list(strip)[:9] for strip in desk.strips() if "▾ research" in strip.text[: region.width])
+        guide = next(segment.style for segment in line if segment.text.startswith("│"))
+        name = next(segment.style for segment in line if "research" in segment.text)
+        assert guide is not None
+        assert name is not None
+        assert (guide.color, guide.bold) != (name.color, name.bold)
+
+
 async def test_the_way_to_the_rows_in_sight_stays_at_the_top() -> None:
     async with opened(size=NARROW) as desk:
         await desk.command("goto 110")

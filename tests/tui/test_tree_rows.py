@@ -2,7 +2,7 @@
 
 import pytest
 
-from vcdebug.tui.widgets.text_wrap import TreeRoom, shorten_middle, spread_cells
+from vcdebug.tui.widgets.text_wrap import TreeRoom, shorten_middle, spread_cells, wrap_text
 from vcdebug.views.pieces import Piece
 
 NAME, CAME, NUMBER = "│▾ worker-0", "□ gpu-a100-01", "14"
@@ -63,3 +63,8 @@ def test_nodes_of_one_domain_stay_apart_where_their_names_are_cut(width: int, na
 def test_a_long_host_is_cut_in_the_middle_and_its_domain_goes() -> None:
     assert "gke-poo…-a-node-0…" == shorten_middle("gke-pool-very-long-name-of-a-node-0.c.project.internal", 18)
     assert "llm-fin…-worker-12" == shorten_middle("llm-finetune-worker-12", 18)
+
+
+def test_a_wrapped_row_of_a_tree_goes_on_below_its_text_beside_the_guides() -> None:
+    assert ["│ ├ search: event 100:", "│ │   predicates fit"] == wrap_text("│ ├ search: event 100: predicates fit", 24)
+    assert ["│ └ search: event 100:", "│     predicates fit"] == wrap_text("│ └ search: event 100: predicates fit", 24)

@@ -9,7 +9,7 @@ from rich.style import Style
 from textual.color import Color
 
 from vcdebug.tui.widgets.table_layout import PlacedLine, TableLayout
-from vcdebug.tui.widgets.text_wrap import measure_cells, pad_text
+from vcdebug.tui.widgets.text_wrap import GUIDE_SIGNS, TREE_GUIDES, measure_cells, pad_text
 from vcdebug.views.table import Column
 
 
@@ -52,6 +52,10 @@ def row_strokes(placed: PlacedLine, layout: TableLayout, columns: Sequence[Colum
             yield Stroke(" " * gap)
         column = columns[index]
         text = pad_text(piece.text, width, right=column.right, name=column.name)
+        if text and text[0] in GUIDE_SIGNS:
+            label = text.lstrip(TREE_GUIDES)
+            yield Stroke(text[: len(text) - len(label)], "guide")
+            text = label
         before, bare, after = text.partition(text.strip()) if index == chosen and text.strip() else ("", text, "")
         # The chosen cell is underlined, but not the blanks around its text.
         for part, is_chosen in ((before, False), (bare, index == chosen), (after, False)):
@@ -86,6 +90,7 @@ _COLOUR_VARIABLES: Final[Mapping[str, str]] = {
     "accent": "text-accent",
     "here": "text-primary",
     "muted": "text-muted",
+    "guide": "border-blurred",
 }
 """Variables of the theme."""
 _BACKGROUND_VARIABLES: Final[Mapping[str, str]] = {"cursor": "primary-muted"}

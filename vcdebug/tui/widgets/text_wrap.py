@@ -16,7 +16,8 @@ MIN_TEXT_WIDTH = 4
 """Cells below which a text is reduced to its sign."""
 WRAP_INDENT = 2
 """Indent of a wrapped text's further lines."""
-TREE_GUIDES: Final = " │├└"
+GUIDE_SIGNS: Final = "│├└"
+TREE_GUIDES: Final = f" {GUIDE_SIGNS}"
 GUIDES_BELOW: Final = str.maketrans("├└", "│ ")
 """What goes on below each guide of a tree, in the further lines of a wrapped text."""
 _COLUMN_GAPS = re.compile(r"(?<=\S) {2,}(?=\S)")

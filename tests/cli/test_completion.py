@@ -14,20 +14,45 @@ from vcdebug.cli.commands.completion import complete_for_kubectl
 
 Capture = pytest.CaptureFixture[str]
 
-COMPLETE = """
+COMPLETE = {
+    "bash": """
 COMP_WORDS=(%s); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _vcdebug; echo "${COMPREPLY[@]}"
-"""
+""",
+    # The shell's part, which has a terminal in earnest: what begins like the last word.
+    "zsh": """
+_files() { :; }; compadd() { print -l -- ${(M)_vcdebug_words:#$PREFIX*}; }
+words=(%s); CURRENT=${#words}; PREFIX="${words[CURRENT]}"; _vcdebug
+""",
+    "fish": 'complete -C "%s"',
+}
 
 
-def completed(words: str) -> list[str]:
-    """The completions that bash offers for the last word."""
-    bash = shutil.which("bash")
-    assert bash is not None
+def completed(words: str, shell: str = "bash") -> list[str]:
+    """The completions that the shell offers for the last word."""
+    path = shutil.which(shell)
+    if path is None:
+        pytest.skip(f"{shell} is not installed")
     # The script calls the program by the word that was typed; the one in the path may be another checkout's.
-    program = f'{words.split()[0]}() {{ "{sys.executable}" -m vcdebug "$@"; }}'
-    script = f"{call(['completion', 'bash'])[1]}\n{program}\n{COMPLETE % words}"
-    done = subprocess.run([bash, "-c", script], capture_output=True, text=True, check=True)
+    arguments = "$argv; end" if shell == "fish" else '"$@"; }'
+    opening = f"function {words.split()[0]}; " if shell == "fish" else f"{words.split()[0]}() {{ "
+    program = f'{opening}"{sys.executable}" -m vcdebug {arguments}'
+    begin = "compdef() { :; }\n" if shell == "zsh" else ""
+    script = f"{begin}{call(['completion', shell])[1]}\n{program}\n{COMPLETE[shell] % words}"
+    done = subprocess.run([path, "-c", script], capture_output=True, text=True, check=True)
     return done.stdout.split()
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_complete_commands_options_and_jobs(shell: str) -> None:
+    assert ["capture"] == completed("vcdebug cap", shell)
+    assert ["--rbac", "--redact", "--release"] == sorted(completed("vcdebug capture --r", shell))
+    assert LLM_FINETUNE == completed("vcdebug explain preempt-blocked-by-gang research/llm", shell)
+
+
+def test_the_words_of_one_place_are_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    again = "vcdebug() { echo asked-again; }; COMP_WORDS[COMP_CWORD]=research/llm; _vcdebug; echo ${COMPREPLY[@]}"
+    monkeypatch.setitem(COMPLETE, "bash", f"{COMPLETE['bash']}{again}")
+    assert LLM_FINETUNE == completed("vcdebug explain preempt-blocked-by-gang nothing")
 
 
 def test_bash_completes_commands_and_their_options() -> None:
@@ -77,7 +102,7 @@ def test_kubectl_completion_prints_the_possible_words(words: list[str], expected
 def test_every_shell_asks_for_the_words_after_the_command(shell: str) -> None:
     code, out, _ = call(["completion", shell])
     assert 0 == code
-    assert f"completion {shell.replace('zsh', 'bash')} -- " in out
+    assert f"completion {shell} -- " in out
     assert [*COMMANDS] == call(["completion", shell, "--", ""])[1].split()
 
 

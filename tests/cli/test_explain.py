@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.transcripts import call
+from tests.recorded import ROOT
 from vcdebug.cli import worker_processes as base
 from vcdebug.cli.batch import NamedBytes, pack_snapshot
 from vcdebug.snapshot.loader import load_snapshot
@@ -17,6 +18,7 @@ from vcdebug.snapshot.sources import find_bundled, list_bundled
 
 WORKS, BLOCKED = "preempt-works", "preempt-blocked-by-gang"
 JOB = "research/llm-finetune"
+SEVERAL = str(ROOT / "tests" / "golden" / "random" / "mixed-0000")
 
 
 RELEASE = "; release unknown, replayed by the latest rules (master of 2026-08-20)"
@@ -34,12 +36,30 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_snapshot_without_a_job_is_a_table_of_all_that_wait() -> None:
-    code, out, err = call(["explain", BLOCKED])
+    code, out, err = call(["explain", SEVERAL])
     assert (2, "") == (code, err)
-    assert f"{BLOCKED}: 1 of 6 jobs is not scheduled{RELEASE}" == out.splitlines()[0]
-    sentence = json.loads(call(["explain", BLOCKED, JOB, "--json"])[1])["sentence"]
-    reason = sentence.removeprefix(f"{JOB} is Pending: ").removesuffix(".")
-    assert out.splitlines()[2].split() == [JOB, "research", "2", "gang-discard", *reason.split()]
+    lines = out.splitlines()
+    assert f"mixed-0000: 5 of 20 jobs (including 3 pods without a PodGroup) are not scheduled{RELEASE}" == lines[0]
+    job = "default/job-16"
+    sentence = json.loads(call(["explain", SEVERAL, job, "--json"])[1])["sentence"]
+    reason = sentence.removeprefix(f"{job} is Pending: ").removesuffix(".")
+    assert lines[5].split() == [job, "q0", "-", "not-enough-pods", *reason.split()]
+    assert lines[-1].startswith("Details and fixes for default/best-effort-0: vcdebug explain ")
+
+
+@pytest.mark.parametrize("options", [[], ["--verbose"], ["--prove"]])
+def test_a_single_pending_job_gets_its_whole_answer_at_once(options: list[str]) -> None:
+    code, out, err = call(["explain", BLOCKED, *options])
+    first, _, answer = out.partition("\n\n")
+    assert (2, "", f"{BLOCKED}: 1 of 6 jobs is not scheduled") == (code, err, first)
+    assert answer == call(["explain", BLOCKED, JOB, *options])[1]
+
+
+def test_prove_needs_a_job_where_several_are_pending(folder: Path) -> None:
+    for snapshot in (SEVERAL, str(folder)):
+        code, _, err = call(["explain", snapshot, "--prove"])
+        needed = f"vcdebug: --prove needs a job; for example: vcdebug explain {snapshot} JOB --prove\n"
+        assert (1, needed) == (code, err)
 
 
 def test_a_folder_of_snapshots_is_a_table_each_and_counts_of_causes(folder: Path) -> None:
@@ -143,11 +163,6 @@ def test_tested_fixes_are_printed_as_edits_for_set() -> None:
     assert all(keys == set(remedy) for remedy in remedies)
 
 
-def test_proving_without_a_job_is_refused() -> None:
-    code, _, err = call(["explain", BLOCKED, "--prove"])
-    assert (1, f"vcdebug: --prove needs a job; for example: vcdebug explain {BLOCKED} JOB --prove\n") == (code, err)
-
-
 def test_a_scheduled_job_needs_no_remedy() -> None:
     name = json.loads(call(["run", WORKS, "--json"])[1])["jobs"][0]["job"]
     _, out, _ = call(["explain", WORKS, name, "--prove", "--json"])
@@ -161,10 +176,7 @@ def further(text: str) -> list[list[str]]:
 
 def test_commands_in_an_answer_run_and_keep_the_edits() -> None:
     change = "Queue/research:spec.weight=2"
-    _, survey, _ = call(["explain", BLOCKED, "--set", change])
-    first = further(survey)[-1]
-    assert ["explain", BLOCKED, JOB, "--set", change] == first
-    code, out, _ = call(first)
+    code, out, _ = call(["explain", BLOCKED, "--set", change])
     commands = further(out)
     assert (2, [["--prove"], ["--verbose"]]) == (code, [command[3:-2] for command in commands])
     assert [[2, ""]] * 2 == [[code, err] for code, _, err in map(call, commands)]

@@ -13,18 +13,40 @@ from vcdebug.framework.registry import resolve_reference
 from vcdebug.releases.release import release_names
 from vcdebug.snapshot.sources import list_bundled
 
-# Each Tab runs this program: a script with lists of its own would become outdated, and knows no snapshot.
+# The program lists the words: a script with lists of its own would become outdated, and knows no snapshot. It runs once
+# per place of a command line, since reading a large snapshot at every Tab would take seconds.
 BASH_SCRIPT: Final = """_vcdebug() {
-  local word="${COMP_WORDS[COMP_CWORD]}" words
-  words="$("${COMP_WORDS[0]}" completion bash -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)"
-  [ "${COMP_WORDS[COMP_CWORD-1]}" = --context ] && words="$(kubectl config get-contexts -o name 2>/dev/null)"
-  COMPREPLY=($(compgen -W "$words" -- "$word") $([[ "$COMP_CWORD" -eq 1 || "$word" == -* ]] || compgen -f -- "$word"))
+  local word="${COMP_WORDS[COMP_CWORD]}" begin=""
+  [[ "$word" != -* ]] || begin="-"
+  local before="${COMP_WORDS[COMP_CWORD-1]}" place="$HISTCMD $begin ${COMP_WORDS[*]:0:$COMP_CWORD}"
+  if [ "$place" != "$_vcdebug_place" ]; then
+    _vcdebug_place="$place"
+    _vcdebug_words="$("${COMP_WORDS[0]}" completion bash -- "${COMP_WORDS[@]:1:COMP_CWORD-1}" "$begin" 2>/dev/null)"
+    [ "$before" != --context ] || _vcdebug_words="$(kubectl config get-contexts -o name 2>/dev/null)"
+  fi
+  COMPREPLY=($(compgen -W "$_vcdebug_words" -- "$word")
+    $([[ "$COMP_CWORD" -eq 1 || "$word" == -* ]] || compgen -f -- "$word"))
 }
 complete -o filenames -o default -F _vcdebug vcdebug kubectl-vcdebug"""
+# Not by zsh's bashcompinit, which ignores the beginning of a word with a slash and forgets the words.
+ZSH_SCRIPT: Final = """(( $+functions[compdef] )) || { autoload -U compinit && compinit -i; }
+_vcdebug() {
+  local begin="" before="${(Q)words[CURRENT-1]}" place
+  [[ "$PREFIX" != -* ]] || begin="-"
+  place="$HISTCMD $begin ${words[1,CURRENT-1]}"
+  if [[ "$place" != "$_vcdebug_place" ]]; then
+    _vcdebug_place="$place"
+    _vcdebug_words=(${(f)"$("${(Q)words[1]}" completion zsh -- "${(@Q)words[2,CURRENT-1]}" "$begin" 2>/dev/null)"})
+    [[ "$before" != --context ]] || _vcdebug_words=(${(f)"$(kubectl config get-contexts -o name 2>/dev/null)"})
+  fi
+  compadd -a _vcdebug_words
+  [[ CURRENT -eq 2 || -n "$begin" ]] || _files
+}
+compdef _vcdebug vcdebug kubectl-vcdebug"""
 FISH_WORDS: Final = "vcdebug completion fish -- (commandline -opc)[2..] (commandline -ct) 2>/dev/null"
 SCRIPTS: Final = {
     "bash": BASH_SCRIPT,
-    "zsh": f"autoload -U +X bashcompinit && bashcompinit\n{BASH_SCRIPT}",
+    "zsh": ZSH_SCRIPT,
     "fish": f"""complete -c vcdebug -n __fish_use_subcommand -f -a '({FISH_WORDS})'
 complete -c vcdebug -n 'not __fish_use_subcommand' -a '({FISH_WORDS})'""",
 }
@@ -83,11 +105,12 @@ def _argument_words(command: Command, before: Sequence[str], word: str) -> Itera
 
 def _job_names(before: Sequence[str]) -> Iterable[str]:
     """The jobs and pods of the snapshot that is named before, by the names that `explain` prints."""
-    from vcdebug.cli.snapshots import read_snapshot
-    from vcdebug.snapshot.job_names import job_names
-    from vcdebug.snapshot.manifest import key_of
-
     for word in before:
+        # Imported only where a snapshot is named: a Tab takes half the time without them.
+        from vcdebug.cli.snapshots import read_snapshot
+        from vcdebug.snapshot.job_names import job_names
+        from vcdebug.snapshot.manifest import key_of
+
         try:
             snapshot = read_snapshot(word)
         except VcdebugError:

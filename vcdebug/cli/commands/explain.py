@@ -14,7 +14,7 @@ from vcdebug.cli.output import Output, count_reporter, status_line
 from vcdebug.errors import VcdebugError
 
 if TYPE_CHECKING:
-    from vcdebug.cli.reports.surveys import CommandLineMaker, Surveyor, Surveys
+    from vcdebug.cli.reports.surveys import CommandLineMaker, SurveyedSnapshot, Surveyor, Surveys
     from vcdebug.recording.recording import Recording
 
 
@@ -47,16 +47,11 @@ class ExplainCommand(Command):
         from vcdebug.cli.reports.surveys import Surveyor
         from vcdebug.snapshot.sources import find_snapshots
 
-        if args.prove and args.job is None:
-            from vcdebug.cli.reports.explanation import command_line
-
-            raise VcdebugError(
-                "--prove needs a job", f"for example: {command_line(args, 'explain', args.snapshot, 'JOB', '--prove')}"
-            )
         source = snapshot_source(args.snapshot)
         surveyor = Surveyor(args.job, args.complete, tuple(args.edits), args.extender_url, args.release, args.json)
         snapshots = find_snapshots(source) if isinstance(source, Path) and source.is_dir() else []
         if isinstance(source, Path) and snapshots:
+            _require_job_to_prove(args)
             return _explain_folder(source, snapshots, surveyor, args, output)
         recording = surveyor.replay_cycle(source, cached_recordings(args, output))
         if args.job is not None:
@@ -65,8 +60,33 @@ class ExplainCommand(Command):
 
         name = recording.snapshot.name or args.snapshot
         with status_line(output, "explaining Pending jobs (Ctrl-C to stop)") as show_status:
-            survey = surveyor.survey_jobs(recording, count_reporter(show_status))
-        return _report_surveys(Surveys((name,), {name: survey}, _command_line_maker(args)), args, output)
+            surveyed = surveyor.survey_jobs(recording, count_reporter(show_status))
+        if surveyed.only_job and not args.json:
+            return _explain_only_job(recording, name, surveyed, args, output)
+        _require_job_to_prove(args)
+        return _report_surveys(Surveys((name,), {name: surveyed}, _command_line_maker(args)), args, output)
+
+
+def _require_job_to_prove(args: Namespace) -> None:
+    if args.prove and args.job is None:
+        from vcdebug.cli.reports.explanation import command_line
+
+        example = command_line(args, "explain", args.snapshot, "JOB", "--prove")
+        raise VcdebugError("--prove needs a job", f"for example: {example}")
+
+
+def _explain_only_job(
+    recording: Recording, name: str, surveyed: SurveyedSnapshot, args: Namespace, output: Output
+) -> CommandOutcome:
+    """The whole answer, since a list of one job would only name the command for it."""
+    from vcdebug.cli.render import write_blocks
+    from vcdebug.cli.reports.surveys import only_job_blocks
+
+    output.name_jobs(recording)
+    write_blocks(only_job_blocks(name, surveyed.survey), output)
+    output.write_text("")
+    args.job = surveyed.only_job
+    return _explain_job(recording, args, output)
 
 
 def _explain_job(recording: Recording, args: Namespace, output: Output) -> CommandOutcome:

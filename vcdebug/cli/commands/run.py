@@ -52,7 +52,7 @@ class RunCommand(Command):
         arguments.add_shared_options(parser, "--json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
-        from vcdebug.cli.render import write_answer
+        from vcdebug.cli.render import write_answer, write_blocks
         from vcdebug.cli.reports import cycle
         from vcdebug.cli.snapshots import replay_arguments
         from vcdebug.files.recording_files import save_recording
@@ -81,6 +81,8 @@ class RunCommand(Command):
             _write_trace(partial(write_jsonl, recording), args.trace, output)
         if args.trace != STDOUT:
             write_answer(args, output, cycle.cycle_document, cycle.cycle_blocks, recording, seconds)
+            if not args.json:
+                write_blocks(cycle.explain_hint(recording, args), output)
         require_complete(recording)  # a recording that was cut off is an error, but reported first
         return CommandOutcome.DONE
 

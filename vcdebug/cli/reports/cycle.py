@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from msgspec.structs import asdict, replace
 
 from vcdebug.amount_text import count_noun, format_percent_number
 from vcdebug.cli.reports.contents import input_problem_lines
+from vcdebug.cli.reports.explanation import command_line
 from vcdebug.debugger.commands.cycles import describe_repeat
 from vcdebug.framework.forced_answers import FORCED_CODE
 from vcdebug.recording.effects import Effects, cycle_effects
@@ -124,6 +126,13 @@ def _move_blocks(effects: Effects) -> Iterator[Block]:
 def _waiting_blocks(recording: Recording) -> Iterator[Block]:
     rows = [(line.name, line.text) for line in iter_pending_lines(recording)]
     return titled_listing("Pending, reserved or evicted", ("job", "why"), rows, prose=True)
+
+
+def explain_hint(recording: Recording, args: Namespace) -> Iterator[Block]:
+    """The command that explains the Pending jobs; no block where none is Pending."""
+    if any(job.pending for job in cycle_effects(recording).jobs):
+        yield make_paragraph("")
+        yield make_paragraph(f"Why, with fixes: {command_line(args, 'explain', args.snapshot)}", "muted")
 
 
 def _job_rows(effects: Effects) -> Iterator[tuple[str, ...]]:

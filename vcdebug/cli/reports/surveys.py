@@ -30,6 +30,18 @@ class SurveyedSnapshot(NamedTuple):
     survey: Survey
     job_names: JobNames
 
+    @property
+    def only_job(self) -> str:
+        """The job or pod that is not scheduled, by the name that people use, if it is a single one; else empty."""
+        survey = self.survey
+        if len(survey.unscheduled_jobs) != 1 or survey.incomplete:
+            return ""
+        return self.name_subject(survey.unscheduled_jobs[0])
+
+    def name_subject(self, surveyed: SurveyedJob) -> str:
+        """The job's name as people use it, or that of a pod without a job."""
+        return surveyed.explanation.pod or self.job_names.name_of(surveyed.explanation.job)
+
 
 class Surveys(BatchResults[SurveyedSnapshot], frozen=True):
     """The pending jobs of all snapshots."""
@@ -76,9 +88,16 @@ def survey_blocks(surveys: Surveys, *, verbose: bool = False) -> Iterator[Block]
     if surveys.unscheduled_jobs:
         pending = ((name, job) for name, survey in surveys.surveys_by_name.items() for job in survey.unscheduled_jobs)
         name, first = next(pending)
-        job = results[name].job_names.name_of(first.explanation.job)
+        job = results[name].name_subject(first)
         command = surveys.command_line_maker("explain", name, job)
         yield make_paragraph(f"Details and fixes for {job}: {command}", "muted")
+
+
+def only_job_blocks(name: str, survey: Survey) -> Iterator[Block]:
+    """What precedes the answer about the only job that is not scheduled."""
+    yield make_paragraph(f"{name}: {_survey_headline(survey)}", "bad")
+    if len(survey.explained) > 1:
+        yield _job_listing(survey)
 
 
 def _survey_section(name: str, survey: Survey, *, verbose: bool) -> Iterator[Block]:
@@ -94,9 +113,13 @@ def _survey_section(name: str, survey: Survey, *, verbose: bool) -> Iterator[Blo
 
         yield replace(board_table(survey), title="", indent=2)
     elif survey.explained:
-        yield make_listing(JOB_COLUMNS, tuple(_job_row(job) for job in survey.explained), 2, prose=True)
+        yield _job_listing(survey)
     if survey.problems:
         yield make_paragraph(f"{count_noun(survey.problems, 'input problem')} (list: vcdebug inspect)", "muted", 2)
+
+
+def _job_listing(survey: Survey) -> Block:
+    return make_listing(JOB_COLUMNS, tuple(map(_job_row, survey.explained)), 2, prose=True)
 
 
 def _survey_headline(survey: Survey) -> str:

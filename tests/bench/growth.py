@@ -43,9 +43,9 @@ class Cost(NamedTuple):
 
 
 def queues(count: int) -> Iterator[Manifest]:
-    """Queues with five PodGroups of one pod each."""
+    """Queues with five PodGroups of one pod each, and a hundred nodes, all of which each pod is compared with."""
     yield from (make_queue(f"queue-{number}") for number in range(count))
-    yield from (node(number) for number in range(count // 8 + 1))
+    yield from (sized_node(number, count // 40 + 1) for number in range(100))
     yield from (each for number in range(5 * count) for each in job(f"job-{number}", f"queue-{number % count}", 1))
 
 
@@ -61,9 +61,7 @@ def pods_per_node(count: int) -> Iterator[Manifest]:
     yield make_queue("default")
     yield from priorities()
     for number in range(20):
-        full = node(number)
-        full["status"]["allocatable"] = {"cpu": str(count), "memory": "4Ti", "pods": str(count + 50)}
-        yield full
+        yield sized_node(number, count)
         yield group(f"low-{number}", "default", "low", count, "Running")
         yield from (pod(f"low-{number}", each, "1", "1Gi", "low", f"node-{number:05}") for each in range(count))
     yield from (each for number in range(JOBS) for each in job(f"high-{number}", "default", 2, "3", "high"))
@@ -98,6 +96,13 @@ def pod_groups(count: int) -> Iterator[Manifest]:
     yield from priorities()
     yield from (each for number in range(20) for each in full_node(number))
     yield from (each for number in range(count) for each in job(f"job-{number}", "default", 2, "3", "high"))
+
+
+def sized_node(number: int, cpu: int) -> Manifest:
+    """A node with room for a pod on each of its CPUs and for fifty more."""
+    one = node(number)
+    one["status"]["allocatable"] = {"cpu": str(cpu), "memory": "4Ti", "pods": str(cpu + 50)}
+    return one
 
 
 def full_node(number: int, least: int = 10) -> Iterator[Manifest]:

@@ -8,10 +8,12 @@ from itertools import islice
 from types import NoneType
 from typing import TextIO
 
+import numpy as np
+
 from vcdebug.framework import record
 from vcdebug.framework.hooks import status_documents
 from vcdebug.framework.subject import CallResult
-from vcdebug.model.names import NodeName, Seq
+from vcdebug.model.names import KeptScores, NodeName, Seq
 from vcdebug.model.resource import CPU, MAX_FLOAT64, MEMORY, Resource
 from vcdebug.plugins import DRF
 from vcdebug.recording.recording import Recording
@@ -22,6 +24,8 @@ UNWRITTEN_FIGURES = ((DRF, "allocated"),)
 
 EVENTS_PER_DIGEST_PART = 500
 """Number of events that are encoded together for the digest."""
+_MAX_EXACT = 2.0**53
+"""Below it a number without a fraction is an int64."""
 _PLAIN_TYPES = (str, bool, int, NoneType)
 
 _encode_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
@@ -122,9 +126,15 @@ def _operation_books_json(books: record.Books) -> JsonDict:
     }
 
 
-def _scores_json(names: list[NodeName], scores: list[float]) -> JsonDict:
+def _scores_json(names: list[NodeName], scores: KeptScores) -> JsonDict:
     """Node → score as JSON; nodes whose score is NaN have no entry and are left out."""
-    return {name: json_number(score) for name, score in zip(names, scores, strict=True) if score == score}
+    if not (np.abs(scores) < _MAX_EXACT).all():
+        return {name: json_number(score) for name, score in zip(names, scores.tolist(), strict=True) if score == score}
+    # All at once: most numbers of a trace are scores.
+    numbers = scores.astype(object)
+    is_whole = np.trunc(scores) == scores
+    numbers[is_whole] = scores[is_whole].astype(np.int64)
+    return dict(zip(names, numbers.tolist(), strict=True))
 
 
 def _job_close_json(job: record.JobClose) -> JsonDict:
@@ -214,9 +224,9 @@ def _score_body(event: record.ScoreEvent, encoder: EventEncoder) -> JsonDict:
     return {
         "ev": "score",
         "task": event.task,
-        "plugins": {part: _scores_json(names, scores.tolist()) for part, scores in event.parts}
+        "plugins": {part: _scores_json(names, scores) for part, scores in event.parts}
         | {part: dict.fromkeys(encoder.names, 0) for part in event.everywhere},
-        "total": _scores_json(names, event.total.tolist()),
+        "total": _scores_json(names, event.total),
     }
 
 

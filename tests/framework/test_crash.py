@@ -1,15 +1,17 @@
 """A recording that ends with a panic names the function, the objects, and the change that avoids the panic."""
 
+import json
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods, queue
+from vcdebug.cli.reports.contents import inspect_snapshot
 from vcdebug.explain.pending.explanation import PANIC_CAUSE, explain_by_name, survey_jobs
 from vcdebug.recording.input_problems import input_problems
 from vcdebug.recording.replay import replay_cycle
-from vcdebug.recording.session_closing import crash_change, crash_lines, find_crash
+from vcdebug.recording.session_closing import crash_change, crash_lines, crash_report, find_crash
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
 
@@ -29,7 +31,6 @@ LOST_SCORES = {
         ]
     }
 }
-NOT_A_TEXT = 'actions: "backfill"\ntiers:\n- plugins:\n  - name: tdm\n    arguments:\n      tdm.evict.period: 5\n'
 
 
 def in_circle(*names: str, job: str = "apart") -> Snapshot:
@@ -48,6 +49,11 @@ def queue_below_missing_parent() -> Snapshot:
 def with_weights_missing() -> Snapshot:
     conf = HIERARCHY.format(actions="allocate", plugin="drf")
     return cluster(node("n1"), queue("q", annotations=WEIGHTS), pod_group("j", queue="q"), pods("j", 1), conf=conf)
+
+
+def with_argument(plugin: str, **arguments: object) -> Snapshot:
+    conf = conf_of(plugin, actions="backfill", arguments={plugin: {"arguments": json.dumps(arguments)}})
+    return cluster(node("n1"), pod_group("j"), pods("j", 1), conf=conf)
 
 
 def without_scores() -> Snapshot:
@@ -79,10 +85,34 @@ CRASHES = {
         "create queue nowhere, or name another spec.parent in the queue that has it as its parent",
     ),
     "an argument that is no text": Crash(
-        cluster(node("n1"), pod_group("j"), pods("j", 1), conf=NOT_A_TEXT),
+        with_argument("tdm", **{"tdm.evict.period": 5}),
         "plugins/tdm.New",
         (),
-        "take plugin tdm out of the configuration",
+        "write argument tdm.evict.period as text, in quotes",
+    ),
+    "an interval that is no text": Crash(
+        with_argument("rescheduling", interval=5),
+        "plugins/rescheduling.parseArguments",
+        (),
+        "write argument interval as text, in quotes",
+    ),
+    "a text for a list": Crash(
+        with_argument("extender", **{"extender.managedResources": "gpu"}),
+        "plugins/extender.OnSessionOpen",
+        (),
+        "write argument extender.managedResources as a list of texts",
+    ),
+    "a list for a map": Crash(
+        with_argument("resource-strategy-fit", sra=[]),
+        "plugins/resource-strategy-fit.New",
+        (),
+        "write argument sra as the message asks",
+    ),
+    "switches that exclude each other": Crash(
+        with_argument("deviceshare", **{f"deviceshare.GPU{one}Enable": "true" for one in ("Sharing", "Number")}),
+        "plugins/deviceshare.OnSessionOpen",
+        (),
+        "switch on only one of these",
     ),
     "weights missing": Crash(
         with_weights_missing(),
@@ -134,6 +164,15 @@ def test_explain_says_of_the_jobs_that_wait_what_is_known_of_the_panic(name: str
     ended = [one.explanation for one in survey_jobs(recording).explained if one.explanation.cause_code == PANIC_CAUSE]
     lines = crash_lines(recording, event)
     assert [lines] * len(ended) == [one.dominant.lines[: len(lines)] for one in ended]
+
+
+@pytest.mark.parametrize("name", CRASHES)
+def test_the_list_of_jobs_and_the_inspection_say_the_panic_first(name: str) -> None:
+    recording = replay_cycle(CRASHES[name].snapshot)
+    lines = crash_report(recording)
+    assert f"change: {CRASHES[name].change}" == lines[-1]
+    assert lines == survey_jobs(recording).panic
+    assert "; ".join(lines) == inspect_snapshot(CRASHES[name].snapshot).problems[0].what
 
 
 def test_a_recording_that_closes_has_no_crash() -> None:

@@ -3,12 +3,20 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
+from vcdebug.errors import SchedulerPanic, blame_objects
 from vcdebug.model.pod import parse_bool
 from vcdebug.releases.change import Change
 from vcdebug.releases.release import Release
 from vcdebug.releases.scheduling import GETBOOL_STRINGS
 
 Read = TypeVar("Read")
+
+AS_TEXT = "text, in quotes"
+
+
+def wrong_argument(message: str, key: str, form: str) -> SchedulerPanic:
+    """The panic of a plugin over an argument of another type than its own, which `form` describes."""
+    return blame_objects(SchedulerPanic(message), (), f"write argument {key} as {form}")
 
 
 def _float_or_none(value: object) -> float | None:

@@ -13,6 +13,7 @@ from typing import ClassVar, NamedTuple
 from msgspec.structs import replace
 
 from vcdebug.errors import SchedulerPanic
+from vcdebug.framework.arguments import AS_TEXT, wrong_argument
 from vcdebug.framework.go_sort import sort_slice
 from vcdebug.framework.hooks import VICTIM_TASKS
 from vcdebug.framework.session import Plugin, Session
@@ -259,7 +260,7 @@ def _string_argument(raw: Mapping[object, object], key: str) -> str:
         return ""
     text = raw[key]
     if not isinstance(text, str):
-        raise SchedulerPanic(f"interface conversion: interface {{}} is {_go_type(text)}, not string")
+        raise wrong_argument(f"interface conversion: interface {{}} is {_go_type(text)}, not string", key, AS_TEXT)
     return text
 
 
@@ -307,7 +308,8 @@ def _read_percentages(percentages: Mapping[Json, Json]) -> Percents:
         if not isinstance(key, str):
             raise SchedulerPanic(f"interface conversion: interface {{}} is {_go_type(key)}, not string")
         if type(amount) is not int:
-            raise SchedulerPanic(f"interface conversion: interface {{}} is {_go_type(amount)}, not int")
+            message = f"interface conversion: interface {{}} is {_go_type(amount)}, not int"
+            raise wrong_argument(message, key, "a whole number")
     return {name: float(amount) for name, amount in percentages.items()}
 
 

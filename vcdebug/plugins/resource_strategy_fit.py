@@ -13,8 +13,7 @@ from typing import ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
-from vcdebug.errors import SchedulerPanic
-from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.arguments import Arguments, wrong_argument
 from vcdebug.framework.hooks import NODE_ORDER
 from vcdebug.framework.plugin_answers import NodeScores
 from vcdebug.framework.session import Plugin, Session
@@ -342,7 +341,7 @@ def decode_argument(arguments: Arguments, key: str, kind: str, decode: DecodeFun
     try:
         return decode(arguments.raw[key])
     except DecodeError as error:
-        raise SchedulerPanic(FATAL.format(key=key, kind=kind, error=error)) from error
+        raise wrong_argument(FATAL.format(key=key, kind=kind, error=error), key, "the message asks") from error
 
 
 def decode_int(value: object) -> int:

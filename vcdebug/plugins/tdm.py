@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from msgspec.structs import replace
 
-from vcdebug.errors import SchedulerPanic
-from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.arguments import AS_TEXT, Arguments, wrong_argument
 from vcdebug.framework.plugin_answers import PERMIT, REJECT, NodeScores, VictimAnswer
 from vcdebug.framework.session import Plugin, Session
 from vcdebug.gotime import MINUTE, ClockError, clock_minutes, clock_time, parse_duration, unix_nanoseconds, unix_seconds
@@ -175,7 +174,7 @@ def text_argument(arguments: Arguments, key: str) -> str:
     value = arguments.raw[key]
     if not isinstance(value, str):
         kind = type(value).__name__
-        raise SchedulerPanic(NOT_A_STRING.format(kind=GO_KINDS.get(kind, kind)))
+        raise wrong_argument(NOT_A_STRING.format(kind=GO_KINDS.get(kind, kind)), key, AS_TEXT)
     return value
 
 

@@ -9,14 +9,13 @@ from typing import Final, SupportsIndex
 from vcdebug import plugins
 from vcdebug.actions import ACTIONS, LATER_ACTIONS, OTHER_FORMS
 from vcdebug.amount_text import count_noun
-from vcdebug.errors import PANICS, VcdebugError
+from vcdebug.errors import VcdebugError
 from vcdebug.framework.conf import SchedulerConf, read_conf
-from vcdebug.framework.cycle import open_plugins, read_cluster, run_cycle, run_session
+from vcdebug.framework.cycle import read_cluster, run_cycle, run_session
 from vcdebug.framework.record import ActionEvent, Event, LogPoint, PopEvent, Record
 from vcdebug.framework.registry import Registry, registry_for
 from vcdebug.framework.replay_options import AskExtender, RecordFullError, SizeBound
 from vcdebug.framework.session import Session
-from vcdebug.framework.topology import open_topology
 from vcdebug.garbage_collection import collector_paused
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording, per_recording
@@ -57,18 +56,6 @@ def replay_cycle(
             reuse_from=None if reuse_from is None else reuse_from.session,
         )
     return Recording(snapshot, conf, session, stages.seconds)
-
-
-def open_session(snapshot: Snapshot, conf: SchedulerConf) -> Session:
-    """The session with its plugins opened, without running the cycle."""
-    plugins = plugins_of_release(snapshot.release)
-    session = Session(read_cluster(snapshot, conf, plugins), conf, Record())
-    try:
-        open_topology(session)
-        open_plugins(session, plugins)
-    except PANICS:
-        pass
-    return session
 
 
 class StageTimes:

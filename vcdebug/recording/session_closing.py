@@ -245,6 +245,14 @@ def crash_lines(recording: Recording, event: PanicEvent) -> tuple[str, ...]:
     return (*lines, f"change: {crash_change(event)}")
 
 
+def crash_report(recording: Recording) -> tuple[str, ...]:
+    """The panic that ends the recording and what is known of it, one sentence per line; empty where there is none."""
+    event = find_crash(recording)
+    if event is None:
+        return ()
+    return f"the real scheduler panics at event {len(recording)}: {event.message}", *crash_lines(recording, event)
+
+
 def crash_change(event: PanicEvent) -> str:
     """The change that avoids the panic: the known one, else removing the plugin, else removing the objects."""
     if event.change:

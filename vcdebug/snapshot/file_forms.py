@@ -107,7 +107,7 @@ def renewed_version(api_version: str) -> str:
 def foreign_words(document: Mapping[str, Any]) -> str:
     """What a document without kind is that Volcano cannot read; empty where that is unknown."""
     if "rawObjects" in document:
-        return "is a snapshot of KAI Scheduler: Volcano does not read its queues and PodGroups"
+        return "is a snapshot of KAI Scheduler, not of Volcano: `vcdebug capture` takes one of a cluster with Volcano"
     if any(isinstance(one, dict) and "Allocatable" in one and "Idle" in one for one in document.values()):
         return "is a dump of the scheduler's cache: `vcdebug inspect SNAPSHOT --against DUMP` compares it"
     return ""

@@ -22,7 +22,7 @@ Source = str | Path | BinaryIO
 
 READ_SUFFIXES = ("", ".json", ".yaml", ".yml", ".ndjson", ".jsonl", ".conf")
 """Suffixes of files that are read in a folder or archive, also followed by a suffix of a packer."""
-COMPANION_FILES = ("expected.json", "question.json")
+COMPANION_FILES = ("expected.json", "question.json", "README", "LICENSE")
 """Files in a snapshot's folder that are not part of it."""
 _RECORDING_STARTS = (b'{"ev":', b'{"seq":')
 _TAR_BLOCK = 512

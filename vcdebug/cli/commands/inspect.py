@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class InspectCommand(Command):
-    """Reads a snapshot without replaying it."""
+    """Says what a snapshot contains and what is wrong with it."""
 
     HELP = "Show contents, problems and effective configuration of a snapshot"
     EXAMPLES = ("inspect preempt-works",)

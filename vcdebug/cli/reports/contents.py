@@ -10,7 +10,8 @@ from vcdebug.framework.conf import PluginOption, SchedulerConf
 from vcdebug.grouping import group_by_key
 from vcdebug.recording.input_problems import input_problems
 from vcdebug.recording.recording import Recording
-from vcdebug.recording.replay import open_session, parse_conf
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.recording.session_closing import crash_report
 from vcdebug.snapshot import provenance
 from vcdebug.snapshot.device_config import read_vgpu_names
 from vcdebug.snapshot.kinds import KINDS
@@ -23,7 +24,7 @@ from vcdebug.views.document import Block, make_listing, make_paragraph
 
 
 class Inspection(Struct, frozen=True):
-    """The contents and problems of a snapshot that is not replayed."""
+    """The contents and problems of a snapshot."""
 
     snapshot: Snapshot
     conf: SchedulerConf
@@ -32,12 +33,11 @@ class Inspection(Struct, frozen=True):
 
 
 def inspect_snapshot(snapshot: Snapshot) -> Inspection:
-    """Open a session on the snapshot and collect its problems, without running a cycle."""
-    conf = parse_conf(snapshot.scheduler_conf, snapshot.release)
-    # Plugins report missing input only when a session opens.
-    session = open_session(snapshot, conf)
-    problems = (*completeness_problems(snapshot), *input_problems(Recording(snapshot, conf, session)))
-    return Inspection(snapshot, conf, problems, session.persistence.setting_text)
+    """Replay the snapshot and collect its problems; a panic of the scheduler is the first of them."""
+    recording = replay_cycle(snapshot)
+    panic = [Problem("", "", "", "; ".join(lines), "")] if (lines := crash_report(recording)) else []
+    problems = (*panic, *completeness_problems(snapshot), *input_problems(recording))
+    return Inspection(snapshot, recording.conf, problems, recording.session.persistence.setting_text)
 
 
 def inspection_document(inspection: Inspection) -> dict[str, object]:

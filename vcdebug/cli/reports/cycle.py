@@ -16,7 +16,7 @@ from vcdebug.framework.forced_answers import FORCED_CODE
 from vcdebug.recording.effects import Effects, cycle_effects
 from vcdebug.recording.input_problems import input_problems
 from vcdebug.recording.recording import Recording
-from vcdebug.recording.session_closing import crash_lines, find_crash
+from vcdebug.recording.session_closing import crash_report
 from vcdebug.recording.writes import api_writes
 from vcdebug.views.cycles import cycle_table
 from vcdebug.views.document import Block, make_listing, make_paragraph, titled_blocks, titled_listing
@@ -63,9 +63,9 @@ def cycle_blocks(recording: Recording, seconds: Mapping[str, float]) -> Iterator
     yield make_paragraph("")
     yield make_listing(ACTION_HEADS, tuple(_action_rows(effects, seconds)))
     if effects.panic is not None:
-        yield make_paragraph(f"the real scheduler panics at event {len(recording)}: {effects.panic}", "bad")
-        yield from (make_paragraph(text, indent=2) for text in _crash_lines(recording))
-        yield make_paragraph(_panic_cost(recording), indent=2)
+        message, *known = crash_report(recording)
+        yield make_paragraph(message, "bad")
+        yield from (make_paragraph(text, indent=2) for text in (*known, _panic_cost(recording)))
     if recording.cut_event is not None:
         yield make_paragraph(f"stopped at the limit of {recording.cut_event.bound}; the cycle is incomplete", "bad")
     yield from _move_blocks(effects)
@@ -76,11 +76,6 @@ def cycle_blocks(recording: Recording, seconds: Mapping[str, float]) -> Iterator
     quirks = [f"event {note.seq}  {note.code}: {note.text}" for note in recording.notes if note.code != FORCED_CODE]
     yield from titled_blocks("forced answers", (make_paragraph(text, indent=2) for text in forced))
     yield from titled_blocks("scheduler quirks that occurred", (make_paragraph(text, indent=2) for text in quirks))
-
-
-def _crash_lines(recording: Recording) -> tuple[str, ...]:
-    event = find_crash(recording)
-    return () if event is None else crash_lines(recording, event)
 
 
 def _panic_cost(recording: Recording) -> str:

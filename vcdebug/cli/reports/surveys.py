@@ -105,6 +105,7 @@ def _survey_section(name: str, survey: Survey, *, verbose: bool) -> Iterator[Blo
         f"{name}: {_survey_headline(survey)}; {survey.release.describe_trust()}",
         "bad" if survey.unscheduled_jobs or survey.incomplete else "good",
     )
+    yield from (make_paragraph(text, "bad", 2) for text in survey.panic)
     if survey.doubt:
         yield make_paragraph(f"Caution: this answer can be wrong: {survey.doubt}", "bad", 2)
     if len(survey.unscheduled_jobs) > MAX_LISTED_JOBS and not verbose:
@@ -181,6 +182,7 @@ def _snapshot_document(surveyed: SurveyedSnapshot) -> dict[str, object]:
         "problems": survey.problems,
         "release": survey.release.build_document(),
         **({"doubt": survey.doubt} if survey.doubt else {}),
+        **({"panic": survey.panic} if survey.panic else {}),
         **({"incomplete": survey.incomplete} if survey.incomplete else {}),
         "explanations": [
             {"queue": job.queue, "pending": job.pending, **explanation.explanation_document(job.explanation)}

@@ -80,7 +80,7 @@ from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import OVERCOMMIT, SLA
 from vcdebug.recording.cluster_overview import waiting_summary
 from vcdebug.recording.recording import Recording, per_recording
-from vcdebug.recording.session_closing import crash_change, crash_lines
+from vcdebug.recording.session_closing import crash_change, crash_lines, crash_report
 from vcdebug.releases.release import NEWEST, Release
 from vcdebug.snapshot.manifest import key_of, metadata_of, owner_names
 
@@ -368,6 +368,8 @@ class Survey(Struct, frozen=True):
     """Kinds that the snapshot lacks and that jobs need."""
     lone_pods: int = 0
     """How many of the jobs are pods without a PodGroup."""
+    panic: tuple[str, ...] = ()
+    """The panic that ends the recording, one sentence per line."""
 
     @property
     def unscheduled_jobs(self) -> list[SurveyedJob]:
@@ -436,8 +438,8 @@ def _build_survey(recording: Recording, report_progress: Callable[[int, int], ob
 def _make_survey(recording: Recording, explained: Sequence[SurveyedJob], *, named: bool) -> Survey:
     """The survey of the explained jobs, with the doubt about the input or about the first job that has one."""
     doubt = next((job.explanation.doubt for job in explained if job.explanation.doubt), doubt_of_input(recording))
-    problems, release = len(recording.own_problems), recording.snapshot.release
-    return Survey(len(explained), tuple(explained), problems, named=named, doubt=doubt, release=release)
+    problems, release, panic = len(recording.own_problems), recording.snapshot.release, crash_report(recording)
+    return Survey(len(explained), tuple(explained), problems, named=named, doubt=doubt, release=release, panic=panic)
 
 
 def survey_by_name(recording: Recording, word: str) -> Survey:

@@ -12,7 +12,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from vcdebug.errors import SchedulerPanic
+from vcdebug.errors import SchedulerPanic, blame_objects
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.conf import CONF_FILE
 from vcdebug.framework.hooks import BATCH_NODE_ORDER
@@ -216,7 +216,7 @@ class Deviceshare(Plugin):
         names = FIXED_NAMES if ssn.release.has_older_form(devices.VGPU_FIXED_NAMES) else read_vgpu_names(config)
         self._card_rules = CardRules.for_release(ssn.release, names=names, mig=mig)
         if self.settings.fatal_message is not None:
-            raise SchedulerPanic(self.settings.fatal_message)
+            raise blame_objects(SchedulerPanic(self.settings.fatal_message), (), "switch on only one of these")
         # Ledgers are created by a node event of an earlier cycle: a process's first cycle has none.
         if self._first and not ssn.release.has_older_form(devices.DEVICES_ALWAYS_REGISTERED):
             return

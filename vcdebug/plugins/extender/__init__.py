@@ -11,8 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from vcdebug.errors import SchedulerPanic
-from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.arguments import Arguments, wrong_argument
 from vcdebug.framework.conf import CONF_FILE
 from vcdebug.framework.hooks import BATCH_NODE_ORDER, JOB_ENQUEUEABLE, JOB_ENQUEUED, JOB_READY
 from vcdebug.framework.plugin_answers import ABSTAIN, PERMIT, REJECT, NodeScores, ScoreError, VictimAnswer
@@ -109,7 +108,7 @@ class Extender(Plugin):
         if resources is None:
             return []
         if not isinstance(resources, list) or not all(isinstance(name, str) for name in resources):
-            raise SchedulerPanic(NOT_A_LIST.format(MANAGED_KEY, resources))
+            raise wrong_argument(NOT_A_LIST.format(MANAGED_KEY, resources), MANAGED_KEY, "a list of texts")
         return resources
 
     def _missing_answers(self) -> Iterator[Problem]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple, Protocol
@@ -22,6 +23,7 @@ RETRIED_STATUSES = frozenset({429, 500, 502, 503, 504})
 MAX_WAIT = 30.0
 MAX_SHOWN_TEXT = 120
 FUTURE_VERSION = b"Too large resource version"
+WATCH = ("watch", "true")
 REVIEWS_PATH = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 
@@ -102,6 +104,19 @@ class Api:
 
     def get_object(self, path: str, query: Query = ()) -> Manifest:
         """The JSON object at a path; raises ApiRefusal, or CaptureError if the capture cannot continue."""
+        return json_object(self._read(path, query))
+
+    def watch_changes(self, path: str, version: str, seconds: int) -> list[Manifest]:
+        """The watch events since a resource version and during the next seconds; raises as `get_object`."""
+        query = [WATCH, ("resourceVersion", version), ("timeoutSeconds", str(seconds)), ("allowWatchBookmarks", "true")]
+        events = []
+        for line in self._read(path, query).content.splitlines():
+            # A connection may break off within an event: the next watch gets it again.
+            with suppress(ValueError):
+                events.append(object_in(json.loads(line)))
+        return events
+
+    def _read(self, path: str, query: Query) -> HttpAnswer:
         answer = self._send_with_retries(path, query)
         if answer.status == 401:
             raise CaptureError(
@@ -111,7 +126,7 @@ class Api:
             )
         if answer.status != 200:
             raise refusal_of(answer)
-        return json_object(answer)
+        return answer
 
     def is_allowed(self, verb: str, kind: ResourceKind, namespace: str = "") -> bool | None:
         """Whether the user may use the verb on a kind, in one or all namespaces; None if the server does not say."""
@@ -139,7 +154,7 @@ class Api:
         for attempt in range(1, self._options.attempts + 1):
             last = attempt == self._options.attempts
             answer = self._send_once(path, query, last)
-            if answer is not None and (last or not _should_retry(answer)):
+            if answer is not None and (last or not _should_retry(answer, may_be_empty=WATCH in query)):
                 return answer
             pause = min(MAX_WAIT, retry_after_seconds(answer, wait))
             self._check_time(pause)
@@ -183,12 +198,14 @@ class Api:
         self.clock = date if self.clock is None else max(self.clock, date)
 
 
-def _should_retry(answer: HttpAnswer) -> bool:
+def _should_retry(answer: HttpAnswer, *, may_be_empty: bool) -> bool:
     """Whether to ask again: the server is busy, or its JSON breaks off."""
     # This 504 means that the resource version is ahead of the server; a retry would not help in time.
     if answer.status == 504 and FUTURE_VERSION in answer.content:
         return False
-    return answer.status in RETRIED_STATUSES or (answer.status == 200 and _breaks_off(answer.content))
+    if answer.status == 200:
+        return _breaks_off(answer.content) and bool(answer.content or not may_be_empty)
+    return answer.status in RETRIED_STATUSES
 
 
 def _breaks_off(content: bytes) -> bool:

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
 from typing import Final, NamedTuple
@@ -22,7 +22,7 @@ from vcdebug.capture.permission import (
 )
 from vcdebug.errors import VcdebugError
 from vcdebug.snapshot.kinds import KIND_BY_NAME, KINDS, WORKLOAD_KINDS, ResourceKind
-from vcdebug.snapshot.manifest import WorkloadFacts, facts_by_name, object_in
+from vcdebug.snapshot.manifest import WorkloadFacts, facts_by_name, key_of, metadata_of, object_in
 from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.provenance import Provenance
 from vcdebug.snapshot.reported_events import events_about_pending
@@ -242,6 +242,89 @@ def list_at_version(
     if listing.resource_version != version or listing.inconsistent:
         raise VersionGone(version, api.server)
     return items
+
+
+# Pods and PodGroups that follow the cluster's changes.
+
+FOLLOWED_KINDS: Final = ("PodGroup", "Pod")
+WATCH_SECONDS: Final = 1
+"""Duration of one watch: the least that an API server accepts."""
+
+
+class FollowedObjects:
+    """The pods and PodGroups of a capture, brought up to date by the server's watches.
+
+    Each watch is one request, which the server ends; the next one goes on at the version where it ended, also after an
+    outage. Its cost is that of the changes, while a list costs as much as the cluster is large.
+    """
+
+    def __init__(
+        self, options: CaptureOptions, objects: Mapping[str, list[Manifest]], versions: Mapping[str, str]
+    ) -> None:
+        """`versions`: the resource version of each kind's list, as in a capture's provenance."""
+        self.is_watching = True
+        """Whether the user may watch; otherwise everything is listed again each time."""
+        self._options = options
+        self._by_uid = {kind: {_uid_of(each): each for each in objects.get(kind, ())} for kind in FOLLOWED_KINDS}
+        self._versions = {kind: versions.get(kind, "") for kind in FOLLOWED_KINDS}
+
+    @property
+    def objects(self) -> dict[str, list[Manifest]]:
+        """The objects of both kinds, in the order in which the server lists them."""
+        return {kind: sorted(found.values(), key=_place_in_list) for kind, found in self._by_uid.items()}
+
+    @property
+    def version(self) -> str:
+        """The version that includes every change so far."""
+        return max(self._versions.values(), key=lambda version: int(version) if version.isdecimal() else 0)
+
+    def read_changes(self, api: Api) -> bool:
+        """Apply what has changed and what changes during WATCH_SECONDS; returns whether anything has.
+
+        Raises VersionGone if the server has forgotten the last version, ApiRefusal, NoAnswer and TooSlow.
+        """
+        # Pods last: their version then includes the state of the PodGroups.
+        changes = [self._read_kind(api, KIND_BY_NAME[kind]) for kind in FOLLOWED_KINDS]
+        return any(changes)
+
+    def _read_kind(self, api: Api, kind: ResourceKind) -> bool:
+        version = self._versions[kind.name]
+        try:
+            if self.is_watching and version.isdecimal():
+                path = kind.list_path(self._options.namespace)
+                events = api.watch_changes(path, version, WATCH_SECONDS)
+                changes = [self._apply_event(api, kind, event) for event in events]
+                return any(changes)
+        except ApiRefusal as refusal:
+            if refusal.status != FORBIDDEN:
+                raise
+            self.is_watching = False
+        listing = Listing(api, kind, self._options.page_size, None, "", "", self._options.namespace)
+        before, self._by_uid[kind.name] = self._by_uid[kind.name], {_uid_of(each): each for each in listing.read_all()}
+        self._versions[kind.name] = listing.resource_version
+        return _object_versions(list(before.values())) != _object_versions(listing.items)
+
+    def _apply_event(self, api: Api, kind: ResourceKind, event: Manifest) -> bool:
+        """Apply one watch event; returns whether an object has changed."""
+        body = object_in(event.get("object"))
+        if event.get("type") == "ERROR":
+            raise VersionGone(self._versions[kind.name], api.server)
+        self._versions[kind.name] = str(metadata_of(body).get("resourceVersion") or self._versions[kind.name])
+        if event.get("type") == "DELETED":
+            self._by_uid[kind.name].pop(_uid_of(body), None)
+        elif event.get("type") in ("ADDED", "MODIFIED"):
+            self._by_uid[kind.name][_uid_of(body)] = complete_object(body, kind.name, kind.api_version)
+        return event.get("type") != "BOOKMARK"
+
+
+def _uid_of(manifest: Manifest) -> str:
+    metadata = metadata_of(manifest)
+    return str(metadata.get("uid") or key_of(manifest))
+
+
+def _place_in_list(manifest: Manifest) -> tuple[str, str]:
+    metadata = metadata_of(manifest)
+    return str(metadata.get("namespace") or ""), str(metadata.get("name"))
 
 
 def _read_once(api: Api, options: CaptureOptions, progress: Progress | None, version: str = "") -> ClusterReading:

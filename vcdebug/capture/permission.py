@@ -138,6 +138,10 @@ CONFIG_MAPS_RULE = """- apiGroups: [""]
   resourceNames: ["{name}", "{devices}"]
   verbs: ["get", "list"]  # list: of an earlier state, one by its name
 """
+WATCH_RULE = """- apiGroups: ["", "scheduling.volcano.sh"]
+  resources: ["pods", "podgroups"]
+  verbs: ["watch"]  # followed by verify and --until, which list them again and again without this right
+"""
 
 
 def namespace_role(namespace: str) -> str:
@@ -145,7 +149,7 @@ def namespace_role(namespace: str) -> str:
     kinds = (*KINDS, *WORKLOAD_KINDS)
     groups = group_by_key((kind.group, kind.plural) for kind in kinds if kind.namespaced and not kind.settings)
     rules = "".join(_role_rule(group, plurals) for group, plurals in groups.items())
-    return NAMESPACE_ROLE_HEAD.format(namespace=namespace, name=ROLE_NAME) + rules
+    return NAMESPACE_ROLE_HEAD.format(namespace=namespace, name=ROLE_NAME) + rules + WATCH_RULE
 
 
 def cluster_role(config_map: str) -> str:
@@ -153,7 +157,7 @@ def cluster_role(config_map: str) -> str:
     kinds = (*KINDS, *WORKLOAD_KINDS)
     groups = group_by_key((kind.group, kind.plural) for kind in kinds if kind.name != "ConfigMap")
     rules = "".join(_role_rule(group, plurals) for group, plurals in groups.items())
-    return ROLE_HEAD + rules + CONFIG_MAPS_RULE.format(name=config_map, devices=DEVICE_CONFIG_NAME)
+    return ROLE_HEAD + rules + WATCH_RULE + CONFIG_MAPS_RULE.format(name=config_map, devices=DEVICE_CONFIG_NAME)
 
 
 def _role_rule(group: str, plurals: list[str]) -> str:

@@ -12,7 +12,16 @@ from msgspec.structs import replace
 from vcdebug.capture import CaptureOptions, capture_cluster
 from vcdebug.capture.api_client import Api, ApiRefusal, NoAnswer, Transport
 from vcdebug.capture.cluster import connect_transport
-from vcdebug.capture.listing import PRESENT, EarlierState, Listing, VersionGone, first_version, list_at_version
+from vcdebug.capture.listing import (
+    FOLLOWED_KINDS,
+    PRESENT,
+    EarlierState,
+    FollowedObjects,
+    Listing,
+    VersionGone,
+    first_version,
+    list_at_version,
+)
 from vcdebug.capture.pod_history import decision_stamps, is_evicted
 from vcdebug.conformance.cycle_outcome import (
     GONE,
@@ -37,7 +46,6 @@ from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 MAX_CYCLES = 3
 """Maximum number of cycles that the scheduler may have run between two captures."""
-WATCHED_KINDS = ("PodGroup", "Pod")
 MAX_CHANGES = 8
 UNCLEAR: Final = ("differs", "overtaken")
 UNSEEN: Final = (0, 1, 2, 4, 8)
@@ -79,6 +87,11 @@ class ClusterReader(Struct, frozen=True):
             announce=announce,
             earlier=earlier,
         )
+
+    def follow(self, snapshot: Snapshot) -> FollowedObjects:
+        """The pods and PodGroups of a capture, to follow their changes."""
+        versions = snapshot.provenance.resource_versions if snapshot.provenance is not None else {}
+        return FollowedObjects(self.options, snapshot.objects, versions)
 
     def _reach(self) -> Transport:
         return self.transport() if self.transport is not None else connect_transport(self.options)
@@ -174,22 +187,23 @@ def _merge_verdicts(verification: Verification, other: Verification) -> Verifica
 
 
 def _wait_for_scheduler(before: Snapshot, reader: ClusterReader, patience: Patience) -> PolledState:
-    """Poll until the scheduler has written something, or until `patience.longest` has passed."""
-    api = reader.connect()
-    waited, evicted, pods = 0.0, dict[str, None](), list[Manifest]()
+    """Follow the changes until the scheduler has written something, or until `patience.longest` has passed."""
+    api, followed = reader.connect(), reader.follow(before)
+    waited, evicted = 0.0, dict[str, None]()
     while waited < patience.max_seconds:
-        lists = {kind: Listing(api, KIND_BY_NAME[kind], reader.options.page_size, None) for kind in WATCHED_KINDS}
-        objects = {kind: listing.read_all() for kind, listing in lists.items()}
-        pods = objects["Pod"]
-        evicted |= dict.fromkeys(terminating_uids(before, pods))
-        if _has_decided(before, objects):
-            # One more pause, because the first write of a cycle is seen before the last one is made.
-            reader.sleep(patience.pause)
-            # Pods are listed last, so that their version includes the state of the listed PodGroups.
-            return PolledState(evicted, pods, lists["Pod"].resource_version)
-        reader.sleep(patience.pause)
-        waited += patience.pause
-    return PolledState(evicted, pods, "")
+        begun = reader.clock()
+        if followed.read_changes(api):
+            objects = followed.objects
+            evicted |= dict.fromkeys(terminating_uids(before, objects["Pod"]))
+            if _has_decided(before, objects):
+                # One more pause, because the first write of a cycle is seen before the last one is made.
+                reader.sleep(patience.pause)
+                return PolledState(evicted, objects["Pod"], followed.version)
+        # A watch lasts as long as the pause; a list, or a watch that breaks off, does not.
+        taken = reader.clock() - begun
+        reader.sleep(max(patience.pause - taken, 0.0))
+        waited += max(patience.pause, taken)
+    return PolledState(evicted, followed.objects["Pod"], "")
 
 
 def _has_decided(before: Snapshot, objects: Mapping[str, list[Manifest]], evicted: Collection[str] = ()) -> bool:
@@ -213,7 +227,7 @@ def _find_windows(
         raise VersionGone(captured or "unknown", api.server)
 
     def lists_at(version: int) -> dict[str, list[Manifest]]:
-        kinds = {kind: KIND_BY_NAME[kind] for kind in WATCHED_KINDS}
+        kinds = {kind: KIND_BY_NAME[kind] for kind in FOLLOWED_KINDS}
         return {kind: list_at_version(api, row, options, str(version)) for kind, row in kinds.items()}
 
     names = before.flags.scheduler_names

@@ -25,9 +25,10 @@ from vcdebug.snapshot.snapshot import Snapshot
 if TYPE_CHECKING:
     from vcdebug.capture import CaptureOptions
     from vcdebug.capture.api_client import Transport
+    from vcdebug.capture.listing import EarlierState
+    from vcdebug.conformance import ClusterReader
     from vcdebug.debugger.expectations import MetReason
     from vcdebug.snapshot.provenance import Provenance
-    from vcdebug.snapshot.saved_files import CaptureHistory
 
 
 SECONDS_PER_UNIT = {"s": 1, "m": 60, "h": 3600}
@@ -127,16 +128,9 @@ SCHEDULER_HELP = "the scheduler's Deployment, where several exist: NAMESPACE/NAM
 
 
 def _capture_until(args: Namespace, output: Output) -> CommandOutcome:
-    from vcdebug.capture import capture_cluster
-    from vcdebug.snapshot.redaction import redact_snapshot
+    from vcdebug.conformance import ClusterReader
 
-    options = _capture_options(args)
-
-    def take_capture() -> Snapshot:
-        snapshot = capture_cluster(options)
-        return redact_snapshot(snapshot) if args.redact else snapshot
-
-    output.write_text(str(capture_until(args, take_capture, output)))
+    output.write_text(str(capture_until(args, ClusterReader(_capture_options(args)), output)))
     return CommandOutcome.DONE
 
 
@@ -233,6 +227,9 @@ def _capture_outcome(snapshot: Snapshot, args: Namespace, output: Output) -> Com
 # `capture --until`
 
 CAPTURE_SECONDS = 10.0
+UNTIL_SECONDS = 60.0
+MAX_UNREAD_SECONDS = 300.0
+"""Longest time until `capture --until` reads the whole cluster again, also if no pod has changed."""
 KEPT_CAPTURES = 100
 MAX_PAUSE_SECONDS = 120.0
 """The longest pause between two attempts while the server does not answer."""
@@ -243,13 +240,14 @@ def add_until_arguments(parser: ArgumentParser) -> None:
     add_options(
         parser,
         f"""
-        --until EXPR  capture repeatedly and stop when EXPR holds in a replay: 'JOB is Pending', or a breakpoint such as
-                      'victim if plugin == "gang"'; -o names a folder
-        --every TIME  with --until and --before: interval between captures (default: 10s)
+        --until EXPR  watch pods and PodGroups, replay each change, and stop when EXPR holds: 'JOB is Pending', or a
+                      breakpoint such as 'victim if plugin == "gang"'; -o names a folder
+        --every TIME  with --until: least time between captures of the whole cluster (default: 1m); with --before:
+                      between checks (default: 10s)
         --keep N      with --until: number of captures to keep (default: {KEPT_CAPTURES})
         """,
         {
-            "--every": {"type": parse_seconds, "default": CAPTURE_SECONDS},
+            "--every": {"type": parse_seconds},
             "--keep": {"type": positive_number, "default": KEPT_CAPTURES},
         },
     )
@@ -284,7 +282,7 @@ def capture_before(
     event = PodEvent.of_pod(args.before_bind or args.before_eviction, bind=bind)
     announce = partial(announce_capture, output)
     try:
-        earlier = find_state_before(event, options, transport, lambda: sleep(args.every))
+        earlier = find_state_before(event, options, transport, lambda: sleep(args.every or CAPTURE_SECONDS))
         return capture_cluster(options, transport=transport, announce=announce, earlier=earlier)
     except VersionGone as gone:
         output.write_notice(
@@ -293,21 +291,69 @@ def capture_before(
         return capture_cluster(options, transport=transport, announce=announce)
 
 
-def capture_until(
-    args: Namespace, take: Callable[[], Snapshot], output: Output, sleep: Callable[[float], None] = time.sleep
-) -> Path:
-    """Capture until the condition is met; returns the file of the last capture. `sleep` is replaced in tests."""
+def capture_until(args: Namespace, reader: ClusterReader, output: Output) -> Path:
+    """Capture and follow changes until the condition is met; returns the file of the last capture."""
+    from vcdebug.capture.listing import PRESENT
     from vcdebug.debugger.expectations import parse_until
+    from vcdebug.snapshot.redaction import redact_snapshot
     from vcdebug.snapshot.saved_files import CaptureHistory
 
-    met_reason = parse_until(args.until)
+    met_reason, every = parse_until(args.until), args.every or UNTIL_SECONDS
     history = CaptureHistory(captures_folder(args.output), args.keep)  # drops the oldest files
+    state = PRESENT
     while True:
-        file, reason = _judge_capture(capture_with_retries(take, args.every, output, sleep), history, met_reason)
+        snapshot = capture_with_retries(partial(_capture_state, reader, state), every, output, reader.sleep)
+        # Names in the condition are those of the cluster: only the file is redacted.
+        file = history.add_capture(redact_snapshot(snapshot) if args.redact else snapshot)
+        reason = _judge_snapshot(snapshot, met_reason)
         output.write_notice(f"{file.name}: {reason or 'not yet'}")
         if reason:
             return file
-        sleep(args.every)
+        state = _follow_until(snapshot, reader, met_reason, every)
+
+
+def _capture_state(reader: ClusterReader, state: EarlierState) -> Snapshot:
+    """The cluster in a state that the server may still show, else as it is now."""
+    from vcdebug.capture.listing import VersionGone
+
+    try:
+        return reader.capture(state)
+    except VersionGone:
+        return reader.capture()
+
+
+def _follow_until(snapshot: Snapshot, reader: ClusterReader, met_reason: MetReason, every: float) -> EarlierState:
+    """Replay each change of pods and PodGroups since a capture; returns the state to capture next.
+
+    That is the first one in which the condition is met, or the present one: when something has changed and `every`
+    seconds have passed, and now and then in any case, since other kinds are not followed.
+    """
+    from vcdebug.capture.api_client import ApiRefusal, NoAnswer, TooSlow
+    from vcdebug.capture.listing import PRESENT, WATCH_SECONDS, EarlierState, VersionGone
+
+    start, followed, has_changed = reader.clock(), reader.follow(snapshot), False
+    # A connection has the deadline of one capture, and each round needs a part of it.
+    longest = max(every, min(MAX_UNREAD_SECONDS, reader.options.deadline / 2))
+    try:
+        api = reader.connect()
+        while (passed := reader.clock() - start) < longest and not (has_changed and passed >= every):
+            begun = reader.clock()
+            if followed.read_changes(api):
+                has_changed = True
+                changed = replace(
+                    snapshot, objects={**snapshot.objects, **followed.objects}, now=api.clock or snapshot.now
+                )
+                if _judge_snapshot(changed, met_reason):
+                    return EarlierState(followed.version)
+            # Without the right to watch, nothing is cheaper than the next capture.
+            pause = WATCH_SECONDS if followed.is_watching else every
+            reader.sleep(max(pause - (reader.clock() - begun), 0.0))
+            if not followed.is_watching:
+                break
+    except (VersionGone, ApiRefusal, NoAnswer, TooSlow):
+        # The next capture says what is wrong; a server that refuses every watch is not captured without pauses.
+        reader.sleep(max(every - (reader.clock() - start), 0.0))
+    return PRESENT
 
 
 def capture_with_retries(
@@ -333,15 +379,14 @@ def capture_with_retries(
         return snapshot
 
 
-def _judge_capture(snapshot: Snapshot, history: CaptureHistory, met_reason: MetReason) -> tuple[Path, str]:
-    """(file of the capture, reason why it meets the condition or an empty text)."""
+def _judge_snapshot(snapshot: Snapshot, met_reason: MetReason) -> str:
+    """Why the snapshot's cycle meets the condition; an empty text if it does not."""
     from vcdebug.recording.recording import disposing
     from vcdebug.recording.replay import replay_cycle
 
-    file = history.add_capture(snapshot)
-    # A night may have thousands of captures: each recording is freed before the next one.
+    # A night may have thousands of replays: each recording is freed before the next one.
     with disposing(replay_cycle(snapshot)) as recording:
-        return file, met_reason(recording)
+        return met_reason(recording)
 
 
 def captures_folder(word: str | None) -> Path:

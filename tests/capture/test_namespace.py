@@ -102,4 +102,6 @@ def test_the_role_is_printed() -> None:
     assert ("Role", "team-a") == (document["kind"], document["metadata"]["namespace"])
     named = [name for rule in document["rules"] for name in rule["resources"]]
     assert ("pods" in named, "events" in named, "nodes" in named, "configmaps" in named) == (True, True, False, False)
-    assert all(["list"] == rule["verbs"] for rule in document["rules"])
+    verbs = {name: rule["verbs"] for rule in document["rules"] for name in rule["resources"]}
+    assert ["watch"] == verbs.pop("pods") == verbs.pop("podgroups")
+    assert all(["list"] == allowed for allowed in verbs.values())

@@ -232,7 +232,7 @@ def test_the_manifest_grants_what_is_read_and_starts_the_command() -> None:
     documents = list(yaml.safe_load_all(Path("deploy/watch.yaml").read_text(encoding="utf-8")))
     (role,) = [one for one in documents if one["kind"] == "ClusterRole"]
     assert yaml.safe_load(cluster_role("volcano-scheduler-configmap"))["rules"] == role["rules"]
-    assert {"get", "list"} >= {verb for rule in role["rules"] for verb in rule["verbs"]}
+    assert {"get", "list", "watch"} >= {verb for rule in role["rules"] for verb in rule["verbs"]}
     (container,) = next(one for one in documents if one["kind"] == "Deployment")["spec"]["template"]["spec"][
         "containers"
     ]

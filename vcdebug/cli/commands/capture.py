@@ -36,7 +36,7 @@ DEFAULT_TIMEOUT_SECONDS = 600.0
 
 
 class CaptureCommand(Command):
-    """Reads a live cluster with get and list requests only."""
+    """Reads a live cluster with get, list and watch requests only."""
 
     HELP = "Capture a cluster into one snapshot file (read-only)"
     EXAMPLES = (

@@ -104,19 +104,19 @@ class Api:
 
     def get_object(self, path: str, query: Query = ()) -> Manifest:
         """The JSON object at a path; raises ApiRefusal, or CaptureError if the capture cannot continue."""
-        return json_object(self._read(path, query))
+        return json_object(self._read_answer(path, query))
 
     def watch_changes(self, path: str, version: str, seconds: int) -> list[Manifest]:
         """The watch events since a resource version and during the next seconds; raises as `get_object`."""
         query = [WATCH, ("resourceVersion", version), ("timeoutSeconds", str(seconds)), ("allowWatchBookmarks", "true")]
         events = []
-        for line in self._read(path, query).content.splitlines():
+        for line in self._read_answer(path, query).content.splitlines():
             # A connection may break off within an event: the next watch gets it again.
             with suppress(ValueError):
                 events.append(object_in(json.loads(line)))
         return events
 
-    def _read(self, path: str, query: Query) -> HttpAnswer:
+    def _read_answer(self, path: str, query: Query) -> HttpAnswer:
         answer = self._send_with_retries(path, query)
         if answer.status == 401:
             raise CaptureError(

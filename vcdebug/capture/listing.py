@@ -269,12 +269,12 @@ class FollowedObjects:
         self._versions = {kind: versions.get(kind, "") for kind in FOLLOWED_KINDS}
 
     @property
-    def objects(self) -> dict[str, list[Manifest]]:
+    def current_objects(self) -> dict[str, list[Manifest]]:
         """The objects of both kinds, in the order in which the server lists them."""
         return {kind: sorted(found.values(), key=_place_in_list) for kind, found in self._by_uid.items()}
 
     @property
-    def version(self) -> str:
+    def latest_version(self) -> str:
         """The version that includes every change so far."""
         return max(self._versions.values(), key=lambda version: int(version) if version.isdecimal() else 0)
 
@@ -284,10 +284,10 @@ class FollowedObjects:
         Raises VersionGone if the server has forgotten the last version, ApiRefusal, NoAnswer and TooSlow.
         """
         # Pods last: their version then includes the state of the PodGroups.
-        changes = [self._read_kind(api, KIND_BY_NAME[kind]) for kind in FOLLOWED_KINDS]
+        changes = [self._read_kind_changes(api, KIND_BY_NAME[kind]) for kind in FOLLOWED_KINDS]
         return any(changes)
 
-    def _read_kind(self, api: Api, kind: ResourceKind) -> bool:
+    def _read_kind_changes(self, api: Api, kind: ResourceKind) -> bool:
         version = self._versions[kind.name]
         try:
             if self.is_watching and version.isdecimal():

@@ -88,7 +88,7 @@ class ClusterReader(Struct, frozen=True):
             earlier=earlier,
         )
 
-    def follow(self, snapshot: Snapshot) -> FollowedObjects:
+    def follow_changes(self, snapshot: Snapshot) -> FollowedObjects:
         """The pods and PodGroups of a capture, to follow their changes."""
         versions = snapshot.provenance.resource_versions if snapshot.provenance is not None else {}
         return FollowedObjects(self.options, snapshot.objects, versions)
@@ -188,22 +188,22 @@ def _merge_verdicts(verification: Verification, other: Verification) -> Verifica
 
 def _wait_for_scheduler(before: Snapshot, reader: ClusterReader, patience: Patience) -> PolledState:
     """Follow the changes until the scheduler has written something, or until `patience.longest` has passed."""
-    api, followed = reader.connect(), reader.follow(before)
+    api, followed = reader.connect(), reader.follow_changes(before)
     waited, evicted = 0.0, dict[str, None]()
     while waited < patience.max_seconds:
         begun = reader.clock()
         if followed.read_changes(api):
-            objects = followed.objects
+            objects = followed.current_objects
             evicted |= dict.fromkeys(terminating_uids(before, objects["Pod"]))
             if _has_decided(before, objects):
                 # One more pause, because the first write of a cycle is seen before the last one is made.
                 reader.sleep(patience.pause)
-                return PolledState(evicted, objects["Pod"], followed.version)
+                return PolledState(evicted, objects["Pod"], followed.latest_version)
         # A watch lasts as long as the pause; a list, or a watch that breaks off, does not.
         taken = reader.clock() - begun
         reader.sleep(max(patience.pause - taken, 0.0))
         waited += max(patience.pause, taken)
-    return PolledState(evicted, followed.objects["Pod"], "")
+    return PolledState(evicted, followed.current_objects["Pod"], "")
 
 
 def _has_decided(before: Snapshot, objects: Mapping[str, list[Manifest]], evicted: Collection[str] = ()) -> bool:

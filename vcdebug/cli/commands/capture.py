@@ -331,7 +331,7 @@ def _follow_until(snapshot: Snapshot, reader: ClusterReader, met_reason: MetReas
     from vcdebug.capture.api_client import ApiRefusal, NoAnswer, TooSlow
     from vcdebug.capture.listing import PRESENT, WATCH_SECONDS, EarlierState, VersionGone
 
-    start, followed, has_changed = reader.clock(), reader.follow(snapshot), False
+    start, followed, has_changed = reader.clock(), reader.follow_changes(snapshot), False
     # A connection has the deadline of one capture, and each round needs a part of it.
     longest = max(every, min(MAX_UNREAD_SECONDS, reader.options.deadline / 2))
     try:
@@ -341,10 +341,10 @@ def _follow_until(snapshot: Snapshot, reader: ClusterReader, met_reason: MetReas
             if followed.read_changes(api):
                 has_changed = True
                 changed = replace(
-                    snapshot, objects={**snapshot.objects, **followed.objects}, now=api.clock or snapshot.now
+                    snapshot, objects={**snapshot.objects, **followed.current_objects}, now=api.clock or snapshot.now
                 )
                 if _judge_snapshot(changed, met_reason):
-                    return EarlierState(followed.version)
+                    return EarlierState(followed.latest_version)
             # Without the right to watch, nothing is cheaper than the next capture.
             pause = WATCH_SECONDS if followed.is_watching else every
             reader.sleep(max(pause - (reader.clock() - begun), 0.0))

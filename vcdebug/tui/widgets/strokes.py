@@ -54,7 +54,7 @@ def row_strokes(placed: PlacedLine, layout: TableLayout, columns: Sequence[Colum
         text = pad_text(piece.text, width, right=column.right, name=column.name)
         if text and text[0] in GUIDE_SIGNS:
             label = text.lstrip(TREE_GUIDES)
-            yield Stroke(text[: len(text) - len(label)], "guide")
+            yield Stroke(text[: len(text) - len(label)], "muted")
             text = label
         before, bare, after = text.partition(text.strip()) if index == chosen and text.strip() else ("", text, "")
         # The chosen cell is underlined, but not the blanks around its text.
@@ -90,7 +90,6 @@ _COLOUR_VARIABLES: Final[Mapping[str, str]] = {
     "accent": "text-accent",
     "here": "text-primary",
     "muted": "text-muted",
-    "guide": "border-blurred",
 }
 """Variables of the theme."""
 _BACKGROUND_VARIABLES: Final[Mapping[str, str]] = {"cursor": "primary-muted"}

@@ -82,6 +82,15 @@ async def test_every_word_on_the_screen_can_be_read_in_every_theme() -> None:
             assert [] == [faint for text, style in drawn_words(desk) if (faint := faint_words(text, style))], name
 
 
+async def test_without_colours_a_refusal_is_as_bright_as_plain_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with opened("preempt-blocked-by-gang", WIDE) as desk:
+        await desk.command("goto 120")
+        inks = {text.strip(): style.color for text, style in drawn_words(desk)}
+        assert inks["candidates"] != inks["bert-pretrain-worker-1"], "muted and plain"
+        assert inks["bert-pretrain-worker-1"] == inks["✗ no pod remains"]
+
+
 @pytest.mark.parametrize("keys", [("question_mark",), ("e",), ("b",)], ids=["help", "answer", "breakpoint dialog"])
 async def test_every_word_of_a_page_can_be_read_in_every_theme(keys: tuple[str, ...]) -> None:
     async with opened("preempt-blocked-by-gang", WIDE) as desk:

@@ -86,7 +86,7 @@ class VcdebugApp(App[int]):
 
     def get_css_variables(self) -> dict[str, str]:
         """The theme's variables, with text colours adjusted for contrast."""
-        self.theme_variables = readable_variables(self.current_theme, super().get_css_variables())
+        self.theme_variables = readable_variables(self.current_theme, super().get_css_variables(), grey=self.no_color)
         return self.theme_variables
 
     def get_line_filters(self) -> Sequence[LineFilter]:

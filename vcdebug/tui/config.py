@@ -200,8 +200,11 @@ _ANSI_LIGHT_INKS: Final = {
 """Replacements for yellow and bright colours, which are hard to see on a light background."""
 
 
-def readable_variables(theme: Theme, variables: Mapping[str, str]) -> dict[str, str]:
-    """A theme's variables; text colours are changed only as far as needed to be readable on all backgrounds."""
+def readable_variables(theme: Theme, variables: Mapping[str, str], *, grey: bool = False) -> dict[str, str]:
+    """A theme's variables; text colours are changed only as far as needed to be readable on all backgrounds.
+
+    With `grey`, all but muted texts have one colour: as a shade of grey, red would be as faint as what is muted.
+    """
     if theme.ansi:
         # Terminals define their 16 colours themselves: only another of the 16 can be chosen.
         return {**variables, **(_ANSI_DARK_INKS if theme.dark else _ANSI_LIGHT_INKS)}
@@ -210,8 +213,9 @@ def readable_variables(theme: Theme, variables: Mapping[str, str]) -> dict[str, 
     foreground = _readable_ink(Color.parse(variables["foreground"]), extreme, (background, surface))
     cursor = _cursor_ground(background, Color.parse(variables["primary"]), foreground)
     grounds = (background, surface, cursor)
-    inks = {name: _readable_ink(Color.parse(variables[name]), extreme, grounds).hex for name in _INKS}
     foreground = _readable_ink(foreground, extreme, grounds)
+    own = {name: foreground if grey else Color.parse(variables[name]) for name in _INKS}
+    inks = {name: _readable_ink(ink, extreme, grounds).hex for name, ink in own.items()}
     muted = next(
         _readable_colours(_colour_mixtures(background.blend(foreground, 0.5), foreground), grounds), foreground
     )

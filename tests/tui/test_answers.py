@@ -154,3 +154,27 @@ async def test_e_shows_tested_fixes_in_place_of_advice_when_they_are_found() -> 
         await desk.until(lambda: "fix 1 " in desk.screen(), "the tested fixes are there")
         assert "Places 2 pods on" in desk.screen()
         assert "try   " not in desk.screen()
+
+
+async def test_a_digit_makes_the_tested_fix_of_that_number_in_a_branch() -> None:
+    async with opened("preempt-blocked-by-gang", NARROW) as desk:
+        await desk.until_at_rest()
+        await desk.press("enter")
+        await desk.until_at_rest()
+        assert "1 make fix 1   ! more fixes   Enter shows the event   / filter   Esc back" in desk.screen()
+        await desk.press("1")
+        await desk.until_at_rest()
+        assert "gpu 4 -> 2: 1 job, 2 pods, 1 queue changed" in desk.status()
+        assert "bound  research/llm-finetune" in desk.text("moment")
+
+
+async def test_an_answer_leads_on_to_more_fixes_unless_its_job_is_scheduled() -> None:
+    async with opened("preempt-blocked-by-gang", NARROW) as desk:
+        await desk.command("explain platform/feature-etl")
+        assert "more fixes" not in desk.screen()
+        await desk.press("exclamation_mark", "escape")
+        await desk.command("explain research/llm-finetune")
+        await desk.until_at_rest()
+        await desk.press("exclamation_mark")
+        await desk.until_at_rest()
+        assert "these changes work" in desk.screen()

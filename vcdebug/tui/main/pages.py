@@ -22,7 +22,7 @@ from vcdebug.model.names import Seq
 from vcdebug.recording.replay import RerunCancelledError, cancellable, refuse_long_runs
 from vcdebug.tui.main.command_line import ScreenTools
 from vcdebug.tui.messages import SURVEY_TEXT
-from vcdebug.tui.screens.pages import DetailScreen, PageScreen
+from vcdebug.tui.screens.pages import AnswerScreen, DetailScreen, PageScreen
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.worker import NextScreen
 from vcdebug.views.document import name_jobs_of_table
@@ -110,19 +110,34 @@ class PageOpener(Struct, eq=False):
         name = name or job_at(moment, *subject)
         if not name:
             return False
+        from vcdebug.explain.pending.explanation import explain_by_name
+
         try:
             table = self.name_jobs(explanation_table(moment.recording, name))
-            page = DetailScreen(table, self.tools.clipboard)
+            needy = "" if explain_by_name(moment.recording, name).scheduled else name
+            page = AnswerScreen(table, self.tools.clipboard, needy)
         except VcdebugError as error:
             self.tools.current.show_message(error.format_line(), error=True)
             return True
-        self.tools.lay_over(page, self._follow_choice)
+        self.tools.lay_over(page, partial(self._follow_answer, page))
         if not self.tools.work.work_description:
             work = partial(self._test_fixes, moment.recording, name, page)
             self.tools.work.start_work(CommandReply(text=f"testing fixes for {name}", work=work))
         return True
 
-    def _test_fixes(self, recording: Recording, name: str, page: DetailScreen) -> CommandReply:
+    def _follow_answer(self, page: AnswerScreen, choice: Seq | Figure | str | None) -> None:
+        if isinstance(choice, str) and choice.isdigit():
+            self.make_fix(page.plans[int(choice) - 1])
+        else:
+            self._follow_choice(choice)
+
+    def make_fix(self, tried: TriedPlan) -> None:
+        """Make the changes of a tested fix, in a branch."""
+        driver = self.tools.current.ready_driver()
+        if driver is not None:
+            self.tools.commands.show_reply(apply_edits_together(driver, tried.plan.all_edits, tried.plan_words))
+
+    def _test_fixes(self, recording: Recording, name: str, page: AnswerScreen) -> CommandReply:
         """Test a few fixes in the thread, then show them in place of the page's advice."""
         from vcdebug.explain.pending.explanation import explain_by_name
         from vcdebug.whatif.fixes.plan import describe_short_plan
@@ -130,13 +145,13 @@ class PageOpener(Struct, eq=False):
 
         explanation = explain_by_name(recording, name)
         search = None if explanation.scheduled else search_few_fixes(recording, explanation, self.tools.work.is_wanted)
-        fix_lines = [describe_short_plan(plan) for plan in short_plans(search)] if search is not None else []
-        table = explanation_table(recording, name, fix_lines) if fix_lines else None
-        return CommandReply(apply=partial(self._show_tested, page, table))
+        plans = short_plans(search) if search is not None else []
+        table = explanation_table(recording, name, [describe_short_plan(plan) for plan in plans])
+        return CommandReply(apply=partial(self._show_tested, page, table, plans))
 
-    def _show_tested(self, page: DetailScreen, table: Table | None) -> CommandReply:
-        if table is not None and page.is_attached:
-            page.show_table(self.name_jobs(table))
+    def _show_tested(self, page: AnswerScreen, table: Table, plans: list[TriedPlan]) -> CommandReply:
+        if plans and page.is_attached:
+            page.show_fixes(self.name_jobs(table), plans)
         return CommandReply()
 
     def open_commands(self, table: Table, page: Page) -> None:
@@ -252,10 +267,8 @@ class QuestionCommands(Struct, eq=False):
         return CommandReply()
 
     def _apply_fix(self, plans: list[TriedPlan], choice: object) -> None:
-        driver = self.tools.current.ready_driver() if choice else None
-        if driver is not None and isinstance(choice, str):
-            remedy = plans[int(choice)]
-            self.tools.commands.show_reply(apply_edits_together(driver, remedy.plan.all_edits, remedy.plan_words))
+        if choice and isinstance(choice, str):
+            self.pages.make_fix(plans[int(choice)])
 
 
 LESSON_PAGE: Final = Page(lambda _: Table("Lessons"), lambda row: (row.key,), "Enter opens it")

@@ -1,7 +1,9 @@
 """Pages over the main screen: tables to read, tables whose rows are commands, and the help."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import ClassVar, Final
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
@@ -27,12 +29,17 @@ from vcdebug.views.panels import Page
 from vcdebug.views.pieces import Piece, make_line, muted_piece, sign_legend
 from vcdebug.views.table import Row, Table, format_table, table_columns
 
+if TYPE_CHECKING:
+    from vcdebug.whatif.fixes.plan import TriedPlan
+
 PAGE_HINTS = (
     KeyHint(("page.filter",), "filter"),
     KeyHint(("table.sort",), "sort"),
     KeyHint(("page.copy",), "copy"),
     KeyHint(("page.back",), "back"),
 )
+MAX_FIXES: Final = 3
+"""The number of tested fixes that an answer shows."""
 SAMPLED_ROWS = 200
 """Number of rows that are searched for one with an event."""
 
@@ -163,6 +170,50 @@ class DetailScreen(ModalScreen[Seq | Figure | str]):
         except VcdebugError as error:
             message = f"✗ {error.format_line()}"
         self.query_one(KeyLine).show_keys(message)
+
+
+class AnswerScreen(DetailScreen):
+    """Why a job is Pending; closes also with `prove JOB`, or with the number of a tested fix as text."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(
+            Binding(str(number), f"fix({number})", f"make fix {number}, in a branch", id=f"answer.fix-{number}")
+            for number in range(1, MAX_FIXES + 1)
+        ),
+        Binding("exclamation_mark", "prove", "find more fixes for the job", id="answer.prove"),
+    ]
+    HINTS: ClassVar = (
+        KeyHint(("answer.fix-1",), "make fix 1"),
+        KeyHint(("answer.prove",), "more fixes"),
+        KeyHint(("table.open",), "shows the event"),
+        KeyHint(("page.filter",), "filter"),
+        KeyHint(("page.back",), "back"),
+    )
+
+    def __init__(self, table: Table, clipboard: Clipboard, job: str) -> None:
+        """`job`: what fixes are for; empty if it needs none."""
+        super().__init__(table, clipboard)
+        self.job = job
+        self.plans: Sequence[TriedPlan] = ()
+        """The tested fixes that the page shows."""
+
+    def hint_text(self) -> str:
+        """The keys of fixes and of the page, in the 80 columns of a small screen."""
+        return hint_line(self.active_bindings, self.HINTS[not self.plans :]) if self.job else super().hint_text()
+
+    def show_fixes(self, table: Table, plans: Sequence[TriedPlan]) -> None:
+        """Replace the table by one with tested fixes."""
+        self.plans = plans
+        self.show_table(table)
+        self.query_one(KeyLine).show_keys(self.hint_text())
+
+    def action_fix(self, number: int) -> None:
+        if number <= len(self.plans):
+            self.dismiss(str(number))
+
+    def action_prove(self) -> None:
+        if self.job:
+            self.dismiss(f"prove {self.job}")
 
 
 class PageScreen(DetailScreen):

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests import brief_reports
-from tests.recorded import CASES, GOLDEN
+from tests.recorded import BUNDLED, CASES, GOLDEN, user_questions
 
 os.environ["VCDEBUG_CACHE"] = "off"  # tests write nothing to the cache folder of the user who runs them
+os.environ["LANGUAGE"] = "C"  # argparse otherwise searches the disk for translations of each of its words
 gc.disable()  # the hook below collects between tests, only after many allocations
 MOST_NEW = 4_000_000
 """Number of new objects (about half a gigabyte) after which garbage is collected."""
@@ -75,9 +76,9 @@ SLOW = (
     "views/test_panel_texts.py",
 )
 """Path prefixes of tests that `make quick` skips: subprocess tests, most screen tests, and long series of runs."""
-PLACES: dict[Path | str, int] = {case: place for place, case in enumerate(CASES)}
+PLACES: dict[Path | str, int] = {case: place for place, case in enumerate([*CASES, *user_questions(), *BUNDLED])}
 PLACES |= {case.name: place for place, case in enumerate(CASES) if case.name in GOLDEN and case.parent.name == "random"}
-"""A test names its case by folder, or a loose random case by its name."""
+"""A test names its case by folder, and a loose random case or a bundled snapshot by its name."""
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -26,6 +26,8 @@ FOLDERS = ("random", "causes", "upstream", "crash")
 """Parts of the corpus whose cases record one cycle each."""
 WITHOUT_IDENTITY = 2
 """Newest marshal version that writes equal values to equal bytes, whether or not they are the same object."""
+BUNDLED = sorted(path.name for path in (ROOT / "fixtures").iterdir() if path.is_dir())
+"""Names of the bundled snapshots."""
 BLOCKED = "preempt-blocked-by-gang"
 """The bundled snapshot in which gang makes preempt discard its statement."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.architecture.source_tree import PACKAGE, ROOT
+from tests.architecture.source_tree import PACKAGE, ROOT, sources
 
 PAGES = [
     "CONTRIBUTING.md",
@@ -40,8 +40,8 @@ def is_there(path: str) -> bool:
 def defined_names() -> dict[str, None]:
     """Names that the package defines; of classes also `Class.attribute`, and the attribute alone."""
     names: dict[str, None] = {}
-    for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for source in sources():
+        for node in source.nodes:
             if isinstance(node, ast.ClassDef):
                 for name in body_names(node.body):
                     names |= {name: None, f"{node.name}.{name}": None}

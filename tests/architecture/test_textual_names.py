@@ -86,6 +86,7 @@ def fields_of(statement: ast.stmt) -> list[str]:
     return []
 
 
+@cache
 def private_names_of(kind: type) -> set[str]:
     """Every private name that the source of one class mentions on `self` or binds."""
     tree = ast.parse(inspect.cleandoc("\n" + inspect.getsource(kind)))

@@ -29,11 +29,9 @@ DATA = [
 def texts(source: Source) -> Iterator[tuple[int, str]]:
     """String constants of a module without its docstrings; the constant parts of an f-string are one text."""
     apart = {
-        id(node.value)
-        for node in ast.walk(source.tree)
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        id(node.value) for node in source.nodes if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     }
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.JoinedStr):
             parts = [part.value if isinstance(part, ast.Constant) else "{}" for part in node.values]
             apart.update(id(part) for part in node.values)

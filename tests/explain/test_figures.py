@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from tests.builders import amounts, cluster, conf_of, node, pod, pod_group, queue
-from tests.recorded import GOLDEN, ROOT, bundled, golden
+from tests.recorded import BUNDLED, GOLDEN, bundled, golden
+from tests.stepped_reruns import stepped_reruns
 from vcdebug.debugger.figures import QUEUE, Figure
 from vcdebug.explain.decisions.dry_runs import NodeCheck, checks_of_node, filter_checks
 from vcdebug.explain.decisions.equations import equation_at
@@ -140,17 +141,15 @@ def _checks(recording: Recording, seq: int) -> Iterator[NodeCheck]:
         yield from checks_of_node(recording, seq, recording.node_names[int(event.failed[0])])
 
 
-BUNDLED = sorted(path.name for path in (ROOT / "fixtures").iterdir() if path.is_dir())
-
-
 @pytest.mark.parametrize("name", [*BUNDLED, *GOLDEN])
 def test_no_amount_is_text_for_programs(name: str) -> None:
     recording = bundled(name) if name in BUNDLED else golden(name)
-    texts = [
-        (found.title, head, figure)
-        for found in every_equation(recording)
-        for term in found.terms
-        for head, figure in zip(found.columns, term.figures, strict=False)
-        if isinstance(figure, str) and AMOUNT.match(figure)
-    ]
+    with stepped_reruns(recording):
+        texts = [
+            (found.title, head, figure)
+            for found in every_equation(recording)
+            for term in found.terms
+            for head, figure in zip(found.columns, term.figures, strict=False)
+            if isinstance(figure, str) and AMOUNT.match(figure)
+        ]
     assert [] == texts

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.recorded import ROOT, bundled, cases, recorded, user_questions
+from tests.recorded import BUNDLED, bundled, cases, recorded, user_questions
 from tests.scenarios.question import Question
 from tests.scenarios.questions import QUESTIONS
 from vcdebug.cli.output import Output
@@ -17,7 +17,6 @@ from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.recording import Recording
 
-BUNDLED = sorted(path.name for path in (ROOT / "fixtures").iterdir() if path.is_dir())
 MAX_FIRST_LINE = 160
 MAX_LINES, COLUMNS = 25, 100
 PLACEMENT = re.compile(r"(allocate|pipeline) \S+/\S+ on ")

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from tests.builders import cluster, node, pod, pod_group, priority_class, queue
 from tests.pending.contradictions import contradictions, differing_in_survey, missing_in_survey
-from tests.recorded import ROOT, bundled
+from tests.recorded import BUNDLED, bundled
 from tests.scenarios.question import Question
 from tests.scenarios.questions import QUESTIONS, asked
 from vcdebug.explain.answer import CauseHeadline
@@ -17,7 +17,6 @@ from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 
 CONF = "actions: 'allocate, preempt'\ntiers:\n- plugins: [{name: priority}, {name: gang}, {name: predicates}]\n"
-BUNDLED = sorted(path.name for path in (ROOT / "fixtures").iterdir() if path.is_dir())
 
 
 def contradictions_in(recording: Recording) -> list[str]:

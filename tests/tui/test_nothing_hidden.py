@@ -8,7 +8,7 @@ import pytest
 from rich.cells import cell_len
 
 from tests.builders import cluster, conf_of, node, pod, pod_group, priority_class, queue
-from tests.recorded import ROOT, bundled
+from tests.recorded import BUNDLED, bundled
 from vcdebug.debugger.driver import DebuggerState, Driver
 from vcdebug.recording.recording import Recording, disposing
 from vcdebug.recording.replay import replay_cycle
@@ -22,7 +22,6 @@ MIDDLE = ("moment", "equation", "statement")
 FLOW = ("flow",)
 WIDTHS = {47: FLOW, 55: FLOW, 79: (), 70: MIDDLE, 82: MIDDLE, 119: (), 142: ()}
 """Widths of panels at 80x24, 120x40 and 200x60: the flow, the middle, and the dock, which has all on a small screen."""
-FIXTURES = sorted(path.name for path in (ROOT / "fixtures").iterdir() if path.is_dir())
 LOOKED_AT = 200
 QUEUES, ZONES = ("research-and-development", "production", "batch"), ("eu-west-1a", "eu-west-1b", "eu-west-2c")
 TAINT = {"key": "example.com/dedicated", "value": "inference", "effect": "NoSchedule"}
@@ -105,12 +104,12 @@ def all_faults(recording: Recording) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("name", FIXTURES)
+@pytest.mark.parametrize("name", BUNDLED)
 def test_every_panel_has_one_line_per_row(name: str) -> None:
     assert [] == all_faults(bundled(name))
 
 
-@pytest.mark.parametrize("name", FIXTURES)
+@pytest.mark.parametrize("name", BUNDLED)
 def test_an_empty_panel_leads_to_an_event_at_which_it_has_something(name: str) -> None:
     driver = Driver(bundled(name))
     for here in moments(bundled(name)):

@@ -6,7 +6,7 @@ from weakref import ref
 
 import pytest
 
-from tests.recorded import ROOT
+from tests.recorded import BUNDLED, ROOT
 from vcdebug.comparison.invariants import find_violations
 from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.figures import Figure, figure_history
@@ -23,7 +23,7 @@ from vcdebug.views.span_outcomes import span_outcome
 from vcdebug.views.table import format_table
 from vcdebug.whatif.branch import undo_last_edit, with_edits
 
-SNAPSHOTS = sorted(path.name for path in (ROOT / "fixtures").iterdir() if path.is_dir())[:12]
+SNAPSHOTS = BUNDLED[:12]
 pytestmark = pytest.mark.memory
 LOOKS = 8
 """Number of events at which every panel is rendered."""

@@ -76,7 +76,8 @@ SLOW = (
     "views/test_panel_texts.py",
 )
 """Path prefixes of tests that `make quick` skips: subprocess tests, most screen tests, and long series of runs."""
-PLACES: dict[Path | str, int] = {case: place for place, case in enumerate([*CASES, *user_questions(), *BUNDLED])}
+GROUPED: tuple[Path | str, ...] = (*CASES, *user_questions(), *BUNDLED)
+PLACES = {case: place for place, case in enumerate(GROUPED)}
 PLACES |= {case.name: place for place, case in enumerate(CASES) if case.name in GOLDEN and case.parent.name == "random"}
 """A test names its case by folder, and a loose random case or a bundled snapshot by its name."""
 

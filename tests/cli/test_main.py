@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from tests.cli.transcripts import call
 from tests.effort import PATIENCE
 from vcdebug.cli.commands import load_all_commands
 from vcdebug.cli.commands.inspect import InspectCommand
+from vcdebug.cli.snapshots import replay_arguments
 from vcdebug.snapshot.sources import find_bundled
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,6 +50,10 @@ def error_line(arguments: list[str], code: int = 1) -> str:
 )
 def test_command_returns_its_documented_exit_code(arguments: list[str], code: int) -> None:
     assert code == call(arguments)[0]
+
+
+def test_a_command_that_takes_only_a_snapshot_replays_it() -> None:
+    assert replay_arguments(Namespace(snapshot=WORKS)).recording.events
 
 
 def test_inspect_with_problems_exits_2(tmp_path: Path) -> None:

@@ -103,10 +103,10 @@ def replay_arguments(
     args: Namespace, *, bound: SizeBound | None = None, keeping: CachedRecordings | None = None
 ) -> ReplayedSnapshot:
     """Replay with the options of the parsed arguments; `keeping` finds and stores recordings in the cache."""
-    options = {name: value for name, value in vars(args).items() if name in ("seed", "edits", "extender_url")}
-    return replay_snapshot(
-        args.snapshot, complete=args.complete, release=args.release, bound=bound, keeping=keeping, **options
-    )
+    # A command has only those of these options that it adds.
+    names = ("complete", "release", "seed", "edits", "extender_url")
+    options = {name: value for name, value in vars(args).items() if name in names}
+    return replay_snapshot(args.snapshot, bound=bound, keeping=keeping, **options)
 
 
 def replay_snapshot(

@@ -12,7 +12,7 @@ from vcdebug.explain.decisions.evictions import planned_evictions
 from vcdebug.explain.job_view import NotFoundError
 from vcdebug.explain.questions import QUESTIONS
 from vcdebug.explain.questions.holders import find_holders
-from vcdebug.explain.questions.next_job import find_next_job
+from vcdebug.explain.questions.holders import find_next_job
 from vcdebug.explain.questions.nodes import explain_node, explain_refusal
 from vcdebug.explain.questions.victims import explain_eviction, explain_victim_choice
 from vcdebug.framework.record import OpEvent
@@ -203,7 +203,7 @@ def test_the_next_job_is_named_with_what_puts_it_first() -> None:
 
 def test_the_order_is_the_one_in_which_allocate_popped_them() -> None:
     """Before the first pop, the predicted next job is the one that is popped first."""
-    from vcdebug.explain.questions.next_job import next_at
+    from vcdebug.explain.questions.holders import next_at
     from vcdebug.framework.record import PopEvent
 
     for name in ("preempt-0003", "basic-0005", "reclaim-0004"):

@@ -28,13 +28,13 @@ from vcdebug.debugger.facts import (
 from vcdebug.debugger.figures import FUTURE_IDLE, JOB, NODE, QUEUE, TASK, Figure, FigureError
 from vcdebug.debugger.opening_figures import opening_origin
 from vcdebug.explain.decisions.equations import equation_at, find_guarding_call, scores_before
+from vcdebug.explain.decisions.node_choice import find_search, rank_nodes
 from vcdebug.explain.decisions.queue_figures import queue_share
 from vcdebug.explain.decisions.votes import victim_question_before
 from vcdebug.explain.equation import Equation
 from vcdebug.explain.job_view import NotFoundError, find_subject, view_of
 from vcdebug.explain.orders import next_rival, pop_kind
 from vcdebug.explain.pending.explanation import explain_by_name
-from vcdebug.explain.questions.nodes import find_search, rank_nodes
 from vcdebug.framework import hooks, record
 from vcdebug.framework.session_close import counted_for_phase
 from vcdebug.model.names import JobId, Seq

@@ -189,10 +189,10 @@ def _own_reporters(recording: Recording) -> tuple[str, ...]:
     return (*names, ",".join(names))
 
 
-def scheduler_has_reported(recording: Recording, subject: ExplainSubject) -> bool:
-    """Whether an event about a job or pod is from the scheduler."""
+def scheduler_events(recording: Recording, subject: ExplainSubject) -> list[Manifest]:
+    """The events of the scheduler about a job or pod, the latest first."""
     own_reporters, events = _own_reporters(recording), _events_by_subject(recording).get(subject.pod or subject.job, ())
-    return any(event_reporter(event) in own_reporters for event in events)
+    return latest_events(event for event in events if event_reporter(event) in own_reporters)
 
 
 def known_report(recording: Recording, subject: ExplainSubject) -> KnownCause | None:

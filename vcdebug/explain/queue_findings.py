@@ -345,7 +345,9 @@ def _more_room_advice(view: JobView, limit: QueueCheck) -> tuple[answer.Advice, 
     if limit.is_capability:
         return *wait_advice, raise_capability_advice(limit)
     if is_whole_cluster(view, limit.check.limit, limit.first_dimension):
-        return whole_cluster_advice(view, limit.queue, limit.first_dimension)
+        whole = whole_cluster_advice(view, limit.queue, limit.first_dimension)
+        # Where the minimum alone exceeds the cluster, no end of other jobs makes room.
+        return whole if wait_advice else whole[1:]
     return *wait_advice, answer.queue_admin_advice("Lower spec.guarantee of other queues.")
 
 
@@ -429,7 +431,7 @@ def total_without(view: JobView, total: Resource, stuck: Sequence[JobInfo]) -> R
 
 def _first_stuck_advice(view: JobView, stuck: Sequence[JobInfo]) -> answer.Advice:
     leftovers, empty = queue_index.find_left_behind(view.recording, stuck), [job.uid for job in stuck if not job.tasks]
-    leftovers |= queue_index.idle_owners(view.recording, stuck)
+    leftovers |= queue_index.idle_owners(view.recording, stuck) | queue_index.replaced_groups(view.recording, stuck)
     if leftovers:
         return answer.queue_admin_advice(f"Delete Inqueue PodGroups without pods: {join_names(leftovers)}.")
     if empty:
@@ -444,7 +446,7 @@ def _first_stuck_advice(view: JobView, stuck: Sequence[JobInfo]) -> answer.Advic
 def _left_behind_facts(view: JobView, stuck: Sequence[JobInfo]) -> tuple[str, ...]:
     left_behind = queue_index.find_left_behind(view.recording, stuck)
     if not left_behind:
-        idle = queue_index.idle_owners(view.recording, stuck)
+        idle = queue_index.idle_owners(view.recording, stuck) | queue_index.replaced_groups(view.recording, stuck)
         # The name of the PodGroup itself, which has to be deleted, and not that of its workload.
         return tuple(f"PodGroup {job.partition('/')[2]} belongs to {owner}." for job, owner in list(idle.items())[:2])
     belongs = "belongs to a ReplicaSet that wants" if len(left_behind) == 1 else "belong to ReplicaSets that want"

@@ -21,7 +21,7 @@ from vcdebug.model.resource import Resource
 from vcdebug.model.task import ENDED_STATUSES, TaskInfo, TaskStatus, is_allocated_status
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
-from vcdebug.snapshot.manifest import key_of, owner_keys, spec_of
+from vcdebug.snapshot.manifest import key_of, owner_keys, owner_names, spec_of
 
 
 class _Holding(NamedTuple):
@@ -271,3 +271,22 @@ def idle_owners(recording: Recording, jobs: Sequence[JobInfo]) -> dict[JobId, st
         for owner, facts in owners
         if facts.suspended or facts.ended
     }
+
+
+@per_recording()
+def _filled_groups(recording: Recording) -> Mapping[str, Sequence[JobInfo]]:
+    """namespace/name of an owner → jobs of it that have pods."""
+    filled = (job for job in recording.session.jobs.values() if job.tasks)
+    return group_by_key((key, job) for job in filled for key in owner_keys(job.pod_group.manifest))
+
+
+def replaced_groups(recording: Recording, jobs: Sequence[JobInfo]) -> dict[JobId, str]:
+    """Job without pods → its owner with the PodGroup that has the owner's pods, such as one of another naming."""
+    owned = [
+        (job, name, other)
+        for job in jobs
+        if not job.tasks
+        for key, name in zip(owner_keys(job.pod_group.manifest), owner_names(job.pod_group.manifest), strict=False)
+        for other in _filled_groups(recording).get(key, ())
+    ]
+    return {job.uid: f"{name}, whose pods are in PodGroup {other.name}" for job, name, other in owned}

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun, format_number
 from vcdebug.explain import equation
-from vcdebug.explain.decisions.state_changes import state_change_equation
+from vcdebug.explain.decisions.queue_figures import state_change_equation
 from vcdebug.explain.orders import OrderComparison, OrderStep, comparisons_at, next_rival, order_at
 from vcdebug.explain.plugins import AskedNode, asked_node_at, explainer_for
 from vcdebug.explain.predicate_reasons import DimensionRoom, dimension_rooms

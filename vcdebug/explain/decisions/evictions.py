@@ -203,10 +203,10 @@ def _deciding_tier_facts(view: JobView, eviction: Eviction) -> Iterator[str]:
         return
     yield from earlier_tier_facts([vote for vote in calls.answered if vote.tier < eviction.tier], eviction.tier)
     deciders = [vote.plugin for vote in calls.answered if vote.tier == eviction.tier]
-    unasked = [
-        plugin for plugin in unasked_plugins(view.recording, calls, eviction.seq) if plugin.vote.state == "not asked"
-    ]
-    unasked = [plugin for plugin in unasked if plugin.vote.tier > eviction.tier]
+    silent = list(unasked_plugins(view.recording, calls, eviction.seq))
+    off = [plugin for plugin in silent if plugin.vote.state == "switched off" and plugin.protects]
+    yield from (plugin.text.replace(" it ", f" {eviction.victim} ", 1) for plugin in off)
+    unasked = [plugin for plugin in silent if plugin.vote.state == "not asked" and plugin.vote.tier > eviction.tier]
     if not unasked or not deciders:
         return
     tier_words = f"Tier {eviction.tier} ({' and '.join(deciders)}) already named victims"

@@ -22,6 +22,7 @@ from vcdebug.kube.taints import (
     parse_taints,
     parse_tolerations,
 )
+from vcdebug.model.names import NodeName
 from vcdebug.model.pod_claims import csi_drivers
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import DEVICESHARE, NODEGROUP, NUMA_AWARE, TDM, USAGE
@@ -103,7 +104,9 @@ def _port_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
 def _anti_affinity_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
     """Pods that the task's anti-affinity excludes, and pods whose anti-affinity excludes the task."""
     indexes = [_TasksByDomain(fits, term) for term in _anti_affinity_terms(fits.task)]
-    task_groups = [index.tasks_in_domain(node) for node in fits.refused_for(ANTI_AFFINITY_REASON) for index in indexes]
+    task_groups = [
+        index.tasks_in_domain(node.name) for node in fits.refused_for(ANTI_AFFINITY_REASON) for index in indexes
+    ]
     conflicts = {other.key: other for tasks in task_groups for other in tasks}
     if conflicts:
         names = (f"{other.name} on {other.node_name}" for other in conflicts.values())
@@ -127,6 +130,16 @@ def _anti_affinity_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
         )
 
 
+def excluded_beside(fits: NodeFits, tasks: Sequence[TaskInfo]) -> Iterator[tuple[TaskInfo, Sequence[TaskInfo]]]:
+    """Yields each running pod of one template with the pods in its node's domain that its podAntiAffinity excludes."""
+    indexes = [_TasksByDomain(fits, term) for term in _anti_affinity_terms(fits.task)]
+    for task in tasks if indexes else ():
+        if task.node_name in fits.view.session.nodes:
+            beside = {one.key: one for index in indexes for one in index.tasks_in_domain(task.node_name)}
+            if others := [one for one in beside.values() if one.key != task.key]:
+                yield task, others
+
+
 def _anti_affinity_terms(task: TaskInfo) -> Terms:
     return pod_affinity_terms(task.pod.spec.get("affinity") or {}, task.namespace).required_anti_affinity
 
@@ -146,10 +159,10 @@ class _TasksByDomain:
             if matching and domain is not None:
                 self._in_domain.setdefault(domain, []).extend(matching)
 
-    def tasks_in_domain(self, node: NodeFit) -> Sequence[TaskInfo]:
+    def tasks_in_domain(self, name: NodeName) -> Sequence[TaskInfo]:
         """The tasks in a node's domain; a node without the label is a domain of its own."""
-        domain = self._nodes[node.name].labels.get(self._key)
-        return self._on_node[node.name] if domain is None else self._in_domain.get(domain, ())
+        domain = self._nodes[name].labels.get(self._key)
+        return self._on_node[name] if domain is None else self._in_domain.get(domain, ())
 
 
 def _label_group(task: TaskInfo) -> LabelGroup:

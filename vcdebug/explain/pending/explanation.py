@@ -38,8 +38,8 @@ from vcdebug.explain.job_view import (
 )
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending import checklist
+from vcdebug.explain.pending.contradictions import add_contradictions
 from vcdebug.explain.pending.doubts import (
-    add_contradictions,
     cluster_excess,
     doubt_of_input,
     doubts_about,

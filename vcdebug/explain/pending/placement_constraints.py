@@ -127,8 +127,7 @@ def find_spread_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
     # The reason of nodes without the label begins with that of full domains.
     if not isinstance(plugin, Predicates) or not fits.refused_for(SKEWED_REASON):
         return
-    spread = next(active for active in plugin.filters if isinstance(active, PodTopologySpreadFilter))
-    for constraint, domains in spread.domains_of(fits.task.pod):
+    for constraint, domains in _spread_domains(plugin, fits.task.pod):
         key = constraint.topology_key
         present = [node.name for node in fits.node_fits if key in fits.view.session.nodes[node.name].labels]
         required, rule = Requirement(key, "Exists", ()), "which topologySpreadConstraints requires (DoNotSchedule)"
@@ -140,10 +139,29 @@ def find_spread_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
         yield from _skewed_domains_failure(constraint, domains)
 
 
+def _spread_domains(plugin: Predicates, pod: Pod) -> Iterator[tuple[SpreadConstraint, SpreadDomains]]:
+    filters = (active for active in plugin.filters if isinstance(active, PodTopologySpreadFilter))
+    return (found for active in filters for found in active.domains_of(pod))
+
+
+def _count_by_domain(domains: SpreadDomains) -> dict[str, int]:
+    values = enumerate(domains.column.values)
+    return {str(value): int(domains.per_value[at]) for at, value in values if domains.present[at]}
+
+
+def skewed_domains(fits: NodeFits) -> Iterator[str]:
+    """Yields words about hard spread constraints of a running pod that the pods which match them break."""
+    plugin = fits.view.session.plugins.get(Predicates.name)
+    for constraint, domains in _spread_domains(plugin, fits.task.pod) if isinstance(plugin, Predicates) else ():
+        counts = _count_by_domain(domains)
+        if counts and max(counts.values()) - domains.min_match_num > constraint.max_skew:
+            pods = join_names((f"{value} {count}" for value, count in counts.items()), MAX_VALUES)
+            yield f"Pods by {constraint.topology_key}: {pods} (maxSkew {constraint.max_skew})"
+
+
 def _skewed_domains_failure(constraint: SpreadConstraint, domains: SpreadDomains) -> Iterator[ConstraintFailure]:
     """The domains that a spread constraint still allows, unless it allows all of them."""
-    key, values = constraint.topology_key, enumerate(domains.column.values)
-    counts = {str(value): int(domains.per_value[at]) for at, value in values if domains.present[at]}
+    key, counts = constraint.topology_key, _count_by_domain(domains)
     most = constraint.max_skew + domains.min_match_num - domains.self_match_num
     allowed = [value for value, count in counts.items() if count <= most]
     if len(allowed) == len(counts):

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from vcdebug.amount_text import capitalize_first, count_noun, format_age
+from vcdebug.amount_text import capitalize_first, count_noun, format_age, join_names
 from vcdebug.explain.answer import (
     Advice,
     AdviceHarm,
@@ -23,7 +23,7 @@ from vcdebug.explain.component_reports import (
     down_words,
     event_facts,
     known_report,
-    scheduler_has_reported,
+    scheduler_events,
     waiting_container,
 )
 from vcdebug.explain.job_view import ExplainSubject
@@ -154,13 +154,28 @@ def _words_of_sets(recording: Recording, prefix: str) -> tuple[str, str] | None:
 
 
 def _with_webhook_fact(recording: Recording, explanation: Explanation) -> Explanation:
-    """The explanation with the fact that Volcano's webhook has no pod, where a webhook does not answer."""
+    """The explanation with why Volcano's webhook does not answer, where it does not: no pod, or another release."""
     dominant = explanation.dominant
-    words = _words_of_sets(recording, _SCHEDULER_SETS[2]) if "does not answer" in dominant.headline.reason else None
-    if words is None:
+    if "does not answer" not in dominant.headline.reason:
         return explanation
-    facts = (f"Volcano's webhook has no pod: {words[1]}.", *dominant.facts)
-    return replace(explanation, dominant=replace(dominant, facts=facts))
+    words = _words_of_sets(recording, _SCHEDULER_SETS[2])
+    fact = f"Volcano's webhook has no pod: {words[1]}." if words else _release_skew(recording)
+    return replace(explanation, dominant=replace(dominant, facts=(fact, *dominant.facts))) if fact else explanation
+
+
+def _release_skew(recording: Recording) -> str:
+    """A sentence if a part of Volcano runs another release than the scheduler, as an upgrade can leave it; or empty."""
+    parts = [Pod(one) for one in recording.snapshot.objects_of("Pod") if labels_of(one).get("app") in _COMPONENTS]
+    releases = {str(pod.labels["app"]): _release_of_pod(pod) for pod in parts}
+    own = next((_release_of_pod(pod) for pod in _scheduler_pods(recording)), "")
+    others = [f"{app} {release}" for app, release in releases.items() if release and release != own]
+    upgrade = "upgrade all parts of Volcano together"
+    return f"The scheduler runs {own}, and {join_names(others)}: {upgrade}." if own and others else ""
+
+
+def _release_of_pod(pod: Pod) -> str:
+    containers = object_list(spec_of(pod.manifest).get("containers"))
+    return next(filter(None, (release_of_image(str(one.get("image") or "")) for one in containers)), "")
 
 
 def _exit_facts(pod: Pod) -> Iterator[str]:
@@ -222,7 +237,7 @@ def _has_trace(recording: Recording, subject: ExplainSubject) -> bool:
     pods = [] if info is None else [task.pod.manifest for task in info.tasks.values()]
     is_written = any(status_of(one).get("conditions") for one in (*groups, *pods))
     phases = [status_of(group).get("phase") or PENDING for group in groups]
-    return is_written or phases != [PENDING] or scheduler_has_reported(recording, subject)
+    return is_written or phases != [PENDING] or bool(scheduler_events(recording, subject))
 
 
 @per_recording()
@@ -234,8 +249,7 @@ def last_heartbeat(recording: Recording) -> datetime | None:
 
 def _version_facts(recording: Recording) -> Iterator[str]:
     """Yields a sentence if Kubernetes is older than what the scheduler's release supports."""
-    containers = object_list(spec_of(_scheduler_pods(recording)[0].manifest).get("containers"))
-    release = next(filter(None, (release_of_image(str(one.get("image") or "")) for one in containers)), "")
+    release = _release_of_pod(_scheduler_pods(recording)[0])
     kubelets = [
         str(object_in(status_of(node).get("nodeInfo")).get("kubeletVersion") or "")
         for node in recording.snapshot.objects_of("Node")

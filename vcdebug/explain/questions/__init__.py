@@ -3,8 +3,7 @@
 from typing import Final
 
 from vcdebug.explain.answer import NamedQuestion
-from vcdebug.explain.questions.holders import HOLDERS_QUESTION
-from vcdebug.explain.questions.next_job import NEXT_QUESTION
+from vcdebug.explain.questions.holders import HOLDERS_QUESTION, NEXT_QUESTION
 from vcdebug.explain.questions.nodes import NODE_QUESTION, REFUSED_QUESTION
 from vcdebug.explain.questions.victims import EVICTED_QUESTION, VICTIM_QUESTION
 

@@ -3,54 +3,33 @@
 from typing import NamedTuple
 
 import numpy as np
-from msgspec import Struct, structs
+from msgspec import structs
 
-from vcdebug.amount_text import count_noun, format_number, format_numbers_apart, verb_for
+from vcdebug.amount_text import count_noun, format_number, verb_for
 from vcdebug.explain.answer import Evidence, NamedQuestion, QuestionReply, ReplySheet
 from vcdebug.explain.decisions import dry_runs
-from vcdebug.explain.decisions.equations import ScorePart, score_parts, scored_row
+from vcdebug.explain.decisions.equations import ScorePart, score_parts
+from vcdebug.explain.decisions.node_choice import (
+    PlacementSearch,
+    ScoredNode,
+    choice_sentence,
+    find_search,
+    rank_nodes,
+    tied_nodes,
+    tried_words,
+    turn_sentence,
+)
 from vcdebug.explain.equation import Equation, Term, equation_json, format_figures
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.explain.questions.victims import find_pod
-from vcdebug.framework.record import PLACING_OPS, BestEvent, Level, OpEvent, PredicateEvent, ScoreEvent
+from vcdebug.framework.record import PLACING_OPS, Level, PredicateEvent
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import last_operation
-from vcdebug.recording.visits import spans_inside
 from vcdebug.recording.writes import devices_of_pods
 
 MAX_SCORED_NODES = 8
-
-
-class ScoredNode(Struct, frozen=True):
-    """A node with its total score and the named parts of the score."""
-
-    node: NodeName
-    total: float
-    parts: dict[str, float]
-
-
-class PlacementSearch(NamedTuple):
-    """The events that led to a placement: predicates, scores and choice; 0 for an event that is not recorded."""
-
-    pod: TaskKey
-    node: NodeName
-    action: str
-    placed_seq: Seq
-    predicate_seq: Seq = 0
-    """The pass of predicates that found the node."""
-    scores: Seq = 0
-    choice: Seq = 0
-    tried_nodes: tuple[NodeName, ...] = ()
-    """Nodes on which an evicting action failed before it tried this one."""
-
-    def evidence_with(self, *middle: Evidence) -> tuple[Evidence, ...]:
-        """The evidence in order: the recorded events of `middle`, then the placement."""
-        return (
-            *(step for step in middle if step.seq),
-            Evidence(self.placed_seq, f"{self.pod} is placed on {self.node}"),
-        )
 
 
 def explain_node(recording: Recording, word: str) -> QuestionReply:
@@ -79,38 +58,6 @@ def _reply_of_explain(recording: Recording, text: str, data: dict[str, object]) 
     return QuestionReply(text, (explain_by_name(recording, str(data["pod"])).sentence,), data=data)
 
 
-def find_search(recording: Recording, seq: Seq) -> PlacementSearch:
-    """The predicates, scores and choice that led to a placement, searched backwards from it.
-
-    A plan for a HyperNode is made in a trial and carried out later: then the search is in the trial.
-    """
-    tree, placement = recording.span_tree, recording.event_at(seq)
-    assert isinstance(placement, OpEvent)
-    pod, node, task = placement.task, placement.node, tree.span_around(seq, Level.TASK)
-    span = task or tree.span_around(seq, Level.ACTION)
-    children = spans_inside(recording, task) if task else ()
-    tried = tuple(child.name for child in children if child.level is Level.NODE and child.last < seq)
-    search = PlacementSearch(pod, node, tree.name_around(seq, Level.ACTION), seq, tried_nodes=tried)
-    choice_seq = 0
-    for earlier in range(seq - 1, (span.first if span else 1) - 1, -1):
-        event = recording.event_at(earlier)
-        if isinstance(event, BestEvent) and event.kind == "node":
-            choice_seq = earlier
-        elif isinstance(event, ScoreEvent):
-            # Several groups of nodes can be scored; the one with the node counts.
-            if event.task == pod and not search.scores and scored_row(recording, event, node) is not None:
-                search = search._replace(scores=earlier, choice=choice_seq)
-            choice_seq = 0
-        elif isinstance(event, PredicateEvent) and event.task == pod:
-            best_event = recording.event_at(search.choice) if search.choice else None
-            nodes = [recording.node_names[row] for row in event.feasible.tolist()]
-            if node in nodes and (not isinstance(best_event, BestEvent) or best_event.name == node):
-                return search._replace(predicate_seq=earlier)
-            # Another trial's search: neither its scores nor its choice led to this node.
-            search = search._replace(scores=0, choice=0)
-    return search._replace(scores=0, choice=0)
-
-
 def _reply_of_dry_runs(search: PlacementSearch, dry_run_search: dry_runs.DryRunSearch) -> QuestionReply:
     candidates = [{"node": run.node, "victims": list(run.victims)} for run in dry_run_search.runs if run.victims]
     rule = (
@@ -135,7 +82,7 @@ def _reply_without_scores(recording: Recording, search: PlacementSearch) -> Ques
     feasible = None if event is None else len(event.feasible)
     if recording.conf.facts_of(search.action).evicts_by_pod:
         first = "takes the first node where evictions make room"
-        reason = f"{search.action} asks no scores and {first}{_tried_words(search)}"
+        reason = f"{search.action} asks no scores and {first}{tried_words(search)}"
     elif event is not None and event.considered == 1 < len(recording.node_names):
         reason = "it was the only node that was searched"
     elif feasible == 1:
@@ -155,7 +102,7 @@ def _reply_with_scores(recording: Recording, search: PlacementSearch) -> Questio
     winner = next(scored_node for scored_node in ranked if scored_node.node == node)
     # Nodes tried before without success are no runners-up: their scores are higher.
     rival = next((scored_node for scored_node in ranked if scored_node.node not in (node, *search.tried_nodes)), None)
-    tied = chosen.tied if isinstance(chosen, BestEvent) else tuple(o.node for o in ranked if o.total == winner.total)
+    tied = tied_nodes(chosen, ranked, winner)
     comparisons = _score_comparisons(recording, scores, winner, rival)
     data = {
         **_placement_json(search),
@@ -170,25 +117,8 @@ def _reply_with_scores(recording: Recording, search: PlacementSearch) -> Questio
     )
     sheets = (comparison.comparison_sheet(winner, rival) for comparison in comparisons if comparison.nodes_differ)
     in_turn = recording.conf.facts_of(search.action).evicts_by_pod
-    text = _turn_sentence(search, winner, len(tied)) if in_turn else _choice_sentence(pod, winner, rival, len(tied))
+    text = turn_sentence(search, winner, len(tied)) if in_turn else choice_sentence(pod, winner, rival, tied)
     return QuestionReply(text, (), (_scores_sheet(ranked, winner), *sheets), evidence, data)
-
-
-def _turn_sentence(search: PlacementSearch, winner: ScoredNode, tied: int) -> str:
-    """The sentence for an action that tries nodes one by one from the highest score down."""
-    chance = f" {tied} nodes share this score: the real scheduler may try them in another order." if tied > 1 else ""
-    rule = f"{search.action} tries nodes from the highest score down and takes the first where evictions make room"
-    placed = f"{search.pod} is placed on {winner.node} (score {format_number(winner.total)})"
-    return f"{placed}: {rule}{_tried_words(search)}.{chance}"
-
-
-def _tried_words(search: PlacementSearch) -> str:
-    """A clause about nodes tried before, such as `; evictions on 2 nodes before it were not enough`; or empty."""
-    return (
-        f"; evictions on {count_noun(len(search.tried_nodes), 'node')} before it were not enough"
-        if search.tried_nodes
-        else ""
-    )
 
 
 class ScoreComparison(NamedTuple):
@@ -241,36 +171,6 @@ def _score_comparisons(
     parts = score_parts(recording, scores, winner.node)
     rival_parts = {part.name: part for part in score_parts(recording, scores, rival.node)} if rival is not None else {}
     return [ScoreComparison(part, rival_parts.get(part.name)) for part in parts]
-
-
-def _choice_sentence(pod: TaskKey, winner: ScoredNode, rival: ScoredNode | None, tied: int) -> str:
-    if rival is None:
-        return f"{pod} is placed on {winner.node}, the only node that was scored."
-    if tied > 1:
-        best = format_number(winner.total)
-        tie = f"{tied} nodes tie at the top score {best}"
-        return f"{pod} is placed on {winner.node}; {tie}. The real scheduler picks one of them at random."
-    gaps = {part: winner.parts.get(part, 0.0) - rival.parts.get(part, 0.0) for part in {**winner.parts, **rival.parts}}
-    # The name breaks ties, so that the same recording always gives the same sentence.
-    deciding_part = max(gaps, key=lambda part: (gaps[part], part))
-    totals = format_numbers_apart(winner.total, rival.total)
-    left, right = format_numbers_apart(*(one.parts.get(deciding_part, 0.0) for one in (winner, rival)))
-    scores = f"(score {totals[0]}; next best {rival.node}: {totals[1]})"
-    return f"{pod} is placed on {winner.node} {scores}. Largest difference: {deciding_part}, {left} against {right}."
-
-
-def rank_nodes(recording: Recording, seq: Seq) -> list[ScoredNode]:
-    """Nodes that were scored, the best first; a node without a total is left out."""
-    event = recording.event_at(seq)
-    assert isinstance(event, ScoreEvent)
-    ranked = []
-    for index, (row, total) in enumerate(zip(event.rows.tolist(), event.total.tolist(), strict=True)):
-        # NaN marks a node without a total: the scheduler gave it no score.
-        if not np.isnan(total):
-            parts = {name: float(scores[index]) for name, scores in event.parts}
-            ranked.append(ScoredNode(recording.node_names[row], total, parts))
-    # By name after the score, since the recorded order of nodes follows the node table.
-    return sorted(ranked, key=lambda scored: (-scored.total, scored.node))
 
 
 def _scores_sheet(ranked: list[ScoredNode], winner: ScoredNode) -> ReplySheet:

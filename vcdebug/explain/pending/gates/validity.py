@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import capitalize_first, count_noun, join_names, verb_for
 from vcdebug.explain.answer import (
+    MAX_LINE_LENGTH,
     Advice,
     CauseHeadline,
     Evidence,
@@ -18,9 +19,9 @@ from vcdebug.explain.answer import (
     pending_headline,
     proof_of,
 )
-from vcdebug.explain.component_reports import PodFailure, failure_of
+from vcdebug.explain.component_reports import PodFailure, failure_of, known_report
 from vcdebug.explain.decisions.evictions import Eviction, evictions_by_victim
-from vcdebug.explain.job_view import WAITING_PHASES, JobView, MissingRole, missing_roles, workloads_of
+from vcdebug.explain.job_view import WAITING_PHASES, ExplainSubject, JobView, MissingRole, missing_roles, workloads_of
 from vcdebug.explain.pending.gates.admission import format_fit
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence, other_scheduler_finding
 from vcdebug.explain.plugins.resourcequota import exhausted_quotas, next_pod_amounts
@@ -88,21 +89,29 @@ def validity(view: JobView) -> Finding | None:
     full_quotas = sorted(exhausted, key=lambda quota: quota.fitting)
     failed = [task for task in view.tasks.values() if task.status is TaskStatus.FAILED]
     failure = failure_of(view.recording, failed[0].pod) if failed else PodFailure()
-    headline, *facts = _validity_lines(view, valid, roles, failure)
+    lines = _validity_lines(view, valid, roles, failure)
+    headline, facts = CauseHeadline(*lines[0]), lines[1:]
     first_of_quota = list({quota.quota: quota for quota in reversed(full_quotas)}.values())[:2]
     updates, update_advice = _creation_order(view) if missing else ((), ())
+    known = None if full_quotas or updates or failure.pod else known_report(view.recording, ExplainSubject(job.uid))
+    if known is not None and missing:
+        why = headline._replace(reason=f"{headline.reason}; {known.cause}")
+        headline, updates = (why, ()) if len(str(why)) <= MAX_LINE_LENGTH else (headline, (known.cause,))
+        update_advice = (known.advice,)
     reasons = [*(quota.quota_text for quota in first_of_quota), *updates]
     advice = (
         *(quota.raise_advice(missing) for quota in first_of_quota),
         *update_advice,
         *failure.advice,
-        *_validity_advice(view, missing, valid, roles=bool(roles), known_reason=bool(reasons or failure.advice)),
+        *_validity_advice(
+            view, missing, valid, roles=bool(roles), known_reason=bool(reasons or failure.advice or update_advice)
+        ),
     )
     failure_evidence = [Evidence(seq, f"gang: {event.result['message']}") for seq, event in failures[-1:]]
     evidence = tuple(failure_evidence) or opening_evidence(view.recording, "the job has no pods")
     return Finding(
         NOT_ENOUGH,
-        CauseHeadline(*headline),
+        headline,
         numbers,
         evidence,
         advice,

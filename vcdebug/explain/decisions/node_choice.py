@@ -1,0 +1,156 @@
+"""How a pod came to its node: the search that led to the placement, the scores, and the sentence that compares them."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from msgspec import Struct
+
+from vcdebug.amount_text import count_noun, format_number, format_numbers_apart, join_names
+from vcdebug.explain.answer import Evidence
+from vcdebug.explain.decisions import dry_runs
+from vcdebug.explain.decisions.equations import scored_row
+from vcdebug.framework.record import PLACING_OPS, BestEvent, Level, OpEvent, PredicateEvent, ScoreEvent
+from vcdebug.model.names import NodeName, Seq, TaskKey
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.state_before import last_operation
+from vcdebug.recording.visits import spans_inside
+
+
+class ScoredNode(Struct, frozen=True):
+    """A node with its total score and the named parts of the score."""
+
+    node: NodeName
+    total: float
+    parts: dict[str, float]
+
+
+class PlacementSearch(NamedTuple):
+    """The events that led to a placement: predicates, scores and choice; 0 for an event that is not recorded."""
+
+    pod: TaskKey
+    node: NodeName
+    action: str
+    placed_seq: Seq
+    predicate_seq: Seq = 0
+    """The pass of predicates that found the node."""
+    scores: Seq = 0
+    choice: Seq = 0
+    tried_nodes: tuple[NodeName, ...] = ()
+    """Nodes on which an evicting action failed before it tried this one."""
+
+    def evidence_with(self, *middle: Evidence) -> tuple[Evidence, ...]:
+        """The evidence in order: the recorded events of `middle`, then the placement."""
+        return (
+            *(step for step in middle if step.seq),
+            Evidence(self.placed_seq, f"{self.pod} is placed on {self.node}"),
+        )
+
+
+def find_search(recording: Recording, seq: Seq) -> PlacementSearch:
+    """The predicates, scores and choice that led to a placement, searched backwards from it.
+
+    A plan for a HyperNode is made in a trial and carried out later: then the search is in the trial.
+    """
+    tree, placement = recording.span_tree, recording.event_at(seq)
+    assert isinstance(placement, OpEvent)
+    pod, node, task = placement.task, placement.node, tree.span_around(seq, Level.TASK)
+    span = task or tree.span_around(seq, Level.ACTION)
+    children = spans_inside(recording, task) if task else ()
+    tried = tuple(child.name for child in children if child.level is Level.NODE and child.last < seq)
+    search = PlacementSearch(pod, node, tree.name_around(seq, Level.ACTION), seq, tried_nodes=tried)
+    choice_seq = 0
+    for earlier in range(seq - 1, (span.first if span else 1) - 1, -1):
+        event = recording.event_at(earlier)
+        if isinstance(event, BestEvent) and event.kind == "node":
+            choice_seq = earlier
+        elif isinstance(event, ScoreEvent):
+            # Several groups of nodes can be scored; the one with the node counts.
+            if event.task == pod and not search.scores and scored_row(recording, event, node) is not None:
+                search = search._replace(scores=earlier, choice=choice_seq)
+            choice_seq = 0
+        elif isinstance(event, PredicateEvent) and event.task == pod:
+            best_event = recording.event_at(search.choice) if search.choice else None
+            nodes = [recording.node_names[row] for row in event.feasible.tolist()]
+            if node in nodes and (not isinstance(best_event, BestEvent) or best_event.name == node):
+                return search._replace(predicate_seq=earlier)
+            # Another trial's search: neither its scores nor its choice led to this node.
+            search = search._replace(scores=0, choice=0)
+    return search._replace(scores=0, choice=0)
+
+
+def placement_sentence(recording: Recording, pod: TaskKey) -> str:
+    """Why the pod is on its node and not on the runner-up; empty where no scores decided."""
+    placed = last_operation(recording, pod, len(recording) + 1, *PLACING_OPS)
+    search = find_search(recording, placed) if placed else None
+    if search is None or not search.scores or dry_runs.dry_run_search_at(recording, search.placed_seq):
+        return ""
+    ranked, chosen = rank_nodes(recording, search.scores), recording.event_at(search.choice) if search.choice else None
+    winner = next(scored_node for scored_node in ranked if scored_node.node == search.node)
+    rival = next((one for one in ranked if one.node not in (search.node, *search.tried_nodes)), None)
+    if rival is None or recording.conf.facts_of(search.action).evicts_by_pod:
+        return ""
+    return choice_sentence(pod, winner, rival, tied_nodes(chosen, ranked, winner))
+
+
+def tied_nodes(chosen: object, ranked: list[ScoredNode], winner: ScoredNode) -> tuple[NodeName, ...]:
+    """The nodes that share the best score."""
+    if isinstance(chosen, BestEvent):
+        return chosen.tied
+    return tuple(other.node for other in ranked if other.total == winner.total)
+
+
+def turn_sentence(search: PlacementSearch, winner: ScoredNode, tied: int) -> str:
+    """The sentence for an action that tries nodes one by one from the highest score down."""
+    chance = f" {tied} nodes share this score: the real scheduler may try them in another order." if tied > 1 else ""
+    rule = f"{search.action} tries nodes from the highest score down and takes the first where evictions make room"
+    placed = f"{search.pod} is placed on {winner.node} (score {format_number(winner.total)})"
+    return f"{placed}: {rule}{tried_words(search)}.{chance}"
+
+
+def tried_words(search: PlacementSearch) -> str:
+    """A clause about nodes tried before, such as `; evictions on 2 nodes before it were not enough`; or empty."""
+    return (
+        f"; evictions on {count_noun(len(search.tried_nodes), 'node')} before it were not enough"
+        if search.tried_nodes
+        else ""
+    )
+
+
+def choice_sentence(pod: TaskKey, winner: ScoredNode, rival: ScoredNode | None, tied: Sequence[NodeName]) -> str:
+    """Why the node was chosen: its score and the runner-up's, and which parts speak most for each of them."""
+    if rival is None:
+        return f"{pod} is placed on {winner.node}, the only node that was scored."
+    if len(tied) > 1:
+        tie = f"{len(tied)} nodes tie at the top score {format_number(winner.total)} ({join_names(sorted(tied))})"
+        return f"{pod} is placed on {winner.node}; {tie}. The real scheduler picks one of them at random."
+    gaps = {part: winner.parts.get(part, 0.0) - rival.parts.get(part, 0.0) for part in {**winner.parts, **rival.parts}}
+    # The name breaks ties, so that the same recording always gives the same sentence.
+    deciding_part, opposing_part = (pick(gaps, key=lambda part: (gaps[part], part)) for pick in (max, min))
+    totals = format_numbers_apart(winner.total, rival.total)
+    scores = f"(score {totals[0]}; next best {rival.node}: {totals[1]})"
+    text = (
+        f"{pod} is placed on {winner.node} {scores}. Largest difference: {_part_words(deciding_part, winner, rival)}."
+    )
+    if gaps[opposing_part] >= 0:
+        return text
+    return f"{text} {rival.node} is better in {_part_words(opposing_part, rival, winner)}."
+
+
+def _part_words(part: str, one: ScoredNode, other: ScoredNode) -> str:
+    left, right = format_numbers_apart(*(each.parts.get(part, 0.0) for each in (one, other)))
+    return f"{part}, {left} against {right}"
+
+
+def rank_nodes(recording: Recording, seq: Seq) -> list[ScoredNode]:
+    """Nodes that were scored, the best first; a node without a total is left out."""
+    event = recording.event_at(seq)
+    assert isinstance(event, ScoreEvent)
+    ranked = []
+    for index, (row, total) in enumerate(zip(event.rows.tolist(), event.total.tolist(), strict=True)):
+        # NaN marks a node without a total: the scheduler gave it no score.
+        if not np.isnan(total):
+            parts = {name: float(scores[index]) for name, scores in event.parts}
+            ranked.append(ScoredNode(recording.node_names[row], total, parts))
+    # By name after the score, since the recorded order of nodes follows the node table.
+    return sorted(ranked, key=lambda scored: (-scored.total, scored.node))

@@ -1,0 +1,374 @@
+"""What the cluster itself says against a finished answer: refusals by the running scheduler, rules that pods break
+where they are, and settings that nobody reads or checks.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
+
+from vcdebug.actions import ENQUEUE
+from vcdebug.amount_text import count_noun, format_age, join_names, shorten_end, verb_for
+from vcdebug.explain.answer import (
+    MAX_LINE_LENGTH,
+    Advice,
+    AdviceHarm,
+    CauseHeadline,
+    Explanation,
+    cluster_admin_advice,
+    outside_advice,
+)
+from vcdebug.explain.component_reports import scheduler_events
+from vcdebug.explain.job_view import ExplainSubject, JobView, view_of
+from vcdebug.explain.node_fit import NodeFits
+from vcdebug.explain.pending.constraint_failures import excluded_beside
+from vcdebug.explain.pending.doubts import cluster_excess
+from vcdebug.explain.pending.gates.admission import ADMITTED_CAUSE
+from vcdebug.explain.pending.gates.not_in_session import MAX_QUOTED, PLACES_CAUSE
+from vcdebug.explain.pending.placement_constraints import claim_names_of, skewed_domains, unbound_claims
+from vcdebug.explain.pending.scheduler_fault import last_heartbeat
+from vcdebug.framework.registry import resolve_reference
+from vcdebug.grouping import group_by_key
+from vcdebug.kube.node_affinity import parse_node_constraints
+from vcdebug.model.names import NodeName
+from vcdebug.model.pod_group import INQUEUE, PENDING
+from vcdebug.model.resource import Resource
+from vcdebug.model.task import ENDED_STATUSES, TaskInfo, TaskStatus
+from vcdebug.plugins import ANNOTATIONS, NODEGROUP, OVERCOMMIT, PREDICATES, RESOURCEQUOTA, TASK_TOPOLOGY
+from vcdebug.plugins.predicates.static_filters import AFFINITY, CORDONED, TAINTED, StaticFilters
+from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.state_before import sum_resources
+from vcdebug.releases.devices import VGPU_SCALARS_IGNORED
+from vcdebug.releases.nodes import NODEGROUP_ENDS_PREDICATES
+from vcdebug.snapshot.manifest import annotations_of, key_of, name_of, object_in, object_list, spec_of, status_of
+from vcdebug.snapshot.provenance import stated_time
+from vcdebug.snapshot.reported_events import event_time
+from vcdebug.snapshot.workloads import volcano_job_of
+
+
+class _Contradiction(NamedTuple):
+    """What speaks against a placement: words after the state in the first line, facts, advice."""
+
+    state: str
+    facts: tuple[str, ...]
+    advice: tuple[Advice, ...]
+
+
+def add_contradictions(recording: Recording, subject: ExplainSubject, explanation: Explanation) -> Explanation:
+    """The explanation with what the running scheduler said instead, and with settings of the job that nothing reads."""
+    if subject.job not in recording.session.jobs:
+        return explanation
+    view, finding = view_of(recording, subject), explanation.dominant
+    is_placed = finding.cause in (PLACES_CAUSE, ADMITTED_CAUSE)
+    contradiction = next(_contradictions(view, finding.headline), None) if is_placed else None
+    unseen = _unseen_node(view) if not explanation.scheduled else None
+    facts = finding.facts
+    if subject.detailed:
+        unchecked = _unchecked_node_facts(view) if finding.cause == PLACES_CAUSE else ()
+        facts = (*unchecked, *facts, *_stale_states(view), *_unread_settings(view))
+    if unseen is not None:
+        fact, seeing = unseen
+        facts, advised = (*facts[:1], fact, *facts[1:]), (seeing, *explanation.advised)
+        return replace(explanation, dominant=replace(finding, facts=facts), advised=advised)
+    if contradiction is None:
+        return replace(explanation, dominant=replace(finding, facts=facts)) if facts != finding.facts else explanation
+    state = f", but {contradiction.state}" if contradiction.state else ""
+    headline = finding.headline._replace(state=f"{finding.headline.state}{state}")
+    headline = headline if len(str(headline)) <= MAX_LINE_LENGTH else finding.headline
+    dominant = replace(finding, headline=headline, facts=(*contradiction.facts, *facts))
+    return replace(explanation, dominant=dominant, advised=(*explanation.advised, *contradiction.advice))
+
+
+def _contradictions(view: JobView, headline: CauseHeadline) -> Iterator[_Contradiction]:
+    """Yields what speaks against a placement or an admission, the running scheduler's own words first."""
+    yield from _refusals(view)
+    for refusal in _group_refusals(view):
+        # A first line that names the older release's rule has said already why that release refuses.
+        known = "may not" in headline.state
+        yield refusal._replace(state="", facts=refusal.facts[:1], advice=()) if known else refusal
+    yield from _claim_conflicts(view)
+    yield from _broken_rules(view)
+
+
+_EITHER: Final = "Either room has become free just now, or it knows something that this snapshot does not have."
+
+
+def _compare_advice() -> Advice:
+    restart = "restart the scheduler, so that it reads devices, NUMA nodes and volumes again"
+    words = f"If it stays Pending, compare its log (vcdebug check LOG SNAPSHOT), or {restart}."
+    return outside_advice(words, AdviceHarm.CLUSTER)
+
+
+def _unseen_node(view: JobView) -> tuple[str, Advice] | None:
+    """(fact, advice) if a node that --node-selector leaves out has room for the Pending pod; else None."""
+    selector, task = view.recording.snapshot.flags.node_selector, view.blocked_task
+    if not selector or task is None:
+        return None
+    for name, (allocatable, used) in _unseen_nodes(view.recording).items():
+        if all(allocatable.get(key) - used.get(key) >= amount for key, amount in task.init_resreq.items()):
+            flag, (key, _, value) = f"--node-selector={','.join(selector)}", selector[0].partition(":")
+            edit = f"Node/{name}:metadata.labels[{key}]={value}"
+            advice = cluster_admin_advice(f"Label {name} {key}={value}, or change the scheduler's {flag}.", edit)
+            return f"{name} has room for {task.name}, but this scheduler leaves it out: {flag}.", advice
+    return None
+
+
+@per_recording()
+def _unseen_nodes(recording: Recording) -> Mapping[str, tuple[Resource, Resource]]:
+    """Node outside the session → (allocatable, what its pods request)."""
+    up = (task for task in recording.timeline.tasks.values() if task.status not in ENDED_STATUSES)
+    tasks = group_by_key((task.node_name, task) for task in up)
+    unseen = {name_of(node): node for node in recording.snapshot.objects_of("Node")}
+    return {
+        name: (
+            Resource.from_list(status_of(node).get("allocatable")),
+            sum_resources(task.resreq for task in tasks.get(NodeName(name), ())),
+        )
+        for name, node in unseen.items()
+        if name not in recording.session.nodes
+    }
+
+
+def _stale_states(view: JobView) -> Iterator[str]:
+    """Yields sentences about phases of the PodGroup and the Volcano Job that contradict the job's pods."""
+    opening = view.recording.timeline.opening_tasks
+    statuses = [opening[task.key].status for task in view.tasks.values()]
+    running, succeeded = statuses.count(TaskStatus.RUNNING), statuses.count(TaskStatus.SUCCEEDED)
+    before, after = view.recording.timeline.opening_phases[view.job.uid], view.job.pod_group.phase
+    if before in (PENDING, INQUEUE) and running and running == len(statuses) >= view.job.min_available:
+        change = f"this cycle makes it {after}" if after != before else "this cycle does not change that"
+        yield f"Its PodGroup is still {before}, as an earlier cycle wrote it: {change}, and nothing of it waits."
+    job = volcano_job_of(view.recording.snapshot, view.job.pod_group.manifest)
+    phase = "" if job is None else object_in(status_of(job).get("state")).get("phase")
+    name = view.job.uid if job is None else name_of(job)
+    if phase == "Running" and statuses and not running + succeeded and statuses.count(TaskStatus.PENDING):
+        yield f"State Running of Job {name} is older than its pods: its controller keeps it while pods are made again."
+    if phase == PENDING and running + succeeded >= max(view.job.min_available, 1):
+        done = f"{count_noun(running, 'pod')} {verb_for(running, 'runs')}, {succeeded} succeeded"
+        yield f"State Pending of Job {name} is its controller's alone and holds nothing up: {done}."
+
+
+_REFUSED_SECONDS: Final = 300
+"""Seconds of refusals, from which on it is not likely that the room has become free just now."""
+
+
+def _refusals(view: JobView) -> Iterator[_Contradiction]:
+    """Yields the last refusal of a pod that this cycle places and the running scheduler has long refused."""
+    for task in view.placed_tasks:
+        for condition in object_list(status_of(task.pod.manifest).get("conditions")):
+            message = str(condition.get("message") or "")
+            is_refused = (condition.get("type"), condition.get("status")) == ("PodScheduled", "False")
+            age = _refused_for(view, condition.get("lastTransitionTime")) if is_refused and message else 0.0
+            if age >= _REFUSED_SECONDS:
+                quoted = shorten_end(message, MAX_QUOTED) if len(message) > MAX_QUOTED else message.rstrip(".")
+                claims = unbound_claims(view.recording.snapshot, task.pod) if "volume" in message else iter(())
+                unbound = next(claims, None)
+                said, why, advice = f'about {task.name}: "{quoted}"', _EITHER, _compare_advice()
+                if unbound is not None:
+                    why = f"It is placed each time, and then its volume is awaited in vain: {unbound[0]}."
+                    advice = unbound[1]
+                yield _refused(age, said, why, advice)
+
+
+def _refused(age: float, said: str, why: str, advice: Advice) -> _Contradiction:
+    words = f"The running scheduler's last words {said}."
+    return _Contradiction(f"has been refused for {format_age(age)}", (words, why), (advice,))
+
+
+def _refused_for(view: JobView, since: object) -> float:
+    """Seconds from a stated time to the last heartbeat of a node; 0 where one of them is not known."""
+    seen, refused_at = last_heartbeat(view.recording), stated_time(since)
+    return (seen - refused_at).total_seconds() if seen is not None and refused_at is not None else 0.0
+
+
+_REJECTIONS: Final = {
+    "resource in cluster is overused": OVERCOMMIT,
+    "queue resource quota insufficient": "proportion or capacity",
+    "resource quota insufficient": RESOURCEQUOTA,
+}
+"""Beginnings of the scheduler's messages about PodGroups that enqueue rejects → the plugin that writes them."""
+
+
+def _group_refusals(view: JobView) -> Iterator[_Contradiction]:
+    """Yields the rejection of a PodGroup that this cycle admits and the running scheduler has long rejected."""
+    phase, seen = view.recording.timeline.opening_phases[view.job.uid], last_heartbeat(view.recording)
+    if phase not in ("", PENDING) or seen is None:
+        return
+    subject = ExplainSubject(view.job.uid)
+    for event in scheduler_events(view.recording, subject):
+        message, last = str(event.get("message") or ""), event_time(event)
+        plugin = next((name for start, name in _REJECTIONS.items() if message.startswith(start)), "")
+        age = _refused_for(view, event.get("firstTimestamp")) if plugin else 0.0
+        if age >= _REFUSED_SECONDS and last is not None and (seen - last).total_seconds() < _REFUSED_SECONDS:
+            times = event.get("count")
+            often = f", {count_noun(times, 'time')}" if isinstance(times, int) and times > 1 else ""
+            said = f'about its PodGroup{often}: "{shorten_end(message, MAX_QUOTED)}" (plugin {plugin})'
+            yield _refused(age, said, _EITHER, _compare_advice())
+
+
+# Rules of pods that this scheduler does not check, or that running pods break
+
+_ONE_POD: Final = "ReadWriteOncePod"
+_ONE_POD_PULL: Final = "#5774"
+
+
+def _claim_conflicts(view: JobView) -> Iterator[_Contradiction]:
+    """Yields a claim for one pod alone that a placed pod shares with a pod on a node."""
+    placed = [task for task in view.placed_tasks if claim_names_of(task.pod)]
+    if not placed:
+        return
+    claims = {
+        key_of(one): name_of(one)
+        for one in view.recording.snapshot.objects_of("PersistentVolumeClaim")
+        if _ONE_POD in (spec_of(one).get("accessModes") or ())
+    }
+    up = [
+        task for task in view.recording.timeline.tasks.values() if task.node_name and task.status not in ENDED_STATUSES
+    ]
+    for task in placed if claims else ():
+        for name in (one for one in claim_names_of(task.pod) if f"{task.namespace}/{one}" in claims):
+            mounts = (each for each in up if each.namespace == task.namespace and name in claim_names_of(each.pod))
+            holder = next((one for one in mounts if one.key != task.key), None)
+            if holder is not None:
+                rule = f"Its claim {name} is {_ONE_POD}, and {holder.name} on {holder.node_name} uses it"
+                release = view.recording.snapshot.release.display_name()
+                why = f"{release} does not compare that (pull request {_ONE_POD_PULL} does)"
+                delete = outside_advice(f"End {holder.name} first, or give the claim access mode ReadWriteOnce.")
+                yield _Contradiction(
+                    "cannot start there", (f"{rule}: the kubelet refuses {task.name}; {why}.",), (delete,)
+                )
+
+
+class _KnownFault(NamedTuple):
+    """Releases that do not check a rule of pods."""
+
+    rule: str
+    releases: str
+    """A pattern of names of releases."""
+    issue: str
+    fixed_in: str
+
+
+_KNOWN_FAULTS: Final = (
+    _KnownFault("topologySpreadConstraints", r"v?1\.10\.0", "#3726", "v1.10.1"),
+    _KnownFault("podAntiAffinity", r"v?1\.[0-2](\..*)?", "#1499", "v1.3.0"),
+)
+
+
+def _broken_rules(view: JobView) -> Iterator[_Contradiction]:
+    """Yields a hard rule of the job's running pods that these pods break where they are."""
+    running = [task for task in view.tasks.values() if task.status is TaskStatus.RUNNING]
+    for task in {_rules_of(task): task for task in running if any(_rules_of(task))}.values():
+        for rule, where in _broken_rules_of(view, task):
+            stated = view.recording.snapshot.release.stated_name
+            faults = (one for one in _KNOWN_FAULTS if one.rule == rule and re.fullmatch(one.releases, stated))
+            fault = next(faults, None)
+            why, advice = "labels or pods have changed since, or another scheduler placed them", ""
+            if fault is not None:
+                why = f"{stated} does not check it ({fault.issue}, fixed in {fault.fixed_in})"
+                advice = f"Upgrade Volcano to {fault.fixed_in} or later. "
+            pods = "Delete the pods that are too many: they are created again and placed by the rule."
+            facts = (f"{where}.", f"A scheduler checks this rule only when it places a pod: {why}.")
+            yield _Contradiction(f"breaks its {rule}", facts, (outside_advice(f"{advice}{pods}"),))
+
+
+def _rules_of(task: TaskInfo) -> tuple[str, str]:
+    """The texts of a pod's hard rules about other pods: pods of one template have the same."""
+    spec = task.pod.spec
+    spread = [one for one in object_list(spec.get("topologySpreadConstraints")) if one.get("maxSkew")]
+    affinity = object_in(object_in(spec.get("affinity")).get("podAntiAffinity"))
+    return str(spread or ""), str(affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or "")
+
+
+def _broken_rules_of(view: JobView, task: TaskInfo) -> Iterator[tuple[str, str]]:
+    """Yields (rule, the pods that break it) of a running pod and its likes."""
+    rules, fits = _rules_of(task), NodeFits(view, task, len(view.recording))
+    running = (one for one in view.tasks.values() if one.status is TaskStatus.RUNNING)
+    alike = [one for one in running if _rules_of(one) == rules] if rules[1] else []
+    if pods := list(excluded_beside(fits, alike)):
+        one, others = pods[0]
+        more = f" ({count_noun(len(pods), 'pod')} in all)" if len(pods) > 2 else ""
+        names = join_names(each.name for each in others)
+        yield "podAntiAffinity", f"{one.name} and {names} are on {one.node_name}{more}"
+    for text in skewed_domains(fits) if rules[0] else ():
+        yield "topologySpreadConstraints", text
+
+
+def _unchecked_node_facts(view: JobView) -> Iterator[str]:
+    """Yields a sentence about a pod whose node does not fit its selector or taints, since nothing checked them."""
+    plugins, release = view.recording.conf.plugin_names(), view.recording.snapshot.release
+    ended = NODEGROUP in plugins and release.has_older_form(NODEGROUP_ENDS_PREDICATES)
+    if PREDICATES in plugins and not (ended and plugins.index(NODEGROUP) < plugins.index(PREDICATES)):
+        return
+    filters = StaticFilters(view.session.view, affinity_on=True, taints_on=True, affinity_first=True)
+    for task in view.placed_tasks:
+        row = view.session.node_table.row_of.get(task.node_name)
+        verdict = 0 if row is None else filters.verdict_index(parse_node_constraints(task.pod.spec))[row]
+        if verdict:
+            why = f"plugin {PREDICATES} is not configured"
+            if PREDICATES in plugins:
+                fixed = join_names(NODEGROUP_ENDS_PREDICATES.fixed_in)
+                why = f"in {release.display_name()} {NODEGROUP} ends the check before {PREDICATES} (fixed in {fixed})"
+                why += f"; list {NODEGROUP} behind {PREDICATES}"
+            yield f"{task.node_name} {_UNFIT[verdict].format(task.name)}, and nothing has checked that: {why}."
+            return
+
+
+_UNFIT: Final = {
+    CORDONED: "is cordoned",
+    AFFINITY: "does not match the nodeSelector or node affinity of {}",
+    TAINTED: "has a taint that {} does not tolerate",
+}
+"""Verdict of the static filters → words after the node's name."""
+
+
+_PREFERENCE: Final = "; it only adds to a node's score, while podAffinity and podAntiAffinity are rules"
+
+
+def _unread_settings(view: JobView) -> Iterator[str]:
+    """Yields a sentence for each setting of the job that no configured plugin or action reads."""
+    configured, group = view.recording.conf.plugin_names(), view.job.pod_group
+    pods = [task.pod.manifest for task in view.tasks.values()][:1]
+    stated = {key for manifest in (group.manifest, *pods) for key in annotations_of(manifest)}
+    for plugin, annotations in ANNOTATIONS.items():
+        keys = [key for key in annotations if key in stated]
+        if keys and plugin not in configured:
+            effect = _PREFERENCE if plugin == TASK_TOPOLOGY else ""
+            yield f"Nothing reads {join_names(keys)}: plugin {plugin} is not configured{effect}."
+    yield from _uncounted_limits(view)
+    yield from _group_facts(view)
+    if ENQUEUE not in view.actions and (excess := cluster_excess(view)):
+        asked = f"minResources of {excess.asked} exceed the whole cluster ({excess.total})"
+        yield f"{asked}, and nothing compares them: {ENQUEUE} is not among the actions."
+
+
+def _uncounted_limits(view: JobView) -> Iterator[str]:
+    """Yields a sentence about limits of the queue on what the job asks and this scheduler leaves out of all amounts."""
+    stated = object_in(spec_of(view.queue.manifest).get("capability"))
+    uncounted = [name for name in stated if name not in (view.queue.capability or {})]
+    containers = (one for task in view.tasks.values() for one in object_list(task.pod.spec.get("containers")))
+    asked = {name for one in containers for name in object_in(object_in(one.get("resources")).get("limits"))}
+    if names := [name for name in uncounted if name in asked]:
+        counted = [name for name in stated if name not in uncounted]
+        rest = f"; it counts {join_names(counted)}" if counted else ""
+        what, fixed = "it" if len(names) == 1 else "them", join_names(VGPU_SCALARS_IGNORED.fixed_in)
+        out = f"the scheduler leaves {what} out{rest} (from {fixed} on it counts {what})"
+        yield f"Nothing limits {join_names(names)} in queue {view.queue.name}: {out}."
+
+
+LABEL: Final = "vcdebug.plugins.nodegroup:GROUP_LABEL"
+"""Read only where the plugin is configured."""
+
+
+def _group_facts(view: JobView) -> Iterator[str]:
+    """Yields a sentence if plugin nodegroup has spread a gang over several groups of nodes."""
+    if NODEGROUP not in view.recording.conf.plugin_names() or view.job.min_available < 2:
+        return
+    nodes, label = [view.session.nodes.get(task.node_name) for task in view.tasks.values()], resolve_reference(LABEL)
+    groups = Counter(node.labels[label] for node in nodes if node is not None and label in node.labels)
+    if len(groups) > 1:
+        places = join_names(f"{name} ({count_noun(number, 'pod')})" for name, number in groups.items())
+        keeps = "a HyperNode per group and networkTopology (mode hard) keep a gang in one"
+        yield f"Its pods are in node groups {places}: {NODEGROUP} judges each pod alone; {keeps}."

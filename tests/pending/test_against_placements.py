@@ -86,8 +86,8 @@ def claimed(mode: str, on: str = "n1", phase: str = "") -> Explanation:
     reference = {"name": "c", "namespace": "default", "uid": "c"}
     volume = {"kind": "PersistentVolume", "metadata": {"name": "v", "uid": "v"}, "status": {"phase": "Bound"}}
     volume["spec"] = {"accessModes": [mode], "claimRef": reference, "capacity": {"storage": "1Gi"}}
-    mounts = {"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": "c"}}]}
-    first = pod("r-0", "r", on=on, **({"phase": phase} if phase else {}), **mounts)
+    mounts: dict[str, Any] = {"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": "c"}}]}
+    first = pod("r-0", "r", on=on, phase=phase, **mounts)
     groups = [pod_group("r", phase="Running"), pod_group("j")]
     return explained(
         cluster(node("n1"), claim, volume, groups, first, pod("j-0", "j", requests={"cpu": "1"}, **mounts), conf=PLAIN)
@@ -167,7 +167,7 @@ def test_a_reserving_group_whose_owner_has_its_pods_in_another_is_named_as_left_
     mine = of_volcano_job(pod_group("j", phase="Pending", min_resources={"cpu": "6"}))
     found = explained(cluster(node("n1"), volcano_job(), groups, new[1:], mine, conf=ADMITS))
     assert found.cause_code == "enqueue-held-by-inqueue"
-    told = "PodGroup old belongs to Job old, whose pods are in PodGroup old-uid."
+    told = "PodGroup old belongs to Job old, which has its pods in PodGroup old-uid."
     assert elsewhere is (told in found.dominant.facts)
     assert elsewhere is any("Delete Inqueue PodGroups without pods" in words for words in found.advice_texts)
     assert elsewhere is not any("created no pods yet" in words for words in found.advice_texts)

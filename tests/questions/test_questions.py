@@ -11,8 +11,7 @@ from tests.recorded import GOLDEN, bundled, golden
 from vcdebug.explain.decisions.evictions import planned_evictions
 from vcdebug.explain.job_view import NotFoundError
 from vcdebug.explain.questions import QUESTIONS
-from vcdebug.explain.questions.holders import find_holders
-from vcdebug.explain.questions.holders import find_next_job
+from vcdebug.explain.questions.holders import find_holders, find_next_job
 from vcdebug.explain.questions.nodes import explain_node, explain_refusal
 from vcdebug.explain.questions.victims import explain_eviction, explain_victim_choice
 from vcdebug.framework.record import OpEvent
@@ -159,7 +158,7 @@ def test_equal_scores_are_said_to_be_chance() -> None:
     )
     reply = explain_node(replay_cycle(snapshot), "j-0")
     assert ["n1", "n2"] == reply.data["tied"]
-    tie = "2 nodes tie at the top score 466. The real scheduler picks one of them at random."
+    tie = "2 nodes tie at the top score 466 (n1, n2). The real scheduler picks one of them at random."
     assert f"default/j-0 is placed on n1; {tie}" == reply.sentence
 
 

@@ -21,8 +21,7 @@ from tests.recorded import each_case, recorded
 from tests.stepped_reruns import stepped_reruns
 from vcdebug.actions.preempt.topology import TIE_RULES
 from vcdebug.explain.decisions.dry_runs import BY_NAME, ONLY_CANDIDATE
-from vcdebug.explain.questions.holders import find_holders
-from vcdebug.explain.questions.holders import find_next_job
+from vcdebug.explain.questions.holders import find_holders, find_next_job
 from vcdebug.explain.questions.nodes import explain_node, explain_refusal
 from vcdebug.explain.questions.victims import explain_eviction, explain_victim_choice
 from vcdebug.recording.recording import Recording

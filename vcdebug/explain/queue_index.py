@@ -289,4 +289,4 @@ def replaced_groups(recording: Recording, jobs: Sequence[JobInfo]) -> dict[JobId
         for key, name in zip(owner_keys(job.pod_group.manifest), owner_names(job.pod_group.manifest), strict=False)
         for other in _filled_groups(recording).get(key, ())
     ]
-    return {job.uid: f"{name}, whose pods are in PodGroup {other.name}" for job, name, other in owned}
+    return {job.uid: f"{name}, which has its pods in PodGroup {other.name}" for job, name, other in owned}

@@ -68,7 +68,7 @@ def probe_alone(recording: Recording, job: JobId) -> AloneFit:
         replay_cycle(_without_evicting_actions(replace(snapshot, objects=objects)), reuse_from=recording)
     ) as run:
         counts = run.timeline.state_at(len(run)).job_counts(job)
-        return AloneFit(len(pods), counts.ready_count + counts.waiting_count, explain_by_name(run, job))
+        return AloneFit(len(pods), counts.ready_count + counts.waiting_count, explain_by_name(run, job, detailed=False))
 
 
 def probe_copies(recording: Recording, job: JobId, max_copies: int) -> FittingCopies:
@@ -85,7 +85,7 @@ def probe_copies(recording: Recording, job: JobId, max_copies: int) -> FittingCo
         replay_cycle(_without_evicting_actions(replace(snapshot, objects=objects)), reuse_from=recording)
     ) as run:
         for number, name in enumerate(names):
-            answer = explain_by_name(run, f"{info.namespace}/{name}")
+            answer = explain_by_name(run, f"{info.namespace}/{name}", detailed=False)
             if not answer.scheduled:
                 return FittingCopies(number, max_copies, no_place_reason(answer))
     return FittingCopies(max_copies, max_copies, "")

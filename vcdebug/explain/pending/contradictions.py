@@ -23,7 +23,6 @@ from vcdebug.explain.answer import (
 from vcdebug.explain.component_reports import scheduler_events
 from vcdebug.explain.job_view import ExplainSubject, JobView, view_of
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.pending.constraint_failures import excluded_beside
 from vcdebug.explain.pending.doubts import cluster_excess
 from vcdebug.explain.pending.gates.admission import ADMITTED_CAUSE
 from vcdebug.explain.pending.gates.not_in_session import MAX_QUOTED, PLACES_CAUSE
@@ -284,14 +283,16 @@ def _rules_of(task: TaskInfo) -> tuple[str, str]:
 
 def _broken_rules_of(view: JobView, task: TaskInfo) -> Iterator[tuple[str, str]]:
     """Yields (rule, the pods that break it) of a running pod and its likes."""
+    from vcdebug.explain.pending.constraint_failures import excluded_beside  # slow to import, and seldom needed
+
     rules, fits = _rules_of(task), NodeFits(view, task, len(view.recording))
     running = (one for one in view.tasks.values() if one.status is TaskStatus.RUNNING)
     alike = [one for one in running if _rules_of(one) == rules] if rules[1] else []
     if pods := list(excluded_beside(fits, alike)):
         one, others = pods[0]
-        more = f" ({count_noun(len(pods), 'pod')} in all)" if len(pods) > 2 else ""
+        more = f", as {count_noun(len(pods) - 2, 'other pod')} of the job" if len(pods) > 2 else ""
         names = join_names(each.name for each in others)
-        yield "podAntiAffinity", f"{one.name} and {names} are on {one.node_name}{more}"
+        yield "podAntiAffinity", f"{one.name} and {names} are both on {one.node_name}{more}"
     for text in skewed_domains(fits) if rules[0] else ():
         yield "topologySpreadConstraints", text
 

@@ -92,9 +92,13 @@ ROOM_CAUSES = (MIXED_CAUSE, POD_COUNT, NOT_ALLOCATABLE, NOT_CONFIGURED_CAUSE, PO
 """Causes for which the order of the queue's jobs decides who gets room that becomes free."""
 
 
-def explain_by_name(recording: Recording, word: str) -> Explanation:
-    """The explanation of a job or pod by name; raises NotFoundError if none has this name."""
-    return explain_subject(recording, find_subject(recording, word))
+def explain_by_name(recording: Recording, word: str, *, detailed: bool = True) -> Explanation:
+    """The explanation of a job or pod by name; raises NotFoundError if none has this name.
+
+    What only a reader needs, such as facts that compare scores, is left out unless `detailed`.
+    """
+    subject = find_subject(recording, word)
+    return explain_subject(recording, subject if detailed else ExplainSubject(subject.job, subject.pod, detailed=False))
 
 
 def explain_subject(recording: Recording, subject: ExplainSubject) -> Explanation:

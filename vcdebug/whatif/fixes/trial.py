@@ -129,7 +129,7 @@ class FixTrials:
             return self._judge_recording(changed, recording, edits)
 
     def _judge_recording(self, changed: Snapshot, recording: Recording, edits: EditTexts) -> TrialOutcome | None:
-        explanation = explain_by_name(recording, self._subject_name)
+        explanation = explain_by_name(recording, self._subject_name, detailed=False)
         if explanation.cause_code == PANIC_CAUSE:
             return None
         situation = FixSituation(recording, explanation)
@@ -187,7 +187,8 @@ class FixTrials:
             return outcome._replace(is_reached=False, assumed=assumed)
         with self._replay_changed(with_pods) as later_recording:
             # Read before the end of the block, which disposes of the recording.
-            verdict, after = explain_by_name(later_recording, explanation.job), PodPlaces.at_end(later_recording)
+            verdict = explain_by_name(later_recording, explanation.job, detailed=False)
+            after = PodPlaces.at_end(later_recording)
             proposed = () if verdict.scheduled else propose_fixes(FixSituation(later_recording, verdict))
         nodes = tuple(dict.fromkeys(after.placed_pods_of(explanation.job).values()))
         return outcome._replace(

@@ -29,7 +29,6 @@ from vcdebug.explain.decisions.evictions import (
     evictions_by_preemptor,
     evictions_by_victim,
 )
-from vcdebug.explain.decisions.node_choice import placement_sentence
 from vcdebug.explain.decisions.votes import HOOK_AT, UnaskedPlugin, unasked_plugins, victim_question_before
 from vcdebug.explain.job_view import ExplainSubject, JobView, missing_roles
 from vcdebug.explain.node_fit import NodeFits
@@ -202,11 +201,17 @@ def _placed_finding(view: JobView, firm_tasks: Sequence[TaskInfo]) -> Finding:
     lines = tuple(_task_line(view, task) for task in firm_tasks)
     evidence = tuple(sorted(_placement_evidence(view, firm_tasks, evictions)))
     facts = tuple(_placement_facts(view, cause, pipelined, [eviction.victim for eviction in evictions]))
-    choice = placement_sentence(view.recording, firm_tasks[0].key) if view.detailed and bound else ""
-    facts = (*facts, choice) if choice else facts
+    facts = (*facts, *_choice_facts(view, bound[0].key)) if view.detailed and bound else facts
     headline = _placed_headline(view, cause, bound, pipelined, evictions)
     advice = tuple(_ending_advice(view, pipelined)) if cause == PIPELINED_CAUSE else ()
     return Finding(cause, headline, numbers, evidence, advice, lines, facts)
+
+
+def _choice_facts(view: JobView, pod: TaskKey) -> Iterator[str]:
+    """Yields why a pod is on its node, where scores decided."""
+    from vcdebug.explain.decisions.node_choice import placement_sentence  # slow to import, and needed only here
+
+    yield from filter(None, (placement_sentence(view.recording, pod),))
 
 
 _OVERDUE_SECONDS = 300

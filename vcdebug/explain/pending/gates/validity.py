@@ -55,9 +55,8 @@ def all_hidden(view: JobView) -> Finding | None:
 
 def validity(view: JobView) -> Finding | None:
     """The finding about gang's JobValid; None if the job is valid."""
-    failures = [
-        (seq, event) for seq, event in view.calls_about(JOB_VALID.upstream) if event.result and not event.result["pass"]
-    ]
+    calls = view.calls_about(JOB_VALID.upstream)
+    failures = [(seq, event) for seq, event in calls if event.result and not event.result["pass"]]
     if not failures and view.tasks:
         return None
     job, hidden_pods = view.job, view.hidden_pods
@@ -66,7 +65,7 @@ def validity(view: JobView) -> Finding | None:
         return other_scheduler_finding(view.recording, job.uid, hidden_pods)
     # Checked first: the owner cannot repair a lack of pods that evictions in this cycle caused.
     evictions = evictions_by_victim(view.recording).get(view.job.uid)
-    if evictions and view.calls_about(JOB_VALID.upstream)[0][1].result is None:
+    if evictions and calls[0][1].result is None:
         return _lost_pods_finding(view, valid, evictions)
     if not view.tasks and job.pod_group.phase in WAITING_PHASES:
         return None
@@ -85,30 +84,26 @@ def validity(view: JobView) -> Finding | None:
         "pods.missing": count(missing, "pods"),
     }
     amounts = next_pod_amounts(view)
-    exhausted = exhausted_quotas(view.recording, job.namespace, amounts, missing) if missing else ()
-    full_quotas = sorted(exhausted, key=lambda quota: quota.fitting)
+    quotas = exhausted_quotas(view.recording, job.namespace, amounts, missing) if missing else ()
+    full_quotas = sorted(quotas, key=lambda quota: quota.fitting)
     failed = [task for task in view.tasks.values() if task.status is TaskStatus.FAILED]
     failure = failure_of(view.recording, failed[0].pod) if failed else PodFailure()
-    lines = _validity_lines(view, valid, roles, failure)
-    headline, facts = CauseHeadline(*lines[0]), lines[1:]
+    first_line, *facts = _validity_lines(view, valid, roles, failure)
+    headline = CauseHeadline(*first_line)
     first_of_quota = list({quota.quota: quota for quota in reversed(full_quotas)}.values())[:2]
     updates, update_advice = _creation_order(view) if missing else ((), ())
-    known = None if full_quotas or updates or failure.pod else known_report(view.recording, ExplainSubject(job.uid))
-    if known is not None and missing:
-        why = headline._replace(reason=f"{headline.reason}; {known.cause}")
-        headline, updates = (why, ()) if len(str(why)) <= MAX_LINE_LENGTH else (headline, (known.cause,))
-        update_advice = (known.advice,)
     reasons = [*(quota.quota_text for quota in first_of_quota), *updates]
     advice = (
         *(quota.raise_advice(missing) for quota in first_of_quota),
         *update_advice,
         *failure.advice,
-        *_validity_advice(
-            view, missing, valid, roles=bool(roles), known_reason=bool(reasons or failure.advice or update_advice)
-        ),
+        *_validity_advice(view, missing, valid, roles=bool(roles), known_reason=bool(reasons or failure.advice)),
     )
-    failure_evidence = [Evidence(seq, f"gang: {event.result['message']}") for seq, event in failures[-1:]]
-    evidence = tuple(failure_evidence) or opening_evidence(view.recording, "the job has no pods")
+    if missing and not (reasons or failure.pod):
+        headline, reasons, reported = _with_report(view, headline)
+        advice = reported or advice
+    said = tuple(Evidence(seq, f"gang: {event.result['message']}") for seq, event in failures[-1:])
+    evidence = said or opening_evidence(view.recording, "the job has no pods")
     return Finding(
         NOT_ENOUGH,
         headline,
@@ -117,6 +112,18 @@ def validity(view: JobView) -> Finding | None:
         advice,
         tuple(roles),
         tuple(map(str, [*facts, *reasons] if failure.pod else reasons or facts)),
+    )
+
+
+def _with_report(view: JobView, headline: CauseHeadline) -> tuple[CauseHeadline, list[str], tuple[Advice, ...]]:
+    """(first line, reasons, advice) with the cause that a controller or webhook has reported, if it is a known one."""
+    known = known_report(view.recording, ExplainSubject(view.job.uid))
+    if known is None:
+        return headline, [], ()
+    why = headline._replace(reason=f"{headline.reason}; {known.cause}")
+    is_short = len(str(why)) <= MAX_LINE_LENGTH
+    return (
+        (why, [], (known.advice,)) if is_short else (headline, [f"{capitalize_first(known.cause)}."], (known.advice,))
     )
 
 

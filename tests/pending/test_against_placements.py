@@ -183,7 +183,8 @@ def test_a_plugin_that_is_switched_off_and_would_protect_the_victim_is_named_to_
     mine = [priority_class("high", 9), pod_group("j", priority_class="high"), *pods("j", 1, cpu="5", priority=9)]
     found = explained(cluster(node("n1"), old, mine, conf=conf))
     assert (switch == "false") is found.scheduled
-    assert found.scheduled is any("enablePreemptable is false" in fact for fact in found.dominant.facts)
+    told = "fewer than its minMember 2 (gang does not protect it: enablePreemptable is false)"
+    assert found.scheduled is any(told in fact for fact in found.dominant.facts)
 
 
 def test_a_minimum_above_the_whole_cluster_is_not_advised_to_wait() -> None:

@@ -20,6 +20,7 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskId, TaskKey
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo, TaskStatus
+from vcdebug.plugins import GANG
 from vcdebug.recording.effects import CARRIED_OUT_FATES, DISCARD, EvictOperation, evict_operations
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.replay import session_at_event
@@ -130,18 +131,26 @@ def eviction_facts(view: JobView, victims: Sequence[TaskKey]) -> Iterator[str]:
         yield from _deciding_tier_facts(view, job_evictions[0])
         yield from milder_nodes_facts(view.recording, job_evictions[0])
         yield from _priority_facts(view, job_evictions)
-    yield from _broken_gang_facts(view, victims)
+    yield from _broken_gang_facts(view, victims, _gang_switch_words(view, job_evictions))
     yield from _fewer_victims_facts(view, [eviction for eviction in evictions if eviction.victim in victims])
 
 
-def _broken_gang_facts(view: JobView, victims: Sequence[TaskKey]) -> Iterator[str]:
+def _gang_switch_words(view: JobView, evictions: Sequence[Eviction]) -> str:
+    """Words that gang, which protects minMember, does not vote on victims; empty if it does."""
+    calls = victim_question_before(view.recording, evictions[0].seq) if evictions else None
+    votes = calls.votes if calls is not None else []
+    off = (vote.silence_reason for vote in votes if vote.plugin == GANG and vote.state == "switched off")
+    return next((f" ({GANG} does not protect it: {reason})" for reason in off), "")
+
+
+def _broken_gang_facts(view: JobView, victims: Sequence[TaskKey], unprotected: str) -> Iterator[str]:
     """Yields a sentence per job that the evictions leave below its minMember, or whose policy then ends all of it."""
     owners = dict.fromkeys(view.recording.owners.jobs.get(key, "") for key in victims)
     jobs = [job for uid in owners if (job := view.session.jobs.get(uid)) is not None and not job.is_ready()]
     for job in jobs:
         if job.min_available > 1:
             remaining = count_noun(job.ready_task_num(), "pod")
-            yield f"{job.uid} keeps {remaining}, fewer than its minMember {job.min_available}."
+            yield f"{job.uid} keeps {remaining}, fewer than its minMember {job.min_available}{unprotected}."
     for job in [job for uid in owners if (job := view.session.jobs.get(uid)) is not None]:
         owner = volcano_job_of(view.recording.snapshot, job.pod_group.manifest)
         action = dict(policies_of(owner) if owner else ()).get("PodEvicted", "")
@@ -203,10 +212,8 @@ def _deciding_tier_facts(view: JobView, eviction: Eviction) -> Iterator[str]:
         return
     yield from earlier_tier_facts([vote for vote in calls.answered if vote.tier < eviction.tier], eviction.tier)
     deciders = [vote.plugin for vote in calls.answered if vote.tier == eviction.tier]
-    silent = list(unasked_plugins(view.recording, calls, eviction.seq))
-    off = [plugin for plugin in silent if plugin.vote.state == "switched off" and plugin.protects]
-    yield from (plugin.text.replace(" it ", f" {eviction.victim} ", 1) for plugin in off)
-    unasked = [plugin for plugin in silent if plugin.vote.state == "not asked" and plugin.vote.tier > eviction.tier]
+    silent = [one for one in unasked_plugins(view.recording, calls, eviction.seq) if one.vote.state == "not asked"]
+    unasked = [plugin for plugin in silent if plugin.vote.tier > eviction.tier]
     if not unasked or not deciders:
         return
     tier_words = f"Tier {eviction.tier} ({' and '.join(deciders)}) already named victims"

@@ -154,6 +154,13 @@ class Cluster:
         file.write_text(conf)
         self._start("vc-scheduler", f"--scheduler-conf={file}", "--logtostderr", "-v=4", *self._client())
 
+    def upgrade_scheduler(self, release: str) -> None:
+        """Write another image into the scheduler's Deployment; what runs stays the same."""
+        path = f"{path_of('apps/v1', 'Deployment', SYSTEM)}/{SCHEDULER}"
+        found = self.call("GET", path)
+        found["spec"]["template"]["spec"]["containers"][0]["image"] = f"docker.io/volcanosh/vc-scheduler:{release}"
+        self.call("PUT", path, found)
+
     def end_program(self, name: str) -> None:
         if process := self._processes.pop(name, None):
             process.kill()

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from tests.apiserver.server import expired
+from tests.capture.fake_server import ApiReply, ApiRequest, status
 from tests.conformance.live_cluster import PACKED, LiveCluster, words_of
 from vcdebug.conformance import Verification
 
@@ -33,6 +37,23 @@ def test_a_wrong_configuration_is_caught(busy: bool) -> None:
     cluster = LiveCluster(12, conf=PACKED, busy=busy)
     caught = [not one.is_agreed for one in verified(cluster, 6)]
     assert caught.count(True) > len(caught) // 2
+
+
+GONE = {"type": "ERROR", "object": status(410, "Expired", "too old resource version").body}
+
+
+@pytest.mark.parametrize(
+    "reply", [status(403, "Forbidden", "no watch"), expired(None), ApiReply(200, json.dumps(GONE))]
+)
+def test_refused_watches_are_replaced_by_lists(reply: ApiReply) -> None:
+    cluster = LiveCluster(11)
+
+    def script(request: ApiRequest) -> None:
+        cluster.server.scripted[request.path] = [reply] if "watch" in request.query else []
+
+    cluster.server.before = script
+    found = verified(cluster, 4)
+    assert (True, set()) == (any(one.observed.bound for one in found), {"differs"} & set(words_of(found)))
 
 
 @pytest.mark.slow

@@ -281,7 +281,7 @@ class FollowedObjects:
     def read_changes(self, api: Api) -> bool:
         """Apply what has changed and what changes during WATCH_SECONDS; returns whether anything has.
 
-        Raises VersionGone if the server has forgotten the last version, ApiRefusal, NoAnswer and TooSlow.
+        A kind whose last version the server has forgotten is listed again. Raises ApiRefusal, NoAnswer and TooSlow.
         """
         # Pods last: their version then includes the state of the PodGroups.
         changes = [self._read_kind_changes(api, KIND_BY_NAME[kind]) for kind in FOLLOWED_KINDS]
@@ -291,24 +291,20 @@ class FollowedObjects:
         version = self._versions[kind.name]
         try:
             if self.is_watching and version.isdecimal():
-                path = kind.list_path(self._options.namespace)
-                events = api.watch_changes(path, version, WATCH_SECONDS)
-                changes = [self._apply_event(api, kind, event) for event in events]
-                return any(changes)
+                events = api.watch_changes(kind.list_path(self._options.namespace), version, WATCH_SECONDS)
+                if not any(event.get("type") == "ERROR" for event in events):
+                    changes = [self._apply_event(kind, event) for event in events]
+                    return any(changes)
         except ApiRefusal as refusal:
-            if refusal.status != FORBIDDEN:
-                raise
-            self.is_watching = False
+            self.is_watching = refusal.status == EXPIRED_STATUS
         listing = Listing(api, kind, self._options.page_size, None, "", "", self._options.namespace)
         before, self._by_uid[kind.name] = self._by_uid[kind.name], {_uid_of(each): each for each in listing.read_all()}
         self._versions[kind.name] = listing.resource_version
         return _object_versions(list(before.values())) != _object_versions(listing.items)
 
-    def _apply_event(self, api: Api, kind: ResourceKind, event: Manifest) -> bool:
+    def _apply_event(self, kind: ResourceKind, event: Manifest) -> bool:
         """Apply one watch event; returns whether an object has changed."""
         body = object_in(event.get("object"))
-        if event.get("type") == "ERROR":
-            raise VersionGone(self._versions[kind.name], api.server)
         self._versions[kind.name] = str(metadata_of(body).get("resourceVersion") or self._versions[kind.name])
         if event.get("type") == "DELETED":
             self._by_uid[kind.name].pop(_uid_of(body), None)

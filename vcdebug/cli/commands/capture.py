@@ -329,7 +329,7 @@ def _follow_until(snapshot: Snapshot, reader: ClusterReader, met_reason: MetReas
     seconds have passed, and now and then in any case, since other kinds are not followed.
     """
     from vcdebug.capture.api_client import ApiRefusal, NoAnswer, TooSlow
-    from vcdebug.capture.listing import PRESENT, WATCH_SECONDS, EarlierState, VersionGone
+    from vcdebug.capture.listing import PRESENT, WATCH_SECONDS, EarlierState
 
     start, followed, has_changed = reader.clock(), reader.follow_changes(snapshot), False
     # A connection has the deadline of one capture, and each round needs a part of it.
@@ -350,8 +350,8 @@ def _follow_until(snapshot: Snapshot, reader: ClusterReader, met_reason: MetReas
             reader.sleep(max(pause - (reader.clock() - begun), 0.0))
             if not followed.is_watching:
                 break
-    except (VersionGone, ApiRefusal, NoAnswer, TooSlow):
-        # The next capture says what is wrong; a server that refuses every watch is not captured without pauses.
+    except (ApiRefusal, NoAnswer, TooSlow):
+        # The next capture says what is wrong; a server that refuses every list is not captured without pauses.
         reader.sleep(max(every - (reader.clock() - start), 0.0))
     return PRESENT
 

@@ -310,6 +310,7 @@ class _FirstNotNone(CombiningRule[Answer]):
 class _EachAnswer(CombiningRule[dict[str, Answer]]):
     """Answers by plugin; no combined answer."""
 
+    description = "the scores are added"
     answer_if_silent: ClassVar[Answer] = {}
     decided_by = ""
 

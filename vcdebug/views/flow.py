@@ -125,7 +125,7 @@ def _full_step_row(depth: int, branch: StepBranch) -> Row:
 
 
 _LABEL_COLUMN = Column("", flexible=True, min_width=18, name=True)
-FLOW_COLUMNS = (_LABEL_COLUMN, Column("", flexible=True, min_width=1), Column("ev", right=True))
+FLOW_COLUMNS = (_LABEL_COLUMN, Column("", flexible=True, min_width=1), Column("events", right=True))
 TREE_GUIDE = "│ "
 _SUBJECTS = {Level.QUEUE: "queue", Level.JOB: "job", Level.TASK: "task", Level.NODE: "node"}
 

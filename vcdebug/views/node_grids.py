@@ -20,6 +20,7 @@ from vcdebug.framework.record import BestEvent, PredicateEvent, ScoreEvent
 from vcdebug.model.fit_errors import FitStatus
 from vcdebug.model.names import KeptScores, NodeName, Seq
 from vcdebug.model.names import Row as NodeRow
+from vcdebug.model.task import TaskStatus
 from vcdebug.recording.recording import Recording
 from vcdebug.views.headline import bare_name, short_part
 from vcdebug.views.pieces import BEST, NO, SKIPPED, YES, Piece, Style, make_line, muted_piece
@@ -49,7 +50,9 @@ def predicate_grid(recording: Recording, seq: Seq, event: PredicateEvent) -> Tab
         Column("".join(dict.fromkeys(letter[0] for letter in letters.values()))),
         Column("reason", flexible=True, min_width=24),
     )
-    bars = [*_iter_reason_rows(event, reasons, letters), *_iter_short_rows(recording, seq)]
+    is_reserved = recording.timeline.state_at(seq).tasks[event.task].status is TaskStatus.PIPELINED
+    short_rows = () if is_reserved else _iter_short_rows(recording, seq)
+    bars = [*_iter_reason_rows(event, reasons, letters), *short_rows]
     verdicts = _node_verdicts(recording, event, [status for status, _ in reasons])
     keys = [*(row.key for row in bars), *(recording.node_names[row] for row, _ in verdicts)]
     rows = RowsOnDemand(keys, lambda i: _grid_row(recording, bars, verdicts, letters, i))
@@ -58,6 +61,8 @@ def predicate_grid(recording: Recording, seq: Seq, event: PredicateEvent) -> Tab
     head = make_line(
         Piece(f"{YES if fitting else NO} {fitting} fit", "good" if fitting else "bad"),
         f"  of {tried} tried" + (f", {untried} {UNTRIED}" if untried else ""),
+        muted_piece("   a letter is a reason: ✗ below it marks its nodes" if letters else ""),
+        muted_piece("   the node that was reserved for it in an earlier cycle" if is_reserved else ""),
     )
     return Table(f"Predicates for {bare_name(event.task)}", columns, rows, header=(head,), wraps=False)
 

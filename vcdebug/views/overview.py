@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vcdebug.amount_text import capitalize_first, count_noun, format_count
-from vcdebug.explain.decisions.evictions import Eviction, undiscarded_evictions
+from vcdebug.explain.decisions.evictions import Eviction, carried_out
 from vcdebug.framework.record import CloseEvent
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId, Seq
@@ -153,7 +153,7 @@ def _close_message(event: CloseEvent, uid: JobId) -> str:
 
 def _iter_evicted_lines(recording: Recording) -> Iterator[OverviewLine]:
     mark = Piece(f"{EVICT} evicted", "warn")
-    for eviction in undiscarded_evictions(recording):
+    for eviction in carried_out(recording):
         victim, words = eviction.victim, _preemptor_words(eviction)
         yield OverviewLine(f"goto {eviction.seq}", mark, victim, words, "task", victim)
 

@@ -51,8 +51,8 @@ SIGNS: Final = {
 
 
 def sign_legend(*signs: str) -> str:
-    """`● here  ○ commit`: the signs with their meanings; without any, all signs."""
-    return "  ".join(f"{sign} {SIGNS[sign]}" for sign in signs or SIGNS)
+    """`● here  ○ commit`: the signs with their meanings."""
+    return "  ".join(f"{sign} {SIGNS[sign]}" for sign in signs)
 
 
 class Piece(NamedTuple):

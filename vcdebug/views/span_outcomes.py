@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from vcdebug.amount_text import count_noun, format_count
-from vcdebug.framework.hooks import JOB_ENQUEUEABLE, OVERUSED, PRE_PREDICATE
+from vcdebug.framework.hooks import JOB_ENQUEUEABLE, JOB_ENQUEUED, OVERUSED, PRE_PREDICATE
 from vcdebug.framework.record import PLACING_OPS, Event, HookEvent, Level, OpEvent, PredicateEvent, Span, StatementEvent
 from vcdebug.framework.registry import ActionFacts
 from vcdebug.recording.effects import ActionOutcome, action_outcomes, iter_rejections
@@ -66,8 +66,11 @@ def _only_job_outcome(job: str, came: Piece) -> Piece:
 def _job_outcome(events: Sequence[Event]) -> Piece:
     for _, plugin in iter_rejections(events):
         return Piece(f"{NO} {plugin} rejects", "bad")
-    if any(isinstance(event, HookEvent) and event.point == JOB_ENQUEUEABLE.upstream for event in events):
+    asked = {event.point for event in events if isinstance(event, HookEvent)}
+    if JOB_ENQUEUEABLE.upstream in asked:
         return Piece(f"{YES} admitted", "good")
+    if JOB_ENQUEUED.upstream in asked:
+        return Piece(f"{YES} admitted without a vote", "good")
     fates = [event for event in events if isinstance(event, StatementEvent) and event.what in ("commit", "discard")]
     if any(event.what == "commit" and event.ops for event in fates):
         return Piece("○ committed", "good")

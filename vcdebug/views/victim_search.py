@@ -39,13 +39,14 @@ def funnel_table(recording: Recording, seq: Seq) -> Table:
 
 
 def _no_search_text(recording: Recording, seq: Seq) -> str:
-    action = recording.span_tree.span_around(seq, Level.ACTION)
-    if action is not None and recording.conf.facts_of(action.name).evicts_by_gang:
+    action, configured = recording.span_tree.span_around(seq, Level.ACTION), recording.conf.actions
+    has_gang_action = any(recording.conf.facts_of(name).evicts_by_gang for name in configured)
+    if has_gang_action if action is None else recording.conf.facts_of(action.name).evicts_by_gang:
         return GANGS
     if action is not None and recording.conf.facts_of(action.name).evicts_by_pod:
         return NOBODY_STARVES
-    if not any(recording.conf.facts_of(name).evicts_by_pod for name in recording.conf.actions):
-        return NOT_CONFIGURED
+    if not any(recording.conf.facts_of(name).evicts_by_pod for name in configured):
+        return NO_SEARCH if has_gang_action else NOT_CONFIGURED
     return NO_SEARCH
 
 

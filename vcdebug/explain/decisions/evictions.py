@@ -21,7 +21,7 @@ from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskId, TaskKey
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import GANG
-from vcdebug.recording.effects import CARRIED_OUT_FATES, DISCARD, EvictOperation, evict_operations
+from vcdebug.recording.effects import CARRIED_OUT_FATES, EvictOperation, evict_operations
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.replay import session_at_event
 from vcdebug.recording.state_before import idle_without, sum_resources, task_of
@@ -86,15 +86,10 @@ def evictions_by_preemptor(recording: Recording) -> Mapping[JobId, Sequence[Evic
 
 
 @per_recording()
-def undiscarded_evictions(recording: Recording) -> tuple[Eviction, ...]:
-    """Evictions whose statement was not discarded, in order."""
-    kept = [operation for operation in evict_operations(recording) if operation.fate != DISCARD]
-    return tuple(_build_eviction(recording, operation) for operation in kept)
-
-
 def carried_out(recording: Recording) -> list[Eviction]:
     """The evictions that were carried out, in order."""
-    return [eviction for eviction in undiscarded_evictions(recording) if eviction.is_carried_out]
+    kept = [operation for operation in evict_operations(recording) if operation.is_carried_out]
+    return [_build_eviction(recording, operation) for operation in kept]
 
 
 @per_recording()

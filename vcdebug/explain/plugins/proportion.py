@@ -158,7 +158,8 @@ def _holding_term(holding: proportion.QueueHolding) -> equation.Term:
         equation.DimensionAmount.from_resource(holding.allocated, name),
         equation.DimensionAmount.from_resource(holding.deserved, name),
     )
-    note = "" if holding.has_surplus else f"queue {holding.queue} holds no more than it deserves"
+    lacks = "less than the reclaimer asks" if holding.exceeded_dimensions else "no more than it deserves"
+    note = "" if holding.has_surplus else f"queue {holding.queue} holds {lacks}"
     return equation.Term(holding.task.key, figures, holding.has_surplus, note)
 
 

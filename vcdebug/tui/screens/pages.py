@@ -26,7 +26,7 @@ from vcdebug.tui.panels import PANELS
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Prompt
 from vcdebug.views.panels import Page
-from vcdebug.views.pieces import Piece, make_line, muted_piece, sign_legend
+from vcdebug.views.pieces import SIGNS, Piece, make_line, muted_piece
 from vcdebug.views.table import Row, Table, format_table, table_columns
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ class DetailScreen(ModalScreen[Seq | Figure | str]):
         Binding("L", "last_change", "to the event that wrote the number under the cursor", id="page.last-change"),
         Binding("equals_sign", "why", "show where the number under the cursor comes from", id="page.why"),
         Binding("y", "copy", "copy all of it", id="page.copy"),
+        Binding("question_mark,f1", "help", "the help", id="page.help"),
     ]
     DEFAULT_CSS = """
     DetailScreen { align: center middle; background: $background; }
@@ -123,6 +124,9 @@ class DetailScreen(ModalScreen[Seq | Figure | str]):
 
     def action_leave(self) -> None:
         self.dismiss(0)
+
+    def action_help(self) -> None:
+        self.dismiss("help")
 
     @on(Grid.Opened)
     def open_row(self, event: Grid.Opened) -> None:
@@ -262,6 +266,7 @@ def help_table(chosen_keys: Mapping[str, str], lines: Iterable[str] = (), focuse
             key = key_names(binding_keys(bindings_by_id()[f"panel-{scope.name.lower()}"], chosen_keys))
             rows.append(_help_row(key, f"{panel.title}: {panel.help}"))
         rows += _key_rows(scope, chosen_keys)
+    rows += [_help_row(sign, f"sign: {meaning}") for sign, meaning in (*SIGNS.items(), ("◀", "this decides"))]
     rows += [_help_row(f":{verb.names[0]}", _verb_help(verb)) for verb in list_verbs()]
     for name, module in BREAKPOINT_KINDS.items():
         kind: type[BreakpointKind] = resolve_reference(module)
@@ -269,11 +274,10 @@ def help_table(chosen_keys: Mapping[str, str], lines: Iterable[str] = (), focuse
         rows.append(_help_row(f"break {name}", f"{kind.HELP}{words}"))
     head = (
         *(make_line(Piece(f"✗ {problem}", "warn")) for problem in lines),
-        make_line("Capitals go back. / searches this help; the signs are at its end."),
+        make_line("Capitals go back. / searches this help: keys, signs such as ◆, commands."),
     )
     foot = (
         make_line(),
-        make_line(muted_piece("signs  "), f"{sign_legend()}  ◀ decides"),
         make_line(
             muted_piece(
                 "Shift+F5, Shift+F10 and Shift+F11 arrive as F17, F22 and F23 from many terminals: both are bound."

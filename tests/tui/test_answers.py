@@ -47,13 +47,11 @@ async def test_o_capital_shows_the_orders_and_what_decided(size: tuple[int, int]
         assert desk.panel("order").shown_rows[-1].seq == desk.seq
 
 
-async def test_the_help_opens_over_an_answer_and_finds_a_sign() -> None:
+async def test_the_help_opens_over_an_answer() -> None:
     async with opened("preempt-blocked-by-gang", NARROW) as desk:
         await desk.press("e", "question_mark")
         await desk.until_at_rest()
         assert "Capitals go back." in desk.screen()
-        await desk.press("slash", "◆", "enter")
-        assert "Sign: discard" in desk.screen()
 
 
 @SIZES

@@ -189,9 +189,9 @@ def _names_of(text: str) -> list[str]:
 def _proof_lines(step: LessonStep, seq: Seq, answer: str) -> list[str]:
     place = f"event {seq}" if step.cycle == 1 else f"cycle {step.cycle}, event {seq}"
     return [
-        f"{place}: {step.answer_expression} = {answer}",
+        f"{place}: {step.answer_expression}: {answer}",
         *(f"{place}: {condition}" for condition in step.conditions),
-        *(f"{place}: {text} = {value}" for text, value in step.figures.items()),
+        *(f"{place}: {text}: {value}" for text, value in step.figures.items()),
         *(f"break {line}: {count_noun(count, 'hit')}" for line, count in step.stops.items()),
     ]
 

@@ -61,7 +61,7 @@ def predicate_grid(recording: Recording, seq: Seq, event: PredicateEvent) -> Tab
     head = make_line(
         Piece(f"{YES if fitting else NO} {fitting} fit", "good" if fitting else "bad"),
         f"  of {tried} tried" + (f", {untried} {UNTRIED}" if untried else ""),
-        muted_piece("   a letter is a reason: ✗ below it marks its nodes" if letters else ""),
+        muted_piece("   a letter is a reason, ✗ marks its nodes" if letters else ""),
         muted_piece("   the node that was reserved for it in an earlier cycle" if is_reserved else ""),
     )
     return Table(f"Predicates for {bare_name(event.task)}", columns, rows, header=(head,), wraps=False)

@@ -32,8 +32,8 @@ Where habits contradict each other:
   ones that are left.
 - `g` asks for an event number; `gg` is the first row of a table and `G` the last.
 - `h` `j` `k` `l` move in the table that has the focus; in the flow `h` and `l` close and open a span.
-- `u` and `d` are up and down: `u` goes to the beginning of the enclosing span, `d` back to where `u` came from. A page is
-  `Ctrl+D` and `Ctrl+U`.
+- `u` and `d` are up and down: `u` goes to the beginning of the enclosing span, `d` back to where `u` came from.
+  `Ctrl+D` and `Ctrl+U` move by a page.
 - `r` is out, as in pudb (`f`, finish).
 - `Esc` goes one step back: it stops work, closes the line or page, takes away message, zoom, filter and order.
 - `q` leaves, and asks first only where edits would be lost.

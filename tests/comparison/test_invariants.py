@@ -83,7 +83,7 @@ def test_the_list_of_problems_leads_to_the_event() -> None:
 
 
 def test_a_list_of_problems_too_long_to_be_checked_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(problem_list, "MAX_CHECKED_EVENTS", 10)
+    monkeypatch.setattr(problem_list, "MAX_CHECKED", 10)
     table = problems_table(golden("nominated-0000"))
     assert [] == [row for row in table.rows if row.key.startswith("invariant")]
     assert "break invariant" in table.footer[0][0].text

@@ -1,8 +1,15 @@
-"""The outcome of a span in a few words."""
+"""The outcome of a span in a few words, and the overview of what came of all jobs."""
 
+import pytest
+
+from tests.builders import cluster, node, pod_group, pods
 from tests.scenarios.questions import asked
+from vcdebug.explain.pending.explanation import survey_jobs
 from vcdebug.framework.record import Level
+from vcdebug.recording.replay import RerunCancelledError, refuse_long_runs, replay_cycle
+from vcdebug.views import overview
 from vcdebug.views.span_outcomes import span_outcome
+from vcdebug.views.table import format_table
 
 
 def test_a_task_whose_pipeline_was_undone_shows_the_undo() -> None:
@@ -13,3 +20,13 @@ def test_a_task_whose_pipeline_was_undone_shows_the_undo() -> None:
         if span.level is Level.TASK and span.first <= 48 <= span.last
     ]
     assert ["✗ undone on n1"] == came
+
+
+def test_a_cluster_of_many_pods_is_drawn_before_its_jobs_are_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    recording = replay_cycle(cluster(node("n1"), pod_group("j"), pods("j", 3, cpu="99")))
+    monkeypatch.setattr(overview, "MAX_EXPLAINED", len(recording) + 2)
+    with refuse_long_runs(), pytest.raises(RerunCancelledError):
+        overview.moment_table(recording, 0, at_overview=True, inside=0)
+    survey_jobs(recording)
+    with refuse_long_runs():
+        assert "default/j" in format_table(overview.moment_table(recording, 0, at_overview=True, inside=0))

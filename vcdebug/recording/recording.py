@@ -52,6 +52,11 @@ class Recording:
         return len(self.record.events)
 
     @property
+    def size(self) -> int:
+        """The number of events and pods: what a question about everything reads."""
+        return len(self) + len(self.snapshot.objects_of("Pod"))
+
+    @property
     def events(self) -> Sequence[Event]:
         """All events; the one numbered `seq` is at seq - 1."""
         return self.record.events

@@ -30,8 +30,8 @@ OVERVIEW_COLUMNS: Final = table_columns("", "~24")
 """State, then name and reason together, since a separate column of names would leave too little room for reasons."""
 MAX_GROUP_ROWS: Final = 8
 """The maximum number of rows of a group; one more row opens the rest."""
-MAX_EXPLAINED_EVENTS: Final = 20_000
-"""Up to this number of events every Pending job is explained; above, the scheduler's message is quoted."""
+MAX_EXPLAINED: Final = 20_000
+"""Up to this number of events and pods every Pending job is explained; above, the scheduler's message is quoted."""
 
 
 def overview_table(recording: Recording) -> Table:
@@ -104,14 +104,21 @@ class OverviewLine(Struct, frozen=True):
 
 def iter_pending_lines(recording: Recording) -> Iterator[OverviewLine]:
     """A line per job or pod that has no node at the end of the cycle, with its cause; evicted pods have own lines."""
-    from vcdebug.explain.pending.explanation import EVICTED_PODS, is_surveyed, survey_jobs
+    from vcdebug.explain.pending.explanation import EVICTED_PODS, survey_jobs
 
-    if len(recording) <= MAX_EXPLAINED_EVENTS or is_surveyed(recording):
+    if not _is_long_survey(recording):
         survey = survey_jobs(recording)
         partly = [surveyed for surveyed in survey.partly_waiting_jobs if surveyed.lack != EVICTED_PODS]
         yield from map(_explained_line, [*survey.unscheduled_jobs, *partly])
     else:
         yield from _iter_condition_lines(recording)
+
+
+def _is_long_survey(recording: Recording) -> bool:
+    """Whether explaining every job has still to be done and takes long: it reads the events and the pods on nodes."""
+    from vcdebug.explain.pending.explanation import is_surveyed
+
+    return recording.size > MAX_EXPLAINED and not is_surveyed(recording)
 
 
 def _explained_line(surveyed: SurveyedJob) -> OverviewLine:
@@ -211,9 +218,9 @@ def moment_table(recording: Recording, seq: Seq, at_overview: bool, inside: int)
 def _first_table(recording: Recording) -> Table:
     """The overview; if many jobs are Pending, their causes and a row that opens the overview."""
     from vcdebug.explain.pending.cause_groups import MAX_LISTED_JOBS
-    from vcdebug.explain.pending.explanation import is_surveyed, survey_jobs
+    from vcdebug.explain.pending.explanation import survey_jobs
 
-    if len(recording) > MAX_EXPLAINED_EVENTS and not is_surveyed(recording):
+    if _is_long_survey(recording):
         announce_long_work()
     survey = survey_jobs(recording)
     if len(survey.unscheduled_jobs) <= MAX_LISTED_JOBS:

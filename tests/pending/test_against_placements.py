@@ -211,3 +211,47 @@ def test_a_webhook_of_another_release_than_the_scheduler_is_named(image: str) ->
     assert "webhook mutatepod.volcano.sh does not answer" in found.sentence
     told = "The scheduler runs v1.12.0, and volcano-admission v1.3.0"
     assert image.endswith("v1.3.0") is any(fact.startswith(told) for fact in found.dominant.facts)
+
+
+@pytest.mark.parametrize(("capability", "told"), [("8", True), ("10", False)])
+@pytest.mark.parametrize("release", ["v1.15.1", "v1.4.0"])
+def test_running_pods_of_a_queue_above_its_capability_say_so(capability: str, told: bool, release: str) -> None:
+    limited = {**queue(), "spec": {"weight": 1, "capability": {"cpu": capability}}}
+    group = pod_group("j", phase="Running")
+    found = explained(
+        of_release(cluster(node("n1"), limited, group, pods("j", 2, cpu="5", on="n1"), conf=PLAIN), release)
+    )
+    assert told is ("but its queue is above its capability" in found.sentence)
+    start = "Queue default holds 10 cpu of its capability 8"
+    facts = [fact for fact in found.dominant.facts if fact.startswith(start)]
+    assert told is bool(facts)
+    assert not told or ("v1.4.0 does not check it (#1860" in facts[0]) is (release == "v1.4.0")
+
+
+@pytest.mark.parametrize("gpus", ["1", "0"])
+def test_a_victim_that_frees_nothing_of_what_the_pod_lacks_is_named_on_both_sides(gpus: str) -> None:
+    large = node("n1", cpu="12")
+    large["status"]["allocatable"]["nvidia.com/gpu"] = "2"
+    conf = conf_of("priority conformance", "predicates", actions="allocate, preempt")
+    low = pod("low-0", "low", on="n1", requests={"cpu": "4", "nvidia.com/gpu": gpus}, priority=1)
+    runs = [pod(f"old-{at}", "old", on="n1", requests={"cpu": "1", "nvidia.com/gpu": "1"}, priority=5) for at in (0, 1)]
+    groups = [pod_group("low", phase="Running"), pod_group("old", phase="Running", priority_class="mid")]
+    mine = pod("j-0", "j", requests={"cpu": "1", "nvidia.com/gpu": "1"}, priority=9)
+    classes = [priority_class("high", 9), priority_class("mid", 5)]
+    snapshot = cluster(large, classes, groups, low, runs, pod_group("j", priority_class="high"), mine, conf=conf)
+    told = "default/low-0 frees no nvidia.com/gpu, which default/j-0 lacks on n1"
+    for job in ("default/j", "default/low"):
+        facts = explained(snapshot, job).dominant.facts
+        assert (gpus == "0") is any(fact.startswith(told) for fact in facts)
+
+
+def test_a_capability_above_that_of_the_root_queue_is_lowered_to_it() -> None:
+    root = {**queue("root"), "spec": {"weight": 1, "capability": {"cpu": "6"}}}
+    child = {**queue("default"), "spec": {"weight": 1, "parent": "root", "capability": {"cpu": "7"}}}
+    switches = {"capacity": {"enableHierarchy": "true"}}
+    conf = conf_of("gang", "predicates capacity", actions="enqueue, allocate", arguments=switches)
+    group = of_volcano_job(pod_group("j", phase="Pending", min_resources={"cpu": "1"}))
+    found = explained(of_release(cluster(node("n1"), root, child, volcano_job(), group, conf=conf), "v1.13.3"))
+    assert found.cause_code == "queue-tree-broken"
+    assert "Queue default states capability 7 cpu, and its parent root has 6." in found.dominant.facts
+    assert "Queue default: capability.cpu 7 -> 6." in found.advice_texts

@@ -133,15 +133,17 @@ def broken_tree_finding(view: JobView, seq: Seq, plugin: str) -> answer.Finding 
     facts = [f"{capitalize_first(text)}." for text in (fault, circle_text(circle) if circle else "") if text]
     if over := next(queue_index.oversized_capabilities(view.recording), None):
         capability, maximum = format_amounts_apart(over.resource, over.stated_amount, over.ancestor_limit)
-        bound = (
-            f"the cluster has {maximum}" if over.ancestor == ROOT_QUEUE else f"its parent {over.ancestor} has {maximum}"
-        )
+        bound = f"its parent {over.ancestor} has {maximum}" if over.ancestor else f"the cluster has {maximum}"
         facts = [f"Queue {over.queue} states capability {capability} {over.resource}, and {bound}.", *facts]
     headline = answer.pending_headline(
         view.job.uid, f"{plugin} rejects every job because of an error in the queue tree"
     )
     evidence = (answer.Evidence(seq, f"{plugin} rejects it without comparing amounts"),)
     advice: tuple[answer.Advice, ...] = BROKEN_TREE_ADVICE
+    if over:
+        edit = f"Queue/{over.queue}:spec.capability[{over.resource}]={maximum}"
+        change = f"Queue {over.queue}: capability.{over.resource} {capability} -> {maximum}."
+        advice = (answer.queue_admin_advice(change, edit), advice[0])
     if circle:
         edit = f"Queue/{circle[0]}:spec.parent={ROOT_QUEUE}"
         advice = (answer.queue_admin_advice(f"Queue {circle[0]}: set spec.parent to {ROOT_QUEUE}.", edit),)

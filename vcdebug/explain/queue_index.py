@@ -154,7 +154,7 @@ def queues_above_deserved(recording: Recording) -> Mapping[QueueName, Sequence[s
 
 
 class OversizedCapability(Struct, frozen=True):
-    """A capability that exceeds that of the ancestor `ancestor`; the root queue's is the cluster's total."""
+    """A capability that exceeds that of the ancestor `ancestor`; without one, what the cluster has."""
 
     queue: QueueName
     resource: str
@@ -175,12 +175,12 @@ def oversized_capabilities(recording: Recording) -> Iterator[OversizedCapability
     """Yields each capability that exceeds that of the nearest ancestor with a limit."""
     total = recording.session.total_resource
     for queue in recording.session.queues.values():
-        ancestors = [ancestor for ancestor in queue_and_ancestors(recording, queue)[1:] if ancestor.name != ROOT_QUEUE]
+        ancestors = queue_and_ancestors(recording, queue)[1:]
         limits = [(ancestor.name, Resource.from_list(ancestor.capability or {})) for ancestor in ancestors]
         capability = Resource.from_list(queue.capability or {}) if queue.name != ROOT_QUEUE else Resource()
         for resource, value in capability.items():
             ancestor_limits = ((name, limit.get(resource)) for name, limit in limits if limit.get(resource) > 0)
-            name, maximum = next(ancestor_limits, (ROOT_QUEUE, total.get(resource)))
+            name, maximum = next(ancestor_limits, ("", total.get(resource)))
             if value > maximum > 0:
                 yield OversizedCapability(queue.name, resource, value, maximum, name)
 

@@ -127,7 +127,9 @@ def eviction_facts(view: JobView, victims: Sequence[TaskKey]) -> Iterator[str]:
         yield from milder_nodes_facts(view.recording, job_evictions[0])
         yield from _priority_facts(view, job_evictions)
     yield from _broken_gang_facts(view, victims, _gang_switch_words(view, job_evictions))
-    yield from _fewer_victims_facts(view, [eviction for eviction in evictions if eviction.victim in victims])
+    planned = [eviction for eviction in evictions if eviction.victim in victims]
+    yield from useless_facts(view.recording, planned)
+    yield from _fewer_victims_facts(view, planned)
 
 
 def _gang_switch_words(view: JobView, evictions: Sequence[Eviction]) -> str:
@@ -168,6 +170,20 @@ def _priority_facts(view: JobView, evicted: Sequence[Eviction]) -> Iterator[str]
         own = f"; its pods have {join_names(pods)}, which counts only within the job"
         source = f"(of its PodGroup{own if pods != [str(view.job.priority)] else ''})"
         yield f"{view.job.uid} has priority {view.job.priority} {source}; {other_priorities}."
+
+
+def useless_facts(recording: Recording, evictions: Sequence[Eviction]) -> Iterator[str]:
+    """Yields a sentence about the first victim that frees nothing of what the pod it is evicted for lacks there."""
+    for eviction in evictions:
+        if not eviction.preemptor or not eviction.node:
+            continue
+        request, victim = (task_of(recording, key) for key in (eviction.preemptor, eviction.victim))
+        idle = idle_without(recording, eviction.seq, eviction.node, ())
+        lacking = [name for name, amount in request.init_resreq.items() if amount > idle.get(name)]
+        if lacking and not any(victim.resreq.get(name) for name in lacking):
+            lacks = f"frees no {join_names(lacking)}, which {eviction.preemptor} lacks on {eviction.node}"
+            yield f"{eviction.victim} {lacks}: {eviction.action} takes victims in their order, whatever they free."
+            return
 
 
 def _fewer_victims_facts(view: JobView, evictions: Sequence[Eviction]) -> Iterator[str]:

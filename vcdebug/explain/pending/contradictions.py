@@ -5,12 +5,13 @@ where they are, and settings that nobody reads or checks.
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from math import fsum
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
 from vcdebug.actions import ENQUEUE
-from vcdebug.amount_text import count_noun, format_age, join_names, shorten_end, verb_for
+from vcdebug.amount_text import count_noun, format_age, format_amounts_apart, join_names, shorten_end, verb_for
 from vcdebug.explain.answer import (
     MAX_LINE_LENGTH,
     Advice,
@@ -89,6 +90,7 @@ def _contradictions(view: JobView, headline: CauseHeadline) -> Iterator[_Contrad
         yield refusal._replace(state="", facts=refusal.facts[:1], advice=()) if known else refusal
     yield from _claim_conflicts(view)
     yield from _broken_rules(view)
+    yield from _queue_excess(view)
 
 
 _EITHER: Final = "Either room has become free just now, or it knows something that this snapshot does not have."
@@ -253,6 +255,7 @@ class _KnownFault(NamedTuple):
 _KNOWN_FAULTS: Final = (
     _KnownFault("topologySpreadConstraints", r"v?1\.10\.0", "#3726", "v1.10.1"),
     _KnownFault("podAntiAffinity", r"v?1\.[0-2](\..*)?", "#1499", "v1.3.0"),
+    _KnownFault("capability", r"v?1\.([0-3](\..*)?|[45]\.0)", "#1860", "v1.4.1, v1.5.1"),
 )
 
 
@@ -261,16 +264,44 @@ def _broken_rules(view: JobView) -> Iterator[_Contradiction]:
     running = [task for task in view.tasks.values() if task.status is TaskStatus.RUNNING]
     for task in {_rules_of(task): task for task in running if any(_rules_of(task))}.values():
         for rule, where in _broken_rules_of(view, task):
-            stated = view.recording.snapshot.release.stated_name
-            faults = (one for one in _KNOWN_FAULTS if one.rule == rule and re.fullmatch(one.releases, stated))
-            fault = next(faults, None)
-            why, advice = "labels or pods have changed since, or another scheduler placed them", ""
-            if fault is not None:
-                why = f"{stated} does not check it ({fault.issue}, fixed in {fault.fixed_in})"
-                advice = f"Upgrade Volcano to {fault.fixed_in} or later. "
+            fault, upgrade = _known_fault(view, rule)
+            why = fault or "labels or pods have changed since, or another scheduler placed them"
             pods = "Delete the pods that are too many: they are created again and placed by the rule."
             facts = (f"{where}.", f"A scheduler checks this rule only when it places a pod: {why}.")
-            yield _Contradiction(f"breaks its {rule}", facts, (outside_advice(f"{advice}{pods}"),))
+            yield _Contradiction(f"breaks its {rule}", facts, (outside_advice(f"{upgrade}{pods}"),))
+
+
+def _known_fault(view: JobView, rule: str) -> tuple[str, str]:
+    """(words, advice) if the stated release does not check a rule of pods or queues; empty if it does."""
+    stated = view.recording.snapshot.release.stated_name
+    for fault in _KNOWN_FAULTS:
+        if fault.rule == rule and re.fullmatch(fault.releases, stated):
+            words = f"{stated} does not check it ({fault.issue}, fixed in {fault.fixed_in})"
+            return words, f"Upgrade Volcano to {fault.fixed_in} or later. "
+    return "", ""
+
+
+def _queue_excess(view: JobView) -> Iterator[_Contradiction]:
+    """Yields that running pods of the job's queue hold more than its capability of what the job's pods ask for."""
+    jobs = [job for job in view.session.jobs.values() if job.queue == view.queue.name]
+    limits = Resource.from_list(view.queue.capability or {})
+    # Only what the capability states is limited: a Resource has cpu and memory, stated or not.
+    for name in view.queue.capability or ():
+        held, limit = fsum(job.allocated.get(name) for job in jobs), limits.get(name)
+        if held > limit * (1 + _ROUNDING) and any(task.resreq.get(name) for task in view.tasks.values()):
+            held_text, limit_text = format_amounts_apart(name, held, limit)
+            fault, upgrade = _known_fault(view, "capability")
+            why = fault or "the capability was lowered since, or the pods were placed without it"
+            fact = f"Queue {view.queue.name} holds {held_text} {name} of its capability {limit_text}: {why}."
+            ends = (
+                f"End pods of queue {view.queue.name}: no action evicts for a capability, and it gets no more before."
+            )
+            advice = outside_advice(f"{upgrade}{ends}", AdviceHarm.QUEUE)
+            yield _Contradiction("its queue is above its capability", (fact,), (advice,))
+
+
+_ROUNDING: Final = 1e-9
+"""The part of a limit by which a sum of floats may exceed it."""
 
 
 def _rules_of(task: TaskInfo) -> tuple[str, str]:

@@ -106,12 +106,12 @@ def _held_or_reserved(job: JobInfo, resource: str, *, is_inqueue: bool) -> float
 
 
 class _Ledger(NamedTuple):
-    """What admission compares: the jobs that count, the limit, its name, and whether it has every resource."""
+    """What admission compares: the jobs that count, the limit with the resources that it limits, and its name."""
 
     jobs: Sequence[JobInfo]
     limit: Resource
+    names: Sequence[str]
     where: str
-    has_all: bool = False
 
 
 def _ledgers(view: JobView) -> Iterator[_Ledger]:
@@ -121,11 +121,13 @@ def _ledgers(view: JobView) -> Iterator[_Ledger]:
     if queue is not None and (queue.capability or {PROPORTION, CAPACITY} & {*plugins}):
         limit = Resource.from_list(queue.capability) if queue.capability else view.session.total_resource
         where = f"capability {{}} of queue {queue.name}" if queue.capability else "{} of the whole cluster"
-        yield _Ledger([job for job in others if job.queue == queue.name], limit, where)
+        names = list(queue.capability or dict(limit.items()))
+        yield _Ledger([job for job in others if job.queue == queue.name], limit, names, where)
     if OVERCOMMIT in plugins:
         factor = float(view.recording.timeline.state_at(0).plugin_figure(OVERCOMMIT, "", "factor") or 0.0)
         limit = view.session.total_resource.clone().multi(factor)
-        yield _Ledger(others, limit, f"{{}} of the cluster, enlarged {format_number(factor)} times", has_all=True)
+        names = [name for job in others for name, _ in job.get_min_resources().items()]
+        yield _Ledger(others, limit, names, f"{{}} of the cluster, enlarged {format_number(factor)} times")
 
 
 def _excess_not_asked(view: JobView) -> tuple[str, list[JobId]] | None:
@@ -134,8 +136,7 @@ def _excess_not_asked(view: JobView) -> tuple[str, list[JobId]] | None:
     if own is None or phases.get(view.job.uid) not in ("", PENDING):
         return None
     for ledger in _ledgers(view):
-        held_names = (name for job in ledger.jobs for name, _ in job.get_min_resources().items())
-        for name in dict.fromkeys([name for name, _ in ledger.limit.items()] + [*held_names] * ledger.has_all):
+        for name in dict.fromkeys(ledger.names):
             amounts = [_held_or_reserved(job, name, is_inqueue=phases.get(job.uid) == INQUEUE) for job in ledger.jobs]
             held, limit = fsum(amounts), ledger.limit.get(name)
             if held > limit and name != PODS and not own.get(name):

@@ -28,6 +28,7 @@ from vcdebug.explain.decisions.evictions import (
     eviction_words,
     evictions_by_preemptor,
     evictions_by_victim,
+    useless_facts,
 )
 from vcdebug.explain.decisions.votes import HOOK_AT, UnaskedPlugin, unasked_plugins, victim_question_before
 from vcdebug.explain.job_view import ExplainSubject, JobView, missing_roles
@@ -108,6 +109,7 @@ def _already_placed_finding(view: JobView, tasks: Sequence[TaskInfo]) -> Finding
         preemptors = "" if about_pod else join_names(dict.fromkeys(one.preemptor for one in evictions if one.preemptor))
         room_facts = (f"The room is for {preemptors}.",) if preemptors else ()
         headline = _loss_headline(view, subject, evictions)
+        room_facts = (*room_facts, *useless_facts(view.recording, evictions))
         facts = (*room_facts, *(one.text for one in protections), f"{capitalize_first(before)}.")
     elif about_pod and (pending_pods := [one.name for one in view.tasks.values() if one.status is TaskStatus.PENDING]):
         facts = (f"Other pods of {view.job.uid} are Pending: {join_names(pending_pods)}.",)

@@ -175,7 +175,8 @@ def _priority_facts(view: JobView, evicted: Sequence[Eviction]) -> Iterator[str]
 def useless_facts(recording: Recording, evictions: Sequence[Eviction]) -> Iterator[str]:
     """Yields a sentence about the first victim that frees nothing of what the pod it is evicted for lacks there."""
     for eviction in evictions:
-        if not eviction.preemptor or not eviction.node:
+        # A plan of gangpreempt or gangreclaim is for a whole job.
+        if eviction.preemptor not in recording.owners.jobs or not eviction.node:
             continue
         request, victim = (task_of(recording, key) for key in (eviction.preemptor, eviction.victim))
         idle = idle_without(recording, eviction.seq, eviction.node, ())

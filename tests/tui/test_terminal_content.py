@@ -60,10 +60,11 @@ def test_a_terminal_shows_the_same_after_frames_that_were_cut_to_what_differs(
         assert whole.shown() == cut.shown()
 
 
-def test_a_frame_that_changes_nothing_only_places_the_cursor() -> None:
+def test_of_a_frame_that_changes_nothing_nothing_is_sent() -> None:
     content, data = TerminalContent(), frame([(2, 3, [("31", "gang")])], 5)
     assert "gang" in content.changed_part(data)
-    assert "\x1b[1;5H" == content.changed_part(data)
+    assert "" == content.changed_part(data)
+    assert "\x1b[1;6H" == content.changed_part(frame([(2, 3, [("31", "gang")])], 6))
 
 
 def test_only_the_cells_that_differ_are_sent() -> None:
@@ -81,7 +82,7 @@ def test_spaces_go_with_the_text_beside_them() -> None:
     )
     sent = content.changed_part(data)
     assert f"\x1b[0;31;{GROUNDS[0]}m\x1b[2;3Hab  \x1b[3;3Hd\x1b[0;32;{GROUNDS[0]}m\x1b[2;7Hc\x1b[0m\x1b[1;5H" == sent
-    assert "\x1b[1;5H" == content.changed_part(frame([(2, 5, [(f"1;34;{GROUNDS[0]}", "  ")])], 5))
+    assert "" == content.changed_part(frame([(2, 5, [(f"1;34;{GROUNDS[0]}", "  ")])], 5))
 
 
 def test_modes_and_titles_keep_what_is_known_and_anything_else_forgets_it() -> None:

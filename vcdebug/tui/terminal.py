@@ -146,11 +146,14 @@ class TerminalContent:
         """
 
         self._grounds = _Grounds()
+        self._position = (0, 0)
+        """Where the cursor is."""
 
     def forget(self) -> None:
         """Forget all cells: the content of the terminal is unknown."""
         self._cells.clear()
         self._texts.clear()
+        self._position = (0, 0)
 
     def changed_part(self, data: str) -> str:
         """The shortest known output with the same effect on the screen as `data`."""
@@ -169,7 +172,9 @@ class TerminalContent:
                 position = (position[0], self._texts[position[0]][position[1]][2])
             else:
                 style = "" if sgr in ("", "0") else f"{style};{sgr}".lstrip(";")
-        return changes.write_all(position)
+        written = changes.write_all(position, self._position)
+        self._position = position
+        return written
 
     def _put_text(self, changes: _Changes, position: tuple[int, int], text: str, style: str) -> bool:
         """Add the changed cells of a text to `changes`; returns False for text that needs the order of the frame."""
@@ -264,8 +269,10 @@ class _Changes:
             self._passed += text
             self._place = (row, column + len(text))
 
-    def write_all(self, position: tuple[int, int]) -> str:
-        """The output for all changed cells, followed by a move of the cursor to `position`."""
+    def write_all(self, position: tuple[int, int], before: tuple[int, int]) -> str:
+        """The output for all changed cells, followed by a move of the cursor to `position`; `before`: where it is."""
+        if not self._runs and position == before:
+            return ""
         parts, row, column = [], 0, 0
         for style in filter(self._runs.get, self._runs):
             parts.append(f"\x1b[0;{style}m" if style else "\x1b[0m")

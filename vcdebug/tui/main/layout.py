@@ -197,11 +197,17 @@ class MainLayout(Widget):
         """Whether panels are drawn yet."""
         self.frame_delay = ExitStack()
         """Closed when the first frame may be drawn: one without a recording would cost as much as the one with it."""
-        self._panels = {name: new_panel(_PANEL_VIEWS[name]) for name in (FLOW_PANEL, *MIDDLE_PANELS)}
+        self._panels: dict[str, Panel] = {}
         """The panels that exist: others are made on demand, since each takes time to mount."""
 
     def compose(self) -> ComposeResult:
-        yield from self._panels.values()
+        """The panels of the first frame, and the tabs."""
+        for name, place in self._find_places().items():
+            if name != TABS:
+                self._panels[name] = new_panel(_PANEL_VIEWS[name])
+                # Textual applies its styles again to a widget whose class changes.
+                self._panels[name].set_class(is_ruled(place), "-ruled")
+                yield self._panels[name]
         yield self.tabs
 
     def on_mount(self) -> None:
@@ -313,7 +319,7 @@ class MainLayout(Widget):
         width, height = self.app.size
         # The first frame is arranged before Textual has set this widget's size.
         size = self.size if self.size.width else Size(width, max(height - LINES_AROUND, 0))
-        overview = self.moment is not None and self.moment.at_overview
+        overview = self.moment is None or self.moment.at_overview
         return arrange_panels(*size, self.docked_panel, overview=overview, of_class=self.screen_class)
 
     def _size_panels(self, places: PanelPlaces) -> None:

@@ -43,6 +43,7 @@ class MainScreen(Screen[NextScreen]):
     """The main screen: makes its parts, connects them, and passes keys and messages on to them."""
 
     BINDINGS: ClassVar[list[BindingType]] = MAIN_KEYS
+    AUTO_FOCUS = ""
     ALLOW_IN_MAXIMIZED_VIEW = "Header,FirstKeys,Timeline,Footer,Status,Prompt"
 
     moment: reactive[DebuggerState | None] = reactive(None, always_update=True, repaint=False)

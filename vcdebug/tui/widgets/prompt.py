@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Literal
 
 from rich.text import Text
 from textual import on
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
@@ -99,11 +99,13 @@ class Prompt(Vertical):
         self._completions: list[str] = []
         self._chosen = -1
 
-    def compose(self) -> ComposeResult:
-        yield Label("", id="offers", markup=False)
-        with Horizontal():
-            yield Label(":", id="sign")
-            yield Line(compact=True, select_on_focus=False)
+    @cached_property
+    def _field(self) -> Line:
+        """The input field, made with its labels when the line is first opened: no first screen shows them."""
+        field, row = Line(compact=True, select_on_focus=False), Horizontal()
+        self.mount(Label("", id="offers", markup=False), row)
+        row.mount(Label(id="sign"), field)
+        return field
 
     def add_history(self, history: Mapping[str, list[str]]) -> None:
         """The lines of earlier sessions."""
@@ -116,8 +118,8 @@ class Prompt(Vertical):
         self._history_index = len(self.history[mode])
         self._complete = complete
         self._clear_offers()
+        field = self._field
         self.query_one("#sign", Label).update(MODE_SIGNS[mode])
-        field = self.query_one(Line)
         field.suggester = CompletionSuggester(complete)
         self._set_text(text)
         self.add_class("-open")
@@ -152,7 +154,7 @@ class Prompt(Vertical):
         """Add the line to the history and post it."""
         if not self.is_open:
             return
-        text, history = self.query_one(Line).value, self.history[self.mode]
+        text, history = self._field.value, self.history[self.mode]
         if text and text != FIRST_ROW and (not history or history[-1] != text):
             history.append(text)
             del history[:-MAX_HISTORY]
@@ -167,13 +169,13 @@ class Prompt(Vertical):
         """An earlier or later line of the same kind."""
         history = self.history[self.mode]
         self._history_index = min(max(self._history_index + by, 0), len(history))
-        self.query_one(Line).value = history[self._history_index] if self._history_index < len(history) else ""
-        self.query_one(Line).action_end()
+        self._field.value = history[self._history_index] if self._history_index < len(history) else ""
+        self._field.action_end()
 
     def action_complete(self, by: int) -> None:
         """Insert the next completion."""
         if self._chosen < 0:
-            self._completions = self._complete(self.query_one(Line).value)[:MAX_OFFERS]
+            self._completions = self._complete(self._field.value)[:MAX_OFFERS]
         if not self._completions:
             return
         self._chosen = (
@@ -183,7 +185,7 @@ class Prompt(Vertical):
         self._show_offers()
 
     def _set_text(self, text: str) -> None:
-        field = self.query_one(Line)
+        field = self._field
         with field.prevent(Input.Changed):
             field.value = text
         field.cursor_position = len(text)

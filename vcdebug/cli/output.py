@@ -12,7 +12,9 @@ from contextlib import contextmanager
 from functools import reduce
 from io import StringIO
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, TextIO, TypeVar
+from typing import TYPE_CHECKING, TextIO, TypeVar
+
+from msgspec import Struct
 
 from vcdebug.errors import EngineError, VcdebugError
 from vcdebug.printable import escape_json, make_line_printable, make_printable
@@ -114,7 +116,7 @@ Result = TypeVar("Result")
 REPORT_HINT = "internal error in vcdebug; run again with VCDEBUG_TRACEBACK=1 and report the output"
 
 
-class RunFailure(NamedTuple):
+class RunFailure(Struct, frozen=True):
     """A run that raised an error."""
 
     line: str

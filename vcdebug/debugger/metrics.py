@@ -6,7 +6,9 @@ left out, as is capacity's `queue_overused`, which each release sets at another 
 """
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from vcdebug.explain.decisions import queue_figures
 from vcdebug.framework.hooks import OVERUSED
@@ -29,7 +31,7 @@ LARGEST_PLAIN: Final = 1e21
 """Prometheus writes numbers from here on with an exponent."""
 
 
-class Metric(NamedTuple):
+class Metric(Struct, frozen=True):
     """One time series: its name, labels and value, and the function of upstream that sets it."""
 
     name: str

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+
 from vcdebug.amount_text import capitalize_first, count_noun, format_age, join_names, verb_for
 from vcdebug.explain.answer import MAX_LINE_LENGTH, Advice, AdviceHarm, CauseHeadline, outside_advice, owner_advice
 from vcdebug.explain.job_view import OPERATORS, ExplainSubject, Operator
@@ -35,7 +37,7 @@ MAX_SEARCHED: Final = 4096
 """Characters of a message that are compared with the patterns; an API server keeps 1,024 of an event's."""
 
 
-class KnownReport(NamedTuple):
+class KnownReport(Struct, frozen=True):
     """A message of another component, its cause in a few words, and what helps; groups of the pattern are filled in."""
 
     pattern: str
@@ -160,7 +162,7 @@ class KnownCause(NamedTuple):
     advice: Advice
 
 
-class ComponentReport(NamedTuple):
+class ComponentReport(Struct, frozen=True):
     """An event of another component about a job."""
 
     event: Manifest
@@ -287,7 +289,7 @@ STARTING: Final = ("ContainerCreating", "PodInitializing")
 """Reasons of a container that waits while its pod starts as usual."""
 
 
-class PodFailure(NamedTuple):
+class PodFailure(Struct, frozen=True):
     """Why a pod is Failed, as its status says."""
 
     pod: str = ""
@@ -385,7 +387,7 @@ def _device_advice(pod: Pod, resource: str) -> Advice:
     return outside_advice(f"{check}: the kubelet knows fewer free devices than the scheduler.", AdviceHarm.CLUSTER)
 
 
-class WaitingContainer(NamedTuple):
+class WaitingContainer(Struct, frozen=True):
     """A container of a bound pod that does not run, as its kubelet states it."""
 
     pod: Pod

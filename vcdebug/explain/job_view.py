@@ -453,7 +453,7 @@ def condition_facts(view: JobView) -> tuple[str, ...]:
     )
 
 
-class Operator(NamedTuple):
+class Operator(Struct, frozen=True):
     """What the image or the name of a controller's pod contains, and the setting that hands its pods to Volcano."""
 
     names: tuple[str, ...]

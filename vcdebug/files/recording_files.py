@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 import vcdebug
 from vcdebug.errors import SnapshotError, VcdebugError
@@ -123,7 +125,7 @@ _UNPACKED_FACTOR: Final = 10
 _BLOCK: Final = 1 << 20
 
 
-class CachedRecording(NamedTuple):
+class CachedRecording(Struct, frozen=True):
     """A file of the cache."""
 
     path: Path

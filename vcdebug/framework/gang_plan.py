@@ -3,9 +3,8 @@
 Upstream: actions/utils (simulate.go, util.go).
 """
 
-from typing import NamedTuple
-
 import numpy as np
+from msgspec import Struct
 
 from vcdebug.framework import hooks
 from vcdebug.framework.order import Worksheet, build_worksheet
@@ -24,7 +23,7 @@ from vcdebug.model.task import TaskInfo
 EVICT_PURPOSE = 1
 
 
-class GangPlan(NamedTuple):
+class GangPlan(Struct, frozen=True):
     """The saved operations that make a job pipelined, and the hypernode of each sub job."""
 
     statement: Statement

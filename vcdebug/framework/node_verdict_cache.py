@@ -5,9 +5,9 @@ Upstream: none; util/predicate_helper asks at each node that it visits.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from vcdebug.model.fit_errors import ReasonTable
 from vcdebug.model.names import Codes, IntArray
@@ -22,7 +22,7 @@ NodeJudge = Callable[[TaskInfo], Codes | None]
 """The `precomputed_codes` method of the only plugin that filters nodes."""
 
 
-class NodeQuestion(NamedTuple):
+class NodeQuestion(Struct, frozen=True):
     """The conditions under which an action accepts a node."""
 
     action: int

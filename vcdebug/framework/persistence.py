@@ -4,7 +4,8 @@ Upstream: none; the design is "task state persistence across sessions".
 """
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from vcdebug.framework.quirks import BOOKS_CLAMPED, BOUND_ALREADY, BOUND_ELSEWHERE
 from vcdebug.framework.session import Session
@@ -15,7 +16,7 @@ from vcdebug.model.resource import Resource, set_amount
 from vcdebug.model.task import TaskInfo, TaskStatus
 
 
-class AnnotationPatch(NamedTuple):
+class AnnotationPatch(Struct, frozen=True):
     """The changes that the cycle would make to one pod's annotations."""
 
     pod: TaskKey

@@ -2,7 +2,8 @@
 
 from enum import IntEnum
 from functools import lru_cache
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from vcdebug.model.fit_errors import FitStatus
 from vcdebug.model.job import JobInfo
@@ -18,7 +19,7 @@ VictimAnswer = tuple[list[TaskInfo], int]
 """Answer of a victim hook: the tasks that may be evicted, and the vote (0 abstains)."""
 
 
-class ValidateResult(NamedTuple):
+class ValidateResult(Struct, frozen=True):
     """The answer of JobValid."""
 
     passed: bool
@@ -26,7 +27,7 @@ class ValidateResult(NamedTuple):
     message: str
 
 
-class PluginError(NamedTuple):
+class PluginError(Struct, frozen=True):
     """An error from PrePredicate; `statuses` is set if upstream returns a FitError."""
 
     text: str
@@ -37,7 +38,7 @@ class ScoreError(Exception):
     """Raised when a scoring function fails as a whole."""
 
 
-class NodeScores(NamedTuple):
+class NodeScores(Struct, frozen=True):
     """Scores per requested row. parts: by trace key below the plugin's; failed: rows whose function failed."""
 
     total: FloatArray
@@ -63,7 +64,7 @@ class EvictionKind(IntEnum):
     TASK_RECLAIM = 4
 
 
-class EvictionContext(NamedTuple):
+class EvictionContext(Struct, frozen=True):
     """The action, job and hypernode for which victims are sought."""
 
     kind: EvictionKind

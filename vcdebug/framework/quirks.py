@@ -3,7 +3,7 @@
 Upstream: all of it; docs/fidelity.md shows this table.
 """
 
-from typing import NamedTuple
+from msgspec import Struct
 
 from vcdebug.releases.change import Change
 from vcdebug.releases.nodes import RESERVE_FAILURE_CONTINUES
@@ -11,7 +11,7 @@ from vcdebug.releases.queues import CAPACITY_TREE_ABSENT
 from vcdebug.releases.scheduling import TOPOLOGY_PREEMPT_ABSENT, VICTIMS_NOT_RESTARTED
 
 
-class Quirk(NamedTuple):
+class Quirk(Struct, frozen=True):
     """A quirk: what happens, which decisions it can change, and in which releases."""
 
     code: str

@@ -6,7 +6,9 @@ Upstream: framework/plugins (plugin builders), actions/factory.
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from vcdebug.releases.change import Change
 from vcdebug.releases.release import Release
@@ -24,7 +26,7 @@ def resolve_reference(reference: str) -> Any:  # Any: the caller knows the class
     return getattr(import_module(module), name)
 
 
-class ActionFacts(NamedTuple):
+class ActionFacts(Struct, frozen=True):
     """What an action does, as its class declares it; fields and defaults are those of framework/action.Action."""
 
     admits: bool = False

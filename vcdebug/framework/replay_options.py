@@ -1,7 +1,8 @@
 """Options of a replay: its record's size limit, and the webhook that it may call. Upstream: plugins/extender (send)."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from vcdebug.framework.record import HookEvent, PredicateEvent, ScoreEvent
 from vcdebug.model.names import Codes, IntArray, KeptScores
@@ -95,7 +96,7 @@ def _event_arrays(event: object) -> tuple[IntArray | KeptScores | Codes, ...]:
 # The external service that a plugin may call, if the caller of the replay provides it.
 
 
-class WebhookResponse(NamedTuple):
+class WebhookResponse(Struct, frozen=True):
     """A response of the webhook."""
 
     status: int

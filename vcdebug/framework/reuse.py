@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from vcdebug.framework.conf import PluginOption, SchedulerConf
 from vcdebug.framework.record import ActionEvent, OpEvent, PredicateEvent, Record, ScoreEvent
@@ -88,19 +89,19 @@ def is_placed(pod: Manifest) -> bool:
 # The steps of a cycle: an earlier search is reused only while both cycles have taken the same steps.
 
 
-class ActionStep(NamedTuple):
+class ActionStep(Struct, frozen=True):
     """The start of an action."""
 
     action: str
 
 
-class HelperStep(NamedTuple):
+class HelperStep(Struct, frozen=True):
     """A new search helper, with an empty error cache."""
 
     cache_on: bool
 
 
-class OperationStep(NamedTuple):
+class OperationStep(Struct, frozen=True):
     """An operation that places, moves or evicts a task."""
 
     op: str
@@ -108,7 +109,7 @@ class OperationStep(NamedTuple):
     node: NodeName
 
 
-class SearchStep(NamedTuple):
+class SearchStep(Struct, frozen=True):
     """A search over nodes for a task."""
 
     predicate_event: PredicateEvent

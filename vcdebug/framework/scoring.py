@@ -5,9 +5,9 @@ Upstream: util/scheduler_helper (PrioritizeNodes, SelectBestNodeAndScore, SortNo
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from vcdebug.framework.hooks import BATCH_NODE_ORDER, BEST_NODE, NODE_ORDER
 from vcdebug.framework.placement import shard_groups
@@ -33,7 +33,7 @@ CONSTANT_STRIDES = (0,)
 """Strides of an array that repeats a single number."""
 
 
-class ScoredNodes(NamedTuple):
+class ScoredNodes(Struct, frozen=True):
     """Nodes with their total scores."""
 
     nodes: NodeRows

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from operator import itemgetter
-from typing import ClassVar, NamedTuple, ParamSpec, TypeVar
+from typing import ClassVar, ParamSpec, TypeVar
+
+from msgspec import Struct
 
 from vcdebug.framework import hooks
 from vcdebug.framework.accounts import Accounts, OpenAccounts
@@ -389,7 +391,7 @@ class Session:
 # The state of a dry run, for explanations that stop the replay inside one.
 
 
-class DryRunState(NamedTuple):
+class DryRunState(Struct, frozen=True):
     """The state of a dry run: a copy of the node, the task tried on it, and the task's PreFilter state."""
 
     state: CycleState

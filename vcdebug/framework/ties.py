@@ -7,14 +7,16 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+from msgspec import Struct
 
 from vcdebug.model.task import TaskInfo
 
 _ATOI: Final = re.compile(r"[+-]?[0-9]+")
 
 
-class TieField(NamedTuple):
+class TieField(Struct, frozen=True):
     """A field that breaks ties: the element with the smaller value goes first."""
 
     description: str

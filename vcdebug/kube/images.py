@@ -1,7 +1,8 @@
 """Container images on nodes; ImageLocality. Upstream: k8s plugin imagelocality, scheduler cache image states."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from vcdebug.gomath import int_div, trunc_int64
 from vcdebug.model.names import NodeName
@@ -11,7 +12,7 @@ MIN_THRESHOLD = 23 * 1024 * 1024
 MAX_CONTAINER_THRESHOLD = 1000 * 1024 * 1024
 
 
-class ImageState(NamedTuple):
+class ImageState(Struct, frozen=True):
     """One image in a node's summary."""
 
     size: int
@@ -44,7 +45,7 @@ def _reported_images(manifest: JsonObject) -> Iterable[tuple[str, int]]:
             yield name, image.get("sizeBytes") or 0
 
 
-class HeldImage(NamedTuple):
+class HeldImage(Struct, frozen=True):
     """An image of the pod that is on a node."""
 
     name: str
@@ -54,7 +55,7 @@ class HeldImage(NamedTuple):
     """The size times the fraction of nodes with the image."""
 
 
-class PodImages(NamedTuple):
+class PodImages(Struct, frozen=True):
     """The normalised image names of a pod, and its number of containers."""
 
     names: tuple[str, ...]

@@ -4,7 +4,8 @@ Upstream: the informer listers that predicates and nodeorder use; component-help
 """
 
 from collections.abc import Container, Iterator, Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from vcdebug.kube.selector import Labels, Selector, SelectorError, equality_selector, label_selector
 from vcdebug.model.pod import Pod
@@ -88,7 +89,7 @@ SELECTED_NODE = "volume.kubernetes.io/selected-node"
 WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
 
 
-class ClaimName(NamedTuple):
+class ClaimName(Struct, frozen=True):
     """A claim named by a pod's volume, or created for an ephemeral volume."""
 
     name: str

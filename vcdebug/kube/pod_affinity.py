@@ -27,7 +27,7 @@ PairCounts = dict[str, IntArray]
 """Topology key → number of matches per label value id, as in LabelColumn.count_by_value."""
 
 
-class TermPods(NamedTuple):
+class TermPods(Struct, frozen=True):
     """The pods that a term selects; terms that differ only in topology key or weight share the count."""
 
     everywhere: bool
@@ -305,7 +305,7 @@ class WeightedTerm(NamedTuple):
     is_incoming: bool
 
 
-class ScoreContribution(NamedTuple):
+class ScoreContribution(Struct, frozen=True):
     """One term's contribution to a node's raw score."""
 
     term: AffinityTerm

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from vcdebug.gomath import int_div, wrap_int64
 from vcdebug.model.pod import Pod, is_resize_infeasible
 from vcdebug.snapshot.manifest import JsonObject
@@ -54,7 +56,7 @@ class PodRequests(NamedTuple):
         return not all(0 <= amount < IMMENSE_AMOUNT for amounts in self for amount in amounts)
 
 
-class _RequestOptions(NamedTuple):
+class _RequestOptions(Struct, frozen=True):
     defaults: Mapping[str, int]
     pod_level: bool
     resized: ResizedContainers | None
@@ -170,7 +172,7 @@ Amounts = dict[str, int]
 _LARGE_AMOUNT = 2**43
 
 
-class ResizedContainers(NamedTuple):
+class ResizedContainers(Struct, frozen=True):
     """The resources that the kubelet reports for a pod's containers, by container name."""
 
     statuses: Mapping[str, JsonObject]

@@ -1,7 +1,9 @@
 """PodShape: the parsed parts of a pod's spec. Pods of one template share the parts."""
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
+
+from msgspec import Struct
 
 from vcdebug.kube.affinity_terms import NO_TERMS, LabelGroup, PodAffinityTerms, pod_affinity_terms
 from vcdebug.kube.node_affinity import NodeConstraints, parse_node_constraints
@@ -17,7 +19,7 @@ _NO_PARTS: JsonObject = {}
 LabelItems = tuple[tuple[str, str], ...]
 
 
-class PodDemand(NamedTuple):
+class PodDemand(Struct, frozen=True):
     """Host ports and requests of a pod's containers."""
 
     ports: HostPorts

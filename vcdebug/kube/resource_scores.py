@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from vcdebug.gomath import (
     FloatArray,
@@ -31,7 +32,7 @@ ResourceFigures = tuple[str, int, int, int]
 """(name, allocatable, requested by pods, added by the incoming pod) of one resource on one node."""
 
 
-class AveragePart(NamedTuple):
+class AveragePart(Struct, frozen=True):
     """One resource's part of an average score."""
 
     name: str
@@ -41,7 +42,7 @@ class AveragePart(NamedTuple):
     score: int
 
 
-class AverageScore(NamedTuple):
+class AverageScore(Struct, frozen=True):
     """The least or most allocated score of one node."""
 
     portions: tuple[AveragePart, ...]
@@ -49,7 +50,7 @@ class AverageScore(NamedTuple):
     score: int
 
 
-class BalancePart(NamedTuple):
+class BalancePart(Struct, frozen=True):
     """One resource's part of a balanced score."""
 
     name: str
@@ -61,7 +62,7 @@ class BalancePart(NamedTuple):
     """The requested fraction of the allocatable amount without and with the pod, at most 1."""
 
 
-class BalancedScore(NamedTuple):
+class BalancedScore(Struct, frozen=True):
     """The balanced allocation score of one node."""
 
     filled: tuple[BalancePart, ...]

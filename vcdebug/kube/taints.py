@@ -4,9 +4,10 @@ Upstream: k8s component-helpers corev1 (tolerations), plugins nodeunschedulable 
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
+from msgspec import Struct
 
 from vcdebug.model.names import BoolArray, IntArray
 from vcdebug.snapshot.manifest import JsonObject, spec_of, status_of
@@ -17,7 +18,7 @@ NO_EXECUTE = "NoExecute"
 UNSCHEDULABLE_TAINT_KEY = "node.kubernetes.io/unschedulable"
 
 
-class Taint(NamedTuple):
+class Taint(Struct, frozen=True):
     """A node's taint."""
 
     key: str
@@ -25,7 +26,7 @@ class Taint(NamedTuple):
     effect: str
 
 
-class Toleration(NamedTuple):
+class Toleration(Struct, frozen=True):
     """A pod's toleration."""
 
     key: str

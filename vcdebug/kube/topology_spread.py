@@ -4,7 +4,6 @@ Upstream: k8s plugin podtopologyspread (common, filtering, scoring).
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -96,7 +95,7 @@ def rows_with_all_keys(view: NodeView, constraints: Constraints) -> BoolArray:
     return rows
 
 
-class SpreadDomains(NamedTuple):
+class SpreadDomains(Struct, frozen=True):
     """The domains of a constraint, with the numbers of pods in them."""
 
     column: LabelColumn
@@ -161,7 +160,7 @@ def default_constraints(selector: Selector) -> Constraints:
     return (SpreadConstraint(HOSTNAME_KEY, 3, selector), SpreadConstraint(ZONE_KEY, 5, selector))
 
 
-class SpreadPart(NamedTuple):
+class SpreadPart(Struct, frozen=True):
     """One constraint's part of the scores of the candidates."""
 
     constraint: SpreadConstraint
@@ -174,7 +173,7 @@ class SpreadPart(NamedTuple):
     """counts × weight + maxSkew - 1; 0 for nodes without the label."""
 
 
-class SpreadResult(NamedTuple):
+class SpreadResult(Struct, frozen=True):
     """The scores of all candidates, with their parts."""
 
     parts: tuple[SpreadPart, ...]

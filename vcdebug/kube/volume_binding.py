@@ -5,7 +5,6 @@ Upstream: k8s plugin volumebinding, its binder and assume caches; component-help
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -49,7 +48,7 @@ class VolumeBindingError(Exception):
     """Raised if PreFilter or Filter ends with an error; the text is upstream's."""
 
 
-class PodVolumes(NamedTuple):
+class PodVolumes(Struct, frozen=True):
     """The volumes to bind (claim key, volume name) and to provision (claim keys) for a pod on one node."""
 
     bindings: tuple[tuple[str, str], ...] = ()
@@ -59,7 +58,7 @@ class PodVolumes(NamedTuple):
 NO_VOLUMES = PodVolumes()
 
 
-class ClaimFit(NamedTuple):
+class ClaimFit(Struct, frozen=True):
     """Whether one claim of a pod fits a node, and the reason."""
 
     claim: str

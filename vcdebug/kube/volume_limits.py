@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from vcdebug.kube.listers import (
     ClaimName,
@@ -35,7 +36,7 @@ VolumeDrivers = dict[str, str]
 """`driver/handle` of a volume → its driver."""
 
 
-class DriverCount(NamedTuple):
+class DriverCount(Struct, frozen=True):
     """The numbers of volumes of one driver on a node."""
 
     driver: str

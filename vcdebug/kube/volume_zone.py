@@ -4,9 +4,9 @@ Upstream: k8s plugin volumezone.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from vcdebug.kube.listers import WAIT_FOR_FIRST_CONSUMER, Listers, Manifest, not_found_text, storage_class_name
 from vcdebug.kube.node_labels import NodeLabels
@@ -29,7 +29,7 @@ class VolumeZoneError(Exception):
     """Raised if the pod's claims cannot be resolved; the text is upstream's."""
 
 
-class ZoneLimit(NamedTuple):
+class ZoneLimit(Struct, frozen=True):
     """A volume's zones or regions under one label key."""
 
     key: str

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from vcdebug.model.names import JobId, SubJobId, TaskId
 from vcdebug.model.pod_group import NetworkTopology, PodGroup, SubGroupPolicy
@@ -17,7 +18,7 @@ from vcdebug.snapshot.cycle_inputs import ASCENDING, MapOrder
 from vcdebug.snapshot.manifest import label_selector_matches
 
 
-class MinimumCount(NamedTuple):
+class MinimumCount(Struct, frozen=True):
     """A count and the minimum that the gang needs: pods of a role, or sub jobs of a policy."""
 
     name: str

@@ -1,7 +1,8 @@
 """resourcequota: admits jobs within the ResourceQuotas of their namespace. Upstream: plugins/resourcequota."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from vcdebug.framework.hooks import JOB_ENQUEUED
 from vcdebug.framework.plugin_answers import PERMIT, REJECT
@@ -17,7 +18,7 @@ REFUSAL_MESSAGE = "resource quota insufficient, requested: {requested}, used: {u
 QuantityList = Mapping[str, object]
 
 
-class NamespaceQuota(NamedTuple):
+class NamespaceQuota(Struct, frozen=True):
     """The status of a ResourceQuota; of its spec, only releases with the older form of #5800 read the scopes."""
 
     name: str
@@ -25,7 +26,7 @@ class NamespaceQuota(NamedTuple):
     used: QuantityList
 
 
-class QuotaCheck(NamedTuple):
+class QuotaCheck(Struct, frozen=True):
     """The check of one resource name against one quota, in units of 10^-9."""
 
     quota: NamespaceQuota

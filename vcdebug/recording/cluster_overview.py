@@ -1,7 +1,9 @@
 """Jobs and pods that are not served after the cycle, and the dimensions and columns that a survey shows."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from vcdebug.framework.hooks import JOB_VALID
 from vcdebug.framework.record import EVICT_OP, PIPELINE_OP, HookEvent, OpEvent
@@ -24,7 +26,7 @@ SERVED_STATUSES: Final = (
 """Statuses after the cycle of a pod that has its node or is finished."""
 
 
-class WaitingSummary(NamedTuple):
+class WaitingSummary(Struct, frozen=True):
     """Jobs and pods that are or may be Pending, by name in the order of the manifests."""
 
     jobs: tuple[JobId, ...]

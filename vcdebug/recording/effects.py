@@ -198,7 +198,7 @@ def _job_outcome(job: JobInfo, bound: int, pipelined: int, evicted: int) -> str:
 # Statements, and what became of the evictions in them.
 
 
-class StatementSpan(NamedTuple):
+class StatementSpan(Struct, frozen=True):
     """One statement: its operations, and how and at which event it ended."""
 
     ops: tuple[Seq, ...]
@@ -279,7 +279,7 @@ def evict_operations(recording: Recording) -> Sequence[EvictOperation]:
 EventKind = TypeVar("EventKind")
 
 
-class ActionOutcome(NamedTuple):
+class ActionOutcome(Struct, frozen=True):
     """The counts of one action."""
 
     popped: int
@@ -329,7 +329,7 @@ def iter_rejections(events: Iterable[record.Event]) -> Iterator[tuple[JobId, str
 # The events that a timeline marks: statements with operations, evictions, and the starts of actions.
 
 
-class TimelineMarks(NamedTuple):
+class TimelineMarks(Struct, frozen=True):
     """Event numbers that a timeline shows."""
 
     commits: Sequence[Seq]
@@ -356,7 +356,7 @@ VIEW_PLUGIN: Final = PREDICATES
 """The plugin that keeps the view in step with the session."""
 
 
-class PodCount(NamedTuple):
+class PodCount(Struct, frozen=True):
     """How many pods a node of the view holds around one operation."""
 
     before: int

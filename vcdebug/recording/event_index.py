@@ -8,9 +8,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import cached_property
 from itertools import chain, compress
 from operator import attrgetter, itemgetter
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
+from msgspec import Struct
 
 from vcdebug.framework.columns import OPERATION
 from vcdebug.framework.hooks import VICTIM_TASKS
@@ -233,7 +234,7 @@ SUBJECT_FIELDS = {TASK: TASK, OTHER: TASK, JOB: JOB, NODE: NODE, QUEUE: QUEUE, S
 """Field of a hook call's subject → what it names."""
 
 
-class Owners(NamedTuple):
+class Owners(Struct, frozen=True):
     """Task → job, sub job → job, job → queue; fixed during a cycle."""
 
     jobs: Mapping[TaskKey, JobId]

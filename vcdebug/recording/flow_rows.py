@@ -6,7 +6,6 @@ innermost row. A cursor at the first event of a row is before the whole row, the
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -43,7 +42,7 @@ def present_branches(recording: Recording) -> tuple[StepBranch, ...]:
     return tuple(branch for branch in session_branches(recording) if branch is not None)
 
 
-class EventRun(NamedTuple):
+class EventRun(Struct, frozen=True):
     """Consecutive events of one kind, directly inside one span."""
 
     first: Seq
@@ -118,7 +117,7 @@ def _hook_point(recording: Recording, seq: Seq) -> str:
     return event.point
 
 
-class RowPlace(NamedTuple):
+class RowPlace(Struct, frozen=True):
     """A row among its siblings."""
 
     siblings: Sequence[FlowPart]

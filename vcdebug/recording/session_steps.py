@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
+
+from msgspec import Struct
 
 from vcdebug.amount_text import count_noun
 from vcdebug.errors import closest_name
@@ -229,7 +231,7 @@ def _cycle_state_step(
 # A step of a session that leaves no event of its own.
 
 
-class SessionStep(NamedTuple):
+class SessionStep(Struct, frozen=True):
     """One step of the session's opening or closing; steps form a tree."""
 
     name: str
@@ -318,7 +320,7 @@ NEVER_REGISTERED: Final = ("NodeMap", "NodeReduce")
 DEALLOCATION_EVENTS: Final = "evictions and undone placements"
 
 
-class HookRegistration(NamedTuple):
+class HookRegistration(Struct, frozen=True):
     """One hook of one plugin at its place in the configuration."""
 
     tier: int

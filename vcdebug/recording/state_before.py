@@ -1,7 +1,9 @@
 """Jobs, tasks and nodes as they were before an event, as model objects that plugins' rules accept."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
+
+from msgspec import Struct
 
 from vcdebug.framework.record import OpEvent
 from vcdebug.framework.session import Plugin
@@ -140,7 +142,7 @@ PART_EFFECTS = {
 }
 
 
-class RequestLine(NamedTuple):
+class RequestLine(Struct, frozen=True):
     """One part and how it counts."""
 
     part: str

@@ -11,6 +11,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
+from msgspec import Struct
+
 from vcdebug.framework.columns import OPERATION
 from vcdebug.framework.figures import Figures, Value
 from vcdebug.framework.record import Event, JobState, NodeAmounts, OpEvent, Record, StateEvent
@@ -324,7 +326,7 @@ class TaskState(NamedTuple):
     node: NodeName
 
 
-class JobCounts(NamedTuple):
+class JobCounts(Struct, frozen=True):
     """A job's tasks at one moment, as the gang counts them."""
 
     status: Mapping[TaskStatus, int]

@@ -6,6 +6,8 @@ Upstream: cache (AddBindTask, Evict, UpdateJobStatus), framework/session (closeS
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from vcdebug.framework.persistence import annotation_patches
 from vcdebug.framework.record import CloseEvent
 from vcdebug.model.fit_errors import ALL_NODES_UNAVAILABLE
@@ -35,7 +37,7 @@ class ClusterWrite(NamedTuple):
     text: str
 
 
-class PodStatusWrite(NamedTuple):
+class PodStatusWrite(Struct, frozen=True):
     """The condition PodScheduled=False of a pod, and its nominated node where that is new."""
 
     pod: TaskKey

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Final, Literal, NamedTuple, Self
+from typing import Final, Literal, Self
+
+from msgspec import Struct
 
 from vcdebug.releases import devices, nodes, queues, scheduling, topology
 from vcdebug.releases.change import Change, Tag
@@ -167,7 +169,7 @@ SUPPORTED_TAGS: tuple[Tag, ...] = tuple(
 """The supported tags, newest first; master comes before them."""
 
 
-class BranchHead(NamedTuple):
+class BranchHead(Struct, frozen=True):
     """The last commit of a release branch that was read, with its date."""
 
     commit: str

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from msgspec import Struct
+
 from vcdebug.snapshot.manifest import Json, JsonObject, object_in
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ class VgpuNames(NamedTuple):
     """The resource for memory in percent of a card."""
 
 
-class MigTemplate(NamedTuple):
+class MigTemplate(Struct, frozen=True):
     """MIG instances of one size on a card. Upstream: api/devices/config/vgpu (MigTemplate)."""
 
     name: str
@@ -38,7 +40,7 @@ class MigTemplate(NamedTuple):
     number: int
 
 
-class Geometry(NamedTuple):
+class Geometry(Struct, frozen=True):
     """A possible division of a card into instances. Upstream: api/devices/config/vgpu (Geometry)."""
 
     group: str
@@ -48,7 +50,7 @@ class Geometry(NamedTuple):
 Geometries = tuple[Geometry, ...]
 
 
-class KnownCards(NamedTuple):
+class KnownCards(Struct, frozen=True):
     """Geometries by words in a card's kind. Upstream: api/devices/config/vgpu (AllowedMigGeometries)."""
 
     models: tuple[str, ...]
@@ -194,7 +196,7 @@ NPU_SECTION: Final = "vnpus"
 _INT_BITS: Final = 64
 
 
-class NpuTemplate(NamedTuple):
+class NpuTemplate(Struct, frozen=True):
     """A part of a card that a pod can get: its name and memory."""
 
     name: str
@@ -229,7 +231,7 @@ class NpuKind(NamedTuple):
         return (self.allocatable if memory <= self.capacity else 0), ""
 
 
-class NpuConfig(NamedTuple):
+class NpuConfig(Struct, frozen=True):
     """Kinds of NPUs in the order in which nodes are searched for them."""
 
     kinds: tuple[NpuKind, ...]

@@ -12,9 +12,10 @@ import binascii
 import math
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import yaml
+from msgspec import Struct
 
 from vcdebug.snapshot.manifest import Json
 from vcdebug.snapshot.yaml_documents import BOOLEANS, NULLS, SAFE_LOADER, WordSet, refuse_deep
@@ -50,19 +51,19 @@ class GoYamlError(ValueError):
         self.where = path
 
 
-class GoStruct(NamedTuple):
+class GoStruct(Struct, frozen=True):
     """A struct: the types of its fields. Keys that are no field become None, whatever they hold."""
 
     fields: Mapping[str, GoType]
 
 
-class GoList(NamedTuple):
+class GoList(Struct, frozen=True):
     """A slice."""
 
     item: GoType
 
 
-class GoMap(NamedTuple):
+class GoMap(Struct, frozen=True):
     """A map with text keys."""
 
     value: GoType

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from msgspec import Struct, structs
 
@@ -94,7 +94,7 @@ def _bare(name: str) -> str:
     return name.rpartition("/")[2]
 
 
-class _Owner(NamedTuple):
+class _Owner(Struct, frozen=True):
     kind: str
     name: str
     uid: str = ""
@@ -104,7 +104,7 @@ class _Owner(NamedTuple):
         return f"{self.kind} {self.name}".strip()
 
 
-class _NamedJob(NamedTuple):
+class _NamedJob(Struct, frozen=True):
     name: str
     title: str
 

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+from msgspec import Struct
 
 from vcdebug.amount_text import count_noun
 from vcdebug.snapshot.gathered_objects import GatheredObjects, object_name
@@ -200,7 +202,7 @@ def _object_key(manifest: Manifest) -> tuple[str, str]:
     return metadata.get("namespace") or "", metadata["name"]
 
 
-class _ExpectedField(NamedTuple):
+class _ExpectedField(Struct, frozen=True):
     kind: str
     part: str
     field: str

@@ -1,7 +1,6 @@
 """Problem: a fault of the input with which the replay can continue."""
 
 import re
-from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -33,7 +32,7 @@ MAX_ALIKE = 5
 _INDEX = re.compile(r"\[[^\]]*\]")
 
 
-class _Sort(NamedTuple):
+class _Sort(Struct, frozen=True):
     """The fields that Problems of one sort share, for any file and any object of a kind."""
 
     kind: str

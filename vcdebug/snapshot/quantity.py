@@ -4,6 +4,8 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from msgspec import Struct
+
 MAX_INT64 = (1 << 63) - 1
 MAX_LENGTH = 1000
 """Maximum length of a quantity's text."""
@@ -22,14 +24,14 @@ class QuantityError(ValueError):
     """A text that is not a quantity."""
 
 
-class _Int64Amount(NamedTuple):
+class _Int64Amount(Struct, frozen=True):
     """`mantissa` x 10^`scale`: Go's short form, exact in int64."""
 
     mantissa: int
     scale: int
 
 
-class _DecimalAmount(NamedTuple):
+class _DecimalAmount(Struct, frozen=True):
     """`unscaled` x 10^-`scale`: Go's long form, of any size."""
 
     unscaled: int

@@ -6,7 +6,9 @@ import re
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
-from typing import IO, BinaryIO, Final, NamedTuple
+from typing import IO, BinaryIO, Final
+
+from msgspec import Struct
 
 from vcdebug.amount_text import join_names
 from vcdebug.errors import SnapshotError, closest_name_hint
@@ -329,7 +331,7 @@ def _read_content(path: Path) -> bytes:
 _FOLDERS = (Path(__file__).parents[1] / "fixtures", Path(__file__).parents[2] / "fixtures")
 
 
-class BundledSnapshot(NamedTuple):
+class BundledSnapshot(Struct, frozen=True):
     """One snapshot that comes with vcdebug."""
 
     name: str

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from vcdebug.errors import SnapshotError
@@ -41,7 +42,7 @@ _PREFIX: Final = "volcano.sh/"
 _LIST_KINDS: Final = ("List", "PodList", "JobList")
 
 
-class SubmittedWorkloads(NamedTuple):
+class SubmittedWorkloads(Struct, frozen=True):
     """A snapshot with added workloads, and the new PodGroups."""
 
     snapshot: Snapshot

@@ -3,9 +3,8 @@
 Upstream: actions/allocate (allocateForJob, allocateForSubJob, allocateFromNomination), actions/allocate (recorder).
 """
 
-from typing import NamedTuple
-
 import numpy as np
+from msgspec import Struct
 
 from vcdebug.actions.allocate.tasks import TaskPlacement, is_ready, place_task
 from vcdebug.framework import hooks
@@ -26,7 +25,7 @@ from vcdebug.releases.scheduling import SUBGROUP_WITHOUT_HARD
 ALLOCATE_PURPOSE = 0
 
 
-class Solution(NamedTuple):
+class Solution(Struct, frozen=True):
     """The result of a successful dry run in one hypernode: saved operations, remaining work, and score."""
 
     statement: Statement

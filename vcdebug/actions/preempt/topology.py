@@ -3,7 +3,7 @@
 Upstream: actions/preempt (topology_aware).
 """
 
-from typing import NamedTuple
+from msgspec import Struct
 
 from vcdebug.errors import ProcessExit, SchedulerPanic
 from vcdebug.framework import hooks
@@ -30,7 +30,7 @@ TIE_RULES = ("the lowest top priority", "the lowest sum of priorities", "the few
 """The criteria that `rank_candidate` compares, in this order; ties go to the smallest node name."""
 
 
-class Candidate(NamedTuple):
+class Candidate(Struct, frozen=True):
     """A node on which the task fits without these victims; the most important victim is first."""
 
     node: NodeInfo

@@ -1,7 +1,6 @@
 """Statements and their evictions (victim, preemptor, outcome, price), and the bundles of gang actions."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -31,7 +30,7 @@ MOST_NODES = 3
 ORDER_OF_NODES_NOTE = "nodes are tried in order of score, not of their victims' priority"
 
 
-class Eviction(NamedTuple):
+class Eviction(Struct, frozen=True):
     """One planned eviction, carried out or discarded, with its owner and its preemptor."""
 
     seq: Seq

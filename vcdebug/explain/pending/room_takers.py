@@ -1,7 +1,8 @@
 """Who has the room that a task lacks: tasks that this cycle placed there first, and tasks that run there."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from vcdebug import amount_text
 from vcdebug.amount_text import count_noun, join_first_names, join_names, verb_for
@@ -23,7 +24,7 @@ from vcdebug.recording.visits import JobVisit, TaskTry
 MAX_TAKERS = 3
 
 
-class RoomTaker(NamedTuple):
+class RoomTaker(Struct, frozen=True):
     """A task of another job that this cycle placed where the blocked task would have fitted."""
 
     task: TaskInfo
@@ -31,7 +32,7 @@ class RoomTaker(NamedTuple):
     seq: Seq
 
 
-class RoomTakers(NamedTuple):
+class RoomTakers(Struct, frozen=True):
     """The room takers, their nodes, and the names of each job's pods among them."""
 
     tasks: Sequence[RoomTaker] = ()

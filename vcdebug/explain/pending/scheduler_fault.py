@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from vcdebug.amount_text import capitalize_first, count_noun, format_age, join_names
@@ -56,7 +57,7 @@ _OLDEST_KUBERNETES: Final = {6: 17, 7: 19, 8: 19, 9: 21, 10: 21, 11: 21, 12: 21,
 _VERSION: Final = re.compile(r"v?1\.([0-9]{1,4})(?![0-9])")
 
 
-class _Fault(NamedTuple):
+class _Fault(Struct, frozen=True):
     """Why the scheduler does not run: the words of the first line, facts, advice."""
 
     reason: str

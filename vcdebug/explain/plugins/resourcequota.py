@@ -1,7 +1,9 @@
 """resourcequota: which quota of the namespace does not hold a job's minimum. Upstream: plugins/resourcequota."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from vcdebug.amount_text import count_noun, format_unit_amount, is_counted, join_names
 from vcdebug.explain import answer
@@ -149,7 +151,7 @@ EXPLAINER = PluginExplainer(
 MAX_HOLDERS: Final = 4
 
 
-class QuotaHolder(NamedTuple):
+class QuotaHolder(Struct, frozen=True):
     """A pod that counts for a quota."""
 
     pod: str
@@ -164,7 +166,7 @@ def join_holders(holders: Iterable[QuotaHolder]) -> str:
     return join_names((" ".join(filter(None, words)) for words in parts), MAX_HOLDERS)
 
 
-class ExhaustedQuota(NamedTuple):
+class ExhaustedQuota(Struct, frozen=True):
     """One resource of a ResourceQuota that has no room for some more pods."""
 
     quota: str

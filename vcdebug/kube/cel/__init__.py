@@ -6,7 +6,8 @@ Upstream: k8s apiserver cel (Quantity, Semver), k8s dynamic-resource-allocation 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from vcdebug.gomath import MAX_INT64, MIN_INT64
 from vcdebug.snapshot.quantity import QuantityError, nano_value
@@ -28,7 +29,7 @@ class DeclaredFields(dict[str, object]):
     """An object with declared fields: an expression that names another field does not compile."""
 
 
-class Quantity(NamedTuple):
+class Quantity(Struct, frozen=True):
     """An amount in 10^-9 units."""
 
     nano: int
@@ -51,7 +52,7 @@ class Quantity(NamedTuple):
         return self.nano % NANO_PER_UNIT == 0 and MIN_INT64 <= self.nano // NANO_PER_UNIT <= MAX_INT64  # exact: ints
 
 
-class Semver(NamedTuple):
+class Semver(Struct, frozen=True):
     """A semantic version without its build metadata, which comparisons ignore."""
 
     major: int

@@ -12,6 +12,7 @@ from math import isfinite, log2
 from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.gang_plan import EVICT_PURPOSE
@@ -38,7 +39,7 @@ from vcdebug.snapshot.cycle_inputs import MapOrder
 FULL_SCORE = 1.0
 
 
-class TierFill(NamedTuple):
+class TierFill(Struct, frozen=True):
     """The part of one tier in a node's score for a pod without topology."""
 
     tier: int
@@ -49,7 +50,7 @@ class TierFill(NamedTuple):
     score: float
 
 
-class JobNearness(NamedTuple):
+class JobNearness(Struct, frozen=True):
     """The distance between a node and its job's HyperNode."""
 
     hyper_node: str
@@ -64,7 +65,7 @@ class JobNearness(NamedTuple):
     is_tied: bool
 
 
-class NodeNearness(NamedTuple):
+class NodeNearness(Struct, frozen=True):
     """The parts of a node's score: tiers for a pod without topology, else its nearness to the job."""
 
     tiers: tuple[TierFill, ...]

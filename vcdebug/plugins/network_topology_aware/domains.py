@@ -5,7 +5,6 @@ Upstream: plugins/network-topology-aware (hyperNodeGradientFn, getSearchRoot, re
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct, field
@@ -126,7 +125,7 @@ def _sum_amounts(ssn: Session, nodes: Iterable[NodeName]) -> HyperNodeAmounts:
 # The HyperNodes to try, by tier, for a job or sub job with hard topology.
 
 
-class GradientRequest(NamedTuple):
+class GradientRequest(Struct, frozen=True):
     """The highest tier allowed, the HyperNode allocated so far (or empty), the minimum, and the purpose."""
 
     tier: int

@@ -3,9 +3,8 @@
 Upstream: plugins/predicates (v1.12 and older).
 """
 
-from typing import NamedTuple
-
 import numpy as np
+from msgspec import Struct
 
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.session import Session
@@ -22,7 +21,7 @@ RESOURCES_KEY = "predicate.resources"
 CHECK_FAILED = "proportional of resource {} check failed"
 
 
-class AcceleratorRate(NamedTuple):
+class AcceleratorRate(Struct, frozen=True):
     """The cpu and memory that must stay idle per idle unit of an accelerator."""
 
     resource: str
@@ -30,7 +29,7 @@ class AcceleratorRate(NamedTuple):
     memory: float
 
 
-class KeptIdle(NamedTuple):
+class KeptIdle(Struct, frozen=True):
     """An idle accelerator on a node, with (amount left, amount to keep) of cpu and of memory."""
 
     resource: str

@@ -3,8 +3,9 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun, format_resource, join_names, verb_for
@@ -241,7 +242,7 @@ def _reservation(view: JobView) -> str:
     return f"{group.phase or PENDING}{amount}"
 
 
-class _Strays(NamedTuple):
+class _Strays(Struct, frozen=True):
     """Pods of a PodGroup's workload that name another PodGroup."""
 
     owner: str

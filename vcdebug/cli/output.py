@@ -12,9 +12,7 @@ from contextlib import contextmanager
 from functools import reduce
 from io import StringIO
 from itertools import islice
-from typing import TYPE_CHECKING, TextIO, TypeVar
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, NamedTuple, TextIO, TypeVar
 
 from vcdebug.errors import EngineError, VcdebugError
 from vcdebug.printable import escape_json, make_line_printable, make_printable
@@ -116,7 +114,7 @@ Result = TypeVar("Result")
 REPORT_HINT = "internal error in vcdebug; run again with VCDEBUG_TRACEBACK=1 and report the output"
 
 
-class RunFailure(Struct, frozen=True):
+class RunFailure(NamedTuple):
     """A run that raised an error."""
 
     line: str

@@ -6,9 +6,7 @@ left out, as is capacity's `queue_overused`, which each release sets at another 
 """
 
 from collections.abc import Iterator
-from typing import Final
-
-from msgspec import Struct
+from typing import Final, NamedTuple
 
 from vcdebug.explain.decisions import queue_figures
 from vcdebug.framework.hooks import OVERUSED
@@ -31,7 +29,7 @@ LARGEST_PLAIN: Final = 1e21
 """Prometheus writes numbers from here on with an exponent."""
 
 
-class Metric(Struct, frozen=True):
+class Metric(NamedTuple):
     """One time series: its name, labels and value, and the function of upstream that sets it."""
 
     name: str

@@ -8,9 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import vcdebug
 from vcdebug.errors import SnapshotError, VcdebugError
@@ -125,7 +123,7 @@ _UNPACKED_FACTOR: Final = 10
 _BLOCK: Final = 1 << 20
 
 
-class CachedRecording(Struct, frozen=True):
+class CachedRecording(NamedTuple):
     """A file of the cache."""
 
     path: Path

@@ -12,7 +12,7 @@ from datetime import datetime
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, NamedTuple
 
 from msgspec import Struct, field
 
@@ -47,7 +47,7 @@ class SnapshotIdentity(Struct, frozen=True):
         return f"{readable}-{hashlib.sha256(self.path.encode()).hexdigest()[:8]}-"
 
 
-class RecentSnapshot(Struct, frozen=True):
+class RecentSnapshot(NamedTuple):
     """A snapshot that was opened before."""
 
     path: str

@@ -18,7 +18,6 @@ from vcdebug.plugins import DEVICESHARE
 from vcdebug.releases.release_names import release_of_image
 from vcdebug.snapshot import settings as command_line
 from vcdebug.snapshot.device_config import (
-    DEVICE_CONFIG_FILE,
     DEVICE_CONFIG_NAME,
     DEVICE_CONFIG_NAMESPACE,
     NAME_ARGUMENT,
@@ -27,7 +26,7 @@ from vcdebug.snapshot.device_config import (
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.manifest import object_in, object_list
 from vcdebug.snapshot.problems import Problem, ProblemReport
-from vcdebug.snapshot.settings import CONF_KEY, RELEASE_FIELDS, with_flags, with_release
+from vcdebug.snapshot.settings import CONF_KEY, DEVICE_CONFIG_FILE, RELEASE_FIELDS, with_flags, with_release
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 
 if TYPE_CHECKING:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
 from vcdebug.amount_text import count_noun
-from vcdebug.debugger.breakpoint import Breakpoint
 from vcdebug.debugger.captures import CaptureSeries
 from vcdebug.debugger.cursor import NO_SELECTION, OVERVIEW, CursorSelection, Position, step_direction
 from vcdebug.debugger.debugger import Debugger, MoveResult
@@ -18,6 +17,9 @@ from vcdebug.errors import VcdebugError
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.whatif.branch import BRANCH, ORIGINAL, OpenRecordings
+
+if TYPE_CHECKING:
+    from vcdebug.debugger.breakpoint import Breakpoint
 
 DriverStep = Literal["into", "inside", "over", "out", "continue"]
 

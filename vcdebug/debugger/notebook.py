@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import ClassVar, Final, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, Generic, NamedTuple, TypeVar
 
 from msgspec import Struct
 
 from vcdebug.debugger import figures
-from vcdebug.debugger.breakpoint import Breakpoint, parse_breakpoint
 from vcdebug.debugger.breakpoints import BreakpointError
 from vcdebug.debugger.cursor import FORWARD, Step
 from vcdebug.debugger.expression import Value, parse_expression
@@ -20,6 +19,9 @@ from vcdebug.errors import VcdebugError
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.manifest import Json, JsonDict, JsonObject
+
+if TYPE_CHECKING:
+    from vcdebug.debugger.breakpoint import Breakpoint
 
 NOTEBOOK_VERSION: Final = 1
 NOTEBOOK_PARTS: Final = ("breakpoints", "watches", "bookmarks")
@@ -228,7 +230,7 @@ class BreakpointLogLine(Struct, frozen=True):
     text: str
 
 
-class BreakpointList(NumberedList[Breakpoint]):
+class BreakpointList(NumberedList["Breakpoint"]):
     """Breakpoints by number."""
 
     WHAT = "breakpoint"
@@ -244,6 +246,8 @@ class BreakpointList(NumberedList[Breakpoint]):
 
         With a recording, names that it does not have are an error.
         """
+        from vcdebug.debugger.breakpoint import parse_breakpoint  # no first screen has breakpoints
+
         point = parse_breakpoint(line, self._last + 1, recording)
         self._last += 1
         self._entries[point.number] = point
@@ -257,6 +261,8 @@ class BreakpointList(NumberedList[Breakpoint]):
 
     def replace_breakpoint(self, number: int, line: str, recording: Recording | None = None) -> Breakpoint:
         """Redefine a breakpoint, keeping its number and position in the list."""
+        from vcdebug.debugger.breakpoint import parse_breakpoint
+
         point = parse_breakpoint(line, self[number].number, recording)
         self._entries[number] = point
         return point

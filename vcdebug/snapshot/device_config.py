@@ -13,8 +13,6 @@ from vcdebug.snapshot.manifest import Json, JsonObject, object_in
 if TYPE_CHECKING:
     from vcdebug.snapshot.go_yaml import GoType
 
-DEVICE_CONFIG_FILE: Final = "device-config.yaml"
-"""The key of the ConfigMap, and the file of a snapshot."""
 DEVICE_CONFIG_NAMESPACE: Final = "kube-system"
 DEVICE_CONFIG_NAME: Final = "volcano-vgpu-device-config"
 NAME_ARGUMENT: Final = "deviceshare.KnownGeometriesCMName"

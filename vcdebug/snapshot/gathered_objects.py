@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from vcdebug.amount_text import count_noun
 from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.archive import SourceFile
-from vcdebug.snapshot.device_config import DEVICE_CONFIG_FILE as DEVICE_FILE
 from vcdebug.snapshot.file_access import read_file
 from vcdebug.snapshot.file_forms import (
     described_objects,
@@ -30,6 +29,7 @@ from vcdebug.snapshot.kinds import KIND_BY_NAME, find_kind
 from vcdebug.snapshot.manifest import WorkloadFacts, facts_by_name
 from vcdebug.snapshot.problems import OBJECTS_MISSING, REST_IGNORED, ProblemReport
 from vcdebug.snapshot.schema import check_types, slim_manifest
+from vcdebug.snapshot.settings import DEVICE_CONFIG_FILE as DEVICE_FILE
 from vcdebug.snapshot.settings import has_mark, is_running_scheduler
 from vcdebug.snapshot.shapes import ObjectIntake, describe_value
 from vcdebug.snapshot.snapshot import Manifest

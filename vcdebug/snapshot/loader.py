@@ -18,12 +18,12 @@ from vcdebug.snapshot import object_checks, settings
 from vcdebug.snapshot.archive import SourceFile
 from vcdebug.snapshot.completion import complete_needed_queues, complete_objects
 from vcdebug.snapshot.cycle_inputs import SchedulerProcess
-from vcdebug.snapshot.device_config import DEVICE_CONFIG_FILE as DEVICE_FILE
 from vcdebug.snapshot.gathered_objects import UNREAD_KIND, GatheredObjects, starts_like_json
 from vcdebug.snapshot.json_documents import ReadSoFar
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.problems import Problem, ProblemReport
 from vcdebug.snapshot.reported_events import latest_report
+from vcdebug.snapshot.settings import DEVICE_CONFIG_FILE as DEVICE_FILE
 from vcdebug.snapshot.settings import running_since, workload_of
 from vcdebug.snapshot.shapes import describe_value
 from vcdebug.snapshot.snapshot import DEFAULT_NOW, SchedulerFlags, Snapshot

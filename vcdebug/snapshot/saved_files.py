@@ -14,11 +14,11 @@ from msgspec.structs import asdict
 
 from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.cycle_inputs import ChanceSettings, SchedulerProcess
-from vcdebug.snapshot.device_config import DEVICE_CONFIG_FILE as DEVICE_FILE
 from vcdebug.snapshot.file_access import replace_file
 from vcdebug.snapshot.gathered_objects import EXTENDER_FILE, META_FILE, USAGE_FILE
 from vcdebug.snapshot.kinds import KIND_BY_NAME, KINDS
 from vcdebug.snapshot.provenance import provenance_document
+from vcdebug.snapshot.settings import DEVICE_CONFIG_FILE as DEVICE_FILE
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
 
 CONF_FILE = "scheduler.conf"

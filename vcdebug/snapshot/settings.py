@@ -21,6 +21,8 @@ ValueReaders = Mapping[str, Callable[[Any], Any]]
 """Name → function that reads its value and returns None for an invalid one."""
 
 CONF_KEY = "volcano-scheduler.conf"
+DEVICE_CONFIG_FILE: Final = "device-config.yaml"
+"""The key of the ConfigMap with the device configuration, and the file of a snapshot."""
 
 RELEASE_FIELDS = ("release", "scheduler.release", "scheduler image")
 """Names of the sources of a release, in order of precedence: the caller, meta.json, the Deployment's image."""

@@ -37,6 +37,11 @@ class _KubernetesLoader(SAFE_LOADER):  # type: ignore[misc]
     yaml_implicit_resolvers: dict[str, Any] = {}
     report_repeated: TellRepeated | None = None
 
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """The value of a node. Depth and aliases are limited: PyYAML's queue of unfinished ones is not needed."""
+        make = _MAKERS.get((type(node), node.tag))
+        return super().construct_object(node, deep) if make is None else make(self, node)
+
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         """A mapping with text keys, as in JSON; of a repeated key the last value counts, as in Go."""
         if self.report_repeated is not None:
@@ -61,6 +66,14 @@ class _KubernetesLoader(SAFE_LOADER):  # type: ignore[misc]
         if isinstance(node, yaml.ScalarNode):
             return str(node.value)
         raise DocumentError(f"{_position_text(node)}a key is not text")
+
+
+_MAKERS: Final[dict[tuple[type[yaml.Node], str], Callable[[_KubernetesLoader, Any], Any]]] = {
+    (yaml.ScalarNode, "tag:yaml.org,2002:str"): lambda _, node: node.value,
+    (yaml.MappingNode, "tag:yaml.org,2002:map"): _KubernetesLoader.construct_mapping,
+    (yaml.SequenceNode, "tag:yaml.org,2002:seq"): lambda loader, node: list(map(loader.construct_object, node.value)),
+}
+"""(form, tag) of a node → what makes its value; other nodes are PyYAML's."""
 
 
 class WordSet:

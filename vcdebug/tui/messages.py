@@ -15,14 +15,14 @@ from vcdebug.views.table import Table
 SURVEY_TEXT: Final = "explaining every Pending job"
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class GotoRequested(Message):
     """Go to an event."""
 
     seq: Seq
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class CommandRequested(Message):
     """Run a command, or open the command line with it."""
 
@@ -30,28 +30,28 @@ class CommandRequested(Message):
     to_edit: bool = False
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class CycleReady(Message):
     """The recording is ready."""
 
     recording: Recording
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class CycleFailed(Message):
     """Loading or replaying failed."""
 
     line: str
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Progress(Message):
     """The progress of loading."""
 
     text: str
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class WorkDone(Message):
     """A command's long work has ended with a reply or an error."""
 
@@ -61,7 +61,7 @@ class WorkDone(Message):
     """The number of the work; results of stopped work are not shown."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class PanelRerunNeeded(Message):
     """A panel needs a rerun of the cycle up to an event."""
 
@@ -72,7 +72,7 @@ class PanelRerunNeeded(Message):
     """Reruns the cycle and builds the table."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class PanelDrawn(Message):
     """The table of a rerun."""
 

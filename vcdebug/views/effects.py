@@ -13,7 +13,8 @@ from vcdebug.recording.recording import Recording
 from vcdebug.recording.writes import ClusterWrite, api_writes
 from vcdebug.views.cell_figures import subject_figure
 from vcdebug.views.headline import bare_name
-from vcdebug.views.pieces import EVICT, HERE, SKIPPED, YES, Line, Piece, Style, make_line, muted_piece
+from vcdebug.views.pieces import HERE, SKIPPED, YES, Line, Piece, Style, make_line, muted_piece
+from vcdebug.views.span_outcomes import FATE_WORDS
 from vcdebug.views.table import Column, Row, RowsOnDemand, Table, table_columns
 
 _WRITE_COLUMNS = table_columns("", "event#", "write")
@@ -53,12 +54,6 @@ def _write_row(key: str, write: ClusterWrite, seq: Seq) -> Row:
 EVICTION_COLUMNS = table_columns(
     "", "victim@", "evicted for@", "outcome", "at#", "by", "tier#", "node", "victim's queue", "event#"
 )
-FATE_WORDS: dict[str, tuple[str, Style]] = {
-    "commit": ("○ committed", "good"),
-    "discard": ("◆ discarded", "bad"),
-    "at once": (f"{EVICT} at once", "good"),
-    "": ("never decided", "warn"),
-}
 
 
 def evictions_table(recording: Recording, seq: Seq) -> Table:

@@ -5,7 +5,6 @@ from functools import partial
 
 from vcdebug.amount_text import format_amount, short_name, short_resource_text, short_text_without_pods, used_dimensions
 from vcdebug.explain.decisions.evictions import planned_evictions
-from vcdebug.explain.orders import next_rival, order_at, sibling_pops
 from vcdebug.framework.record import Level, PopEvent, Span
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, Seq, TaskKey
@@ -18,11 +17,9 @@ from vcdebug.recording.timeline import ClusterState
 from vcdebug.recording.visits import next_task_turn
 from vcdebug.views.bars import gang_line
 from vcdebug.views.cell_figures import job_figure, task_figure
-from vcdebug.views.effects import FATE_WORDS
 from vcdebug.views.headline import bare_name
-from vcdebug.views.order import step_words
 from vcdebug.views.pieces import NO, YES, Line, Piece, Style, make_line, muted_piece
-from vcdebug.views.span_outcomes import span_outcome
+from vcdebug.views.span_outcomes import FATE_WORDS, span_outcome
 from vcdebug.views.table import MAX_CACHED_TABLES, Column, Row, RowsOnDemand, Table, empty_table, table_columns
 
 _COUNT_HEADS = ("ready#", "pending#", "reserved#", "releasing#")
@@ -99,6 +96,9 @@ def _visit_row(recording: Recording, span: Span) -> Row:
 
 def _queue_place_text(recording: Recording, span: Span) -> str:
     """The job's place among the pops of its queue, and the comparison with its neighbour; empty without a pop."""
+    from vcdebug.explain.orders import next_rival, order_at, sibling_pops
+    from vcdebug.views.order import step_words
+
     # The pop of the job is the event before its visit.
     pop_seq = span.first - 1
     event = recording.event_at(pop_seq) if pop_seq else None

@@ -9,9 +9,16 @@ from vcdebug.framework.registry import ActionFacts
 from vcdebug.recording.effects import ActionOutcome, action_outcomes, iter_rejections
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.views.headline import VICTIM_POINTS, bare_name, task_list_or
-from vcdebug.views.pieces import ALLOCATED, COMMIT, DISCARD, NO, RESERVED, YES, Piece, muted_piece
+from vcdebug.views.pieces import ALLOCATED, COMMIT, DISCARD, EVICT, NO, RESERVED, YES, Piece, Style, muted_piece
 
 _UNDONE = ("unpipeline", "unallocate")
+FATE_WORDS: dict[str, tuple[str, Style]] = {
+    "commit": ("○ committed", "good"),
+    "discard": ("◆ discarded", "bad"),
+    "at once": (f"{EVICT} at once", "good"),
+    "": ("never decided", "warn"),
+}
+"""The end of an eviction's statement in words."""
 
 
 @per_recording(most=20_000)

@@ -5,8 +5,8 @@ Upstream: actions/preempt (Execute, normalPreempt).
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
-from vcdebug.actions.preempt.topology import TopologyAwarePreemption
 from vcdebug.framework import action, placement
 from vcdebug.framework.action import Action, QueuedJobs, is_invalid
 from vcdebug.framework.arguments import Arguments
@@ -27,6 +27,9 @@ from vcdebug.model.task import TaskInfo, is_preemptable_status
 from vcdebug.releases import scheduling
 from vcdebug.releases.queues import PR_5373
 
+if TYPE_CHECKING:
+    from vcdebug.actions.preempt.topology import TopologyAwarePreemption
+
 NEVER_POLICY = "Never"
 TOPOLOGY_AWARE_KEY = "enableTopologyAwarePreemption"
 
@@ -44,7 +47,9 @@ class Preempt(Action):
         super().__init__(arguments)
         self.topology_aware: TopologyAwarePreemption | None = None
         if arguments.get_bool(TOPOLOGY_AWARE_KEY, default=False):
-            self.topology_aware = TopologyAwarePreemption(arguments)
+            from vcdebug.actions.preempt import topology
+
+            self.topology_aware = topology.TopologyAwarePreemption(arguments)
 
     @staticmethod
     def victim_filter(ssn: Session, job: JobInfo, asker: TaskInfo, *, within: bool = False) -> action.CandidateFilter:

@@ -1,15 +1,16 @@
 """Statements and their evictions (victim, preemptor, outcome, price), and the bundles of gang actions."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from vcdebug.actions import gang_eviction
 from vcdebug.amount_text import count_noun, join_names, verb_for
 from vcdebug.explain.decisions.votes import earlier_tier_facts, hook_calls_at, unasked_plugins, victim_question_before
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.framework.gang_plan import pending_for_eviction
 from vcdebug.framework.hooks import UNIFIED_EVICTABLE
 from vcdebug.framework.record import HookEvent, Level
 from vcdebug.framework.registry import resolve_reference
@@ -25,6 +26,9 @@ from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.replay import session_at_event
 from vcdebug.recording.state_before import idle_without, sum_resources, task_of
 from vcdebug.snapshot.workloads import policies_of, volcano_job_of
+
+if TYPE_CHECKING:
+    from vcdebug.actions import gang_eviction
 
 MOST_NODES = 3
 ORDER_OF_NODES_NOTE = "nodes are tried in order of score, not of their victims' priority"
@@ -337,6 +341,9 @@ def _find_domain_bundles(
     allowed: Sequence[TaskKey],
 ) -> DomainBundles | None:
     """The domain whose bundles contain exactly these candidates; None if no domain does."""
+    from vcdebug.actions import gang_eviction
+    from vcdebug.framework.gang_plan import pending_for_eviction
+
     need = gang_eviction.sum_init_requests(pending_for_eviction(session, job))
     for domain in eviction.get_candidate_domains(session, job):
         bundles = eviction.list_bundles(session, job, need, domain)
@@ -359,6 +366,8 @@ def _bundle_outcomes(
     free: Resource,
     allowed: dict[TaskId, None],
 ) -> list[BundleOutcome]:
+    from vcdebug.actions import gang_eviction
+
     victims: list[gang_eviction.Bundle] = []
     makes_room: dict[int, bool] = {}
     for bundle in kept_bundles:
@@ -389,8 +398,10 @@ def _dropped_reason(
     kept_tasks: Sequence[TaskKey],
     allowed: dict[TaskId, None],
 ) -> str:
+    from vcdebug.actions.gang_eviction import BundleType
+
     protected = [task.name for task in bundle.tasks if task.uid not in allowed]
-    if not protected and bundle.type is gang_eviction.BundleType.WHOLE and not eviction.allow_whole_bundle:
+    if not protected and bundle.type is BundleType.WHOLE and not eviction.allow_whole_bundle:
         return WHOLE_BUNDLES_OFF
     verb = "cut" if kept_tasks else "dropped"
     return f"{verb}: the plugins keep {', '.join(protected)}"

@@ -33,7 +33,6 @@ from vcdebug.model.node_table import NodeRows
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.releases import devices
-from vcdebug.snapshot.device_config import DEVICE_CONFIG_FILE as DEVICE_FILE
 from vcdebug.snapshot.device_config import (
     FIXED_NAMES,
     MigSettings,
@@ -45,6 +44,7 @@ from vcdebug.snapshot.device_config import (
 )
 from vcdebug.snapshot.device_config import NPU_SECTION as NPUS
 from vcdebug.snapshot.problems import Problem
+from vcdebug.snapshot.settings import DEVICE_CONFIG_FILE as DEVICE_FILE
 from vcdebug.snapshot.snapshot import Snapshot
 
 SHARING_KEY = "deviceshare.GPUSharingEnable"

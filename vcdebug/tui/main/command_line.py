@@ -24,7 +24,7 @@ IMMEDIATE_COMMANDS: Final = (["quit"], ["q"], ["help"])
 """Commands that run while long work does."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class CommandLine:
     """Opens the prompt and runs what is entered."""
 

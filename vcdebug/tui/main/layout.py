@@ -5,6 +5,7 @@ The places follow from the size of the terminal alone: what a panel holds, and w
 
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -204,10 +205,10 @@ class MainLayout(Widget):
         """The panels of the first frame, and the tabs."""
         for name, place in self._find_places().items():
             if name != TABS:
-                self._panels[name] = new_panel(_PANEL_VIEWS[name])
+                panel = self._make_panel(name)
                 # Textual applies its styles again to a widget whose class changes.
-                self._panels[name].set_class(is_ruled(place), "-ruled")
-                yield self._panels[name]
+                panel.set_class(is_ruled(place), "-ruled")
+                yield panel
         yield self.tabs
 
     def on_mount(self) -> None:
@@ -256,12 +257,22 @@ class MainLayout(Widget):
 
     def get_panel(self, name: str) -> Panel:
         if name not in self._panels:
-            panel = self._panels[name] = new_panel(_PANEL_VIEWS[name])
+            panel = self._make_panel(name)
             # set_reactive runs no watcher, which would draw the panel before it is mounted.
             panel.set_reactive(Panel.moment, self.moment)
             panel.display = False
             self.mount(panel)
         return self._panels[name]
+
+    def _make_panel(self, name: str) -> Panel:
+        panel = self._panels[name] = new_panel(_PANEL_VIEWS[name])
+        panel.key_in_force = self._panel_keys.get(name, panel.shows.key)
+        return panel
+
+    @cached_property
+    def _panel_keys(self) -> Mapping[str, str]:
+        """The keys of the panels; they stay as they are at the start."""
+        return panel_keys_in_force(self.screen)
 
     @property
     def first_panel(self) -> Panel:
@@ -296,7 +307,7 @@ class MainLayout(Widget):
 
     def panel_tabs(self) -> Iterable[PanelTab]:
         """The panels that the dock can show."""
-        keys, always = panel_keys_in_force(self.screen), self.screen_class.fixed_panels
+        keys, always = self._panel_keys, self.screen_class.fixed_panels
         for panel in PANELS:
             if panel.command_name not in always:
                 yield PanelTab(keys.get(panel.command_name, panel.key), panel.title, panel.command_name, panel.group)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, ClassVar, Final
 from weakref import ref
 
@@ -63,6 +63,8 @@ class Panel(Grid):
     def __init__(self, panel_view: PanelView, extra: type[PanelExtra] | None = None) -> None:
         super().__init__(id=panel_view.command_name)
         self.shows = panel_view
+        self.key_in_force = panel_view.key
+        """The panel's key: the default or the configured one."""
         self.extra = extra(self) if extra is not None else None
 
     def build_table(self, moment: DebuggerState) -> Table:
@@ -160,11 +162,6 @@ class Panel(Grid):
     def title_text(self, title: str) -> str:
         """The title with the key of the panel, as Textual markup."""
         return f"<{self.key_in_force}> {title}".replace("[", "\\[")
-
-    @cached_property
-    def key_in_force(self) -> str:
-        """The panel's key: the default or the configured one."""
-        return panel_keys_in_force(self.screen).get(self.shows.command_name, self.shows.key)
 
     def show_filter(self) -> None:
         """Note in the frame which rows the filter hides and which columns are out of sight."""

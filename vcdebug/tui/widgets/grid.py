@@ -67,7 +67,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
     cursor: reactive[int] = reactive(0, always_update=True, repaint=False)
     cursor_column: reactive[int] = reactive(0, repaint=False)
 
-    @dataclass(eq=False)
+    @dataclass(eq=False, repr=False)
     class Opened(Message):
         """The user asks for the whole text of a cell."""
 

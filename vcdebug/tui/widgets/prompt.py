@@ -70,21 +70,21 @@ class Prompt(Vertical):
         Binding("shift+tab", "complete(-1)", "the completion before", id="line.complete-back"),
     ]
 
-    @dataclass(eq=False)
+    @dataclass(eq=False, repr=False)
     class Entered(Message):
         """A line was entered."""
 
         mode: PromptMode
         text: str
 
-    @dataclass(eq=False)
+    @dataclass(eq=False, repr=False)
     class Edited(Message):
         """The text changed, which filters at once."""
 
         mode: PromptMode
         text: str
 
-    @dataclass(eq=False)
+    @dataclass(eq=False, repr=False)
     class Closed(Message):
         """The line was left without entering it."""
 

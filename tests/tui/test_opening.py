@@ -56,7 +56,7 @@ async def test_each_panel_of_the_first_frame_is_built_once(monkeypatch: pytest.M
     async with opened("preempt-works", (120, 40)) as desk:
         await desk.until_at_rest()
         assert "<5> Jobs before the cycle" in desk.screen()
-        assert ["equation", "flow", "jobs", "moment", "statement"] == sorted(built)
+        assert ["flow", "jobs", "moment"] == sorted(built)
 
 
 async def test_the_chooser_opens_a_path_too() -> None:

@@ -4,8 +4,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from msgspec import Struct
-
 from vcdebug.amount_text import capitalize_first, count_noun, format_age, join_names, verb_for
 from vcdebug.explain.answer import MAX_LINE_LENGTH, Advice, AdviceHarm, CauseHeadline, outside_advice, owner_advice
 from vcdebug.explain.job_view import OPERATORS, ExplainSubject, Operator
@@ -37,7 +35,7 @@ MAX_SEARCHED: Final = 4096
 """Characters of a message that are compared with the patterns; an API server keeps 1,024 of an event's."""
 
 
-class KnownReport(Struct, frozen=True):
+class KnownReport(NamedTuple):
     """A message of another component, its cause in a few words, and what helps; groups of the pattern are filled in."""
 
     pattern: str
@@ -162,7 +160,7 @@ class KnownCause(NamedTuple):
     advice: Advice
 
 
-class ComponentReport(Struct, frozen=True):
+class ComponentReport(NamedTuple):
     """An event of another component about a job."""
 
     event: Manifest
@@ -289,7 +287,7 @@ STARTING: Final = ("ContainerCreating", "PodInitializing")
 """Reasons of a container that waits while its pod starts as usual."""
 
 
-class PodFailure(Struct, frozen=True):
+class PodFailure(NamedTuple):
     """Why a pod is Failed, as its status says."""
 
     pod: str = ""
@@ -387,7 +385,7 @@ def _device_advice(pod: Pod, resource: str) -> Advice:
     return outside_advice(f"{check}: the kubelet knows fewer free devices than the scheduler.", AdviceHarm.CLUSTER)
 
 
-class WaitingContainer(Struct, frozen=True):
+class WaitingContainer(NamedTuple):
     """A container of a bound pod that does not run, as its kubelet states it."""
 
     pod: Pod

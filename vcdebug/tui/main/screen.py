@@ -21,7 +21,7 @@ from vcdebug.tui.key_names import key_names
 from vcdebug.tui.keymap import MAIN_KEYS, main_screen_keys, show_footer_keys
 from vcdebug.tui.main.background_work import BackgroundWork, PanelRerun, RecordingLoader, ScreenState
 from vcdebug.tui.main.command_line import CommandLine, Movement, ScreenTools
-from vcdebug.tui.main.layout import MainLayout
+from vcdebug.tui.main.layout import MIDDLE_PANELS, MainLayout
 from vcdebug.tui.main.parts import ScreenParts
 from vcdebug.tui.main.session_keeper import SessionKeeper
 from vcdebug.tui.panels import PANELS
@@ -188,7 +188,13 @@ class MainScreen(Screen[NextScreen]):
         if self.start.lesson:
             self.run_command(f"lesson {self.start.lesson}")
         # Indexes and the cache are built after the frame: they hold the interpreter lock.
-        self.call_after_refresh(self.set_timer, FIRST_FRAME_SECONDS, self._loading.on_drawn)
+        self.call_after_refresh(self.set_timer, FIRST_FRAME_SECONDS, self._prepare_keys)
+
+    def _prepare_keys(self) -> None:
+        """Make what the first keys need, once the first frame is drawn."""
+        for name in MIDDLE_PANELS:
+            self._panels.get_panel(name)
+        self._loading.on_drawn()
 
     @on(messages.CycleFailed)
     def cycle_failed(self, event: messages.CycleFailed) -> None:

@@ -168,7 +168,7 @@ async def test_a_digit_makes_the_tested_fix_of_that_number_in_a_branch() -> None
         await desk.until_at_rest()
         await desk.press("enter")
         await desk.until_at_rest()
-        assert "1 make fix 1   ! more fixes   Enter shows the event   / filter   Esc back" in desk.screen()
+        assert "Enter goes to the event   1 try fix 1   ! more fixes   / filter   Esc back" in desk.screen()
         await desk.press("1")
         await desk.until_at_rest()
         assert "gpu 4 -> 2: 1 job, 2 pods, 1 queue changed" in desk.status()
@@ -185,3 +185,17 @@ async def test_an_answer_leads_on_to_more_fixes_unless_its_job_is_scheduled() ->
         await desk.press("exclamation_mark")
         await desk.until_at_rest()
         assert "these changes work" in desk.screen()
+
+
+async def test_on_the_page_of_a_job_keys_ask_about_that_job() -> None:
+    async with opened("preempt-blocked-by-gang", NARROW) as desk:
+        await desk.until_at_rest()
+        await desk.press("5", "down", "enter")
+        assert "Job research/llm-finetune" in desk.screen()
+        assert "Enter goes to the event   e explain   I ask   / filter   Esc back" in desk.screen()
+        await desk.press("e")
+        assert "Why research/llm-finetune is Pending" in desk.screen()
+        await desk.press("escape", "enter", "I")
+        assert "Which pods use the resources?" in desk.screen()
+        await desk.press("escape", "6", "enter", "e")
+        assert "Node cpu-01" in desk.screen(), "a node has no answer"

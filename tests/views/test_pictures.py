@@ -15,14 +15,14 @@ def test_a_gang_is_drawn_pod_by_pod() -> None:
     works = bundled("preempt-works")
     assert "pods □□  2 pipelined of 2 needed" == text_of(gang_line(works, len(works), "assistants/chat-api"))
     blocked = bundled(BLOCKED)
-    assert "pods ✗✗  2 missing of 2 needed" == text_of(gang_line(blocked, len(blocked), "research/llm-finetune"))
+    assert "pods ✗✗  2 not placed of 2 needed" == text_of(gang_line(blocked, len(blocked), "research/llm-finetune"))
     assert "pods ■■■■  4 placed of 4 needed" == text_of(gang_line(blocked, 1, "research/bert-pretrain"))
 
 
 def test_the_answer_and_the_page_of_a_job_begin_with_its_gang() -> None:
     blocked = bundled(BLOCKED)
     assert text_of(explanation_table(blocked, "research/llm-finetune").header[0]).startswith("pods ✗✗")
-    assert "pods ✗✗  2 missing" in format_table(job_page(blocked, 1, "research/llm-finetune"))
+    assert "pods ✗✗  2 not placed" in format_table(job_page(blocked, 1, "research/llm-finetune"))
 
 
 def test_a_funnel_gets_narrower() -> None:

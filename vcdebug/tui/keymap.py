@@ -22,6 +22,7 @@ OVERLAY_SCREENS: Final = (
     ("breakpoint dialog", "dialogs:BreakpointScreen"),
     ("copy menu", "dialogs:CopyScreen"),
     ("chooser", "chooser:ChooserScreen"),
+    ("a row's page", "pages:SubjectScreen"),
     ("an answer", "pages:AnswerScreen"),
     ("a page that leads on", "pages:PageScreen"),
     ("lesson", "lesson:LessonScreen"),

@@ -58,7 +58,7 @@ PLACED_STATUSES: Final = (*BINDING_STATUSES, TaskStatus.RUNNING, TaskStatus.SUCC
 
 
 def gang_line(recording: Recording, seq: Seq, name: JobId) -> Line:
-    """`pods ■■■□□···  3 placed, 2 pipelined, 3 missing of 8 needed`: a sign per pod, at most PICTURE_WIDTH."""
+    """`pods ■■■□□···  3 placed, 2 pipelined, 3 not placed of 8 needed`: a sign per pod, at most PICTURE_WIDTH."""
     job = recording.session.jobs[name]
     state = recording.timeline.state_at(seq)
     statuses = [state.tasks[task.key].status for task in job.tasks.values()]
@@ -68,7 +68,7 @@ def gang_line(recording: Recording, seq: Seq, name: JobId) -> Line:
     missing = max(needed - placed - waiting, 0)
     total = placed + waiting + missing
     drawn = draw_bar((placed, waiting, missing), GANG_SIGNS, total, min(total, PICTURE_WIDTH))
-    counts = ((placed, "placed"), (waiting, "pipelined"), (missing, "missing"))
+    counts = ((placed, "placed"), (waiting, "pipelined"), (missing, "not placed"))
     words = ", ".join(f"{number} {word}" for number, word in counts if number) or "no pods"
     style = "bad" if missing else "warn" if waiting else "good"
     return make_line(muted_piece("pods "), Piece(drawn, style), f"  {words}", muted_piece(f" of {needed} needed"))  # type: ignore[arg-type]

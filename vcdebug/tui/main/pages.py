@@ -22,7 +22,7 @@ from vcdebug.model.names import Seq
 from vcdebug.recording.replay import RerunCancelledError, cancellable, refuse_long_runs
 from vcdebug.tui.main.command_line import ScreenTools
 from vcdebug.tui.messages import SURVEY_TEXT
-from vcdebug.tui.screens.pages import AnswerScreen, DetailScreen, PageScreen
+from vcdebug.tui.screens.pages import AnswerScreen, DetailScreen, PageScreen, SubjectScreen
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.worker import NextScreen
 from vcdebug.views.document import name_jobs_of_table
@@ -46,9 +46,13 @@ class PageOpener(Struct, eq=False):
     tools: ScreenTools
     follow: Callable[[Figure], None]
 
-    def open_table(self, table: Table) -> None:
-        """Show a table, whose rows lead to events and whose figures lead to their last change."""
-        self.tools.lay_over(DetailScreen(self.name_jobs(table), self.tools.clipboard), self._follow_choice)
+    def open_table(self, table: Table, kind: str = "") -> None:
+        """Show a table, whose rows lead to events and whose figures lead to their last change.
+
+        `kind`: that of the row under the cursor, if the table is about it.
+        """
+        shown = self.name_jobs(table), self.tools.clipboard
+        self.tools.lay_over(SubjectScreen(*shown, kind) if kind else DetailScreen(*shown), self._follow_choice)
 
     def name_jobs(self, table: Table) -> Table:
         """The table with workloads in place of PodGroups."""
@@ -76,10 +80,10 @@ class PageOpener(Struct, eq=False):
             detail = _subject_page(moment, kind, name)
             return cell_detail(event.table, event.row, event.column) if detail is None else detail
 
-        self._open_or_rerun(make_page)
+        self._open_or_rerun(make_page, kind)
 
-    def _open_or_rerun(self, make_page: Callable[[], Table]) -> None:
-        """Open the page at once, or after a rerun of the cycle up to the event that it needs."""
+    def _open_or_rerun(self, make_page: Callable[[], Table], kind: str = "") -> None:
+        """Open the page, about a row of this kind, or after a rerun of the cycle up to the event that it needs."""
         try:
             # This thread handles keys, so a rerun of the cycle must run in another one.
             with refuse_long_runs():
@@ -87,19 +91,19 @@ class PageOpener(Struct, eq=False):
         except RerunCancelledError as missing:
             progress_text = f"running the cycle again up to event {missing.seq}"
             self.tools.work.start_work(
-                CommandReply(text=progress_text, work=partial(self._open_after_rerun, make_page))
+                CommandReply(text=progress_text, work=partial(self._open_after_rerun, make_page, kind))
             )
         else:
-            self.open_table(table)
+            self.open_table(table, kind)
 
-    def _open_after_rerun(self, make_page: Callable[[], Table]) -> CommandReply:
+    def _open_after_rerun(self, make_page: Callable[[], Table], kind: str) -> CommandReply:
         with cancellable(lambda _, __: self.tools.work.is_wanted()):
             table = make_page()
-        return CommandReply(apply=partial(self.open_after_work, table))
+        return CommandReply(apply=partial(self.open_after_work, table, kind))
 
-    def open_after_work(self, table: Table) -> CommandReply:
+    def open_after_work(self, table: Table, kind: str = "") -> CommandReply:
         """Same as `open_table`, as the final reply of long work."""
-        self.open_table(table)
+        self.open_table(table, kind)
         return CommandReply()
 
     def open_explanation(self, name: str, subject: tuple[str, str]) -> bool:

@@ -38,6 +38,7 @@ PAGE_HINTS = (
     KeyHint(("page.copy",), "copy"),
     KeyHint(("page.back",), "back"),
 )
+FEW_HINTS: Final = (KeyHint(("page.filter",), "filter"), KeyHint(("page.back",), "back"))
 MAX_FIXES: Final = 3
 """The number of tested fixes that an answer shows."""
 SAMPLED_ROWS = 200
@@ -95,8 +96,14 @@ class DetailScreen(ModalScreen[Seq | Figure | str]):
         """The keys of the page, in the last line."""
         # Rows are built on demand: checking all rows of a large table would delay the page.
         leads = any(row.seq for row in self.table.rows[:SAMPLED_ROWS])
-        hints = (KeyHint(("table.open",), "goes to the event"), *PAGE_HINTS) if leads else PAGE_HINTS
-        return hint_line(self.active_bindings, hints)
+        hints = self.page_hints()
+        return hint_line(
+            self.active_bindings, (KeyHint(("table.open",), "goes to the event"), *hints) if leads else hints
+        )
+
+    def page_hints(self) -> tuple[KeyHint, ...]:
+        """The keys after Enter; with Enter, they fit the 80 columns of a small screen."""
+        return PAGE_HINTS
 
     def action_back(self) -> None:
         """Remove the filter, then the order; without both, close."""
@@ -176,6 +183,27 @@ class DetailScreen(ModalScreen[Seq | Figure | str]):
         self.query_one(KeyLine).show_keys(message)
 
 
+class SubjectScreen(DetailScreen):
+    """The page of a row's job, pod, node or queue; keys that ask about the row close it with their command."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("e", "lead('explain')", "explain why the job of this page is Pending", id="subject.explain"),
+        Binding("I", "lead('ask')", "ask about what this page shows", id="subject.ask"),
+    ]
+    HINTS: ClassVar = (KeyHint(("subject.explain",), "explain"), KeyHint(("subject.ask",), "ask"), *FEW_HINTS)
+
+    def __init__(self, table: Table, clipboard: Clipboard, kind: str) -> None:
+        super().__init__(table, clipboard)
+        self.has_answer = kind in ("job", "task")
+
+    def page_hints(self) -> tuple[KeyHint, ...]:
+        return self.HINTS[not self.has_answer :]
+
+    def action_lead(self, command: str) -> None:
+        if self.has_answer or command == "ask":
+            self.dismiss(command)
+
+
 class AnswerScreen(DetailScreen):
     """Why a job is Pending; closes also with `prove JOB`, or with the number of a tested fix as text."""
 
@@ -186,13 +214,7 @@ class AnswerScreen(DetailScreen):
         ),
         Binding("exclamation_mark", "prove", "find more fixes for the job", id="answer.prove"),
     ]
-    HINTS: ClassVar = (
-        KeyHint(("answer.fix-1",), "make fix 1"),
-        KeyHint(("answer.prove",), "more fixes"),
-        KeyHint(("table.open",), "shows the event"),
-        KeyHint(("page.filter",), "filter"),
-        KeyHint(("page.back",), "back"),
-    )
+    HINTS: ClassVar = (KeyHint(("answer.fix-1",), "try fix 1"), KeyHint(("answer.prove",), "more fixes"), *FEW_HINTS)
 
     def __init__(self, table: Table, clipboard: Clipboard, job: str) -> None:
         """`job`: what fixes are for; empty if it needs none."""
@@ -201,9 +223,8 @@ class AnswerScreen(DetailScreen):
         self.plans: Sequence[TriedPlan] = ()
         """The tested fixes that the page shows."""
 
-    def hint_text(self) -> str:
-        """The keys of fixes and of the page, in the 80 columns of a small screen."""
-        return hint_line(self.active_bindings, self.HINTS[not self.plans :]) if self.job else super().hint_text()
+    def page_hints(self) -> tuple[KeyHint, ...]:
+        return self.HINTS[not self.plans :] if self.job else PAGE_HINTS
 
     def show_fixes(self, table: Table, plans: Sequence[TriedPlan]) -> None:
         """Replace the table by one with tested fixes."""

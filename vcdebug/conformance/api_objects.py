@@ -295,10 +295,7 @@ _METADATA: Final = {
     12: MessageField("annotations", fields=_ENTRY, pairs=True),
 }
 _CONDITION: Final = _text_fields(type=1, status=2, reason=5, message=6)
-_POD_STATUS: Final = {
-    **_text_fields(phase=1, nominatedNodeName=11),
-    2: MessageField("conditions", True, _CONDITION),
-}
+_POD_STATUS: Final = {**_text_fields(phase=1, nominatedNodeName=11), 2: MessageField("conditions", True, _CONDITION)}
 _REFERENCE: Final = _text_fields(kind=1, namespace=2, name=3, uid=4, apiVersion=5)
 _VOLUME_SPEC: Final = {4: MessageField("claimRef", fields=_REFERENCE)}
 _OBJECT: Final = {1: MessageField("metadata", fields=_METADATA)}

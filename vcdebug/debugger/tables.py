@@ -137,16 +137,8 @@ def _amounts_table(kind: str) -> RecordedTable:
     return RecordedTable(text, columns, partial(_iter_amounts, kind=kind))
 
 
-_VERDICT_TYPES = {
-    **_columns("seq", "action task node"),
-    "feasible": "yes or no",
-    **_columns("", "plugin reason"),
-}
-_OPERATION_TYPES = {
-    **_columns("seq", "op status", place=True),
-    "eviction": "yes or no",
-    **_columns("", "via reason"),
-}
+_VERDICT_TYPES = {**_columns("seq", "action task node"), "feasible": "yes or no", **_columns("", "plugin reason")}
+_OPERATION_TYPES = {**_columns("seq", "op status", place=True), "eviction": "yes or no", **_columns("", "via reason")}
 TABLES: Final[Mapping[str, RecordedTable]] = {
     "events": RecordedTable("every event, with the fields that conditions know", EVENT_TYPES, _iter_events),
     "votes": RecordedTable(

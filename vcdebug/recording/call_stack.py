@@ -4,8 +4,6 @@ A row of an action says at which events one of its functions is being run. Rows 
 does not have are left out, so that one table serves all releases.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 

@@ -164,10 +164,7 @@ def bundle_table(bundles: DomainBundles) -> Table:
     rows = [row for place, bundle in enumerate(bundles.bundles, start=1) for row in _iter_bundle_rows(place, bundle)]
     need, free = short_resource_text(bundles.needed), short_resource_text(bundles.free)
     words = "safe: tasks that the gang can spare; whole: the rest of a gang, which is evicted as a whole or not at all"
-    head = (
-        make_line(f"domain {bundles.domain}: needs {need}; idle + releasing {free}"),
-        make_line(muted_piece(words)),
-    )
+    head = (make_line(f"domain {bundles.domain}: needs {need}; idle + releasing {free}"), make_line(muted_piece(words)))
     return Table(f"{INSIDE_TITLE} of the bundles for {bare_name(bundles.job)}", BUNDLE_COLUMNS, rows, header=head)
 
 

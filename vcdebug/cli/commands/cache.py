@@ -13,10 +13,7 @@ class CacheCommand(Command):
     """Lists the cached recordings with their folder, or removes them."""
 
     HELP = "List or clear the cached recordings of large snapshots"
-    EXAMPLES = (
-        "cache",
-        "cache --clear",
-    )
+    EXAMPLES = ("cache", "cache --clear")
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--clear", action="store_true", help="remove all cached recordings")

@@ -246,10 +246,7 @@ def add_until_arguments(parser: ArgumentParser) -> None:
                       between checks (default: 10s)
         --keep N      with --until: number of captures to keep (default: {KEPT_CAPTURES})
         """,
-        {
-            "--every": {"type": parse_seconds},
-            "--keep": {"type": positive_number, "default": KEPT_CAPTURES},
-        },
+        {"--every": {"type": parse_seconds}, "--keep": {"type": positive_number, "default": KEPT_CAPTURES}},
     )
 
 

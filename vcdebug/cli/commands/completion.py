@@ -56,11 +56,7 @@ class CompletionCommand(Command):
     """Prints a script for a shell, which completes files itself; with words after it, their completions."""
 
     HELP = "Print a shell completion script (bash, zsh, fish)"
-    EXAMPLES = (
-        "completion bash",
-        "completion zsh",
-        "completion fish",
-    )
+    EXAMPLES = ("completion bash", "completion zsh", "completion fish")
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("shell", metavar="SHELL", choices=SCRIPTS, help=f"one of {', '.join(SCRIPTS)}")

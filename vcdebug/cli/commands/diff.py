@@ -31,10 +31,7 @@ class DiffCommand(Command):
     """Compares two snapshots' cycles, or one with itself under edits, another configuration or another release."""
 
     HELP = "Compare two runs: changed decisions, first difference, and the upstream change behind it"
-    EXAMPLES = (
-        "diff preempt-works --set 'conf:actions=enqueue, allocate'",
-        "diff preempt-works --release v1.13.0",
-    )
+    EXAMPLES = ("diff preempt-works --set 'conf:actions=enqueue, allocate'", "diff preempt-works --release v1.13.0")
     EXITS = "Exit status: 0 same decisions, 2 different decisions, 1 error, 130 interrupted"
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -89,10 +89,7 @@ class QueryCommand(Command):
             """,
         )
         parser.add_argument(
-            "--format",
-            choices=("text", "csv", "jsonl"),
-            default="text",
-            help="format of the rows (default: text)",
+            "--format", choices=("text", "csv", "jsonl"), default="text", help="format of the rows (default: text)"
         )
         add_cycle_arguments(parser, "; the events of all of them")
         add_shared_options(parser, "--complete", "--release", "--set", "--no-cache")

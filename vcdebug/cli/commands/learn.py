@@ -15,10 +15,7 @@ class LearnCommand(Command):
     """
 
     HELP = "Open a lesson: questions about a recorded cycle; without LESSON, list the lessons with your progress"
-    EXAMPLES = (
-        "learn",
-        "learn preempt-works",
-    )
+    EXAMPLES = ("learn", "learn preempt-works")
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("lesson", metavar="LESSON", nargs="?", help="name of a lesson, for example preempt-works")

@@ -30,9 +30,7 @@ class RedactCommand(Command):
             "-o", "--output", metavar="FILE", required=True, help="file to write; its name ends in .tar.gz"
         )
         parser.add_argument(
-            "--map",
-            metavar="MAPPING",
-            help="also write the mapping of names as JSON (keep it private)",
+            "--map", metavar="MAPPING", help="also write the mapping of names as JSON (keep it private)"
         )
         parser.add_argument("--force", action="store_true", help="overwrite existing files")
 

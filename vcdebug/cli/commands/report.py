@@ -30,10 +30,7 @@ class ReportCommand(Command):
     """Writes Markdown or a self-contained HTML file."""
 
     HELP = "Write a report (Markdown or HTML): cycle summary, Pending jobs, bookmarks, changes over several cycles"
-    EXAMPLES = (
-        "report preempt-blocked-by-gang -o report.html",
-        "report preempt-works --cycles 3 -o cycles.html",
-    )
+    EXAMPLES = ("report preempt-blocked-by-gang -o report.html", "report preempt-works --cycles 3 -o cycles.html")
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_shared_options(parser, "SNAPSHOT", "--complete", "--release")

@@ -34,10 +34,7 @@ class VerifyCommand(Command):
     """Runs a scheduler's program on a snapshot, or watches the scheduler of a cluster."""
 
     HELP = "Compare the replay with a real scheduler: that of a cluster, or a binary"
-    EXAMPLES = (
-        "verify --context prod",
-        "verify incident.tar.gz --scheduler ./vc-scheduler --cycles 3",
-    )
+    EXAMPLES = ("verify --context prod", "verify incident.tar.gz --scheduler ./vc-scheduler --cycles 3")
     EXITS = (
         "Exit status: 0 same decisions, 2 some decisions differ, 3 inconclusive (nothing to compare, or all "
         "overtaken by other clients), 1 error"

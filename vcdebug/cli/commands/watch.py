@@ -31,10 +31,7 @@ class WatchCommand(Command):
     """Captures a cluster at intervals, with get and list requests only."""
 
     HELP = "Follow a cluster: print Pending workloads by cause, keep captures of changes, serve Prometheus metrics"
-    EXAMPLES = (
-        "watch --metrics :9100",
-        "watch --on 'team/train is Pending' --do 'exec notify-send Pending'",
-    )
+    EXAMPLES = ("watch --metrics :9100", "watch --on 'team/train is Pending' --do 'exec notify-send Pending'")
     EXITS = "Exit status: 0 stopped by Ctrl-C, 1 error"
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -70,12 +70,7 @@ MAX_BLOCKERS = 1
 
 
 def explanation_blocks(
-    explanation: Explanation,
-    names: JobNames,
-    *,
-    advice: bool = True,
-    verbose: bool = True,
-    fixes: Sequence[Block] = (),
+    explanation: Explanation, names: JobNames, *, advice: bool = True, verbose: bool = True, fixes: Sequence[Block] = ()
 ) -> Iterator[Block]:
     """The text report; `advice` is false where tried fixes follow, `fixes` are tested ones in its place, and without
     `verbose` long parts are cut.

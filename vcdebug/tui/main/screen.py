@@ -1,7 +1,5 @@
 """The main screen: the panels around the current event, the command line below them, and what each key does."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import ClassVar, Final, TypeVar
 

@@ -3,8 +3,6 @@
 It runs no cycle itself: it yields the next trials and receives their outcomes, so trials can run in any process.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container, Generator, Sequence
 from typing import Final
 

@@ -48,13 +48,7 @@ from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import RESOURCEQUOTA
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import last_operation
-from vcdebug.snapshot.manifest import (
-    metadata_of,
-    name_of,
-    object_in,
-    spec_of,
-    status_of,
-)
+from vcdebug.snapshot.manifest import metadata_of, name_of, object_in, spec_of, status_of
 from vcdebug.snapshot.workloads import volcano_job_of
 
 PIPELINED_CAUSE = "pipelined"
@@ -238,11 +232,7 @@ MAX_OVERDUE = 2
 
 
 def _placed_headline(
-    view: JobView,
-    cause: str,
-    bound: Sequence[TaskInfo],
-    pipelined: Sequence[TaskInfo],
-    evictions: Sequence[Eviction],
+    view: JobView, cause: str, bound: Sequence[TaskInfo], pipelined: Sequence[TaskInfo], evictions: Sequence[Eviction]
 ) -> CauseHeadline:
     """The first line about a placed job: its pods and nodes, and the pods that are evicted for it."""
     groups = ((bound, "bound to"), (pipelined, "reserved (pipelined) on"))

@@ -47,7 +47,7 @@ def test_a_snapshot_without_a_job_is_a_table_of_all_that_wait() -> None:
     assert lines[-1].startswith("Details and fixes for default/best-effort-0: vcdebug explain ")
 
 
-@pytest.mark.parametrize("options", [[], ["--verbose"], ["--prove"]])
+@pytest.mark.parametrize("options", [[], ["--verbose"], ["--prove", "--budget", "600"]])
 def test_a_single_pending_job_gets_its_whole_answer_at_once(options: list[str]) -> None:
     code, out, err = call(["explain", BLOCKED, *options])
     first, _, answer = out.partition("\n\n")

@@ -66,6 +66,7 @@ async def test_a_click_on_a_tab_opens_its_panel_and_the_pointer_over_it_says_wha
         assert desk.panel("nodes").shows.help == desk.main.query_one(Tabs).tooltip
         await click_on(desk, " 6 Nodes", 3)
         assert desk.main.focused is desk.panel("nodes")
+        assert desk.main.query_one(Tabs).tooltip is None, "it would cover the panel"
         await click_on(desk, "P panels", 3)
         assert "Panels" in desk.screen()
 

@@ -239,9 +239,14 @@ class Tabs(Widget):
         return text
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Show a description of the panel under the mouse pointer."""
+        """Show a description of the panel under the mouse pointer, unless it would cover that panel."""
         _, _, panel = str(event.style.meta.get("@click", "")).partition("'")
-        self.tooltip = self.help_texts.get(panel.rstrip("')"))
+        name = panel.rstrip("')")
+        self.tooltip = self.help_texts.get(name) if name != self.active else None
+
+    def watch_active(self) -> None:
+        """Remove the description of a tab that was clicked."""
+        self.tooltip = None
 
     def line_segments(self, number: int) -> list[TabSegment]:
         """The parts of a line: of two, the first has the first group; its last part opens the list of all."""

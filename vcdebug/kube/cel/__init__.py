@@ -6,8 +6,7 @@ Upstream: k8s apiserver cel (Quantity, Semver), k8s dynamic-resource-allocation 
 from __future__ import annotations
 
 import re
-
-from msgspec import Struct
+from typing import NamedTuple
 
 from vcdebug.gomath import MAX_INT64, MIN_INT64
 from vcdebug.snapshot.quantity import QuantityError, nano_value
@@ -29,7 +28,7 @@ class DeclaredFields(dict[str, object]):
     """An object with declared fields: an expression that names another field does not compile."""
 
 
-class Quantity(Struct, frozen=True):
+class Quantity(NamedTuple):
     """An amount in 10^-9 units."""
 
     nano: int
@@ -52,7 +51,7 @@ class Quantity(Struct, frozen=True):
         return self.nano % NANO_PER_UNIT == 0 and MIN_INT64 <= self.nano // NANO_PER_UNIT <= MAX_INT64  # exact: ints
 
 
-class Semver(Struct, frozen=True):
+class Semver(NamedTuple):
     """A semantic version without its build metadata, which comparisons ignore."""
 
     major: int

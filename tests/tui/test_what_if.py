@@ -105,7 +105,7 @@ async def test_a_forced_answer_is_marked_at_its_event() -> None:
         assert "! forced: gang answers none" in desk.text("moment")
         assert "1 forced" in header(desk)
         await desk.command("panel problems")
-        assert "~ forced" in desk.text("problems")
+        assert "! forced" in desk.text("problems")
         await desk.press("X")
         assert "✗ none (forced)" in page(desk)
 

@@ -9,7 +9,7 @@ from vcdebug.model.names import Seq
 from vcdebug.recording.input_problems import input_problems
 from vcdebug.recording.recording import Recording
 from vcdebug.views.headline import path_words
-from vcdebug.views.pieces import HERE, PATH, YES, Line, Piece, make_line, muted_piece
+from vcdebug.views.pieces import HERE, PATH, PROBLEM, YES, Line, Piece, make_line, muted_piece
 from vcdebug.views.table import Row, Table, table_columns
 
 MAX_CHECKED: Final = 200_000
@@ -24,10 +24,10 @@ def problems_table(recording: Recording) -> Table:
     for number, problem in enumerate(input_problems(recording)):
         place = ": ".join(part for part in (problem.file, problem.object, problem.field) if part)
         words = f"{problem.what}; {problem.effect}" if problem.effect else problem.what
-        rows.append(Row(f"problem {number}", (Piece("! problem", "warn"), Piece(place), Piece(words))))
+        rows.append(Row(f"problem {number}", (Piece(f"{PROBLEM} problem", "warn"), Piece(place), Piece(words))))
     for number, note in enumerate(recording.notes):
-        kind, words = ("~ forced", note.text) if note.code == FORCED_CODE else ("~ quirk", f"{note.code}: {note.text}")
-        cells = (Piece(kind, "warn"), Piece(f"event {note.seq}"), Piece(words))
+        kind, words = ("forced", note.text) if note.code == FORCED_CODE else ("quirk", f"{note.code}: {note.text}")
+        cells = (Piece(f"{PROBLEM} {kind}", "warn"), Piece(f"event {note.seq}"), Piece(words))
         rows.append(Row(f"quirk {number}", cells, note.seq))
     # A long cycle takes seconds to check: breakpoints of kind invariant do it on demand.
     checked = recording.size <= MAX_CHECKED
@@ -39,6 +39,7 @@ def problems_table(recording: Recording) -> Table:
     return Table("Problems", PROBLEM_COLUMNS, rows, footer=foot)
 
 
+MEANING: Final = "a quirk is a bug or an oddity of Volcano, replayed as it is"
 QUIRK_COLUMNS = table_columns("event#", "", "quirk", "what happened~24", "can change~16", "where~")
 
 
@@ -47,7 +48,8 @@ def quirks_table(recording: Recording, seq: Seq) -> Table:
     rows = [_quirk_row(recording, number, seq) for number in range(len(recording.notes))]
     codes = dict.fromkeys(note.code for note in recording.notes)
     quirks = [QUIRKS[code] for code in codes if code in QUIRKS]
-    head = tuple(make_line(Piece(f"~ {quirk.code}", "warn"), f"  {quirk.description}") for quirk in quirks)
+    lines = [make_line(Piece(f"{PROBLEM} {quirk.code}", "warn"), f"  {quirk.description}") for quirk in quirks]
+    head = (make_line(muted_piece(MEANING)), *lines) if lines else ()
     foot = () if rows else (make_line(Piece(f"{YES} no quirk of the scheduler occurred in this cycle", "good")),)
     current = next((row.key for row in rows if row.seq == seq), "")
     return Table("Quirks", QUIRK_COLUMNS, rows, head, foot, current=current)

@@ -68,7 +68,7 @@ def pending_table(answer: Explanation, names: JobNames, tested: Sequence[str] | 
 def _iter_pending_head(answer: Explanation, names: JobNames, tested: Sequence[str] | None) -> Iterator[Line]:
     style: Style = "good" if answer.scheduled else "bad"
     mark = YES if answer.scheduled else NO
-    yield make_line(Piece(f"{mark} {answer.cause_code}", style))
+    yield make_line(Piece(f"{mark} {answer.cause_code}", style), muted_piece("   the cause, in docs/causes.md"))
     yield make_line(answer.dominant.sentence_about(names))
     yield from (make_line(f"  {fact}") for fact in answer.dominant.facts)
     if group_fact := names.group_facts.get(answer.job):

@@ -124,8 +124,8 @@ def _waiting_blocks(recording: Recording) -> Iterator[Block]:
 
 
 def explain_hint(recording: Recording, args: Namespace) -> Iterator[Block]:
-    """The command that explains the Pending jobs; no block where none is Pending."""
-    if any(job.pending for job in cycle_effects(recording).jobs):
+    """The command that explains the Pending jobs; no block where there is none."""
+    if any(line.mark.style == "bad" for line in iter_pending_lines(recording)):
         yield make_paragraph("")
         yield make_paragraph(f"Why, with fixes: {command_line(args, 'explain', args.snapshot)}", "muted")
 

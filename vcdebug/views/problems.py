@@ -39,7 +39,7 @@ def problems_table(recording: Recording) -> Table:
     return Table("Problems", PROBLEM_COLUMNS, rows, footer=foot)
 
 
-MEANING: Final = "a quirk is a bug or an oddity of Volcano, replayed as it is"
+MEANING: Final = "a quirk is a bug or an oddity of Volcano that a replay repeats"
 QUIRK_COLUMNS = table_columns("event#", "", "quirk", "what happened~24", "can change~16", "where~")
 
 

@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -283,9 +284,12 @@ class FollowedObjects:
 
         A kind whose last version the server has forgotten is listed again. Raises ApiRefusal, NoAnswer and TooSlow.
         """
-        # Pods last: their version then includes the state of the PodGroups.
-        changes = [self._read_kind_changes(api, KIND_BY_NAME[kind]) for kind in FOLLOWED_KINDS]
-        return any(changes)
+        from concurrent.futures import ThreadPoolExecutor
+
+        # One watch after the other would show a change later, when the scheduler may have run another cycle.
+        kinds = [KIND_BY_NAME[kind] for kind in FOLLOWED_KINDS]
+        with ThreadPoolExecutor(len(kinds)) as pool:
+            return any(list(pool.map(partial(self._read_kind_changes, api), kinds)))
 
     def _read_kind_changes(self, api: Api, kind: ResourceKind) -> bool:
         version = self._versions[kind.name]

@@ -106,3 +106,12 @@ def test_a_bare_job_of_volcano_is_no_snapshot_and_the_error_says_what_is(tmp_pat
     assert 1 == code
     assert "contains only kinds that the scheduler does not read: Job" in err
     assert "vcdebug submit" in err
+
+
+def test_explain_does_not_repeat_as_a_problem_what_its_line_about_the_release_says(tmp_path: Path) -> None:
+    (tmp_path / "manifests.yaml").write_text(HAND_WRITTEN)
+    (tmp_path / "meta.json").write_text('{"scheduler": {"release": "v1.9.0"}}')
+    out = call(["explain", str(tmp_path), "pg"])[1]
+    assert "Release v1.9.0, replayed as v1.10.0" in out
+    assert "v1.9.0 is not supported" not in out
+    assert "v1.9.0 is not supported" in call(["inspect", str(tmp_path)])[1]

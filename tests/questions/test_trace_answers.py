@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.golden.compare import read_trace
 from tests.questions.trace_answers import (
+    ONE_BY_ONE,
     Line,
     PlacementReading,
     RefusalReading,
@@ -47,10 +48,23 @@ def check_placements(recording: Recording, lines: Sequence[Line]) -> None:
     replies = {pod: explain_node(recording, pod) for pod in expected}
     assert expected == {pod: told_placement(reply.data) for pod, reply in replies.items()}
     for pod, reading in expected.items():
+        reply = replies[pod]
+        if reading.tied is not None:
+            check_ties(reading, reply.sentence)
         if reading.victims is not None:
-            reply = replies[pod]
             assert deciding_rule(recording, reply.data["candidates"], reading.node) == reply.data["rule"]
             assert "simulates evictions node by node" in reply.sentence
+
+
+def check_ties(reading: PlacementReading, sentence: str) -> None:
+    """The sentence speaks of chance where the trace has several nodes with the best score, and nowhere else."""
+    assert reading.tied is not None
+    count = len(reading.tied)
+    words = f"{count} nodes share this score" if reading.action in ONE_BY_ONE else f"{count} nodes tie at the top score"
+    assert (count > 1) is (words in sentence)
+    assert (count > 1) is ("another order" in sentence or "at random" in sentence)
+    if count > 1 and reading.action not in ONE_BY_ONE:
+        assert all(node in sentence for node in reading.tied[:3])
 
 
 def check_refusals(recording: Recording, lines: Sequence[Line]) -> None:
@@ -68,6 +82,10 @@ def check_evictions(recording: Recording, lines: Sequence[Line]) -> None:
         tiers = ([option.name for option in tier] for tier in recording.conf.tiers)
         deciding = [name for tier in tiers if read.asked_last in tier for name in tier]
         assert set(told["offeredBy"]) <= {name for name in read.allowed_by if name in deciding}
+        assert not {*told["notAsked"]} & {*read.asked}
+        if told["offeredBy"] and told["tier"] is not None:
+            assert set(told["offeredBy"]) == {name for name in read.allowed_by if name in deciding}
+            assert read.asked_last in [option.name for option in recording.conf.tiers[told["tier"] - 1]]
         reply = explain_victim_choice(recording, pod)
         orders: Any = reply.data["orders"]  # Any: JSON
         assert not [one for one in orders if one["sign"] < 0 and one["instead"] in read.popped_before]

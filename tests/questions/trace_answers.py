@@ -134,6 +134,8 @@ class EvictionReading(NamedTuple):
     """The last plugin that was asked; its tier decided, since a tier that names victims ends the vote."""
     popped_before: list[str]
     """Candidates popped from the victims queue before the pod."""
+    asked: list[str]
+    """The plugins that were asked in that vote."""
 
 
 def read_evictions(lines: Sequence[Line]) -> dict[str, EvictionReading]:
@@ -156,7 +158,7 @@ def _read_eviction(lines: Sequence[Line], action: str, pod: str, at: int, *, evi
     asked = at
     while asked > 0 and not (lines[asked]["ev"] == "hook" and lines[asked]["point"] in VICTIM_HOOKS):
         if lines[asked]["ev"] == "action":
-            return EvictionReading(evicted, action, lines[at]["node"], "", [], "", [])
+            return EvictionReading(evicted, action, lines[at]["node"], "", [], "", [], [])
         asked -= 1
     question = lines[asked]
     first = asked
@@ -167,7 +169,9 @@ def _read_eviction(lines: Sequence[Line], action: str, pod: str, at: int, *, evi
     before = [task for task in pops[: pops.index(pod)] if task in question["candidates"]] if pod in pops else []
     preemptor = question.get("task", "") if pod in question["candidates"] else ""
     allowed = [vote["plugin"] for vote in votes]
-    return EvictionReading(evicted, action, lines[at]["node"], preemptor, allowed, question["plugin"], before)
+    asked_plugins = [line["plugin"] for line in lines[first : asked + 1]]
+    node = lines[at]["node"]
+    return EvictionReading(evicted, action, node, preemptor, allowed, question["plugin"], before, asked_plugins)
 
 
 def _same_question(line: Line, question: Line) -> bool:

@@ -1,6 +1,6 @@
 """The report of `vcdebug inspect`: objects, problems, missing kinds, and the configuration in force."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -18,6 +18,7 @@ from vcdebug.snapshot.kinds import KINDS
 from vcdebug.snapshot.object_checks import completeness_problems
 from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.provenance import Provenance
+from vcdebug.snapshot.settings import RELEASE_FIELDS
 from vcdebug.snapshot.snapshot import SchedulerFlags, Snapshot
 from vcdebug.views.conf import changed_flags
 from vcdebug.views.document import Block, make_listing, make_paragraph
@@ -191,9 +192,18 @@ def _argument_text(option: PluginOption) -> str:
 MAX_PROBLEMS_SHOWN = 2
 
 
-def input_problem_lines(recording: Recording) -> Iterator[Block]:
-    """Problems of the input, which may change the answer: each one if they are few, else their number."""
-    problems = input_problems(recording)
+def _is_stated(problem: Problem, recording: Recording, facts: Sequence[str]) -> bool:
+    setting = problem.what.partition(":")[0]
+    is_release = problem.field in RELEASE_FIELDS and bool(recording.snapshot.release.stated_name)
+    return bool(facts) and (is_release or any(fact.startswith(f"{setting} ") for fact in facts))
+
+
+def input_problem_lines(recording: Recording, facts: Sequence[str] = ()) -> Iterator[Block]:
+    """Problems of the input, which may change the answer: each one if they are few, else their number.
+
+    With the facts of an answer, those are left out that it states: the release, and a setting that a fact begins with.
+    """
+    problems = [one for one in input_problems(recording) if not _is_stated(one, recording, facts)]
     if len(problems) > MAX_PROBLEMS_SHOWN:
         yield make_paragraph(f"{count_noun(len(problems), 'input problem')} (list: vcdebug inspect)", "bad")
     else:

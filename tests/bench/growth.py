@@ -45,7 +45,7 @@ class Cost(NamedTuple):
 def queues(count: int) -> Iterator[Manifest]:
     """Queues with five PodGroups of one pod each, and a hundred nodes, all of which each pod is compared with."""
     yield from (make_queue(f"queue-{number}") for number in range(count))
-    yield from (sized_node(number, count // 40 + 1) for number in range(100))
+    yield from (sized_node(number, max(count // 40, 1)) for number in range(100))
     yield from (each for number in range(5 * count) for each in job(f"job-{number}", f"queue-{number % count}", 1))
 
 

@@ -109,7 +109,7 @@ def test_the_role_allows_every_read_of_a_capture_and_nothing_else(
     code, out, _ = call(["capture", "--rbac"])
     assert 0 == code
     rules = yaml.safe_load(out)["rules"]
-    assert {"get", "list"} == {verb for rule in rules for verb in rule["verbs"]}
+    assert {"get", "list", "watch"} == {verb for rule in rules for verb in rule["verbs"]}
     allowed = {
         (verb, f"{plural}.{group}" if group else plural)
         for rule in rules
@@ -121,7 +121,10 @@ def test_the_role_allows_every_read_of_a_capture_and_nothing_else(
     read = {request.path for request in api.requests if request.method == "GET"} - {"/version", "/apis"}
     needed = {("get" if "/configmaps/" in path else "list", resource_of(path)) for path in read}
     # A ConfigMap that changed after an earlier state is listed by its name.
-    assert needed | {("list", "configmaps")} == allowed
+    # Whoever waits for a change watches these.
+    kinds = ("pods", "podgroups")
+    watched = {("watch", f"{kind}{group}") for kind in kinds for group in ("", ".scheduling.volcano.sh")}
+    assert needed | {("list", "configmaps")} | watched == allowed
     assert {"GET", "POST"} == {request.method for request in api.requests}
     assert {REVIEWS_PATH} == {request.path for request in api.requests if request.method == "POST"}
 

@@ -46,6 +46,8 @@ class LiveCluster:
         self._runs, self._busy, self._cycle, self._acted = runs, busy, 0, False
         self._born: dict[str, int] = {}
         self._ran = 0
+        self._seen: Snapshot | None = None
+        """The state that the scheduler's next cycle began with, if it is not the present one."""
         nodes = [node(f"n{row}", cpu=str(6 + row % 3)) for row in range(6)]
         for one in (*nodes, queue(), queue("root"), priority_class("high", 100), priority_class("low", 1)):
             self._put(one)
@@ -55,9 +57,17 @@ class LiveCluster:
         map_of_conf["metadata"]["namespace"] = "volcano-system"
         self.server.store.put_object(CONFIG_MAPS, map_of_conf)
 
-    def verify(self) -> Verification:
-        """Run one cycle: jobs start and end, then verify_cluster runs while the scheduler acts."""
+    def verify(self, *, deletes_unseen: bool = False) -> Verification:
+        """Run one cycle: jobs start and end, then verify_cluster runs while the scheduler acts.
+
+        With `deletes_unseen`, pods are deleted after the cycle has begun, and before the first capture.
+        """
         self._begin_cycle()
+        if deletes_unseen:
+            self._seen = capture_cluster(OPTIONS, transport=self.transport())
+            running = [key_of(each) for each in self.objects_of(PODS) if each["spec"].get("nodeName")]
+            for key in running[:2]:
+                self.server.store.delete_object(PODS, key)
         patience = Patience(max_seconds=5, pause=1)
         reader = ClusterReader(OPTIONS, self.transport, self.pass_time, lambda: float(self._cycle))
         return next(verify_cluster(reader, patience))
@@ -106,7 +116,8 @@ class LiveCluster:
 
     def run_scheduler(self) -> None:
         """Run one cycle by replaying a capture with the scheduler's own configuration."""
-        snapshot = capture_cluster(OPTIONS, transport=self.transport())
+        snapshot = self._seen or capture_cluster(OPTIONS, transport=self.transport())
+        self._seen = None
         snapshot.scheduler_conf = self._runs
         self._ran += 1
         with disposing(replay_cycle(snapshot)) as recording:

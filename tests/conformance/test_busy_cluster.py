@@ -39,6 +39,14 @@ def test_a_wrong_configuration_is_caught(busy: bool) -> None:
     assert caught.count(True) > len(caught) // 2
 
 
+@pytest.mark.slow
+def test_a_cycle_that_began_before_the_capture_is_no_false_alarm() -> None:
+    cluster = LiveCluster(11)
+    found = [cluster.verify(deletes_unseen=number > 4) for number in range(20)]
+    assert "differs" not in words_of(found)
+    assert sum(len(one.observed.bound) for one in found) > 20
+
+
 GONE = {"type": "ERROR", "object": status(410, "Expired", "too old resource version").body}
 
 

@@ -25,11 +25,11 @@ def _calls_in(work: Callable[[], object]) -> Counter[CodeType]:
     return Counter({entry.code: entry.callcount for entry in profile.getstats() if isinstance(entry.code, CodeType)})
 
 
-# Of few PodGroups, drf lets a larger part preempt.
+# Of few PodGroups, drf lets a larger part preempt. Of few queues, each is compared with all running pods.
 @pytest.mark.parametrize(
     ("shape", "size", "most"),
     [
-        ("queues", 50, 2.2),
+        ("queues", 200, 2.2),
         ("PodGroups", 120, 2.6),
         ("tasks of one job", 100, 2.2),
         ("HyperNodes", 8, 2.2),

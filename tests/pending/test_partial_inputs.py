@@ -327,7 +327,7 @@ def test_a_resource_that_an_older_release_compares_too_is_named_first(release: s
         ("v1.10.2", RESERVED),
         ("v1.15.1", RESERVED),
         ("v1.9.0", [queue("q", capability={"cpu": "8", "nvidia.com/gpu": "8"})]),
-        ("v1.9.0", [queue("q"), *RESERVED[1:]]),
+        ("v1.9.0", [queue("q"), pod_group("a", min_resources={"nvidia.com/gpu": "9"}), *RESERVED[2:]]),
     ],
 )
 def test_no_rule_of_an_older_release_is_named_where_it_decides_nothing(release: str, objects: list[Manifest]) -> None:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Final
 
 from msgspec import Struct
 
-from vcdebug.capture.api_client import Api, CaptureOptions, Transport
+from vcdebug.capture.api_client import Api, ApiRefusal, CaptureOptions, NoAnswer, Transport
 from vcdebug.capture.cluster import connect_transport
 from vcdebug.capture.listing import EarlierState, Listing, VersionGone, first_version, list_at_version
 from vcdebug.errors import CaptureError
 from vcdebug.snapshot.kinds import KIND_BY_NAME
-from vcdebug.snapshot.manifest import metadata_of, object_list, spec_of, status_of
+from vcdebug.snapshot.manifest import metadata_of, object_in, object_list, spec_of, status_of
 from vcdebug.snapshot.provenance import stated_time
 from vcdebug.snapshot.snapshot import Manifest
 
@@ -22,6 +22,8 @@ PODS: Final = KIND_BY_NAME["Pod"]
 SCHEDULED: Final = "PodScheduled"
 EVICTION_CONDITIONS: Final = {("DisruptionTarget", "PreemptionByScheduler"), ("Ready", "Evict")}
 """Type and reason of the conditions that the scheduler writes before it deletes a pod."""
+EVICT_EVENTS: Final = "involvedObject.kind=Pod,reason=Evict"
+"""The field selector of the events that the scheduler writes about pods that it evicts."""
 STEP_FACTOR: Final = 4
 """Factor by which the steps back in time grow."""
 
@@ -64,6 +66,14 @@ class PodEvent(Struct, frozen=True):
 def is_evicted(pod: Manifest) -> bool:
     """Whether the scheduler evicts the pod."""
     return any((each.get("type"), each.get("reason")) in EVICTION_CONDITIONS for each in _conditions_of(pod))
+
+
+def iter_reported_evictions(api: Api, options: CaptureOptions, uids: Collection[str]) -> Iterator[str]:
+    """The UIDs for which the scheduler wrote an Evict event; none if events may not be read."""
+    with suppress(ApiRefusal, NoAnswer):
+        events = Listing(api, KIND_BY_NAME["Event"], options.page_size, None, "", EVICT_EVENTS) if uids else None
+        subjects = [object_in(event.get("involvedObject")) for event in events.read_all()] if events else ()
+        yield from (str(subject["uid"]) for subject in subjects if subject.get("uid") in uids)
 
 
 def decision_stamps(pods: Iterable[Manifest], scheduler_names: Collection[object]) -> set[tuple[object, datetime]]:

@@ -10,19 +10,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vcdebug.capture import CaptureOptions, capture_cluster
-from vcdebug.capture.api_client import Api, ApiRefusal, NoAnswer, Transport
+from vcdebug.capture.api_client import Api, Transport
 from vcdebug.capture.cluster import connect_transport
 from vcdebug.capture.listing import (
     FOLLOWED_KINDS,
     PRESENT,
     EarlierState,
     FollowedObjects,
-    Listing,
     VersionGone,
     first_version,
     list_at_version,
 )
-from vcdebug.capture.pod_history import decision_stamps, is_evicted
+from vcdebug.capture.pod_history import decision_stamps, is_evicted, iter_reported_evictions
 from vcdebug.conformance.cycle_outcome import (
     GONE,
     CycleOutcome,
@@ -33,25 +32,22 @@ from vcdebug.conformance.cycle_outcome import (
 )
 from vcdebug.conformance.nearest_replay import chance_edits, follow_scheduler, ignore_progress
 from vcdebug.conformance.object_store import key_of
-from vcdebug.conformance.verdicts import JobVerdict, Verification, find_differences, job_lookup, judge_jobs
+from vcdebug.conformance.verdicts import UNCLEAR, JobVerdict, Verification, find_differences, job_lookup, judge_jobs
 from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.pod import ENDED_PHASES, Pod
 from vcdebug.model.pod_group import PodGroup
 from vcdebug.recording.recording import Recording, disposing
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.kinds import KIND_BY_NAME
-from vcdebug.snapshot.manifest import Json, metadata_of, object_in, status_of
+from vcdebug.snapshot.manifest import Json, metadata_of, status_of
 from vcdebug.snapshot.provenance import Provenance
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 MAX_CYCLES = 3
 """Maximum number of cycles that the scheduler may have run between two captures."""
 MAX_CHANGES = 8
-UNCLEAR: Final = ("differs", "overtaken")
 UNSEEN: Final = (0, 1, 2, 4, 8)
 """Numbers of versions before a cycle's first write that the cycle may not have seen."""
-EVICT_EVENTS = "involvedObject.kind=Pod,reason=Evict"
-"""The field selector of the events that the scheduler writes about pods that it evicts."""
 
 
 class Patience(Struct, frozen=True):
@@ -151,7 +147,7 @@ class JudgedCycle(NamedTuple):
 
 def _compare_with_present(reader: ClusterReader, before: Snapshot, polled: PolledState) -> JudgedCycle:
     after = reader.capture()
-    reported = _iter_reported_evictions(reader.connect(), reader.options, deleted_uids(before, after))
+    reported = iter_reported_evictions(reader.connect(), reader.options, deleted_uids(before, after))
     verification = judge_captures(before, after, [*polled.evicted, *reported], polled.pods)
     return JudgedCycle(verification, before, after, is_single=False)
 
@@ -161,21 +157,30 @@ def judge_first_cycle(reader: ClusterReader, before: Snapshot, later: PolledStat
     api = reader.connect()
     evicted, states = dict(later.evicted), dict[EarlierState, Snapshot]()
     deleted = deleted_uids(before, replace(before, objects={"Pod": later.pods}))
-    evicted |= dict.fromkeys(_iter_reported_evictions(api, reader.options, deleted))
+    evicted |= dict.fromkeys(iter_reported_evictions(api, reader.options, deleted))
     windows = _find_windows(before, api, reader.options, later.version, evicted)
     verification: Verification | None = None
     for window in windows:
         states |= {state: reader.capture(state) for state in window if state not in states}
         start, after = (states[state] for state in window)
-        evicted |= dict.fromkeys(_iter_reported_evictions(api, reader.options, deleted_uids(start, after)))
+        evicted |= dict.fromkeys(iter_reported_evictions(api, reader.options, deleted_uids(start, after)))
         # Between two versions, the first state says all that other clients did before the scheduler acted.
         judged = judge_captures(start, after, evicted)
+        if int(window[0].version) < int(_version_of(before)) and judged.has_unclear_jobs:
+            # A start before the capture explains the whole cycle or nothing: it lacks what was made in between.
+            with disposing(judged.recording):
+                continue
         verification = _merge_verdicts(verification, judged) if verification is not None else judged
-        if not any(verdict.verdict_word in UNCLEAR for verdict in verification.jobs):
+        if not verification.has_unclear_jobs:
             break
     assert verification is not None
     begin, end = windows[0]
     return JudgedCycle(verification, states[begin], after, end.time is not None)
+
+
+def _version_of(capture: Snapshot) -> str:
+    """The resource version at which the pods were listed; empty if unknown."""
+    return capture.provenance.resource_versions.get("Pod", "") if capture.provenance is not None else ""
 
 
 def _merge_verdicts(verification: Verification, other: Verification) -> Verification:
@@ -222,7 +227,7 @@ def _find_windows(
     the last decision of its second, or of the next one. It begins before its first write, and does not see what other
     clients change in between.
     """
-    captured = before.provenance.resource_versions.get("Pod", "") if before.provenance is not None else ""
+    captured = _version_of(before)
     if not (captured.isdecimal() and decided.isdecimal()):
         raise VersionGone(captured or "unknown", api.server)
 
@@ -243,7 +248,15 @@ def _find_windows(
     if begun is not None:
         longer = _last_before(begun + timedelta(seconds=2), times_at, first, last)
         ends = list(dict.fromkeys([_last_before(begun + timedelta(seconds=1), times_at, first, longer), longer]))
-    starts = [max(first - 1 - back, int(captured)) for back in UNSEEN]
+
+    def may_begin_at(start: int) -> bool:
+        """Whether the scheduler has decided nothing between this version and the capture."""
+        with suppress(VersionGone):
+            return start >= int(captured) or known <= decision_stamps(lists_at(start)["Pod"], names)
+        return False
+
+    # A cycle may begin before the capture and write after it, but not before the last decision of an earlier cycle.
+    starts = [max(first - 1, int(captured)), *filter(may_begin_at, (max(first - 1 - back, 1) for back in UNSEEN))]
     pairs = dict.fromkeys([*((starts[0], end) for end in ends), *((start, ends[0]) for start in starts)])
     return [(EarlierState(str(start), begun), EarlierState(str(end), begun)) for start, end in pairs]
 
@@ -255,14 +268,6 @@ def _last_before(end: datetime, times_at: Callable[[int], list[datetime]], first
         return any(time >= end for time in times_at(version))
 
     return first_version(is_over, first, last) - 1 if is_over(last) else last
-
-
-def _iter_reported_evictions(api: Api, options: CaptureOptions, uids: Collection[str]) -> Iterator[str]:
-    """The UIDs for which the scheduler wrote an Evict event; none if events may not be read."""
-    with suppress(ApiRefusal, NoAnswer):
-        events = Listing(api, KIND_BY_NAME["Event"], options.page_size, None, "", EVICT_EVENTS) if uids else None
-        subjects = [object_in(event.get("involvedObject")) for event in events.read_all()] if events else ()
-        yield from (str(subject["uid"]) for subject in subjects if subject.get("uid") in uids)
 
 
 def judge_captures(

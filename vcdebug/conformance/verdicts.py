@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -26,6 +26,7 @@ from vcdebug.snapshot.cycle_inputs import ChanceSettings
 
 VerdictWord = Literal["agreed", "different text", "random choice", "differs", "overtaken"]
 NOTHING_DONE = "nothing"
+UNCLEAR: Final = ("differs", "overtaken")
 MAX_EXPLAINED = 20
 """Maximum number of differing jobs for which the replay's decision is looked up."""
 BOUND, EVICTED, NOMINATED, GROUP, CONDITION = "bound", "evicted", "nominated", "PodGroup", "PodScheduled"
@@ -406,6 +407,11 @@ class Verification(Struct, frozen=True):
         # A program's cycle was observed, but between two captures of a cluster there may have been no cycle.
         seen_idle = self.observed.statuses is not None and "overtaken" not in words.values()
         return self.is_agreed and not judged and not seen_idle
+
+    @property
+    def has_unclear_jobs(self) -> bool:
+        """Whether a comparison from another state could say more about a job."""
+        return any(verdict.verdict_word in UNCLEAR for verdict in self.jobs)
 
     @property
     def has_decisions(self) -> bool:

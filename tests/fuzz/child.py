@@ -21,6 +21,7 @@ from typing import Final, NamedTuple
 
 import vcdebug.explain.pending.explanation as explanation
 from tests.fuzz.inputs import Command, FuzzInput
+from tests.own_faults import OWN_FAULTS
 from vcdebug.cli.commands import load_commands
 from vcdebug.cli.main import main
 
@@ -149,7 +150,7 @@ def _check_outcome(command: Command, done: Outcome) -> Iterator[tuple[str, str, 
     if "not enough memory" in done.err:
         yield "memory", command[0], done.err
     said = done.out + done.err
-    for sign in ("Traceback (most", "RuntimeWarning", "fault of vcdebug", "bug in vcdebug"):
+    for sign in (*OWN_FAULTS, "RuntimeWarning"):
         if sign in said:
             yield "said", f"{sign} {_warned_at(said)}", said[:4000]
     # `expect` lists what it could not check on stdout.

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.transcripts import call
+from tests.own_faults import own_faults_in
 
 IMMENSE_REQUEST = """
 kind: PodGroup
@@ -66,7 +67,7 @@ def test_the_input_is_answered(cluster: str, plugins: str, words: list[str], say
     code, out, err = call([command, str(tmp_path), *options])
     assert code in (0, 2), err
     assert says in out
-    assert [] == [words for words in ("fault of vcdebug", "bug in vcdebug") if words in out + err]
+    assert [] == own_faults_in(out + err)
 
 
 ACTIONS = 'actions: "enqueue, allocate, preempt"\n'
@@ -121,7 +122,7 @@ def answered(folder: Path, conf_text: str, *words: str, cluster: str = SIMPLE) -
     (folder / "scheduler.conf").write_text(conf_text)
     command, *options = words
     _, out, err = call([command, *(str(folder) if word == "SNAPSHOT" else word for word in options)])
-    assert [] == [said for said in ("fault of vcdebug", "bug in vcdebug") if said in out + err]
+    assert [] == own_faults_in(out + err)
     return out + err
 
 
@@ -154,3 +155,48 @@ def test_the_page_of_a_pod_without_a_job_is_refused_in_one_line(tmp_path: Path) 
     folder.mkdir()
     said = answered(folder, conf("{name: gang}"), "script", "SNAPSHOT", str(tmp_path / "commands"))
     assert "team/alone belongs to no job, so it has no page; the page of its node lists it" in said
+
+
+TIMES = ("9999-12-31T23:59:59Z", "9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00Z", "0001-01-01T00:00:00+14:00")
+TIMED = """
+kind: Node
+metadata: {{name: n1}}
+status: {{allocatable: {{cpu: '4', pods: '9'}}, conditions: [{{type: Ready, lastHeartbeatTime: '{clock}'}}]}}
+---
+kind: Queue
+metadata: {{name: default}}
+---
+kind: PodGroup
+metadata: {{name: batch, namespace: team}}
+spec: {{minMember: 2}}
+---
+kind: Pod
+metadata: {{name: batch-0, namespace: team, annotations: {{scheduling.k8s.io/group-name: batch}}}}
+spec:
+  schedulerName: volcano
+  nodeName: n1
+  activeDeadlineSeconds: {deadline}
+  containers: [{{image: a, resources: {{requests: {{cpu: 3}}}}}}]
+status: {{phase: Running, startTime: '{start}'}}
+---
+kind: Pod
+metadata: {{name: batch-1, namespace: team, annotations: {{scheduling.k8s.io/group-name: batch}}}}
+spec:
+  schedulerName: volcano
+  containers: [{{image: a, resources: {{requests: {{cpu: 3}}}}}}]
+"""
+
+
+@pytest.mark.parametrize("deadline", [10**18, -(10**18)])
+@pytest.mark.parametrize("start", TIMES)
+@pytest.mark.parametrize("clock", TIMES)
+def test_times_at_the_ends_of_the_calendar_end_no_command(
+    clock: str, start: str, deadline: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "cluster.yaml"
+    path.write_text(TIMED.format(clock=clock, start=start, deadline=deadline))
+    for command, *options in (["run", "--cycles", "3", "--every", "200000h"], ["ask", "batch"], ["explain"]):
+        question = ["when"] if command == "ask" else []
+        code, out, err = call([command, *question, str(path), *options])
+        assert code in (0, 1, 2), err
+        assert [] == own_faults_in(out + err)

@@ -14,6 +14,7 @@ from tests.hostile import obeyed
 from tests.live.cluster import Cluster
 from tests.live.planting import JOB, SPACE, WORKLOAD, HostileTexts, PlantedSecrets
 from tests.live.running import ScreenSession, run, terminal_output
+from tests.own_faults import own_faults_in
 from vcdebug.views.panels import PANEL_VIEWS
 
 CONTROLS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[()][0-9A-Z]|\x1b[78=>M]|\x1b\]22;[a-z-]*\x07|\r")
@@ -84,7 +85,7 @@ def test_no_command_writes_control_sequences_to_a_terminal(command: str, started
         text = session.drawn
     else:
         text = terminal_output(started, *words_of(command, folder), folder=folder)
-    assert "fault of vcdebug" not in text
+    assert [] == own_faults_in(text)
     assert "Traceback" not in text
     print(command, len(text), text.count(SHOWN))
     assert set() == obeyed(CONTROLS.sub("", text))

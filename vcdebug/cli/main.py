@@ -57,9 +57,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; `argv` is without the program's name, None takes sys.argv."""
     _fill_closed_descriptors()
     raise_gc_threshold()  # millions of event objects live to the end: collecting them again and again is waste
-    os.environ.setdefault(
-        "OPENBLAS_NUM_THREADS", "1"
-    )  # nothing here multiplies matrices; numpy's threads spin at start
+    # Nothing here multiplies matrices, and the threads of numpy's library spin when they start.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     output = Output()
     words = list(sys.argv[1:] if argv is None else argv)
     try:

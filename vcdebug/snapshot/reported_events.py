@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from vcdebug.gotime import parse_time
+from vcdebug.gotime import bounded_clock, parse_time
 from vcdebug.grouping import group_by_key
 from vcdebug.snapshot.kinds import WORKLOAD_NAMES
 from vcdebug.snapshot.manifest import JsonObject, metadata_of, object_in, object_list, status_of
@@ -59,7 +59,7 @@ def latest_report(objects: Mapping[str, Sequence[Manifest]]) -> datetime | None:
     """The latest heartbeat of a kubelet or time of an event, just before the objects were read; None without any."""
     heartbeat = latest_heartbeat(objects.get("Node", ()))
     events = (event_time(event) for event in latest_events(objects.get("Event", ()))[:1])
-    return max((time for time in (heartbeat, *events) if time is not None), default=None)
+    return max((bounded_clock(time) for time in (heartbeat, *events) if time is not None), default=None)
 
 
 def latest_heartbeat(nodes: Iterable[Manifest]) -> datetime | None:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from vcdebug.gotime import bounded_clock
 from vcdebug.snapshot import cycle_inputs
 from vcdebug.snapshot.manifest import WorkloadFacts, object_in, object_list
 from vcdebug.snapshot.problems import Problem, ProblemReport
@@ -263,9 +264,10 @@ def _read_time(value: Any) -> datetime | None:
         return None
     try:
         moment = datetime.fromisoformat(value.strip().upper())
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
+    return moment if bounded_clock(moment) == moment else None
 
 
 def _read_count(value: Any) -> int | None:

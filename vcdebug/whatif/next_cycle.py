@@ -16,7 +16,7 @@ from vcdebug.framework.persistence import annotation_patches
 from vcdebug.framework.record import CloseEvent
 from vcdebug.framework.session import Session
 from vcdebug.framework.session_close import process_after
-from vcdebug.gotime import MICROSECOND, api_time_text, parse_duration, parse_time
+from vcdebug.gotime import LATEST_CLOCK, MICROSECOND, api_time_text, bounded_clock, parse_duration, parse_time
 from vcdebug.kube.dynamic_resources import ReservedClaim, users_of
 from vcdebug.model.go_fields import condition_fields
 from vcdebug.model.job import JobInfo
@@ -55,13 +55,13 @@ class RunTimes(Struct, frozen=True):
         stated_time = self.stated_run_times.get(pod.key, self.stated_run_times.get(pod.job_id))
         if stated_time is None and is_endless(pod):
             return None
-        start = start_time(pod) or self.now
+        start = bounded_clock(start_time(pod) or self.now)
         run_time = stated_time or self.default_run_time or self._assumed_time(start)
         limit = pod.spec.get("activeDeadlineSeconds")
         if stated_time is None and isinstance(limit, int):
-            run_time = min(run_time, timedelta(seconds=limit))
+            run_time = min(run_time, timedelta(seconds=min(max(limit, 0), MAX_GRACE)))
         # A pod that outlived its estimate would otherwise end in the past, a time that no cycle reaches.
-        return max(start + run_time, self.now + ONE_SECOND)
+        return max(start + min(run_time, LATEST_CLOCK - start), self.now + ONE_SECOND)
 
     def _assumed_time(self, start: datetime) -> timedelta:
         """Twice the pod's age, or DEFAULT_RUN_TIME if it has only just begun."""
@@ -171,7 +171,7 @@ def next_snapshot(recording: Recording, between: BetweenCycles = NO_CHANGES, num
     return replace(
         snapshot,
         objects=objects,
-        now=snapshot.now + between.interval,
+        now=bounded_clock(snapshot.now + between.interval),
         answers=(),
         bound={},
         persistence="on" if recording.session.persistence.is_on else snapshot.persistence,
@@ -279,7 +279,7 @@ def next_pods(recording: Recording, between: BetweenCycles, number: int, *, clos
     changes = PodChanges(recording, closed=closed)
     before = recording.snapshot.objects_of("Pod")
     after = [changes.apply_to(manifest) for manifest in before]
-    now = recording.snapshot.now + between.interval
+    now = bounded_clock(recording.snapshot.now + between.interval)
     staying = [pod.key for pod in map(Pod, after) if pod.deleting]
     if between.run_times is not None:
         staying += pods_in_broken_gangs(recording)

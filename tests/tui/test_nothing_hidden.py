@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
@@ -12,6 +13,7 @@ from tests.recorded import BUNDLED, bundled
 from vcdebug.debugger.driver import DebuggerState, Driver
 from vcdebug.recording.recording import Recording, disposing
 from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 from vcdebug.tui.widgets.table_layout import TableLayout, lay_out
 from vcdebug.tui.widgets.text_wrap import pad_text, tighten_leaf, tighten_levels
@@ -25,6 +27,8 @@ WIDTHS = {47: FLOW, 55: FLOW, 79: (), 70: MIDDLE, 82: MIDDLE, 119: (), 142: ()}
 LOOKED_AT = 200
 QUEUES, ZONES = ("research-and-development", "production", "batch"), ("eu-west-1a", "eu-west-1b", "eu-west-2c")
 TAINT = {"key": "example.com/dedicated", "value": "inference", "effect": "NoSchedule"}
+MEASURED = [Path(__file__).parents[3] / "shared" / "perf" / name for name in ("mixed-1000", "large-5k")]
+"""Present beside some checkouts only."""
 GUIDES = "│ ▾▸"
 """Characters that precede a name in a tree."""
 
@@ -153,4 +157,11 @@ def large_job(number: int, names: Sequence[str], draw: random.Random) -> Iterato
 @pytest.mark.slow
 def test_panels_of_a_large_cluster_have_one_line_per_row() -> None:
     with disposing(replay_cycle(large_cluster())) as recording:
+        assert [] == all_faults(recording)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", [path for path in MEASURED if path.exists()], ids=lambda path: path.name)
+def test_panels_of_the_measured_clusters_have_one_line_per_row(path: Path) -> None:
+    with disposing(replay_cycle(load_snapshot(path))) as recording:
         assert [] == all_faults(recording)

@@ -26,7 +26,7 @@ from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.loader import load_snapshot
 
 CYCLES = int(os.environ.get("VCDEBUG_LIVE_CYCLES", "10"))
-"""Judged cycles; the issue asks for 50 quiet and 50 busy ones."""
+"""Judged cycles, quiet ones and as many busy ones; 50 take about ten minutes."""
 READINGS = int(os.environ.get("VCDEBUG_LIVE_READINGS", "30"))
 DIFFERS, INCONCLUSIVE = 2, 3
 """Exit codes of `verify`."""

@@ -23,8 +23,6 @@ _HOUR, _MINUTE = re.compile(r"[0-9]{1,2}"), re.compile(r"[0-9]{2}")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ZERO_TIME = -62135596800 * SECOND
 """Go's zero time: the start of year 1."""
-EARLIEST_CLOCK, LATEST_CLOCK = datetime(2, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
-"""Limits of every clock, so that what a cycle adds to it or subtracts from it is a time, too."""
 
 
 def parse_duration(text: str) -> int | None:
@@ -101,11 +99,6 @@ def parse_time(text: str | None) -> datetime | None:
         return None
     time = datetime.fromisoformat(text.upper())
     return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
-
-
-def bounded_clock(time: datetime) -> datetime:
-    """The time, or the nearest one within the limits of clocks."""
-    return min(max(time, EARLIEST_CLOCK), LATEST_CLOCK)
 
 
 def parse_nanoseconds(text: str) -> int:

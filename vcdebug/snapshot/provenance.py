@@ -1,11 +1,13 @@
 """Provenance: from which cluster, when, and at which resource versions a snapshot was captured."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from msgspec import Struct
 
+EARLIEST_CLOCK, LATEST_CLOCK = datetime(2, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
+"""Limits of every clock, so that what a cycle adds to it or subtracts from it is a time, too."""
 MAX_SHOWN = 3
 """Changed objects that a sentence names at most."""
 
@@ -85,6 +87,11 @@ def _texts_or_empty(value: Any) -> tuple[str, ...]:
 
 def _texts_by_key(value: Any) -> dict[str, str]:
     return {key: text for key, text in value.items() if isinstance(text, str)} if isinstance(value, dict) else {}
+
+
+def bounded_clock(time: datetime) -> datetime:
+    """The time, or the nearest one within the limits of clocks."""
+    return min(max(time, EARLIEST_CLOCK), LATEST_CLOCK)
 
 
 def stated_time(value: Any) -> datetime | None:

@@ -4,10 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from vcdebug.gotime import bounded_clock, parse_time
+from vcdebug.gotime import parse_time
 from vcdebug.grouping import group_by_key
 from vcdebug.snapshot.kinds import WORKLOAD_NAMES
 from vcdebug.snapshot.manifest import JsonObject, metadata_of, object_in, object_list, status_of
+from vcdebug.snapshot.provenance import bounded_clock
 from vcdebug.snapshot.snapshot import Manifest
 
 MAX_EVENTS: Final = 3

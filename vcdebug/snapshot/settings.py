@@ -10,11 +10,10 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vcdebug.gotime import bounded_clock
 from vcdebug.snapshot import cycle_inputs
 from vcdebug.snapshot.manifest import WorkloadFacts, object_in, object_list
 from vcdebug.snapshot.problems import Problem, ProblemReport
-from vcdebug.snapshot.provenance import Provenance, read_provenance, stated_time
+from vcdebug.snapshot.provenance import Provenance, bounded_clock, read_provenance, stated_time
 from vcdebug.snapshot.shapes import describe_value
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 

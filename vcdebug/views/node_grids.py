@@ -110,6 +110,9 @@ def _iter_reason_rows(event: PredicateEvent, reasons: ReasonCounts, letters: Rea
 
 def _iter_short_rows(recording: Recording, seq: Seq) -> Iterator[Row]:
     """A row per dimension that any visited node lacks, whether or not predicates named it."""
+    event = recording.event_at(seq)
+    feasible = event.feasible.tolist() if isinstance(event, PredicateEvent) else []
+    accepted = {recording.node_names[row] for row in feasible}
     for lack in exhausted_dimensions(recording, seq):
         bar = _count_bar(len(lack.nodes), len(lack.amounts))
         name = short_name(lack.dimension)
@@ -117,7 +120,9 @@ def _iter_short_rows(recording: Recording, seq: Seq) -> Iterator[Row]:
             format_amount(lack.dimension, lack.request),
             format_amount(lack.dimension, max(lack.amounts.values())),
         )
-        words = f"short of {name}: {request} asked, the most on a node is {largest}"
+        # An action that evicts lets nodes pass that have no free room.
+        later = " (evictions may free it)" if any(node.node in accepted for node in lack.nodes) else ""
+        words = f"short of {name}{later}: {request} asked, the most on a node is {largest}"
         count = Piece(f"{name[:3]:<3} {len(lack.nodes):>4} {bar}", "accent")
         cells = (count, muted_piece(""), muted_piece(""), Piece(words))
         yield Row(f"{SHORT_OF} {lack.dimension}", cells, subject=(SHORT_OF, lack.dimension))

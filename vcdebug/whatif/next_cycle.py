@@ -16,7 +16,7 @@ from vcdebug.framework.persistence import annotation_patches
 from vcdebug.framework.record import CloseEvent
 from vcdebug.framework.session import Session
 from vcdebug.framework.session_close import process_after
-from vcdebug.gotime import LATEST_CLOCK, MICROSECOND, api_time_text, bounded_clock, parse_duration, parse_time
+from vcdebug.gotime import MICROSECOND, api_time_text, parse_duration, parse_time
 from vcdebug.kube.dynamic_resources import ReservedClaim, users_of
 from vcdebug.model.go_fields import condition_fields
 from vcdebug.model.job import JobInfo
@@ -30,6 +30,7 @@ from vcdebug.recording.writes import POD_SCHEDULED, PodStatusWrite, pod_group_ch
 from vcdebug.snapshot.cycle_inputs import SchedulerProcess
 from vcdebug.snapshot.gathered_objects import Arrivals, with_arrivals
 from vcdebug.snapshot.manifest import JsonDict, JsonObject, key_of, metadata_of, name_of, owners_of, spec_of, status_of
+from vcdebug.snapshot.provenance import LATEST_CLOCK, bounded_clock
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 DEFAULT_RUN_TIME: Final = timedelta(hours=1)

@@ -20,33 +20,41 @@ COMP_WORDS=(%s); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _vcdebug; echo "${COMPRE
 """,
     # The shell's part, which has a terminal in earnest: what begins like the last word.
     "zsh": """
-_files() { :; }; compadd() { print -l -- ${(M)_vcdebug_words:#$PREFIX*}; }
+_files() { ls; }; compadd() { print -l -- ${(M)_vcdebug_words:#$PREFIX*}; }
 words=(%s); CURRENT=${#words}; PREFIX="${words[CURRENT]}"; _vcdebug
 """,
     "fish": 'complete -C "%s"',
 }
 
 
+SHELLS = [shell for shell in COMPLETE if shutil.which(shell)]
+
+
 def completed(words: str, shell: str = "bash") -> list[str]:
     """The completions that the shell offers for the last word."""
-    path = shutil.which(shell)
-    if path is None:
-        pytest.skip(f"{shell} is not installed")
     # The script calls the program by the word that was typed; the one in the path may be another checkout's.
     arguments = "$argv; end" if shell == "fish" else '"$@"; }'
     opening = f"function {words.split()[0]}; " if shell == "fish" else f"{words.split()[0]}() {{ "
     program = f'{opening}"{sys.executable}" -m vcdebug {arguments}'
     begin = "compdef() { :; }\n" if shell == "zsh" else ""
     script = f"{begin}{call(['completion', shell])[1]}\n{program}\n{COMPLETE[shell] % words}"
-    done = subprocess.run([path, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run([shell, "-c", script], capture_output=True, text=True, check=True)
     return done.stdout.split()
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize("shell", SHELLS)
 def test_shells_complete_commands_options_and_jobs(shell: str) -> None:
     assert ["capture"] == completed("vcdebug cap", shell)
     assert ["--rbac", "--redact", "--release"] == sorted(completed("vcdebug capture --r", shell))
     assert LLM_FINETUNE == completed("vcdebug explain preempt-blocked-by-gang research/llm", shell)
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_file_names_are_offered_where_a_snapshot_fits_not_among_jobs(shell: str) -> None:
+    no_word = "" if shell == "fish" else "''"
+    assert "pyproject.toml" in completed("vcdebug explain pyproj", shell)
+    jobs = completed(f"vcdebug explain preempt-blocked-by-gang {no_word}", shell)
+    assert ("research/llm-finetune" in jobs, "pyproject.toml" in jobs) == (True, False)
 
 
 def test_the_words_of_one_place_are_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,8 @@ from vcdebug.releases.release import release_names
 from vcdebug.snapshot.sources import list_bundled
 
 # The program lists the words: a script with lists of its own would become outdated, and knows no snapshot. It runs once
-# per place of a command line, since reading a large snapshot at every Tab would take seconds.
+# per place of a command line, since reading a large snapshot at every Tab would take seconds. Jobs and pods have a
+# slash: where they fit, file names do not.
 BASH_SCRIPT: Final = """_vcdebug() {
   local word="${COMP_WORDS[COMP_CWORD]}" begin=""
   [[ "$word" != -* ]] || begin="-"
@@ -25,7 +26,7 @@ BASH_SCRIPT: Final = """_vcdebug() {
     [ "$before" != --context ] || _vcdebug_words="$(kubectl config get-contexts -o name 2>/dev/null)"
   fi
   COMPREPLY=($(compgen -W "$_vcdebug_words" -- "$word")
-    $([[ "$COMP_CWORD" -eq 1 || "$word" == -* ]] || compgen -f -- "$word"))
+    $([[ "$COMP_CWORD" -eq 1 || "$word" == -* || "$_vcdebug_words" == */* ]] || compgen -f -- "$word"))
 }
 complete -o filenames -o default -F _vcdebug vcdebug kubectl-vcdebug"""
 # Not by zsh's bashcompinit, which ignores the beginning of a word with a slash and forgets the words.
@@ -40,15 +41,20 @@ _vcdebug() {
     [[ "$before" != --context ]] || _vcdebug_words=(${(f)"$(kubectl config get-contexts -o name 2>/dev/null)"})
   fi
   compadd -a _vcdebug_words
-  [[ CURRENT -eq 2 || -n "$begin" ]] || _files
+  [[ CURRENT -eq 2 || -n "$begin" || -n "${(M)_vcdebug_words:#*/*}" ]] || _files
 }
 compdef _vcdebug vcdebug kubectl-vcdebug"""
 FISH_WORDS: Final = "vcdebug completion fish -- (commandline -opc)[2..] (commandline -ct) 2>/dev/null"
 SCRIPTS: Final = {
     "bash": BASH_SCRIPT,
     "zsh": ZSH_SCRIPT,
-    "fish": f"""complete -c vcdebug -n __fish_use_subcommand -f -a '({FISH_WORDS})'
-complete -c vcdebug -n 'not __fish_use_subcommand' -a '({FISH_WORDS})'""",
+    "fish": f"""function __vcdebug_words
+  set -l words ({FISH_WORDS})
+  printf '%s\\n' $words
+  string match -q '*/*' -- $words; or __fish_complete_path (commandline -ct)
+end
+complete -c vcdebug -n __fish_use_subcommand -f -a '({FISH_WORDS})'
+complete -c vcdebug -n 'not __fish_use_subcommand' -f -a '(__vcdebug_words)'""",
 }
 
 

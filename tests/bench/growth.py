@@ -50,9 +50,9 @@ def queues(count: int) -> Iterator[Manifest]:
 
 
 def tasks(count: int) -> Iterator[Manifest]:
-    """One job of `count` tasks that find no room."""
+    """One job of `count` tasks that find no room on a hundred nodes."""
     yield make_queue("default")
-    yield from (node(number) for number in range(count // 100 + 1))
+    yield from (node(number) for number in range(100))
     yield from job("job", "default", count)
 
 

@@ -69,7 +69,7 @@ class PlayedCluster(ClusterReader, frozen=True):
 
 
 def played(taken: Iterable[Snapshot | VcdebugError]) -> tuple[PlayedCluster, list[float]]:
-    """A cluster and the waits of whoever captures it."""
+    """A cluster, and the pauses between its captures in seconds."""
     waits: list[float] = []
     return PlayedCluster(CaptureOptions(), sleep=waits.append, taken=iter(taken)), waits
 

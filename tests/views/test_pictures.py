@@ -2,6 +2,7 @@
 
 from tests.recorded import BLOCKED, bundled, golden
 from vcdebug.debugger.driver import Driver
+from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.views.bars import gang_line, stage_lines
 from vcdebug.views.jobs import job_page
 from vcdebug.views.nodes import hypernodes_table
@@ -21,7 +22,9 @@ def test_a_gang_is_drawn_pod_by_pod() -> None:
 
 def test_the_answer_and_the_page_of_a_job_begin_with_its_gang() -> None:
     blocked = bundled(BLOCKED)
-    assert text_of(explanation_table(blocked, "research/llm-finetune").header[0]).startswith("pods ✗✗")
+    assert text_of(explanation_table(blocked, explain_by_name(blocked, "research/llm-finetune")).header[0]).startswith(
+        "pods ✗✗"
+    )
     assert "pods ✗✗  2 not placed" in format_table(job_page(blocked, 1, "research/llm-finetune"))
 
 

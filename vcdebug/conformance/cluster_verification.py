@@ -232,14 +232,16 @@ def _find_windows(
         raise VersionGone(captured or "unknown", api.server)
 
     def lists_at(version: int) -> dict[str, list[Manifest]]:
-        kinds = {kind: KIND_BY_NAME[kind] for kind in FOLLOWED_KINDS}
-        return {kind: list_at_version(api, row, options, str(version)) for kind, row in kinds.items()}
+        return {kind: list_at_version(api, KIND_BY_NAME[kind], options, str(version)) for kind in FOLLOWED_KINDS}
 
     names = before.flags.scheduler_names
     known = decision_stamps(before.objects_of("Pod"), names)
 
+    def stamps_at(version: int) -> set[tuple[object, datetime]]:
+        return decision_stamps(list_at_version(api, KIND_BY_NAME["Pod"], options, str(version)), names)
+
     def times_at(version: int) -> list[datetime]:
-        return [time for _, time in decision_stamps(lists_at(version)["Pod"], names) - known]
+        return [time for _, time in stamps_at(version) - known]
 
     last = int(decided)
     first = first_version(lambda version: _has_decided(before, lists_at(version), evicted), int(captured), last)
@@ -252,7 +254,7 @@ def _find_windows(
     def may_begin_at(start: int) -> bool:
         """Whether the scheduler has decided nothing between this version and the capture."""
         with suppress(VersionGone):
-            return start >= int(captured) or known <= decision_stamps(lists_at(start)["Pod"], names)
+            return start >= int(captured) or known <= stamps_at(start)
         return False
 
     # A cycle may begin before the capture and write after it, but not before the last decision of an earlier cycle.

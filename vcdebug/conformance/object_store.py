@@ -170,10 +170,11 @@ def pass_between_cycles(
     over, or are recreated, unused claims are released, and objects arrive.
     """
     pods = store.objects_at(PODS_PATH)
-    finishing = between.finishing_pods(pods, (), number, now + between.interval)
+    later = between.clock_after(now)
+    finishing = between.finishing_pods(pods, (), number, later)
     for pod in pods:
         started = bound_pod(pod, bound[key_of(pod)], now) if key_of(pod) in bound else pod
-        after = next(iter_pods_after(started, finishing, now + between.interval, between), None)
+        after = next(iter_pods_after(started, finishing, later, between), None)
         # A successor has the name of its predecessor: a watch must tell one from the other.
         if after is None or uid_of(after) != uid_of(pod):
             store.delete_object(PODS_PATH, key_of(pod))

@@ -44,12 +44,8 @@ def job_at(here: DebuggerState, kind: str = "", name: str = "") -> JobId:
     return here.job if len(recording.span_tree.path_to(here.seq)) > 1 else ""
 
 
-def explanation_table(recording: Recording, word: str, tested: Sequence[str] | None = None) -> Table:
-    """The explanation of the job or pod named `word`, with tested fixes; raises NotFoundError for an unknown name."""
-    # The rules are many modules, which most sessions never need.
-    from vcdebug.explain.pending.explanation import explain_by_name
-
-    answer = explain_by_name(recording, word)
+def explanation_table(recording: Recording, answer: Explanation, tested: Sequence[str] | None = None) -> Table:
+    """The explanation of a job or pod, with its gang's picture and tested fixes."""
     table = pending_table(answer, recording.job_names, tested)
     if answer.job not in recording.session.jobs or not recording.session.jobs[answer.job].tasks:
         return table

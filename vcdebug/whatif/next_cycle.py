@@ -109,6 +109,10 @@ class BetweenCycles(Struct, frozen=True):
     stuck: Mapping[TaskKey, None] = field(default_factory=dict)
     """Pods that stay although their deletion is due."""
 
+    def clock_after(self, now: datetime) -> datetime:
+        """The clock of the cycle that follows one at the time `now`."""
+        return bounded_clock(now + self.interval)
+
     def iter_arrivals_before(self, number: int) -> Iterator[tuple[str, Sequence[Manifest]]]:
         """Yields (kind, manifests) of objects that arrive before cycle `number`."""
         yield from self.arrivals.get(number, {}).items()
@@ -172,7 +176,7 @@ def next_snapshot(recording: Recording, between: BetweenCycles = NO_CHANGES, num
     return replace(
         snapshot,
         objects=objects,
-        now=bounded_clock(snapshot.now + between.interval),
+        now=between.clock_after(snapshot.now),
         answers=(),
         bound={},
         persistence="on" if recording.session.persistence.is_on else snapshot.persistence,
@@ -280,7 +284,7 @@ def next_pods(recording: Recording, between: BetweenCycles, number: int, *, clos
     changes = PodChanges(recording, closed=closed)
     before = recording.snapshot.objects_of("Pod")
     after = [changes.apply_to(manifest) for manifest in before]
-    now = bounded_clock(recording.snapshot.now + between.interval)
+    now = between.clock_after(recording.snapshot.now)
     staying = [pod.key for pod in map(Pod, after) if pod.deleting]
     if between.run_times is not None:
         staying += pods_in_broken_gangs(recording)

@@ -4,7 +4,7 @@ where they are, and settings that nobody reads or checks.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import fsum
 from typing import Final, NamedTuple
 
@@ -32,11 +32,20 @@ from vcdebug.explain.pending.scheduler_fault import last_heartbeat
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.node_affinity import parse_node_constraints
-from vcdebug.model.names import NodeName
+from vcdebug.model.names import NodeName, QueueName
 from vcdebug.model.pod_group import INQUEUE, PENDING
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import ENDED_STATUSES, TaskInfo, TaskStatus
-from vcdebug.plugins import ANNOTATIONS, NODEGROUP, OVERCOMMIT, PREDICATES, RESOURCEQUOTA, TASK_TOPOLOGY
+from vcdebug.plugins import (
+    ANNOTATIONS,
+    CAPACITY,
+    NODEGROUP,
+    OVERCOMMIT,
+    PREDICATES,
+    PROPORTION,
+    RESOURCEQUOTA,
+    TASK_TOPOLOGY,
+)
 from vcdebug.plugins.predicates.static_filters import AFFINITY, CORDONED, TAINTED, StaticFilters
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
@@ -184,12 +193,16 @@ def _refused_for(view: JobView, since: object) -> float:
     return (seen - refused_at).total_seconds() if seen is not None and refused_at is not None else 0.0
 
 
-_REJECTIONS: Final = {
-    "resource in cluster is overused": OVERCOMMIT,
-    "queue resource quota insufficient": "proportion or capacity",
-    "resource quota insufficient": RESOURCEQUOTA,
-}
-"""Beginnings of the scheduler's messages about PodGroups that enqueue rejects → the plugin that writes them."""
+def _rejections() -> dict[str, str]:
+    """Beginnings of the scheduler's messages about PodGroups that enqueue rejects → the plugin that writes them."""
+    # Plugins that may not be configured, and then are not loaded otherwise.
+    from vcdebug.plugins import overcommit, proportion, resourcequota
+
+    return {
+        overcommit.OVERUSED_MESSAGE: OVERCOMMIT,
+        proportion.QUOTA_MESSAGE: f"{PROPORTION} or {CAPACITY}",
+        resourcequota.REFUSAL_MESSAGE.partition(",")[0]: RESOURCEQUOTA,
+    }
 
 
 def _group_refusals(view: JobView) -> Iterator[_Contradiction]:
@@ -197,10 +210,11 @@ def _group_refusals(view: JobView) -> Iterator[_Contradiction]:
     phase, seen = view.recording.timeline.opening_phases[view.job.uid], last_heartbeat(view.recording)
     if phase not in ("", PENDING) or seen is None:
         return
-    subject = ExplainSubject(view.job.uid)
-    for event in scheduler_events(view.recording, subject):
+    events = scheduler_events(view.recording, ExplainSubject(view.job.uid))
+    rejections = _rejections() if events else {}
+    for event in events:
         message, last = str(event.get("message") or ""), event_time(event)
-        plugin = next((name for start, name in _REJECTIONS.items() if message.startswith(start)), "")
+        plugin = next((name for start, name in rejections.items() if message.startswith(start)), "")
         age = _refused_for(view, event.get("firstTimestamp")) if plugin else 0.0
         if age >= _REFUSED_SECONDS and last is not None and (seen - last).total_seconds() < _REFUSED_SECONDS:
             times = event.get("count")
@@ -220,18 +234,10 @@ def _claim_conflicts(view: JobView) -> Iterator[_Contradiction]:
     placed = [task for task in view.placed_tasks if claim_names_of(task.pod)]
     if not placed:
         return
-    claims = {
-        key_of(one): name_of(one)
-        for one in view.recording.snapshot.objects_of("PersistentVolumeClaim")
-        if _ONE_POD in (spec_of(one).get("accessModes") or ())
-    }
-    up = [
-        task for task in view.recording.timeline.tasks.values() if task.node_name and task.status not in ENDED_STATUSES
-    ]
-    for task in placed if claims else ():
-        for name in (one for one in claim_names_of(task.pod) if f"{task.namespace}/{one}" in claims):
-            mounts = (each for each in up if each.namespace == task.namespace and name in claim_names_of(each.pod))
-            holder = next((one for one in mounts if one.key != task.key), None)
+    mounting = _pods_by_single_claim(view.recording)
+    for task in placed if mounting else ():
+        for name in claim_names_of(task.pod):
+            holder = next((one for one in mounting.get(f"{task.namespace}/{name}", ()) if one.key != task.key), None)
             if holder is not None:
                 rule = f"Its claim {name} is {_ONE_POD}, and {holder.name} on {holder.node_name} uses it"
                 release = view.recording.snapshot.release.display_name()
@@ -240,6 +246,16 @@ def _claim_conflicts(view: JobView) -> Iterator[_Contradiction]:
                 yield _Contradiction(
                     "cannot start there", (f"{rule}: the kubelet refuses {task.name}; {why}.",), (delete,)
                 )
+
+
+@per_recording()
+def _pods_by_single_claim(recording: Recording) -> Mapping[str, Sequence[TaskInfo]]:
+    """namespace/name of a claim for one pod alone → the pods on nodes that mount it."""
+    objects = recording.snapshot.objects_of("PersistentVolumeClaim")
+    claims = {key_of(one) for one in objects if _ONE_POD in (spec_of(one).get("accessModes") or ())}
+    up = (task for task in recording.timeline.tasks.values() if task.node_name and task.status not in ENDED_STATUSES)
+    mounts = ((f"{task.namespace}/{name}", task) for task in up if claims for name in claim_names_of(task.pod))
+    return group_by_key((key, task) for key, task in mounts if key in claims)
 
 
 class _KnownFault(NamedTuple):
@@ -283,13 +299,8 @@ def _known_fault(view: JobView, rule: str) -> tuple[str, str]:
 
 def _queue_excess(view: JobView) -> Iterator[_Contradiction]:
     """Yields that running pods of the job's queue hold more than its capability of what the job's pods ask for."""
-    jobs = [job for job in view.session.jobs.values() if job.queue == view.queue.name]
-    limits = Resource.from_list(view.queue.capability or {})
-    # Only what the capability states is limited: a Resource has cpu and memory, stated or not.
-    for name in view.queue.capability or ():
-        held, limit = fsum(job.allocated.get(name) for job in jobs), limits.get(name)
-        if held > limit * (1 + _ROUNDING) and any(task.resreq.get(name) for task in view.tasks.values()):
-            held_text, limit_text = format_amounts_apart(name, held, limit)
+    for name, held_text, limit_text in _amounts_above_capability(view.recording, view.queue.name):
+        if any(task.resreq.get(name) for task in view.tasks.values()):
             fault, upgrade = _known_fault(view, "capability")
             why = fault or "the capability was lowered since, or the pods were placed without it"
             fact = f"Queue {view.queue.name} holds {held_text} {name} of its capability {limit_text}: {why}."
@@ -298,6 +309,21 @@ def _queue_excess(view: JobView) -> Iterator[_Contradiction]:
             )
             advice = outside_advice(f"{upgrade}{ends}", AdviceHarm.QUEUE)
             yield _Contradiction("its queue is above its capability", (fact,), (advice,))
+
+
+@per_recording()
+def _amounts_above_capability(recording: Recording, name: QueueName) -> Sequence[tuple[str, str, str]]:
+    """(resource, held amount, capability) of which the running pods of a queue hold more."""
+    queue, above = recording.session.queues[name], list[tuple[str, str, str]]()
+    jobs = [job for job in recording.session.jobs.values() if job.queue == name] if queue.capability else []
+    limits = Resource.from_list(queue.capability or {})
+    # Only what the capability states is limited: a Resource has cpu and memory, stated or not.
+    for resource in queue.capability or ():
+        held, limit = fsum(job.allocated.get(resource) for job in jobs), limits.get(resource)
+        if held > limit * (1 + _ROUNDING):
+            held_text, limit_text = format_amounts_apart(resource, held, limit)
+            above.append((resource, held_text, limit_text))
+    return above
 
 
 _ROUNDING: Final = 1e-9

@@ -33,7 +33,7 @@ from vcdebug.views.table import Table
 
 if TYPE_CHECKING:
     from vcdebug.debugger.lesson import Lesson
-    from vcdebug.explain.answer import NamedQuestion
+    from vcdebug.explain.answer import Explanation, NamedQuestion
     from vcdebug.recording.recording import Recording
     from vcdebug.whatif.fixes.plan import TriedPlan
     from vcdebug.whatif.fixes.search import FixSearch
@@ -114,18 +114,19 @@ class PageOpener(Struct, eq=False):
         name = name or job_at(moment, *subject)
         if not name:
             return False
+        # The rules are many modules, which most sessions never need.
         from vcdebug.explain.pending.explanation import explain_by_name
 
         try:
-            table = self.name_jobs(explanation_table(moment.recording, name))
-            needy = "" if explain_by_name(moment.recording, name).scheduled else name
-            page = AnswerScreen(table, self.tools.clipboard, needy)
+            answer = explain_by_name(moment.recording, name)
+            table = self.name_jobs(explanation_table(moment.recording, answer))
+            page = AnswerScreen(table, self.tools.clipboard, "" if answer.scheduled else name)
         except VcdebugError as error:
             self.tools.current.show_message(error.format_line(), error=True)
             return True
         self.tools.lay_over(page, partial(self._follow_answer, page))
         if not self.tools.work.work_description:
-            work = partial(self._test_fixes, moment.recording, name, page)
+            work = partial(self._test_fixes, moment.recording, answer, page)
             self.tools.work.start_work(CommandReply(text=f"testing fixes for {name}", work=work))
         return True
 
@@ -141,20 +142,20 @@ class PageOpener(Struct, eq=False):
         if driver is not None:
             self.tools.commands.show_reply(apply_edits_together(driver, tried.plan.all_edits, tried.plan_words))
 
-    def _test_fixes(self, recording: Recording, name: str, page: AnswerScreen) -> CommandReply:
+    def _test_fixes(self, recording: Recording, answer: Explanation, page: AnswerScreen) -> CommandReply:
         """Test a few fixes in the thread, then show them in place of the page's advice."""
-        from vcdebug.explain.pending.explanation import explain_by_name
         from vcdebug.whatif.fixes.plan import describe_short_plan
         from vcdebug.whatif.fixes.search import search_few_fixes, short_plans
 
-        explanation = explain_by_name(recording, name)
-        search = None if explanation.scheduled else search_few_fixes(recording, explanation, self.tools.work.is_wanted)
+        search = None if answer.scheduled else search_few_fixes(recording, answer, self.tools.work.is_wanted)
         plans = short_plans(search) if search is not None else []
-        table = explanation_table(recording, name, [describe_short_plan(plan) for plan in plans])
+        if not plans:
+            return CommandReply()
+        table = explanation_table(recording, answer, [describe_short_plan(plan) for plan in plans])
         return CommandReply(apply=partial(self._show_tested, page, table, plans))
 
     def _show_tested(self, page: AnswerScreen, table: Table, plans: list[TriedPlan]) -> CommandReply:
-        if plans and page.is_attached:
+        if page.is_attached:
             page.show_fixes(self.name_jobs(table), plans)
         return CommandReply()
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
 from tests.builders import amounts, cluster, conf_of, hyper_node, node, pod_group, pods, priority_class, queue
 from tests.debugger.test_remedies import proven
-from tests.pending.test_workloads import ENQUEUE, explained
+from tests.pending.test_workloads import ENQUEUE, explained, owned
 from vcdebug.releases.release_names import resolve_release
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
@@ -184,3 +186,53 @@ def test_pods_that_exist_before_their_admission_are_said_to_use_the_quota(used: 
     found = explained(cluster(node("n1"), quota, waits, conf=ENQUEUE))
     told = f"Its 1 pod exists all the same: ResourceQuota team counts 4 of 5 {name} as used meanwhile."
     assert (used is not None and "cpu" in name) is (told in found.dominant.facts)
+
+
+@pytest.mark.parametrize("selects", [True, False])
+def test_a_pod_of_the_same_job_that_has_another_node_is_moved_from_the_only_node_of_the_blocked_one(
+    selects: bool,
+) -> None:
+    hosts = [node("a", cpu="4", labels={"pool": "a"}), node("b", cpu="4", labels={"pool": "b"})]
+    only_a: dict[str, Any] = {"nodeSelector": {"pool": "a"}}
+    runs = pods("j", 1, cpu="3", on="a", prefix="k", **(only_a if selects else {}))
+    snapshot = cluster(
+        hosts, pod_group("j", min_member=2, phase="Running"), runs, pods("j", 1, cpu="3", **only_a), conf=PLAIN
+    )
+    fact = "k-0 of the same job runs on a and also fits b, which j-0 does not."
+    assert selects is (fact not in explained(snapshot).dominant.facts)
+    assert selects is not next(iter(proven(snapshot, "default/j"))).startswith("Move k-0 to b: delete it")
+
+
+@pytest.mark.parametrize("queue_of_executors", ["default", "test"])
+@pytest.mark.parametrize("runs", [True, False])
+def test_pods_that_a_driver_has_created_in_another_queue_are_told(queue_of_executors: str, runs: bool) -> None:
+    driver = [pod_group("j", queue="test", phase="Running"), *pods("j", 1, on="n1")]
+    executors = pods("e", 2, cpu="2" if runs else "99", on="n1" if runs else "")
+    group = pod_group("e", queue=queue_of_executors, phase="Running" if runs else "Inqueue")
+    snapshot = cluster(node("n1"), queue("test"), driver, group, owned(executors, "Pod", "j-0"), conf=ENQUEUE)
+    told = queue_of_executors == "default"
+    for name in ("default/j", "default/e"):
+        found = explained(snapshot, name)
+        fact = next((one for one in found.dominant.facts if one.startswith("2 pods that j-0 created")), "")
+        assert told is fact.endswith("PodGroup e of queue default: queue test, which j-0 is in, does not count them.")
+        assert told is any(words.startswith("Create them with annotation") for words in found.advice_texts)
+
+
+@pytest.mark.parametrize("action", ["elect", "reserve", "electr"])
+def test_actions_that_are_gone_since_long_are_said_to_reserve_nothing(action: str) -> None:
+    conf = conf_of("gang", "predicates", actions=f"allocate, {action}")
+    found = explained(cluster(node("n1"), pod_group("j"), pods("j", 1, cpu="99"), conf=conf))
+    is_gone = action != "electr"
+    assert is_gone is any(words.startswith("Remove actions elect, reserve") for words in found.advice_texts)
+
+
+@pytest.mark.parametrize("waiting_time", ["10m", ""])
+def test_sla_is_said_to_reserve_no_room(waiting_time: str) -> None:
+    arguments = {"sla": {"arguments": {"sla-waiting-time": waiting_time}}} if waiting_time else {}
+    conf = conf_of("gang sla", "predicates", actions="allocate", arguments=arguments)
+    others = [pod_group("o"), *pods("o", 1, cpu="9"), pod_group("r", phase="Running"), *pods("r", 1, on="n1", cpu="8")]
+    for group in others[::2]:
+        group["metadata"]["creationTimestamp"] = "2026-10-31T13:00:00Z"
+    found = explained(cluster(node("n1"), pod_group("j"), pods("j", 1, cpu="9"), others, conf=conf))
+    told = "Plugin sla only admits it and tries it first; it reserves no room that becomes free."
+    assert bool(waiting_time) is (told in found.dominant.facts)

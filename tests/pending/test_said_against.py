@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,9 +12,12 @@ from tests.builders import cluster, conf_of, hyper_node, node, pod, pod_group, p
 from tests.pending.test_component_reports import report, volcano_job
 from tests.pending.test_scheduler_down import seen_node
 from tests.pending.test_workloads import explained, owned
+from tests.plugins.test_deviceshare import cards, limited, vgpu
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.releases.release_names import resolve_release
+from vcdebug.snapshot.cycle_inputs import SchedulerProcess
+from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -360,3 +364,45 @@ def test_pods_that_a_queue_at_its_limit_will_not_get_are_not_promised(capability
     assert (capability == "4") is any(
         "but queue default has 4 of its capability 4 cpu in use" in fact for fact in facts
     )
+
+
+@pytest.mark.parametrize(("born", "told"), [("2026-10-31T12:00:30Z", False), ("2026-10-31T18:00:00Z", True)])
+@pytest.mark.parametrize("index", [0, 2])
+def test_a_recreated_pod_is_told_by_the_older_pods_behind_it(born: str, told: bool, index: int) -> None:
+    made = [*pods("j", 1, cpu="99", created=born), *pods("j", 1, prefix="k", on="n1", phase="Succeeded")]
+    made[0]["metadata"]["name"], made[1]["metadata"]["name"] = f"j-{index}", "j-1"
+    found = explained(cluster(node("n1"), _job("Running"), _owned_by_job([pod_group("j"), *made]), conf=PLAIN))
+    again = "j-0 is younger than j-1: Job j recreated it, since the earlier ones are gone"
+    assert (told and index == 0) is any(fact.startswith(again) for fact in found.dominant.facts)
+
+
+@pytest.mark.parametrize(("born", "told"), [("2026-10-31T12:00:30Z", False), ("2026-10-31T18:00:00Z", True)])
+def test_a_pod_group_that_is_younger_than_its_pods_is_said_to_be_admitted_again(born: str, told: bool) -> None:
+    group = pod_group("j", min_member=2, phase="Pending")
+    group["metadata"]["creationTimestamp"] = born
+    lost = [group, *pods("j", 1, on="n1")]
+    conf = conf_of("gang", "predicates", actions="enqueue, allocate")
+    found = explained(cluster(node("n1"), _job("Restarting"), _owned_by_job(lost), conf=conf))
+    facts = [fact for fact in found.dominant.facts if fact.startswith("PodGroup j is 6h younger than its pod j-0")]
+    assert told is bool(facts)
+    assert not told or facts[0].endswith("after its admission, which is in this cycle.")
+
+
+@pytest.mark.parametrize(("release", "part", "told"), [("v1.10.0", "20", True), ("v1.10.0", "100", False)])
+@pytest.mark.parametrize("memory", [None, "500"])
+def test_a_part_of_a_cards_memory_that_the_release_counts_as_none_is_told(
+    release: str, part: str, told: bool, memory: str | None
+) -> None:
+    limits = {**vgpu(memory=memory), "volcano.sh/vgpu-memory-percentage": part}
+    arguments = {"deviceshare": {"arguments": {"deviceshare.VGPUEnable": True}}}
+    conf = conf_of("gang", "predicates deviceshare", arguments=arguments)
+    made, host = limited(limits), cards()
+    host["metadata"]["annotations"]["volcano.sh/node-vgpu-handshake"] = "Reported 2026-10-31 23:59:50"
+    made["spec"]["containers"][0]["resources"]["requests"] = {"cpu": "1"}
+    snapshot = cluster(host, pod_group("j"), made, conf=conf)
+    snapshot.process = SchedulerProcess(started=snapshot.now - timedelta(hours=1))
+    found = explained(snapshot_at_release(snapshot, release))
+    assert found.scheduled
+    assert (told and not memory) is ("but with no memory of its card" in found.sentence)
+    amount = "volcano.sh/vgpu-memory (200 of 1000 on n1)"
+    assert (told and not memory) is any(amount in words for words in found.advice_texts)

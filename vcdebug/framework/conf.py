@@ -48,6 +48,9 @@ _CONF = go_yaml.GoStruct(
 """Upstream: conf.SchedulerConfiguration."""
 
 
+UNKNOWN_ACTION = "failed to find Action "
+
+
 class PluginOption(Struct, frozen=True):
     """One plugin entry of a tier."""
 
@@ -157,7 +160,7 @@ def _parse_actions(text: str, known_actions: Registry, skipped: list[Problem] | 
         if name in known_actions:
             continue
         if skipped is None:
-            raise ConfigError(f"failed to find Action {name}", where="actions")
+            raise ConfigError(f"{UNKNOWN_ACTION}{name}", where="actions")
         skipped.append(Problem(CONF_FILE, "actions", "", f"unknown action {name!r}", "ignored; the other actions run"))
     return tuple(name for name in names if name in known_actions)
 

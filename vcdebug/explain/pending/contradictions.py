@@ -27,9 +27,11 @@ from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.doubts import cluster_excess
 from vcdebug.explain.pending.gates.admission import ADMITTED_CAUSE
 from vcdebug.explain.pending.gates.not_in_session import MAX_QUOTED, PLACES_CAUSE
+from vcdebug.explain.pending.gates.other_groups import split_application
 from vcdebug.explain.pending.placement_constraints import claim_names_of, skewed_domains, unbound_claims
 from vcdebug.explain.pending.scheduler_fault import last_heartbeat
 from vcdebug.framework.registry import resolve_reference
+from vcdebug.gotime import SECOND, parse_nanoseconds
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.node_affinity import parse_node_constraints
 from vcdebug.model.names import NodeName, QueueName
@@ -39,6 +41,7 @@ from vcdebug.model.task import ENDED_STATUSES, TaskInfo, TaskStatus
 from vcdebug.plugins import (
     ANNOTATIONS,
     CAPACITY,
+    DEVICESHARE,
     NODEGROUP,
     OVERCOMMIT,
     PREDICATES,
@@ -98,8 +101,11 @@ def _contradictions(view: JobView, headline: CauseHeadline) -> Iterator[_Contrad
         known = "may not" in headline.state
         yield refusal._replace(state="", facts=refusal.facts[:1], advice=()) if known else refusal
     yield from _claim_conflicts(view)
+    yield from _uncounted_shares(view)
     yield from _broken_rules(view)
     yield from _queue_excess(view)
+    for fact, advice in split_application(view):
+        yield _Contradiction("its pods are in two queues", (fact,), (advice,))
 
 
 _EITHER: Final = "Either room has become free just now, or it knows something that this snapshot does not have."
@@ -155,9 +161,47 @@ def _stale_states(view: JobView) -> Iterator[str]:
     name = view.job.uid if job is None else name_of(job)
     if phase == "Running" and statuses and not running + succeeded and statuses.count(TaskStatus.PENDING):
         yield f"State Running of Job {name} is older than its pods: its controller keeps it while pods are made again."
+    if job is not None and phase:
+        yield from _recreated(view, name)
     if phase == PENDING and running + succeeded >= max(view.job.min_available, 1):
         done = f"{count_noun(running, 'pod')} {verb_for(running, 'runs')}, {succeeded} succeeded"
         yield f"State Pending of Job {name} is its controller's alone and holds nothing up: {done}."
+
+
+_LATER_SECONDS: Final = 60
+"""Seconds by which an object is younger than others that its controller makes in one go."""
+
+
+def _recreated(view: JobView, name: str) -> Iterator[str]:
+    """Yields sentences about the PodGroup and Pending pods that the controller of a Volcano Job has recreated."""
+    born = {key: parse_nanoseconds(task.pod.creation_timestamp) / SECOND for key, task in view.tasks.items()}
+    group, oldest = view.job.pod_group, min(view.tasks, key=lambda key: born[key], default=None)
+    made = parse_nanoseconds(view.job.creation_timestamp) / SECOND
+    if oldest is not None and made > born[oldest] + _LATER_SECONDS:
+        younger = f"is {format_age(made - born[oldest])} younger than its pod {view.tasks[oldest].name}"
+        opening = view.recording.timeline.opening_phases[view.job.uid]
+        admits = ", which is in this cycle" if opening in ("", PENDING) and group.phase not in ("", PENDING) else ""
+        then = f"its controller creates missing pods only after its admission{admits}"
+        yield f"PodGroup {group.name} {younger}: it was deleted and recreated, and {then}."
+    again, elder = list[str](), ""
+    for key in (task.key for task in view.pending_at_open):
+        role, _, index = key.rpartition("-")
+        behind = (one for one in view.tasks if one.rpartition("-")[0] == role and _index_of(one) > _index_of(key))
+        older = next((one for one in behind if born[one] + _LATER_SECONDS < born[key]), None) if index else None
+        if older is not None:
+            again, elder = [*again, view.tasks[key].name], view.tasks[older].name
+    if again:
+        gone = "the earlier ones are gone (deleted, evicted, or lost with their node)"
+        ended = any(task.status is TaskStatus.SUCCEEDED for task in view.tasks.values())
+        keep = "; it counts only pods that exist, even of those that succeeded: keep their nodes" if ended else ""
+        are, them = ("is", "it") if len(again) == 1 else ("are", "them")
+        recreated = f"Job {name} recreated {them}, since {gone}{keep}"
+        yield f"{join_names(again, 3)} {are} younger than {elder}: {recreated}."
+
+
+def _index_of(key: str) -> int:
+    index = key.rpartition("-")[2]
+    return int(index) if index.isdigit() else -1
 
 
 _REFUSED_SECONDS: Final = 300
@@ -256,6 +300,17 @@ def _pods_by_single_claim(recording: Recording) -> Mapping[str, Sequence[TaskInf
     up = (task for task in recording.timeline.tasks.values() if task.node_name and task.status not in ENDED_STATUSES)
     mounts = ((f"{task.namespace}/{name}", task) for task in up if claims for name in claim_names_of(task.pod))
     return group_by_key((key, task) for key, task in mounts if key in claims)
+
+
+SHARES: Final = "vcdebug.explain.plugins.deviceshare:uncounted_shares"
+"""Loaded only where the plugin is configured."""
+
+
+def _uncounted_shares(view: JobView) -> Iterator[_Contradiction]:
+    """Yields a part of a card's memory in percent that the release counts as none."""
+    if DEVICESHARE in view.recording.conf.plugin_names():
+        for fact, advice in resolve_reference(SHARES)(view):
+            yield _Contradiction("with no memory of its card", (fact,), (advice,))
 
 
 class _KnownFault(NamedTuple):

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from vcdebug.amount_text import format_amounts_apart, format_number, join_names
 from vcdebug.explain.answer import (
     MAX_LINE_LENGTH,
+    Advice,
     AdviceHarm,
     CauseHeadline,
     Explanation,
@@ -21,6 +22,7 @@ from vcdebug.explain.pending.gates.admission import ADMITTED_CAUSE
 from vcdebug.explain.pending.gates.not_in_session import PLACES_CAUSE
 from vcdebug.explain.pending.gates.queue_limits import PREEMPTIVE
 from vcdebug.explain.pending.gates.validity import NOT_ENOUGH
+from vcdebug.framework.conf import UNKNOWN_ACTION
 from vcdebug.model.devices import DeviceLedger
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId
@@ -67,6 +69,24 @@ def qualify_headline(recording: Recording, subject: ExplainSubject, explanation:
     # Where the first line would be too long, the doubt below it says so.
     fits = change and len(str(headline)) <= MAX_LINE_LENGTH
     return replace(explanation, dominant=replace(finding, headline=headline)) if fits else explanation
+
+
+def rejected_conf(recording: Recording) -> tuple[tuple[str, ...], tuple[Advice, ...]]:
+    """(facts, advice) if the stated configuration is rejected, so that the built-in one is in force; else empty."""
+    conf, stated = recording.conf, recording.snapshot.scheduler_conf
+    if not conf.built_in or stated is None:
+        return (), ()
+    problem = conf.problems[0].what.replace("rejected: ", "")
+    fact = f"The configuration is rejected ({problem}); the built-in one is in force: {', '.join(conf.actions)}."
+    if problem.removeprefix(UNKNOWN_ACTION) not in _REMOVED_ACTIONS:
+        return (fact,), ()
+    words = f"Remove actions {join_names(_REMOVED_ACTIONS)} and plugin reservation, so that the rest is read"
+    why = "no release from v1.10 on has them, and none reserves nodes for a job"
+    return (fact,), (outside_advice(f"{words}: {why}.", AdviceHarm.CLUSTER),)
+
+
+_REMOVED_ACTIONS: Final = ("elect", "reserve")
+"""Actions of old releases, with which plugin reservation locked nodes for one large job."""
 
 
 def _release_words(view: JobView, holders: Sequence[JobId]) -> str:

@@ -44,6 +44,7 @@ from vcdebug.explain.pending.doubts import (
     doubt_of_input,
     doubts_about,
     qualify_headline,
+    rejected_conf,
 )
 from vcdebug.explain.pending.gates import (
     ALREADY_PLACED,
@@ -107,22 +108,15 @@ def explain_subject(recording: Recording, subject: ExplainSubject) -> Explanatio
     dominant = explanation.dominant
     reported = event_facts(recording, subject) if subject.detailed else ()
     own_facts = [fact for fact in dominant.facts if not reported or fact != SKIP_FACT]
-    facts = (*_rejected_conf_facts(recording), *own_facts, *reported)
+    rejected, correcting = rejected_conf(recording)
+    facts = (*rejected, *own_facts, *reported)
+    explanation = replace(explanation, advised=(*correcting, *explanation.advised)) if correcting else explanation
     dominant = replace(dominant, facts=facts) if facts != dominant.facts else dominant
     doubt = "; ".join(doubts_about(recording, subject))
     explanation = replace(explanation, dominant=dominant, doubt=doubt, release=recording.snapshot.release)
     if dominant.cause != CAPTURE_INCOMPLETE:
         explanation = qualify_headline(recording, subject, explanation)
     return add_contradictions(recording, subject, explanation)
-
-
-def _rejected_conf_facts(recording: Recording) -> tuple[str, ...]:
-    """A sentence if the stated configuration is rejected, so that the built-in one is in force; else empty."""
-    conf = recording.conf
-    if not conf.built_in or recording.snapshot.scheduler_conf is None:
-        return ()
-    problem = conf.problems[0].what.replace("rejected: ", "")
-    return (f"The configuration is rejected ({problem}); the built-in one is in force: {', '.join(conf.actions)}.",)
 
 
 @per_recording()
@@ -203,7 +197,10 @@ def _minimum_of_spark(view: JobView) -> tuple[Advice, ...]:
 
 def _add_turn(view: JobView, finding: Finding) -> Finding:
     """If room decides, add the fact which jobs of the queue come first."""
-    return replace(finding, facts=(*finding.facts, *_turn_facts(view))) if finding.cause in ROOM_CAUSES else finding
+    turns = _turn_facts(view) if finding.cause in ROOM_CAUSES else ()
+    if any("first (sla deadline" in fact for fact in turns):
+        turns = (*turns, f"Plugin {SLA} only admits it and tries it first; it reserves no room that becomes free.")
+    return replace(finding, facts=(*finding.facts, *turns)) if turns else finding
 
 
 def _add_admitted(view: JobView, finding: Finding) -> Finding:

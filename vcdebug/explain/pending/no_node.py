@@ -13,6 +13,7 @@ from vcdebug.explain.pending.placement_constraints import UNBOUND_REASONS, find_
 from vcdebug.explain.pending.room_takers import (
     MAX_TAKERS,
     deadlocked_gangs,
+    own_users,
     passing_facts,
     room_takers,
     taker_advice,
@@ -321,8 +322,9 @@ def _mixed_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding:
     takers = room_takers(fits)
     facts += (taker_facts(fits, takers) if takers.tasks else passing_facts(fits)) or user_facts(fits)
     deadlock, ending_advice = deadlocked_gangs(fits)
-    facts = [*deadlock, *facts]
-    advice = (*ending_advice, *taker_advice(fits, takers), *advice_for_mixed(fits, failures))
+    movable, moving = own_users(fits)
+    facts = [*deadlock, *movable, *facts]
+    advice = (*ending_advice, *moving, *taker_advice(fits, takers), *advice_for_mixed(fits, failures))
     return _build_finding(fits, MIXED_CAUSE, reason, advice, numbers, facts, taker_evidence(takers))
 
 

@@ -164,6 +164,31 @@ def user_facts(fits: NodeFits) -> list[str]:
     return [f"In use on {place} ({name}): {amount_text.join_ranked_amounts(name, pods, MAX_TAKERS)}."] if pods else []
 
 
+_MAX_MOVED = 4
+"""Pods of the same job on the nearest node whose other nodes are looked up; each costs a call of the predicates."""
+
+
+def own_users(fits: NodeFits) -> tuple[list[str], tuple[answer.Advice, ...]]:
+    """(sentence, advice) about a pod of the same job on the nearest node that also fits another one; empty without."""
+    node = fits.nearest_node
+    if not fits.view.detailed or node is None or not node.short or node.kind == "too small":
+        return [], ()
+    own = [task for task in fits.tasks_on(node.name) if task.key in fits.view.tasks]
+    for task in sorted(own, key=lambda task: task.key)[:_MAX_MOVED]:
+        room = node.future_idle.clone().add(task.resreq)
+        others = fits.for_task(task).free_nodes if fits.task.init_resreq.less_equal(room) else ()
+        if others:
+            also = join_names(other.name for other in others)
+            here = f"{task.name} of the same job runs on {node.name}"
+            fact = f"{here} and also fits {also}, which {fits.task.name} does not."
+            how = "delete it, and require such a node in its template (node affinity)"
+            advice = answer.owner_advice(
+                f"Move {task.name} to {others[0].name}: {how}.", f"Pod/{task.key}:spec.nodeName={others[0].name}"
+            )
+            return [fact], (advice,)
+    return [], ()
+
+
 @per_recording(most=64)
 def users_of_node(recording: Recording, seq: Seq, node: NodeName, name: str) -> Sequence[tuple[TaskKey, float]]:
     """The pods on a node after an event and what each uses of a dimension, the largest first."""

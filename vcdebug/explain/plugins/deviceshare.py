@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from vcdebug.amount_text import count_noun, format_number, join_names
 from vcdebug.explain.answer import (
+    Advice,
     AdviceHarm,
     ConstraintFailure,
     cluster_admin_advice,
@@ -14,6 +15,7 @@ from vcdebug.explain.answer import (
     queue_admin_advice,
 )
 from vcdebug.explain.equation import Equation, Ratio, Term
+from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits, card_shortage, npu_parts_request
 from vcdebug.explain.plugins import AskedNode, PluginExplainer
 from vcdebug.grouping import group_by_key
@@ -27,6 +29,7 @@ from vcdebug.model.devices.vgpu_annotations import MEMORY_SHORT, WHOLE_CARD, Car
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.pod import Pod
 from vcdebug.plugins.deviceshare import Deviceshare
+from vcdebug.releases.devices import VGPU_MEMORY_PERCENTAGE
 from vcdebug.snapshot.manifest import annotations_of
 
 BAR_WIDTH: Final = 12
@@ -286,6 +289,25 @@ def _format_lacks(drawing: CardOverview) -> str:
         for card in drawing.cards
     )
     return "; ".join(f"{count_noun(number, 'card')}: {reason}" for reason, number in lacks.items())
+
+
+def uncounted_shares(view: JobView) -> Iterator[tuple[str, Advice]]:
+    """Yields (fact, advice) about a placed pod whose part of a card's memory the release counts as none."""
+    release, fixed = view.recording.snapshot.release, join_names(VGPU_MEMORY_PERCENTAGE.fixed_in)
+    on_nodes = [task for task in view.tasks.values() if task.node_name in view.session.nodes]
+    for task in on_nodes if release.has_older_form(VGPU_MEMORY_PERCENTAGE) else ():
+        ledgers = view.session.nodes[task.node_name].devices.values()
+        for ledger in (one for one in ledgers if isinstance(one, VgpuLedger) and one.cards):
+            # An amount overrides a percentage.
+            asked = [one for one in requests_of(task.pod, ledger.rules.names) if not one.memory]
+            part = next((one.percentage for one in asked if 0 < (one.percentage or 0) < WHOLE_CARD), 0)
+            whole = next(iter(ledger.cards.values())).memory
+            amount = f"{ledger.rules.names.memory} ({whole * (part or 0) // 100} of {whole} on {task.node_name})"
+            rule = f"in {release.display_name()} less than {WHOLE_CARD}% counts as 0 (fixed in {fixed})"
+            if part:
+                fact = f"{task.name} asks {part}% of its card's memory: {rule}, so none of it is reserved."
+                yield fact, owner_advice(f"Request an amount, {amount}, or upgrade.")
+                return
 
 
 EXPLAINER = PluginExplainer(scores=score_equation, refusals=check_equations, failures=find_card_shortages)

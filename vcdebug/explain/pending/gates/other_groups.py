@@ -29,10 +29,10 @@ from vcdebug.explain.pending.gates.not_in_session import (
 )
 from vcdebug.explain.pending.gates.validity import NOT_ENOUGH
 from vcdebug.grouping import group_by_key
-from vcdebug.model.names import JobId
+from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.pod import Pod
 from vcdebug.model.pod_group import INQUEUE, PENDING, PodGroup
-from vcdebug.model.task import TaskStatus
+from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
 from vcdebug.snapshot.manifest import (
@@ -56,7 +56,7 @@ from vcdebug.snapshot.workloads import volcano_job_of
 
 def add_other_groups(view: JobView, finding: Finding) -> Finding:
     """Add a fact if the workload's stated queue or shared PodGroup is not the one that its pods use."""
-    fact_and_advice = _stated_queue(view)
+    fact_and_advice = _stated_queue(view) or next(split_application(view), None)
     if fact_and_advice is None and view.job.min_available <= 1 and len(view.tasks) == 1:
         pod = next(iter(view.tasks.values())).pod
         fact_and_advice = _group_without_pods(view, pod) or _group_of_each_pod(view, pod)
@@ -87,6 +87,43 @@ def _stated_queue(view: JobView) -> tuple[str, Advice] | None:
                 fact += f" Its operator would make the PodGroup, in that queue, with {OPERATORS[kind].setting}."
             return fact, advice._replace(repairs=True)
     return None
+
+
+def split_application(view: JobView) -> Iterator[tuple[str, Advice]]:
+    """Yields (fact, advice) if pods that a pod of the job created, such as a driver's executors, are in other queues;
+    also for a job of such pods.
+    """
+    created = _created_pods(view.recording)
+    if not created:
+        return
+    leaders = [key for task in view.tasks.values() for key in (task.key, *owner_keys(task.pod.manifest))]
+    tasks, jobs = view.recording.timeline.tasks, view.session.jobs
+    for leader in (tasks[key] for key in dict.fromkeys(map(TaskKey, leaders)) if key in created and key in tasks):
+        home = jobs[leader.job].queue if leader.job in jobs else view.queue.name
+        strays = [task for task in created[leader.key] if task.job in jobs and jobs[task.job].queue != home]
+        if strays:
+            amount = format_resource(sum_resources(task.resreq for task in strays))
+            pods = f"{count_noun(len(strays), 'pod')} that {leader.name} created"
+            other, are = jobs[strays[0].job], verb_for(len(strays), "is")
+            uncounted = f"queue {home}, which {leader.name} is in, does not count them"
+            fact = f"{pods} ({amount}) {are} in PodGroup {other.name} of queue {other.queue}: {uncounted}."
+            group = jobs[leader.job].name if leader.job in jobs else leader.name
+            spark = "Spark: VolcanoFeatureStep in spark.kubernetes.executor.pod.featureSteps"
+            how = f"{GROUP_ANNOTATION}: {group}{f' ({spark})' if _is_spark(leader.pod) else ''}"
+            yield fact, outside_advice(f"Create them with annotation {how}, or {QUEUE_ANNOTATION}: {home}.")
+
+
+def _is_spark(pod: Pod) -> bool:
+    return any(key.startswith("spark-") for key in pod.labels)
+
+
+@per_recording()
+def _created_pods(recording: Recording) -> Mapping[str, Sequence[TaskInfo]]:
+    """Pod → the pods that it owns."""
+    tasks = recording.timeline.tasks
+    names = ((task, name) for task in tasks.values() for name in owner_names(task.pod.manifest))
+    owned = ((task, name.removeprefix("Pod ")) for task, name in names if name.startswith("Pod "))
+    return group_by_key((f"{task.namespace}/{name}", task) for task, name in owned)
 
 
 def _group_without_pods(view: JobView, pod: Pod) -> tuple[str, Advice] | None:

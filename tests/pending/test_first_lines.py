@@ -262,8 +262,8 @@ def test_a_first_line_that_would_be_too_long_leaves_further_dimensions_to_a_fact
     conf = conf_of("gang", "predicates proportion", actions=ALL)
     found = explained(cluster(node("n1"), limited, group, conf=conf), f"default/{name}")
     assert len(found.sentence) <= 160
-    assert (name == "j") is ("also over: memory" in found.sentence)
-    assert (name == "j") is ("Also over: memory." not in found.dominant.facts)
+    assert (name == "j") is ("also: memory" in found.sentence)
+    assert (name == "j") is ("Also too much: memory." not in found.dominant.facts)
 
 
 def test_pods_that_were_placed_first_are_counted_by_job() -> None:

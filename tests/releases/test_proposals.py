@@ -79,7 +79,7 @@ def test_job_with_pods_is_not_added_to_the_quota_usage() -> None:
 def test_a_quota_above_its_limit_is_explained_without_a_request() -> None:
     snapshot = snapshot_at_release(quota(2, used="3"), "master,+pr-5744")
     answer = explain_by_name(replay_cycle(snapshot), "default/j")
-    assert "ResourceQuota q has 3 of 2 cpu used (1 over)" in answer.sentence
+    assert "ResourceQuota q has 3 of 2 cpu used (1 too much)" in answer.sentence
     assert "minResources" not in answer.sentence
 
 

@@ -331,3 +331,12 @@ def test_keys_of_a_merged_mapping_may_be_replaced(tmp_path: Path) -> None:
     snapshot = read_yaml(text, tmp_path)
     assert {"cpu": 4, "pods": 20} == snapshot.objects_of("Node")[0]["status"]["allocatable"]
     assert [] == [problem for problem in snapshot.problems if problem.object.startswith("key ")]
+
+
+def test_a_single_file_says_that_the_settings_beside_it_are_not_read(tmp_path: Path) -> None:
+    for name in ("cluster.json", "meta.json"):
+        (tmp_path / name).write_bytes(files()[name])
+    lines = [problem.format_line() for problem in load_snapshot(tmp_path / "cluster.json").problems]
+    effect = f"its settings, such as the release, are missing; SNAPSHOT {tmp_path} reads them"
+    assert f"meta.json: is not read with a single file; {effect}" in lines
+    assert [] == [problem for problem in load_snapshot(tmp_path).problems if "single file" in problem.what]

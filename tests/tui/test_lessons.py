@@ -84,10 +84,23 @@ async def test_the_first_step_tells_the_story_and_the_last_one_names_the_next_le
     store.save_answered("reclaim-across-queues", 7)
     async with opened("reclaim-across-queues", store=store) as desk:
         await desk.command("lesson reclaim-across-queues")
-        assert "Panel Queues has the figure: Esc, 7" in desk.screen()
+        assert "To see the figure: Esc, 7, then :lesson." in desk.screen()
         await desk.press("c", "enter")
         assert "Enter ends the lesson" in desk.screen()
         await desk.press("enter")
         assert "is done; :lesson resources opens the next one" in desk.status()
         await desk.command("lesson reclaim-across-queues")
         assert desk.moment.recording.snapshot.description[:40] in desk.screen()
+
+
+async def test_a_figure_without_a_panel_is_watched_and_an_empty_reply_is_asked_for_again() -> None:
+    async with opened("preempt-works", size=NARROW) as desk:
+        await desk.command("lesson resources")
+        await desk.press("enter")
+        assert "type an answer first" in desk.screen()
+        for _ in range(2):
+            await desk.press("a", "enter", "enter")
+        assert "To see the figure: Esc, :watch plugin overcommit idle cpu, then :lesson." in desk.screen()
+        await desk.press("escape")
+        await desk.command("watch plugin overcommit idle cpu")
+        assert "456" in desk.screen()

@@ -2,8 +2,9 @@
 
 import pytest
 
-from vcdebug.tui.widgets.text_wrap import TreeRoom, shorten_middle, spread_cells, wrap_text
+from vcdebug.tui.widgets.text_wrap import TreeRoom, least_widths, shorten_middle, spread_cells, wrap_text
 from vcdebug.views.pieces import Piece
+from vcdebug.views.table import Row, table_columns
 
 NAME, CAME, NUMBER = "│▾ worker-0", "□ gpu-a100-01", "14"
 
@@ -68,3 +69,12 @@ def test_a_long_host_is_cut_in_the_middle_and_its_domain_goes() -> None:
 def test_a_wrapped_row_of_a_tree_goes_on_below_its_text_beside_the_guides() -> None:
     assert ["│ ├ search: event 100:", "│ │   predicates fit"] == wrap_text("│ ├ search: event 100: predicates fit", 24)
     assert ["│ └ search: event 100:", "│     predicates fit"] == wrap_text("│ └ search: event 100: predicates fit", 24)
+
+
+def test_a_column_of_a_tree_is_wide_enough_for_its_longest_word_beside_the_guides() -> None:
+    text = "│ ├ field: Pod/research/bert-pretrain-worker-0 spec.priority: 1000"
+    row = Row("", (Piece(text), Piece("because")))
+    (width, _) = least_widths(table_columns("fact~", "because~"), ("fact", "because"), [row], [len(text), 80])
+    below = wrap_text(text, width)[1:]
+    assert below
+    assert [] == [line for line in below if not line.startswith("│ │   ")]

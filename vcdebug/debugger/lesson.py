@@ -205,7 +205,7 @@ def step_text(step: LessonStep) -> str:
 def verdict_text(step: LessonStep, verdict: StepVerdict) -> str:
     """Whether the reply is right, the explanation, the difference from the article, and the proof."""
     first = f"✓ Right: {verdict.answer}." if verdict.right else f"✗ Not right. The recording says: {verdict.answer}."
-    article = f"Difference from an article about Volcano: {step.article}" if step.article else ""
+    article = f"Difference from an article (docs/articles.md): {step.article}" if step.article else ""
     facts = "\n".join(f"  {line}" for line in verdict.checked_facts)
     parts = [first, step.explanation, article, f"Proof, as :watch and :break take it:\n{facts}"]
     return "\n\n".join(filter(None, parts))

@@ -89,12 +89,12 @@ def gang_request_facts(view: JobView, limit: QueueCheck) -> tuple[str, ...]:
 
 
 def excess_headline(headline: answer.CauseHeadline, limit: QueueCheck) -> tuple[answer.CauseHeadline, tuple[str, ...]]:
-    """The first line with the excess, `(4 over; also over: memory)`; if it is too long, the other names as a fact."""
-    over, others = f"{limit.format_excess(limit.first_dimension)} over", limit.further_dimensions
-    whole = headline._replace(reason=f"{headline.reason} ({over}{f'; also over: {others}' if others else ''})")
+    """The first line with the excess, `(4 too much; also: memory)`; if it is too long, the other names as a fact."""
+    excess, others = f"{limit.format_excess(limit.first_dimension)} too much", limit.further_dimensions
+    whole = headline._replace(reason=f"{headline.reason} ({excess}{f'; also: {others}' if others else ''})")
     if not others or len(str(whole)) <= answer.MAX_LINE_LENGTH:
         return whole, ()
-    return headline._replace(reason=f"{headline.reason} ({over})"), (f"Also over: {others}.",)
+    return headline._replace(reason=f"{headline.reason} ({excess})"), (f"Also too much: {others}.",)
 
 
 def unbound_tasks(view: JobView) -> list[TaskInfo]:

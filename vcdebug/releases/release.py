@@ -28,7 +28,7 @@ Trust = Literal["exact", "near", "unknown"]
 """exact: recorded, or compared with its program; near: of a known line; unknown: not stated, or of another line."""
 TRUST_WORDS: dict[Trust, str] = {
     "exact": "replayed exactly",
-    "near": "near: not verified",
+    "near": "near: not compared itself",
     "unknown": "unknown: may differ",
 }
 _GATE_CEILINGS = {

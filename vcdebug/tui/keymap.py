@@ -233,11 +233,11 @@ MAIN_KEYS: list[BindingType] = [
 FOOTER_HINTS = (
     KeyHint(("over",), "over"),
     KeyHint(("into",), "into"),
+    KeyHint(("explain",), "explain"),
     KeyHint(("out",), "out"),
     KeyHint(("continue",), "cont"),
     KeyHint(("back-over", "back-into", "back-out", "back-continue"), "back"),
     KeyHint(("break",), "break"),
-    KeyHint(("explain",), "explain"),
     KeyHint(("command",), "command"),
     KeyHint(("filter",), "filter"),
     KeyHint(("ask",), "ask"),

@@ -114,7 +114,7 @@ def _(event: record.PopEvent) -> Headline:
 def _(event: record.PredicateEvent) -> Headline:
     fitting, tried = len(event.feasible), event.processed
     style: Style = "good" if fitting else "bad"
-    return Headline("predicates", Piece(f"{YES if fitting else NO} {fitting}/{tried} fit", style))
+    return Headline("predicates", Piece(f"{YES if fitting else NO} {fitting}/{tried} pass", style))
 
 
 @event_headline.register

@@ -59,7 +59,7 @@ def predicate_grid(recording: Recording, seq: Seq, event: PredicateEvent) -> Tab
     fitting, tried = len(event.feasible), count_noun(event.processed, "node")
     untried = event.considered - event.processed
     head = make_line(
-        Piece(f"{YES if fitting else NO} {fitting} fit", "good" if fitting else "bad"),
+        Piece(f"{YES if fitting else NO} {fitting} pass", "good" if fitting else "bad"),
         f"  of {tried} tried" + (f", {untried} {UNTRIED}" if untried else ""),
         muted_piece("   a letter is a reason, ✗ marks its nodes" if letters else ""),
         muted_piece("   the node that was reserved for it in an earlier cycle" if is_reserved else ""),

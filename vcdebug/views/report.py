@@ -49,7 +49,7 @@ from vcdebug.views.votes import victims_matrix
 
 ACTION_COLUMNS = table_columns("action", "events", "commits#", "discards#", "bound#", "pipelined#", "evicted#")
 MOVE_COLUMNS = table_columns("pod", "node", "by", "event#")
-JOB_COLUMNS = table_columns("job", "queue", "phase", "min#", "pods#", "ready#", "waiting#", "pending#", "outcome")
+JOB_COLUMNS = table_columns("job", "queue", "phase", "min#", "pods#", "ready#", "reserved#", "pending#", "outcome")
 PROOF_COLUMNS = table_columns("event#", "what it shows~")
 STEP_COLUMNS = table_columns("", "step", "~", "event#")
 MAX_MOVES = 200

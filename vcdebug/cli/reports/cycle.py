@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from vcdebug.whatif.odds import DivergenceCount, OddsTally
 
 ACTION_HEADS = ("action", "events", "commits#", "discards#", "bound#", "pipelined#", "evicted#", "seconds#")
-JOB_HEADS = ("job", "queue", "phase", "outcome", "pending#", "ready#", "pods#", "min#", "waiting#")
+JOB_HEADS = ("job", "queue", "phase", "outcome", "pending#", "ready#", "pods#", "min#", "reserved#")
 
 
 def cycle_document(recording: Recording, seconds: Mapping[str, float]) -> dict[str, object]:

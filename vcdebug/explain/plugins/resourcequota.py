@@ -103,7 +103,7 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding | No
     asking, counted_name = (f"minResources asks {asks} {name}; ", "") if first.minimum else ("", f" {name}")
     reason = (
         f"{asking}ResourceQuota {first.quota.name} has {used} of {hard}{counted_name} used{admitted} "
-        f"({_format_nano(name, first.exceeded_by)} over{f'; also over: {further_excess}' if further_excess else ''})"
+        f"({_format_nano(name, first.exceeded_by)} too much{f'; also: {further_excess}' if further_excess else ''})"
     )
     holders = quota_holders(view.recording, view.job.namespace, name)
     pods = [holder.pod for holder in holders if first.minimum and f"{view.job.namespace}/{holder.pod}" in view.tasks]

@@ -268,8 +268,7 @@ class VerdictChain:
 # Notes about upstream's quirks in predicates, added at the event where they take effect.
 
 LOST_POD_TEXT = (
-    "{} is back on {}, but missing from the Kubernetes view of the node for the rest of the session: "
-    "Reserve answered `{}`"
+    "{} is back on {}, but the Kubernetes filters do not see it there until the session closes: Reserve answered `{}`"
 )
 PROMISED_TEXT = (
     "{} cannot be pipelined on {}: the pod does not say the node yet, so Reserve does not find the devices of its "

@@ -15,6 +15,7 @@ from vcdebug.recording.recording import Recording
 from vcdebug.tui.key_names import KeyLine
 from vcdebug.views.panels import PANELS
 
+ANSWER_FORMS = "a letter, a name or a number"
 ANSWER_KEYS = "Enter answers   ↑↓ scroll   Esc shows the event (:lesson returns)"
 NEXT_KEYS = "Enter {}   ↑↓ scroll   Esc shows the event (:lesson returns)"
 
@@ -54,7 +55,7 @@ class LessonScreen(ModalScreen[bool]):
             frame.border_title = f"Lesson {self.lesson.name}: step {self.number} of {len(self.lesson.steps)}"
             with VerticalScroll(can_focus=False):
                 yield Label(self._question_text(), id="step", markup=False)
-            yield Input(placeholder="your answer: a letter, a name or a number")
+            yield Input(placeholder=f"your answer: {ANSWER_FORMS}")
             yield KeyLine(ANSWER_KEYS)
 
     def on_mount(self) -> None:
@@ -66,7 +67,8 @@ class LessonScreen(ModalScreen[bool]):
         story = self.recording.snapshot.description if self.number == 1 else ""
         kind, _, rest = step.answer_expression.partition(" ")
         panel = next((panel for panel in PANELS if rest and panel.title == f"{kind.title()}s"), None)
-        place = f"Panel {panel.title} has the figure: Esc, {panel.key}, then :lesson." if panel else ""
+        shown_by = f"Esc, {panel.key}" if panel else f"Esc, :watch {step.answer_expression}"
+        place = f"To see the figure: {shown_by}, then :lesson." if rest else ""
         return "\n\n".join(filter(None, (story, step_text(step), place)))
 
     @on(Input.Submitted)
@@ -78,6 +80,8 @@ class LessonScreen(ModalScreen[bool]):
         elif event.value.strip():
             self.answered = True
             self._show_verdict(event.value)
+        else:
+            self.query_one(Input).placeholder = f"type an answer first: {ANSWER_FORMS}"
 
     def _show_verdict(self, reply: str) -> None:
         step = self.lesson.steps[self.number - 1]

@@ -229,7 +229,10 @@ def least_widths(
 
 
 def _longest_word(text: str) -> int:
-    return min(max((measure_cells(word) for word in text.split()), default=0), MAX_WORD_WIDTH)
+    """The width of the longest word; in a tree with the guides before it, which a narrower column would lose."""
+    guides = len(text) - len(text.lstrip(TREE_GUIDES))
+    longest = min(max((measure_cells(word) for word in text.split()), default=0), MAX_WORD_WIDTH)
+    return longest + (guides + WRAP_INDENT if guides else 0)
 
 
 def fit_widths(columns: Sequence[Column], natural: list[int], least: list[int], width: int, gap: int) -> list[int]:

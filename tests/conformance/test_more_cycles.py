@@ -15,7 +15,9 @@ from tests.conformance.deeds import scheduler
 from vcdebug.conformance import verify_cycles
 from vcdebug.conformance.cycle_outcome import CycleOutcome, predicted_outcome
 from vcdebug.conformance.loopback_server import moved_to_present
+from vcdebug.conformance.nearest_replay import follow_scheduler
 from vcdebug.conformance.object_store import ObjectStore, pass_between_cycles
+from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.saved_files import save_snapshot
@@ -68,6 +70,20 @@ def test_the_first_cycle_that_differs_is_the_last_that_is_judged_and_is_named(tm
     assert ["default/high-0"] == [each["about"] for job in answers[1]["jobs"] for each in job["differences"]][:1]
     assert 2 == code
     assert "2 cycles: 1 agreed, 1 differed" in err
+
+
+def test_no_cycle_is_replayed_that_cannot_be_nearer(monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshot = preempting()
+    first, second = cycles_of(snapshot, 2)
+    replayed, run_next_cycle = list[int](), CycleChain.run_next
+
+    def run_next(chain: CycleChain) -> Recording:
+        replayed.append(1)
+        return run_next_cycle(chain)
+
+    monkeypatch.setattr(CycleChain, "run_next", run_next)
+    assert (1, 0) == (follow_scheduler(snapshot, first, cycles=3).cycles, len(replayed))
+    assert (2, 1) == (follow_scheduler(snapshot, first.followed_by(second), cycles=3).cycles, len(replayed))
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,12 @@ class NearestReplay(Struct, frozen=True):
         decisions = len([each for each in self.differences if each.is_decision and each.part != verdicts.STATUS])
         return decisions + self.ends_otherwise, len(self.differences) + self.ends_otherwise
 
+    @property
+    def best_later_rank(self) -> tuple[int, int]:
+        """A bound of the `difference_rank` that this replay can reach with more cycles."""
+        lasting = len([each for each in self.differences if each.is_lasting])
+        return lasting, lasting
+
 
 def follow_scheduler(
     snapshot: Snapshot,
@@ -129,13 +135,16 @@ class _ReplaySearch:
         """Replay with these random choices; returns the comparison of a single cycle."""
         self.replay_count += 1
         first = require_complete(replay_cycle(replace(self._snapshot, chance=chance), ask_extender=self._ask_extender))
-        runs = list(_compare_cycles(first, self._observed, self._cycles, self.replay_count))
-        for run in runs:
+        runs = list[NearestReplay]()
+        for run in _compare_cycles(first, self._observed, self._cycles, self.replay_count):
+            runs.append(run)
             if not run.difference_rank[0]:
                 facts = {each.fact for each in run.differences}
                 self._facts_of_all[run.cycles] = facts & self._facts_of_all.get(run.cycles, facts)
             if self._nearest_replay is None or run.difference_rank < self._nearest_replay.difference_rank:
                 self._nearest_replay = run
+            if run.best_later_rank >= self.nearest_run.difference_rank:
+                break
         self._show_progress(
             f"replay {self.replay_count}: {runs[0].difference_rank[0]} decisions differ, "
             f"{self.nearest_run.difference_rank[0]} at best"

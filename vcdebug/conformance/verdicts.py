@@ -59,6 +59,11 @@ class OutcomeDifference(NamedTuple):
         """Whether a decision differs, not only its wording."""
         return self.part in DECISIONS
 
+    @property
+    def is_lasting(self) -> bool:
+        """Whether later cycles of the replay cannot remove it: they add decisions, and take none back."""
+        return self.part in (BOUND, EVICTED, ADMITTED, GATE) and self.predicted != NOTHING_DONE
+
 
 class ReplayDecision(NamedTuple):
     """The decision of the replay behind a difference: event and words."""

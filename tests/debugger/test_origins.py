@@ -6,9 +6,17 @@ from pathlib import Path
 import pytest
 
 from tests.builders import cluster, node, pod, pod_group, pods
-from tests.recorded import bundled, cases, one_of_each_family, recorded
+from tests.recorded import GOLDEN, bundled, cases, golden, one_of_each_family, recorded, recorded_path, user_questions
+from vcdebug.debugger import figures
 from vcdebug.debugger.facts import MAX_SOURCES, EventFact, Fact, FieldFact, FigureFact, Origin
-from vcdebug.debugger.figures import FigureError, figure_dimensions, figure_history, figure_value, parse_figure_line
+from vcdebug.debugger.figures import (
+    Figure,
+    FigureError,
+    figure_dimensions,
+    figure_history,
+    figure_value,
+    parse_figure_line,
+)
 from vcdebug.debugger.origins import find_fact, origin_of
 from vcdebug.explain.pending.explanation import survey_jobs
 from vcdebug.framework.record import CloseEvent, OpEvent, StatementEvent
@@ -156,13 +164,13 @@ def test_a_pending_pod_leads_to_the_events_that_prove_the_answer() -> None:
 def test_a_plugin_reads_its_own_figure_where_two_keep_one_of_that_name() -> None:
     recording = bundled("preempt-works")
     votes = origin_of(recording, EventFact(9)).sources
-    assert ["plugin overcommit inqueue cpu"] == [
+    assert ["plugin overcommit inqueue cpu", "plugin overcommit idle cpu"] == [
         str(source.fact.figure) for source in votes if isinstance(source.fact, FigureFact)
     ]
     assert all(
         isinstance(figure_value(recording, *s.fact), Resource | float) for s in votes if isinstance(s.fact, FigureFact)
     )
-    assert figure_dimensions(recording, votes[0].fact.figure) if isinstance(votes[0].fact, FigureFact) else False
+    assert figure_dimensions(recording, votes[1].fact.figure) if isinstance(votes[1].fact, FigureFact) else False
 
 
 def test_a_share_is_the_quotient_of_its_sources() -> None:
@@ -221,3 +229,67 @@ def test_a_binding_is_written_by_the_commit_and_not_by_the_pop_after_it(name: st
         writers = [source.fact.seq for source in origin.sources if isinstance(source.fact, EventFact)]
         events = [recording.event_at(seq) for seq in writers]
         assert all(isinstance(event, StatementEvent | OpEvent) for event in events), effect.task
+
+
+def leaves(recording: Recording, fact: Fact) -> list[Fact]:
+    """The facts at the end of every way back from a fact."""
+    found: list[Fact] = []
+    todo, seen = [fact], {fact}
+    while todo:
+        sources = origin_of(recording, todo[-1]).sources
+        now = todo.pop()
+        found += [] if sources else [now]
+        more = [source.fact for source in sources if source.fact not in seen]
+        seen |= {*more}
+        todo += more
+    return found
+
+
+@pytest.mark.parametrize("case", user_questions()[::6], ids=lambda path: path.name)
+def test_every_opening_figure_that_is_not_zero_leads_to_fields_of_the_snapshot(case: Path) -> None:
+    """The exceptions are amounts without an end, and pods, each of which counts as one without a field."""
+    recording = recorded(case)
+    for kind in ("queue", "plugin", "node"):
+        for name in figures.object_names(recording, kind):
+            for words in figures.iter_figure_completions(recording, kind, name):
+                figure = figures.parse_figure(recording, tuple(words.split()))
+                value = figures.figure_value(recording, figure, 0)
+                if isinstance(value, float) and 0 < value < 1e18 and figure.dim != "pods":
+                    ends = leaves(recording, FigureFact(figure, 0))
+                    assert any(isinstance(end, FieldFact) for end in ends), figure
+
+
+@pytest.mark.parametrize(
+    ("thread", "event", "fields"),
+    [
+        (
+            "3684-guarantee-of-another-queue",
+            9,
+            ["Queue/low-priority-queue spec.guarantee.resource.cpu", "PodGroup/team/pg-3 spec.minResources.cpu"],
+        ),
+        ("1755-role-minimum-not-reached", 71, ["PodGroup/team/test-job spec.minTaskMember.ps"]),
+        (
+            "4220-resourcequota-counts-twice",
+            9,
+            ["ResourceQuota/team/cpu-test status.used.limits.cpu", "PodGroup/team/pod-2 spec.minResources.limits.cpu"],
+        ),
+        ("1901-sla-in-the-same-tier", 16, ["scheduler.conf overcommit.overcommit-factor"]),
+        ("4995-guarantee-does-not-work", 9, ["Queue/faked-root spec.capability.cpu"]),
+    ],
+)
+def test_a_rejection_leads_to_what_the_maintainer_would_change(thread: str, event: int, fields: list[str]) -> None:
+    recording = recorded(recorded_path(f"threads/{thread}"))
+    ends = [end for end in leaves(recording, EventFact(event)) if isinstance(end, FieldFact)]
+    named = [" ".join((f"{end.kind}/{end.name}".rstrip("/"), ".".join(map(str, end.steps)))) for end in ends]
+    assert [] == [field for field in fields if field not in named]
+
+
+@pytest.mark.parametrize("name", [GOLDEN[0], GOLDEN[len(GOLDEN) // 2]])
+def test_a_phase_is_written_by_enqueue_after_the_votes_and_never_by_a_hook_that_is_notified(name: str) -> None:
+    recording = golden(name)
+    for job in recording.session.jobs:
+        figure = Figure("job", job, "phase")
+        for change in figures.figure_history(recording, figure).changes:
+            sources = origin_of(recording, FigureFact(figure, change.seq)).sources
+            events = [recording.event_at(s.fact.seq) for s in sources if isinstance(s.fact, EventFact)]
+            assert [] == [event for event in events if getattr(event, "point", "") == "JobEnqueued"]

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from datetime import datetime
+from io import StringIO
+from math import inf
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.golden.compare import read_trace
+from tests.pending.first_line_claims import CycleReading
+from tests.questions.made_clusters import MADE
 from tests.questions.trace_answers import (
     ONE_BY_ONE,
+    PLACES,
     Line,
     PlacementReading,
     RefusalReading,
@@ -18,7 +27,7 @@ from tests.questions.trace_answers import (
     read_placements,
     read_refusals,
 )
-from tests.recorded import each_case, recorded
+from tests.recorded import each_case, recorded, user_questions
 from tests.stepped_reruns import stepped_reruns
 from vcdebug.actions.preempt.topology import TIE_RULES
 from vcdebug.explain.decisions.dry_runs import BY_NAME, ONLY_CANDIDATE
@@ -26,6 +35,8 @@ from vcdebug.explain.questions.holders import find_holders, find_next_job
 from vcdebug.explain.questions.nodes import explain_node, explain_refusal
 from vcdebug.explain.questions.victims import explain_eviction, explain_victim_choice
 from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.recording.trace_schema import write_jsonl
 from vcdebug.snapshot.manifest import key_of, name_of, spec_of
 
 ORDERING_JOBS = ("priority", "gang", "drf", "sla", "tdm")
@@ -33,7 +44,30 @@ ORDERING_JOBS = ("priority", "gang", "drf", "sla", "tdm")
 
 @each_case
 def test_each_answer_is_what_the_trace_says(case: Path) -> None:
-    recording, lines = recorded(case), read_trace(case / "trace.jsonl.gz")
+    check_answers(recorded(case), read_trace(case / "trace.jsonl.gz"))
+
+
+@pytest.mark.parametrize("case", user_questions(), ids=lambda path: path.name)
+def test_each_answer_about_a_users_cluster_is_what_the_trace_of_its_replay_says(case: Path) -> None:
+    recording = recorded(case)
+    check_answers(recording, replayed_lines(recording))
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_each_answer_about_a_made_cluster_is_what_the_trace_of_its_replay_says(name: str) -> None:
+    recording = replay_cycle(MADE[name])
+    check_answers(recording, replayed_lines(recording))
+
+
+def replayed_lines(recording: Recording) -> list[Line]:
+    """The trace that a replay writes."""
+    text = StringIO()
+    write_jsonl(recording, text)
+    return [json.loads(line) for line in text.getvalue().splitlines()]
+
+
+def check_answers(recording: Recording, lines: Sequence[Line]) -> None:
+    """Compare every answer with the trace."""
     with stepped_reruns(recording):
         check_placements(recording, lines)
         check_refusals(recording, lines)
@@ -75,6 +109,9 @@ def check_refusals(recording: Recording, lines: Sequence[Line]) -> None:
 
 def check_evictions(recording: Recording, lines: Sequence[Line]) -> None:
     """`ask evicted` names the preemptor; `ask victim` lists no candidate before a pod popped earlier."""
+    placed = {one.pod for one in CycleReading(lines).done if one.kind in PLACES}
+    kept = {pod for pods in read_holders(lines).values() for pod in pods if pod in placed}
+    closed = lines[-1].get("jobs", {}) if lines[-1]["ev"] == "close" else {}
     for pod, read in read_evictions(lines).items():
         told: dict[str, Any] = dict(explain_eviction(recording, pod).data)  # Any: JSON
         assert (read.evicted, read.action, read.node) == (told["evicted"], told["action"], told["node"])
@@ -82,11 +119,17 @@ def check_evictions(recording: Recording, lines: Sequence[Line]) -> None:
         tiers = ([option.name for option in tier] for tier in recording.conf.tiers)
         deciding = [name for tier in tiers if read.asked_last in tier for name in tier]
         assert set(told["offeredBy"]) <= {name for name in read.allowed_by if name in deciding}
-        assert not {*told["notAsked"]} & {*read.asked}
-        if told["offeredBy"] and told["tier"] is not None:
+        assert not {*told["notAsked"]} & {plugin for plugin, _ in read.answers}
+        for name, job in closed.items():
+            if told["for"] in (name, *job["tasks"]):
+                assert ("did not benefit" in told["gain"]) is kept.isdisjoint(job["tasks"])
+        reply = explain_victim_choice(recording, pod)
+        allowed = read.victims(deciding)
+        assert (told["tier"] is not None) is (pod in allowed)
+        if told["tier"] is not None:
             assert set(told["offeredBy"]) == {name for name in read.allowed_by if name in deciding}
             assert read.asked_last in [option.name for option in recording.conf.tiers[told["tier"] - 1]]
-        reply = explain_victim_choice(recording, pod)
+            assert [name for name in dict.fromkeys(allowed) if name != pod] == reply.data["others"]
         orders: Any = reply.data["orders"]  # Any: JSON
         assert not [one for one in orders if one["sign"] < 0 and one["instead"] in read.popped_before]
         assert "only candidate" not in reply.sentence or not read.popped_before
@@ -119,24 +162,31 @@ def told_placement(reply: Mapping[str, object]) -> PlacementReading:
     tied, candidates = data.get("tied"), data.get("candidates")
     victims = None if candidates is None else next(one["victims"] for one in candidates if one["node"] == data["node"])
     tied = None if tied is None else sorted(tied)
-    return PlacementReading(data["node"], data["action"], data.get("score"), tied, data["triedBefore"], victims)
+    return PlacementReading(
+        data["node"], data["action"], data.get("score"), tied, data["triedBefore"], victims, data["runnerUp"]
+    )
 
 
 def told_refusal(recording: Recording, pod: str) -> RefusalReading:
     """What the answer says, in the form of the reading."""
     data: dict[str, Any] = dict(explain_refusal(recording, pod).data)  # Any: JSON
     evicting = [(one["action"], one["event"], one["feasible"], one["refused"]) for one in data["evictingSearches"]]
-    refused = sorted(node for group in data["nodes"] for node in group["nodes"])
+    refused = {node: group["reasons"] for group in data["nodes"] for node in group["nodes"]}
     return RefusalReading(data["event"], data["feasible"], refused, evicting)
 
 
 def deciding_rule(recording: Recording, candidates: Any, node: str) -> str:  # Any: JSON
-    """The deciding tie rule by victims' priorities and counts; start times are not compared."""
-    tasks = {task.key: task for job in recording.session.jobs.values() for task in job.tasks.values()}
+    """The deciding tie rule: the victims' highest priority, the sum, their number, the earliest start at the top."""
+    pods = {key_of(one): one for one in recording.snapshot.objects_of("Pod")}
     ranks = {}
     for one in candidates:
-        priorities = [tasks[victim].priority for victim in one["victims"]]
-        ranks[one["node"]] = (max(priorities), sum(priorities), len(priorities))
+        victims = [pods[victim] for victim in one["victims"]]
+        priorities = [int(spec_of(victim).get("priority") or 0) for victim in victims]
+        top = [victim for victim, priority in zip(victims, priorities, strict=True) if priority == max(priorities)]
+        stated = [victim["status"]["startTime"] for victim in top if victim["status"].get("startTime")]
+        start = min((datetime.fromisoformat(text).timestamp() for text in stated), default=inf)
+        # Upstream adds 2^31 to each priority of the sum.
+        ranks[one["node"]] = (max(priorities), sum(priorities) + len(victims) * 2**31, len(victims), -start)
     mine = ranks.pop(node)
     if not ranks:
         return ONLY_CANDIDATE

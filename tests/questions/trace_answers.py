@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 Line = Mapping[str, Any]  # Any: a line of the trace as JSON
@@ -23,6 +23,8 @@ class PlacementReading(NamedTuple):
     """Nodes that an action tried before; empty if the action does not try nodes in turn."""
     victims: list[str] | None
     """The victims of the dry run; None without one."""
+    runner_up: str | None
+    """The best node that is neither the chosen one nor tried before; None without scores or such a node."""
 
 
 class RefusalReading(NamedTuple):
@@ -30,7 +32,8 @@ class RefusalReading(NamedTuple):
 
     event: int
     feasible: int
-    refused: list[str]
+    refused: dict[str, list[str]]
+    """Node → reasons."""
     evicting: list[tuple[str, int, int, int]]
     """(action, event, feasible, refused)."""
 
@@ -59,7 +62,7 @@ def _read_placement(lines: Sequence[Line], actions: Sequence[str], pod: str, at:
     ending = [*searches[1:], at]
     led = [(i, end) for i, end in zip(searches, ending, strict=False) if _chosen(lines, i, end, pod, node)]
     if not led:
-        return PlacementReading(node, action, None, None, [], None)
+        return PlacementReading(node, action, None, None, [], None, None)
     search, end = led[-1]
     scores = [line for line in lines[search:end] if line["ev"] == "score" and line["task"] == pod]
     total = next((line["total"] for line in reversed(scores) if node in line["total"]), None)
@@ -71,10 +74,11 @@ def _read_placement(lines: Sequence[Line], actions: Sequence[str], pod: str, at:
         tried = turns[: turns.index(node)]
     else:
         tried = []
-    tied = None if total is None else sorted(name for name in total if total[name] == total[node])
-    return PlacementReading(
-        node, action, None if total is None else total[node], tied, tried, victims if simulated else None
-    )
+    if total is None:
+        return PlacementReading(node, action, None, None, tried, victims if simulated else None, None)
+    tied = sorted(name for name in total if total[name] == total[node])
+    rivals = sorted((-score, name) for name, score in total.items() if name not in (node, *tried))
+    return PlacementReading(node, action, total[node], tied, tried, None, rivals[0][1] if rivals else None)
 
 
 def _chosen(lines: Sequence[Line], search: int, end: int, pod: str, node: str) -> bool:
@@ -105,9 +109,8 @@ def _read_refusal(by_action: Mapping[str, Line]) -> RefusalReading:
     by_turn = sorted(by_action, key=lambda action: by_action[action]["seq"])
     answering = ([action for action in by_turn if action in STRICT] or by_turn)[-1]
     told = by_action[answering]
-    return RefusalReading(
-        told["seq"], len(told["feasible"]), sorted(told["failed"]), list(_evicting_searches(by_action, answering))
-    )
+    refused = {node: [status["reason"] for status in statuses] for node, statuses in told["failed"].items()}
+    return RefusalReading(told["seq"], len(told["feasible"]), refused, list(_evicting_searches(by_action, answering)))
 
 
 def _evicting_searches(by_action: Mapping[str, Line], answering: str) -> Iterator[tuple[str, int, int, int]]:
@@ -134,8 +137,16 @@ class EvictionReading(NamedTuple):
     """The last plugin that was asked; its tier decided, since a tier that names victims ends the vote."""
     popped_before: list[str]
     """Candidates popped from the victims queue before the pod."""
-    asked: list[str]
-    """The plugins that were asked in that vote."""
+    answers: list[tuple[str, list[str] | None]]
+    """(plugin, candidates that it allows) in that vote, in order; None where it abstained."""
+
+    def victims(self, deciding: Collection[str]) -> list[str]:
+        """The pods that each of these plugins allows that answered; after answers without a common pod the next one."""
+        found: list[str] = []
+        for plugin, allowed in self.answers:
+            if plugin in deciding and allowed is not None:
+                found = [pod for pod in found if pod in allowed] if found else allowed
+        return found
 
 
 def read_evictions(lines: Sequence[Line]) -> dict[str, EvictionReading]:
@@ -155,11 +166,14 @@ def read_evictions(lines: Sequence[Line]) -> dict[str, EvictionReading]:
 
 
 def _read_eviction(lines: Sequence[Line], action: str, pod: str, at: int, *, evicted: bool) -> EvictionReading:
-    asked = at
-    while asked > 0 and not (lines[asked]["ev"] == "hook" and lines[asked]["point"] in VICTIM_HOOKS):
-        if lines[asked]["ev"] == "action":
-            return EvictionReading(evicted, action, lines[at]["node"], "", [], "", [], [])
-        asked -= 1
+    start = max((i for i in range(at) if lines[i]["ev"] == "action"), default=0)
+    votes_before = [i for i in range(start, at) if lines[i]["ev"] == "hook" and lines[i]["point"] in VICTIM_HOOKS]
+    if not votes_before:
+        return EvictionReading(evicted, action, lines[at]["node"], "", [], "", [], [])
+    # A dry run asks about each node before the pods of one are evicted.
+    searched = max((i for i in range(start, at) if lines[i]["ev"] == "predicate"), default=0)
+    named = [i for i in votes_before if i > searched and pod in lines[i]["candidates"]]
+    asked = (named or votes_before)[-1]
     question = lines[asked]
     first = asked
     while first > 0 and _same_question(lines[first - 1], question):
@@ -169,9 +183,9 @@ def _read_eviction(lines: Sequence[Line], action: str, pod: str, at: int, *, evi
     before = [task for task in pops[: pops.index(pod)] if task in question["candidates"]] if pod in pops else []
     preemptor = question.get("task", "") if pod in question["candidates"] else ""
     allowed = [vote["plugin"] for vote in votes]
-    asked_plugins = [line["plugin"] for line in lines[first : asked + 1]]
+    answers = [(line["plugin"], line["result"] if line.get("vote") else None) for line in lines[first : asked + 1]]
     node = lines[at]["node"]
-    return EvictionReading(evicted, action, node, preemptor, allowed, question["plugin"], before, asked_plugins)
+    return EvictionReading(evicted, action, node, preemptor, allowed, question["plugin"], before, answers)
 
 
 def _same_question(line: Line, question: Line) -> bool:

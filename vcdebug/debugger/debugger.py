@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from vcdebug.debugger import cursor
 from vcdebug.debugger.fields import fields_of
-from vcdebug.debugger.figures import Figure, figure_history, format_figure
+from vcdebug.debugger.figures import Figure, figure_history, format_figure, writer_of
 from vcdebug.debugger.notebook import BreakpointList
 from vcdebug.framework.record import Event, Span
 from vcdebug.model.names import Seq
@@ -210,7 +210,9 @@ class Debugger:
         if write is None:
             return MoveResult(self.position, f"{figure} is as it was when the session opened")
         old, new = format_figure(figure, write.old), format_figure(figure, write.new)
-        return self._jump_to(write.seq, f"{figure} {old} → {new}")
+        writer = writer_of(self.recording, figure, write.seq)
+        place = f", written at event {writer}" if writer != write.seq else ""
+        return self._jump_to(write.seq, f"{figure} {old} → {new}{place}")
 
     def hit_seqs(self, number: int) -> Seqs:
         """All events at which a breakpoint stops."""

@@ -84,6 +84,7 @@ node capacity Node status.capacity
 queue weight Queue spec.weight
 queue capability Queue spec.capability
 queue guarantee Queue spec.guarantee.resource
+queue ancestors Queue spec.parent
 job minimum PodGroup spec.minMember
 job priority PodGroup spec.priorityClassName
 job phase PodGroup status.phase
@@ -111,12 +112,24 @@ def stated_fields(recording: Recording, figure: Figure) -> Iterator[FieldFact]:
 
 
 def stated_queue_fields(recording: Recording, figure: Figure) -> Iterator[FieldFact]:
-    """The fields of the queue's manifest that limit a dimension: deserved, capability, guarantee."""
-    manifest = find_manifest(recording, "Queue", figure.name)
-    for path in (("deserved",), ("capability",), ("guarantee", "resource")) if manifest is not None else ():
-        field = read_field("Queue", manifest or {}, "spec", *path, *((figure.dim,) if figure.dim else ()))
+    """The fields that limit a dimension of the queue: its own, and for the real capability what its siblings keep."""
+    queues = {name_of(manifest): manifest for manifest in recording.snapshot.objects_of("Queue")}
+    parents = {name: (manifest.get("spec") or {}).get("parent") for name, manifest in queues.items()}
+    siblings = (name for name in queues if name != figure.name and parents[name] == parents.get(figure.name))
+    own = (("deserved",), ("capability",), ("guarantee", "resource"))
+    paths = [(figure.name, path) for path in (own if figure.part == "deserved" else own[1:])]
+    paths += [(name, own[-1]) for name in siblings if figure.part != "deserved"]
+    for name, path in paths:
+        field = read_field("Queue", queues.get(name, {}), "spec", *path, *((figure.dim,) if figure.dim else ()))
         if field is not None:
             yield field
+
+
+def cluster_total(recording: Recording, dim: str) -> Iterator[FigureFact]:
+    """What each node has of a dimension: the cluster's total is their sum."""
+    for name, node in recording.session.nodes.items():
+        if not dim or node.allocatable.get(dim) > 0:
+            yield FigureFact(Figure(NODE, name, "allocatable", dim), 0)
 
 
 def _request_fields(recording: Recording, figure: Figure) -> Iterator[FieldFact]:
@@ -197,6 +210,9 @@ def _value_at(manifest: object, steps: Iterable[str | int]) -> object:
 _COLUMN_PARTS: Final = f"""\
 future idle: {FUTURE_IDLE}
 real capability: realCapability
+limit: realCapability
+overcommitted idle: idle
+before: inqueue
 have: ready waiting total
 min: minimum
 min available: minimum
@@ -231,13 +247,37 @@ def operand_figure(recording: Recording, seq: Seq, equation: Equation, term: Ter
     return next((fact for fact in facts if _is_shown_value(recording, *fact, cell)), None)
 
 
+def stated_operands(recording: Recording, seq: Seq, title: str, term: Term) -> Iterator[Fact]:
+    """The fields, and the amounts of nodes and pods, behind a number that no figure keeps; none for other columns."""
+    event = recording.event_at(seq)
+    job = recording.session.jobs.get(event.job) if isinstance(event, HookEvent) else None
+    if job is None:
+        return
+    manifest, (role_word, _, role) = job.pod_group.manifest, term.name.partition(" ")
+    dim = term.name.rpartition(" ")[2]
+    fields: list[FieldFact | None] = []
+    if title in ("min resources", "change"):
+        fields += [read_field("PodGroup", manifest, "spec", "minResources", dim)]
+    elif title in ("used", "hard"):
+        for quota in recording.snapshot.objects_of("ResourceQuota"):
+            if metadata_of(quota).get("namespace") == job.namespace:
+                fields += [read_field("ResourceQuota", quota, "status", title, dim)]
+    elif role_word == "role" and title == "min":
+        fields += [read_field("PodGroup", manifest, "spec", "minTaskMember", role)]
+    elif role_word == "role" and title == "have":
+        pods = (task.key for task in job.tasks.values() if task.task_role == role)
+        yield from (FigureFact(Figure(TASK, key, "status"), seq) for key in pods)
+    yield from (field for field in fields if field is not None)
+
+
 def _iter_figure_owners(recording: Recording, seq: Seq, equation: Equation, term: Term) -> Iterator[tuple[str, str]]:
     """(kind, name) of possible owners of a term's figures: its task or queue, a queue in its cells, the event's."""
     if equation.kind == "task" and term.name in recording.owners.jobs:
         yield TASK, term.name
         yield JOB, recording.owners.jobs[term.name]
-    if equation.kind == "queue":
-        yield QUEUE, term.name
+    # A line about one dimension of a queue and its ancestors names the queue first.
+    if equation.kind == "queue" or term.name.rpartition(" ")[0] in recording.session.queues:
+        yield QUEUE, term.name if equation.kind == "queue" else term.name.rpartition(" ")[0]
     if QUEUE in equation.columns[: len(term.figures)]:
         yield QUEUE, str(term.figures[equation.columns.index(QUEUE)])
     fields = fields_of(recording, seq)

@@ -7,10 +7,11 @@ from itertools import groupby, islice
 from operator import itemgetter
 from typing import Final, NamedTuple
 
+from vcdebug.actions import ENQUEUE
 from vcdebug.amount_text import format_amount, format_number, format_resource, short_name, value_in_units
 from vcdebug.errors import VcdebugError, closest_names
 from vcdebug.framework.figures import Value
-from vcdebug.framework.record import NodeAmounts
+from vcdebug.framework.record import Level, NodeAmounts, OpEvent, StatementEvent
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.resource import CPU, MEMORY, Resource
 from vcdebug.model.task import TaskStatus
@@ -342,6 +343,19 @@ def figure_history(recording: Recording, figure: Figure) -> FigureHistory:
             changes.append(FigureChange(seq, last, value))
             last = value
     return FigureHistory(figure, tuple(changes))
+
+
+def writer_of(recording: Recording, figure: Figure, seq: Seq) -> Seq:
+    """The event that wrote the value which shows at `seq`: an earlier one where the writer is no event about it.
+
+    A commit's effect on a task is seen at the event after it, and so is the phase that allocate or backfill sets.
+    """
+    before = recording.event_at(seq - 1) if seq > 1 else None
+    if figure.kind == TASK and isinstance(before, StatementEvent) and before.what == "commit":
+        is_write = isinstance(recording.event_at(seq), OpEvent)
+        return seq if is_write or figure.name not in [operation[1] for operation in before.ops] else seq - 1
+    action = recording.span_tree.span_around(seq, Level.ACTION) if figure.part == "phase" else None
+    return seq if action is None or action.name == ENQUEUE else action.first
 
 
 def iter_changed_figures(recording: Recording, first: Seq, last: Seq) -> Iterator[tuple[Figure, FigureChange]]:

@@ -7,9 +7,13 @@ from msgspec import Struct
 
 from vcdebug.debugger import facts, figures
 from vcdebug.debugger.figures import JOB, NODE, PLUGIN, QUEUE, TASK, Figure
-from vcdebug.explain.decisions.queue_figures import real_capability, reservation_ledger, stated_deserved
+from vcdebug.explain.decisions.queue_figures import counted_queues, real_capability, reservation_ledger, stated_deserved
+from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId
+from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo, TaskStatus
+from vcdebug.plugins import OVERCOMMIT
+from vcdebug.plugins.overcommit import FACTOR_KEY
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.manifest import key_of
 
@@ -80,17 +84,28 @@ def _minimum_fields(recording: Recording, jobs: Iterable[JobId], dim: str) -> It
             yield facts.Source("job", field)
 
 
+def _jobs_of(recording: Recording, figure: Figure) -> list[JobInfo]:
+    """The job of the figure, or all jobs that count for its queue."""
+    if figure.kind == JOB:
+        return [recording.session.jobs[figure.name]]
+    family = counted_queues(recording, figure.name)
+    return [job for job in recording.session.jobs.values() if job.queue in family]
+
+
 def _derive_elastic(recording: Recording, figure: Figure) -> facts.Origin:
-    jobs = (job.uid for job in recording.session.jobs.values() if job.queue == figure.name)
-    minimums = _minimum_fields(recording, jobs, figure.dim)
-    return facts.first_sources("resources of its jobs above their minResources", "job", minimums)
+    """What the queue's jobs have above their minResources; jobs without a pod on a node have nothing."""
+    opening = recording.timeline.opening_tasks
+    jobs = _jobs_of(recording, figure)
+    placed = [job.uid for job in jobs if any(opening[task.key].node for task in job.tasks.values())]
+    allocated = facts.figure_parts(figure, ("allocated",), 0)
+    minimums = _minimum_fields(recording, placed, figure.dim)
+    return facts.first_sources("allocated of its jobs above their minResources", "fact", (*allocated, *minimums))
 
 
 def _derive_requests(recording: Recording, figure: Figure) -> facts.Origin:
     """A sum of requests of the pods of a job or queue: of all pods (`request`) or of those with a node."""
     opening, of_queue = recording.timeline.opening_tasks, figure.kind == QUEUE
-    jobs = [job for job in recording.session.jobs.values() if figure.name == (job.queue if of_queue else job.uid)]
-    tasks = [task for job in jobs for task in job.tasks.values()]
+    tasks = [task for job in _jobs_of(recording, figure) for task in job.tasks.values()]
     summed = [task for task in tasks if figure.part == "request" or opening[task.key].node]
     state = "are Pending or have a node" if figure.part == "request" else "have a node"
     pods = "its jobs' pods" if of_queue else "its pods"
@@ -108,20 +123,46 @@ def _derive_job_share(recording: Recording, figure: Figure) -> facts.Origin:
 def _derive_reserved(recording: Recording, figure: Figure) -> facts.Origin:
     """The minResources that admitted jobs reserve, in a queue or in all queues."""
     entries = reservation_ledger(recording, 0, figure.name if figure.kind == QUEUE else "")
-    jobs = (entry.job for entry in entries if entry.reserved is not None)
-    minimums = _minimum_fields(recording, jobs, figure.dim)
+    reserving = [entry.job for entry in entries if entry.reserved is not None and _counts(entry.reserved, figure.dim)]
+    if not reserving:
+        return facts.Origin("no admitted job without running pods reserves any")
+    minimums = _minimum_fields(recording, reserving, figure.dim)
     return facts.first_sources("the sum of what admitted jobs reserve", "job", minimums)
+
+
+def _counts(amount: Resource, dim: str) -> bool:
+    return amount.get(dim) > 0 if dim else not amount.is_empty()
 
 
 def _derive_limit(recording: Recording, figure: Figure) -> facts.Origin:
     """A queue's deserved amount or real capability, by the formula of the quota plugin."""
     find_equation = {"deserved": stated_deserved, "realCapability": real_capability}[figure.part]
     equation = find_equation(recording, figure.name)
+    nodes = [facts.Source("node", fact) for fact in facts.cluster_total(recording, figure.dim)]
     if equation is None:
+        asked = facts.figure_parts(figure, ("request",), 0)
         figures_of = (Figure(QUEUE, queue, "weight") for queue in recording.session.queues)
         weights = (facts.Source("weight", facts.FigureFact(weight, 0)) for weight in figures_of)
-        return facts.first_sources("shared out by weight, no queue gets more than it requests", "queue", weights)
-    return facts.Origin(equation.formula, facts.field_sources(facts.stated_queue_fields(recording, figure)))
+        rule = "shared out by weight, no queue gets more than it requests"
+        return facts.first_sources(rule, "fact", (*asked, *weights, *nodes))
+    fields = facts.field_sources(facts.stated_queue_fields(recording, figure))
+    return facts.first_sources(equation.formula, "fact", fields if figure.part == "deserved" else (*fields, *nodes))
+
+
+def _derive_overcommit(recording: Recording, figure: Figure) -> facts.Origin:
+    """What overcommit leaves for admissions, and the cluster's total and the factor from which it follows."""
+    if figure.part == "factor":
+        factor = figures.format_figure(figure, figures.figure_value(recording, figure, 0))
+        setting = facts.FieldFact("scheduler.conf", "", (OVERCOMMIT, FACTOR_KEY), factor)
+        return facts.Origin("the argument, or the default", (facts.Source("setting", setting),))
+    totals = [fact.figure for fact in facts.cluster_total(recording, figure.dim)]
+    if figure.part == "total":
+        nodes = (facts.Source("node", facts.FigureFact(total, 0)) for total in totals)
+        return facts.first_sources("the sum of what the nodes have", "node", nodes)
+    parts = [figure._replace(part="total"), figure._replace(part="factor", dim="")]
+    used = (facts.Source("used", facts.FigureFact(total._replace(part="used"), 0)) for total in totals)
+    sources = [facts.Source(part.part, facts.FigureFact(part, 0)) for part in parts]
+    return facts.first_sources("total × factor − what the pods use", "fact", (*sources, *used))
 
 
 OPENING_RULES: Final[Mapping[tuple[str, str], Callable[[Recording, Figure], facts.Origin]]] = {
@@ -135,6 +176,7 @@ OPENING_RULES: Final[Mapping[tuple[str, str], Callable[[Recording, Figure], fact
     (QUEUE, "elastic"): _derive_elastic,
     **{(JOB, part): _derive_count for part in (*figures.SUMMED_COUNTS, *figures.STATUS_COUNTS)},
     (PLUGIN, "inqueue"): _derive_reserved,
+    **dict.fromkeys(((PLUGIN, "idle"), (PLUGIN, "total"), (PLUGIN, "factor")), _derive_overcommit),
     (QUEUE, "deserved"): _derive_limit,
     (QUEUE, "realCapability"): _derive_limit,
 }

@@ -24,9 +24,11 @@ from vcdebug.debugger.facts import (
     first_sources,
     named_figures,
     operand_figure,
+    stated_operands,
 )
 from vcdebug.debugger.figures import FUTURE_IDLE, JOB, NODE, QUEUE, TASK, Figure, FigureError
 from vcdebug.debugger.opening_figures import opening_origin
+from vcdebug.explain.decisions.dry_runs import dry_run_search_at
 from vcdebug.explain.decisions.equations import equation_at, find_guarding_call, scores_before
 from vcdebug.explain.decisions.node_choice import find_search, rank_nodes
 from vcdebug.explain.decisions.queue_figures import queue_share
@@ -111,30 +113,27 @@ def _figure_origin(recording: Recording, figure: Figure, seq: Seq) -> Origin:
 
 
 def _written_origin(recording: Recording, figure: Figure, change: figures.FigureChange) -> Origin:
-    event = recording.event_at(change.seq)
-    writer = _commit_of(recording, figure, change.seq) or change.seq
+    event, writer = recording.event_at(change.seq), figures.writer_of(recording, figure, change.seq)
+    rule = " → ".join(figures.format_figure(figure, value) for value in (change.old, change.new))
+    votes = tuple(_admission_votes(recording, change.seq + 1)) if figure.part == "phase" else ()
     # A session's close writes every job's phase: the other jobs explain nothing about this one.
-    sources = [] if isinstance(event, record.CloseEvent) else [Source("written by", EventFact(writer))]
+    if isinstance(event, record.CloseEvent):
+        sources = []
+    elif votes:
+        rule = f"{rule}: enqueue admits it, since no plugin rejects it"
+        sources = [Source("vote", EventFact(vote)) for vote in votes]
+    else:
+        sources = [Source("written by", EventFact(writer))]
     if figure.kind != TASK:
         sources.append(Source("before", FigureFact(figure, change.seq - 1)))
     if isinstance(event, record.OpEvent) and figure.dim:
         sources.append(Source("request", FigureFact(Figure(TASK, event.task, "request", figure.dim), change.seq)))
-    rule = " → ".join(figures.format_figure(figure, value) for value in (change.old, change.new))
     if isinstance(event, record.CloseEvent):
         job = recording.session.jobs[figure.name]
         scheduled = count_noun(counted_for_phase(job, recording.snapshot.release), "scheduled pod")
         rule = f"{rule}: it has {scheduled}, and minMember is {job.pod_group.min_member}"
         sources += [*figure_parts(figure, ("ready", "minimum"), change.seq)]
     return Origin(rule, tuple(sources))
-
-
-def _commit_of(recording: Recording, figure: Figure, seq: Seq) -> Seq | None:
-    """The commit whose effect on a task is seen at the event after it, such as the next pop; None for other events."""
-    before = recording.event_at(seq - 1) if seq > 1 else None
-    if figure.kind != TASK or not isinstance(before, record.StatementEvent) or before.what != "commit":
-        return None
-    is_write = isinstance(recording.event_at(seq), record.OpEvent)
-    return None if is_write or figure.name not in [operation[1] for operation in before.ops] else seq - 1
 
 
 # Events: what they read.
@@ -198,9 +197,11 @@ def _(event: record.OpEvent, recording: Recording, seq: Seq) -> Origin:
         if question is None:
             rule = f"evicted: {event.reason or 'a plan is applied'}"
             return Origin(rule, _steps(_dry_run_of(recording, seq, event)))
-        votes = (Source(f"tier {vote.tier}", EventFact(vote.seq)) for vote in question.votes if vote.seq is not None)
+        votes = [Source(f"tier {vote.tier}", EventFact(vote.seq)) for vote in question.votes if vote.seq is not None]
         whom = f" for {question.task}" if question.task else ""
-        return Origin(f"a victim{whom}: tier {question.deciding_tier} decides", tuple(votes))
+        simulated = _dry_run_of(recording, seq, event) if dry_run_search_at(recording, seq) is not None else ()
+        rule = f"a victim{whom}: tier {question.deciding_tier} decides"
+        return Origin(rule, (*votes, *_steps(simulated)))
     return _undo_origin(recording, seq, event)
 
 
@@ -346,7 +347,10 @@ def _operands(recording: Recording, seq: Seq, equation: Equation) -> Iterator[So
     facts: dict[Fact, None] = {}
     for term in terms:
         for index, title in enumerate(equation.columns[: len(term.figures)]):
-            fact = operand_figure(recording, seq, equation, term, index)
-            if fact is not None and fact not in facts and len(facts) < MAX_SOURCES:
-                facts[fact] = None
-                yield Source(title.lstrip("=+−- "), fact)
+            head = title.lstrip("=+−- ")
+            stated = tuple(stated_operands(recording, seq, head, term))
+            figure = None if stated else operand_figure(recording, seq, equation, term, index)
+            for fact in stated or (figure,):
+                if fact is not None and fact not in facts and len(facts) < MAX_SOURCES:
+                    facts[fact] = None
+                    yield Source(head, fact)

@@ -302,12 +302,17 @@ class LedgerEntry(Struct, frozen=True):
     """The event that admitted the PodGroup; 0 if it was admitted before this cycle."""
 
 
+def counted_queues(recording: Recording, queue: QueueName) -> Sequence[QueueName]:
+    """The queues whose jobs count for a queue: with a tree those below it, too."""
+    # Without a tree the parents that queues state mean nothing to the plugin.
+    return queues_below(recording, queue) if capacity_tree(recording) is not None else (queue,)
+
+
 def reservation_ledger(recording: Recording, seq: Seq, queue: QueueName = "") -> Sequence[LedgerEntry]:
     """The PodGroups of a queue and its descendants after an event; without a queue all, as overcommit counts them."""
     plugin = sharing_plugin(recording) if queue else OVERCOMMIT
     admitted = _admission_seqs(recording, plugin, seq)
-    # Without a tree the parents that queues state mean nothing to the plugin.
-    family = dict.fromkeys(queues_below(recording, queue) if capacity_tree(recording) is not None else [queue])
+    family = counted_queues(recording, queue) if queue else recording.session.queues
     jobs = [job for job in recording.session.jobs.values() if not queue or job.queue in family]
     entries = (_build_entry(recording, seq, job, plugin, admitted.get(job.uid, 0)) for job in jobs)
     # In the order of admission, in which the plugin added the amounts, since float sums depend on the order.

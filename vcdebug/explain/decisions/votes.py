@@ -321,19 +321,25 @@ def _find_question_before(recording: Recording, seq: Seq) -> tuple[Seq, HookCall
     question = _victim_question(recording, seq)
     if question is not None:
         return seq, question
-    span = recording.span_tree.span_around(seq, Level.NODE) or recording.span_tree.span_around(seq, Level.TASK)
-    first = 1 if span is None else span.first
-    earlier = (
-        at_seq for at_seq, event in recording.events_before(HookEvent, seq, first) if event.point in VICTIM_POINTS
-    )
-    return next(
-        (
-            (at_seq, call_before)
-            for at_seq in earlier
-            if (call_before := _victim_question(recording, at_seq)) is not None
-        ),
-        None,
-    )
+    node, task = (recording.span_tree.span_around(seq, level) for level in (Level.NODE, Level.TASK))
+    span, event = node or task, recording.event_at(seq)
+    found = _latest_question(recording, seq, 1 if span is None else span.first)
+    if found is None and task is not None and isinstance(event, OpEvent):
+        # A dry run asks about each node in turn, and the evictions follow behind the last of them.
+        return _latest_question(recording, seq, task.first, event.task)
+    return found
+
+
+def _latest_question(
+    recording: Recording, seq: Seq, first: Seq, candidate: TaskKey = ""
+) -> tuple[Seq, HookCallGroup] | None:
+    """(event, hook call) of the latest victim question from `first` on before `seq`, with this candidate if named."""
+    for earlier, event in recording.events_before(HookEvent, seq, first):
+        if event.point in VICTIM_POINTS and (not candidate or candidate in event.candidates):
+            question = _victim_question(recording, earlier)
+            if question is not None:
+                return earlier, question
+    return None
 
 
 def _build_choice(recording: Recording, seq: Seq, question: HookCallGroup) -> VictimDecision:

@@ -220,7 +220,7 @@ def _made_value(shape: Any, lot: Random, depth: int) -> Any:
         return {lot.choice(TEXTS): _made_value(shape.item, lot, depth + 1) for _ in range(lot.choice((0, 1, 2)))}
     if isinstance(shape, QuantityMap):
         return {lot.choice(("cpu", "memory", "a.b/c", "")): lot.choice(QUANTITIES)}
-    fitting = [value for value in (*TEXTS, *NUMBERS, *QUANTITIES, True, False) if shape.fits_type(value)]
+    fitting = [value for value in (*TEXTS, *NUMBERS, *QUANTITIES, True, False) if shape.accepts(value)]
     return lot.choice(fitting) if fitting else random_value(lot)
 
 

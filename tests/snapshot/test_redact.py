@@ -87,7 +87,7 @@ class Planter:
             return True
         if shape in (TIME, QUANTITY):
             return self.text()
-        return self.text() if shape.fits_type("text") else 1
+        return self.text() if shape.accepts("text") else 1
 
 
 CONF = f"""

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from tests.builders import snapshot_from_objects
 from tests.snapshot.manifests import CONF, as_read, cluster
 from vcdebug.errors import SnapshotError
+from vcdebug.grouping import group_by_key
 from vcdebug.snapshot.kinds import KINDS, find_kind
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.manifest import WorkloadFacts
@@ -114,7 +115,7 @@ def test_items_as_a_cluster_lists_them_get_their_kind_back(tmp_path: Path) -> No
 
 
 def test_redaction_removes_what_the_replay_does_not_read() -> None:
-    snapshot = rich_snapshot()
+    snapshot = replace(rich_snapshot(), objects=group_by_key((one["kind"], one) for one in cluster()))
     text = str(redact_snapshot(snapshot))
     for secret in ("s3cret", "TOKEN", "password", "a@b", "blocked", "why it waits"):
         assert secret in str(snapshot)

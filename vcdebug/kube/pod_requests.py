@@ -225,10 +225,7 @@ COMPUTE_RESOURCES = ("cpu", "memory")
 
 
 def pod_qos(pod: Pod, flags: SchedulerFlags) -> str:
-    """The QoS class from the status, else computed from requests and limits of cpu and memory."""
-    qos_class: str = pod.status.get("qosClass") or ""
-    if qos_class:
-        return qos_class
+    """The QoS class, from requests and limits of cpu and memory: a snapshot does not keep that of the status."""
     totals = pod.spec.get("resources")
     if flags.is_gate_on("PodLevelResources") and totals is not None:
         limits = totals.get("limits") or {}

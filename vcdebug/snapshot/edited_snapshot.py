@@ -15,7 +15,7 @@ from vcdebug.snapshot.gathered_objects import object_name
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.manifest import metadata_of
 from vcdebug.snapshot.problems import ProblemReport
-from vcdebug.snapshot.schema import SHAPES, check_types
+from vcdebug.snapshot.schema import SHAPES, repair_manifest
 from vcdebug.snapshot.settings import RELEASE_FIELDS, read_chance, read_meta, with_flags, with_release
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
 
@@ -24,8 +24,6 @@ _FEATURE_GATES: Final = "feature_gates"
 _RELEASE: Final = "release"
 _PERSISTENCE: Final = "persistence"
 _BOUND: Final = "bound"
-_CLASS_FIELDS: Final = ("containers", "initContainers", "resources")
-"""Fields of a pod's spec from which its QoS class follows."""
 
 
 def apply_edits(snapshot: Snapshot, edits: Iterable[Edit], conf: str) -> Snapshot:
@@ -70,7 +68,7 @@ def _find_place(manifests: list[Manifest], edit: Edit) -> int:
 def _edit_manifest(manifest: Manifest, edit: Edit) -> Manifest:
     if edit.change == "delete":
         without = EditWalk(edit.text, "delete", None).apply_to(manifest, edit.path)
-        return _without_old_class(manifest, _check_edited(edit, manifest, without))
+        return _check_edited(edit, manifest, without)
     value = edit.read_value()
     changed: Manifest = EditWalk(edit.text, "set", value).apply_to(manifest, edit.path)
     # YAML reads 4 and true as a number and a truth value: for a text field, the value is set as text.
@@ -79,21 +77,12 @@ def _edit_manifest(manifest: Manifest, edit: Edit) -> Manifest:
         as_text: Manifest = EditWalk(edit.text, "set", edit.value).apply_to(manifest, edit.path)
         if _type_faults(edit.kind, as_text) == old_faults:
             changed = as_text
-    return _without_old_class(manifest, _check_edited(edit, manifest, changed))
-
-
-def _without_old_class(before: Manifest, after: Manifest) -> Manifest:
-    """The pod without its old QoS class if an edit changes its resources: the class then follows from the new ones."""
-    status = after.get("status") or {}
-    old, new = ((manifest.get("spec") or {}) for manifest in (before, after))
-    if "qosClass" not in status or all(old.get(key) == new.get(key) for key in _CLASS_FIELDS):
-        return after
-    return {**after, "status": {key: value for key, value in status.items() if key != "qosClass"}}
+    return _check_edited(edit, manifest, changed)
 
 
 def _type_faults(kind: str, manifest: Manifest) -> list[str]:
     report = ProblemReport()
-    check_types(kind, manifest, "", "", report)
+    repair_manifest(kind, manifest, "", "", report)
     return [problem.format_line() for problem in report.all_problems()]
 
 

@@ -28,7 +28,7 @@ from vcdebug.snapshot.json_documents import JsonError, ObjectText, OpenList, Rea
 from vcdebug.snapshot.kinds import KIND_BY_NAME, find_kind
 from vcdebug.snapshot.manifest import WorkloadFacts, facts_by_name
 from vcdebug.snapshot.problems import OBJECTS_MISSING, REST_IGNORED, ProblemReport
-from vcdebug.snapshot.schema import check_types, slim_manifest
+from vcdebug.snapshot.schema import slim_manifest
 from vcdebug.snapshot.settings import DEVICE_CONFIG_FILE as DEVICE_FILE
 from vcdebug.snapshot.settings import has_mark, is_running_scheduler
 from vcdebug.snapshot.shapes import ObjectIntake, describe_value
@@ -62,10 +62,10 @@ UNREAD_KIND = "of an unsupported kind"
 class GatheredObjects:
     """Everything found in a snapshot's files, before it is checked as a whole."""
 
-    def __init__(self, report: ProblemReport, *, slim: bool = False) -> None:
-        """`slim`: keep only fields that the replay reads, and share equal texts, to hold large clusters in memory."""
+    def __init__(self, report: ProblemReport) -> None:
         self.report = report
-        self._intake = ObjectIntake() if slim else None
+        # Only fields that the replay reads are kept, and equal texts are shared, to hold large clusters in memory.
+        self._intake = ObjectIntake()
         self._reader: ObjectReader | None = None
         self._has_scheduler = False
         self.objects: dict[str, list[Manifest]] = {}
@@ -136,8 +136,8 @@ class GatheredObjects:
     def _add_documents(self, file: SourceFile, read_so_far: ReadSoFar | None) -> None:
         report = partial(self._note_repeated, file.name)
         self._has_scheduler = has_mark(file.data)
-        unread, damage = self._intake is not None, partial(self._note_mended, file.name)
-        documents = read_documents(file.data, read_so_far, unread=unread, report_repeated=report, report_mended=damage)
+        damage = partial(self._note_mended, file.name)
+        documents = read_documents(file.data, read_so_far, unread=True, report_repeated=report, report_mended=damage)
         for number, raw in enumerate(documents, start=1):
             document = self._read_object_text(raw, {}, file.name)
             if isinstance(document, OpenList):
@@ -230,7 +230,7 @@ class GatheredObjects:
         if self._reader is None:
             from vcdebug.snapshot.json_objects import ObjectReader
 
-            self._reader = ObjectReader(self._intake or ObjectIntake())
+            self._reader = ObjectReader(self._intake)
         manifest = self._reader.read_object(item.text, defaults)
         if manifest is None or not object_name(manifest):
             return item.parse_object()
@@ -264,11 +264,8 @@ class GatheredObjects:
             return
         if kind == "Pod" and is_running_scheduler(manifest):
             self.scheduler_pods.append((file, manifest))
-        if self._intake is None:
-            checked = check_types(kind, manifest, file, f"{kind} {name}", self.report)
-        else:
-            checked = slim_manifest(kind, manifest, file, f"{kind} {name}", self.report, self._intake)
-        self._keep_object(kind, checked, file)
+        slim = slim_manifest(kind, manifest, file, f"{kind} {name}", self.report, self._intake)
+        self._keep_object(kind, slim, file)
 
     def _keep_object(self, kind: str, manifest: Manifest, file: str) -> None:
         self.objects.setdefault(kind, []).append(manifest)
@@ -331,7 +328,7 @@ def _parse_cycle(key: Any, path: Path) -> int:
 
 def _read_arriving(value: Any, path: Path) -> Mapping[str, Sequence[Manifest]]:
     report = ProblemReport()
-    gathered = GatheredObjects(report, slim=True)
+    gathered = GatheredObjects(report)
     gathered.add_document(value, path.name, "element")
     gathered.note_unknown_kinds()
     problems = report.all_problems()

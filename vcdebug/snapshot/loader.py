@@ -52,7 +52,7 @@ def _load_files(
     source: Source, complete: bool | None, release: str | None, meter: LoadMeter, notice: Callable[[str], None] | None
 ) -> Snapshot:
     report = ProblemReport()
-    gathered = GatheredObjects(report, slim=True)
+    gathered = GatheredObjects(report)
     for file in open_source(source, report, meter.begin_file):
         if notice is not None and (warning := yaml_warning(file)):
             notice(warning)

@@ -414,21 +414,16 @@ SHAPES: Mapping[str, Struct] = {
 """The fields that are read, for every kind that a snapshot keeps."""
 
 
-def check_types(kind: str, manifest: Manifest, file: str, name: str, report: ProblemReport) -> Manifest:
-    """The manifest, or a copy without values of a wrong type, each of which becomes a Problem."""
-    return manifest if SHAPES[kind].fits_type(manifest) else _repair_manifest(kind, manifest, file, name, report)
-
-
 def slim_manifest(
     kind: str, manifest: Manifest, file: str, name: str, report: ProblemReport, intake: ObjectIntake
 ) -> Manifest:
-    """As check_types, with only the fields that are read and with shared parts."""
+    """A copy with only the fields that are read and with shared parts; each value of a wrong type becomes a Problem."""
     # The fast way first: nearly every manifest fits, and a repair costs a second pass.
     shape = SHAPES[kind]
     try:
         slim: Manifest = shape.slim_value(manifest, intake)
     except MisfitError:
-        slim = shape.slim_value(_repair_manifest(kind, manifest, file, name, report), intake.of_repaired())
+        slim = shape.slim_value(repair_manifest(kind, manifest, file, name, report), intake.of_repaired())
     return slim
 
 
@@ -450,7 +445,9 @@ def _deciding_part(kind: str, manifest: Manifest) -> Manifest:
     return deciding
 
 
-def _repair_manifest(kind: str, manifest: Manifest, file: str, name: str, report: ProblemReport) -> Manifest:
+def repair_manifest(kind: str, manifest: Manifest, file: str, name: str, report: ProblemReport) -> Manifest:
+    """A copy without values of a wrong type, each of which becomes a Problem."""
+
     def complain(field: str, fault: str, effect: str) -> None:
         report.add_problem(fault, effect, file=file, object=name, field=field)
 

@@ -113,9 +113,6 @@ DROP = _Drop()
 class Shape(Protocol):
     """The type of a value."""
 
-    def fits_type(self, item: Any) -> bool:
-        """Whether the value and everything below it have the right type."""
-
     def repair_value(self, item: Any, path: str, complain: Complain) -> Any:
         """A copy without values of a wrong type, or DROP; calls `complain` for each."""
 
@@ -132,23 +129,21 @@ class Shape(Protocol):
 class Scalar:
     """A value without parts."""
 
-    __slots__ = ("_article", "_test", "_zero")
+    __slots__ = ("_article", "_zero", "accepts")
 
     def __init__(self, article: str, test: Callable[[Any], bool], zero: Any) -> None:
         self._article = article
-        self._test = test
+        self.accepts = test
+        """Whether a value has the type."""
         self._zero = zero
 
-    def fits_type(self, item: Any) -> bool:
-        return self._test(item)
-
     def repair_value(self, item: Any, path: str, complain: Complain) -> Any:
-        if self._test(item):
+        if self.accepts(item):
             return item
         if item is None:
             return self._zero
         # Some tools write whole numbers as floats: 3.0 is accepted without a Problem.
-        if type(item) is float and item.is_integer() and self._test(int(item)):
+        if type(item) is float and item.is_integer() and self.accepts(int(item)):
             return int(item)
         complain(path, f"is {describe_value(item)}, not {self._article}", REMOVED_EFFECT)
         return DROP
@@ -157,12 +152,12 @@ class Scalar:
         return item
 
     def slim_value(self, item: Any, intake: ObjectIntake) -> Any:
-        if not self._test(item) and not (intake.repaired and self is QUANTITY):
+        if not self.accepts(item) and not (intake.repaired and self is QUANTITY):
             raise MisfitError
         return intake.share_text(item, item) if type(item) is str else item
 
     def rename_texts(self, item: Any, path: FieldPath, names: TextRenamer) -> Any:
-        if not self._test(item):
+        if not self.accepts(item):
             return None if item is None else DROP
         if type(item) is not str or self is QUANTITY:
             return item
@@ -176,9 +171,6 @@ class QuantityMap:
     """A resource list: names to quantities."""
 
     __slots__ = ()
-
-    def fits_type(self, item: Any) -> bool:
-        return type(item) is dict and all(_is_valid_amount(name, amount) for name, amount in item.items())
 
     def repair_value(self, item: Any, path: str, complain: Complain) -> Any:
         if type(item) is not dict:
@@ -220,14 +212,10 @@ class QuantityMap:
 class ListOf:
     """A list whose elements have one shape."""
 
-    __slots__ = ("_fits_item", "item")
+    __slots__ = ("item",)
 
     def __init__(self, item: Shape) -> None:
         self.item = item
-        self._fits_item = item.fits_type
-
-    def fits_type(self, item: Any) -> bool:
-        return type(item) is list and all(map(self._fits_item, item))
 
     def repair_value(self, item: Any, path: str, complain: Complain) -> Any:
         if type(item) is not list:
@@ -258,14 +246,10 @@ class ListOf:
 class MapOf:
     """A mapping with free keys whose values have one shape."""
 
-    __slots__ = ("_fits_item", "item")
+    __slots__ = ("item",)
 
     def __init__(self, item: Shape) -> None:
         self.item = item
-        self._fits_item = item.fits_type
-
-    def fits_type(self, item: Any) -> bool:
-        return type(item) is dict and all(map(self._fits_item, item.values()))
 
     def repair_value(self, item: Any, path: str, complain: Complain) -> Any:
         if type(item) is not dict:
@@ -305,24 +289,14 @@ class MapOf:
 class Struct:
     """A mapping with named fields; fields that nothing reads may be anything."""
 
-    __slots__ = ("_fits_by_name", "_slim_by_name", "is_shared", "fields")
+    __slots__ = ("_slim_by_name", "is_shared", "fields")
 
     def __init__(self, fields: Mapping[str, Shape], *, alike: bool = False) -> None:
         self.fields = fields
         self.is_shared = alike
-        self._fits_by_name = {name: shape.fits_type for name, shape in fields.items()}
         self._slim_by_name = {
             name: (name, None if shape is TEXT else shape.slim_value) for name, shape in fields.items()
         }
-
-    def fits_type(self, item: Any) -> bool:
-        if type(item) is not dict:
-            return False
-        checks = self._fits_by_name
-        for name, element in item.items():  # noqa: SIM110 - a generator would take twice the time here
-            if name in checks and not checks[name](element):
-                return False
-        return True
 
     def repair_value(self, item: Any, path: str, complain: Complain) -> Any:
         if item is None:

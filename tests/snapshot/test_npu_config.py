@@ -1,6 +1,7 @@
 """The NPU settings of a device configuration, and the part that a redacted snapshot keeps."""
 
 import pytest
+from msgspec.structs import replace
 
 from tests.releases.shown_npus import ON_NPUS
 from tests.snapshot.redacted import divergence
@@ -49,7 +50,7 @@ NOTHING = NpuKind("", "", "", 0, 0, ())
         (NESTED, NpuConfig((A,), core_mode=True), BUILT_IN_NPUS),
         ("vnpus: {}", NpuConfig(()), BUILT_IN_NPUS),
         ("vnpus: [{}]", NpuConfig((NOTHING,)), NpuConfig((NOTHING,))),
-        ("vnpus: [{memoryCapacity: 7.9}]", NpuConfig((NOTHING._replace(capacity=7),)), None),
+        ("vnpus: [{memoryCapacity: 7.9}]", NpuConfig((replace(NOTHING, capacity=7),)), None),
         ("vnpus: [{memoryCapacity: 9223372036854775808}]", BUILT_IN_NPUS, None),
         ("vnpus: [{memoryCapacity: true}]", BUILT_IN_NPUS, None),
         ("vnpus: [{commonWord: [a]}]", BUILT_IN_NPUS, None),
@@ -66,8 +67,8 @@ def test_npu_kinds_follow_the_configuration(text: str | None, newer: NpuConfig, 
 
 
 def test_numbers_and_the_order_stay_under_other_names() -> None:
-    other = A._replace(
-        word="x", resource="x", memory_resource="x", templates=(NpuTemplate("x", 2184), NpuTemplate("x", 4369))
+    other = replace(
+        A, word="x", resource="x", memory_resource="x", templates=(NpuTemplate("x", 2184), NpuTemplate("x", 4369))
     )
     for text, core_mode in ((LISTED, False), (NESTED, True)):
         renamed = dump_renamed_npus(text, lambda _name: "x")

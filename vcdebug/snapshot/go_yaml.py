@@ -76,9 +76,16 @@ TEXT: Final = "string"
 FLAG: Final = "bool"
 WHOLE: Final = "int"
 """An int64; fractions are truncated."""
+SHORT: Final = "int32"
 COUNT: Final = "uint"
 """A uint64; fractions are truncated."""
 NUMBER: Final = "float64"
+_LIMITS: Final[Mapping[str, tuple[int, int]]] = {
+    WHOLE: (-(2**63), 2**63),
+    SHORT: (-(2**31), 2**31),
+    COUNT: (0, 2**64),
+}
+"""Integer type → its least value, and the first one above its values."""
 
 GoType = GoStruct | GoList | GoMap | str
 
@@ -245,9 +252,9 @@ def _fit_number(value: bool | float, kind: GoType) -> bool | float | None:
     """The value converted to a field's type; None if the type cannot hold it."""
     if kind in (FLAG, NUMBER):
         return value if kind == FLAG else float(value)
-    if kind not in (WHOLE, COUNT) or not math.isfinite(value):
+    if not isinstance(kind, str) or kind not in _LIMITS or not math.isfinite(value):
         return None
-    minimum, limit = (0, 2**64) if kind == COUNT else (-(2**63), 2**63)
+    minimum, limit = _LIMITS[kind]
     return int(value) if minimum <= int(value) < limit else None
 
 

@@ -209,7 +209,7 @@ def _rewrite_mig_settings(settings: device_config.MigSettings, rewriter: Manifes
         device_config.KnownCards(tuple([rewriter.rewrite_numbers(model) for model in kind.models]), kind.geometries)
         for kind in settings.cards
     ]
-    return settings._replace(cards=tuple(kinds))
+    return replace(settings, cards=tuple(kinds))
 
 
 def _rewrite_flags(flags: SchedulerFlags, rewriter: ManifestRewriter) -> SchedulerFlags:

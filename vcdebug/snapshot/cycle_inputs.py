@@ -150,7 +150,7 @@ PersistenceSetting = Literal["auto", "on", "off"]
 PERSISTENCE_SETTINGS: tuple[PersistenceSetting, ...] = ("auto", "on", "off")
 
 
-class CpuReservation(NamedTuple):
+class CpuReservation(Struct, frozen=True, forbid_unknown_fields=True):
     """CPUs that an earlier cycle assigned to a pod; reserved until the node's Numatopology lists the pod."""
 
     node: str
@@ -161,7 +161,7 @@ class CpuReservation(NamedTuple):
     """A list such as `0-3,8`."""
 
 
-class SchedulerProcess(Struct, frozen=True):
+class SchedulerProcess(Struct, frozen=True, omit_defaults=True, rename="camel"):
     """State in the scheduler's memory that no object shows. The default is a process in its first cycle."""
 
     started: datetime | None = None

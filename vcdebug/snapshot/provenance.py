@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 EARLIEST_CLOCK, LATEST_CLOCK = datetime(2, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
@@ -12,7 +13,7 @@ MAX_SHOWN = 3
 """Changed objects that a sentence names at most."""
 
 
-class Provenance(Struct, frozen=True):
+class Provenance(Struct, frozen=True, omit_defaults=True, rename="camel"):
     """The origin of a captured snapshot; a snapshot of manifests has none."""
 
     context: str = ""
@@ -49,44 +50,8 @@ class Provenance(Struct, frozen=True):
 
 def provenance_document(provenance: Provenance) -> dict[str, Any]:
     """The provenance as meta.json states it."""
-    texts = {key: getattr(provenance, key) for key in ("context", "server", "user", "access", "namespace")}
-    times = {"started": provenance.started, "finished": provenance.finished}
-    lists = {key: list(getattr(provenance, key)) for key in ("changed", "schedulers", "missing")}
-    return {
-        **{key: text for key, text in texts.items() if text},
-        **{key: time.isoformat().replace("+00:00", "Z") for key, time in times.items() if time is not None},
-        "consistent": provenance.consistent,
-        **{key: items for key, items in lists.items() if items},
-        "resourceVersions": dict(provenance.resource_versions),
-    }
-
-
-def read_provenance(value: Any) -> Provenance | None:
-    """The provenance in meta.json; None without a readable one."""
-    if not isinstance(value, dict):
-        return None
-    return Provenance(
-        **{key: _text_or_empty(value.get(key)) for key in ("context", "server", "user", "access", "namespace")},
-        started=stated_time(value.get("started")),
-        finished=stated_time(value.get("finished")),
-        consistent=value.get("consistent") is not False,
-        resource_versions=_texts_by_key(value.get("resourceVersions")),
-        changed=_texts_or_empty(value.get("changed")),
-        schedulers=_texts_or_empty(value.get("schedulers")),
-        missing=_texts_or_empty(value.get("missing")),
-    )
-
-
-def _text_or_empty(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _texts_or_empty(value: Any) -> tuple[str, ...]:
-    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
-
-
-def _texts_by_key(value: Any) -> dict[str, str]:
-    return {key: text for key, text in value.items() if isinstance(text, str)} if isinstance(value, dict) else {}
+    always = {"consistent": provenance.consistent, "resourceVersions": dict(provenance.resource_versions)}
+    return msgspec.to_builtins(provenance) | always
 
 
 def bounded_clock(time: datetime) -> datetime:

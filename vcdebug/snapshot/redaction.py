@@ -244,7 +244,7 @@ def _rewrite_process(process: SchedulerProcess, rewriter: ManifestRewriter) -> S
         for job, names in process.hyper_nodes.items()
     }
     reserved = tuple(
-        row._replace(node=value(row.node), pod=value(row.pod), uid=value(row.uid), cpus=numbers(row.cpus))
+        replace(row, node=value(row.node), pod=value(row.pod), uid=value(row.uid), cpus=numbers(row.cpus))
         for row in process.reserved_cpus
     )
     times = {name: getattr(process, name) for name in ("started", "last_rescheduling", "last_eviction")}

@@ -10,7 +10,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from msgspec.structs import asdict
+import msgspec
+from msgspec.structs import asdict, replace
 
 from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.cycle_inputs import ChanceSettings, SchedulerProcess
@@ -110,20 +111,9 @@ def _release_document(snapshot: Snapshot) -> Manifest:
 
 
 def _process_document(process: SchedulerProcess) -> Manifest:
-    times = {
-        "started": process.started,
-        "lastRescheduling": process.last_rescheduling,
-        "lastEviction": process.last_eviction,
-    }
-    state = {
-        "sessions": process.sessions,
-        "hyperNodes": {job: dict(names) for job, names in process.hyper_nodes.items()},
-        "reservedCpus": [reservation._asdict() for reservation in process.reserved_cpus],
-    }
-    time_texts = {key: time.isoformat().replace("+00:00", "Z") for key, time in times.items() if time is not None}
     # A file without a start means a process that runs for long, so a first cycle must be stated explicitly.
     first = {"started": None} if process.started is None and not process.assumed else {}
-    return {**first, **time_texts, **{key: value for key, value in state.items() if value}}
+    return first | msgspec.to_builtins(replace(process, assumed=False))
 
 
 def _changed_flags(flags: SchedulerFlags) -> dict[str, Any]:

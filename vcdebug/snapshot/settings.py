@@ -5,20 +5,22 @@ import re
 import shlex
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any, Final
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from vcdebug.snapshot import cycle_inputs
 from vcdebug.snapshot.manifest import WorkloadFacts, object_in, object_list
 from vcdebug.snapshot.problems import Problem, ProblemReport
-from vcdebug.snapshot.provenance import Provenance, bounded_clock, read_provenance, stated_time
+from vcdebug.snapshot.provenance import Provenance, bounded_clock, stated_time
 from vcdebug.snapshot.shapes import describe_value
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 
-ValueReaders = Mapping[str, Callable[[Any], Any]]
-"""Name → function that reads its value and returns None for an invalid one."""
+ReadValue = Callable[[Any], Any]
+"""Reads a value; None for an invalid one."""
 
 CONF_KEY = "volcano-scheduler.conf"
 DEVICE_CONFIG_FILE: Final = "device-config.yaml"
@@ -55,58 +57,65 @@ class MetaSettings(Struct, frozen=True):
 
 def read_meta(file: str, document: Manifest, report: ProblemReport) -> MetaSettings:
     """The checked settings of meta.json; unknown keys are ignored, an invalid value becomes a Problem."""
-    readers: ValueReaders = {
-        "now": _read_time,
-        "complete": _read_boolean,
-        "name": _read_text,
-        "description": _read_text,
-        "flags": _read_mapping,
-        "chance": _read_mapping,
-        "scheduler": _read_mapping,
-        "family": _read_text,
-        "persistence": _read_persistence,
-        "capture": read_provenance,
-        "bound": _names_by_name,
-        "workloads": _read_workloads,
-        "problems": _read_problems,
-    }
-    return MetaSettings(**_read_checked(document, readers, file, report))
+    return MetaSettings(**_read_checked(document, MetaSettings, file, report))
 
 
 def _read_checked(
-    values: Mapping[str, Any], readers: ValueReaders, file: str, report: ProblemReport, prefix: str = ""
+    values: Mapping[str, Any], kind: type[Struct], file: str, report: ProblemReport, prefix: str = ""
 ) -> dict[str, Any]:
-    """The valid values by name; an invalid one becomes a Problem."""
+    """The valid values of the struct's fields; an invalid one becomes a Problem."""
     valid: dict[str, Any] = {}
-    for name, read in readers.items():
-        if values.get(name) is None:
+    for key, (field, read) in _field_readers(kind).items() if values else ():
+        if values.get(key) is None:
             continue
-        value = read(values[name])
+        value = read(values[key])
         if value is None:
-            fault = f"invalid value {describe_value(values[name])}"
-            report.add_problem(fault, _DEFAULT_STANDS, file=file, field=f"{prefix}{name}")
+            fault = f"invalid value {describe_value(values[key])}"
+            report.add_problem(fault, _DEFAULT_STANDS, file=file, field=f"{prefix}{key}")
         else:
-            valid[name] = value
+            valid[field] = value
     return valid
+
+
+@cache
+def _field_readers(kind: type[Struct]) -> dict[str, tuple[str, ReadValue]]:
+    """Key in a document → field of the struct, and the reader of its values: by the field's name, else by its type."""
+    by_name, by_type = _READERS_BY_FIELD[kind], _READERS_BY_TYPE
+    return {
+        field.encode_name: (field.name, by_name.get(field.name) or by_type.get(field.type) or _reader_of(field.type))
+        for field in msgspec.structs.fields(kind)
+        if by_name.get(field.name, _reader_of) is not None
+    }
+
+
+def _reader_of(kind: Any) -> ReadValue:
+    """The reader of values that have this type exactly."""
+
+    def read_value(value: Any) -> Any:
+        try:
+            return msgspec.convert(value, kind)
+        except msgspec.ValidationError:
+            return None
+
+    return read_value
 
 
 def with_flags(
     flags: SchedulerFlags, values: Mapping[str, Any], file: str, report: ProblemReport, prefix: str = "flags."
 ) -> SchedulerFlags:
     """The flags with these values set; unknown names are ignored, invalid values become Problems."""
-    return replace(flags, **_read_checked(values, _FLAG_READERS, file, report, prefix))
+    return replace(flags, **_read_checked(values, SchedulerFlags, file, report, prefix))
 
 
 def read_chance(values: Mapping[str, Any], file: str, report: ProblemReport) -> cycle_inputs.ChanceSettings:
     """The checked random choices; unknown names are ignored, invalid values become Problems."""
-    return cycle_inputs.ChanceSettings(**_read_checked(values, _CHANCE_READERS, file, report, "chance."))
+    return cycle_inputs.ChanceSettings(**_read_checked(values, cycle_inputs.ChanceSettings, file, report, "chance."))
 
 
 def read_process(values: Mapping[str, Any], file: str, report: ProblemReport) -> cycle_inputs.SchedulerProcess:
     """The checked memory of the scheduler process; unknown names are ignored, invalid values become Problems."""
-    readers = {key: read for key, (_, read) in _PROCESS_READERS.items()}
-    valid = _read_checked(values, readers, file, report, "scheduler.")
-    return cycle_inputs.SchedulerProcess(**{_PROCESS_READERS[key][0]: value for key, value in valid.items()})
+    process = cycle_inputs.SchedulerProcess
+    return process(**_read_checked(values, process, file, report, "scheduler."))
 
 
 def with_release(
@@ -189,13 +198,6 @@ def _read_persistence(value: Any) -> cycle_inputs.PersistenceSetting | None:
     return next((setting for setting in cycle_inputs.PERSISTENCE_SETTINGS if setting == value), None)
 
 
-def _names_by_name(value: Any) -> dict[str, str] | None:
-    """A mapping of texts, such as namespace/name → nodes; None for any other value."""
-    if not isinstance(value, dict) or not all(isinstance(text, str) for pair in value.items() for text in pair):
-        return None
-    return dict(value)
-
-
 def _read_workloads(value: Any) -> dict[str, WorkloadFacts] | None:
     if not isinstance(value, dict):
         return None
@@ -206,20 +208,17 @@ def _list_or_empty(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _read_text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _read_mapping(value: Any) -> Manifest | None:
-    return value if isinstance(value, dict) else None
-
-
 def _read_problems(value: Any) -> tuple[Problem, ...] | None:
     """Saved Problems, each a list of five texts; None for any other value."""
-    rows = _list_or_empty(value)
-    if not all(isinstance(row, list) and len(row) == 5 and all(isinstance(part, str) for part in row) for row in rows):
+    rows = _reader_of(list[tuple[str, str, str, str, str]])(value)
+    return None if rows is None else tuple(Problem(*row) for row in rows)
+
+
+def _read_capture(value: Any) -> Provenance | None:
+    """A provenance without its invalid values; None without a readable one."""
+    if not isinstance(value, dict):
         return None
-    return tuple(Problem(*row) for row in rows)
+    return Provenance(**_read_checked(value, Provenance, "", ProblemReport()))
 
 
 def _read_boolean(value: Any) -> bool | None:
@@ -274,64 +273,35 @@ def _read_count(value: Any) -> int | None:
     return number if number is not None and number >= 0 else None
 
 
-def _hyper_nodes(value: Any) -> dict[str, dict[str, str]] | None:
-    """Job → sub job → HyperNode; None for any other value."""
-    if not isinstance(value, dict) or not all(isinstance(names, dict) for names in value.values()):
-        return None
-    texts = (item for names in value.values() for pair in names.items() for item in pair)
-    are_texts = all(isinstance(text, str) for text in (*value, *texts))
-    return {job: dict(names) for job, names in value.items()} if are_texts else None
-
-
-def _reserved_cpus(value: Any) -> tuple[cycle_inputs.CpuReservation, ...] | None:
-    if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
-        return None
-    # Exactly these keys: a misspelt one would otherwise be an empty reservation.
-    if not all({*row} == {*cycle_inputs.CpuReservation._fields} for row in value):
-        return None
-    are_texts = all(isinstance(text, str) for row in value for text in row.values())
-    return tuple(cycle_inputs.CpuReservation(**row) for row in value) if are_texts else None
-
-
 def _read_searches(value: Any) -> dict[str, str] | None:
     """namespace/name → ranges of node indexes, one group per search; None for any other value."""
-    searches = _names_by_name(value)
+    searches: dict[str, str] | None = _reader_of(dict[str, str])(value)
     return searches if all(map(cycle_inputs.SEARCHES_PATTERN.fullmatch, (searches or {}).values())) else None
 
 
-_PROCESS_READERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "started": ("started", _read_time),
-    "lastRescheduling": ("last_rescheduling", _read_time),
-    "lastEviction": ("last_eviction", _read_time),
-    "sessions": ("sessions", _read_count),
-    "hyperNodes": ("hyper_nodes", _hyper_nodes),
-    "reservedCpus": ("reserved_cpus", _reserved_cpus),
+_READERS_BY_TYPE: Mapping[Any, ReadValue] = {
+    **dict.fromkeys((bool, bool | None), _read_boolean),
+    **dict.fromkeys((int, int | None), _read_number),
+    datetime | None: _read_time,
+    tuple[str, ...]: _read_texts,
+    tuple[int, int]: _read_version,
+    Mapping[str, bool]: _read_gates,
 }
+"""Type of a field → reader of its values, which have several forms; values of other types have one."""
 
-_CHANCE_READERS: ValueReaders = {
-    "search_start": _read_count,
-    "order_seed": _read_number,
-    "tie_seed": _read_number,
-    **dict.fromkeys(cycle_inputs.NAMED_FIELDS, _names_by_name),
-    "searches": _read_searches,
+_READERS_BY_FIELD: Mapping[type[Struct], Mapping[str, ReadValue | None]] = {
+    MetaSettings: {
+        "persistence": _read_persistence,
+        "capture": _read_capture,
+        "workloads": _read_workloads,
+        "problems": _read_problems,
+    },
+    SchedulerFlags: {"release": None},
+    cycle_inputs.ChanceSettings: {"search_start": _read_count, "searches": _read_searches},
+    cycle_inputs.SchedulerProcess: {"sessions": _read_count, "assumed": None},
+    Provenance: dict.fromkeys(("started", "finished"), stated_time),
 }
-
-_FLAG_READERS: ValueReaders = {
-    "default_queue": _read_text,
-    "scheduler_names": _read_texts,
-    "priority_class": _read_boolean,
-    "minimum_feasible_nodes": _read_number,
-    "minimum_percentage_nodes_to_find": _read_number,
-    "percentage_nodes_to_find": _read_number,
-    "node_selector": _read_texts,
-    "ignored_provisioners": _read_texts,
-    "csi_storage": _read_boolean,
-    "sharding_mode": _read_text,
-    "sharding_name": _read_text,
-    "server_version": _read_version,
-    "feature_gates": _read_gates,
-    "panic_on_error": _read_boolean,
-}
+"""Struct → its fields whose values have a reader of their own; None for a field that no document states."""
 
 
 FLAG_FIELDS = {

@@ -18,8 +18,6 @@ from vcdebug.whatif.upgrades import (
     MixtureTrial,
     MixtureTrials,
     Upgrade,
-    UpgradeSearch,
-    build_upgrade,
     differing_changes,
     run_search,
     start_search,
@@ -45,8 +43,8 @@ class MadeUp:
         altered = decided or not self.showing <= set(mixture)
         return MixtureTrial(altered, decided, (), (), None, None, self.asked)
 
-    def searched(self) -> UpgradeSearch:
-        return run_search(UpgradeSearch(CHANGES), self)
+    def searched(self) -> Upgrade:
+        return run_search(Upgrade(NEWEST, NEWEST, CHANGES), self)
 
 
 def test_deciding_changes_are_the_smallest_set_beside_the_altering_ones() -> None:
@@ -91,7 +89,7 @@ def test_a_trial_that_fails_hides_no_other_change() -> None:
 
 def found(snapshot: Snapshot, after: Release) -> Upgrade:
     search, trials = start_search(snapshot, after)
-    return build_upgrade(snapshot, after, run_search(search, lambda wanted: [trials(mixture) for mixture in wanted]))
+    return run_search(search, lambda wanted: [trials(mixture) for mixture in wanted])
 
 
 def lopsided() -> Snapshot:

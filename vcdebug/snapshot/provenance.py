@@ -51,7 +51,8 @@ class Provenance(Struct, frozen=True, omit_defaults=True, rename="camel"):
 def provenance_document(provenance: Provenance) -> dict[str, Any]:
     """The provenance as meta.json states it."""
     always = {"consistent": provenance.consistent, "resourceVersions": dict(provenance.resource_versions)}
-    return msgspec.to_builtins(provenance) | always
+    document: dict[str, Any] = msgspec.to_builtins(provenance) | always
+    return document
 
 
 def bounded_clock(time: datetime) -> datetime:

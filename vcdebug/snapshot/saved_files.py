@@ -112,8 +112,9 @@ def _release_document(snapshot: Snapshot) -> Manifest:
 
 def _process_document(process: SchedulerProcess) -> Manifest:
     # A file without a start means a process that runs for long, so a first cycle must be stated explicitly.
-    first = {"started": None} if process.started is None and not process.assumed else {}
-    return first | msgspec.to_builtins(replace(process, assumed=False))
+    first: Manifest = {"started": None} if process.started is None and not process.assumed else {}
+    first.update(msgspec.to_builtins(replace(process, assumed=False)))
+    return first
 
 
 def _changed_flags(flags: SchedulerFlags) -> dict[str, Any]:

@@ -137,12 +137,14 @@ class SingleChange(NamedTuple):
     trial: MixtureTrial
 
 
-class UpgradeSearch:
-    """Searches the changes that make two releases differ; intermediate results can be read at any time."""
+class Upgrade:
+    """Two releases on one snapshot: searches the changes that make them differ; results can be read at any time."""
 
-    def __init__(self, changes: ChangeMixture) -> None:
-        self.all_changes = changes
-        """All changes in which the two releases differ."""
+    def __init__(self, before: Release, after: Release, changes: ChangeMixture | None = None) -> None:
+        self.before = before
+        self.after = after
+        self.differing_changes = differing_changes(before, after) if changes is None else changes
+        """The searched changes, by default all in which the two releases differ."""
         self._trial_by_mixture: dict[ChangeMixture, MixtureTrial | None] = {}
         self.altering_changes: list[SingleChange] = []
         """Changes that alter the recording alone, in the order of the table."""
@@ -153,7 +155,30 @@ class UpgradeSearch:
     @property
     def endpoint_trial(self) -> MixtureTrial | None:
         """The trial of the first release against the second one; None if one of the two cannot be replayed."""
-        return self._trial_by_mixture.get(()) if self._trial_by_mixture.get(self.all_changes) is not None else None
+        known = self._trial_by_mixture.get(self.differing_changes) is not None
+        return self._trial_by_mixture.get(()) if known else None
+
+    @property
+    def has_same_decisions(self) -> bool:
+        """Whether all decisions are equal."""
+        return self.endpoint_trial is not None and not self.endpoint_trial.has_other_decisions
+
+    @property
+    def has_differences(self) -> bool:
+        """Whether the recordings differ at all."""
+        return self.endpoint_trial is None or self.endpoint_trial.has_differences
+
+    @property
+    def changed_counts(self) -> tuple[int, int]:
+        """How many jobs, and how many pods, have a different outcome."""
+        return (0, 0) if self.endpoint_trial is None else (len(self.endpoint_trial.jobs), len(self.endpoint_trial.pods))
+
+    @property
+    def decided_by(self) -> ChangeMixture:
+        """The changes that alter decisions here: the smallest set, and changes that alter decisions alone."""
+        alone = (change.id for change in self.altering_changes if change.trial.has_other_decisions)
+        ids = dict.fromkeys([*(self.deciding_set or ()), *alone])
+        return tuple(name for name in self.differing_changes if name in ids)
 
     @property
     def trial_count(self) -> int:
@@ -168,16 +193,18 @@ class UpgradeSearch:
     @property
     def consulted_changes(self) -> ChangeMixture:
         """Changes that some rule consulted under either release."""
-        end_trials = [self._trial_by_mixture.get(()), self._trial_by_mixture.get(self.all_changes)]
+        end_trials = [self._trial_by_mixture.get(()), self._trial_by_mixture.get(self.differing_changes)]
         asked = dict.fromkeys(name for trial in end_trials if trial is not None for name in trial.consulted_changes)
-        return tuple(name for name in self.all_changes if name in asked)
+        return tuple(name for name in self.differing_changes if name in asked)
 
     def trial_rounds(self) -> UpgradeRounds:
         """Try both releases, then every change alone, then search for the smallest set."""
-        yield from self._try_mixtures([(), self.all_changes])
-        first_trial, last_trial = self._trial_by_mixture[()], self._trial_by_mixture[self.all_changes]
+        yield from self._try_mixtures([(), self.differing_changes])
+        first_trial, last_trial = self._trial_by_mixture[()], self._trial_by_mixture[self.differing_changes]
         if last_trial is not None and (first_trial is None or first_trial.has_differences):
-            yield from self._try_alone(tuple(name for name in self.all_changes if name in last_trial.consulted_changes))
+            yield from self._try_alone(
+                tuple(name for name in self.differing_changes if name in last_trial.consulted_changes)
+            )
             yield from self._find_smallest(first_trial)
         elif first_trial is not None:
             self.deciding_set = ()
@@ -199,7 +226,7 @@ class UpgradeSearch:
                 self.altering_changes.append(SingleChange(name, trial))
 
     def _mixture_without(self, left_out: str) -> ChangeMixture:
-        return tuple(name for name in self.all_changes if name != left_out)
+        return tuple(name for name in self.differing_changes if name != left_out)
 
     def _find_smallest(self, first_trial: MixtureTrial | None) -> UpgradeRounds:
         """Reduce the first set that suffices: changes that decide alone, that alter it alone, consulted ones."""
@@ -209,7 +236,7 @@ class UpgradeSearch:
         # From few to many: a small guess that is enough saves most of the reduction's cycles.
         deciding = tuple(change.id for change in self.altering_changes if change.trial.has_other_decisions)
         altering = tuple(change.id for change in self.altering_changes)
-        start = self.all_changes
+        start = self.differing_changes
         for mixture in (deciding, altering, self.consulted_changes):
             yield from self._try_mixtures([mixture])
             if self._is_enough(mixture):
@@ -250,7 +277,7 @@ def _split_mixture(group: ChangeMixture, count: int) -> list[ChangeMixture]:
     return [group[start:end] for start, end in pairwise(edges)]
 
 
-def run_search(search: UpgradeSearch, run: RunMixtures) -> UpgradeSearch:
+def run_search(search: Upgrade, run: RunMixtures) -> Upgrade:
     """Run the search's trials to their end."""
     rounds = search.trial_rounds()
     mixtures = next(rounds, None)
@@ -262,60 +289,6 @@ def run_search(search: UpgradeSearch, run: RunMixtures) -> UpgradeSearch:
     return search
 
 
-class Upgrade(Struct, frozen=True):
-    """Two releases on one snapshot, as far as the search got."""
-
-    before: Release
-    after: Release
-    differing_changes: ChangeMixture
-    """Changes in which the two releases differ."""
-    consulted_changes: ChangeMixture
-    """Changes that some rule consulted here; no other change can matter."""
-    has_same_decisions: bool
-    """Whether all decisions are equal."""
-    has_differences: bool
-    """Whether the recordings differ at all."""
-    jobs: int
-    """The number of jobs with a different outcome."""
-    pods: int
-    altering_changes: tuple[SingleChange, ...]
-    deciding_set: ChangeMixture | None
-    trials: int
-    failed_count: int
-    is_finished: bool
-
-    @property
-    def decided_by(self) -> ChangeMixture:
-        """The changes that alter decisions here: the smallest set, and changes that alter decisions alone."""
-        ids = dict.fromkeys(
-            [
-                *(self.deciding_set or ()),
-                *(change.id for change in self.altering_changes if change.trial.has_other_decisions),
-            ]
-        )
-        return tuple(name for name in self.differing_changes if name in ids)
-
-
-def build_upgrade(snapshot: Snapshot, after: Release, search: UpgradeSearch) -> Upgrade:
-    """The results of a search so far, finished or not."""
-    endpoint_trial = search.endpoint_trial
-    return Upgrade(
-        snapshot.release,
-        after,
-        search.all_changes,
-        search.consulted_changes,
-        endpoint_trial is not None and not endpoint_trial.has_other_decisions,
-        endpoint_trial is None or endpoint_trial.has_differences,
-        0 if endpoint_trial is None else len(endpoint_trial.jobs),
-        0 if endpoint_trial is None else len(endpoint_trial.pods),
-        tuple(search.altering_changes),
-        search.deciding_set,
-        search.trial_count,
-        search.failed_count,
-        search.is_finished,
-    )
-
-
-def start_search(snapshot: Snapshot, after: Release) -> tuple[UpgradeSearch, MixtureTrials]:
+def start_search(snapshot: Snapshot, after: Release) -> tuple[Upgrade, MixtureTrials]:
     """(new search of the differing changes, function that runs its trials)."""
-    return UpgradeSearch(differing_changes(snapshot.release, after)), MixtureTrials(snapshot, after)
+    return Upgrade(snapshot.release, after), MixtureTrials(snapshot, after)

@@ -19,7 +19,7 @@ from vcdebug.releases.release_names import require_release
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.views.document import Block, make_listing, make_paragraph, titled_listing
-from vcdebug.whatif.upgrades import ChangeMixture, MixtureTrial, Upgrade, build_upgrade, run_search, start_search
+from vcdebug.whatif.upgrades import ChangeMixture, MixtureTrial, Upgrade, run_search, start_search
 
 CHANGE_HEADS = ("change", "pull request", "jobs#", "pods#", "first event#", "release: its rule")
 ALONE_HEADS = ("change", "pull request", "first event#", "release: its rule")
@@ -51,7 +51,7 @@ def upgrade_blocks(upgrade: Upgrade) -> Iterator[Block]:
 
 
 def _upgrade_verdict(upgrade: Upgrade) -> str:
-    run = count_noun(upgrade.trials, "cycle")
+    run = count_noun(upgrade.trial_count, "cycle")
     extent = (
         f"{count_noun(len(upgrade.differing_changes), 'change')} between the releases, "
         f"{len(upgrade.consulted_changes)} relevant to this "
@@ -104,7 +104,7 @@ def upgrade_document(upgrade: Upgrade) -> dict[str, object]:
         "sameRecording": not upgrade.has_differences,
         "apart": list(upgrade.differing_changes),
         "asked": list(upgrade.consulted_changes),
-        "cycles": upgrade.trials,
+        "cycles": upgrade.trial_count,
         "failed": upgrade.failed_count,
         "finished": upgrade.is_finished,
         "deciding": None if upgrade.deciding_set is None else list(upgrade.deciding_set),
@@ -184,7 +184,7 @@ def _snapshot_row(name: str, upgrade: Upgrade) -> tuple[str, ...]:
         words = "the same decisions" if upgrade.has_differences else "the same recording"
     else:
         words = ", ".join(upgrade.decided_by) or "no minimal set was found"
-    return name, str(upgrade.jobs), str(upgrade.pods), words
+    return name, *map(str, upgrade.changed_counts), words
 
 
 def upgrades_document(upgrades: Upgrades) -> dict[str, object]:
@@ -192,7 +192,9 @@ def upgrades_document(upgrades: Upgrades) -> dict[str, object]:
     return {
         "release": upgrades.after.build_document(),
         "snapshots": upgrades.build_documents(
-            lambda upgrade: {"jobs": upgrade.jobs, "tasks": upgrade.pods, **upgrade_document(upgrade)}
+            lambda upgrade: (
+                dict(zip(("jobs", "tasks"), upgrade.changed_counts, strict=True)) | upgrade_document(upgrade)
+            )
         ),
         "different": upgrades.different_snapshots,
         "changes": [
@@ -235,7 +237,7 @@ def search_upgrade(snapshot: Snapshot, after: Release, args: Namespace, output: 
             run_search(search, run_trials)
         except KeyboardInterrupt:
             output.write_notice("interrupted; partial results follow")
-    return build_upgrade(snapshot, after, search)
+    return search
 
 
 class UpgradeSearcher(Struct, frozen=True):
@@ -252,7 +254,7 @@ class UpgradeSearcher(Struct, frozen=True):
             run_search(search, rounds)
         if search.endpoint_trial is None:
             # A failed trial carries no error: running both releases again here raises it.
-            trials(search.all_changes)
+            trials(search.differing_changes)
             trials(())
             raise EngineError("a replay failed once and succeeded on retry", where=item.name)
-        return build_upgrade(snapshot, self.after, search)
+        return search

@@ -94,7 +94,7 @@ def follow_scheduler(
         # What is nearest under one order of maps can be out of reach under all others.
         for base in (nearest, exact) if exact != nearest else (nearest,):
             search.try_seeds(base, min(seeds, max(MIN_SEEDS, MAX_EFFORT // max(1, size))))
-    return search.finish()
+    return search.finish_search()
 
 
 class _ReplaySearch:
@@ -124,7 +124,7 @@ class _ReplaySearch:
         assert self._nearest_replay is not None
         return self._nearest_replay
 
-    def finish(self) -> NearestReplay:
+    def finish_search(self) -> NearestReplay:
         """The nearest replay, with the number of all and the facts that others share with the scheduler."""
         nearest = self.nearest_run
         facts = {each.fact for each in nearest.differences}

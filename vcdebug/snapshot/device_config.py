@@ -205,7 +205,7 @@ class NpuKind(
                 return template.memory, template.name
         return (self.allocatable if memory <= self.capacity else 0), ""
 
-    def renamed(self, rename: Callable[[str], str]) -> NpuKind:
+    def with_names(self, rename: Callable[[str], str]) -> NpuKind:
         """The kind with renamed texts."""
         names = {name: rename(getattr(self, name)) for name in ("word", "resource", "memory_resource")}
         return replace(self, **names, templates=tuple(replace(one, name=rename(one.name)) for one in self.templates))
@@ -279,5 +279,5 @@ def dump_renamed_npus(text: str, rename: Callable[[str], str]) -> str:
     section = document.get(NPU_SECTION)
     if section is None:
         return ""
-    npus: JsonDict = msgspec.to_builtins(replace(config, kinds=tuple(kind.renamed(rename) for kind in config.kinds)))
+    npus: JsonDict = msgspec.to_builtins(replace(config, kinds=tuple(kind.with_names(rename) for kind in config.kinds)))
     return yaml.safe_dump({NPU_SECTION: npus if isinstance(section, dict) else npus["configs"]}, sort_keys=False)

@@ -44,6 +44,10 @@ METHOD: Final = "method"
 PARTIAL: Final = "partial"
 PATTERN: Final = "pattern"
 MANIFEST: Final = "manifest"
+TABLE_KINDS: Final = (
+    *(LIST, TUPLE, SET, FROZEN, DICT, PROXY, ARRAY, NUMBERS),
+    *(INSTANCE, FIELDS, METHOD, PARTIAL, PATTERN, MANIFEST),
+)
 """Kinds of tables. Besides Python's own: arrays of numpy and of the module array, instances of a class, named tuples,
 bound methods, calls with bound arguments, patterns, and manifests as JSON."""
 

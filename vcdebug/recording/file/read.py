@@ -137,13 +137,17 @@ class StoredTable:
             raise form.DamagedRecordingError(f"{table_form.type} has no such attributes")
         self.columns = [store.open_column(column) for column in table_form.columns]
         self._ends = None if table_form.ends is None else store.open_column(table_form.ends)
-        self.make_object: Callable[[int], Value] = getattr(self, f"_{_MAKERS[table_form.kind]}")
+        if table_form.kind not in form.TABLE_KINDS:
+            raise form.DamagedRecordingError(f"{table_form.kind} is no kind of tables")
+        self.make_object: Callable[[int], Value] = getattr(self, f"_make_{table_form.kind}")
         self._later = lazy_objects.LAZY_ATTRIBUTES.get(table_form.type, ())
         columns = zip(self.names, self.columns, strict=True)
         self._by_name = {name: column for name, column in columns if name not in self._later}
         self._last = {*lazy_objects.SLOW_ATTRIBUTES.get(table_form.type, ())}
         if table_form.kind == form.INSTANCE and issubclass(kind, Struct):
-            self.make_object = self._record if {*self.names} <= {*kind.__struct_fields__} else self._record_with_dict
+            self.make_object = (
+                self._make_record if {*self.names} <= {*kind.__struct_fields__} else self._make_record_with_dict
+            )
         elif table_form.kind == form.INSTANCE and not lazy_objects.is_filled_at_once(kind):
             self.make_object = lazy_objects.LazyClass(kind, self._fill_instance, self._read_attribute).make_instance
         self._make_all = self._choose_bulk_maker(table_form.kind)
@@ -172,7 +176,7 @@ class StoredTable:
             return None
         if kind == form.FIELDS:
             return self._make_named_tuples
-        at_once = kind == form.INSTANCE and self.make_object == self._instance
+        at_once = kind == form.INSTANCE and self.make_object == self._make_instance
         return self._make_instances if at_once and not any(column.may_miss() for column in self.columns) else None
 
     def _bounds_of_all(self, start: int, end: int) -> list[int]:
@@ -214,7 +218,7 @@ class StoredTable:
     def _read_items(self, row: int) -> list[Value]:
         return self.columns[0].read_rows(*self._item_bounds(row))
 
-    def _list(self, row: int) -> Sequence[Value]:
+    def _make_list(self, row: int) -> Sequence[Value]:
         if self.kind is None:
             start, end = self._item_bounds(row)
             if end - start > 1 and self.columns[0].number_if_object(start) < self.store.manifests:
@@ -225,16 +229,16 @@ class StoredTable:
         self._set_attributes(subclass_list, row, 1)
         return subclass_list
 
-    def _tuple(self, row: int) -> tuple[Value, ...]:
+    def _make_tuple(self, row: int) -> tuple[Value, ...]:
         return tuple(self._read_items(row))
 
-    def _set(self, row: int) -> set[Value]:
+    def _make_set(self, row: int) -> set[Value]:
         return set(self._read_items(row))
 
-    def _frozen(self, row: int) -> frozenset[Value]:
+    def _make_frozenset(self, row: int) -> frozenset[Value]:
         return frozenset(self._read_items(row))
 
-    def _dict(self, row: int) -> dict[Value, Value]:
+    def _make_dict(self, row: int) -> dict[Value, Value]:
         start, end = self._item_bounds(row)
         mapping: dict[Value, Value] = {} if self.kind is None else self.kind.__new__(self.kind)
         mapping.update(zip(self.columns[0].read_rows(start, end), self.columns[1].read_rows(start, end), strict=True))
@@ -249,10 +253,10 @@ class StoredTable:
             return lazy_objects.LazyList(self.columns[0], start, end)
         return lazy_objects.LazyMapping(self.columns[0], self.columns[1], start, end)
 
-    def _proxy(self, row: int) -> Mapping[Value, Value]:
+    def _make_proxy(self, row: int) -> Mapping[Value, Value]:
         return MappingProxyType(self.columns[0].value_at(row))
 
-    def _array(self, row: int) -> Array:
+    def _make_array(self, row: int) -> Array:
         kind, shape, repeats, writeable, offset = self.row_values(row)
         dtype, sizes = np.dtype(kind), tuple(int(size) for size in shape.split("x") if size)
         if dtype.hasobject:
@@ -263,11 +267,11 @@ class StoredTable:
             return np.broadcast_to(flat[0], sizes)
         return flat.reshape(sizes).copy() if writeable else flat.reshape(sizes)
 
-    def _numbers(self, row: int) -> array[Value]:
+    def _make_numbers(self, row: int) -> array[Value]:
         kind, size, offset = self.row_values(row)
         return array(kind, bytes(self.store.bytes_at(offset, size)))
 
-    def _method(self, row: int) -> MethodType:
+    def _make_method(self, row: int) -> MethodType:
         of, name = self.row_values(row)
         # Looked up in the class: reading an attribute of the object would fill it.
         function = getattr(type(of), name, None)
@@ -275,20 +279,20 @@ class StoredTable:
             raise form.DamagedRecordingError(f"{name} is not a method of a recording")
         return MethodType(function, of)
 
-    def _partial(self, row: int) -> Value:
+    def _make_partial(self, row: int) -> Value:
         function, arguments = self.row_values(row)
         return partial(function, *arguments)
 
-    def _pattern(self, row: int) -> re.Pattern[str]:
+    def _make_pattern(self, row: int) -> re.Pattern[str]:
         return re.compile(*self.row_values(row))
 
-    def _manifest(self, row: int) -> Value:
+    def _make_manifest(self, row: int) -> Value:
         start, end = self._item_bounds(row)
         return json.loads(
             str(self.store.bytes_at(self.columns[0].value_at(row) + start, end - start), "utf-8", "surrogatepass")
         )
 
-    def _fields(self, row: int) -> Value:
+    def _make_fields(self, row: int) -> Value:
         columns = zip(self.names, self.columns, strict=True)
         later, store = self._later, self.store
         values = [
@@ -299,10 +303,10 @@ class StoredTable:
 
     # Instances
 
-    def _record(self, row: int) -> Value:
+    def _make_record(self, row: int) -> Value:
         return self.kind(**dict(zip(self.names, self.row_values(row), strict=True)))
 
-    def _record_with_dict(self, row: int) -> Value:
+    def _make_record_with_dict(self, row: int) -> Value:
         """A struct whose objects keep values beside their fields, such as cached properties."""
         fields, columns = self.kind.__struct_fields__, self._by_name
         record = self.kind(**{name: columns[name].value_at(row) for name in fields})
@@ -310,7 +314,7 @@ class StoredTable:
         record.__dict__.update((name, columns[name].value_at(row)) for name in kept)
         return record
 
-    def _instance(self, row: int) -> Value:
+    def _make_instance(self, row: int) -> Value:
         instance = object.__new__(self.kind)
         self._set_attributes(instance, row, 0)
         return instance
@@ -346,21 +350,3 @@ def _class_named(name: str) -> Value:
     if not isinstance(definition, type):
         raise form.DamagedRecordingError(f"{name} is not a class")
     return definition
-
-
-_MAKERS: Final = {
-    form.LIST: "list",
-    form.TUPLE: "tuple",
-    form.SET: "set",
-    form.FROZEN: "frozen",
-    form.DICT: "dict",
-    form.PROXY: "proxy",
-    form.ARRAY: "array",
-    form.NUMBERS: "numbers",
-    form.INSTANCE: "instance",
-    form.FIELDS: "fields",
-    form.METHOD: "method",
-    form.PARTIAL: "partial",
-    form.PATTERN: "pattern",
-    form.MANIFEST: "manifest",
-}

@@ -138,7 +138,7 @@ class StoredTable:
         self.columns = [store.open_column(column) for column in table_form.columns]
         self._ends = None if table_form.ends is None else store.open_column(table_form.ends)
         if table_form.kind not in form.TABLE_KINDS:
-            raise form.DamagedRecordingError(f"{table_form.kind} is no kind of tables")
+            raise form.DamagedRecordingError(f"tables of {table_form.kind} are unknown")
         self.make_object: Callable[[int], Value] = getattr(self, f"_make_{table_form.kind}")
         self._later = lazy_objects.LAZY_ATTRIBUTES.get(table_form.type, ())
         columns = zip(self.names, self.columns, strict=True)

@@ -16,13 +16,14 @@ PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist
 PINS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick check browser live coverage mutants fuzz format bench cold-start screenshots story docs site release-notes clean
+.PHONY: help demo test quick check browser live coverage mutants fuzz format bench cold-start screenshots story docs prose site release-notes clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
 demo: .venv/run.stamp  ## open the debugger on a preempt cycle that gang stops
 	@$(BIN)/vcdebug open preempt-blocked-by-gang
+	@echo "go on: $(BIN)/vcdebug explain preempt-blocked-by-gang, $(BIN)/vcdebug learn, $(BIN)/vcdebug --help"
 
 test: .venv/dev.stamp  ## every check and every test, on all cores
 	$(PYTEST)
@@ -84,6 +85,15 @@ docs: .venv/dev.stamp  ## write docs/keys.md, commands.md, kubectl.md, where.md,
 	$(BIN)/python -m tests.architecture.where_page
 	$(BIN)/python -m tests.architecture.releases_page
 	$(BIN)/python -m tests.architecture.fidelity_page
+
+# Checks that are off find only what is right here. typography: pages are written as terminals show them and keyboards type
+# them ("straight" quotes, 80x24, ...). dates_times, lexical_illusions: ranges and columns of figures, headings that the text
+# repeats. The other three: names of other programs (allocatable, NO_COLOR, externally-managed-environment).
+PROSE := {"checks": {"typography": false, "dates_times": false, "lexical_illusions": false, \
+	"spelling.able_atable": false, "spelling.consistency": false, "misc.phrasal_adjectives.ly": false}}
+prose: .venv/dev.stamp  ## read README and docs with a linter for prose; any finding is an error
+	@$(PIP) --quiet 'proselint>=0.16,<1' && mkdir -p build && echo '$(PROSE)' > build/proselint.json
+	$(BIN)/proselint check --config build/proselint.json *.md docs
 
 site: .venv/dev.stamp  ## build the documentation site into build/site; any warning is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict

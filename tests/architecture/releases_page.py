@@ -62,7 +62,7 @@ latest rules with one of them, `v1.15.1,+pr-5884` an older release with it. Seve
 `master,+pr-5884,+pr-5854`. `vcdebug diff SNAPSHOT --release master,+pr-5884` shows what it changes in a cluster. They
 are read from the pull requests' diffs, for one cycle, and compared with one program of them all: their trust is `near`.
 
-| switch | then | decides | weight | upstream |
+| switch | with it | decides | weight | upstream |
 |---|---|---|---|---|"""
 NOT_SWITCHED = (
     (
@@ -185,7 +185,7 @@ def _group(title: str, module: object) -> Iterator[str]:
     merged = [change for change in CHANGES.values() if not change.is_proposed]
     rows = [change for change in merged if getattr(module, "CHANGES", ()).count(change)]
     yield f"## {title}\n"
-    yield "| change | up to then | decides | weight | releases with it | upstream |"
+    yield "| change | old behavior | decides | weight | releases with it | upstream |"
     yield "|---|---|---|---|---|---|"
     for change in rows:
         what = change.behavior if change.replayed else f"{change.behavior} *Not replayed:* {change.unshown_reason}"

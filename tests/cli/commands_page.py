@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from vcdebug.cli.commands import Command, load_all_commands
-from vcdebug.cli.main import positional_names
+from vcdebug.cli.main import needed_words
 
 PAGE = Path(__file__).parents[2] / "docs" / "commands.md"
 
@@ -30,7 +30,7 @@ def _section(name: str, command: Command) -> Iterator[str]:
     command.add_arguments(parser)
     # argparse has no public list of options, and the layout of its help text depends on the Python version
     arguments = parser._actions
-    positional = " ".join(positional_names(parser))
+    positional = " ".join(needed_words(parser))
     yield f"## {name}\n"
     yield f"{_sentence(command.HELP)}\n"
     yield f"```text\nvcdebug {name} {'[OPTIONS] ' if len(arguments) else ''}{positional}".rstrip() + "\n```\n"

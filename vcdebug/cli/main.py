@@ -106,14 +106,16 @@ def _build_parser(commands: dict[str, Command], words: Sequence[str]) -> Command
         if name in words:
             command.add_arguments(subparser)
             # argparse's own usage would list every option before the useful lines.
-            subparser.usage = " ".join(["%(prog)s [OPTIONS]", *positional_names(subparser)])
+            subparser.usage = " ".join(["%(prog)s [OPTIONS]", *needed_words(subparser)])
     return parser
 
 
-def positional_names(parser: ArgumentParser) -> Iterator[str]:
-    """The names of the positional arguments, optional ones in brackets."""
-    for action in parser._actions:
-        if not action.option_strings:
+def needed_words(parser: ArgumentParser) -> Iterator[str]:
+    """The options that must be there, then the names of the positional arguments, optional ones in brackets."""
+    for action in sorted(parser._actions, key=lambda action: not action.option_strings):
+        if action.option_strings and action.required:
+            yield f"{action.option_strings[0]} {action.metavar}"
+        elif not action.option_strings:
             name = f"{action.metavar}{'...' * (action.nargs in ('+', '*'))}"
             yield f"[{name}]" if action.nargs in ("?", "*") else name
 

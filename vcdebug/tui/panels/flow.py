@@ -92,7 +92,7 @@ class MomentPanel(PanelExtra):
 
     FOOTER = (("moment.go", "look into it"),)
     KEYS: ClassVar[tuple[Binding, ...]] = (
-        Binding("enter", "extra('go')", "the whole cell; in the overview into the row", id="moment.go"),
+        Binding("enter", "extra('go')", "the whole cell; in the overview what the row is about", id="moment.go"),
     )
 
     def build_table(self, moment: DebuggerState) -> Table:

@@ -12,7 +12,7 @@ from vcdebug.tui.screens.pages import DetailScreen
 from vcdebug.views.table import format_table
 
 SNAPSHOT = "pending-refused-by-filters"
-WAITS, ANSWERED = "the cycle runs again up to event", "each plugin asked again"
+WAITS, ANSWERED = "running the cycle again up to event", "each plugin asked again"
 
 
 @pytest.fixture

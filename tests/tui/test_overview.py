@@ -76,7 +76,7 @@ async def test_the_command_that_opens_the_place_names_no_event_at_the_overview()
             await desk.press(*keys, "y")
             menu = desk.app.screen
             assert isinstance(menu, CopyScreen)
-            assert [True] == [offer.text.endswith(words) for offer in menu.options if offer.letter == "o"]
+            assert [True] == [offer.make_text().endswith(words) for offer in menu.options if offer.letter == "o"]
             await desk.press("escape")
 
 

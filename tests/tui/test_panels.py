@@ -13,6 +13,7 @@ from vcdebug.tui.panels import log as log_panel
 from vcdebug.tui.screens.pages import DetailScreen
 from vcdebug.tui.widgets.bars import Tabs
 from vcdebug.tui.widgets.grid import Grid
+from vcdebug.views import log as log_view
 from vcdebug.views.panels import PANEL_GROUPS
 from vcdebug.views.table import format_table
 
@@ -146,8 +147,8 @@ async def test_v_shows_the_log_at_a_level_with_the_present_event_marked(size: tu
 
 
 async def test_a_long_log_is_written_while_keys_go_on_working(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_panel, "FIRST_LINES", 2)
-    monkeypatch.setattr(log_panel, "LINES_PER_PART", 3)
+    monkeypatch.setattr(log_panel, "SLICE_SECONDS", 0)
+    monkeypatch.setattr(log_view, "LINES_PER_CHECK", 3)
     async with opened("preempt-works") as desk:
         await desk.press("v")
         assert "still being written" in desk.text("log")

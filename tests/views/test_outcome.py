@@ -6,6 +6,7 @@ from tests.builders import cluster, node, pod_group, pods
 from tests.scenarios.questions import asked
 from vcdebug.explain.pending.explanation import survey_jobs
 from vcdebug.framework.record import Level
+from vcdebug.recording import replay
 from vcdebug.recording.replay import RerunCancelledError, refuse_long_runs, replay_cycle
 from vcdebug.views import overview
 from vcdebug.views.span_outcomes import span_outcome
@@ -24,7 +25,7 @@ def test_a_task_whose_pipeline_was_undone_shows_the_undo() -> None:
 
 def test_a_cluster_of_many_pods_is_drawn_before_its_jobs_are_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     recording = replay_cycle(cluster(node("n1"), pod_group("j"), pods("j", 3, cpu="99")))
-    monkeypatch.setattr(overview, "MAX_EXPLAINED", len(recording) + 2)
+    monkeypatch.setattr(replay, "LONG_WORK_SIZE", len(recording) + 2)
     with refuse_long_runs(), pytest.raises(RerunCancelledError):
         overview.moment_table(recording, 0, at_overview=True, inside=0)
     survey_jobs(recording)

@@ -180,6 +180,9 @@ def compared_field(recording: Recording, element: str, name: str, criterion: str
 
 def find_manifest(recording: Recording, kind: str, name: str) -> JsonObject | None:
     """The manifest of an object by `namespace/name`, or by its name alone."""
+    task = recording.timeline.tasks.get(name) if kind == "Pod" else None
+    if task is not None:
+        return task.pod.manifest
     manifests = recording.snapshot.objects_of(kind)
     return next((manifest for manifest in manifests if name in (key_of(manifest), name_of(manifest))), None)
 

@@ -132,9 +132,13 @@ def largest_holders(recording: Recording, seq: Seq, queue: QueueName, name: str)
 def _holdings_by_queue(recording: Recording, seq: Seq) -> Mapping[QueueName, Sequence[_Holding]]:
     tasks, holdings = recording.timeline.state_at(seq).tasks, dict[QueueName, list[_Holding]]()
     for place, (uid, job) in enumerate(recording.session.jobs.items()):
-        holding_tasks = [task for task in job.tasks.values() if is_allocated_status(tasks[task.key].status)]
+        # Few jobs change in a cycle: the others hold what they hold at its end.
+        is_changed, by_status = uid in recording.timeline.touched, job.task_status_index.items()
+        kept = (task for status, group in by_status if is_allocated_status(status) for task in group.values())
+        held = (task for task in job.tasks.values() if is_allocated_status(tasks[task.key].status))
+        holding_tasks = [*(held if is_changed else kept)]
         holder = holding_tasks[0].key if len(holding_tasks) == 1 else uid
-        amount = sum_resources(task.resreq for task in holding_tasks)
+        amount = sum_resources(task.resreq for task in holding_tasks) if is_changed else job.allocated
         if holding_tasks:
             holdings.setdefault(job.queue, []).append(_Holding(place, holder, amount))
     return holdings

@@ -102,6 +102,8 @@ CANCEL_CHECK_INTERVAL: Final = 1_000
 """Events between two checks for cancellation."""
 UNNOTICED_SIZE: Final = 2_000
 """Sum of nodes, pods and events up to which a run is too short to be cancelled."""
+LONG_WORK_SIZE: Final = 20_000
+"""Sum of events and pods of the largest recording that is not large."""
 ShouldContinue = Callable[[Seq, Seq], bool]
 """(event reached, event to reach) → whether the run goes on."""
 EventObserver = Callable[[Session, Seq, Event], None]
@@ -148,11 +150,12 @@ def observe_rerun(recording: Recording, look: EventObserver) -> None:
 
 
 class RerunCancelledError(VcdebugError):
-    """Raised if an answer needs a run that was cancelled; `seq` is the event to reach, 0 for other long work."""
+    """Raised if an answer needs a run up to the event `seq`, or other long work, that was cancelled."""
 
-    def __init__(self, seq: Seq = 0) -> None:
-        super().__init__(f"the cycle has to run again up to event {seq}")
-        self.seq = seq
+    def __init__(self, seq: Seq = 0, work: str = "") -> None:
+        """`work`: the work in words, such as "explaining every Pending job"."""
+        self.work = work or f"running the cycle again up to event {seq}"
+        super().__init__(f"cancelled: {self.work}")
 
 
 def _never_cancel(_: Seq, __: Seq) -> bool:
@@ -179,10 +182,15 @@ def refuse_long_runs() -> Iterator[None]:
         yield
 
 
-def announce_long_work() -> None:
-    """Raise RerunCancelledError if long runs are refused or cancelled; call this before long work."""
-    if not _SHOULD_CONTINUE.get()(0, 0):
-        raise RerunCancelledError
+def is_large(recording: Recording) -> bool:
+    """Whether work on all events and pods keeps a key waiting."""
+    return recording.size > LONG_WORK_SIZE
+
+
+def announce_long_work(recording: Recording, work: str) -> None:
+    """Raise RerunCancelledError if long runs are refused or cancelled and the recording is large."""
+    if is_large(recording) and not _SHOULD_CONTINUE.get()(0, 0):
+        raise RerunCancelledError(work=work)
 
 
 def session_at_event(recording: Recording, seq: Seq) -> Session | None:

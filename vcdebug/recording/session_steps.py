@@ -25,7 +25,7 @@ from vcdebug.model.pod import Pod
 from vcdebug.model.pod_group import PodGroup
 from vcdebug.recording.input_problems import noteworthy_nodes
 from vcdebug.recording.recording import Recording, per_recording
-from vcdebug.snapshot.manifest import GROUP_ANNOTATION, metadata_of, name_of
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION, key_of, metadata_of, name_of
 
 UNKNOWN_PLUGIN = "no plugin of this name: nothing is opened"
 
@@ -284,10 +284,11 @@ def iter_jobs_left_out(recording: Recording) -> Iterator[SessionStep]:
 def iter_pods_left_out(recording: Recording) -> Iterator[SessionStep]:
     """A step per pod without a job in the session, which says whether the pod still uses room on its node."""
     session = recording.session
-    tasks = dict.fromkeys(task.key for job in session.jobs.values() for task in job.tasks.values())
+    tasks = {task.key: task for job in session.jobs.values() for task in job.tasks.values()}
     for manifest in recording.snapshot.objects_of("Pod"):
-        pod = Pod(manifest)
-        if pod.key in tasks:
+        task = tasks.get(key_of(manifest))
+        pod = Pod(manifest) if task is None else task.pod
+        if task is not None:
             if pod.node_name and pod.node_name not in session.nodes:
                 subject = ("task", pod.key)
                 yield SessionStep(

@@ -310,7 +310,9 @@ class FieldLines:
     def _objects(self) -> list[tuple[str, str, yaml.Node]]:
         """(file, kind, object) of every object of the files."""
         try:
-            files = list(open_source(self._origin, ProblemReport())) if self._origin else []
+            path = Path(self._origin)
+            is_small = path.is_dir() or (path.is_file() and path.stat().st_size <= MAX_SEARCHED_BYTES)
+            files = list(open_source(path, ProblemReport())) if is_small else []
         except VcdebugError:
             # The snapshot came from standard input, or its file is gone: answers then have no line numbers.
             return []

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
 
 from textual.message import Message
 
@@ -11,8 +10,6 @@ from vcdebug.debugger.driver import DebuggerState
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.views.table import Table
-
-SURVEY_TEXT: Final = "explaining every Pending job"
 
 
 @dataclass(eq=False, repr=False)
@@ -63,13 +60,14 @@ class WorkDone(Message):
 
 @dataclass(eq=False, repr=False)
 class PanelRerunNeeded(Message):
-    """A panel needs a rerun of the cycle up to an event."""
+    """A panel needs a rerun of the cycle, or other long work."""
 
     panel: str
     state: DebuggerState
-    seq: Seq
+    work: str
+    """The work in words."""
     make_table: Callable[[], Table]
-    """Reruns the cycle and builds the table."""
+    """Does the work and builds the table."""
 
 
 @dataclass(eq=False, repr=False)

@@ -24,6 +24,7 @@ from vcdebug.recording.flow_rows import (
     top_rows,
 )
 from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.replay import announce_long_work
 from vcdebug.recording.session_steps import SessionStep
 from vcdebug.recording.visits import starts_after_pop
 from vcdebug.views.headline import VICTIM_POINTS, answer_piece, bare_name, event_headline, task_list_or
@@ -106,6 +107,7 @@ class _SessionSteps(Struct, frozen=True):
 
 @per_recording()
 def _all_steps(recording: Recording) -> _SessionSteps:
+    announce_long_work(recording, "listing every step of the session")
     opened = AllOpened()
     steps = [row for branch in present_branches(recording) for row in ((0, branch), *walk_steps(branch, opened))]
     of_event: dict[Seq, str] = {}

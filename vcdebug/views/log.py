@@ -1,7 +1,7 @@
 """The panel Log: the lines that the real scheduler would print at a -v level; the event's lines are marked."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
@@ -19,6 +19,8 @@ from vcdebug.views.table import Row, RowsOnDemand, Table, table_columns
 """The mark of the event's lines."""
 MAX_LINES: Final = 200_000
 """The maximum number of generated lines; a longer log would take too long to show."""
+LINES_PER_CHECK: Final = 20
+"""Lines between two questions whether to go on: a line about all jobs takes milliseconds."""
 LOG_COLUMNS = table_columns("", "event#", "-v#", "line~20")
 
 
@@ -39,13 +41,16 @@ class LogReading:
         self.lines: list[ReplayedLine] = []
         self.is_done = False
 
-    def read_lines(self, most: int = MAX_LINES) -> bool:
-        """Generate at most `most` more lines; returns whether the log is complete."""
-        before = len(self.lines)
+    def read_lines(self, may_continue: Callable[[], bool] = lambda: True) -> bool:
+        """Generate more lines while `may_continue` is true; returns whether the log is complete."""
         # Many small objects that all stay alive: garbage collections in between would only cost time.
         with collector_paused():
-            self.lines += islice(self._source, most)
-        self.is_done = self.is_done or len(self.lines) - before < most or len(self.lines) == MAX_LINES
+            while not self.is_done:
+                part = [*islice(self._source, LINES_PER_CHECK)]
+                self.lines += part
+                self.is_done = len(part) < LINES_PER_CHECK
+                if not may_continue():
+                    break
         return self.is_done
 
 

@@ -16,7 +16,7 @@ from vcdebug.model.names import JobId, Seq
 from vcdebug.recording.effects import Effect, cycle_effects
 from vcdebug.recording.input_problems import input_problems
 from vcdebug.recording.recording import Recording
-from vcdebug.recording.replay import announce_long_work
+from vcdebug.recording.replay import announce_long_work, is_large
 from vcdebug.views.headline import bare_name, inner_words
 from vcdebug.views.pending import BOARD_COLUMNS, board_table
 from vcdebug.views.pieces import ALLOCATED, EVICT, NO, PROBLEM, RESERVED, SOME, Line, Piece, make_line, muted_piece
@@ -30,8 +30,8 @@ OVERVIEW_COLUMNS: Final = table_columns("", "~24")
 """State, then name and reason together, since a separate column of names would leave too little room for reasons."""
 MAX_GROUP_ROWS: Final = 8
 """The maximum number of rows of a group; one more row opens the rest."""
-MAX_EXPLAINED: Final = 20_000
-"""Up to this number of events and pods every Pending job is explained; above, the scheduler's message is quoted."""
+SURVEY_TEXT: Final = "explaining every Pending job"
+"""Long work in words: before it is done, the overview of a large recording quotes the scheduler's messages."""
 
 
 def overview_table(recording: Recording) -> Table:
@@ -118,7 +118,7 @@ def _is_long_survey(recording: Recording) -> bool:
     """Whether explaining every job has still to be done and takes long: it reads the events and the pods on nodes."""
     from vcdebug.explain.pending.explanation import is_surveyed
 
-    return recording.size > MAX_EXPLAINED and not is_surveyed(recording)
+    return is_large(recording) and not is_surveyed(recording)
 
 
 def _explained_line(surveyed: SurveyedJob) -> OverviewLine:
@@ -222,7 +222,7 @@ def _first_table(recording: Recording) -> Table:
     from vcdebug.explain.pending.explanation import survey_jobs
 
     if _is_long_survey(recording):
-        announce_long_work()
+        announce_long_work(recording, SURVEY_TEXT)
     survey = survey_jobs(recording)
     if len(survey.unscheduled_jobs) <= MAX_LISTED_JOBS:
         return overview_table(recording)

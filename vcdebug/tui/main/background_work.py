@@ -18,7 +18,7 @@ from vcdebug.debugger.driver import DebuggerState, Driver
 from vcdebug.model.names import Seq
 from vcdebug.recording.replay import cancellable
 from vcdebug.tui import worker
-from vcdebug.tui.messages import SURVEY_TEXT, PanelDrawn, PanelRerunNeeded, Progress, WorkDone
+from vcdebug.tui.messages import PanelDrawn, PanelRerunNeeded, Progress, WorkDone
 from vcdebug.tui.worker import Start
 from vcdebug.views.pieces import make_line, muted_piece
 from vcdebug.views.table import Table
@@ -118,11 +118,7 @@ class PanelRerun:
     @property
     def running_text(self) -> str:
         """The running rerun in words; empty without any."""
-        if self._running_rerun is None:
-            return ""
-        return (
-            f"running the cycle again up to event {self._running_rerun.seq}" if self._running_rerun.seq else SURVEY_TEXT
-        )
+        return "" if self._running_rerun is None else self._running_rerun.work
 
     def request_panel(self, rerun: PanelRerunNeeded) -> None:
         """Queue a panel's request."""

@@ -21,7 +21,6 @@ from vcdebug.tui.screens.dialogs import (
 )
 from vcdebug.views.document import name_jobs_of_table
 from vcdebug.views.notebook import fitting_kind
-from vcdebug.views.table import format_table
 
 NO_FIGURE: Final = (
     "no figure of the state under the cursor: go to a number in Jobs, Nodes, Queues, Statement or Equation"
@@ -131,7 +130,7 @@ class CopyCommands(Struct, eq=False):
         self.tools.lay_over(CopyScreen([*self._list_offers()], target), self._copy_chosen)
 
     def _panel_offer(self) -> CopyOption:
-        return CopyOption("p", "the panel", format_table(self.tools.focused().table))
+        return CopyOption.of_table("p", "the panel", self.tools.focused().table)
 
     def _list_offers(self) -> Iterator[CopyOption]:
         from vcdebug.views.equation import event_equation
@@ -139,20 +138,21 @@ class CopyCommands(Struct, eq=False):
         grid, moment = self.tools.focused(), self.tools.current.moment
         row = grid.cursor_row
         if row is not None:
-            yield CopyOption("c", "the cell", row.cells[min(grid.cursor_column, len(row.cells) - 1)].text.strip())
-            yield CopyOption("r", "the row", "  ".join(cell.text.strip() for cell in row.cells))
+            cell = row.cells[min(grid.cursor_column, len(row.cells) - 1)]
+            yield CopyOption.of_text("c", "the cell", cell.text.strip())
+            yield CopyOption.of_text("r", "the row", "  ".join(cell.text.strip() for cell in row.cells))
         yield self._panel_offer()
         if moment is None:
             return
         names = moment.recording.job_names
         equation = name_jobs_of_table(event_equation(moment.recording, moment.seq), names)
-        yield CopyOption("e", "the equation", format_table(equation))
+        yield CopyOption.of_table("e", "the equation", equation)
         name = shlex.quote(self.tools.snapshot_word)
         goto_option = f" --goto {moment.number}" if moment.number else ""
-        yield CopyOption("o", "the command that opens this place", f"vcdebug open {name}{goto_option}")
+        yield CopyOption.of_text("o", "the command that opens this place", f"vcdebug open {name}{goto_option}")
         if moment.job:
             command = f"vcdebug explain {name} {shlex.quote(names.name_of(moment.job))}"
-            yield CopyOption("x", "the command that explains the job", command)
+            yield CopyOption.of_text("x", "the command that explains the job", command)
 
     def _copy_chosen(self, choice: CopyChoice | None) -> None:
         if choice is None:
@@ -160,7 +160,7 @@ class CopyCommands(Struct, eq=False):
         clipboard: Clipboard = "file" if choice.to_file else self.tools.clipboard
         try:
             self.tools.current.show_message(
-                f"copied {choice.option.title} {self.tools.copy(choice.option.text, clipboard)}"
+                f"copied {choice.option.title} {self.tools.copy(choice.option.make_text(), clipboard)}"
             )
         except VcdebugError as error:
             self.tools.current.show_message(error.format_line(), error=True)

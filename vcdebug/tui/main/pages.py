@@ -19,13 +19,13 @@ from vcdebug.debugger.figures import RESOURCE_KINDS, Figure
 from vcdebug.errors import VcdebugError
 from vcdebug.files.text_files import load_notes, save_notes
 from vcdebug.model.names import Seq
-from vcdebug.recording.replay import RerunCancelledError, cancellable, refuse_long_runs
+from vcdebug.recording.replay import RerunCancelledError, cancellable, is_large, refuse_long_runs
 from vcdebug.tui.main.command_line import ScreenTools
-from vcdebug.tui.messages import SURVEY_TEXT
 from vcdebug.tui.screens.pages import AnswerScreen, DetailScreen, PageScreen, SubjectScreen
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.worker import NextScreen
 from vcdebug.views.document import name_jobs_of_table
+from vcdebug.views.overview import SURVEY_TEXT
 from vcdebug.views.panels import PAGES, Page, lessons_table
 from vcdebug.views.pending import explanation_table, job_at
 from vcdebug.views.pieces import make_line
@@ -80,30 +80,28 @@ class PageOpener(Struct, eq=False):
             detail = _subject_page(moment, kind, name)
             return cell_detail(event.table, event.row, event.column) if detail is None else detail
 
-        self._open_or_rerun(make_page, kind)
+        self._open_or_rerun(make_page, partial(self.open_table, kind=kind))
 
-    def _open_or_rerun(self, make_page: Callable[[], Table], kind: str = "") -> None:
-        """Open the page, about a row of this kind, or after a rerun of the cycle up to the event that it needs."""
+    def _open_or_rerun(self, make_page: Callable[[], Table], open_page: Callable[[Table], None]) -> None:
+        """Make and open a page, in a thread if it needs a rerun of the cycle or other long work."""
         try:
             # This thread handles keys, so a rerun of the cycle must run in another one.
             with refuse_long_runs():
                 table = make_page()
         except RerunCancelledError as missing:
-            progress_text = f"running the cycle again up to event {missing.seq}"
-            self.tools.work.start_work(
-                CommandReply(text=progress_text, work=partial(self._open_after_rerun, make_page, kind))
-            )
+            work = partial(self._open_after_rerun, make_page, open_page)
+            self.tools.work.start_work(CommandReply(text=missing.work, work=work))
         else:
-            self.open_table(table, kind)
+            open_page(table)
 
-    def _open_after_rerun(self, make_page: Callable[[], Table], kind: str) -> CommandReply:
+    def _open_after_rerun(self, make_page: Callable[[], Table], open_page: Callable[[Table], None]) -> CommandReply:
         with cancellable(lambda _, __: self.tools.work.is_wanted()):
             table = make_page()
-        return CommandReply(apply=partial(self.open_after_work, table, kind))
+        return CommandReply(apply=partial(self.open_after_work, table, open_page))
 
-    def open_after_work(self, table: Table, kind: str = "") -> CommandReply:
-        """Same as `open_table`, as the final reply of long work."""
-        self.open_table(table, kind)
+    def open_after_work(self, table: Table, open_page: Callable[[Table], None] | None = None) -> CommandReply:
+        """Open a page, as the final reply of long work."""
+        (open_page or self.open_table)(table)
         return CommandReply()
 
     def open_explanation(self, name: str, subject: tuple[str, str]) -> bool:
@@ -114,21 +112,32 @@ class PageOpener(Struct, eq=False):
         name = name or job_at(moment, *subject)
         if not name:
             return False
+        work = partial(self._explain_job, moment.recording, name)
+        if is_large(moment.recording) and not self.tools.work.work_description:
+            self.tools.work.start_work(CommandReply(text=f"explaining {name}", work=work))
+            return True
+        try:
+            self.tools.commands.show_reply(work())
+        except VcdebugError as error:
+            self.tools.current.show_message(error.format_line(), error=True)
+        return True
+
+    def _explain_job(self, recording: Recording, name: str) -> CommandReply:
         # The rules are many modules, which most sessions never need.
         from vcdebug.explain.pending.explanation import explain_by_name
 
-        try:
-            answer = explain_by_name(moment.recording, name)
-            table = self.name_jobs(explanation_table(moment.recording, answer))
-            page = AnswerScreen(table, self.tools.clipboard, "" if answer.scheduled else name)
-        except VcdebugError as error:
-            self.tools.current.show_message(error.format_line(), error=True)
-            return True
+        answer = explain_by_name(recording, name)
+        table = self.name_jobs(explanation_table(recording, answer))
+        return CommandReply(apply=partial(self._show_answer, recording, name, answer, table))
+
+    def _show_answer(self, recording: Recording, name: str, answer: Explanation, table: Table) -> CommandReply:
+        """Open the page of an answer, and test fixes in a thread."""
+        page = AnswerScreen(table, self.tools.clipboard, "" if answer.scheduled else name)
         self.tools.lay_over(page, partial(self._follow_answer, page))
         if not self.tools.work.work_description:
-            work = partial(self._test_fixes, moment.recording, answer, page)
+            work = partial(self._test_fixes, recording, answer, page)
             self.tools.work.start_work(CommandReply(text=f"testing fixes for {name}", work=work))
-        return True
+        return CommandReply()
 
     def _follow_answer(self, page: AnswerScreen, choice: Seq | Figure | str | None) -> None:
         if isinstance(choice, str) and choice.isdigit():
@@ -168,10 +177,11 @@ class PageOpener(Struct, eq=False):
         moment, page = self.tools.current.moment, PAGES[name]
         if moment is None:
             return
+        make_table = partial(page.view, moment, *filter(None, (argument,)))
         if argument and name in RESOURCE_KINDS:
-            self._open_or_rerun(partial(page.view, moment, argument))
+            self._open_or_rerun(make_table, self.open_table)
         else:
-            self.open_commands(page.view(moment, *filter(None, (argument,))), page)
+            self._open_or_rerun(make_table, partial(self.open_commands, page=page))
 
 
 def _subject_page(moment: DebuggerState, kind: str, name: str) -> Table | None:

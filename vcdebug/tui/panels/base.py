@@ -19,7 +19,7 @@ from vcdebug.debugger.driver import DebuggerState
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import RerunCancelledError, refuse_long_runs
 from vcdebug.tui.key_names import key_name
-from vcdebug.tui.messages import SURVEY_TEXT, CommandRequested, GotoRequested, PanelRerunNeeded
+from vcdebug.tui.messages import CommandRequested, GotoRequested, PanelRerunNeeded
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.text_wrap import shorten_middle
 from vcdebug.views.document import name_jobs_of_table
@@ -116,10 +116,9 @@ class Panel(Grid):
                 return self.build_table(moment)
         except RerunCancelledError as missing:
             self.post_message(
-                PanelRerunNeeded(self.shows.command_name, moment, missing.seq, partial(self.build_table, moment))
+                PanelRerunNeeded(self.shows.command_name, moment, missing.work, partial(self.build_table, moment))
             )
-            words = f"the cycle runs again up to event {missing.seq}, to ask the plugins once more"
-            return self._notice_table(f"{words if missing.seq else SURVEY_TEXT}; Esc stops")
+            return self._notice_table(f"{missing.work}; Esc stops")
 
     def _notice_table(self, words: str) -> Table:
         return Table(self.shows.title, footer=(make_line(muted_piece(words)),))

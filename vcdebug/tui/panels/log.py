@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding
 
 from vcdebug.comparison.logs.message import DEFAULT_LEVEL, LOG_LEVELS
 from vcdebug.debugger.driver import DebuggerState
+from vcdebug.recording.replay import RerunCancelledError, refuse_long_runs
 from vcdebug.tui.panels.base import GO_BINDING, Panel, PanelExtra
 from vcdebug.views.table import Table
 
 if TYPE_CHECKING:
     from vcdebug.views.log import LogReading
 
-FIRST_LINES = 1_000
-"""Lines made before the panel is first drawn."""
-LINES_PER_PART = 4_000
-"""Lines made between two keys."""
+SLICE_SECONDS = 0.02
+"""Seconds of work before the panel is first drawn, and between two keys."""
 PAUSE_SECONDS = 0.03
+
+
+def _read_slice(reading: LogReading) -> bool:
+    deadline = perf_counter() + SLICE_SECONDS
+    return reading.read_lines(lambda: perf_counter() < deadline)
 
 
 class LogPanel(PanelExtra):
@@ -46,7 +51,7 @@ class LogPanel(PanelExtra):
 
     def _read_first(self, reading: LogReading) -> None:
         """Make the first lines now and the others between keys: a cycle may print hundreds of thousands of lines."""
-        if not reading.is_done and not self._is_writing and not reading.read_lines(FIRST_LINES):
+        if not reading.is_done and not self._is_writing and not _read_slice(reading):
             self._is_writing = True
             # call_later instead of a timer: this may run in a thread, when a table needs a second run of the cycle.
             self.panel.call_later(self._write_more)
@@ -58,9 +63,14 @@ class LogPanel(PanelExtra):
         self._is_writing = moment is not None
         if moment is None:
             return
-        readings = [log_reading(moment.recording, level) for level in (DEFAULT_LEVEL, self._shown_level)]
+        try:
+            with refuse_long_runs():
+                readings = [log_reading(moment.recording, level) for level in (DEFAULT_LEVEL, self._shown_level)]
+        except RerunCancelledError:  # a thread makes these lines: the panel has asked for it
+            self._is_writing = False
+            return
         unfinished = next((reading for reading in readings if not reading.is_done), None)
-        if unfinished is None or (unfinished.read_lines(LINES_PER_PART) and unfinished is readings[-1]):
+        if unfinished is None or (_read_slice(unfinished) and unfinished is readings[-1]):
             self._is_writing = False
             self.panel.draw_moment()
             return

@@ -1,7 +1,8 @@
 """The dialogs: setting a breakpoint, leaving with unsaved edits, and copying."""
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import ClassVar, Self
 
 from msgspec import Struct
 from textual import events, on
@@ -21,8 +22,8 @@ from vcdebug.framework.registry import resolve_reference
 from vcdebug.tui.key_names import KeyHint, KeyLine, hint_line
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import CompletionSuggester
-from vcdebug.views.pieces import Piece
-from vcdebug.views.table import Row, Table, table_columns
+from vcdebug.views.pieces import Piece, muted_piece
+from vcdebug.views.table import Row, Table, format_table, table_columns
 
 KIND_COLUMNS = table_columns("stop at", "when~")
 MAX_NARROWING_WORDS = 16
@@ -196,7 +197,20 @@ class CopyOption(Struct, frozen=True):
 
     letter: str
     title: str
-    text: str
+    make_text: Callable[[], str]
+    """Returns the text; a panel of 20,000 rows is written only if it is chosen."""
+    preview: str
+
+    @classmethod
+    def of_text(cls, letter: str, title: str, text: str) -> Self:
+        """Offers a short text."""
+        return cls(letter, title, lambda: text, text.strip()[:PREVIEW_LENGTH])
+
+    @classmethod
+    def of_table(cls, letter: str, title: str, table: Table) -> Self:
+        """Offers a table as plain text."""
+        rows = count_noun(len(table.rows), "row")
+        return cls(letter, title, partial(format_table, table), f"{table.title[:PREVIEW_LENGTH]}  … {rows}")
 
 
 class CopyChoice(Struct, frozen=True):
@@ -240,7 +254,7 @@ class CopyScreen(ModalScreen[CopyChoice | None]):
     def on_mount(self) -> None:
         grid = self.query_one(Grid)
         rows = [
-            Row(offer.letter, (Piece(offer.letter, "strong"), Piece(offer.title), _text_preview(offer.text)))
+            Row(offer.letter, (Piece(offer.letter, "strong"), Piece(offer.title), muted_piece(offer.preview)))
             for offer in self.options
         ]
         grid.set_table(Table("Copy", COPY_COLUMNS, rows, wraps=False))
@@ -281,9 +295,3 @@ class CopyScreen(ModalScreen[CopyChoice | None]):
 
     def action_leave(self) -> None:
         self.dismiss(None)
-
-
-def _text_preview(text: str) -> Piece:
-    first_line, _, rest = text.strip().partition("\n")
-    line_count = f"  … {count_noun(len(rest.splitlines()) + 1, 'line')}" if rest else ""
-    return Piece(f"{first_line[:PREVIEW_LENGTH]}{line_count}", "muted")

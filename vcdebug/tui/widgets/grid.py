@@ -180,6 +180,9 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self._rows = self.shown.rows
         self._laid_out_for = -1
         self._update_layout()
+        self._check_more_later()
+
+    def _check_more_later(self) -> None:
         if not self._is_writing and not self.shown.is_done and self.is_mounted:
             self._is_writing = True
             self.set_timer(PAUSE_SECONDS, self._write_more)
@@ -188,7 +191,9 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self._is_writing = False
         cursor_key = self.cursor_key()
         self.shown.check_more()
-        self._lay_out_rows()
+        # A layout costs more than a slice: the shown rows grow by an eighth before the next one.
+        is_due = self.shown.is_done or 8 * len(self.shown.rows) > 9 * len(self._rows)
+        self._lay_out_rows() if is_due else self._check_more_later()
         # Before that, the row may not be among the shown ones yet.
         if self.shown.is_done:
             self.restore_cursor(cursor_key)

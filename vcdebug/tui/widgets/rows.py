@@ -14,7 +14,7 @@ from vcdebug.linear_pattern import PatternError, compile_pattern
 from vcdebug.tui.widgets.row_order import ColumnOrder, ColumnRanks, rank_texts
 from vcdebug.views.table import Row, RowsOnDemand, position_of
 
-ROWS_AT_ONCE: Final = 2_000
+ROWS_AT_ONCE: Final = 400
 """Rows whose text is made before the first result."""
 SLICE_SECONDS: Final = 0.02
 """Seconds of work between two keys."""
